@@ -1,0 +1,115 @@
+// configs/*.yaml: what is trained, on what, how, and when it ends.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kimesh/config/problem.h"
+#include "kimesh/config/topology_file.h"
+#include "kimesh/util/ids.h"
+
+namespace kimesh {
+
+enum class ModelKind { kMlp, kCnn };
+
+struct ModelConfig {
+  ModelKind kind = ModelKind::kMlp;
+  std::vector<std::int64_t> hidden{256, 128};  // mlp: widths of the hidden layers
+  std::vector<std::int64_t> channels{
+      32, 64};               // cnn: 3x3 convolution + GroupNorm + ReLU + 2x2 pool each
+  std::int64_t dense = 128;  // cnn: width of the dense layer before the last
+};
+
+enum class DataKind { kDigits, kCifar10 };
+enum class SplitKind { kEven, kWeights, kDirichlet, kByLabel };
+
+struct DataConfig {
+  DataKind kind = DataKind::kDigits;
+  // cifar10: folder with the binary batches. Written relative to the config file; here it is
+  // resolved.
+  std::string path;
+  int batch = 32;  // samples per node and round
+  SplitKind split = SplitKind::kEven;
+  double dirichlet = 0.3;   // concentration, > 0
+  double test_share = 0.2;  // digits: stratified share kept out for the test set
+  int split_line = 0;       // of the config file, for sentences
+};
+
+enum class OptimizerKind { kSgd, kAdamw };
+enum class ScheduleKind { kConstant, kStep, kCosine };
+
+// lr(round) = lr * warm-up * schedule; a function of the round only.
+struct ScheduleConfig {
+  ScheduleKind kind = ScheduleKind::kConstant;
+  Round warmup = 0;     // rounds of linear rise, (round + 1) / warmup
+  Round every = 0;      // step: rounds between drops
+  double factor = 0.1;  // step: multiplier at each drop
+  Round rounds = 0;     // cosine: length of the half wave
+};
+
+struct OptimizerConfig {
+  OptimizerKind kind = OptimizerKind::kSgd;
+  double lr = 0.1;
+  double momentum = 0;                                // sgd, at the workers
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // adamw, at the owner
+  double weight_decay = 0;     // sgd: coupled, at the workers; adamw: decoupled, at the owner
+  std::optional<double> clip;  // global L2 norm of the node's own gradient
+  ScheduleConfig schedule;
+};
+
+enum class PolicyKind { kNone, kFixed, kKimad };
+enum class CompressorKind { kIdentity, kTopk };
+
+struct CompressionConfig {
+  PolicyKind policy = PolicyKind::kNone;
+  CompressorKind compressor = CompressorKind::kTopk;  // policy none: identity, once loaded
+  double ratio = 0.05;                                // fixed: share of the elements that is kept
+  int line = 0;             // of `policy` in the config file, for sentences
+  Round digest_every = 50;  // rounds between digests of both ends of a channel; 0: never
+};
+
+struct StopConfig {
+  std::optional<Round> rounds;
+  std::optional<double> accuracy;  // of the test set, (0, 1]
+  std::optional<Duration> time;    // of the run's clock, which leaves evaluation out
+};
+
+// Stands for the trainer in `kimesh simulate`.
+struct QuadraticConfig {
+  std::string path;  // CSV of node,j,a,b, resolved as DataConfig::path; empty: seeded
+  std::uint32_t dimension = 200;
+  double condition = 100;    // largest over smallest curvature of the mean
+  double heterogeneity = 1;  // standard deviation of b between nodes
+};
+
+struct RunConfig {
+  ModelConfig model;
+  DataConfig data;
+  std::optional<QuadraticConfig> quadratic;  // instead of model and data; simulator only
+  OptimizerConfig optimizer;
+  CompressionConfig compression;
+  std::optional<Duration> round_time;  // required by kimad
+  StopConfig stop;
+  Round evaluate_every = 10;
+  std::uint64_t seed = 1;
+  int threads = 0;  // LibTorch threads per node; 0: cores / local nodes
+
+  // As TopologyFile::canonical. Left out: paths and threads, which differ between machines, and
+  // what means nothing with the kinds that were chosen.
+  [[nodiscard]] std::string canonical() const;
+};
+
+// Reads and checks the file whole. Errors: in `problems`. It does not look whether the data is
+// there.
+[[nodiscard]] Loaded<RunConfig> load_config(const std::string& path);
+
+// What only both files together can tell: a compressor that the topology forbids, kimad without
+// round_time.
+[[nodiscard]] std::vector<Problem> check_together(const RunConfig& config,
+                                                  const std::string& config_path,
+                                                  const TopologyFile& topology,
+                                                  const std::string& topology_path);
+
+}  // namespace kimesh

@@ -1,0 +1,81 @@
+// topologies/*.yaml: which nodes there are, how they are joined, and what their links can carry.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kimesh/config/problem.h"
+#include "kimesh/util/ids.h"
+
+namespace kimesh {
+
+inline constexpr std::size_t kNodesMax = 1024;  // node indices travel in 16 bits; tables are N²
+
+struct NodeSpec {
+  std::string name;     // [a-z0-9_-]{1,32}
+  std::string address;  // tcp://HOST:PORT
+  std::string
+      dial;  // where others connect to, when it is not `address` (containers); empty: the same
+  std::optional<double> uplink_bits_per_s;    // shared by all outgoing links, max-min
+  std::optional<double> downlink_bits_per_s;  // shared by all incoming links (simulator)
+  std::optional<double> data_weight;          // > 0; default: the node's share of the data
+  int line = 0;
+};
+
+// An emulated rate: constant, or steps (seconds from the start of the run, bits/s). The last step's
+// time ends the period, after which the trace begins again; a trace of one step is constant.
+struct RateTrace {
+  struct Step {
+    double seconds;
+    double bits_per_s;
+  };
+  std::vector<Step> steps;  // at least one; seconds ascend from 0
+  // Rate in force at `seconds` >= 0.
+  [[nodiscard]] double at(double seconds) const;
+  // Time at which the rate in force at `seconds` ends, always later; infinity for a constant.
+  // Whoever counts whole nanoseconds rounds it up: rounded down, the old rate is still in force.
+  [[nodiscard]] double next_change_after(double seconds) const;
+};
+
+// What the emulator does to a link. Nothing set: the link is as fast as the machine's network.
+struct LinkSpec {
+  std::optional<RateTrace> rate;
+  Duration delay{0};  // one way
+};
+
+enum class TopologyKind { kRing, kParameterServer };
+
+enum class Security {
+  kNone,
+  kUnspecified
+};  // `security: none` must be written for addresses beyond loopback
+
+struct TopologyFile {
+  TopologyKind kind = TopologyKind::kRing;
+  std::vector<NodeSpec> nodes;     // in the order of the file
+  std::vector<NodeIndex> servers;  // parameter_server: who owns a shard, ascending; ring: all
+  LinkSpec default_link;
+  struct NamedLink {
+    NodeIndex from, to;
+    LinkSpec spec;
+  };
+  std::vector<NamedLink> links;  // those that differ from the default
+  Security security = Security::kUnspecified;
+  Duration dead_after{
+      std::chrono::seconds(15)};  // silence after which a peer counts as dead; >= 1 s
+  Duration start_timeout{std::chrono::seconds(60)};  // how long a start waits for the others
+
+  // The spec of the directed link from -> to.
+  [[nodiscard]] const LinkSpec& link(NodeIndex from, NodeIndex to) const;
+  // The parsed content as text: same meaning, same text. Its digest goes into the handshake. What
+  // differs between places on purpose (address, dial) is left out.
+  [[nodiscard]] std::string canonical() const;
+};
+
+// Reads and checks the file whole: unknown keys, wrong units, a node without an address, a ring of
+// one, two nodes on one address, a trace that cannot be read. Trace paths are relative to the file.
+// Errors: in `problems`.
+[[nodiscard]] Loaded<TopologyFile> load_topology(const std::string& path);
+
+}  // namespace kimesh

@@ -1,0 +1,41 @@
+// Memory for float vectors, aligned to a cache line, zeroed.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace kimesh {
+
+inline constexpr std::size_t kBufferAlignment = 64;  // bytes: a cache line, and an AVX-512 register
+
+// Owns `size` float32, zero at first. Move-only; what was moved from is empty. The elements keep
+// their address while they live, also when the buffer is moved. A machine without the memory ends
+// the process.
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+  explicit AlignedBuffer(std::size_t size);
+  AlignedBuffer(AlignedBuffer&& other) noexcept
+      : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
+  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
+    data_ = std::move(other.data_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+
+  [[nodiscard]] std::span<float> span() { return {data_.get(), size_}; }
+  [[nodiscard]] std::span<const float> span() const { return {data_.get(), size_}; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+
+ private:
+  struct Free {
+    void operator()(float* p) const;
+  };
+  std::unique_ptr<float[], Free> data_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace kimesh

@@ -1,0 +1,34 @@
+// The small numbers by which all layers name nodes, shards, links and channels. They index the
+// lists of a Plan.
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+
+namespace kimesh {
+
+using NodeIndex =
+    std::uint16_t;  // position in the view; names sort by their place in the topology file
+using ShardIndex = std::uint16_t;    // position in Plan::shards
+using LinkIndex = std::uint32_t;     // position in Plan::links; a link is directed
+using ChannelIndex = std::uint32_t;  // position in Plan::channels: (link, shard, phase)
+using Round = std::uint32_t;         // counts from 0
+using Generation = std::uint32_t;    // of a channel; a reset raises it
+
+enum class Phase : std::uint8_t { kReduce = 0, kGather = 1 };
+
+// Monotonic time. In a live run since the process's clock began, in the simulator since its start:
+// only differences of one node's own values mean anything.
+using Duration = std::chrono::nanoseconds;
+using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
+
+inline double to_seconds(Duration d) {
+  return std::chrono::duration<double>(d).count();
+}
+// To the nearest nanosecond.
+inline Duration from_seconds(double s) {
+  return Duration(std::llround(s * 1e9));
+}
+
+}  // namespace kimesh

@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kimesh/config/run_config.h"
+#include "src/config/complaints.h"
+
+namespace kimesh {
+namespace {
+
+// May it stand in a chain of several hops? |C(v)_j| + |v_j - C(v)_j| = |v_j| for every element; a
+// compressor without that makes a ring's error grow (design, invariant 3).
+bool is_conservative(CompressorKind compressor) {
+  switch (compressor) {
+    case CompressorKind::kIdentity:
+      return true;  // drops nothing
+    case CompressorKind::kTopk:
+      return true;  // a mask: keeps an element whole or drops it
+  }
+  return false;
+}
+
+void check_compressor(const RunConfig& config, const TopologyFile& topology,
+                      Complaints& complaints) {
+  if (topology.kind == TopologyKind::kRing && !is_conservative(config.compression.compressor))
+    complaints.add(config.compression.line,
+                   "this compressor is not conservative, and the errors of the hops of a ring "
+                   "would grow",
+                   "Write compressor: topk, or use a topology of kind: parameter_server");
+}
+
+void check_weights(const RunConfig& config, const TopologyFile& topology, Complaints& complaints) {
+  const auto without = std::find_if(topology.nodes.begin(), topology.nodes.end(),
+                                    [](const NodeSpec& node) { return !node.data_weight; });
+  if (config.quadratic || config.data.split != SplitKind::kWeights ||
+      without == topology.nodes.end())
+    return;
+  complaints.add(config.data.split_line,
+                 fmt::format("data.split is weights, but node {} has no data_weight in the "
+                             "topology file",
+                             without->name),
+                 "Give every node there a data_weight, or write split: even");
+}
+
+}  // namespace
+
+std::vector<Problem> check_together(const RunConfig& config, const std::string& config_path,
+                                    const TopologyFile& topology, const std::string&) {
+  Complaints complaints(config_path);
+  if (config.compression.policy == PolicyKind::kKimad && !config.round_time)
+    complaints.add(config.compression.line,
+                   "policy: kimad sizes messages to fit a round, and round_time is missing",
+                   "Add round_time: with the time that a round may take, such as "
+                   "round_time: 25ms");
+  check_compressor(config, topology, complaints);
+  check_weights(config, topology, complaints);
+  return complaints.take();
+}
+
+}  // namespace kimesh

@@ -1,0 +1,35 @@
+// Where the readers of one file put what is wrong with it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kimesh/config/problem.h"
+
+namespace kimesh {
+
+class Complaints {
+ public:
+  explicit Complaints(std::string file) : file_(std::move(file)) {}
+
+  // `message`: what is wrong. `remedy`: what to write instead. Neither ends with a full stop.
+  void add(int line, std::string message, std::string remedy) {
+    problems_.push_back({file_, line, std::move(message), std::move(remedy)});
+  }
+  // Of another file that this one names, such as a trace.
+  void add(std::vector<Problem> problems) {
+    problems_.insert(problems_.end(), problems.begin(), problems.end());
+  }
+
+  [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] bool empty() const { return problems_.empty(); }
+  // In the order of lines, each once.
+  [[nodiscard]] std::vector<Problem> take();
+
+ private:
+  std::string file_;
+  std::vector<Problem> problems_;
+};
+
+}  // namespace kimesh

@@ -1,0 +1,18 @@
+// The parts of load_config: each reads one section of the file and complains about it.
+#pragma once
+
+#include "kimesh/config/run_config.h"
+#include "src/config/complaints.h"
+#include "src/config/yaml_tree.h"
+
+namespace kimesh {
+
+void read_model(const YamlValue& value, ModelConfig& model, Complaints& complaints);
+void read_data(const YamlValue& value, DataConfig& data, Complaints& complaints);
+void read_quadratic(const YamlValue& value, QuadraticConfig& quadratic, Complaints& complaints);
+void read_optimizer(const YamlValue& value, OptimizerConfig& optimizer, Complaints& complaints);
+void read_compression(const YamlValue& value, CompressionConfig& compression,
+                      Complaints& complaints);
+void read_stop(const YamlValue& value, StopConfig& stop, Complaints& complaints);
+
+}  // namespace kimesh

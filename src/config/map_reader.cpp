@@ -1,0 +1,246 @@
+#include "src/config/map_reader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "kimesh/util/units.h"
+#include "src/config/limits.h"
+
+namespace kimesh {
+namespace {
+
+template <typename T>
+std::optional<T> parse_all(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Whole numbers without an exponent.
+std::string plain(double x) {
+  constexpr double kExact = 1e15;
+  return std::abs(x) < kExact && x == std::floor(x) ? fmt::format("{:.0f}", x)
+                                                    : fmt::format("{}", x);
+}
+
+std::string seconds_text(double seconds) {
+  constexpr double kHour = 3600;
+  if (seconds >= kHour && std::fmod(seconds, kHour) == 0)
+    return fmt::format("{}h", seconds / kHour);
+  if (seconds > 0 && seconds < 1) return fmt::format("{}ms", seconds * 1e3);
+  return fmt::format("{}s", seconds);
+}
+
+}  // namespace
+
+std::string quoted(std::string_view text) {
+  std::string shown(text.substr(0, limits::kQuotedMax));
+  for (char& c : shown)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+  return fmt::format("'{}'{}", shown, text.size() > limits::kQuotedMax ? "..." : "");
+}
+
+std::string joined(const std::vector<std::string_view>& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string kind_name(const YamlValue& value) {
+  switch (value.kind) {
+    case YamlValue::Kind::kNothing:
+      return "empty";
+    case YamlValue::Kind::kText:
+      return quoted(value.text);
+    case YamlValue::Kind::kList:
+      return "a list";
+    case YamlValue::Kind::kMap:
+      return "a map";
+  }
+  return "unknown";
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  const auto value = parse_all<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+std::optional<std::int64_t> parse_whole(std::string_view text) {
+  return parse_all<std::int64_t>(text);
+}
+
+std::string Range::text() const {
+  return above ? fmt::format("above {} and at most {}", plain(low), plain(high))
+               : fmt::format("from {} to {}", plain(low), plain(high));
+}
+
+MapReader::MapReader(Complaints& complaints, const YamlValue& value, std::string where,
+                     std::vector<std::string_view> known)
+    : complaints_(complaints), value_(value), where_(std::move(where)) {
+  const std::string place = where_.empty() ? "the file" : where_;
+  if (value.kind != YamlValue::Kind::kMap) {
+    fail(value.line, fmt::format("{} is {}, not a map", place, kind_name(value)),
+         fmt::format("Write keys and values: {}", joined(known)));
+    return;
+  }
+  for (const YamlMember& member : value.members) {
+    if (std::find(known.begin(), known.end(), member.key) == known.end())
+      fail(member.line, fmt::format("unknown key {} in {}", quoted(member.key), place),
+           fmt::format("Write one of: {}", joined(known)));
+    const YamlMember* first = find(member.key);
+    if (first != &member)
+      fail(member.line,
+           fmt::format("key {} was already given in line {}", quoted(member.key), first->line),
+           "Keep one of them");
+  }
+}
+
+const YamlMember* MapReader::find(std::string_view key) const {
+  for (const YamlMember& member : value_.members)
+    if (member.key == key) return &member;
+  return nullptr;
+}
+
+int MapReader::line_of(std::string_view key) const {
+  const YamlMember* member = find(key);
+  return member != nullptr ? member->line : value_.line;
+}
+
+std::string MapReader::name(std::string_view key) const {
+  return where_.empty() ? std::string(key) : fmt::format("{}.{}", where_, key);
+}
+
+void MapReader::fail(int line, std::string message, std::string remedy) {
+  ++failures_;
+  complaints_.add(line, std::move(message), std::move(remedy));
+}
+
+void MapReader::complain(std::string_view key, std::string message, std::string remedy) {
+  fail(line_of(key), std::move(message), std::move(remedy));
+}
+
+void MapReader::require(std::string_view key, std::string_view example) {
+  if (value_.kind != YamlValue::Kind::kMap || find(key) != nullptr) return;
+  fail(value_.line, fmt::format("{} is missing", name(key)), fmt::format("Add {}", example));
+}
+
+void MapReader::refuse(std::initializer_list<std::string_view> keys, std::string_view reason) {
+  for (const std::string_view key : keys)
+    if (find(key) != nullptr)
+      complain(key, fmt::format("{} means nothing with {}", name(key), reason), "Remove it");
+}
+
+const std::string* MapReader::text_of(std::string_view key, const std::string& wanted) {
+  const YamlMember* member = find(key);
+  if (member == nullptr) return nullptr;
+  if (member->value.kind == YamlValue::Kind::kText) return &member->value.text;
+  fail(member->line, fmt::format("{} is {}", name(key), kind_name(member->value)),
+       fmt::format("Write {}", wanted));
+  return nullptr;
+}
+
+void MapReader::read(std::string_view key, std::string& target) {
+  if (const auto* text = text_of(key, "one word or text")) target = *text;
+}
+
+void MapReader::read(std::string_view key, double& target, Range range) {
+  const std::string wanted = "a number " + range.text();
+  const auto* text = text_of(key, wanted);
+  if (text == nullptr) return;
+  const auto number = parse_number(*text);
+  if (number && range.holds(*number)) {
+    target = *number;
+    return;
+  }
+  complain(key, fmt::format("{} is {}", name(key), quoted(*text)), "Write " + wanted);
+}
+
+void MapReader::read(std::string_view key, std::int64_t& target, Range range) {
+  const std::string wanted = "a whole number " + range.text();
+  const auto* text = text_of(key, wanted);
+  if (text == nullptr) return;
+  const auto number = parse_whole(*text);
+  if (number && range.holds(static_cast<double>(*number))) {
+    target = *number;
+    return;
+  }
+  complain(key, fmt::format("{} is {}", name(key), quoted(*text)), "Write " + wanted);
+}
+
+void MapReader::read(std::string_view key, std::uint64_t& target) {
+  const std::string wanted = "a whole number from 0 to 18446744073709551615";
+  const auto* text = text_of(key, wanted);
+  if (text == nullptr) return;
+  if (const auto number = parse_all<std::uint64_t>(*text)) {
+    target = *number;
+    return;
+  }
+  complain(key, fmt::format("{} is {}", name(key), quoted(*text)), "Write " + wanted);
+}
+
+void MapReader::read(std::string_view key, Duration& target, Range seconds) {
+  const std::string wanted = fmt::format(
+      "a number and us, ms, s, min or h, from {} to {}, such as {}: {}", seconds_text(seconds.low),
+      seconds_text(seconds.high), key, seconds.low >= 1 ? "15s" : "25ms");
+  const auto* text = text_of(key, wanted);
+  if (text == nullptr) return;
+  const auto time = parse_duration(*text);
+  if (time.ok() && seconds.holds(to_seconds(*time))) {
+    target = *time;
+    return;
+  }
+  complain(key, fmt::format("{} is {}", name(key), quoted(*text)), "Write " + wanted);
+}
+
+void MapReader::read_rate(std::string_view key, std::optional<double>& target) {
+  const std::string wanted = fmt::format(
+      "a number above 0 and bit, kbit, Mbit or Gbit (per second), such as {}: 2Mbit", key);
+  const auto* text = text_of(key, wanted);
+  if (text == nullptr) return;
+  if (const auto rate = parse_rate_bits_per_s(*text)) {
+    target = *rate;
+    return;
+  }
+  complain(key, fmt::format("{} is {}", name(key), quoted(*text)), "Write " + wanted);
+}
+
+void MapReader::read(std::string_view key, std::vector<std::int64_t>& target, Range each,
+                     std::size_t count_max) {
+  const YamlMember* member = find(key);
+  if (member == nullptr) return;
+  const std::string remedy = fmt::format(
+      "Write a list of at most {} whole numbers {}, such as "
+      "{}: [64, 32]",
+      count_max, each.text(), key);
+  if (member->value.kind != YamlValue::Kind::kList || member->value.items.size() > count_max) {
+    const bool list = member->value.kind == YamlValue::Kind::kList;
+    const std::string is =
+        list ? fmt::format("a list of {}", member->value.items.size()) : kind_name(member->value);
+    return fail(member->line, fmt::format("{} is {}", name(key), is), remedy);
+  }
+  std::vector<std::int64_t> numbers;
+  for (const YamlValue& item : member->value.items) {
+    const auto number = parse_whole(item.text);
+    if (!number || !each.holds(static_cast<double>(*number)))
+      return fail(item.line, fmt::format("{} holds {}", name(key), kind_name(item)), remedy);
+    numbers.push_back(*number);
+  }
+  target = std::move(numbers);
+}
+
+std::optional<std::size_t> MapReader::choice_of(std::string_view key,
+                                                const std::vector<std::string_view>& names) {
+  const std::string wanted =
+      names.size() == 1 ? fmt::format("{}: {}", key, names[0]) : "one of: " + joined(names);
+  const auto* text = text_of(key, wanted);
+  if (text == nullptr) return std::nullopt;
+  const auto it = std::find(names.begin(), names.end(), *text);
+  if (it != names.end()) return static_cast<std::size_t>(it - names.begin());
+  complain(key, fmt::format("{} is {}", name(key), quoted(*text)), "Write " + wanted);
+  return std::nullopt;
+}
+
+}  // namespace kimesh

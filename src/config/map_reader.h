@@ -1,0 +1,101 @@
+// Typed reading of one YAML map. Each read takes the value if it is there and right; else it
+// complains, leaves the target alone and goes on, so that one pass finds every problem.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kimesh/util/ids.h"
+#include "src/config/yaml_tree.h"
+
+namespace kimesh {
+
+// The numbers that may stand at a place; both ends belong to it unless `above` leaves the low one
+// out.
+struct Range {
+  double low = 0;
+  double high = 0;
+  bool above = false;
+  [[nodiscard]] bool holds(double x) const { return (above ? x > low : x >= low) && x <= high; }
+  [[nodiscard]] std::string text() const;  // "from 0 to 1", "above 0 and at most 1"
+};
+
+class MapReader {
+ public:
+  // `where` names the map in sentences ("optimizer", "nodes.a"; empty: the file as a whole).
+  // Complains when `value` is no map, and about keys that are not among `known` or repeat.
+  // `value` and `complaints` outlive this.
+  MapReader(Complaints& complaints, const YamlValue& value, std::string where,
+            std::vector<std::string_view> known);
+
+  [[nodiscard]] const YamlMember* find(std::string_view key) const;
+  [[nodiscard]] int line_of(std::string_view key) const;  // of the map when the key is not there
+  // Complains when `key` is not there.
+  void require(std::string_view key, std::string_view example);
+  // Complains about each of `keys` that is there, because `reason` ("kind: cnn") rules it out.
+  void refuse(std::initializer_list<std::string_view> keys, std::string_view reason);
+  // Complains about `key`, which is there, at its line.
+  void complain(std::string_view key, std::string message, std::string remedy);
+
+  void read(std::string_view key, std::string& target);
+  void read(std::string_view key, double& target, Range range);
+  void read(std::string_view key, std::int64_t& target, Range range);
+  void read(std::string_view key, std::uint64_t& target);  // all 64 bits
+  void read(std::string_view key, Duration& target, Range seconds);
+  void read_rate(std::string_view key, std::optional<double>& target);
+  void read(std::string_view key, std::vector<std::int64_t>& target, Range each,
+            std::size_t count_max);
+
+  template <typename T>
+  void read(std::string_view key, std::optional<T>& target, Range range) {
+    if (find(key) == nullptr) return;
+    T value{};
+    const std::size_t before = failures_;
+    read(key, value, range);
+    if (failures_ == before) target = value;
+  }
+  // A 32-bit or int field that is read as a whole number.
+  template <typename T>
+  void read_whole(std::string_view key, T& target, Range range) {
+    auto value = static_cast<std::int64_t>(target);
+    read(key, value, range);
+    target = static_cast<T>(value);
+  }
+  // Says whether the key was there and right.
+  template <typename T>
+  bool choose(std::string_view key, T& target,
+              std::initializer_list<std::pair<std::string_view, T>> choices) {
+    std::vector<std::string_view> names;
+    for (const auto& choice : choices) names.push_back(choice.first);
+    const auto index = choice_of(key, names);
+    if (index) target = (choices.begin() + *index)->second;
+    return index.has_value();
+  }
+
+ private:
+  const std::string* text_of(std::string_view key, const std::string& wanted);
+  std::optional<std::size_t> choice_of(std::string_view key,
+                                       const std::vector<std::string_view>& names);
+  void fail(int line, std::string message, std::string remedy);
+  [[nodiscard]] std::string name(std::string_view key) const;  // "optimizer.lr"
+
+  Complaints& complaints_;
+  const YamlValue& value_;
+  std::string where_;
+  std::size_t failures_ = 0;
+};
+
+// As it may be quoted in a sentence: shortened, on one line.
+[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string joined(const std::vector<std::string_view>& words);
+// "a list": what `value` is, for sentences.
+[[nodiscard]] std::string kind_name(const YamlValue& value);
+[[nodiscard]] std::optional<double> parse_number(std::string_view text);
+[[nodiscard]] std::optional<std::int64_t> parse_whole(std::string_view text);
+
+}  // namespace kimesh

@@ -1,0 +1,140 @@
+#include "src/config/rate_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "kimesh/util/check.h"
+#include "kimesh/util/units.h"
+#include "src/config/limits.h"
+#include "src/config/map_reader.h"
+#include "src/config/yaml_tree.h"
+
+namespace kimesh {
+namespace {
+
+// Where a moment lies in a trace that repeats. Both questions about a trace go through these
+// boundaries, computed by one formula, so that rounding cannot make them disagree.
+struct Place {
+  const std::vector<RateTrace::Step>& steps;
+  double cycle = 0;      // whole periods before
+  std::size_t step = 0;  // in force
+
+  Place(const RateTrace& trace, double seconds) : steps(trace.steps) {
+    cycle = std::floor(seconds / period());
+    if (begin(cycle + 1, 0) <= seconds) ++cycle;  // the division may round either way
+    if (cycle > 0 && begin(cycle, 0) > seconds) --cycle;
+    std::size_t low = 0, high = steps.size() - 1;  // the last step only ends the period
+    while (high - low > 1) {
+      const std::size_t middle = (low + high) / 2;
+      (begin(cycle, middle) <= seconds ? low : high) = middle;
+    }
+    step = low;
+  }
+  double period() const { return steps.back().seconds; }
+  double begin(double c, std::size_t s) const { return c * period() + steps[s].seconds; }
+  double end() const {
+    return step + 2 < steps.size() ? begin(cycle, step + 1) : begin(cycle + 1, 0);
+  }
+};
+
+struct Line {
+  std::string_view seconds, rate;
+};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
+    text.remove_suffix(1);
+  return text;
+}
+
+std::optional<Line> split(std::string_view line) {
+  const std::size_t comma = line.find(',');
+  if (comma == std::string_view::npos) return std::nullopt;
+  return Line{trimmed(line.substr(0, comma)), trimmed(line.substr(comma + 1))};
+}
+
+std::optional<double> parse_rate(std::string_view text) {
+  if (const auto rate = parse_rate_bits_per_s(text)) return *rate;
+  if (const auto rate = parse_rate_bits_per_s(fmt::format("{}bit", text))) return *rate;
+  return std::nullopt;
+}
+
+// Adds one line of the file; false once there is a complaint about it.
+bool add_line(std::string_view text, int number, RateTrace& trace, Complaints& complaints) {
+  const auto complain = [&](std::string message, std::string remedy) {
+    complaints.add(number, std::move(message), std::move(remedy));
+    return false;
+  };
+  const auto line = split(text);
+  const auto seconds = line ? parse_number(line->seconds) : std::nullopt;
+  const auto rate = line ? parse_rate(line->rate) : std::nullopt;
+  if (!seconds || !rate)
+    return complain(fmt::format("{} is not a step of a trace", quoted(text)),
+                    "Write SECONDS,RATE with a rate above 0, such as 1.5,2Mbit");
+  if (trace.steps.empty() && *seconds != 0)
+    return complain(fmt::format("the first step is at {} s", *seconds), "Begin at 0");
+  if (!trace.steps.empty() && *seconds < trace.steps.back().seconds + limits::kTraceStepSecondsMin)
+    return complain(
+        fmt::format("a step at {} s follows one at {} s", *seconds, trace.steps.back().seconds),
+        fmt::format("Write times that ascend by at least {} s", limits::kTraceStepSecondsMin));
+  if (trace.steps.size() == limits::kTraceStepsMax)
+    return complain(fmt::format("the trace has more than {} steps", limits::kTraceStepsMax),
+                    "Write fewer; a trace repeats when it ends");
+  trace.steps.push_back({*seconds, *rate});
+  return true;
+}
+
+bool is_header(std::string_view line) {
+  const auto parts = split(line);
+  return parts && !parts->seconds.empty() && !parse_number(parts->seconds) &&
+         !parse_rate(parts->rate);
+}
+
+}  // namespace
+
+double RateTrace::at(double seconds) const {
+  KIMESH_CHECK(!steps.empty(), "a trace has a step");
+  return steps.size() == 1 ? steps[0].bits_per_s : steps[Place(*this, seconds).step].bits_per_s;
+}
+
+double RateTrace::next_change_after(double seconds) const {
+  KIMESH_CHECK(!steps.empty(), "a trace has a step");
+  if (steps.size() == 1) return std::numeric_limits<double>::infinity();
+  return Place(*this, seconds).end();
+}
+
+std::optional<RateTrace> load_trace(const std::string& path, int line_of_path,
+                                    Complaints& complaints) {
+  Complaints own(path);
+  std::string why;
+  const auto text = read_text(path, limits::kTraceBytesMax, why);
+  if (!text) {
+    complaints.add(line_of_path, fmt::format("the trace '{}' cannot be read: {}", path, why),
+                   "Check the path; it counts from this file's folder");
+    return std::nullopt;
+  }
+  RateTrace trace;
+  bool may_be_header = true, good = true;
+  int number = 0;
+  for (std::size_t begin = 0; good && begin < text->size();) {
+    const std::size_t end = std::min(text->find('\n', begin), text->size());
+    const std::string_view line = trimmed(std::string_view(*text).substr(begin, end - begin));
+    begin = end + 1;
+    ++number;
+    if (line.empty() || line.front() == '#') continue;
+    if (!std::exchange(may_be_header, false) || !is_header(line))
+      good = add_line(line, number, trace, own);
+  }
+  if (good && trace.steps.empty())
+    own.add(0, "the trace has no step", "Write lines of SECONDS,RATE, such as 0,2Mbit");
+  if (own.empty()) return trace;
+  complaints.add(own.take());
+  return std::nullopt;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,152 @@
+#include "kimesh/config/run_config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "src/config/config_reader.h"
+#include "src/config/limits.h"
+#include "src/config/map_reader.h"
+
+namespace kimesh {
+namespace {
+
+std::string canonical_model(const ModelConfig& model) {
+  if (model.kind == ModelKind::kMlp)
+    return fmt::format("model mlp {}\n", fmt::join(model.hidden, " "));
+  return fmt::format("model cnn {} dense {}\n", fmt::join(model.channels, " "), model.dense);
+}
+
+std::string canonical_data(const DataConfig& data) {
+  std::string text = data.kind == DataKind::kDigits
+                         ? fmt::format("data digits test {}", data.test_share)
+                         : std::string("data cifar10");
+  text += fmt::format(" batch {} split ", data.batch);
+  switch (data.split) {
+    case SplitKind::kEven:
+      return text + "even\n";
+    case SplitKind::kWeights:
+      return text + "weights\n";
+    case SplitKind::kByLabel:
+      return text + "by_label\n";
+    case SplitKind::kDirichlet:
+      return text + fmt::format("dirichlet {}\n", data.dirichlet);
+  }
+  return text;
+}
+
+std::string canonical_quadratic(const QuadraticConfig& quadratic) {
+  if (!quadratic.path.empty()) return "quadratic from a file\n";
+  return fmt::format("quadratic {} condition {} heterogeneity {}\n", quadratic.dimension,
+                     quadratic.condition, quadratic.heterogeneity);
+}
+
+std::string canonical_schedule(const ScheduleConfig& schedule) {
+  std::string text = fmt::format("schedule warmup {} ", schedule.warmup);
+  switch (schedule.kind) {
+    case ScheduleKind::kConstant:
+      return text + "constant\n";
+    case ScheduleKind::kStep:
+      return text + fmt::format("step {} factor {}\n", schedule.every, schedule.factor);
+    case ScheduleKind::kCosine:
+      return text + fmt::format("cosine {}\n", schedule.rounds);
+  }
+  return text;
+}
+
+std::string canonical_optimizer(const OptimizerConfig& o) {
+  std::string text =
+      o.kind == OptimizerKind::kSgd
+          ? fmt::format("optimizer sgd momentum {}", o.momentum)
+          : fmt::format("optimizer adamw {} {} epsilon {}", o.beta1, o.beta2, o.epsilon);
+  text += fmt::format(" lr {} decay {} clip ", o.lr, o.weight_decay);
+  text += o.clip ? fmt::format("{}\n", *o.clip) : std::string("-\n");
+  return text + canonical_schedule(o.schedule);
+}
+
+std::string canonical_compression(const RunConfig& config) {
+  const CompressionConfig& c = config.compression;
+  std::string text = fmt::format("digest_every {} policy ", c.digest_every);
+  if (c.policy == PolicyKind::kNone) return text + "none\n";
+  text += c.policy == PolicyKind::kFixed
+              ? fmt::format("fixed {}", c.ratio)
+              : fmt::format("kimad {}", config.round_time ? config.round_time->count() : 0);
+  return text + (c.compressor == CompressorKind::kTopk ? " topk\n" : " identity\n");
+}
+
+std::string canonical_stop(const StopConfig& stop) {
+  std::string text = "stop";
+  if (stop.rounds) text += fmt::format(" rounds {}", *stop.rounds);
+  if (stop.accuracy) text += fmt::format(" accuracy {}", *stop.accuracy);
+  if (stop.time) text += fmt::format(" time {}", stop.time->count());
+  return text + "\n";
+}
+
+// What is minimised: a model on data, or a quadratic.
+void read_objective(MapReader& top, RunConfig& config, Complaints& complaints) {
+  if (const YamlMember* quadratic = top.find("quadratic")) {
+    read_quadratic(quadratic->value, config.quadratic.emplace(), complaints);
+    return top.refuse({"model", "data"}, "quadratic, which stands for both");
+  }
+  top.require("model", "model: {kind: mlp}");
+  top.require("data", "data: {kind: digits}");
+  if (const YamlMember* model = top.find("model"))
+    read_model(model->value, config.model, complaints);
+  if (const YamlMember* data = top.find("data")) read_data(data->value, config.data, complaints);
+}
+
+// What two sections can only tell together.
+void check_sections(MapReader& top, const RunConfig& config) {
+  if (config.quadratic) {
+    if (config.stop.accuracy)
+      top.complain("stop", "stop.accuracy cannot be reached: a quadratic has no test set",
+                   "Write stop: {rounds: 1000}");
+    return;
+  }
+  const bool digits = config.data.kind == DataKind::kDigits;
+  const std::size_t blocks = config.model.channels.size();
+  if (config.model.kind == ModelKind::kCnn && digits && blocks > limits::kDigitsBlocksMax)
+    top.complain("model",
+                 fmt::format("{} blocks of channels halve an image of 8x8 to nothing", blocks),
+                 fmt::format("Write at most {} channels for digits", limits::kDigitsBlocksMax));
+}
+
+}  // namespace
+
+std::string RunConfig::canonical() const {
+  return (quadratic ? canonical_quadratic(*quadratic)
+                    : canonical_model(model) + canonical_data(data)) +
+         canonical_optimizer(optimizer) + canonical_compression(*this) + canonical_stop(stop) +
+         fmt::format("evaluate_every {}\nseed {}\n", evaluate_every, seed);
+}
+
+Loaded<RunConfig> load_config(const std::string& path) {
+  Loaded<RunConfig> loaded;
+  RunConfig& config = loaded.value;
+  Complaints complaints(path);
+  if (const auto root = read_yaml(path, complaints)) {
+    MapReader top(complaints, *root, "",
+                  {"model", "data", "quadratic", "optimizer", "compression", "round_time", "stop",
+                   "evaluate_every", "seed", "threads"});
+    read_objective(top, config, complaints);
+    top.require("optimizer", "optimizer: {kind: sgd, lr: 0.1}");
+    if (const YamlMember* member = top.find("optimizer"))
+      read_optimizer(member->value, config.optimizer, complaints);
+    if (const YamlMember* member = top.find("compression"))
+      read_compression(member->value, config.compression, complaints);
+    else
+      config.compression.compressor = CompressorKind::kIdentity;
+    top.read("round_time", config.round_time,
+             {limits::kRoundTimeSecondsMin, limits::kRoundTimeSecondsMax});
+    top.require("stop", "stop: {rounds: 1000}, without which the run would never end");
+    if (const YamlMember* member = top.find("stop"))
+      read_stop(member->value, config.stop, complaints);
+    top.read_whole("evaluate_every", config.evaluate_every, {1, double{limits::kRoundsMax}});
+    top.read("seed", config.seed);
+    top.read_whole("threads", config.threads, {0, double{limits::kThreadsMax}});
+    check_sections(top, config);
+  }
+  loaded.problems = complaints.take();
+  return loaded;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,40 @@
+// The one place that sees yaml-cpp: a YAML file as a plain tree, in which every value and key knows
+// its line. Aliases are refused, so a small file stays a small tree.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/config/complaints.h"
+
+namespace kimesh {
+
+struct YamlMember;
+
+struct YamlValue {
+  enum class Kind { kNothing, kText, kList, kMap };
+  Kind kind = Kind::kNothing;
+  int line = 1;                     // from 1
+  std::string text;                 // kText: as written, without quotes
+  std::vector<YamlValue> items;     // kList
+  std::vector<YamlMember> members;  // kMap, in the order of the file; keys may repeat
+};
+
+struct YamlMember {
+  std::string key;
+  int line = 1;
+  YamlValue value;
+};
+
+// Nothing: the file cannot be read or is no YAML; `complaints` says why.
+[[nodiscard]] std::optional<YamlValue> read_yaml(const std::string& path, Complaints& complaints);
+
+// The whole file, at most `bytes_max`. Nothing: `why` says why, as half a sentence.
+[[nodiscard]] std::optional<std::string> read_text(const std::string& path, std::size_t bytes_max,
+                                                   std::string& why);
+
+// `path`, which a file at `file` names: relative paths count from that file's folder.
+[[nodiscard]] std::string path_beside(const std::string& file, const std::string& path);
+
+}  // namespace kimesh

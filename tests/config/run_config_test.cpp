@@ -1,0 +1,187 @@
+#include "kimesh/config/run_config.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/config/text_file.h"
+
+namespace kimesh {
+namespace {
+
+using namespace std::chrono_literals;
+
+RunConfig load(const std::string& text) {
+  const TextFile file("config.yaml", text);
+  auto loaded = load_config(file.path());
+  for (const Problem& problem : loaded.problems)
+    ADD_FAILURE() << to_string(problem) << '\n' << text;
+  return loaded.value;
+}
+
+// A small right file, with parts exchanged.
+struct Parts {
+  std::string model = "{kind: mlp}", data = "{kind: digits}", optimizer = "{kind: sgd, lr: 0.1}",
+              stop = "{rounds: 10}", more = "";
+  [[nodiscard]] std::string text() const {
+    return "model: " + model + "\ndata: " + data + "\noptimizer: " + optimizer + "\nstop: " + stop +
+           "\n" + more;
+  }
+  [[nodiscard]] RunConfig load() const { return kimesh::load(text()); }
+  [[nodiscard]] std::string canonical() const { return load().canonical(); }
+};
+
+TEST(RunConfig, ReadsAModelOnFiles) {
+  const RunConfig c = load(
+      "model: {kind: cnn, channels: [16, 32, 64], dense: 256}\n"
+      "data: {kind: cifar10, path: cifar, batch: 64, split: {dirichlet: 0.5}}\n"
+      "optimizer: {kind: adamw, lr: 0.001, beta1: 0.8, beta2: 0.99, epsilon: 1e-7,\n"
+      "            weight_decay: 0.01, clip: 2.5,\n"
+      "            schedule: {kind: step, warmup: 5, every: 100, factor: 0.5}}\n"
+      "compression: {policy: fixed, compressor: topk, ratio: 0.01, digest_every: 7}\n"
+      "stop: {rounds: 300, accuracy: 1, time: 2h}\n"
+      "evaluate_every: 20\nseed: 18446744073709551615\nthreads: 2\n");
+  EXPECT_EQ(c.model.kind, ModelKind::kCnn);
+  EXPECT_EQ(c.model.channels, (std::vector<std::int64_t>{16, 32, 64}));
+  EXPECT_EQ(c.model.dense, 256);
+  EXPECT_EQ(c.data.kind, DataKind::kCifar10);
+  EXPECT_EQ(c.data.path, testing::TempDir() + "cifar");  // beside the config file
+  EXPECT_EQ(c.data.batch, 64);
+  EXPECT_EQ(c.data.split, SplitKind::kDirichlet);
+  EXPECT_EQ(c.data.dirichlet, 0.5);
+  EXPECT_EQ(c.optimizer.kind, OptimizerKind::kAdamw);
+  EXPECT_EQ(c.optimizer.beta1, 0.8);
+  EXPECT_EQ(c.optimizer.beta2, 0.99);
+  EXPECT_EQ(c.optimizer.epsilon, 1e-7);
+  EXPECT_EQ(c.optimizer.weight_decay, 0.01);
+  EXPECT_EQ(c.optimizer.clip, 2.5);
+  EXPECT_EQ(c.optimizer.schedule.kind, ScheduleKind::kStep);
+  EXPECT_EQ(c.optimizer.schedule.warmup, 5u);
+  EXPECT_EQ(c.optimizer.schedule.every, 100u);
+  EXPECT_EQ(c.optimizer.schedule.factor, 0.5);
+  EXPECT_EQ(c.compression.policy, PolicyKind::kFixed);
+  EXPECT_EQ(c.compression.ratio, 0.01);
+  EXPECT_EQ(c.compression.digest_every, 7u);
+  EXPECT_EQ(c.stop.rounds, 300u);
+  EXPECT_EQ(c.stop.accuracy, 1);
+  EXPECT_EQ(c.stop.time, 2h);
+  EXPECT_EQ(c.evaluate_every, 20u);
+  EXPECT_EQ(c.seed, 18446744073709551615u);
+  EXPECT_EQ(c.threads, 2);
+}
+
+TEST(RunConfig, ReadsAQuadraticInPlaceOfModelAndData) {
+  const RunConfig seeded = load(
+      "quadratic: {dimension: 50, condition: 10, heterogeneity: 0}\n"
+      "optimizer: {kind: sgd, lr: 0.3, schedule: {kind: cosine, rounds: 9}}\nstop: {time: "
+      "500ms}\n");
+  ASSERT_TRUE(seeded.quadratic.has_value());
+  EXPECT_EQ(seeded.quadratic->dimension, 50u);
+  EXPECT_EQ(seeded.quadratic->condition, 10);
+  EXPECT_EQ(seeded.quadratic->heterogeneity, 0);
+  EXPECT_EQ(seeded.optimizer.schedule.rounds, 9u);
+  const RunConfig file =
+      load("quadratic: {path: /data/q.csv}\noptimizer: {kind: sgd, lr: 1}\nstop: {rounds: 1}\n");
+  EXPECT_EQ(file.quadratic->path, "/data/q.csv");
+}
+
+TEST(RunConfig, SendsEverythingWhenNothingIsSaidAboutCompression) {
+  const RunConfig c = Parts{}.load();
+  EXPECT_EQ(c.compression.policy, PolicyKind::kNone);
+  EXPECT_EQ(c.compression.compressor, CompressorKind::kIdentity);
+  EXPECT_EQ(c.round_time, std::nullopt);
+}
+
+TEST(RunConfigCanonical, IsTheSameForTheSameMeaning) {
+  const std::string one = Parts{}.canonical();
+  Parts spelled;
+  spelled.model = "{kind: mlp, hidden: [256, 128]}";
+  spelled.data = "{split: even, kind: digits, batch: 32, test_share: 0.20}";
+  spelled.optimizer = "{kind: sgd, lr: 1e-1, momentum: 0.0, schedule: {kind: constant}}";
+  // Threads differ between machines, and no round time matters where everything is sent.
+  spelled.more = "threads: 3\nround_time: 25ms\ncompression: {policy: none}\nseed: 1\n";
+  EXPECT_EQ(one, spelled.canonical());
+}
+
+// Seen to fail with each of these left out of canonical().
+TEST(RunConfigCanonical, IsOtherForAnyOtherMeaning) {
+  std::vector<std::string> all{Parts{}.canonical()};
+  for (const char* x : {"{kind: mlp, hidden: [8]}", "{kind: mlp, hidden: []}", "{kind: cnn}",
+                        "{kind: cnn, channels: [8]}", "{kind: cnn, dense: 8}"})
+    all.push_back(Parts{.model = x}.canonical());
+  for (const char* x : {"{kind: digits, batch: 8}", "{kind: digits, split: by_label}",
+                        "{kind: digits, split: weights}", "{kind: digits, split: {dirichlet: 1}}",
+                        "{kind: digits, split: {dirichlet: 2}}", "{kind: digits, test_share: 0.3}",
+                        "{kind: cifar10, path: x}"})
+    all.push_back(Parts{.data = x}.canonical());
+  for (const char* x :
+       {"{kind: sgd, lr: 0.2}", "{kind: sgd, lr: 0.1, momentum: 0.9}",
+        "{kind: sgd, lr: 0.1, weight_decay: 0.1}", "{kind: sgd, lr: 0.1, clip: 1}",
+        "{kind: sgd, lr: 0.1, clip: 2}", "{kind: adamw, lr: 0.1}",
+        "{kind: adamw, lr: 0.1, beta1: 0.8}", "{kind: adamw, lr: 0.1, beta2: 0.8}",
+        "{kind: adamw, lr: 0.1, epsilon: 1e-6}", "{kind: sgd, lr: 0.1, schedule: {warmup: 5}}",
+        "{kind: sgd, lr: 0.1, schedule: {kind: step, every: 5}}",
+        "{kind: sgd, lr: 0.1, schedule: {kind: step, every: 6}}",
+        "{kind: sgd, lr: 0.1, schedule: {kind: step, every: 5, factor: 0.2}}",
+        "{kind: sgd, lr: 0.1, schedule: {kind: cosine, rounds: 5}}",
+        "{kind: sgd, lr: 0.1, schedule: {kind: cosine, rounds: 6}}"})
+    all.push_back(Parts{.optimizer = x}.canonical());
+  for (const char* x :
+       {"{rounds: 11}", "{accuracy: 0.9}", "{accuracy: 0.8}", "{time: 10s}", "{time: 11s}"})
+    all.push_back(Parts{.stop = x}.canonical());
+  for (const char* x :
+       {"seed: 2\n", "evaluate_every: 11\n", "compression: {policy: none, digest_every: 1}\n",
+        "compression: {policy: fixed, ratio: 0.1}\n", "compression: {policy: fixed, ratio: 0.2}\n",
+        "compression: {policy: kimad}\nround_time: 1s\n",
+        "compression: {policy: kimad}\nround_time: 2s\n"})
+    all.push_back(Parts{.more = x}.canonical());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) EXPECT_NE(all[i], all[j]) << i << " and " << j;
+}
+
+std::vector<std::string> together(const RunConfig& config, const TopologyFile& topology) {
+  std::vector<std::string> sentences;
+  for (const Problem& problem : check_together(config, "c.yaml", topology, "t.yaml"))
+    sentences.push_back(to_string(problem));
+  return sentences;
+}
+
+TopologyFile two_nodes() {
+  TopologyFile topology;
+  topology.nodes.resize(2);
+  topology.nodes[0].name = "a";
+  topology.nodes[1].name = "b";
+  topology.servers = {0, 1};
+  return topology;
+}
+
+// Seen to fail without the check.
+TEST(CheckTogether, KimadNeedsARoundTime) {
+  RunConfig config = Parts{.more = "compression: {policy: kimad}\n"}.load();
+  EXPECT_EQ(together(config, two_nodes()),
+            (std::vector<std::string>{
+                "c.yaml:5: policy: kimad sizes messages to fit a round, and round_time is missing. "
+                "Add round_time: with the time that a round may take, such as round_time: 25ms."}));
+  config.round_time = 25ms;
+  EXPECT_TRUE(together(config, two_nodes()).empty());
+}
+
+// Seen to fail without the check.
+TEST(CheckTogether, ASplitByWeightsNeedsAWeightOnEveryNode) {
+  const RunConfig config = Parts{.data = "{kind: digits, split: weights}"}.load();
+  TopologyFile topology = two_nodes();
+  topology.nodes[0].data_weight = 1;
+  EXPECT_EQ(together(config, topology),
+            (std::vector<std::string>{
+                "c.yaml:2: data.split is weights, but node b has no data_weight in the topology "
+                "file. Give every node there a data_weight, or write split: even."}));
+  topology.nodes[1].data_weight = 2;
+  EXPECT_TRUE(together(config, topology).empty());
+}
+
+TEST(Problem, ReadsAsOneLineWithPlaceSentenceAndRemedy) {
+  EXPECT_EQ(to_string({"a.yaml", 3, "unknown key 'lrr'", "Write one of: lr"}),
+            "a.yaml:3: unknown key 'lrr'. Write one of: lr.");
+  EXPECT_EQ(to_string({"a.yaml", 0, "it is gone.", ""}), "a.yaml: it is gone.");
+}
+
+}  // namespace
+}  // namespace kimesh

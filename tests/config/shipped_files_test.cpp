@@ -1,0 +1,68 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "kimesh/config/run_config.h"
+
+namespace kimesh {
+namespace {
+
+std::vector<std::string> yaml_files(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(KIMESH_SOURCE_DIR "/" + folder))
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
+  return files;
+}
+
+void expect_none(const std::vector<Problem>& problems) {
+  for (const Problem& problem : problems) ADD_FAILURE() << to_string(problem);
+}
+
+// Seen to fail with `lr` misspelt in one of them.
+TEST(ShippedFiles, AllLoad) {
+  const auto topologies = yaml_files("topologies"), configs = yaml_files("configs");
+  EXPECT_GE(topologies.size(), 5u);
+  EXPECT_GE(configs.size(), 5u);
+  for (const auto& path : topologies) expect_none(load_topology(path).problems);
+  for (const auto& path : configs) expect_none(load_config(path).problems);
+}
+
+TEST(ShippedFiles, AllGoTogether) {
+  for (const auto& topology : yaml_files("topologies"))
+    for (const auto& config : yaml_files("configs"))
+      expect_none(check_together(load_config(config).value, config, load_topology(topology).value,
+                                 topology));
+}
+
+TEST(ShippedFiles, Ring4SaysWhatItSays) {
+  const auto loaded = load_topology(KIMESH_SOURCE_DIR "/topologies/ring4.yaml");
+  const TopologyFile& ring = loaded.value;
+  ASSERT_EQ(ring.nodes.size(), 4u);
+  EXPECT_EQ(ring.kind, TopologyKind::kRing);
+  EXPECT_EQ(ring.nodes[2].name, "c");
+  EXPECT_EQ(ring.nodes[2].address, "tcp://127.0.0.1:7103");
+  EXPECT_EQ(ring.servers, (std::vector<NodeIndex>{0, 1, 2, 3}));
+  EXPECT_EQ(ring.link(2, 3).rate->at(10), 500'000);
+  EXPECT_EQ(ring.link(3, 0).rate->at(10), 1'000'000);
+}
+
+TEST(ShippedFiles, DigitsSaysWhatItSays) {
+  const auto loaded = load_config(KIMESH_SOURCE_DIR "/configs/digits.yaml");
+  const RunConfig& config = loaded.value;
+  EXPECT_EQ(config.model.hidden, (std::vector<std::int64_t>{256, 128}));
+  EXPECT_EQ(config.data.batch, 64);
+  EXPECT_EQ(config.optimizer.lr, 0.1);
+  EXPECT_EQ(config.optimizer.momentum, 0.85);
+  EXPECT_EQ(config.optimizer.weight_decay, 0.001);
+  EXPECT_EQ(config.compression.policy, PolicyKind::kKimad);
+  EXPECT_EQ(config.compression.compressor, CompressorKind::kTopk);
+  EXPECT_EQ(config.round_time, std::chrono::milliseconds(25));
+  EXPECT_EQ(config.stop.rounds, 2000u);
+  EXPECT_EQ(config.stop.accuracy, 0.96);
+  EXPECT_EQ(config.stop.time, std::nullopt);
+}
+
+}  // namespace
+}  // namespace kimesh
