@@ -1,0 +1,103 @@
+// The plan of a view: who owns what, and along which links each shard travels. Everything above
+// reads it; only this folder knows that rings and parameter servers exist.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kimesh/config/topology_file.h"
+#include "kimesh/topology/layout.h"
+#include "kimesh/util/ids.h"
+#include "kimesh/util/result.h"
+
+namespace kimesh {
+
+// The agreed set of live nodes. Its number grows by one with each change; so far there is view 0.
+struct View {
+  std::uint32_t number = 0;
+  std::vector<std::string> nodes;  // NodeIndex -> name
+};
+
+// The part of one layer that a shard holds. Offsets count from the start of the shard.
+struct LayerSlice {
+  std::uint32_t layer = 0;  // position in Layout::layers
+  std::size_t offset = 0;
+  std::size_t size = 0;
+};
+
+struct Shard {
+  NodeIndex owner = 0;
+  std::size_t begin = 0;  // elements from the start of the flat vector
+  std::size_t size = 0;   // > 0
+  std::vector<LayerSlice> layers;
+};
+
+// A directed connection, from -> to.
+struct Link {
+  NodeIndex from = 0, to = 0;
+  bool operator==(const Link&) const = default;
+};
+
+struct Channel {
+  LinkIndex link = 0;
+  ShardIndex shard = 0;
+  Phase phase = Phase::kReduce;
+};
+
+// One node's place in the trees of one shard. In the reduce tree messages come from the children
+// and go to the parent (none at the owner); in the gather tree they come from the parent (none at
+// the owner) and go to the children. All lists are in node order of the far side.
+struct Seat {
+  std::vector<ChannelIndex> reduce_in;
+  std::optional<ChannelIndex> reduce_out;
+  std::optional<ChannelIndex> gather_in;
+  std::vector<ChannelIndex> gather_out;
+};
+
+struct Plan {
+  View view;
+  Layout layout;
+  // Contiguous, cover the flat vector; shard 0 carries the control vector.
+  std::vector<Shard> shards;
+  std::vector<Link> links;               // sorted by (from, to)
+  std::vector<Channel> channels;         // sorted by (link, phase, shard)
+  std::vector<std::vector<Seat>> seats;  // [shard][node]
+  unsigned hops = 2;  // longest chain of messages in a round: ring 2(N-1), parameter_server 2
+  // By link: its messages of one phase of a round, of the phase that has more of them.
+  std::vector<unsigned> link_messages;
+
+  [[nodiscard]] const Link& link_of(ChannelIndex channel) const {
+    return links[channels[channel].link];
+  }
+  [[nodiscard]] std::size_t elements(ChannelIndex channel) const {
+    return shards[channels[channel].shard].size;
+  }
+  // H_link = max(H, 2·m) of design: the hops by which a link's share of the round time is divided.
+  [[nodiscard]] unsigned link_hops(LinkIndex link) const;
+  [[nodiscard]] std::optional<LinkIndex> find_link(NodeIndex from, NodeIndex to) const;
+  [[nodiscard]] std::optional<ChannelIndex> find_channel(LinkIndex link, ShardIndex shard,
+                                                         Phase phase) const;
+};
+
+// Cuts the layout into one shard per server, as even as rows of tensors allow, and lays the trees.
+// Ring of N: shard s is owned by node s; its reduce starts at the node after the owner and is
+// passed on until the owner; the gather goes the same way round. Parameter server: one hop each
+// way; several servers each own a shard. Errors: UserInput when there are more servers than rows.
+[[nodiscard]] Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout);
+
+// For people: the links, then per shard who sends what to whom at which hop. `layout_known` false
+// leaves sizes out.
+[[nodiscard]] std::string draw_plan(const Plan& plan, const TopologyFile& topology,
+                                    bool layout_known);
+
+// One transfer of a shard, as `kimesh plan --json` and the counters' test list them.
+struct Hop {
+  unsigned number = 0;  // from 1, within the phase
+  ChannelIndex channel = 0;
+};
+// All transfers of shard `shard` in `phase`, by number, then by sender.
+[[nodiscard]] std::vector<Hop> hops_of(const Plan& plan, ShardIndex shard, Phase phase);
+
+}  // namespace kimesh

@@ -1,0 +1,18 @@
+// Where the flat vector is cut into shards.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "kimesh/topology/layout.h"
+#include "kimesh/topology/plan.h"
+#include "kimesh/util/result.h"
+
+namespace kimesh {
+
+// One shard per owner, in order. Every cut lies between two rows, at the one nearest to the even
+// cut that leaves no shard empty. Errors: UserInput when there are more owners than rows.
+[[nodiscard]] Result<std::vector<Shard>> cut_shards(const Layout& layout,
+                                                    std::span<const NodeIndex> owners);
+
+}  // namespace kimesh

@@ -1,0 +1,195 @@
+// The plan as text for people. Every link and transfer is listed; only the picture is shortened.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "kimesh/topology/plan.h"
+#include "kimesh/util/units.h"
+
+namespace kimesh {
+namespace {
+
+constexpr std::size_t kPictureColumnsMax = 90;  // fits a terminal, with room for the margin
+constexpr std::size_t kPictureRowsMax = 12;     // a picture of more rows no longer shows the shape
+constexpr std::size_t kSlicesMax = 6;           // layers named per shard
+
+std::string plural(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// The first names, one a row, with a last row that counts those left out.
+std::vector<std::string> picture_rows(std::vector<std::string> names) {
+  if (names.size() <= kPictureRowsMax) return names;
+  const std::size_t left_out = names.size() - (kPictureRowsMax - 1);
+  names.resize(kPictureRowsMax - 1);
+  names.push_back(fmt::format("({} more)", left_out));
+  return names;
+}
+
+std::string draw_closed_ring(const std::string& line) {
+  const std::string gap(line.size() - 1, ' ');
+  const std::string rule(line.size() + 1, '-');
+  return fmt::format("  {} --+\n  ^{}   |\n  +{}--+\n", line, gap, rule.substr(1, line.size()));
+}
+
+// A ring that does not fit one row: rows that go on where the arrow points.
+std::string draw_long_ring(const std::vector<std::string>& names) {
+  std::string text, row;
+  for (const std::string& name : names) {
+    if (row.size() + name.size() + 5 > kPictureColumnsMax) {
+      text += fmt::format("  {}\n", row);
+      row.clear();
+    }
+    row += fmt::format("{}{} -->", row.empty() ? "" : " ", name);
+  }
+  return fmt::format("{}  {} {} again\n", text, row, names.front());
+}
+
+std::string draw_ring(const std::vector<std::string>& names) {
+  const std::string line = fmt::format("{}", fmt::join(names, " --> "));
+  return line.size() + 5 > kPictureColumnsMax ? draw_long_ring(names) : draw_closed_ring(line);
+}
+
+// One server: every other node on the left, the server at the middle row.
+std::string draw_star(const Plan& plan) {
+  const NodeIndex server = plan.shards.front().owner;
+  std::vector<std::string> others = plan.view.nodes;
+  others.erase(others.begin() + server);
+  const std::vector<std::string> rows = picture_rows(std::move(others));
+  const auto width = std::ranges::max(rows, {}, &std::string::size).size();
+  std::string text;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool middle = i == (rows.size() - 1) / 2;
+    const std::string right = middle ? fmt::format("--> {}", plan.view.nodes[server]) : "";
+    text += fmt::format("  {:<{}} <--+{}\n", rows[i], width, right);
+  }
+  return text;
+}
+
+// Several servers: each is the centre of a star of all other nodes.
+std::string draw_stars(const Plan& plan) {
+  std::vector<std::string> servers;
+  for (const Shard& shard : plan.shards) servers.push_back(plan.view.nodes[shard.owner]);
+  const std::string left = "every other node <--";
+  std::string text;
+  for (const std::string& server : picture_rows(std::move(servers))) {
+    const std::string before = text.empty() ? left : std::string(left.size(), ' ');
+    text += fmt::format("  {}+--> {}\n", before, server);
+  }
+  return text;
+}
+
+std::string draw_picture(const Plan& plan, TopologyKind kind) {
+  if (kind == TopologyKind::kRing) return draw_ring(plan.view.nodes);
+  return plan.shards.size() == 1 ? draw_star(plan) : draw_stars(plan);
+}
+
+std::string describe_emulation(const LinkSpec& spec) {
+  std::vector<std::string> parts;
+  if (spec.rate) {
+    const auto rate = &RateTrace::Step::bits_per_s;
+    const auto [low, high] = std::ranges::minmax(spec.rate->steps, {}, rate);
+    parts.push_back(format_rate(low.bits_per_s));
+    if (high.bits_per_s > low.bits_per_s) parts.back() += " to " + format_rate(high.bits_per_s);
+  }
+  if (spec.delay > Duration{0}) parts.push_back(format_duration(spec.delay) + " of delay");
+  return parts.empty() ? "" : fmt::format("emulated: {}", fmt::join(parts, ", "));
+}
+
+std::string trimmed(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+// "a -> b", padded to the widest name on both sides so that what follows is aligned.
+std::string arrow(const Plan& plan, const Link& link) {
+  const auto width = std::ranges::max(plan.view.nodes, {}, &std::string::size).size();
+  const std::vector<std::string>& names = plan.view.nodes;
+  return fmt::format("{:<{}} -> {:<{}}", names[link.from], width, names[link.to], width);
+}
+
+std::string draw_links(const Plan& plan, const TopologyFile& topology) {
+  std::vector<unsigned> reduce(plan.links.size()), gather(plan.links.size());
+  for (const Channel& channel : plan.channels)
+    ++(channel.phase == Phase::kReduce ? reduce : gather)[channel.link];
+
+  std::string text = "links, with their messages in each phase of a round\n";
+  for (std::size_t i = 0; i < plan.links.size(); ++i) {
+    const Link& link = plan.links[i];
+    text +=
+        trimmed(fmt::format("  {}   reduce {:>2}, gather {:>2}   {}", arrow(plan, link), reduce[i],
+                            gather[i], describe_emulation(topology.link(link.from, link.to))));
+  }
+  return text;
+}
+
+std::string describe_slice(const Plan& plan, const Shard& shard, const LayerSlice& slice) {
+  const LayoutLayer& layer = plan.layout.layers[slice.layer];
+  const std::string name = layer.name.empty() ? "the vector" : layer.name;
+  if (slice.size == layer.size) return name;
+  const std::size_t row = layer.row_size();
+  const std::size_t first = (shard.begin + slice.offset - layer.offset) / row;
+  const std::size_t count = slice.size / row;
+  const std::string rows = count == 1 ? fmt::format("row {}", first)
+                                      : fmt::format("rows {} to {}", first, first + count - 1);
+  return fmt::format("{} {} of {}", name, rows, layer.size / layer.row_size());
+}
+
+std::string describe_contents(const Plan& plan, const Shard& shard) {
+  std::string text = fmt::format("  {}, {} dense:", plural(shard.size, "element"),
+                                 format_bytes(4.0 * static_cast<double>(shard.size)));
+  const std::size_t shown = std::min(shard.layers.size(), kSlicesMax);
+  for (std::size_t i = 0; i < shown; ++i)
+    text += (i == 0 ? " " : ", ") + describe_slice(plan, shard, shard.layers[i]);
+  if (shown < shard.layers.size())
+    text += fmt::format(" and {}", plural(shard.layers.size() - shown, "more layer"));
+  return text + "\n";
+}
+
+std::string draw_reduce(const Plan& plan, ShardIndex shard) {
+  std::string text;
+  std::vector<std::size_t> joined(plan.view.nodes.size(), 1);  // nodes whose gradients a sum holds
+  for (const Hop& hop : hops_of(plan, shard, Phase::kReduce)) {
+    const Link& link = plan.link_of(hop.channel);
+    const std::size_t count = joined[link.from];
+    joined[link.to] += count;
+    text += fmt::format("  reduce {:>3}   {}   gradient{} of {}\n", hop.number, arrow(plan, link),
+                        count == 1 ? "" : "s", plural(count, "node"));
+  }
+  return text;
+}
+
+std::string draw_gather(const Plan& plan, ShardIndex shard) {
+  std::string text;
+  for (const Hop& hop : hops_of(plan, shard, Phase::kGather))
+    text += fmt::format("  gather {:>3}   {}   parameters\n", hop.number,
+                        arrow(plan, plan.link_of(hop.channel)));
+  return text;
+}
+
+std::string draw_shard(const Plan& plan, ShardIndex index, bool layout_known) {
+  const Shard& shard = plan.shards[index];
+  return fmt::format("shard {}, owned by {}\n{}{}{}", index, plan.view.nodes[shard.owner],
+                     layout_known ? describe_contents(plan, shard) : "", draw_reduce(plan, index),
+                     draw_gather(plan, index));
+}
+
+std::string headline(const Plan& plan, TopologyKind kind) {
+  const bool ring = kind == TopologyKind::kRing;
+  return fmt::format("{}: {}, {}, {}, {} a round\n", ring ? "ring" : "parameter_server",
+                     plural(plan.view.nodes.size(), "node"), plural(plan.shards.size(), "shard"),
+                     plural(plan.links.size(), "link"), plural(plan.hops, "hop"));
+}
+
+}  // namespace
+
+std::string draw_plan(const Plan& plan, const TopologyFile& topology, bool layout_known) {
+  std::string text = fmt::format("{}\n{}\n{}", headline(plan, topology.kind),
+                                 draw_picture(plan, topology.kind), draw_links(plan, topology));
+  for (std::size_t s = 0; s < plan.shards.size(); ++s)
+    text += fmt::format("\n{}", draw_shard(plan, static_cast<ShardIndex>(s), layout_known));
+  return text;
+}
+
+}  // namespace kimesh

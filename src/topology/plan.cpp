@@ -1,0 +1,167 @@
+#include "kimesh/topology/plan.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "kimesh/util/check.h"
+#include "src/topology/cuts.h"
+#include "src/topology/shape.h"
+
+namespace kimesh {
+namespace {
+
+// A channel before its link has a number.
+struct Transfer {
+  NodeIndex from, to;
+  Phase phase;
+  ShardIndex shard;
+  auto operator<=>(const Transfer&) const = default;  // the order of Plan::channels
+};
+
+std::vector<Transfer> transfers(const Shape& shape, const std::vector<Shard>& shards) {
+  std::vector<Transfer> result;
+  for (std::size_t s = 0; s < shards.size(); ++s) {
+    const auto shard = static_cast<ShardIndex>(s);
+    const Trees trees = shape.trees(shards[s].owner);
+    for (std::size_t n = 0; n < trees.reduce_parent.size(); ++n) {
+      const auto node = static_cast<NodeIndex>(n);
+      if (node == shards[s].owner) continue;
+      result.push_back({node, trees.reduce_parent[n], Phase::kReduce, shard});
+      result.push_back({trees.gather_parent[n], node, Phase::kGather, shard});
+    }
+  }
+  std::ranges::sort(result);
+  return result;
+}
+
+void lay_links(const std::vector<Transfer>& sorted, Plan& plan) {
+  plan.channels.reserve(sorted.size());
+  for (const Transfer& transfer : sorted) {
+    const Link link{transfer.from, transfer.to};
+    if (plan.links.empty() || plan.links.back() != link) plan.links.push_back(link);
+    const auto index = static_cast<LinkIndex>(plan.links.size() - 1);
+    plan.channels.push_back({index, transfer.shard, transfer.phase});
+  }
+}
+
+// Channels come sorted by (from, to), so every list of a seat comes out in node order.
+void take_seats(Plan& plan) {
+  plan.seats.assign(plan.shards.size(), std::vector<Seat>(plan.view.nodes.size()));
+  for (std::size_t c = 0; c < plan.channels.size(); ++c) {
+    const auto index = static_cast<ChannelIndex>(c);
+    const Channel& channel = plan.channels[c];
+    const Link& link = plan.links[channel.link];
+    Seat& from = plan.seats[channel.shard][link.from];
+    Seat& to = plan.seats[channel.shard][link.to];
+    if (channel.phase == Phase::kReduce) {
+      from.reduce_out = index;
+      to.reduce_in.push_back(index);
+    } else {
+      from.gather_out.push_back(index);
+      to.gather_in = index;
+    }
+  }
+}
+
+std::vector<unsigned> count_messages(const Plan& plan) {
+  std::vector<unsigned> reduce(plan.links.size()), gather(plan.links.size());
+  for (const Channel& channel : plan.channels)
+    ++(channel.phase == Phase::kReduce ? reduce : gather)[channel.link];
+  for (std::size_t i = 0; i < reduce.size(); ++i) reduce[i] = std::max(reduce[i], gather[i]);
+  return reduce;
+}
+
+// The channels of one tree from the owner outwards: each comes after the one next to the owner.
+std::vector<ChannelIndex> outwards(const Plan& plan, ShardIndex shard, Phase phase) {
+  const std::vector<Seat>& seats = plan.seats[shard];
+  const bool reduce = phase == Phase::kReduce;
+  const auto far_channels = [&](NodeIndex node) -> const std::vector<ChannelIndex>& {
+    return reduce ? seats[node].reduce_in : seats[node].gather_out;
+  };
+  std::vector<ChannelIndex> order = far_channels(plan.shards[shard].owner);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Link& link = plan.link_of(order[i]);
+    const auto& further = far_channels(reduce ? link.from : link.to);
+    order.insert(order.end(), further.begin(), further.end());
+    KIMESH_CHECK(order.size() < seats.size(), "a tree has one edge less than nodes");
+  }
+  return order;
+}
+
+unsigned last_hop(const Plan& plan, ShardIndex shard, Phase phase) {
+  const std::vector<Hop> hops = hops_of(plan, shard, phase);
+  return hops.empty() ? 0 : hops.back().number;
+}
+
+unsigned longest_chain(const Plan& plan) {
+  unsigned longest = 0;
+  for (std::size_t s = 0; s < plan.shards.size(); ++s) {
+    const auto shard = static_cast<ShardIndex>(s);
+    longest = std::max(
+        longest, last_hop(plan, shard, Phase::kReduce) + last_hop(plan, shard, Phase::kGather));
+  }
+  return longest;
+}
+
+}  // namespace
+
+unsigned Plan::link_hops(LinkIndex link) const {
+  return std::max(hops, 2 * link_messages[link]);
+}
+
+std::optional<LinkIndex> Plan::find_link(NodeIndex from, NodeIndex to) const {
+  const auto place = [](const Link& link) { return std::tuple(link.from, link.to); };
+  const auto found = std::ranges::lower_bound(links, std::tuple(from, to), {}, place);
+  if (found == links.end() || *found != Link{from, to}) return std::nullopt;
+  return static_cast<LinkIndex>(found - links.begin());
+}
+
+std::optional<ChannelIndex> Plan::find_channel(LinkIndex link, ShardIndex shard,
+                                               Phase phase) const {
+  const auto place = [](const Channel& c) { return std::tuple(c.link, c.phase, c.shard); };
+  const std::tuple wanted(link, phase, shard);
+  const auto found = std::ranges::lower_bound(channels, wanted, {}, place);
+  if (found == channels.end() || place(*found) != wanted) return std::nullopt;
+  return static_cast<ChannelIndex>(found - channels.begin());
+}
+
+Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout) {
+  const std::unique_ptr<Shape> shape = make_shape(topology);
+  Result<std::vector<Shard>> shards = cut_shards(layout, shape->owners());
+  if (!shards) return shards.error();
+
+  Plan plan;
+  for (const NodeSpec& node : topology.nodes) plan.view.nodes.push_back(node.name);
+  plan.layout = layout;
+  plan.shards = std::move(*shards);
+  lay_links(transfers(*shape, plan.shards), plan);
+  take_seats(plan);
+  plan.link_messages = count_messages(plan);
+  plan.hops = longest_chain(plan);
+  return plan;
+}
+
+std::vector<Hop> hops_of(const Plan& plan, ShardIndex shard, Phase phase) {
+  const std::vector<ChannelIndex> order = outwards(plan, shard, phase);
+  const std::size_t nodes = plan.view.nodes.size();
+  std::vector<Hop> hops;
+  hops.reserve(order.size());
+  // The number of the last hop that brought something to the node: what it sends leaves one hop
+  // later.
+  std::vector<unsigned> reached(nodes, 0);
+  const auto take = [&](ChannelIndex channel) {
+    const Link& link = plan.link_of(channel);
+    const unsigned number = reached[link.from] + 1;
+    reached[link.to] = std::max(reached[link.to], number);
+    hops.push_back({number, channel});
+  };
+  if (phase == Phase::kGather)
+    std::for_each(order.begin(), order.end(), take);
+  else
+    std::for_each(order.rbegin(), order.rend(), take);
+  // Channels are numbered by sender, so they order what leaves at the same hop.
+  std::ranges::sort(hops, {}, [](const Hop& hop) { return std::tuple(hop.number, hop.channel); });
+  return hops;
+}
+
+}  // namespace kimesh
