@@ -1,0 +1,82 @@
+// How fast a link is, learned from its own traffic: T(S) = a + S/β. No clock, no declared rate.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include "kimesh/bandwidth/sample.h"
+#include "kimesh/util/ids.h"
+
+namespace kimesh {
+
+struct LinkEstimate {
+  double bytes_per_s = 0;     // β; 0: nothing known yet
+  double relative_error = 1;  // one standard deviation of β, relative
+  Duration fixed_cost{0};     // a; negative where a token bucket lets the first bytes pass at once
+  bool lower_bound = true;    // the pipe was not filled lately: β may be far higher
+  [[nodiscard]] bool known() const { return bytes_per_s > 0; }
+  // a + S/β, never negative; 0 while nothing is known.
+  [[nodiscard]] Duration time_of(std::size_t bytes) const;
+};
+
+// One link. Pure: fed with samples, thread: the core's.
+//  1. β: Kalman filter on ln(tail_bytes / tail_time), measurement noise by bytes, chunks and time;
+//     only samples with at least 4 chunks and 2 ms of tail. One reading far off is held back, a
+//     second one on the same side is believed. Sender-limited samples are left out altogether.
+//  2. (a, 1/β): weighted least squares over the last 12 (bytes, elapsed), recent ones heavier,
+//     errors relative to the time, prior 1/β from 1, prior a: 0 give or take the least elapsed.
+//     Followed messages have no a. Where nothing tells a from S/β, β is S/T: a lower bound.
+//  3. A time over 35 % above the prediction resets both at once; two in a row under −20 % too.
+//     When the next time fits the model from before the reset, that one returns: a hiccup.
+//  4. lower_bound, unless one of the last 12 messages filled the pipe (its tail is no shorter
+//     than the a that elapsed leaves), or sizes differ enough for 2 to tell β to 15 % by itself
+//     and S/β is twice a.
+// Source: facts (estimators compared on tbf), Kalman 1960.
+class LinkEstimator {
+ public:
+  void add(const LinkSample& sample);
+  [[nodiscard]] LinkEstimate estimate() const;
+
+ private:
+  struct Point {
+    double bytes = 0, seconds = 0;
+    bool followed = false;
+  };
+  // Samples: long enough to tell a from S/β, short enough to follow a step.
+  static constexpr std::size_t kWindow = 12;
+
+  struct Model {
+    std::optional<double> log_rate;  // ln(bytes/s)
+    double variance = 1;
+    double grain = 0;  // relative error by segments in the last tail; it does not average out
+    double held = 0;   // an innovation that was held back, 0: none
+    std::array<Point, kWindow> points{};
+    std::size_t count = 0, next = 0;
+    double fixed_s = 0, per_byte_s = 0;
+    double relative_error = 1;
+    bool slope_seen = false;      // the fit itself tells β
+    unsigned unfilled = kWindow;  // samples in a row that did not fill the pipe
+
+    void take(const LinkSample& sample);
+
+   private:
+    void filter(const LinkSample& sample, bool filled);
+    void fit();
+    void solve(double least_s, std::optional<double> noise);
+    [[nodiscard]] double noise_seen() const;
+    [[nodiscard]] double off_by(const Point& p) const;
+    [[nodiscard]] const Point& point(std::size_t age) const;  // 0: the last
+  };
+  enum class Verdict { kAsExpected, kSlow, kFast };
+  static Verdict judge(const Model& model, const LinkSample& sample);
+
+  Model model_;
+  std::optional<Model> before_;  // the model before a reset, until the new one has proved itself
+  // A time that was too fast. Alone it is not believed: short times weigh most. A later one that
+  // does not follow at once is taken, for then it is the model that is wrong about some sizes.
+  std::optional<LinkSample> held_;
+  bool last_was_fast_ = false;
+};
+
+}  // namespace kimesh

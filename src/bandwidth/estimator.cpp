@@ -1,0 +1,244 @@
+#include "kimesh/bandwidth/estimator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace kimesh {
+namespace {
+
+// A tail tells the rate only when it is long against the stamping of arrivals.
+constexpr std::uint16_t kTailChunksMin = 4;
+constexpr double kTailSecondsMin = 0.002;
+// Kalman filter: how far a link's rate wanders from one message to the next, relative.
+constexpr double kWander = 0.05;
+// An innovation of more standard deviations than this is held back once.
+constexpr double kHoldSigmas = 3;
+// Arrivals are stamped late by about this much on a busy machine.
+constexpr double kJitterSeconds = 0.0005;
+// Chunks may arrive together in one TCP segment.
+constexpr double kSegmentBytes = 1448;
+// Times vary by this share from message to message.
+constexpr double kTimeError = 0.03;
+constexpr double kNoiseMin = 0.2;               // of that, however well a few points lie on a line
+constexpr double kSigmaPerMeanAbsolute = 1.25;  // of a normal distribution
+// Points of more standard deviations than this count less.
+constexpr double kFarOff = 2;
+// Each older sample weighs this much less.
+constexpr double kForget = 0.85;
+// What counts as a changed link (facts, 4).
+constexpr double kSlow = 1.35, kFast = 0.80;
+// The fit alone tells β when it does so to this relative error.
+constexpr double kSlopeError = 0.15;
+// Messages that took at least this share of their time to transfer are believed at the least.
+constexpr double kTransferShareMin = 0.05;
+// One standard deviation of β from which on it is a guess.
+constexpr double kErrorOfAGuess = 0.5;
+
+bool tail_tells(const LinkSample& sample) {
+  return sample.chunks >= kTailChunksMin && sample.tail_bytes > 0 &&
+         to_seconds(sample.tail_time) >= kTailSecondsMin;
+}
+
+// The tail is half of the transfer: what is left of elapsed after two tails is the fixed cost. On a
+// pipe that was not filled the tail shows round trips instead of the rate, and those are no longer
+// than a.
+bool fills_pipe(const LinkSample& sample) {
+  return tail_tells(sample) &&
+         (sample.followed || 3 * to_seconds(sample.tail_time) >= to_seconds(sample.elapsed));
+}
+
+// One standard deviation of ln(tail rate).
+double tail_noise(const LinkSample& sample) {
+  const double few_chunks =
+      std::sqrt(static_cast<double>(kChunksPerMessage) / std::min<std::size_t>(sample.chunks, 8));
+  return 0.02 + few_chunks * (kJitterSeconds / to_seconds(sample.tail_time) +
+                              0.4 * kSegmentBytes / static_cast<double>(sample.tail_bytes));
+}
+
+// Keeps a Duration defined whatever a peer's samples say.
+Duration bounded(double seconds) {
+  constexpr double kForever = 1e9;
+  return from_seconds(std::clamp(seconds, -kForever, kForever));
+}
+
+double time_error(double seconds) {
+  return kTimeError * seconds + kJitterSeconds;
+}
+
+// Sums of weighted least squares for seconds = a·x + b·bytes, where x is 1, or 0 for followed
+// messages.
+struct Normal {
+  double xx = 0, xs = 0, ss = 0, xt = 0, st = 0;
+
+  void add(double weight, double x, double bytes, double seconds) {
+    xx += weight * x * x;
+    xs += weight * x * bytes;
+    ss += weight * bytes * bytes;
+    xt += weight * x * seconds;
+    st += weight * bytes * seconds;
+  }
+  [[nodiscard]] double determinant() const { return xx * ss - xs * xs; }
+  [[nodiscard]] double fixed() const { return (ss * xt - xs * st) / determinant(); }
+  [[nodiscard]] double per_byte() const { return (xx * st - xs * xt) / determinant(); }
+  [[nodiscard]] double relative_error() const { return std::sqrt(xx / determinant()) / per_byte(); }
+};
+
+}  // namespace
+
+Duration LinkEstimate::time_of(std::size_t bytes) const {
+  if (!known()) return Duration{0};
+  const double seconds = to_seconds(fixed_cost) + static_cast<double>(bytes) / bytes_per_s;
+  return bounded(std::max(seconds, 0.0));
+}
+
+const LinkEstimator::Point& LinkEstimator::Model::point(std::size_t age) const {
+  return points[(next + kWindow - 1 - age) % kWindow];
+}
+
+void LinkEstimator::Model::filter(const LinkSample& sample, bool filled) {
+  const double reading =
+      std::log(static_cast<double>(sample.tail_bytes) / to_seconds(sample.tail_time));
+  // A reading of an unfilled pipe is still the best there is, but says little against better ones.
+  const double noise = tail_noise(sample) + (filled ? 0.0 : 0.2);
+  grain = 0.25 * kSegmentBytes / static_cast<double>(sample.tail_bytes);
+  const double noise_variance = noise * noise;
+  if (!log_rate) {
+    log_rate = reading;
+    variance = noise_variance;
+    return;
+  }
+  variance += kWander * kWander;
+  const double innovation = reading - *log_rate;
+  if (std::abs(innovation) > kHoldSigmas * std::sqrt(variance + noise_variance)) {
+    const bool again = held * innovation > 0;
+    held = again ? 0 : innovation;
+    if (!again) return;
+    variance = 1;
+    count = std::min<std::size_t>(count, 2);  // older times are of the old rate
+  } else {
+    held = 0;
+  }
+  const double gain = variance / (variance + noise_variance);
+  *log_rate += gain * innovation;
+  variance *= 1 - gain;
+}
+
+void LinkEstimator::Model::take(const LinkSample& sample) {
+  points[next] = {static_cast<double>(sample.bytes), to_seconds(sample.elapsed), sample.followed};
+  next = (next + 1) % kWindow;
+  count = std::min(count + 1, kWindow);
+  const bool filled = fills_pipe(sample);
+  unfilled = filled ? 0 : std::min<unsigned>(unfilled + 1, kWindow);
+  if (tail_tells(sample)) filter(sample, filled);
+  fit();
+}
+
+double LinkEstimator::Model::off_by(const Point& p) const {
+  const double predicted = (p.followed ? 0 : fixed_s) + per_byte_s * p.bytes;
+  return std::abs(predicted - p.seconds) / time_error(p.seconds);
+}
+
+void LinkEstimator::Model::fit() {
+  double least_s = INFINITY, least_per_byte = INFINITY;
+  for (std::size_t age = 0; age < count; ++age) {
+    if (!point(age).followed) least_s = std::min(least_s, point(age).seconds);
+    least_per_byte = std::min(least_per_byte, point(age).seconds / point(age).bytes);
+  }
+  if (least_s == INFINITY) least_s = point(0).seconds;
+  // The second pass knows how well the line of the first one fits, and which points lie far off.
+  solve(least_s, std::nullopt);
+  solve(least_s, noise_seen());
+
+  const double least = kTransferShareMin * least_per_byte;
+  if (per_byte_s > least) return;
+  per_byte_s = least;
+  fixed_s = least_s;
+  relative_error = 1;
+  slope_seen = false;
+}
+
+// How far the points lie off the line, in units of time_error. Mean absolute, which one hiccup
+// hardly moves, and two points as uncertain as time_error says, against a lucky few.
+double LinkEstimator::Model::noise_seen() const {
+  double recency = 1, off = 0, weights = 0;
+  for (std::size_t age = 0; age < count; ++age, recency *= kForget) {
+    off += recency * off_by(point(age));
+    weights += recency;
+  }
+  const double noise = std::clamp(kSigmaPerMeanAbsolute * off / weights, kNoiseMin, 1.0);
+  return (noise * static_cast<double>(count) + 2) / static_cast<double>(count + 2);
+}
+
+void LinkEstimator::Model::solve(double least_s, std::optional<double> noise) {
+  Normal sums;
+  double recency = 1;
+  for (std::size_t age = 0; age < count; ++age, recency *= kForget) {
+    const Point& p = point(age);
+    const double sigma = noise.value_or(1) * time_error(p.seconds);
+    const double off = noise ? off_by(p) / *noise : 0;
+    const double weight = recency / (sigma * sigma) * (off > kFarOff ? kFarOff / off : 1);
+    sums.add(weight, p.followed ? 0 : 1, p.bytes, p.seconds);
+  }
+  sums.add(1 / (least_s * least_s), 1, 0, 0);
+  // Does the fit tell β by itself? And where S/β does not outweigh a, round trips may look like a
+  // rate.
+  slope_seen = sums.per_byte() > 0 && sums.relative_error() < kSlopeError &&
+               sums.per_byte() * point(0).bytes >= 2 * sums.fixed();
+  if (log_rate) {
+    const double prior = std::exp(-*log_rate), sigma = (std::sqrt(variance) + grain) * prior;
+    sums.add(1 / (sigma * sigma), 0, 1, prior);
+  }
+  fixed_s = sums.fixed();
+  per_byte_s = sums.per_byte();
+  relative_error = std::min(sums.relative_error(), 1.0);
+}
+
+LinkEstimator::Verdict LinkEstimator::judge(const Model& model, const LinkSample& sample) {
+  const double predicted =
+      (sample.followed ? 0 : model.fixed_s) + model.per_byte_s * static_cast<double>(sample.bytes);
+  const double seconds = to_seconds(sample.elapsed);
+  // Short messages are late or early by the jitter alone.
+  if (seconds > kSlow * predicted + kJitterSeconds) return Verdict::kSlow;
+  if (seconds < kFast * predicted - kJitterSeconds) return Verdict::kFast;
+  return Verdict::kAsExpected;
+}
+
+void LinkEstimator::add(const LinkSample& sample) {
+  if (sample.sender_limited || sample.bytes == 0 || sample.elapsed <= Duration{0}) return;
+  const Verdict verdict = model_.count == 0 ? Verdict::kAsExpected : judge(model_, sample);
+  const bool fast_again = verdict == Verdict::kFast && std::exchange(last_was_fast_, true);
+  if (verdict != Verdict::kFast) last_was_fast_ = false;
+
+  if (verdict == Verdict::kAsExpected) {
+    before_.reset();
+  } else if (before_ && judge(*before_, sample) == Verdict::kAsExpected) {
+    model_ = *before_;
+    before_.reset();
+  } else if (verdict == Verdict::kSlow) {
+    if (!before_) before_ = model_;
+    model_ = Model{};
+  } else if (fast_again && held_) {
+    model_ = Model{};
+    model_.take(*held_);
+    held_.reset();
+  } else if (!held_) {
+    held_ = sample;
+    return;
+  }
+  model_.take(sample);
+}
+
+LinkEstimate LinkEstimator::estimate() const {
+  LinkEstimate estimate;
+  if (model_.count == 0) return estimate;
+  estimate.bytes_per_s = 1 / model_.per_byte_s;
+  estimate.relative_error = model_.relative_error;
+  estimate.fixed_cost = bounded(model_.fixed_s);
+  // A token bucket lets small messages pass at line speed: a rate that is nearly a guess is one.
+  estimate.lower_bound =
+      model_.relative_error >= kErrorOfAGuess || (model_.unfilled >= kWindow && !model_.slope_seen);
+  return estimate;
+}
+
+}  // namespace kimesh
