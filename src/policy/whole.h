@@ -1,0 +1,38 @@
+// What a payload becomes on the wire: headers and control beside it, and chunks that each add
+// theirs.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "kimesh/policy/policy.h"
+
+namespace kimesh {
+
+inline std::uint32_t floor_keep(std::size_t elements) {
+  const double keep = std::ceil(kFloorRatio * static_cast<double>(elements));
+  return static_cast<std::uint32_t>(std::max(1.0, keep));
+}
+
+inline std::size_t whole_bytes(std::size_t payload_bytes, const MessageContext& message) {
+  const std::size_t bytes = payload_bytes + message.overhead_bytes;
+  return bytes + message.chunk_overhead_bytes * chunk_count(bytes);
+}
+
+// A payload whose whole fits: the largest, unless one more chunk began just there. 0 when none
+// does.
+inline std::size_t payload_that_fits(std::size_t budget_bytes, const MessageContext& message) {
+  const auto without_chunks = [&](std::size_t chunks) {
+    const std::size_t overhead = message.chunk_overhead_bytes * chunks;
+    return budget_bytes - (overhead < budget_bytes ? overhead : budget_bytes);
+  };
+  // As many chunks as the budget itself would make are enough; often fewer are.
+  const std::size_t safe = without_chunks(chunk_count(budget_bytes));
+  const std::size_t more = without_chunks(chunk_count(safe));
+  const std::size_t bytes = chunk_count(more) == chunk_count(safe) ? more : safe;
+  return bytes - (message.overhead_bytes < bytes ? message.overhead_bytes : bytes);
+}
+
+}  // namespace kimesh

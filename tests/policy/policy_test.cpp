@@ -1,0 +1,275 @@
+#include "kimesh/policy/policy.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kimesh/util/random.h"
+
+namespace kimesh {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// 1 MB/s, no fixed cost, surely known; 100,000 elements; 2 hops.
+MessageContext known_link() {
+  MessageContext message;
+  message.elements = 100'000;
+  message.round = 7;
+  message.link = {1e6, 0.01, Duration{0}, false};
+  message.share_bytes_per_s = kInfinity;
+  return message;
+}
+
+PolicyOptions kimad(Duration round_time) {
+  return {PolicyOptions::Kind::kKimad, false, 0.05, round_time};
+}
+
+Choice choose(const PolicyOptions& options, const MessageContext& message) {
+  return make_policy(options)->choose(message);
+}
+
+struct Row {
+  const char* what;
+  double bytes_per_s;
+  int fixed_ms, round_ms, compute_ms;
+  unsigned hops;
+  double share;
+  std::size_t expected;
+};
+
+// Seen to fail with (t − T_comp − a)/H, and with the share left out.
+TEST(Budget, IsRateTimesTheTimeOfAHopLessTheFixedCost) {
+  const std::vector<Row> rows{
+      {"the whole round, one hop", 1e6, 0, 100, 0, 1, kInfinity, 100'000},
+      {"Kimad: B (t - T_comp) / 2", 1e6, 0, 100, 20, 2, kInfinity, 40'000},
+      {"each hop pays its fixed cost", 1e6, 10, 100, 20, 2, kInfinity, 30'000},
+      {"a ring of four", 250e3, 1, 100, 40, 6, kInfinity, 2'250},
+      {"the share caps the rate", 1e6, 10, 100, 20, 2, 0.5e6, 15'000},
+      {"no share declared", 1e6, 10, 100, 20, 2, 0, 30'000},
+      {"a token bucket gives no credit", 1e6, -10, 100, 20, 2, kInfinity, 40'000},
+      {"nothing left after computing: the floor", 1e6, 0, 100, 100, 2, kInfinity, 800},
+      {"late already: the floor", 1e6, 0, 100, 500, 2, kInfinity, 800},
+      {"fixed cost over the hop: the floor", 1e6, 60, 100, 0, 2, kInfinity, 800},
+      {"no hops count as one", 1e6, 0, 100, 0, 0, kInfinity, 100'000},
+  };
+  for (const Row& row : rows) {
+    MessageContext message = known_link();
+    message.link.bytes_per_s = row.bytes_per_s;
+    message.link.fixed_cost = milliseconds(row.fixed_ms);
+    message.compute_time = milliseconds(row.compute_ms);
+    message.link_hops = row.hops;
+    message.share_bytes_per_s = row.share;
+    EXPECT_NEAR(static_cast<double>(budget_bytes(milliseconds(row.round_ms), message)),
+                static_cast<double>(row.expected), 1)
+        << row.what;
+  }
+}
+
+TEST(Budget, BeginsSmallOnALinkOfWhichNothingIsKnown) {
+  MessageContext message = known_link();
+  message.link = {};
+  EXPECT_EQ(budget_bytes(milliseconds(100), message), kFirstBudgetBytes);
+  message.proven_bytes = 100;
+  EXPECT_EQ(budget_bytes(milliseconds(100), message), kFirstBudgetBytes);
+  message.elements = 10'000'000;
+  message.overhead_bytes = 50;
+  EXPECT_EQ(budget_bytes(milliseconds(100), message), 80'050u) << "the floor is larger";
+}
+
+// Seen to fail without the limit.
+TEST(Budget, GrowsByHalfAtMostWhileTheRateIsALowerBound) {
+  MessageContext message = known_link();
+  message.proven_bytes = 10'000;
+  EXPECT_EQ(budget_bytes(milliseconds(100), message), 50'000u) << "known: at once";
+  message.link.lower_bound = true;
+  EXPECT_EQ(budget_bytes(milliseconds(100), message), 15'000u);
+  message.proven_bytes = 45'000;
+  EXPECT_EQ(budget_bytes(milliseconds(100), message), 50'000u) << "no further than the formula";
+  message.proven_bytes = 0;
+  EXPECT_EQ(budget_bytes(milliseconds(100), message), 50'000u) << "nothing carried yet, no limit";
+}
+
+TEST(Budget, ProbesWithEveryTenthMessageThatDoesNotFillThePipe) {
+  MessageContext message = known_link();
+  message.link.lower_bound = true;
+  message.proven_bytes = 10'000;
+  for (unsigned unfilled = 0; unfilled <= 30; ++unfilled) {
+    message.unfilled_messages = unfilled;
+    const bool probe = unfilled > 0 && unfilled % kProbeEvery == 0;
+    // Four times what was carried; two hops of 50 ms at 1 MB/s would be more.
+    EXPECT_EQ(budget_bytes(milliseconds(100), message), probe ? 40'000u : 15'000u) << unfilled;
+  }
+  message.unfilled_messages = 10;
+  message.proven_bytes = 30'000;
+  EXPECT_EQ(budget_bytes(milliseconds(100), message), 100'000u) << "two hops of 50 ms at 1 MB/s";
+  message.proven_bytes = 250'000;
+  message.link.fixed_cost = milliseconds(40);
+  EXPECT_NEAR(static_cast<double>(budget_bytes(milliseconds(100), message)), 160'000, 1) << "4βa";
+  message.link.bytes_per_s = 100e6;
+  message.link.fixed_cost = Duration{0};
+  EXPECT_EQ(budget_bytes(milliseconds(100), message), 400'000u) << "dense is the most there is";
+  message.elements = 10'000'000;
+  EXPECT_EQ(budget_bytes(milliseconds(100), message), kProbeBytesMax);
+  message.link.lower_bound = false;
+  message.proven_bytes = 0;
+  EXPECT_EQ(budget_bytes(milliseconds(100), message), 5'000'000u) << "filled: nothing to probe";
+}
+
+TEST(Kimad, SpendsTheBudgetAfterTheOverhead) {
+  MessageContext message = known_link();
+  message.overhead_bytes = 103;
+  const Choice choice = choose(kimad(milliseconds(20)), message);
+  EXPECT_EQ(choice.budget_bytes, 10'000u);
+  EXPECT_EQ(choice.setting, (Setting{Form::kTopk, (10'000 - 103) / 8, 7}));
+}
+
+// Seen to fail when chunks were free.
+TEST(Kimad, CountsWhatEveryChunkAdds) {
+  MessageContext message = known_link();
+  message.overhead_bytes = 103;
+  message.chunk_overhead_bytes = 50;
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting,
+            (Setting{Form::kTopk, (10'000 - 103 - 8 * 50) / 8, 7}));
+  message.elements = 2'375;  // 9,500 bytes, 103 and 400 are 10,003
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.form, Form::kTopk);
+  message.elements = 2'374;
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.form, Form::kDense);
+  message.compute_time = milliseconds(500);  // the floor: 3 elements, one chunk
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).budget_bytes, 24u + 103 + 50);
+}
+
+// Seen to fail when dense was chosen as soon as the budget held it without its overhead.
+TEST(Kimad, SendsDenseFromFourBytesPerElementOn) {
+  MessageContext message = known_link();
+  message.elements = 2'500;
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.form, Form::kDense);
+  message.overhead_bytes = 1;
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting, (Setting{Form::kTopk, 1'249, 7}));
+  message.elements = 0;
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.form, Form::kDense);
+}
+
+TEST(Kimad, SendsTheFloorWhenNothingFits) {
+  MessageContext message = known_link();
+  message.compute_time = milliseconds(500);
+  message.overhead_bytes = 100;
+  const Choice choice = choose(kimad(milliseconds(100)), message);
+  EXPECT_EQ(choice.setting, (Setting{Form::kTopk, 100, 7}));
+  EXPECT_EQ(choice.budget_bytes, 900u);
+  message.elements = 1;
+  EXPECT_EQ(choose(kimad(milliseconds(100)), message).setting.form, Form::kDense)
+      << "4 bytes are less than 8";
+}
+
+TEST(Fixed, KeepsItsShareOfTheElements) {
+  MessageContext message = known_link();
+  message.overhead_bytes = 1'000'000;
+  PolicyOptions options{PolicyOptions::Kind::kFixed, false, 0.05, std::nullopt};
+  EXPECT_EQ(choose(options, message).setting, (Setting{Form::kTopk, 5'000, 7}));
+  EXPECT_EQ(choose(options, message).budget_bytes, 0u);
+  message.elements = 30;  // 1.5
+  EXPECT_EQ(choose(options, message).setting.keep, 2u);
+  message.elements = 5;
+  EXPECT_EQ(choose(options, message).setting.keep, 1u);
+  options.ratio = 0.5;
+  message.elements = 1'000;
+  EXPECT_EQ(choose(options, message).setting.form, Form::kDense) << "as short, and exact";
+  options.ratio = 0.499;
+  EXPECT_EQ(choose(options, message).setting, (Setting{Form::kTopk, 499, 7}));
+}
+
+TEST(Dense, IsAllThatNoneAndIdentityKnow) {
+  const MessageContext message = known_link();
+  EXPECT_EQ(choose({}, message).setting, Setting{});
+  EXPECT_EQ(choose({}, message).budget_bytes, 0u);
+  PolicyOptions options = kimad(milliseconds(1));
+  options.dense_only = true;
+  EXPECT_EQ(choose(options, message).setting, Setting{});
+  options.kind = PolicyOptions::Kind::kFixed;
+  EXPECT_EQ(choose(options, message).setting, Setting{});
+}
+
+MessageContext random_message(Random& random) {
+  const auto draw = [&](double least, double most) {
+    return least * std::pow(most / least, random.uniform());
+  };
+  MessageContext message;
+  message.elements = static_cast<std::size_t>(draw(1, 1e8));
+  message.overhead_bytes = random.below(500);
+  message.chunk_overhead_bytes = random.below(64);
+  message.round = random.next_u32();
+  message.link.bytes_per_s = random.below(10) == 0 ? 0 : draw(10, 1e11);
+  message.link.relative_error = random.uniform();
+  message.link.fixed_cost = Duration(static_cast<std::int64_t>(draw(1, 1e10)) - 1'000'000);
+  message.link.lower_bound = random.below(2) == 0;
+  message.share_bytes_per_s = random.below(2) == 0 ? kInfinity : draw(10, 1e10);
+  message.link_hops = 1 + random.below(2'000);
+  message.compute_time = Duration(static_cast<std::int64_t>(draw(1, 1e10)));
+  message.proven_bytes = random.below(3) == 0 ? 0 : static_cast<std::size_t>(draw(1, 1e10));
+  message.unfilled_messages = random.below(40);
+  return message;
+}
+
+// Seen to fail when the overhead was not taken off, and when the floor came before the growth
+// limit.
+TEST(Kimad, NeverPassesItsBudgetAndNeverStarvesAChannel) {
+  for (std::uint64_t seed = 1; seed <= 10'000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, 0, 0, Purpose::kTest);
+    const MessageContext message = random_message(random);
+    const Duration round_time(1'000'000 + random.next_u64() % 10'000'000'000);
+    const Choice choice = choose(kimad(round_time), message);
+    const auto whole = [&](const Setting& setting) {
+      const std::size_t bytes = bytes_of(setting, message.elements) + message.overhead_bytes;
+      return std::pair(bytes + message.chunk_overhead_bytes * chunk_count(bytes),
+                       chunk_count(bytes));
+    };
+    const auto [bytes, chunks] = whole(choice.setting);
+    ASSERT_LE(bytes, choice.budget_bytes);
+    ASSERT_EQ(choice.budget_bytes, budget_bytes(round_time, message));
+    if (choice.setting.form == Form::kDense) continue;
+    ASSERT_EQ(choice.setting.form, Form::kTopk);
+    ASSERT_GE(choice.setting.keep, kFloorRatio * static_cast<double>(message.elements));
+    ASSERT_GE(choice.setting.keep, 1u);
+    ASSERT_LT(8 * std::size_t{choice.setting.keep}, 4 * message.elements);
+    // One element more would not fit, or it would begin one of the next chunks.
+    const std::size_t next_chunk = std::min<std::size_t>(choice.budget_bytes, bytes + 20 * 64);
+    const auto [more, more_chunks] = whole({Form::kTopk, choice.setting.keep + 1, message.round});
+    ASSERT_TRUE(more > choice.budget_bytes || more_chunks > chunks ||
+                chunk_count(next_chunk) > chunks);
+    ASSERT_EQ(choice.setting.rotation, message.round);
+  }
+}
+
+TEST(Budget, NeverFallsWhenTheLinkOrTheRoundTimeGrows) {
+  for (std::uint64_t seed = 1; seed <= 10'000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, 0, 0, Purpose::kTest);
+    MessageContext message = random_message(random);
+    if (!message.link.known()) message.link.bytes_per_s = 1;
+    const Duration round_time(1'000'000 + random.next_u64() % 10'000'000'000);
+    const std::size_t budget = budget_bytes(round_time, message);
+    MessageContext faster = message;
+    faster.link.bytes_per_s *= 1 + random.uniform();
+    ASSERT_GE(budget_bytes(round_time, faster), budget);
+    ASSERT_GE(budget_bytes(round_time + Duration(random.below(1'000'000'000)), message), budget);
+    MessageContext later = message;
+    later.compute_time += Duration(random.below(1'000'000'000));
+    ASSERT_LE(budget_bytes(round_time, later), budget);
+  }
+}
+
+TEST(PolicyDeathTest, KimadWithoutARoundTimeIsOurMistake) {
+  PolicyOptions options;
+  options.kind = PolicyOptions::Kind::kKimad;
+  EXPECT_DEATH((void)make_policy(options), "a round time");
+}
+
+}  // namespace
+}  // namespace kimesh
