@@ -1,0 +1,33 @@
+// The two ends of an EF21 channel (Richtárik, Sokolov, Fatkhullin, 2021). Both hold an estimate h
+// of what the sender wants the far side to have; a message moves both by the same amount, so that
+// they stay equal bit for bit while no message is lost, doubled or reordered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kimesh/compress/compressor.h"
+#include "kimesh/util/result.h"
+
+namespace kimesh {
+
+// The sender's end: as advance of compressor.h. With `restart` the estimate starts from 0 first, as
+// it does at the far end. Errors: NotFinite; the estimate is untouched then.
+[[nodiscard]] Result<Advanced> advance_channel(std::span<const float> target,
+                                               std::span<float> estimate,
+                                               std::span<const Piece> pieces,
+                                               const Setting& setting, bool restart,
+                                               CompressScratch& scratch);
+
+// The receiver's end: as apply of compressor.h, with the same `restart` as at the sender. Errors:
+// Malformed; the estimate is untouched then.
+[[nodiscard]] Status apply_to_channel(Form form, std::span<const std::byte> bytes,
+                                      std::span<float> estimate, bool restart);
+
+// What the far end's digest must be after this message. A dense message assigns, so where no
+// estimate is kept the target says it.
+[[nodiscard]] std::uint64_t channel_digest(std::span<const float> target,
+                                           std::span<const float> estimate);
+
+}  // namespace kimesh

@@ -1,0 +1,82 @@
+// The float vectors of one node, and the core's actions carried out on them. On the CPU here; a
+// CUDA twin keeps this interface, which is why nothing above holds a pointer to a float.
+//
+// Buffers (d: size of the model): parameters w [d], gradient g [d], velocity v [d] with momentum
+// only, per reduce_in channel the estimate that it holds, per outgoing channel the estimate of the
+// far side, only where the policy compresses; AdamW's moments for the owned shard; a target of the
+// largest shard, and where the policy compresses a difference of the same size.
+// Thread: actions one at a time, in order of issue; gradient work may run beside actions that do
+// not touch g and v.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kimesh/compress/compressor.h"
+#include "kimesh/config/run_config.h"
+#include "kimesh/round/action.h"
+#include "kimesh/topology/plan.h"
+#include "kimesh/util/result.h"
+
+namespace kimesh {
+
+struct VectorsOptions {
+  OptimizerConfig optimizer;
+  double data_weight = 1;  // ω_i
+  // false where every message is dense: outgoing channels hold no estimate
+  bool keeps_estimates = true;
+};
+
+// What an advance made. The bytes are the message's payload.
+struct AdvanceResult {
+  std::vector<std::byte> bytes;
+  Form form = Form::kDense;
+  double wanted_energy = 0, missing_energy = 0;
+  std::uint64_t digest = 0;  // 0 when not asked for
+};
+
+class Vectors {
+ public:
+  // `plan` outlives this.
+  Vectors(const Plan& plan, NodeIndex self, VectorsOptions options);
+  ~Vectors();
+  Vectors(Vectors&&) noexcept;
+
+  // For the objective to bind to. Addresses stay.
+  [[nodiscard]] std::span<float> parameters();
+  [[nodiscard]] std::span<float> gradient();
+
+  // Call once after the parameters are initialised: the estimates of all gather children start
+  // equal to them.
+  void start();
+
+  // After the objective filled the gradient: clip, coupled decay, momentum.
+  void fold_gradient();
+  // A restarted gather channel must be sent dense: the far side's estimate are its parameters.
+  // Errors: NotFinite, with layer and channel; also when a step before found that. The estimate is
+  // untouched then.
+  [[nodiscard]] Result<AdvanceResult> advance(const AdvanceChannel& action);
+  // Returns the digest, 0 when not asked for. Errors: Malformed; the estimate is untouched then.
+  [[nodiscard]] Result<std::uint64_t> apply(const ApplyMessage& action,
+                                            std::span<const std::byte> payload);
+  // Returns the digest of x[s], 0 when not asked for. A sum with NaN or infinity leaves x[s] alone,
+  // and the next advance, at the latest that of this shard's gather, returns the error.
+  [[nodiscard]] std::uint64_t step(const StepShard& action);
+
+  [[nodiscard]] std::span<const float> shard(ShardIndex shard) const;  // w_i[s]
+  // What this end of a channel holds: at the receiver of a gather w_i[s]. Empty when none is kept.
+  [[nodiscard]] std::span<const float> estimate(ChannelIndex channel) const;
+  [[nodiscard]] std::size_t bytes_held() const;  // of all float vectors
+  // Flips the lowest bit of the first element of an estimate, as a bad memory cell would. Requires
+  // that this end keeps one.
+  void corrupt_for_test(ChannelIndex channel);
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace kimesh

@@ -1,0 +1,97 @@
+// Whole meshes of Vectors, driven by hand through the trees of a plan, hop by hop: what the cores
+// will order, without cores.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kimesh/topology/plan.h"
+#include "kimesh/vectors/vectors.h"
+
+namespace kimesh {
+
+inline Plan plan_of(TopologyKind kind, std::size_t nodes, std::vector<NodeIndex> servers,
+                    std::vector<std::int64_t> rows) {
+  TopologyFile topology;
+  topology.kind = kind;
+  for (std::size_t n = 0; n < nodes; ++n) {
+    NodeSpec spec;
+    spec.name = std::string(1, static_cast<char>('a' + n));
+    topology.nodes.push_back(spec);
+  }
+  topology.servers = std::move(servers);
+  Layout layout;
+  std::size_t offset = 0;
+  for (const std::int64_t row : rows) {
+    const auto size = static_cast<std::size_t>(row);
+    layout.layers.push_back({"layer" + std::to_string(layout.layers.size()), {row}, offset, size});
+    offset += size;
+  }
+  auto plan = make_plan(topology, layout);
+  EXPECT_TRUE(plan.ok());
+  return std::move(*plan);
+}
+
+class Mesh {
+ public:
+  // Called with the channel after each message that both ends have applied.
+  using Watch = std::function<void(ChannelIndex, const AdvanceResult&, std::uint64_t far_digest)>;
+
+  Mesh(const Plan& plan, const std::vector<VectorsOptions>& options) : plan_(plan) {
+    for (std::size_t n = 0; n < options.size(); ++n)
+      nodes.emplace_back(plan, static_cast<NodeIndex>(n), options[n]);
+  }
+
+  void reduce(Round round, const Setting& setting, bool restart = false) {
+    for (ShardIndex s = 0; s < plan_.shards.size(); ++s) {
+      for (const Hop& hop : hops_of(plan_, s, Phase::kReduce))
+        send(hop.channel, reduce_terms(s, plan_.link_of(hop.channel).from), round, setting,
+             restart);
+      const NodeIndex owner = plan_.shards[s].owner;
+      const auto terms = reduce_terms(s, owner);
+      (void)nodes[owner].step({s, round, terms, false});
+    }
+  }
+
+  void gather(Round round, const Setting& setting, bool restart = false) {
+    for (ShardIndex s = 0; s < plan_.shards.size(); ++s)
+      for (const Hop& hop : hops_of(plan_, s, Phase::kGather))
+        send(hop.channel, {{BufferId::Kind::kParameters, s}}, round, setting, restart);
+  }
+
+  [[nodiscard]] std::vector<BufferId> reduce_terms(ShardIndex shard, NodeIndex node) const {
+    std::vector<BufferId> terms{{BufferId::Kind::kContribution, shard}};
+    for (const ChannelIndex child : plan_.seats[shard][node].reduce_in)
+      terms.push_back({BufferId::Kind::kEstimate, child});
+    return terms;
+  }
+
+  std::vector<Vectors> nodes;
+  Watch watch = [](ChannelIndex, const AdvanceResult&, std::uint64_t) {};
+
+ private:
+  void send(ChannelIndex channel, const std::vector<BufferId>& terms, Round round, Setting setting,
+            bool restart) {
+    const Link& link = plan_.link_of(channel);
+    const ShardIndex shard = plan_.channels[channel].shard;
+    const bool to_parameters = plan_.channels[channel].phase == Phase::kGather;
+    const auto size = static_cast<std::uint32_t>(plan_.shards[shard].size);
+    setting.keep = setting.form == Form::kTopk ? std::min(setting.keep, size) : 0;
+    auto made = nodes[link.from].advance(
+        {channel, round, terms, {BufferId::Kind::kEstimate, channel}, setting, restart, true});
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    const BufferId held = to_parameters ? BufferId{BufferId::Kind::kParameters, shard}
+                                        : BufferId{BufferId::Kind::kEstimate, channel};
+    auto digest = nodes[link.to].apply(
+        {channel, round, held, PayloadId{1}, made->form, restart, true}, made->bytes);
+    ASSERT_TRUE(digest.ok()) << digest.error().message;
+    watch(channel, *made, *digest);
+  }
+
+  const Plan& plan_;
+};
+
+}  // namespace kimesh
