@@ -1,0 +1,65 @@
+// The control vector: what the mesh agrees on, riding with shard 0's messages. Summed or maximised
+// towards the owner of shard 0; its word comes back with the gather, and all act on it in the same
+// round.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "kimesh/util/ids.h"
+
+namespace kimesh {
+
+// Room for what is said today and more. Slots that nobody fills are 0.
+inline constexpr std::size_t kControlSlots = 12;
+using Control = std::array<double, kControlSlots>;
+
+// How many of them travel: zeros at the end do not. What is seldom said comes last, so that most
+// rounds take a few bytes, which counts where a slow link's whole message has 200.
+[[nodiscard]] std::size_t controls_to_send(const Control& control);
+
+// Goes up. A node adds its children's in node order, once all are there. A sum counts only with all
+// N nodes in it.
+struct ControlVector {
+  double nodes = 0;  // sum of ones
+  double loss = 0;   // Σ ω_i · (mean loss of node i's batch)
+  double correct =
+      0;  // sums of the evaluation made at the start of this round; samples 0: none was made
+  double samples = 0;
+  double test_loss = 0;
+  double compute_s = 0;   // max: T_comp
+  double evaluate_s = 0;  // max: what the run's clock leaves out
+  double stop_wish = 0;   // max: 0 or 1
+  // Adds the sums, takes the larger of the others.
+  void merge(const ControlVector& other);
+  [[nodiscard]] Control to_control() const;
+  static ControlVector from_control(std::span<const double> values);  // missing values are 0
+  bool operator==(const ControlVector&) const = default;
+};
+
+// No round at all.
+inline constexpr Round kNoRound = 0xffffffff;
+
+// Why a run ends.
+enum class StopReason : std::uint8_t { kNone, kRounds, kAccuracy, kTime, kWish };
+
+// Comes down: what the owner of shard 0 made of it.
+struct Word {
+  double loss = 0;
+  double accuracy = -1;  // of the latest evaluation with all nodes in it; negative: none yet
+  Round accuracy_round = kNoRound;
+  double test_loss = 0;   // mean over the test set, of the same evaluation
+  double compute_s = 0;   // T_comp for the next round's budgets
+  double evaluate_s = 0;  // longest evaluation of this round
+  // The gather of this round is dense at every hop, and the round after it is a poll: no gradient,
+  // all nodes evaluate the now equal models. kNoRound: none is planned.
+  Round closing_round = kNoRound;
+  StopReason reason = StopReason::kNone;  // why the closing round was called
+  bool stop = false;                      // only in the word of a poll: it was the last round
+  [[nodiscard]] Control to_control() const;
+  static Word from_control(std::span<const double> values);
+  bool operator==(const Word&) const = default;
+};
+
+}  // namespace kimesh

@@ -1,0 +1,88 @@
+// The core of a node: a pure state machine, events in, actions out. It decides what a round does
+// and never blocks, sleeps, reads a clock, opens a socket or touches a float of the model. Both
+// drivers run this same code.
+//
+// Inside a round there is no barrier: each (shard, phase) goes on as soon as what it needs is
+// there.
+//   gradient done ─► per shard, when all reduce children are applied: advance to the parent, or at
+//   the owner step step done / gather applied ─► advance to each gather child all shards current ─►
+//   next round
+// A channel sends again only after the far core has applied its last message.
+//
+// Ends: rounds, accuracy, time and wishes all go through a closing round C, whose gather is dense
+// at every hop, and a poll C + 1, in which every node evaluates the now equal models. The poll's
+// word says stop, or goes on when an accuracy was not confirmed. Then each node says bye and waits
+// for its peers' byes. Failures and Ctrl-C halt at once.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kimesh/policy/policy.h"
+#include "kimesh/round/action.h"
+#include "kimesh/round/event.h"
+#include "kimesh/topology/plan.h"
+#include "kimesh/util/ids.h"
+
+namespace kimesh {
+
+// Looks up logged decisions in replay. A driver that replays gives one to the core; no policy and
+// no timer decides then.
+class DecisionSource {
+ public:
+  virtual ~DecisionSource() = default;
+  [[nodiscard]] virtual std::optional<Setting> setting(ChannelIndex channel, Round round) const = 0;
+  [[nodiscard]] virtual bool reset(ChannelIndex channel, Round round) const = 0;
+  // What the owner of shard 0 said about closing in `round`; nothing: no closing was called then.
+  [[nodiscard]] virtual std::optional<Word> closing(Round round) const = 0;
+  [[nodiscard]] virtual std::optional<Word> poll_stop(Round round) const = 0;
+};
+
+struct CoreOptions {
+  PolicyOptions policy;
+  double data_weight = 1;                    // ω_i: weights the loss in the control vector
+  std::optional<double> uplink_bytes_per_s;  // the node's declared cap
+  std::optional<Round> stop_rounds;
+  std::optional<double> stop_accuracy;  // reached twice in a row, then confirmed by a poll
+  std::optional<Duration> stop_time;    // of the run's clock
+  Round evaluate_every = 0;             // 0: only in polls
+  bool has_test_set = true;             // false: polls ask nobody to evaluate
+  Round digest_every = 50;              // 0: never
+  bool digest_shards = false;           // StepShard asks for a digest each round
+  Duration dead_after{std::chrono::seconds(15)};
+  // What a link adds to a payload, beside control, and to each chunk; told by the driver.
+  std::size_t message_overhead_bytes = 0;
+  std::size_t chunk_overhead_bytes = 0;
+};
+
+// Thread: one at a time; the driver's engine thread.
+class Core {
+ public:
+  // `plan`, `replay` (may be null) outlive the core.
+  Core(const Plan& plan, NodeIndex self, CoreOptions options,
+       const DecisionSource* replay = nullptr);
+  ~Core();
+  Core(Core&&) noexcept;
+
+  // Begins round 0. The driver calls it once, when every link of this node is up.
+  void start(TimePoint now, std::vector<Action>& actions);
+  // Appends what to do. `now` never goes back. After Finish every event is ignored.
+  void handle(TimePoint now, const Event& event, std::vector<Action>& actions);
+
+  [[nodiscard]] bool finished() const;
+  [[nodiscard]] Round round() const;
+  // What the node waits for right now, for people: "b's message of shard 2 (reduce, round 17)".
+  [[nodiscard]] std::string waiting_for() const;
+  [[nodiscard]] LinkEstimate estimate(LinkIndex link) const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+// Bytes that a link needs for a message of `channel` sent dense; what receivers may allow at most.
+[[nodiscard]] std::size_t payload_bytes_max(const Plan& plan, ChannelIndex channel);
+
+}  // namespace kimesh

@@ -1,0 +1,129 @@
+// What the mesh agrees on: the owner of shard 0 makes a word of the control vectors, all act on it
+// in the same round. And how a run ends.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kimesh/util/check.h"
+#include "state.h"
+
+namespace kimesh {
+
+namespace {
+
+// A single hit may be luck; two in a row are worth a dense gather.
+constexpr unsigned kHitsInARow = 2;
+
+}  // namespace
+
+Duration Core::State::run_clock() const {
+  return now - started - evaluated;
+}
+
+Word Core::State::decide_word(const ControlVector& from_all) {
+  Word next = word;
+  if (from_all.nodes != static_cast<double>(plan.view.nodes.size()))
+    fail(fmt::format("round {}: the control vector holds {} of {} nodes", round, from_all.nodes,
+                     plan.view.nodes.size()));
+  next.loss = poll ? word.loss : from_all.loss;
+  next.compute_s = poll ? word.compute_s : from_all.compute_s;
+  next.evaluate_s = from_all.evaluate_s;
+  next.stop = false;
+  if (from_all.samples > 0) {
+    next.accuracy = from_all.correct / from_all.samples;
+    next.test_loss = from_all.test_loss / from_all.samples;
+    next.accuracy_round = round;
+    const bool hit = options.stop_accuracy && next.accuracy >= *options.stop_accuracy;
+    hits = hit ? hits + 1 : 0;
+  }
+  if (poll) {
+    end_poll(next, from_all);
+  } else if (next.closing_round == kNoRound) {
+    call_closing(next, from_all);
+  }
+  return next;
+}
+
+// Ends that need no confirmation come first.
+void Core::State::call_closing(Word& next, const ControlVector& from_all) {
+  if (replay) {
+    const auto logged = replay->closing(round);
+    if (!logged) return;
+    next.closing_round = logged->closing_round;
+    next.reason = logged->reason;
+  } else if (options.stop_rounds && trained + 1 >= *options.stop_rounds) {
+    next.reason = StopReason::kRounds;
+  } else if (from_all.stop_wish > 0) {
+    next.reason = StopReason::kTime;
+  } else if (hits >= kHitsInARow) {
+    next.reason = StopReason::kAccuracy;
+  } else {
+    return;
+  }
+  next.closing_round = round + 1;
+  emit(Decided{{Decision::Kind::kClosing, round, 0, {}, next}});
+}
+
+// The models are equal now. An accuracy that they do not confirm lets training go on; every other
+// reason stands.
+void Core::State::end_poll(Word& next, const ControlVector& from_all) {
+  const bool reached = options.stop_accuracy && next.accuracy_round == round &&
+                       next.accuracy >= *options.stop_accuracy;
+  next.stop = next.reason != StopReason::kAccuracy || reached;
+  if (replay) next.stop = replay->poll_stop(round).has_value();
+  if (!next.stop) {
+    hits = 0;
+    next.reason = StopReason::kNone;
+    next.closing_round = kNoRound;
+    return call_closing(next, from_all);  // the next training round may be the last
+  }
+  emit(Decided{{Decision::Kind::kPollStop, round, 0, {}, next}});
+}
+
+// Bye when nothing of ours is under way; the end when all peers said so, or were silent for too
+// long.
+void Core::State::try_end() {
+  if (!ending || finished) return;
+  const auto idle_out = [](const Outgoing& out) { return !out.busy && !out.waiting; };
+  const auto idle_in = [](const Incoming& in) { return !in.pending; };
+  if (!said_bye && std::all_of(outs.begin(), outs.end(), idle_out) &&
+      std::all_of(ins.begin(), ins.end(), idle_in)) {
+    said_bye = true;
+    emit(SendBye{});
+  }
+  if (!said_bye) return;
+  const bool all = std::all_of(peers.begin(), peers.end(), [](const Peer& p) { return p.bye; });
+  if (!all && now - ended_at <= options.dead_after) return;
+  if (!all) emit(Notice{fmt::format("left without {}", waiting_for())});
+  finish(Outcome::kDone, stop_reason, "");
+}
+
+void Core::State::check_peers() {
+  for (const Peer& peer : peers) {
+    if (peer.bye || finished) continue;
+    const Duration silent = now - peer.heard;
+    if (silent <= options.dead_after) continue;
+    if (ending && said_bye) continue;  // try_end leaves without it
+    fail(fmt::format("node {} has been silent for {:.1f} s (dead_after is {:.1f} s)",
+                     name(peer.node), to_seconds(silent), to_seconds(options.dead_after)));
+  }
+}
+
+void Core::State::fail(std::string why) {
+  halt(HaltKind::kFailure, why);
+}
+
+void Core::State::halt(HaltKind kind, const std::string& why) {
+  if (finished) return;
+  emit(SendHalt{kind, why});
+  const bool failed = kind == HaltKind::kFailure;
+  finish(failed ? Outcome::kFailed : Outcome::kStopped,
+         failed ? StopReason::kNone : StopReason::kWish, why);
+}
+
+void Core::State::finish(Outcome outcome, StopReason reason, std::string text) {
+  finished = true;
+  emit(Finish{outcome, reason, std::move(text)});
+}
+
+}  // namespace kimesh

@@ -1,0 +1,86 @@
+#include "kimesh/round/control.h"
+
+#include <algorithm>
+
+namespace kimesh {
+
+namespace {
+
+double value_at(std::span<const double> values, std::size_t index) {
+  return index < values.size() ? values[index] : 0;
+}
+
+// Rounds travel as doubles, which hold every 32-bit number exactly, and one higher: 0 is none.
+double from_round(Round round) {
+  return round == kNoRound ? 0 : static_cast<double>(round) + 1;
+}
+Round round_at(std::span<const double> values, std::size_t index) {
+  const double value = value_at(values, index);
+  return value >= 1 && value <= kNoRound ? static_cast<Round>(value - 1) : kNoRound;
+}
+
+}  // namespace
+
+std::size_t controls_to_send(const Control& control) {
+  std::size_t count = control.size();
+  while (count > 0 && control[count - 1] == 0) --count;
+  return count;
+}
+
+void ControlVector::merge(const ControlVector& other) {
+  nodes += other.nodes;
+  loss += other.loss;
+  correct += other.correct;
+  samples += other.samples;
+  test_loss += other.test_loss;
+  compute_s = std::max(compute_s, other.compute_s);
+  evaluate_s = std::max(evaluate_s, other.evaluate_s);
+  stop_wish = std::max(stop_wish, other.stop_wish);
+}
+
+Control ControlVector::to_control() const {
+  return {nodes, loss, compute_s, evaluate_s, correct, samples, test_loss, stop_wish};
+}
+
+ControlVector ControlVector::from_control(std::span<const double> v) {
+  ControlVector said;
+  said.nodes = value_at(v, 0);
+  said.loss = value_at(v, 1);
+  said.compute_s = value_at(v, 2);
+  said.evaluate_s = value_at(v, 3);
+  said.correct = value_at(v, 4);
+  said.samples = value_at(v, 5);
+  said.test_loss = value_at(v, 6);
+  said.stop_wish = value_at(v, 7);
+  return said;
+}
+
+Control Word::to_control() const {
+  return {loss,
+          compute_s,
+          from_round(accuracy_round),
+          accuracy_round == kNoRound ? 0 : accuracy,
+          test_loss,
+          evaluate_s,
+          from_round(closing_round),
+          static_cast<double>(reason),
+          stop ? 1.0 : 0.0};
+}
+
+Word Word::from_control(std::span<const double> v) {
+  Word word;
+  word.loss = value_at(v, 0);
+  word.compute_s = value_at(v, 1);
+  word.accuracy_round = round_at(v, 2);
+  if (word.accuracy_round != kNoRound) word.accuracy = value_at(v, 3);
+  word.test_loss = value_at(v, 4);
+  word.evaluate_s = value_at(v, 5);
+  word.closing_round = round_at(v, 6);
+  const double reason = value_at(v, 7);
+  const bool known = reason >= 0 && reason <= static_cast<double>(StopReason::kWish);
+  word.reason = known ? static_cast<StopReason>(static_cast<int>(reason)) : StopReason::kNone;
+  word.stop = value_at(v, 8) != 0;
+  return word;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,227 @@
+#include "kimesh/round/core.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kimesh/util/check.h"
+#include "state.h"
+
+namespace kimesh {
+
+Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_options,
+                   const DecisionSource* the_replay)
+    : links(the_plan, the_self, the_options.uplink_bytes_per_s),
+      plan(the_plan),
+      self(the_self),
+      options(the_options),
+      replay(the_replay),
+      policy(make_policy(the_options.policy)),
+      shards(the_plan.shards.size()) {
+  auto add_in = [&](ChannelIndex channel) {
+    in_position[channel] = static_cast<std::uint32_t>(ins.size());
+    ins.emplace_back();
+    ins.back().channel = channel;
+  };
+  auto add_out = [&](ChannelIndex channel) {
+    out_position[channel] = static_cast<std::uint32_t>(outs.size());
+    outs.emplace_back();
+    outs.back().channel = channel;
+    outs.back().link = plan.channels[channel].link;
+    outs.back().estimate = {BufferId::Kind::kEstimate, channel};
+  };
+  for (ShardIndex s = 0; s < plan.shards.size(); ++s) {
+    const Seat& seat = plan.seats[s][self];
+    shards[s].reduce_terms.push_back({BufferId::Kind::kContribution, s});
+    shards[s].gather_terms.push_back({BufferId::Kind::kParameters, s});
+    for (ChannelIndex channel : seat.reduce_in) {
+      add_in(channel);
+      shards[s].reduce_terms.push_back({BufferId::Kind::kEstimate, channel});
+    }
+    if (seat.reduce_out) add_out(*seat.reduce_out);
+    if (seat.gather_in) add_in(*seat.gather_in);
+    for (ChannelIndex channel : seat.gather_out) add_out(channel);
+  }
+  for (const Link& link : plan.links) {
+    if (link.from != self && link.to != self) continue;
+    const NodeIndex far = link.from == self ? link.to : link.from;
+    const bool known =
+        std::any_of(peers.begin(), peers.end(), [&](const Peer& p) { return p.node == far; });
+    if (!known) peers.push_back({far, {}, false});
+  }
+  // One round in all: nobody can announce its closing before it begins.
+  if (options.stop_rounds == Round{1}) {
+    word.closing_round = 0;
+    word.reason = StopReason::kRounds;
+  }
+}
+
+Core::State::Incoming& Core::State::incoming(ChannelIndex channel) {
+  const auto found = in_position.find(channel);
+  KIMESH_CHECK(found != in_position.end(), "an incoming channel of this node");
+  return ins[found->second];
+}
+
+Core::State::Outgoing& Core::State::outgoing(ChannelIndex channel) {
+  const auto found = out_position.find(channel);
+  KIMESH_CHECK(found != out_position.end(), "an outgoing channel of this node");
+  return outs[found->second];
+}
+
+std::string Core::State::describe(ChannelIndex channel) const {
+  const Channel& c = plan.channels[channel];
+  const Link& link = plan.links[c.link];
+  return fmt::format("link {}->{}, shard {}, {}", name(link.from), name(link.to), c.shard,
+                     c.phase == Phase::kReduce ? "reduce" : "gather");
+}
+
+void Core::State::start() {
+  KIMESH_CHECK(!begun, "a core starts once");
+  begun = true;
+  started = last_tick = now;
+  for (Peer& peer : peers) peer.heard = now;
+  begin_round(0);
+}
+
+void Core::State::on(const LinkDown& event) {
+  emit(Notice{fmt::format("link {}->{} is down; dialling again", name(plan.links[event.link].from),
+                          name(plan.links[event.link].to))});
+}
+
+void Core::State::on(const MessageArrived& event) {
+  Incoming& in = incoming(event.message.channel);
+  if (in.pending) {  // the link hands each message on once, and a sender waits for `applied`
+    return fail(fmt::format("{}: a second message came before the first was applied",
+                            describe(event.message.channel)));
+  }
+  in.pending = event;
+  pump(in);
+}
+
+void Core::State::on(const MessageAcked& event) {
+  if (event.sample) links.add(event.link, *event.sample);
+}
+
+void Core::State::on(const MessageApplied& event) {
+  Outgoing& out = outgoing(event.channel);
+  if (!out.busy || event.round != out.sent.round || event.generation != out.generation) return;
+  out.busy = false;
+  if (event.outcome == ApplyOutcome::kDigestDiffers && !replay) {
+    emit(Notice{fmt::format("{}, round {}: the two ends differ; the channel starts anew",
+                            describe(event.channel), event.round)});
+    out.restart = true;
+  }
+  if (out.waiting) turn(out);
+  try_end();
+}
+
+void Core::State::on(const PeerHeard& event) {
+  for (Peer& peer : peers)
+    if (peer.node == event.node) peer.heard = now;
+}
+
+void Core::State::on(const PeerBye& event) {
+  for (Peer& peer : peers)
+    if (peer.node == event.node) peer.bye = true;
+  try_end();
+}
+
+void Core::State::on(const PeerHalted& event) {
+  halt(event.kind, event.reason);
+}
+
+void Core::State::on(const GradientDone& event) {
+  KIMESH_CHECK(computing && event.round == round, "the gradient that was asked for");
+  computing = false;
+  own_ready = true;
+  own.loss = options.data_weight * event.loss;
+  own.compute_s = to_seconds(event.took);
+  report.own_loss = event.loss;
+  report.compute += event.took;
+  for (ShardIndex s = 0; s < shards.size(); ++s) try_reduce(s);
+  for (Incoming& in : ins) pump(in);
+}
+
+void Core::State::on(const Evaluated& event) {
+  KIMESH_CHECK(computing && event.round == round, "the evaluation that was asked for");
+  own.correct = event.correct;
+  own.samples = event.samples;
+  own.test_loss = event.loss_sum;
+  own.evaluate_s = to_seconds(event.took);
+  report.evaluate += event.took;
+  if (!poll) return emit(ComputeGradient{round});
+  computing = false;
+  own_ready = true;
+  try_reduce(0);
+}
+
+void Core::State::on(const WorkFailed& event) {
+  fail(event.reason);
+}
+
+void Core::State::on(const Tick&) {
+  // Somebody stopped this very process for a while: the others' silence is our own.
+  const bool overslept = now - last_tick > options.dead_after / 2;
+  last_tick = now;
+  if (overslept)
+    for (Peer& peer : peers) peer.heard = now;
+  if (begun) check_peers();
+  try_end();
+}
+
+void Core::State::on(const StopNow& event) {
+  halt(HaltKind::kUserStop, event.reason);
+}
+
+std::string Core::State::waiting_for() const {
+  if (finished) return "nothing: the run is over";
+  if (!begun) return "the links";
+  if (ending) {
+    for (const Peer& peer : peers)
+      if (!peer.bye) return fmt::format("{}'s bye", name(peer.node));
+    return "messages to be applied";
+  }
+  if (computing) return fmt::format("its own gradient of round {}", round);
+  for (const Incoming& in : ins) {
+    if (in.applied == round || (poll && plan.channels[in.channel].shard != 0)) continue;
+    if (!in.pending) return fmt::format("{} (round {})", describe(in.channel), round);
+  }
+  return fmt::format("vector work of round {}", round);
+}
+
+Core::Core(const Plan& plan, NodeIndex self, CoreOptions options, const DecisionSource* replay)
+    : state_(std::make_unique<State>(plan, self, std::move(options), replay)) {}
+Core::~Core() = default;
+Core::Core(Core&&) noexcept = default;
+
+void Core::start(TimePoint now, std::vector<Action>& actions) {
+  state_->now = now;
+  state_->actions = &actions;
+  if (!state_->finished) state_->start();
+}
+
+void Core::handle(TimePoint now, const Event& event, std::vector<Action>& actions) {
+  if (state_->finished) return;
+  state_->now = now;
+  state_->actions = &actions;
+  std::visit([this](const auto& e) { state_->on(e); }, event);
+}
+
+bool Core::finished() const {
+  return state_->finished;
+}
+Round Core::round() const {
+  return state_->round;
+}
+std::string Core::waiting_for() const {
+  return state_->waiting_for();
+}
+LinkEstimate Core::estimate(LinkIndex link) const {
+  return state_->links.estimate(link);
+}
+
+std::size_t payload_bytes_max(const Plan& plan, ChannelIndex channel) {
+  return 4 * plan.elements(channel);
+}
+
+}  // namespace kimesh

@@ -1,0 +1,231 @@
+// Shards and channels: what a round's messages wait for, and what follows from them.
+#include <algorithm>
+
+#include "kimesh/util/check.h"
+#include "state.h"
+
+namespace kimesh {
+
+void Core::State::begin_round(Round next) {
+  round = next;
+  poll = word.closing_round != kNoRound && next == word.closing_round + 1;
+  own_ready = false;
+  shards_current = 0;
+  own = {};
+  own.nodes = 1;
+  report = {};
+  report.round = round;
+  report.poll = poll;
+  report.begun = now;
+  if (options.stop_time && run_clock() >= *options.stop_time) own.stop_wish = 1;
+  if (!poll) ++trained;
+
+  const bool evaluate =
+      options.has_test_set &&
+      (poll || (options.evaluate_every > 0 && round > 0 && round % options.evaluate_every == 0));
+  computing = evaluate || !poll;
+  if (evaluate) {
+    emit(Evaluate{round});
+  } else if (!poll) {
+    emit(ComputeGradient{round});
+  } else {
+    own_ready = true;
+  }
+  for (Incoming& in : ins) pump(in);
+  if (own_ready) try_reduce(0);
+}
+
+// Issues the reduce work of a shard once the own gradient and all children's messages are there.
+void Core::State::try_reduce(ShardIndex s) {
+  if (finished || !own_ready || shards[s].reduced == round || (poll && s != 0)) return;
+  const Seat& seat = plan.seats[s][self];
+  for (ChannelIndex channel : seat.reduce_in)
+    if (incoming(channel).applied != round) return;
+  shards[s].reduced = round;
+  if (s == 0) {
+    sum = own;
+    for (ChannelIndex channel : seat.reduce_in)
+      sum.merge(ControlVector::from_control(incoming(channel).control));
+  }
+  if (!owns(s)) return fall_due(outgoing(*seat.reduce_out));
+  if (s == 0) word = decide_word(sum);
+  if (poll) return shard_is_current(s);
+  emit(StepShard{s, round, shards[s].reduce_terms, options.digest_shards});
+}
+
+// An outgoing channel's turn has come; it is taken when the far side has applied the last message.
+void Core::State::fall_due(Outgoing& out) {
+  if (out.waiting)  // a far side that goes on without our message does not keep to the protocol
+    return fail(describe(out.channel) + ": two turns are due at once");
+  out.due = {round, poll, round == word.closing_round};
+  out.waiting = true;
+  if (!out.busy) turn(out);
+}
+
+void Core::State::turn(Outgoing& out) {
+  out.waiting = false;
+  out.busy = true;
+  out.sent = out.due;
+  if (out.sent.poll) {
+    send_poll(out);
+  } else {
+    advance(out);
+  }
+}
+
+void Core::State::send_poll(Outgoing& out) {
+  Message message;
+  message.channel = out.channel;
+  message.round = out.sent.round;
+  message.generation = out.generation;
+  message.control = control_for(plan.channels[out.channel]);
+  emit(SendMessage{message, kNoPayload});
+}
+
+void Core::State::advance(Outgoing& out) {
+  const Channel& channel = plan.channels[out.channel];
+  const Round of = out.sent.round;
+  if (replay) out.restart = replay->reset(out.channel, of);
+  if (out.restart) {
+    ++out.generation;
+    emit(Decided{{Decision::Kind::kReset, of, out.channel, {}, {}}});
+  }
+  const std::optional<Setting> setting = choose(out);
+  if (!setting) return fail(describe(out.channel) + ": the decision log ends before this round");
+  emit(Decided{{Decision::Kind::kSetting, of, out.channel, *setting, {}}});
+  const ShardState& shard = shards[channel.shard];
+  emit(AdvanceChannel{out.channel, of,
+                      channel.phase == Phase::kReduce ? shard.reduce_terms : shard.gather_terms,
+                      out.estimate, *setting, out.restart, digest_is_due(of)});
+}
+
+// Nothing: a replay has no such setting.
+std::optional<Setting> Core::State::choose(Outgoing& out) {
+  if (replay) return replay->setting(out.channel, out.sent.round);
+  const bool gather = plan.channels[out.channel].phase == Phase::kGather;
+  MessageContext context = links.context(out.link);
+  context.elements = plan.elements(out.channel);
+  context.overhead_bytes = overhead(plan.channels[out.channel]);
+  context.chunk_overhead_bytes = options.chunk_overhead_bytes;
+  context.round = out.sent.round;
+  context.compute_time = from_seconds(word.compute_s);
+  // Equal models at the end, and a gather that begins anew, come before any budget.
+  if (gather && (out.sent.closing || out.restart)) return Setting{};
+  const Choice choice = policy->choose(context);
+  links.chose(out.link, choice.budget_bytes);
+  return choice.setting;
+}
+
+bool Core::State::digest_is_due(Round of) const {
+  return options.digest_every > 0 && (of + 1) % options.digest_every == 0;
+}
+
+std::size_t Core::State::overhead(const Channel& channel) const {
+  return options.message_overhead_bytes + controls_to_send(control_for(channel)) * sizeof(double);
+}
+
+Control Core::State::control_for(const Channel& channel) const {
+  if (channel.shard != 0) return {};
+  return channel.phase == Phase::kReduce ? sum.to_control() : word.to_control();
+}
+
+void Core::State::on(const AdvanceDone& event) {
+  Outgoing& out = outgoing(event.channel);
+  KIMESH_CHECK(out.busy && out.sent.round == event.round, "the advance that was asked for");
+  Message message;
+  message.channel = event.channel;
+  message.round = event.round;
+  message.generation = out.generation;
+  message.restart = out.restart;
+  message.form = event.form;
+  message.payload_bytes = event.payload_bytes;
+  message.digest = event.digest;
+  message.control = control_for(plan.channels[event.channel]);
+  out.restart = false;
+  report.encode += event.took;
+  links.sent(event, out.link, plan.elements(event.channel),
+             event.payload_bytes + overhead(plan.channels[event.channel]));
+  emit(SendMessage{message, event.payload});
+}
+
+// A reduce message may come one round early, from a child that got its gathers before we got ours:
+// what it is added to was used already then. While a gradient runs the parameters are read only.
+bool Core::State::may_apply(const Incoming& in, Round message_round) const {
+  if (!begun) return false;
+  const Channel& channel = plan.channels[in.channel];
+  if (channel.phase == Phase::kGather) return message_round == round && !computing;
+  return message_round == round ||
+         (message_round == round + 1 && (poll || shards[channel.shard].reduced == round));
+}
+
+void Core::State::pump(Incoming& in) {
+  if (finished || !in.pending || in.applying) return;
+  const Message& message = in.pending->message;
+  if (message.round > round + 1 || (begun && message.round < round) ||
+      message.generation < in.generation)
+    return fail(describe(in.channel) + ": a message of a round or generation that cannot be");
+  if (!may_apply(in, message.round)) return;
+  in.generation = message.generation;
+  if (message.form == Form::kEmpty) return applied(in, ApplyOutcome::kApplied);
+  in.applying = true;
+  const Channel& channel = plan.channels[in.channel];
+  const BufferId target = channel.phase == Phase::kReduce
+                              ? BufferId{BufferId::Kind::kEstimate, in.channel}
+                              : BufferId{BufferId::Kind::kParameters, channel.shard};
+  emit(ApplyMessage{in.channel, message.round, target, in.pending->payload, message.form,
+                    message.restart, message.digest != 0});
+}
+
+void Core::State::on(const ApplyDone& event) {
+  Incoming& in = incoming(event.channel);
+  KIMESH_CHECK(in.applying && in.pending, "the application that was asked for");
+  in.applying = false;
+  report.apply += event.took;
+  const std::uint64_t wanted = in.pending->message.digest;
+  const bool same = wanted == 0 || wanted == event.digest;
+  applied(in, same ? ApplyOutcome::kApplied : ApplyOutcome::kDigestDiffers);
+}
+
+void Core::State::applied(Incoming& in, ApplyOutcome outcome) {
+  const Message message = in.pending->message;
+  const Channel& channel = plan.channels[in.channel];
+  in.pending.reset();
+  in.applied = message.round;
+  in.control = message.control;
+  emit(SendApplied{in.channel, message.round, message.generation, outcome});
+  if (channel.phase == Phase::kReduce) return try_reduce(channel.shard);
+  if (channel.shard == 0) word = Word::from_control(message.control);
+  shard_is_current(channel.shard);
+}
+
+void Core::State::on(const StepDone& event) {
+  report.step += event.took;
+  if (event.digest != 0) report.digests.emplace_back(event.shard, event.digest);
+  shard_is_current(event.shard);
+}
+
+// The parameters of a shard hold this round: pass them on, and see whether the round is over.
+void Core::State::shard_is_current(ShardIndex s) {
+  KIMESH_CHECK(shards[s].current != round, "a shard becomes current once a round");
+  shards[s].current = round;
+  ++shards_current;
+  for (ChannelIndex channel : plan.seats[s][self].gather_out) fall_due(outgoing(channel));
+  if (shards_current == (poll ? 1 : shards.size())) finish_round();
+}
+
+void Core::State::finish_round() {
+  report.ended = now;
+  report.word = word;
+  report.links = links.take_reports();
+  emit(Report{report});
+  evaluated += from_seconds(word.evaluate_s);
+  if (poll && word.stop) {
+    stop_reason = word.reason;
+    ending = true;
+    ended_at = now;
+    return try_end();
+  }
+  begin_round(round + 1);
+}
+
+}  // namespace kimesh

@@ -1,0 +1,111 @@
+#include "link_book.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "kimesh/bandwidth/sharing.h"
+#include "kimesh/util/check.h"
+
+namespace kimesh {
+
+namespace {
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// What was carried once is trusted for about ten messages more.
+constexpr double kProvenFades = 0.9;
+}  // namespace
+
+LinkBook::LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplink_bytes_per_s)
+    : uplink_(uplink_bytes_per_s) {
+  for (LinkIndex link = 0; link < plan.links.size(); ++link) {
+    if (plan.links[link].from != self) continue;
+    if (entries_.empty()) first_ = link;
+    Entry entry;
+    entry.link = link;
+    entry.hops = plan.link_hops(link);
+    entry.share = uplink_.value_or(kInfinity);
+    entry.report.link = link;
+    entries_.push_back(entry);
+  }
+}
+
+LinkBook::Entry& LinkBook::entry(LinkIndex link) {
+  KIMESH_CHECK(link >= first_ && link - first_ < entries_.size(), "an outgoing link of this node");
+  return entries_[link - first_];
+}
+
+const LinkBook::Entry& LinkBook::entry(LinkIndex link) const {
+  return const_cast<LinkBook*>(this)->entry(link);
+}
+
+void LinkBook::add(LinkIndex link, const LinkSample& sample) {
+  Entry& e = entry(link);
+  e.estimator.add(sample);
+  e.estimate = e.estimator.estimate();
+  e.unfilled = e.estimate.lower_bound ? e.unfilled + 1 : 0;
+  e.proven = std::max(static_cast<double>(sample.bytes), kProvenFades * e.proven);
+  e.report.wire += sample.elapsed;
+  if (uplink_) share_uplink();
+}
+
+// Links whose rate is not known yet ask for all: an upper bound for the others, mended by the first
+// samples.
+void LinkBook::share_uplink() {
+  std::vector<Flow> flows(entries_.size());
+  std::vector<double> rates(entries_.size());
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const LinkEstimate& estimate = entries_[i].estimate;
+    const bool bounded = estimate.known() && !estimate.lower_bound;
+    flows[i] = {bounded ? estimate.bytes_per_s : kInfinity, {0, kNoGroup}};
+  }
+  const double capacity[] = {*uplink_};
+  max_min_shares(flows, capacity, rates);
+  for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i].share = rates[i];
+}
+
+MessageContext LinkBook::context(LinkIndex link) const {
+  const Entry& e = entry(link);
+  MessageContext context;
+  context.link = e.estimate;
+  context.share_bytes_per_s = e.share;
+  context.link_hops = e.hops;
+  context.proven_bytes = static_cast<std::size_t>(e.proven);
+  context.unfilled_messages = e.unfilled;
+  return context;
+}
+
+void LinkBook::chose(LinkIndex link, std::size_t budget_bytes) {
+  Entry& e = entry(link);
+  e.report.budget_bytes += budget_bytes;
+}
+
+void LinkBook::sent(const AdvanceDone& done, LinkIndex link, std::size_t elements,
+                    std::size_t bytes) {
+  Entry& e = entry(link);
+  e.report.bytes += bytes;
+  e.report.elements += elements;
+  e.report.kept += done.form == Form::kTopk ? done.payload_bytes / 8 : done.payload_bytes / 4;
+  e.wanted += done.wanted_energy;
+  e.missing += done.missing_energy;
+}
+
+std::vector<LinkReport> LinkBook::take_reports() {
+  std::vector<LinkReport> reports;
+  reports.reserve(entries_.size());
+  for (Entry& e : entries_) {
+    e.report.bytes_per_s = e.estimate.bytes_per_s;
+    e.report.relative_error = e.estimate.relative_error;
+    e.report.fixed_cost = e.estimate.fixed_cost;
+    e.report.gain = e.wanted > 0 ? 1 - e.missing / e.wanted : 0;
+    reports.push_back(e.report);
+    e.report = {};
+    e.report.link = e.link;
+    e.wanted = e.missing = 0;
+  }
+  return reports;
+}
+
+LinkEstimate LinkBook::estimate(LinkIndex link) const {
+  return entry(link).estimate;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,51 @@
+// What a core knows of its outgoing links: estimates, budgets, and the figures of the round's
+// report.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "kimesh/bandwidth/estimator.h"
+#include "kimesh/policy/policy.h"
+#include "kimesh/round/action.h"
+#include "kimesh/topology/plan.h"
+
+namespace kimesh {
+
+class LinkBook {
+ public:
+  LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplink_bytes_per_s);
+
+  void add(LinkIndex link, const LinkSample& sample);
+  // Everything that a policy may know about a message on `link`, but for round and T_comp.
+  [[nodiscard]] MessageContext context(LinkIndex link) const;
+  void chose(LinkIndex link, std::size_t budget_bytes);
+  void sent(const AdvanceDone& done, LinkIndex link, std::size_t elements, std::size_t bytes);
+
+  // Figures since the last call.
+  [[nodiscard]] std::vector<LinkReport> take_reports();
+  [[nodiscard]] LinkEstimate estimate(LinkIndex link) const;
+
+ private:
+  struct Entry {
+    LinkIndex link = 0;
+    unsigned hops = 2;
+    LinkEstimator estimator;
+    LinkEstimate estimate;
+    double share = 0;       // bytes/s of the node's cap
+    double proven = 0;      // bytes of the largest messages acked lately
+    unsigned unfilled = 0;  // acked messages in a row that did not fill the pipe
+    LinkReport report;
+    double wanted = 0, missing = 0;
+  };
+  Entry& entry(LinkIndex link);
+  const Entry& entry(LinkIndex link) const;
+  void share_uplink();
+
+  std::vector<Entry>
+      entries_;  // outgoing links of the node: contiguous in the plan, from first_ on
+  LinkIndex first_ = 0;
+  std::optional<double> uplink_;
+};
+
+}  // namespace kimesh

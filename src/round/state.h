@@ -1,0 +1,157 @@
+// The inside of a core. One class, its functions by subject: core.cpp (events in), exchange.cpp
+// (shards and channels), agree.cpp (control vector, closing, end).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kimesh/round/core.h"
+#include "link_book.h"
+
+namespace kimesh {
+
+class Core::State {
+ public:
+  State(const Plan& plan, NodeIndex self, CoreOptions options, const DecisionSource* replay);
+
+  void start();
+  void on(const LinkUp&) {}
+  void on(const LinkDown& event);
+  void on(const MessageArrived& event);
+  void on(const MessageAcked& event);
+  void on(const MessageApplied& event);
+  void on(const PeerHeard& event);
+  void on(const PeerBye& event);
+  void on(const PeerHalted& event);
+  void on(const GradientDone& event);
+  void on(const Evaluated& event);
+  void on(const AdvanceDone& event);
+  void on(const ApplyDone& event);
+  void on(const StepDone& event);
+  void on(const WorkFailed& event);
+  void on(const Tick&);
+  void on(const StopNow& event);
+
+  [[nodiscard]] std::string waiting_for() const;
+
+  // Set for the length of one call.
+  std::vector<Action>* actions = nullptr;
+  TimePoint now{};
+
+  bool finished = false;
+  Round round = 0;
+  LinkBook links;
+
+ private:
+  friend class Core;
+
+  struct Incoming {
+    ChannelIndex channel = 0;
+    std::optional<MessageArrived> pending;  // at most one: the sender waits for `applied`
+    bool applying = false;
+    Round applied = kNoRound;  // round of the last message applied
+    Generation generation = 0;
+    Control control{};  // of the message applied last
+  };
+  // What a message of an outgoing channel is for. By the time it is sent, after a cut, the node may
+  // be a round further.
+  struct Turn {
+    Round round = kNoRound;
+    bool poll = false, closing = false;
+  };
+  struct Outgoing {
+    ChannelIndex channel = 0;
+    LinkIndex link = 0;
+    BufferId estimate;
+    bool busy = false;     // its last message is not yet applied at the far side
+    bool waiting = false;  // `due` comes when it is
+    Turn sent, due;
+    Generation generation = 0;
+    bool restart = false;  // the next message begins a generation
+  };
+  struct ShardState {
+    std::vector<BufferId>
+        reduce_terms;  // own contribution, then the children's estimates in node order
+    std::vector<BufferId> gather_terms;  // the parameters
+    Round reduced = kNoRound;            // last round whose reduce work was issued
+    Round current = kNoRound;            // last round that the parameters hold
+  };
+  struct Peer {
+    NodeIndex node = 0;
+    TimePoint heard{};
+    bool bye = false;
+  };
+
+  // exchange.cpp
+  void begin_round(Round next);
+  void try_reduce(ShardIndex shard);
+  void fall_due(Outgoing& out);
+  void turn(Outgoing& out);
+  void advance(Outgoing& out);
+  void send_poll(Outgoing& out);
+  void pump(Incoming& in);
+  [[nodiscard]] bool may_apply(const Incoming& in, Round message_round) const;
+  void applied(Incoming& in, ApplyOutcome outcome);
+  void shard_is_current(ShardIndex shard);
+  void finish_round();
+  [[nodiscard]] bool owns(ShardIndex shard) const { return plan.shards[shard].owner == self; }
+  [[nodiscard]] std::optional<Setting> choose(Outgoing& out);
+  [[nodiscard]] bool digest_is_due(Round of) const;
+  [[nodiscard]] std::size_t overhead(const Channel& channel) const;
+  [[nodiscard]] Control control_for(const Channel& channel) const;
+  Incoming& incoming(ChannelIndex channel);
+  Outgoing& outgoing(ChannelIndex channel);
+
+  // agree.cpp
+  [[nodiscard]] Word decide_word(const ControlVector& sum);
+  void call_closing(Word& next, const ControlVector& sum);
+  void end_poll(Word& next, const ControlVector& from_all);
+  [[nodiscard]] Duration run_clock() const;
+  void try_end();
+  void fail(std::string why);
+  void halt(HaltKind kind, const std::string& why);
+  void finish(Outcome outcome, StopReason reason, std::string text);
+  void check_peers();
+
+  template <typename T>
+  void emit(T action) {
+    actions->push_back(std::move(action));
+  }
+  [[nodiscard]] const std::string& name(NodeIndex node) const { return plan.view.nodes[node]; }
+  [[nodiscard]] std::string describe(ChannelIndex channel) const;
+
+  const Plan& plan;
+  const NodeIndex self;
+  const CoreOptions options;
+  const DecisionSource* const replay;
+  std::unique_ptr<Policy> policy;
+
+  std::vector<Incoming> ins;
+  std::vector<Outgoing> outs;
+  std::unordered_map<ChannelIndex, std::uint32_t> in_position, out_position;
+  std::vector<ShardState> shards;
+  std::vector<Peer> peers;
+
+  bool begun = false;      // start() was called
+  bool poll = false;       // this round is a poll
+  bool own_ready = false;  // gradient (or a poll's evaluation) of this round is there
+  bool computing = false;  // a gradient or evaluation runs: the parameters are read only
+  bool ending = false;     // the last round is over
+  bool said_bye = false;
+  TimePoint started{}, ended_at{}, last_tick{};
+  Duration evaluated{0};  // what the run's clock leaves out
+  std::size_t shards_current = 0;
+
+  ControlVector own;  // of this round
+  ControlVector sum;  // of this round, with the children's
+  Word word;          // the owner's latest
+  unsigned hits = 0;  // evaluations in a row that reached the accuracy (owner of shard 0)
+  Round trained = 0;  // rounds with a gradient so far, this one included
+  StopReason stop_reason = StopReason::kNone;
+
+  RoundReport report;
+};
+
+}  // namespace kimesh

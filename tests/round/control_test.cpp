@@ -1,0 +1,34 @@
+// What the control vector takes on the wire.
+#include "kimesh/round/control.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace kimesh {
+namespace {
+
+// Seen to fail: with one control fewer sent.
+TEST(Control, TravelsWithoutTheZerosAtItsEndAndComesBackWhole) {
+  Control control{};
+  EXPECT_EQ(controls_to_send(control), 0u);
+  control[2] = 1.5;
+  ASSERT_EQ(controls_to_send(control), 3u);
+  control[4] = 0;
+  EXPECT_EQ(controls_to_send(control), 3u);
+  Control back{};
+  std::copy_n(control.begin(), controls_to_send(control), back.begin());
+  EXPECT_EQ(back, control);
+  control.back() = -1;
+  EXPECT_EQ(controls_to_send(control), kControlSlots);
+}
+
+TEST(Control, LeavesAWordThatSaysLittleShortAndAnUnsetRoundUnset) {
+  const Word silent;
+  const Control control = silent.to_control();
+  EXPECT_LT(controls_to_send(control), kControlSlots / 2);
+  EXPECT_EQ(Word::from_control(control), silent);
+}
+
+}  // namespace
+}  // namespace kimesh

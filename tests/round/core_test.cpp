@@ -1,0 +1,153 @@
+// The core alone, fed by hand: what it answers to each event, and what it refuses.
+#include "kimesh/round/core.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/round/hand.h"
+
+namespace kimesh::test {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Core, BeginsWithAGradientAndSendsNothingBeforeItIsThere) {
+  Hand hand(two_nodes(), 1);
+  EXPECT_TRUE(hand.start().has<ComputeGradient>());
+  EXPECT_FALSE(hand.last().has<AdvanceChannel>());
+  hand.feed(GradientDone{0, 2.0, {}});
+  EXPECT_EQ(hand.last().count<AdvanceChannel>(), 1u) << "its reduce message to the only server";
+  EXPECT_FALSE(hand.last().has<SendMessage>());
+}
+
+TEST(Core, SendsAMessageWhenItIsEncodedAndItsControlHoldsTheOwnLoss) {
+  Hand hand(two_nodes(), 1);
+  hand.start();
+  hand.feed(GradientDone{0, 2.0, std::chrono::milliseconds(5)});
+  hand.feed(advanced(hand.last().get<AdvanceChannel>()));
+  const auto sent = hand.last().get<SendMessage>();
+  const auto control = ControlVector::from_control(sent.message.control);
+  EXPECT_EQ(control.nodes, 1);
+  EXPECT_EQ(control.loss, 0.5 * 2.0) << "weighted by the node's share of the data";
+  EXPECT_NEAR(control.compute_s, 0.005, 1e-9);
+}
+
+TEST(Core, StepsOnlyWhenItsOwnGradientAndAllChildrenAreThere) {
+  Hand hand(two_nodes(), 0);
+  hand.start();
+  hand.feed(hand.reduce_from(1, 0));
+  EXPECT_TRUE(hand.last().has<ApplyMessage>());
+  hand.feed(applied(hand.last().get<ApplyMessage>()));
+  EXPECT_TRUE(hand.last().has<SendApplied>());
+  EXPECT_FALSE(hand.last().has<StepShard>()) << "the own gradient is missing";
+  hand.feed(GradientDone{0, 1.0, {}});
+  EXPECT_TRUE(hand.last().has<StepShard>());
+}
+
+TEST(Core, AChannelWaitsForTheNewsThatItsLastMessageWasApplied) {
+  Hand hand(two_nodes(), 0);
+  hand.start();
+  hand.round_of_the_server(0);
+  EXPECT_TRUE(hand.last().has<SendMessage>()) << "the gather of round 0";
+  // Round 1 comes, but nobody said that the gather of round 0 was applied.
+  hand.feed(GradientDone{1, 1.0, {}});
+  hand.feed(hand.reduce_from(1, 1));
+  hand.feed(applied(hand.last().get<ApplyMessage>()));
+  hand.feed(StepDone{0, 1, 0, {}});
+  EXPECT_FALSE(hand.last().has<AdvanceChannel>());
+  hand.feed(MessageApplied{hand.gather_to(1), 0, 0, ApplyOutcome::kApplied});
+  EXPECT_EQ(hand.last().get<AdvanceChannel>().round, 1u);
+}
+
+TEST(Core, AnotherDigestStartsTheChannelAnewWithADenseGather) {
+  Hand hand(two_nodes(), 0);
+  hand.start();
+  hand.round_of_the_server(0);
+  hand.feed(MessageApplied{hand.gather_to(1), 0, 0, ApplyOutcome::kDigestDiffers});
+  EXPECT_THAT(hand.last().get<Notice>().text, HasSubstr("link n0->n1, shard 0, gather, round 0"));
+  hand.feed(GradientDone{1, 1.0, {}});
+  hand.feed(hand.reduce_from(1, 1));
+  hand.feed(applied(hand.last().get<ApplyMessage>()));
+  hand.feed(StepDone{0, 1, 0, {}});
+  const auto advance = hand.last().get<AdvanceChannel>();
+  EXPECT_TRUE(advance.restart);
+  EXPECT_EQ(advance.setting.form, Form::kDense);
+  hand.feed(advanced(advance));
+  EXPECT_EQ(hand.last().get<SendMessage>().message.generation, 1u);
+}
+
+TEST(Core, HoldsAMessageThatComesBeforeTheStart) {
+  Hand hand(two_nodes(), 0);
+  hand.feed(hand.reduce_from(1, 0));
+  EXPECT_TRUE(hand.last().empty());
+  EXPECT_TRUE(hand.start().has<ApplyMessage>());
+}
+
+TEST(Core, RefusesAMessageThatNoPeerOfItsRoundCanSend) {
+  Hand hand(two_nodes(), 0);
+  hand.start();
+  hand.feed(hand.reduce_from(1, 2));
+  EXPECT_EQ(hand.last().get<Finish>().outcome, Outcome::kFailed);
+  EXPECT_THAT(hand.last().get<Finish>().text, HasSubstr("link n1->n0, shard 0, reduce"));
+  EXPECT_TRUE(hand.last().has<SendHalt>());
+}
+
+TEST(Core, PassesOnWhyTheRunIsOverAndSaysItOnce) {
+  Hand hand(two_nodes(), 0);
+  hand.start();
+  hand.feed(PeerHalted{1, HaltKind::kFailure, "node n7: layer w is not finite"});
+  EXPECT_EQ(hand.last().get<SendHalt>().reason, "node n7: layer w is not finite");
+  EXPECT_EQ(hand.last().get<Finish>().text, "node n7: layer w is not finite");
+  hand.feed(PeerHalted{1, HaltKind::kFailure, "again"});
+  EXPECT_TRUE(hand.last().empty()) << "nothing follows Finish";
+}
+
+TEST(Core, BlamesNobodyWhenItSleptItself) {
+  Hand hand(two_nodes(), 0);
+  hand.start();
+  hand.wait(std::chrono::seconds(100));
+  hand.feed(Tick{});
+  EXPECT_FALSE(hand.last().has<Finish>()) << "this process was stopped, not its peer";
+  for (int i = 0; i < 40; ++i) {
+    hand.wait(std::chrono::milliseconds(500));
+    hand.feed(Tick{});
+    if (hand.last().has<Finish>()) break;
+  }
+  EXPECT_THAT(hand.last().get<Finish>().text, HasSubstr("node n1 has been silent"));
+}
+
+TEST(Core, SaysForWhatItWaits) {
+  Hand hand(two_nodes(), 0);
+  EXPECT_EQ(hand.core.waiting_for(), "the links");
+  hand.start();
+  EXPECT_EQ(hand.core.waiting_for(), "its own gradient of round 0");
+  hand.feed(GradientDone{0, 1.0, {}});
+  EXPECT_EQ(hand.core.waiting_for(), "link n1->n0, shard 0, reduce (round 0)");
+}
+
+TEST(ControlVector, TravelsWholeAndMergesSumsAndMaxima) {
+  const ControlVector a{1, 2, 3, 4, 5, 6, 7, 0}, b{1, 1, 1, 1, 1, 9, 1, 1};
+  EXPECT_EQ(ControlVector::from_control(a.to_control()), a);
+  ControlVector sum = a;
+  sum.merge(b);
+  EXPECT_EQ(sum, (ControlVector{2, 3, 4, 5, 6, 9, 7, 1}));
+}
+
+TEST(Word, TravelsWholeAndABadOneIsHarmless) {
+  Word word;
+  word.loss = 0.5;
+  word.accuracy = 0.9;
+  word.accuracy_round = 12;
+  word.test_loss = 0.3;
+  word.closing_round = 13;
+  word.reason = StopReason::kAccuracy;
+  word.stop = true;
+  EXPECT_EQ(Word::from_control(word.to_control()), word);
+  Control bad;
+  bad.fill(-1e300);
+  EXPECT_EQ(Word::from_control(bad).closing_round, kNoRound);
+  EXPECT_EQ(Word::from_control(bad).reason, StopReason::kNone);
+}
+
+}  // namespace
+}  // namespace kimesh::test
