@@ -1,0 +1,91 @@
+// A shaper without a burst, at the sender: it decides when a frame has left an emulated link. Pure:
+// time is an argument.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "kimesh/config/topology_file.h"
+#include "kimesh/util/ids.h"
+
+namespace kimesh {
+
+// Several links that share one uplink. A frame occupies its link for bytes·8/rate; links share the
+// uplink max-min, and a change of any rate is felt in mid-frame. The frame arrives `delay` after
+// its last bit has left. A link without a rate is bounded by the uplink alone; where there is none
+// either, its frames leave at once. Times before the last one given (or before `start`) count as
+// the last one. Thread: one at a time.
+class Shaper {
+ public:
+  // `start` is second 0 of the traces.
+  Shaper(std::vector<LinkSpec> links, std::optional<double> uplink_bits_per_s, TimePoint start);
+
+  // Second 0 of the traces is `start` from now on: traces of several nodes run together when each
+  // begins with the run, not with its process. Frames that are leaving go on at the new rates.
+  // Requires start no earlier than the last time given, else it counts as that.
+  void start_traces(TimePoint start);
+
+  // Queues a frame of `bytes` with the caller's tag on link `index`. It is due at `now` at the
+  // earliest.
+  void push(TimePoint now, std::size_t index, std::size_t bytes, std::uint64_t tag);
+  // Drops what is queued or on its way on a link (its connection was lost).
+  void clear(TimePoint now, std::size_t index);
+
+  struct Release {
+    std::size_t index;
+    std::uint64_t tag;
+    TimePoint at;
+  };
+  // Appends the frames that are due by `now`, in order of their time. Frames of one link keep their
+  // order.
+  void poll(TimePoint now, std::vector<Release>& due);
+  // When poll has something to do next; nothing: when something is pushed. Later than the last time
+  // given, unless frames are due already.
+  [[nodiscard]] std::optional<TimePoint> next() const;
+  [[nodiscard]] std::size_t queued(
+      std::size_t index) const;  // frames that have not left; not those on their way
+  // Emulated rate: the link's own, at most the uplink; infinity where neither is set.
+  [[nodiscard]] double rate_bits_per_s(std::size_t index, TimePoint now) const;
+
+ private:
+  struct Frame {
+    std::size_t bytes;
+    std::uint64_t tag;
+  };
+  struct Flight {
+    std::uint64_t tag;
+    TimePoint at;
+  };
+  // Times inside are nanoseconds since start_, as double: exact where they come from a caller, far
+  // below 1 ns where they come from a rate. Nothing accumulates: the end of a frame is computed
+  // once from where it began, and anew only when its rate changes.
+  struct LinkState {
+    LinkSpec spec;
+    std::deque<Frame> frames;    // the first is leaving
+    std::deque<Flight> flights;  // left, not yet arrived
+    // Of the first frame; without one they mean nothing.
+    double cap = 0;         // bits per ns: the link's own rate
+    double cap_ends_s = 0;  // when it changes, in the trace's seconds
+    double rate = 0;        // bits per ns that it gets; negative: not shared out yet
+    double since_ns = 0;    // when that was set,
+    double bits_left = 0;   // and what was left to send then
+    double leaves_ns = 0;   // its last bit; infinity at rate 0
+  };
+  void advance_to(double at_ns);
+  void begin_frame(LinkState& link);
+  void share();
+  void settle(LinkState& link) const;
+  void set_rate(LinkState& link, double rate);
+  void follow_trace(LinkState& link, double seconds);
+  [[nodiscard]] double next_event_ns() const;
+  [[nodiscard]] double since_start_ns(TimePoint time) const;
+
+  std::vector<LinkState> links_;
+  std::optional<double> uplink_;  // bits per ns
+  TimePoint start_;
+  double now_ns_ = 0;
+};
+
+}  // namespace kimesh

@@ -1,0 +1,113 @@
+#include "src/link/fd.h"
+
+// linux/tcp.h, not netinet/tcp.h: only the kernel's header has the byte counters of tcp_info.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+namespace kimesh {
+namespace {
+
+Error io_error(const char* what) {
+  return {ErrorCode::kIo, fmt::format("cannot make {}: {}", what, std::strerror(errno))};
+}
+
+void drain(int fd) {
+  std::uint64_t count = 0;
+  while (::read(fd, &count, sizeof count) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+Fd::~Fd() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<Bell> Bell::make() {
+  Fd fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!fd) return io_error("an event descriptor");
+  return Bell(std::move(fd));
+}
+void Bell::ring() const {
+  const std::uint64_t one = 1;
+  // It fails only when it has been rung 2^64 times without being heard: it rings then anyway.
+  while (::write(fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+  }
+}
+void Bell::silence() const {
+  drain(fd_.get());
+}
+
+Result<Alarm> Alarm::make() {
+  Fd fd(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  if (!fd) return io_error("a timer");
+  return Alarm(std::move(fd));
+}
+void Alarm::set(std::optional<TimePoint> at) const {
+  itimerspec when{};
+  if (at) {
+    // 0 would switch it off; a time that has passed rings at once.
+    const auto ns = std::max<std::int64_t>(at->time_since_epoch().count(), 1);
+    when.it_value.tv_sec = ns / 1'000'000'000;
+    when.it_value.tv_nsec = ns % 1'000'000'000;
+  }
+  ::timerfd_settime(fd_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+}
+void Alarm::silence() const {
+  drain(fd_.get());
+}
+
+TcpPeek::TcpPeek(int zmq_fd) : fd_(::fcntl(zmq_fd, F_DUPFD_CLOEXEC, 0)) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (fd_ && ::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) fd_ = Fd();
+}
+
+TcpPeek::Bytes TcpPeek::bytes() const {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (!fd_ || ::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
+  if (size < offsetof(tcp_info, tcpi_bytes_retrans) + sizeof info.tcpi_bytes_retrans) return {};
+  return {info.tcpi_bytes_sent, info.tcpi_bytes_retrans};
+}
+
+std::uint64_t TcpPeek::received() const {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (!fd_ || ::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
+  if (size < offsetof(tcp_info, tcpi_bytes_received) + sizeof info.tcpi_bytes_received) return 0;
+  return info.tcpi_bytes_received;
+}
+
+bool TcpPeek::drained() const {
+  int unsent = 0;
+  return fd_ && ::ioctl(fd_.get(), SIOCOUTQNSD, &unsent) == 0 && unsent == 0;
+}
+
+void TcpPeek::limit_unsent(int bytes) const {
+  if (fd_) ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
+}
+
+void TcpPeek::break_connection() const {
+  if (!fd_) return;
+  // Dissolving the association sends a reset and drops both queues, unlike shutdown, which delivers
+  // what is queued.
+  sockaddr nobody{};
+  nobody.sa_family = AF_UNSPEC;
+  ::connect(fd_.get(), &nobody, sizeof nobody);
+}
+
+}  // namespace kimesh

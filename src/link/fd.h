@@ -1,0 +1,82 @@
+// File descriptors of the network thread: its bell, its clock, and the TCP sockets that it looks
+// into.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "kimesh/util/ids.h"
+#include "kimesh/util/result.h"
+
+namespace kimesh {
+
+// Owns a descriptor. Move-only.
+class Fd {
+ public:
+  explicit Fd(int fd = -1) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd();
+  [[nodiscard]] int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+// Rings from any thread, wakes the one that polls it.
+class Bell {
+ public:
+  [[nodiscard]] static Result<Bell> make();
+  void ring() const;
+  void silence() const;
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+ private:
+  explicit Bell(Fd fd) : fd_(std::move(fd)) {}
+  Fd fd_;
+};
+
+// Wakes a poll at a time of the steady clock, to the microsecond: zmq_poll alone knows
+// milliseconds.
+class Alarm {
+ public:
+  [[nodiscard]] static Result<Alarm> make();
+  void set(std::optional<TimePoint> at) const;  // nothing: never
+  void silence() const;
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+ private:
+  explicit Alarm(Fd fd) : fd_(std::move(fd)) {}
+  Fd fd_;
+};
+
+// A second handle on a TCP socket of ZeroMQ's. It stays valid after ZeroMQ has closed its own, so
+// the last figures of a connection can be read, and the number cannot be reused under us; it must
+// be dropped soon, for it keeps the socket open.
+class TcpPeek {
+ public:
+  TcpPeek() = default;
+  explicit TcpPeek(int zmq_fd);  // duplicates; no handle where that fails or it is no TCP socket
+
+  struct Bytes {
+    std::uint64_t sent = 0, retransmitted = 0;
+  };
+  [[nodiscard]] Bytes bytes() const;  // TCP_INFO; 0 where unknown
+  // Bytes that came on the connection so far, TCP_INFO's; 0 where unknown.
+  [[nodiscard]] std::uint64_t received() const;
+  // True: the kernel holds nothing that has not been sent. False where unknown.
+  [[nodiscard]] bool drained() const;
+  void limit_unsent(int bytes) const;  // TCP_NOTSENT_LOWAT
+  void break_connection() const;       // as a network would: a reset, what is queued is lost
+  explicit operator bool() const { return static_cast<bool>(fd_); }
+
+ private:
+  Fd fd_;
+};
+
+}  // namespace kimesh

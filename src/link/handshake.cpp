@@ -1,0 +1,86 @@
+#include "src/link/handshake.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "kimesh/util/digest.h"
+
+namespace kimesh {
+namespace {
+
+constexpr std::size_t kShownMax =
+    400;  // bytes of a foreign text in a sentence: a few lines of a terminal
+
+std::string differing(const std::string& what, std::uint64_t theirs, std::uint64_t ours,
+                      const Hello& hello, const Hello& own, const std::string& remedy) {
+  return fmt::format("the {} differ ({}: {}, {}: {}); {}", what, printable(hello.from),
+                     digest_name(theirs), own.from, digest_name(ours), remedy);
+}
+
+}  // namespace
+
+std::string printable(const std::string& text) {
+  std::string out = text.substr(0, kShownMax);
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return out;
+}
+
+std::optional<std::string> refusal_of(const Hello& hello, const Hello& ours) {
+  const std::string from = printable(hello.from);
+  std::vector<std::string> reasons;
+  if (hello.protocol != ours.protocol || hello.build != ours.build)
+    reasons.push_back(fmt::format(
+        "the versions differ ({}: kimesh {}, wire {}; {}: kimesh {}, wire {}); install the same "
+        "version on both",
+        from, printable(hello.build), hello.protocol, ours.from, ours.build, ours.protocol));
+  if (hello.topology_digest != ours.topology_digest)
+    reasons.push_back(differing("topologies", hello.topology_digest, ours.topology_digest, hello,
+                                ours, "give both nodes the same topology file"));
+  if (hello.config_digest != ours.config_digest)
+    reasons.push_back(differing("configs", hello.config_digest, ours.config_digest, hello, ours,
+                                "give both nodes the same config file"));
+  // A different config explains different parameters: only the cause is worth a sentence.
+  else if (hello.parameters_digest != ours.parameters_digest)
+    reasons.push_back(differing("initial parameters", hello.parameters_digest,
+                                ours.parameters_digest, hello, ours,
+                                "use the same builds of kimesh and LibTorch on both machines"));
+  if (hello.to != ours.from)
+    reasons.push_back(fmt::format(
+        "the address that {} dialled for node {} leads to node {}; check the addresses in the "
+        "topology file",
+        from, printable(hello.to), ours.from));
+  if (reasons.empty()) return std::nullopt;
+  std::string sentence = fmt::format("node {} refuses node {}: {}", ours.from, from, reasons[0]);
+  for (std::size_t i = 1; i < reasons.size(); ++i) sentence += "; also " + reasons[i];
+  return sentence;
+}
+
+std::string sentence_stranger(const std::string& from, const std::string& self) {
+  return fmt::format(
+      "node {} refuses node {}: no link leads from {} to {} in its topology; give both nodes the "
+      "same topology file",
+      self, printable(from), printable(from), self);
+}
+
+std::string sentence_second(const std::string& name, const std::string& self) {
+  return fmt::format(
+      "node {} refuses a second node named {} while the first one lives: stop one of them, or "
+      "start it under its own name",
+      self, printable(name));
+}
+
+std::string sentence_restarted(const std::string& name) {
+  return fmt::format(
+      "node {} was restarted in the middle of the run and has lost its state: the run must begin "
+      "anew on all nodes",
+      printable(name));
+}
+
+std::string sentence_malformed(const std::string& name, const std::string& what) {
+  return fmt::format("what came from {} is not what kimesh sends ({}): its connection is refused",
+                     printable(name), what);
+}
+
+}  // namespace kimesh

@@ -1,0 +1,96 @@
+#include "src/link/inbox.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/link/zmtp.h"
+
+namespace kimesh {
+
+std::optional<Error> Inbox::problem(const Chunk& chunk) const {
+  const auto malformed = [](std::string what) {
+    return Error{ErrorCode::kMalformed, std::move(what)};
+  };
+  if (chunk.total > message_bytes_max_)
+    return malformed(fmt::format("a message of {} bytes where the plan allows {}", chunk.total,
+                                 message_bytes_max_));
+  if (chunk.sequence > delivered_ + 1)
+    return malformed(fmt::format("message {} before message {}", chunk.sequence, delivered_ + 1));
+  if (chunk.bytes.empty() && chunk.total > 0) return malformed("a chunk without content");
+  if (chunk.index == 0) {
+    if (chunk.offset != 0) return malformed("a first chunk that is not the start of its message");
+    return std::nullopt;
+  }
+  if (chunk.sequence != partial_.sequence || chunk.index != partial_.next ||
+      chunk.offset != partial_.received || chunk.total != partial_.total ||
+      chunk.count != partial_.count)
+    return malformed(fmt::format("a chunk that does not join message {}", chunk.sequence));
+  return std::nullopt;
+}
+
+Result<Inbox::Arrival> Inbox::add(const Chunk& chunk, TimePoint now,
+                                  std::uint64_t connection_bytes) {
+  if (auto error = problem(chunk)) {
+    partial_ = {};
+    return *std::move(error);
+  }
+  if (chunk.index == 0) {
+    partial_ = {};
+    partial_.sequence = chunk.sequence;
+    partial_.total = chunk.total;
+    partial_.count = chunk.count;
+  }
+  const auto size = static_cast<std::uint32_t>(chunk.bytes.size());
+  partial_.received += size;
+  partial_.next = static_cast<std::uint16_t>(chunk.index + 1);
+  const unsigned half = chunk.count / 2;
+  if (partial_.next == half) {
+    partial_.half = now;
+    partial_.half_bytes = connection_bytes;
+  } else if (partial_.next > half) {
+    const std::size_t frame = size + kChunkHeadBytes;
+    partial_.tail_bytes += static_cast<std::uint32_t>(frame);
+    partial_.framing_bytes += static_cast<std::uint32_t>(zmtp_head_bytes(frame));
+  }
+  if (chunk.sequence > delivered_)
+    partial_.bytes.insert(partial_.bytes.end(), chunk.bytes.begin(), chunk.bytes.end());
+
+  if (partial_.next < partial_.count) return Arrival{};
+  if (partial_.received != partial_.total) {
+    partial_ = {};
+    return Error{ErrorCode::kMalformed, "a message whose chunks are less than its length"};
+  }
+  return finish(now, connection_bytes);
+}
+
+// What arrived between the two stamps, less ZeroMQ's share of it, which no message counts.
+std::uint32_t Inbox::tail_bytes(std::uint64_t connection_bytes) const {
+  if (partial_.half_bytes == 0 || connection_bytes < partial_.half_bytes)
+    return partial_.tail_bytes;
+  const double arrived = static_cast<double>(connection_bytes - partial_.half_bytes);
+  const double ours = partial_.tail_bytes, framing = partial_.framing_bytes;
+  return static_cast<std::uint32_t>(std::min(std::round(arrived * ours / (ours + framing)), 4e9));
+}
+
+Inbox::Arrival Inbox::finish(TimePoint now, std::uint64_t connection_bytes) {
+  Arrival arrival;
+  arrival.ack = Ack{.sequence = partial_.sequence,
+                    .bytes = partial_.total,
+                    .tail_bytes = 0,
+                    .tail_ns = 0,
+                    .chunks = partial_.count};
+  if (partial_.count >= 2) {
+    arrival.ack->tail_bytes = tail_bytes(connection_bytes);
+    arrival.ack->tail_ns = static_cast<std::uint64_t>((now - partial_.half).count());
+  }
+  if (partial_.sequence > delivered_) {
+    delivered_ = partial_.sequence;
+    arrival.message = std::move(partial_.bytes);
+  }
+  partial_ = {};
+  return arrival;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,57 @@
+// What one incoming link brings: chunks become messages, each handed on once, each copy acked with
+// its timing. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kimesh/util/ids.h"
+#include "kimesh/util/result.h"
+#include "kimesh/wire/frame.h"
+
+namespace kimesh {
+
+// Thread: the network's.
+class Inbox {
+ public:
+  explicit Inbox(std::size_t message_bytes_max) : message_bytes_max_(message_bytes_max) {}
+
+  struct Arrival {
+    std::optional<Ack> ack;                         // the message is whole: say so
+    std::optional<std::vector<std::byte>> message;  // and hand it on; nothing for a copy
+  };
+  // Memory grows with the bytes that came, never with a length that a chunk claims.
+  // Errors: Malformed (a message over the link's size, a gap, chunks that do not join); the partial
+  // message is dropped.
+  // `connection_bytes`: what the connection has brought by `now`, 0 where unknown. TCP segments end
+  // anywhere in a chunk, so more has arrived than the chunks that are whole: of 5 KB messages the
+  // tail would look up to a fifth faster than the link.
+  [[nodiscard]] Result<Arrival> add(const Chunk& chunk, TimePoint now,
+                                    std::uint64_t connection_bytes = 0);
+
+  // The connection is new: the sender begins again with the first chunk of what it holds.
+  void restart() { partial_ = {}; }
+
+ private:
+  struct Partial {
+    std::uint64_t sequence = 0;  // 0: none has begun
+    std::uint32_t total = 0, received = 0;
+    std::uint16_t next = 0, count = 0;
+    std::uint32_t tail_bytes = 0;     // of the second half of the chunks, with their heads
+    std::uint32_t framing_bytes = 0;  // ZeroMQ's, of those
+    TimePoint half;                   // arrival of the last chunk of the first half
+    std::uint64_t half_bytes = 0;     // what the connection had brought then
+    std::vector<std::byte> bytes;     // stays empty for a copy
+  };
+  [[nodiscard]] std::optional<Error> problem(const Chunk& chunk) const;
+  [[nodiscard]] Arrival finish(TimePoint now, std::uint64_t connection_bytes);
+  [[nodiscard]] std::uint32_t tail_bytes(std::uint64_t connection_bytes) const;
+
+  std::size_t message_bytes_max_;
+  std::uint64_t delivered_ = 0;  // highest sequence handed on
+  Partial partial_;
+};
+
+}  // namespace kimesh

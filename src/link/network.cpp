@@ -1,0 +1,76 @@
+#include "kimesh/link/network.h"
+
+#include <future>
+
+#include "src/link/network_thread.h"
+
+namespace kimesh {
+
+std::size_t event_weight(const NetworkEvent& event) {
+  const auto* message = std::get_if<MessageReceived>(&event);
+  return sizeof(NetworkEvent) + (message ? message->bytes.size() : 0);
+}
+
+EventSink sink_into(BoundedQueue<NetworkEvent>& events) {
+  return [&events](NetworkEvent& event) {
+    const std::size_t weight = event_weight(event);
+    return events.try_push(std::move(event), weight) || events.closed();
+  };
+}
+
+Result<std::unique_ptr<Network>> Network::start(NetworkOptions options, EventSink events) {
+  auto bell = Bell::make();
+  if (!bell.ok()) return bell.error();
+  auto alarm = Alarm::make();
+  if (!alarm.ok()) return alarm.error();
+  auto thread = std::make_unique<Thread>(std::move(options), std::move(events), std::move(*bell),
+                                         std::move(*alarm));
+  if (auto bound = thread->listen(); !bound.ok()) return bound.error();
+  thread->begin();
+  return std::unique_ptr<Network>(new Network(std::move(thread)));
+}
+
+Network::Network(std::unique_ptr<Thread> thread) : thread_(std::move(thread)) {}
+Network::~Network() = default;
+
+void Network::dial(LinkIndex link, std::string endpoint) {
+  thread_->command(DialCommand{link, std::move(endpoint)});
+}
+void Network::start_emulation(TimePoint start) {
+  thread_->command(EmulationCommand{start});
+}
+void Network::send(LinkIndex link, std::vector<std::byte> message) {
+  thread_->command(SendCommand{link, std::move(message)});
+}
+void Network::send_applied(LinkIndex link, const Applied& applied) {
+  thread_->command(AppliedCommand{link, applied});
+}
+void Network::send_halt(const Halt& halt) {
+  thread_->command(HaltCommand{halt});
+}
+void Network::send_bye() {
+  thread_->command(ByeCommand{});
+}
+void Network::cut(LinkIndex link) {
+  thread_->command(CutCommand{link});
+}
+
+void Network::flush(Duration limit) {
+  FlushCommand flush;
+  const auto done = flush.done.get_future();
+  thread_->command(std::move(flush));
+  (void)done.wait_for(limit);
+}
+
+std::string Network::bound_endpoint() const {
+  return thread_->bound_endpoint();
+}
+
+LinkCounters Network::counters(LinkIndex link) const {
+  CountersCommand ask{link, {}};
+  auto answer = ask.answer.get_future();
+  thread_->command(std::move(ask));
+  return answer.get();
+}
+
+}  // namespace kimesh

@@ -1,0 +1,179 @@
+#include "src/link/network_thread.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace kimesh {
+namespace {
+
+constexpr std::size_t kCommandsMax =
+    65536;  // more than the channels of a node; push waits for our turn only
+constexpr std::size_t kFramesPerTurn = 64;  // of one socket, before the others have theirs
+constexpr Duration kRetryGate = std::chrono::milliseconds(1);  // the engine's queue cannot ring
+constexpr int kCleanLingerMs = 1000;
+constexpr int kNice =
+    -5;  // arrival times are measurements: ahead of the computing threads, where we may
+constexpr int kHeartbeatsOfLife = 3;
+
+std::vector<LinkSpec> specs_of(const std::vector<OutgoingLink>& links) {
+  std::vector<LinkSpec> specs;
+  for (const OutgoingLink& link : links) specs.push_back(link.spec);
+  return specs;
+}
+
+bool emulated(const LinkSpec& spec) {
+  return spec.rate.has_value() || spec.delay > Duration(0);
+}
+
+// Each link has a socket, its monitor and the pair behind that; the inbox as well.
+int sockets_max(std::size_t links) {
+  return static_cast<int>(4 * (links + 1) + 16);
+}
+
+}  // namespace
+
+Network::Thread::Thread(NetworkOptions options, EventSink events, Bell bell, Alarm alarm)
+    : options_(std::move(options)),
+      zmq_(sockets_max(options_.outgoing.size())),
+      bell_(std::move(bell)),
+      alarm_(std::move(alarm)),
+      commands_(kCommandsMax),
+      events_(std::move(events)),
+      peers_(kHeartbeatsOfLife * options_.heartbeat),
+      shaper_(specs_of(options_.outgoing), options_.uplink_bits_per_s,
+              std::chrono::steady_clock::now()),
+      reception_(options_.incoming, {zmq_, events_, peers_, options_.hello, options_.heartbeat}) {}
+
+Status Network::Thread::listen() {
+  if (auto bound = reception_.listen(options_.listen); !bound.ok()) return bound.error();
+  bound_endpoint_ = reception_.bound_endpoint();
+  return ok_status();
+}
+
+void Network::Thread::begin() {
+  for (std::size_t i = 0; i < options_.outgoing.size(); ++i) {
+    const OutgoingLink& link = options_.outgoing[i];
+    std::optional<std::size_t> lane;
+    if (emulated(link.spec) || options_.uplink_bits_per_s) lane = i;
+    outgoing_.emplace_back(
+        link, Outgoing::Shared{zmq_, events_, peers_, shaper_, options_.hello, options_.heartbeat},
+        lane);
+    places_[link.link] = i;
+  }
+  thread_ = std::thread([this] { run(); });
+}
+
+Network::Thread::~Thread() {
+  if (!thread_.joinable()) return;
+  command(StopCommand{});
+  thread_.join();
+}
+
+void Network::Thread::command(Command command) {
+  if (commands_.push(std::make_unique<Command>(std::move(command)))) bell_.ring();
+}
+
+Outgoing& Network::Thread::outgoing(LinkIndex link) {
+  const auto place = places_.find(link);
+  KIMESH_CHECK(place != places_.end(), "the link is one of our outgoing ones");
+  return outgoing_[place->second];
+}
+
+void Network::Thread::run() {
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);  // refused to most users: fine
+  while (!stop_) {
+    wait();
+    turn();
+  }
+  commands_.close();
+  const int linger = clean_ ? kCleanLingerMs : 0;
+  reception_.linger(linger);
+  for (Outgoing& link : outgoing_) link.linger(linger);
+}
+
+TimePoint Network::Thread::deadline() {
+  TimePoint at = reception_.deadline();
+  for (const Outgoing& link : outgoing_) at = std::min(at, link.deadline());
+  if (const auto next = shaper_.next()) at = std::min(at, *next);
+  if (!events_.open()) at = std::min<TimePoint>(at, std::chrono::steady_clock::now() + kRetryGate);
+  return at;
+}
+
+// Waits for the bell, the alarm, room in a socket that was full, monitors, and, while the gate is
+// open, frames.
+void Network::Thread::wait() {
+  const TimePoint at = deadline();
+  const std::optional<TimePoint> alarm_at =
+      at == TimePoint::max() ? std::nullopt : std::optional(at);
+  if (alarm_at != alarm_at_) alarm_.set(alarm_at);
+  alarm_at_ = alarm_at;
+  const short reading = events_.open() ? ZMQ_POLLIN : 0;
+  poll_.clear();
+  poll_.push_back({nullptr, bell_.fd(), ZMQ_POLLIN, 0});
+  poll_.push_back({nullptr, alarm_.fd(), ZMQ_POLLIN, 0});
+  poll_.push_back({reception_.monitor(), 0, ZMQ_POLLIN, 0});
+  poll_.push_back({reception_.socket(), 0, reading, 0});
+  for (const Outgoing& link : outgoing_) {
+    if (!link.socket()) continue;
+    const int events = reading | (link.wants_room() ? ZMQ_POLLOUT : 0);
+    poll_.push_back({link.monitor(), 0, ZMQ_POLLIN, 0});
+    poll_.push_back({link.socket(), 0, static_cast<short>(events), 0});
+  }
+  const bool late = at <= std::chrono::steady_clock::now();
+  const int rc = zmq_poll(poll_.data(), static_cast<int>(poll_.size()), late ? 0 : -1);
+  KIMESH_CHECK(rc >= 0 || zmq_errno() == EINTR, "our sockets can be polled");
+  if (rc <= 0) return;
+  if (poll_[0].revents != 0) bell_.silence();
+  if (poll_[1].revents != 0) {
+    alarm_.silence();
+    alarm_at_.reset();
+  }
+}
+
+void Network::Thread::turn() {
+  reception_.hear_monitor();
+  for (Outgoing& link : outgoing_) link.hear_monitor();
+  obey();
+  reception_.receive(kFramesPerTurn);
+  for (Outgoing& link : outgoing_) link.receive(kFramesPerTurn, std::chrono::steady_clock::now());
+  const TimePoint now = std::chrono::steady_clock::now();
+  due_.clear();
+  shaper_.poll(now, due_);
+  for (const Shaper::Release& frame : due_) outgoing_[frame.index].released(frame, now);
+  reception_.pump(now);
+  for (Outgoing& link : outgoing_) link.pump(now);
+  answer_flushes();
+}
+
+void Network::Thread::obey() {
+  while (auto command = commands_.try_pop())
+    std::visit([this](auto& what) { obey(what); }, **command);
+}
+
+void Network::Thread::obey(HaltCommand& command) {
+  reception_.say(command.halt);
+  for (Outgoing& link : outgoing_) link.say(command.halt);
+}
+
+void Network::Thread::obey(ByeCommand&) {
+  reception_.say_bye();
+  for (Outgoing& link : outgoing_) link.say_bye();
+}
+
+// Who dials hangs up first: what a DEALER has not read when its connection ends, ZeroMQ throws away
+// (with IMMEDIATE), and the last words of a node that left would be lost on a busy machine.
+void Network::Thread::answer_flushes() {
+  if (flushes_.empty()) return;
+  clean_ = true;
+  const bool drained = reception_.drained() && std::ranges::all_of(outgoing_, &Outgoing::drained);
+  if (!drained) return;
+  for (Outgoing& link : outgoing_) link.hang_up(kCleanLingerMs);
+  if (!reception_.all_left()) return;
+  for (auto& flush : flushes_) flush.set_value();
+  flushes_.clear();
+}
+
+}  // namespace kimesh

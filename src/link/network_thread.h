@@ -1,0 +1,112 @@
+// The one thread that owns every socket of a node, and how others talk to it.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <future>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "kimesh/link/network.h"
+#include "kimesh/link/shaper.h"
+#include "src/link/event_gate.h"
+#include "src/link/fd.h"
+#include "src/link/outgoing.h"
+#include "src/link/peers.h"
+#include "src/link/reception.h"
+#include "src/link/zmq_socket.h"
+
+namespace kimesh {
+
+struct SendCommand {
+  LinkIndex link;
+  std::vector<std::byte> message;
+};
+struct AppliedCommand {
+  LinkIndex link;
+  Applied applied;
+};
+struct HaltCommand {
+  Halt halt;
+};
+struct ByeCommand {};
+struct DialCommand {
+  LinkIndex link;
+  std::string endpoint;
+};
+struct CutCommand {
+  LinkIndex link;
+};
+struct CountersCommand {
+  LinkIndex link;
+  std::promise<LinkCounters> answer;
+};
+struct FlushCommand {
+  std::promise<void> done;
+};
+struct EmulationCommand {
+  TimePoint start;
+};
+struct StopCommand {};
+using Command =
+    std::variant<SendCommand, AppliedCommand, HaltCommand, ByeCommand, DialCommand, CutCommand,
+                 CountersCommand, FlushCommand, EmulationCommand, StopCommand>;
+
+class Network::Thread {
+ public:
+  Thread(NetworkOptions options, EventSink events, Bell bell, Alarm alarm);
+  [[nodiscard]] Status listen();
+  void begin();
+  ~Thread();
+
+  void command(Command command);  // from any thread
+  [[nodiscard]] const std::string& bound_endpoint() const { return bound_endpoint_; }
+
+ private:
+  void run();
+  void wait();
+  void turn();
+  void obey();
+  void obey(SendCommand& command) { outgoing(command.link).send(std::move(command.message)); }
+  void obey(AppliedCommand& command) { reception_.send_applied(command.link, command.applied); }
+  void obey(HaltCommand& command);
+  void obey(ByeCommand&);
+  void obey(DialCommand& command) { outgoing(command.link).dial(command.endpoint); }
+  void obey(CutCommand& command) { outgoing(command.link).cut(); }
+  void obey(CountersCommand& command) {
+    command.answer.set_value(outgoing(command.link).counters());
+  }
+  void obey(FlushCommand& command) { flushes_.push_back(std::move(command.done)); }
+  void obey(EmulationCommand& command) { shaper_.start_traces(command.start); }
+  void obey(StopCommand&) { stop_ = true; }
+  void answer_flushes();
+  [[nodiscard]] Outgoing& outgoing(LinkIndex link);
+  [[nodiscard]] TimePoint deadline();
+
+  NetworkOptions options_;
+  // Order of destruction: sockets before their context.
+  ZmqContext zmq_;
+  Bell bell_;
+  Alarm alarm_;
+  BoundedQueue<std::unique_ptr<Command>> commands_;
+  EventGate events_;
+  Peers peers_;
+  Shaper shaper_;
+  Reception reception_;
+  std::deque<Outgoing> outgoing_;  // in the order of the options, which is the shaper's
+  std::unordered_map<LinkIndex, std::size_t> places_;
+  std::vector<Shaper::Release> due_;
+  std::vector<zmq_pollitem_t> poll_;
+  std::optional<TimePoint> alarm_at_;
+  std::vector<std::promise<void>> flushes_;
+  bool clean_ = false;  // somebody asked for a flush: sockets may linger
+  bool stop_ = false;
+  std::string bound_endpoint_;
+  std::thread thread_;
+};
+
+}  // namespace kimesh

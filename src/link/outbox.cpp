@@ -1,0 +1,118 @@
+#include "src/link/outbox.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kimesh/util/check.h"
+
+namespace kimesh {
+
+void Outbox::push(std::vector<std::byte> message) {
+  const std::size_t chunks = std::max<std::size_t>(chunk_count(message.size()), 1);
+  KIMESH_CHECK(message.size() <= 0xffffffff && chunks <= 0xffff,
+               "a message fits the 32 bits of its length and the 16 of its chunk count");
+  Held held;
+  held.sequence = ++last_sequence_;
+  held.bytes = std::move(message);
+  held.chunks = static_cast<std::uint16_t>(chunks);
+  messages_.push_back(std::move(held));
+}
+
+const Outbox::Held* Outbox::find(std::uint64_t sequence) const {
+  const auto at = std::ranges::lower_bound(messages_, sequence, {}, &Held::sequence);
+  return at != messages_.end() && at->sequence == sequence ? &*at : nullptr;
+}
+
+// Chunks differ by at most one byte: the first `size % count` of them have one more.
+Chunk Outbox::cut(const Held& message, std::uint16_t index) const {
+  const std::size_t size = message.bytes.size() / message.chunks;
+  const std::size_t longer = message.bytes.size() % message.chunks;
+  const std::size_t offset = index * size + std::min<std::size_t>(index, longer);
+  Chunk chunk;
+  chunk.sequence = message.sequence;
+  chunk.total = static_cast<std::uint32_t>(message.bytes.size());
+  chunk.offset = static_cast<std::uint32_t>(offset);
+  chunk.index = index;
+  chunk.count = message.chunks;
+  chunk.bytes = std::span(message.bytes).subspan(offset, size + (index < longer ? 1 : 0));
+  return chunk;
+}
+
+std::optional<Chunk> Outbox::next() const {
+  const auto message = std::ranges::lower_bound(messages_, sending_, {}, &Held::sequence);
+  if (message == messages_.end()) return std::nullopt;
+  return cut(*message, message->sequence == sending_ ? next_index_ : std::uint16_t{0});
+}
+
+std::optional<Chunk> Outbox::chunk(std::uint64_t sequence, std::uint16_t index) const {
+  const Held* message = find(sequence);
+  if (!message || index >= message->chunks) return std::nullopt;
+  return cut(*message, index);
+}
+
+void Outbox::placed(TimePoint now, bool behind) {
+  const auto message = std::ranges::lower_bound(messages_, sending_, {}, &Held::sequence);
+  KIMESH_CHECK(message != messages_.end(), "only what next() gave is placed");
+  if (message->sequence != sending_) next_index_ = 0;
+  sending_ = message->sequence;
+  if (next_index_ == 0) {
+    message->begun = now;
+    // Control frames fill no pipe: only behind an unacked message is there something to follow.
+    message->followed = behind && message != messages_.begin();
+  }
+  if (++next_index_ < message->chunks) return;
+  next_index_ = 0;
+  ++sending_;
+}
+
+void Outbox::limited(std::uint64_t sequence) {
+  const auto at = std::ranges::lower_bound(messages_, sequence, {}, &Held::sequence);
+  if (at != messages_.end() && at->sequence == sequence) at->limited = true;
+}
+
+std::optional<TimePoint> Outbox::begun(std::uint64_t sequence) const {
+  const Held* message = find(sequence);
+  return message ? message->begun : std::nullopt;
+}
+
+Result<std::optional<LinkSample>> Outbox::acked(const Ack& ack, TimePoint now) {
+  if (ack.sequence == 0 || ack.sequence > last_sequence_)
+    return Error{ErrorCode::kMalformed,
+                 fmt::format("an ack of message {}, which was never sent", ack.sequence)};
+  const auto message = std::ranges::lower_bound(messages_, ack.sequence, {}, &Held::sequence);
+  if (message == messages_.end() || message->sequence != ack.sequence)
+    return std::optional<LinkSample>{};
+  if (ack.bytes != message->bytes.size() || ack.chunks != message->chunks)
+    return Error{ErrorCode::kMalformed,
+                 fmt::format("an ack of message {} with another size", ack.sequence)};
+  LinkSample sample;
+  sample.bytes = wire_bytes(message->bytes.size(), message->chunks);
+  sample.chunks = message->chunks;
+  sample.tail_bytes = ack.tail_bytes;
+  constexpr std::uint64_t kLongest = std::uint64_t{1} << 62;  // a Duration holds it
+  sample.tail_time = Duration(static_cast<std::int64_t>(std::min(ack.tail_ns, kLongest)));
+  sample.followed = message->followed;
+  // Without a begin on this connection the ack comes from the one before: it tells nothing about
+  // time.
+  sample.sender_limited = message->limited || !message->begun;
+  TimePoint begin = message->begun.value_or(now);
+  if (message->followed) begin = std::max(begin, last_ack_);
+  sample.elapsed = now - begin;
+  last_ack_ = now;
+  messages_.erase(message);
+  return std::optional(sample);
+}
+
+void Outbox::restart() {
+  sending_ = messages_.empty() ? last_sequence_ + 1 : messages_.front().sequence;
+  next_index_ = 0;
+  for (Held& message : messages_) {
+    // A copy is timed by the far side from whatever chunk it still saw of either: leave it out.
+    message.limited = message.limited || message.begun.has_value();
+    message.begun.reset();
+    message.followed = false;
+  }
+}
+
+}  // namespace kimesh

@@ -1,0 +1,301 @@
+#include "src/link/outgoing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "src/link/handshake.h"
+#include "src/link/zmtp.h"
+
+namespace kimesh {
+namespace {
+
+// In frames, so at most 1 MB at the largest chunk: small enough that a halt is not long behind a
+// backlog, large enough for 2 GB/s with our thread waking after half of it.
+constexpr int kSendQueueFrames = 16;
+constexpr int kUnsentBytes = 128 * 1024;  // in the kernel: measured to cost no throughput
+
+// ZMTP 3.1 (rfc.zeromq.org/spec/37): what a DEALER says before the first frame.
+constexpr std::size_t kZmtpGreeting = 64 + 2 + 41;
+
+// An emulated frame that left so late, absolutely and as a part of its message's time, spoils the
+// sample.
+constexpr Duration kLate = std::chrono::milliseconds(1);
+constexpr int kLatePart = 10;
+
+}  // namespace
+
+Outgoing::Outgoing(OutgoingLink spec, Shared shared, std::optional<std::size_t> lane)
+    : spec_(std::move(spec)), shared_(std::move(shared)), lane_(lane) {
+  shared_.hello.to = spec_.name;
+  if (!spec_.endpoint.empty()) dial(spec_.endpoint);
+}
+
+void Outgoing::dial(const std::string& endpoint) {
+  KIMESH_CHECK(state_ == State::kIdle, "a link is dialled once");
+  socket_ = ZmqSocket(shared_.zmq, ZMQ_DEALER);
+  socket_.set(ZMQ_SNDHWM, kSendQueueFrames);
+  if (const int why = socket_.connect(endpoint); why != 0) {
+    shared_.events.tell(NetworkFailed{
+        fmt::format("cannot dial node {} at {}: {}", spec_.name, endpoint, zmq_strerror(why))});
+    close();
+    return;
+  }
+  state_ = State::kDialling;
+}
+
+void Outgoing::send(std::vector<std::byte> message) {
+  const std::size_t chunks = std::max<std::size_t>(chunk_count(message.size()), 1);
+  ++counters_.payload_messages;
+  counters_.message_bytes += wire_bytes(message.size(), chunks);
+  if (state_ != State::kClosed) outbox_.push(std::move(message));
+}
+
+// A halt behind data in the kernel would wait for all of it: the connection is cut, and the next
+// one says it first.
+void Outgoing::say(const Halt& halt) {
+  halt_ = halt;
+  if (state_ != State::kReady) return;
+  if (!tcp_ || tcp_.drained()) return control(halt);
+  halt_waits_ = true;
+  cut();
+}
+
+void Outgoing::say_bye() {
+  bye_ = true;
+  if (state_ == State::kReady) control(Bye{shared_.hello.from});
+}
+
+void Outgoing::cut() {
+  const TcpPeek::Bytes bytes = tcp_.bytes();
+  counters_.tcp_bytes_sent += bytes.sent;
+  counters_.tcp_bytes_retransmitted += bytes.retransmitted;
+  tcp_.break_connection();
+  tcp_ = TcpPeek();
+}
+
+void Outgoing::hear_monitor() {
+  while (socket_) {
+    const auto event = socket_.next_monitor_event();
+    if (!event) return;
+    if (event->event == ZMQ_EVENT_CONNECTED) {
+      tcp_ = TcpPeek(event->value);
+      tcp_.limit_unsent(kUnsentBytes);
+    }
+    if (event->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) connected();
+    if (event->event == ZMQ_EVENT_DISCONNECTED) lost();
+  }
+}
+
+void Outgoing::connected() {
+  counters_.frame_bytes += kZmtpGreeting;
+  state_ = State::kGreeting;
+  control_.clear();
+  control(shared_.hello);
+}
+
+void Outgoing::lost() {
+  const TcpPeek::Bytes bytes = tcp_.bytes();
+  counters_.tcp_bytes_sent += bytes.sent;
+  counters_.tcp_bytes_retransmitted += bytes.retransmitted;
+  tcp_ = TcpPeek();
+  control_.clear();
+  due_.clear();
+  if (lane_) shared_.shaper.clear(std::chrono::steady_clock::now(), *lane_);
+  outbox_.restart();
+  blocked_ = stalled_ = false;
+  emulated_ = 0;
+  shared_.peers.outgoing(spec_.to, false);
+  if (state_ == State::kReady) shared_.events.tell(LinkLost{spec_.link});
+  if (state_ != State::kClosed) state_ = State::kDialling;
+}
+
+void Outgoing::close() {
+  state_ = State::kClosed;
+  halt_waits_ = false;
+  lost();
+  socket_.close();
+}
+
+void Outgoing::refuse(std::string sentence) {
+  close();
+  shared_.events.tell(LinkRefused{spec_.link, std::move(sentence)});
+}
+
+void Outgoing::receive(std::size_t frames, TimePoint now) {
+  for (; frames > 0 && socket_ && shared_.events.open(); --frames) {
+    ZmqPart part;
+    if (!socket_.receive(part)) return;
+    if (part.more()) return refuse(sentence_malformed(spec_.name, "a frame of several parts"));
+    const auto frame = decode_frame(part.bytes());
+    if (!frame.ok()) return refuse(sentence_malformed(spec_.name, frame.error().message));
+    handle(*frame, now);
+  }
+}
+
+void Outgoing::handle(const Frame& frame, TimePoint now) {
+  if (const auto* refused = std::get_if<Refuse>(&frame))
+    return refuse(printable(refused->sentence));
+  if (const auto* hello = std::get_if<Welcome>(&frame)) return welcome(*hello, now);
+  // Before the welcome only leftovers of the connection before can come: all of it is said again.
+  if (state_ != State::kReady) return;
+  if (const auto* ack = std::get_if<Ack>(&frame)) {
+    acked(*ack, now);
+  } else if (const auto* applied = std::get_if<Applied>(&frame)) {
+    shared_.events.tell(AppliedReceived{spec_.link, *applied});
+  } else if (const auto* halt = std::get_if<Halt>(&frame)) {
+    shared_.events.tell(HaltReceived{spec_.to, *halt});
+  } else if (std::holds_alternative<Bye>(frame)) {
+    shared_.events.tell(ByeReceived{spec_.to});
+  } else if (!std::holds_alternative<Heartbeat>(frame)) {
+    return refuse(sentence_malformed(spec_.name, "a frame that only a sender says"));
+  }
+  if (shared_.peers.heard(spec_.to, now)) shared_.events.hint(HeardFrom{spec_.to});
+}
+
+void Outgoing::welcome(const Welcome& welcome, TimePoint now) {
+  if (state_ != State::kGreeting) return;
+  if (shared_.peers.judge(spec_.to, welcome.incarnation, now) != Peers::Verdict::kSame) {
+    close();
+    shared_.events.tell(PeerRestarted{spec_.to, sentence_restarted(spec_.name)});
+    return;
+  }
+  state_ = State::kReady;
+  halt_waits_ = false;
+  shared_.peers.outgoing(spec_.to, true);
+  if (was_ready_) ++counters_.reconnects;
+  was_ready_ = true;
+  if (halt_) control(*halt_);
+  if (bye_) control(Bye{shared_.hello.from});
+  shared_.events.tell(LinkReady{spec_.link});
+  if (shared_.peers.heard(spec_.to, now)) shared_.events.hint(HeardFrom{spec_.to});
+}
+
+void Outgoing::acked(const Ack& ack, TimePoint now) {
+  const auto sample = outbox_.acked(ack, now);
+  if (!sample.ok()) return refuse(sentence_malformed(spec_.name, sample.error().message));
+  if (*sample) shared_.events.tell(MessageAckedOnWire{spec_.link, **sample});
+}
+
+bool Outgoing::put(std::span<const std::byte> head, std::span<const std::byte> body,
+                   TimePoint now) {
+  if (socket_.send(head, body) != SendOutcome::kSent) {
+    blocked_ = true;
+    return false;
+  }
+  const std::size_t size = head.size() + body.size();
+  counters_.frame_bytes += size + zmtp_head_bytes(size);
+  last_put_ = now;
+  return true;
+}
+
+bool Outgoing::put(const Chunk& chunk, TimePoint now) {
+  std::array<std::byte, kChunkHeadBytes> head;
+  encode_chunk_head(chunk, head);
+  return put(head, chunk.bytes, now);
+}
+
+bool Outgoing::put_control(TimePoint now) {
+  for (; !control_.empty(); control_.pop_front())
+    if (!put(control_.front(), {}, now)) return false;
+  return true;
+}
+
+void Outgoing::pump(TimePoint now) {
+  blocked_ = false;
+  if (state_ != State::kGreeting && state_ != State::kReady) return;
+  keep_alive(now);
+  if (!put_control(now) || state_ != State::kReady || halt_) return;
+  lane_ ? put_emulated(now) : put_direct(now);
+}
+
+void Outgoing::put_direct(TimePoint now) {
+  while (const auto chunk = outbox_.next()) {
+    const bool drained = tcp_.drained();
+    if (!put(*chunk, now)) {
+      stalled_ = true;
+      return;
+    }
+    // The socket had no room, and when it had some again the kernel had sent everything: we, or
+    // ZeroMQ's thread, came late.
+    if (chunk->index > 0 && stalled_ && drained) outbox_.limited(chunk->sequence);
+    stalled_ = false;
+    outbox_.placed(now, !drained);
+  }
+}
+
+// The emulated link takes everything at once and gives it back when its time has come. A tag is
+// sequence and index.
+void Outgoing::put_emulated(TimePoint now) {
+  while (const auto chunk = outbox_.next()) {
+    const bool behind = shared_.shaper.queued(*lane_) > 0;
+    shared_.shaper.push(now, *lane_, kChunkHeadBytes + chunk->bytes.size(),
+                        chunk->sequence << 16 | chunk->index);
+    ++emulated_;
+    outbox_.placed(now, behind);
+  }
+  for (; !due_.empty(); due_.pop_front()) {
+    const Due& due = due_.front();
+    const auto chunk = outbox_.chunk(due.sequence, due.index);
+    if (!chunk) continue;  // acked by a connection before
+    const bool drained = stalled_ && tcp_.drained();
+    if (!put(*chunk, now)) {
+      stalled_ = true;
+      return;
+    }
+    // Where the network is slower than the emulated link its socket is full, which is no lateness
+    // of ours: only what was lost since there was room is.
+    if (std::exchange(stalled_, false)) room_ = now;
+    const Duration late = now - std::max(due.at, room_);
+    const Duration since = now - outbox_.begun(due.sequence).value_or(now);
+    if (drained || (late > kLate && late * kLatePart > since)) outbox_.limited(due.sequence);
+  }
+}
+
+void Outgoing::released(const Shaper::Release& frame, TimePoint now) {
+  --emulated_;
+  due_.push_back({frame.tag >> 16, static_cast<std::uint16_t>(frame.tag & 0xffff), frame.at});
+  pump(now);
+}
+
+void Outgoing::keep_alive(TimePoint now) {
+  if (!control_.empty() || now < deadline()) return;
+  if (state_ == State::kGreeting)
+    control(shared_.hello);  // the first may have met a connection that was going down
+  else
+    control(Heartbeat{});
+}
+
+TimePoint Outgoing::deadline() const {
+  if (state_ != State::kGreeting && state_ != State::kReady) return TimePoint::max();
+  return last_put_ + shared_.heartbeat;
+}
+
+bool Outgoing::drained() const {
+  if (halt_waits_) return false;
+  if (state_ != State::kReady) return true;
+  if (halt_) return control_.empty();
+  return control_.empty() && due_.empty() && emulated_ == 0 && !outbox_.next();
+}
+
+LinkCounters Outgoing::counters() const {
+  LinkCounters counters = counters_;
+  const TcpPeek::Bytes bytes = tcp_.bytes();
+  counters.tcp_bytes_sent += bytes.sent;
+  counters.tcp_bytes_retransmitted += bytes.retransmitted;
+  return counters;
+}
+
+void Outgoing::linger(int ms) {
+  if (socket_) socket_.set(ZMQ_LINGER, ms);
+}
+
+void Outgoing::hang_up(int linger_ms) {
+  if (!socket_) return;
+  linger(linger_ms);
+  close();
+}
+
+}  // namespace kimesh

@@ -1,0 +1,103 @@
+// One outgoing link: its DEALER, the handshake, what it has to carry, and what of it is on the way.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kimesh/link/network.h"
+#include "kimesh/link/shaper.h"
+#include "src/link/event_gate.h"
+#include "src/link/fd.h"
+#include "src/link/outbox.h"
+#include "src/link/peers.h"
+#include "src/link/zmq_socket.h"
+
+namespace kimesh {
+
+// Thread: the network's. The references outlive it.
+class Outgoing {
+ public:
+  struct Shared {
+    ZmqContext& zmq;
+    EventGate& events;
+    Peers& peers;
+    Shaper& shaper;
+    Hello hello;  // `to` is ours to fill in
+    Duration heartbeat;
+  };
+  // `lane`: index in the shaper; nothing: the link is not emulated, frames go straight to the
+  // socket.
+  Outgoing(OutgoingLink spec, Shared shared, std::optional<std::size_t> lane);
+
+  void dial(const std::string& endpoint);
+  void send(std::vector<std::byte> message);
+  void say(const Halt& halt);  // now, and after every reconnect; data is not sent any more
+  void say_bye();
+  void cut();
+
+  void hear_monitor();
+  // Reads at most `frames` while the gate is open.
+  void receive(std::size_t frames, TimePoint now);
+  void released(const Shaper::Release& frame, TimePoint now);
+  // Puts what can be put and does what time asks for.
+  void pump(TimePoint now);
+
+  [[nodiscard]] void* socket() const { return socket_.raw(); }  // null: not dialled, or refused
+  [[nodiscard]] void* monitor() const { return socket_.monitor(); }
+  [[nodiscard]] bool wants_room() const { return blocked_; }
+  [[nodiscard]] TimePoint deadline() const;
+  [[nodiscard]] bool drained() const;  // nothing is left to put on the socket of a ready link
+  [[nodiscard]] LinkCounters counters() const;
+  void linger(int ms);
+  // For good; the socket has `linger_ms` to send what it holds.
+  void hang_up(int linger_ms);
+
+ private:
+  // Greeting: the connection stands, our hello is on it. Closed: for good.
+  enum class State { kIdle, kDialling, kGreeting, kReady, kClosed };
+  struct Due {
+    std::uint64_t sequence;
+    std::uint16_t index;
+    TimePoint at;
+  };
+
+  void connected();
+  void lost();
+  void close();
+  void handle(const Frame& frame, TimePoint now);
+  void welcome(const Welcome& welcome, TimePoint now);
+  void acked(const Ack& ack, TimePoint now);
+  void refuse(std::string sentence);
+  void control(const Frame& frame) { control_.push_back(encode_frame(frame)); }
+  [[nodiscard]] bool put(std::span<const std::byte> head, std::span<const std::byte> body,
+                         TimePoint now);
+  [[nodiscard]] bool put(const Chunk& chunk, TimePoint now);
+  [[nodiscard]] bool put_control(TimePoint now);
+  void put_direct(TimePoint now);
+  void put_emulated(TimePoint now);
+  void keep_alive(TimePoint now);
+
+  OutgoingLink spec_;
+  Shared shared_;
+  std::optional<std::size_t> lane_;
+  ZmqSocket socket_;
+  TcpPeek tcp_;
+  State state_ = State::kIdle;
+  Outbox outbox_;
+  std::deque<std::vector<std::byte>> control_;  // before any chunk; never through the shaper
+  std::deque<Due> due_;                         // have left the emulated link, wait for the socket
+  std::optional<Halt> halt_;
+  bool halt_waits_ = false;  // for the connection after the one that was cut to say it
+  bool bye_ = false;
+  bool blocked_ = false;  // the socket was full: wait for room
+  bool stalled_ = false;  // it was, since the last chunk
+  TimePoint room_{};      // when a full socket had room again
+  bool was_ready_ = false;
+  std::size_t emulated_ = 0;  // frames that the shaper holds, queued or on their way
+  TimePoint last_put_{};
+  LinkCounters counters_;
+};
+
+}  // namespace kimesh

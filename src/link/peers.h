@@ -1,0 +1,51 @@
+// What both directions together know about the processes at the far ends. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "kimesh/util/ids.h"
+
+namespace kimesh {
+
+// Thread: the network's.
+class Peers {
+ public:
+  // `silence`: after which an open connection is no proof of life any more.
+  explicit Peers(Duration silence) : silence_(silence) {}
+
+  enum class Verdict { kSame, kSecond, kRestarted };
+  // Whether a node that says this incarnation is the process that we know, or the first that we
+  // hear of.
+  [[nodiscard]] Verdict judge(NodeIndex node, std::uint64_t incarnation, TimePoint now) {
+    Peer& peer = peers_[node];
+    if (!peer.incarnation) peer.incarnation = incarnation;
+    if (*peer.incarnation == incarnation) return Verdict::kSame;
+    const bool lives = (peer.incoming || peer.outgoing) && now - peer.heard < silence_;
+    return lives ? Verdict::kSecond : Verdict::kRestarted;
+  }
+  void incoming(NodeIndex node, bool open) { peers_[node].incoming = open; }
+  void outgoing(NodeIndex node, bool open) { peers_[node].outgoing = open; }
+  // A frame of the node came. True: it is time to tell so again.
+  [[nodiscard]] bool heard(NodeIndex node, TimePoint now) {
+    constexpr Duration kTellAfter = std::chrono::milliseconds(100);  // the engine need not see each
+    Peer& peer = peers_[node];
+    peer.heard = now;
+    if (peer.told && now - *peer.told < kTellAfter) return false;
+    peer.told = now;
+    return true;
+  }
+
+ private:
+  struct Peer {
+    std::optional<std::uint64_t> incarnation;
+    bool incoming = false, outgoing = false;  // a connection is open
+    TimePoint heard;
+    std::optional<TimePoint> told;
+  };
+  Duration silence_;
+  std::unordered_map<NodeIndex, Peer> peers_;
+};
+
+}  // namespace kimesh

@@ -1,0 +1,89 @@
+// All incoming links: the ROUTER, who is behind which connection, what they bring and what goes
+// back to them.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kimesh/link/network.h"
+#include "src/link/event_gate.h"
+#include "src/link/fd.h"
+#include "src/link/inbox.h"
+#include "src/link/peers.h"
+#include "src/link/zmq_socket.h"
+
+namespace kimesh {
+
+// Thread: the network's. The references outlive it.
+class Reception {
+ public:
+  struct Shared {
+    ZmqContext& zmq;
+    EventGate& events;
+    Peers& peers;
+    Hello hello;  // ours
+    Duration heartbeat;
+  };
+  Reception(const std::vector<IncomingLink>& links, Shared shared);
+
+  // Errors: Network (the address is in use or not of this machine), naming it.
+  [[nodiscard]] Status listen(const std::string& endpoint);
+  [[nodiscard]] std::string bound_endpoint() const { return socket_.last_endpoint(); }
+
+  void send_applied(LinkIndex link,
+                    const Applied& applied);  // now, and the last again after every reconnect
+  void say(const Halt& halt);
+  void say_bye();
+
+  void hear_monitor();
+  // Reads at most `frames` while the gate is open.
+  void receive(std::size_t frames);
+  // Puts what had no room and does what time asks for.
+  void pump(TimePoint now);
+
+  [[nodiscard]] void* socket() const { return socket_.raw(); }
+  [[nodiscard]] void* monitor() const { return socket_.monitor(); }
+  [[nodiscard]] TimePoint deadline() const;
+  [[nodiscard]] bool drained() const;
+  [[nodiscard]] bool all_left()
+      const;  // nobody is connected  // nothing is left to put on the socket of a connected peer
+  void linger(int ms) { socket_.set(ZMQ_LINGER, ms); }
+
+ private:
+  struct Lane {
+    IncomingLink spec;
+    Inbox inbox;
+    std::string routing_id;  // of the connection whose hello was good last; empty: none
+    int fd = -1;             // of that connection
+    TcpPeek tcp{};           // while it stands
+    bool open = false;       // it stands, as far as we know
+    std::deque<std::vector<std::byte>> replies{};  // the socket had no room for
+    std::map<std::pair<std::uint16_t, std::uint8_t>, Applied> applied{};  // last by (shard, phase)
+    TimePoint last_put{};
+  };
+
+  void frame_from(const std::string& routing_id, const ZmqPart& body, TimePoint now);
+  void hello_from(const std::string& routing_id, int fd, const Hello& hello, TimePoint now);
+  void admit(Lane& lane, const std::string& routing_id, int fd, TimePoint now);
+  void handle(Lane& lane, const Frame& frame, TimePoint now);
+  void chunk(Lane& lane, const Chunk& chunk, TimePoint now);
+  void malformed(Lane* lane, const std::string& routing_id, const std::string& what);
+  void refuse(const std::string& routing_id, const std::string& sentence);
+  void reply(Lane& lane, const Frame& frame, TimePoint now);
+  void put_replies(Lane& lane, TimePoint now);
+  void leave(Lane& lane);
+  [[nodiscard]] Lane* behind(const std::string& routing_id);
+  [[nodiscard]] Lane* named(const std::string& name);
+
+  Shared shared_;
+  ZmqSocket socket_;
+  std::vector<Lane> lanes_;
+  std::optional<Halt> halt_;
+  bool bye_ = false;
+};
+
+}  // namespace kimesh

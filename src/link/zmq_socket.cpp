@@ -1,0 +1,146 @@
+#include "src/link/zmq_socket.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "kimesh/util/check.h"
+#include "kimesh/wire/frame.h"
+
+namespace kimesh {
+namespace {
+
+constexpr int kHandshakeMs = 3000;  // silent connections must not pile up
+constexpr int kConnectMs = 3000;
+constexpr int kTcpRetransmitMs = 15000;  // then a dead far side is noticed without ZMTP heartbeats
+constexpr int kReconnectMs = 200;
+// Not the 10 s that a server for strangers would take: a mesh waits for the link, and dead_after
+// may be close.
+constexpr int kReconnectMaxMs = 2000;
+
+void must(int rc, const char* what) {
+  KIMESH_CHECK(rc == 0, fmt::format("{}: {}", what, zmq_strerror(zmq_errno())));
+}
+
+}  // namespace
+
+ZmqContext::ZmqContext(int sockets_max) : context_(zmq_ctx_new()) {
+  KIMESH_CHECK(context_ != nullptr, "a ZeroMQ context");
+  must(zmq_ctx_set(context_, ZMQ_IO_THREADS, 1), "one I/O thread");
+  must(zmq_ctx_set(context_, ZMQ_MAX_SOCKETS, sockets_max), "the number of sockets");
+}
+
+ZmqContext::~ZmqContext() {
+  while (zmq_ctx_term(context_) != 0 && zmq_errno() == EINTR) {
+  }
+}
+
+std::span<const std::byte> ZmqPart::bytes() const {
+  return {static_cast<const std::byte*>(zmq_msg_data(&message_)), zmq_msg_size(&message_)};
+}
+bool ZmqPart::more() const {
+  return zmq_msg_more(&message_) != 0;
+}
+int ZmqPart::source_fd() const {
+  return zmq_msg_get(&message_, ZMQ_SRCFD);
+}
+
+ZmqSocket::ZmqSocket(ZmqContext& context, int type) : socket_(zmq_socket(context.raw(), type)) {
+  KIMESH_CHECK(socket_ != nullptr, "a ZeroMQ socket");
+  set(ZMQ_LINGER, 0);
+  set(ZMQ_HANDSHAKE_IVL, kHandshakeMs);
+  set(ZMQ_CONNECT_TIMEOUT, kConnectMs);
+  set(ZMQ_TCP_MAXRT, kTcpRetransmitMs);
+  set(ZMQ_RECONNECT_IVL, kReconnectMs);
+  set(ZMQ_RECONNECT_IVL_MAX, kReconnectMaxMs);
+  const std::int64_t frame_max = kFrameBytesMax;
+  must(zmq_setsockopt(raw(), ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max), "MAXMSGSIZE");
+  if (type == ZMQ_DEALER) set(ZMQ_IMMEDIATE, 1);
+  if (type == ZMQ_ROUTER) set(ZMQ_ROUTER_MANDATORY, 1);
+  watch(context);
+}
+
+void ZmqSocket::set(int option, int value) {
+  must(zmq_setsockopt(raw(), option, &value, sizeof value), "a socket option");
+}
+
+void ZmqSocket::watch(ZmqContext& context) {
+  // The address of the socket makes the name unique in this context.
+  const std::string name = fmt::format("inproc://monitor-{}", fmt::ptr(raw()));
+  must(zmq_socket_monitor(raw(), name.c_str(),
+                          ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_ACCEPTED |
+                              ZMQ_EVENT_DISCONNECTED),
+       "a monitor");
+  monitor_.reset(zmq_socket(context.raw(), ZMQ_PAIR));
+  KIMESH_CHECK(monitor_ != nullptr, "a monitor socket");
+  const int none = 0;
+  must(zmq_setsockopt(monitor(), ZMQ_LINGER, &none, sizeof none), "LINGER");
+  // No bound: ZeroMQ's I/O thread would wait for us at a full monitor. Events are a few bytes, and
+  // read in every turn.
+  must(zmq_setsockopt(monitor(), ZMQ_RCVHWM, &none, sizeof none), "RCVHWM");
+  must(zmq_connect(monitor(), name.c_str()), "a monitor's connection");
+}
+
+int ZmqSocket::bind(const std::string& endpoint) {
+  return zmq_bind(raw(), endpoint.c_str()) == 0 ? 0 : zmq_errno();
+}
+int ZmqSocket::connect(const std::string& endpoint) {
+  return zmq_connect(raw(), endpoint.c_str()) == 0 ? 0 : zmq_errno();
+}
+
+std::string ZmqSocket::last_endpoint() const {
+  std::array<char, 256> text{};
+  std::size_t size = text.size();
+  must(zmq_getsockopt(raw(), ZMQ_LAST_ENDPOINT, text.data(), &size), "LAST_ENDPOINT");
+  return text.data();
+}
+
+SendOutcome ZmqSocket::send(std::span<const std::byte> head, std::span<const std::byte> body,
+                            const std::string& routing_id) {
+  if (!routing_id.empty() &&
+      zmq_send(raw(), routing_id.data(), routing_id.size(), ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0)
+    return zmq_errno() == EAGAIN ? SendOutcome::kFull : SendOutcome::kUnreachable;
+  zmq_msg_t message;
+  must(zmq_msg_init_size(&message, head.size() + body.size()), "memory for a frame");
+  auto* data = static_cast<std::byte*>(zmq_msg_data(&message));
+  if (!head.empty()) std::memcpy(data, head.data(), head.size());
+  if (!body.empty()) std::memcpy(data + head.size(), body.data(), body.size());
+  if (zmq_msg_send(&message, raw(), ZMQ_DONTWAIT) >= 0) return SendOutcome::kSent;
+  const int why = zmq_errno();
+  zmq_msg_close(&message);
+  return why == EAGAIN ? SendOutcome::kFull : SendOutcome::kUnreachable;
+}
+
+bool ZmqSocket::receive(ZmqPart& part) {
+  return zmq_msg_recv(part.raw(), raw(), ZMQ_DONTWAIT) >= 0;
+}
+
+std::optional<ZmqSocket::MonitorEvent> ZmqSocket::next_monitor_event() {
+  ZmqPart first;
+  if (zmq_msg_recv(first.raw(), monitor(), ZMQ_DONTWAIT) < 0) return std::nullopt;
+  MonitorEvent event;
+  std::uint16_t kind = 0;
+  std::int32_t value = 0;
+  if (first.bytes().size() == sizeof kind + sizeof value) {
+    std::memcpy(&kind, first.bytes().data(), sizeof kind);
+    std::memcpy(&value, first.bytes().data() + sizeof kind, sizeof value);
+  }
+  event.event = kind;
+  event.value = value;
+  for (bool more = first.more(); more;) {  // the address: of no interest
+    ZmqPart rest;
+    if (zmq_msg_recv(rest.raw(), monitor(), ZMQ_DONTWAIT) < 0) break;
+    more = rest.more();
+  }
+  return event;
+}
+
+void ZmqSocket::close() {
+  if (socket_) zmq_socket_monitor(raw(), nullptr, 0);
+  monitor_.reset();
+  socket_.reset();
+}
+
+}  // namespace kimesh

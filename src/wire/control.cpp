@@ -1,0 +1,193 @@
+#include "src/wire/control.h"
+
+#include <fmt/format.h>
+
+#define MSGPACK_NO_BOOST  // msgpack's own copies of what it needs
+#include <msgpack.hpp>
+#include <optional>
+#include <string_view>
+
+namespace kimesh {
+namespace {
+
+// Room for keys that a later version adds; a map of more is nobody's hello.
+constexpr std::size_t kFieldsMax = 16;
+// Four texts and change: checked before msgpack looks at a byte.
+constexpr std::size_t kBodyBytesMax = 4 * kTextBytesMax;
+
+Error malformed(std::string_view what) {
+  return {ErrorCode::kMalformed, fmt::format("malformed control frame: {}", what)};
+}
+
+// Where msgpack writes to.
+struct Sink {
+  std::vector<std::byte>& out;
+  void write(const char* data, std::size_t size) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(data);
+    out.insert(out.end(), bytes, bytes + size);
+  }
+};
+
+// As much of a text as a frame may hold, cut between UTF-8 characters.
+std::string_view cut(std::string_view text) {
+  if (text.size() <= kTextBytesMax) return text;
+  std::size_t end = kTextBytesMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+class MapWriter {
+ public:
+  MapWriter(std::vector<std::byte>& out, std::uint32_t fields) : sink_{out}, packer_(sink_) {
+    packer_.pack_map(fields);
+  }
+  MapWriter& text(std::string_view key, std::string_view value) {
+    packer_.pack(key);
+    packer_.pack(cut(value));
+    return *this;
+  }
+  MapWriter& number(std::string_view key, std::uint64_t value) {
+    packer_.pack(key);
+    packer_.pack_uint64(value);
+    return *this;
+  }
+
+ private:
+  Sink sink_;
+  msgpack::packer<Sink> packer_;
+};
+
+// Reads fields by name and remembers the first thing that is wrong.
+class MapReader {
+ public:
+  explicit MapReader(std::span<const std::byte> body) {
+    if (body.size() > kBodyBytesMax) {
+      fail("it is too long");
+      return;
+    }
+    // Arrays, maps, texts, binary, extensions, depth: what a peer may make msgpack hold.
+    const msgpack::unpack_limit limit(0, kFieldsMax, kTextBytesMax, 0, 0, 2);
+    std::size_t used = 0;
+    try {
+      handle_ = msgpack::unpack(reinterpret_cast<const char*>(body.data()), body.size(), used,
+                                nullptr, nullptr, limit);
+    } catch (const std::exception&) {
+      fail("it is no msgpack map of numbers and texts");
+      return;
+    }
+    if (used != body.size()) fail("bytes follow its map");
+    if (handle_.get().type != msgpack::type::MAP) fail("it is no map");
+  }
+
+  void text(std::string_view key, std::string& value) {
+    const msgpack::object* field = find(key, msgpack::type::STR);
+    if (field) value.assign(field->via.str.ptr, field->via.str.size);
+  }
+  template <typename T>
+  void number(std::string_view key, T& value) {
+    const msgpack::object* field = find(key, msgpack::type::POSITIVE_INTEGER);
+    if (!field) return;
+    if (field->via.u64 > std::numeric_limits<T>::max())
+      fail(fmt::format("its {} is too large", key));
+    value = static_cast<T>(field->via.u64);
+  }
+  template <typename T>
+  [[nodiscard]] Result<Frame> done(T frame) {
+    if (problem_) return malformed(*problem_);
+    return Frame(std::move(frame));
+  }
+
+ private:
+  void fail(std::string what) {
+    if (!problem_) problem_ = std::move(what);
+  }
+  const msgpack::object* find(std::string_view key, msgpack::type::object_type type) {
+    if (problem_) return nullptr;
+    const msgpack::object* found = nullptr;
+    const auto& map = handle_.get().via.map;
+    for (std::uint32_t i = 0; i < map.size; ++i) {
+      const msgpack::object_kv& pair = map.ptr[i];
+      if (pair.key.type != msgpack::type::STR) continue;
+      if (std::string_view(pair.key.via.str.ptr, pair.key.via.str.size) != key) continue;
+      if (found) fail(fmt::format("it says {} twice", key));
+      found = &pair.val;
+    }
+    if (!found)
+      fail(fmt::format("it has no {}", key));
+    else if (found->type != type)
+      fail(fmt::format("its {} has the wrong type", key));
+    return problem_ ? nullptr : found;
+  }
+
+  msgpack::object_handle handle_;
+  std::optional<std::string> problem_;
+};
+
+}  // namespace
+
+void pack(const Hello& hello, std::vector<std::byte>& out) {
+  MapWriter(out, 8)
+      .number("protocol", hello.protocol)
+      .text("from", hello.from)
+      .text("to", hello.to)
+      .number("incarnation", hello.incarnation)
+      .number("topology", hello.topology_digest)
+      .number("config", hello.config_digest)
+      .number("parameters", hello.parameters_digest)
+      .text("build", hello.build);
+}
+void pack(const Welcome& welcome, std::vector<std::byte>& out) {
+  MapWriter(out, 2).text("from", welcome.from).number("incarnation", welcome.incarnation);
+}
+void pack(const Refuse& refuse, std::vector<std::byte>& out) {
+  MapWriter(out, 1).text("sentence", refuse.sentence);
+}
+void pack(const Halt& halt, std::vector<std::byte>& out) {
+  MapWriter(out, 3).text("node", halt.node).number("kind", halt.kind).text("reason", halt.reason);
+}
+void pack(const Bye& bye, std::vector<std::byte>& out) {
+  MapWriter(out, 1).text("node", bye.node);
+}
+
+Result<Frame> unpack_hello(std::span<const std::byte> body) {
+  MapReader map(body);
+  Hello hello;
+  map.number("protocol", hello.protocol);
+  map.text("from", hello.from);
+  map.text("to", hello.to);
+  map.number("incarnation", hello.incarnation);
+  map.number("topology", hello.topology_digest);
+  map.number("config", hello.config_digest);
+  map.number("parameters", hello.parameters_digest);
+  map.text("build", hello.build);
+  return map.done(std::move(hello));
+}
+Result<Frame> unpack_welcome(std::span<const std::byte> body) {
+  MapReader map(body);
+  Welcome welcome;
+  map.text("from", welcome.from);
+  map.number("incarnation", welcome.incarnation);
+  return map.done(std::move(welcome));
+}
+Result<Frame> unpack_refuse(std::span<const std::byte> body) {
+  MapReader map(body);
+  Refuse refuse;
+  map.text("sentence", refuse.sentence);
+  return map.done(std::move(refuse));
+}
+Result<Frame> unpack_halt(std::span<const std::byte> body) {
+  MapReader map(body);
+  Halt halt;
+  map.text("node", halt.node);
+  map.number("kind", halt.kind);
+  map.text("reason", halt.reason);
+  return map.done(std::move(halt));
+}
+Result<Frame> unpack_bye(std::span<const std::byte> body) {
+  MapReader map(body);
+  Bye bye;
+  map.text("node", bye.node);
+  return map.done(std::move(bye));
+}
+
+}  // namespace kimesh

@@ -1,0 +1,228 @@
+#include "kimesh/wire/frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "src/wire/bytes.h"
+#include "src/wire/control.h"
+
+namespace kimesh {
+namespace {
+
+constexpr std::uint16_t kMagic = 0x4d4b;  // "KM"
+constexpr std::size_t kAckBytes = 26;
+constexpr std::size_t kAppliedBytes = 12;
+
+// Part of the grammar: append, never renumber.
+enum Type : std::uint8_t {
+  kHello = 1,
+  kWelcome = 2,
+  kRefuse = 3,
+  kChunk = 4,
+  kAck = 5,
+  kApplied = 6,
+  kHeartbeat = 7,
+  kHalt = 8,
+  kBye = 9
+};
+
+Type type_of(const Frame& frame) {
+  return static_cast<Type>(frame.index() + 1);
+}
+static_assert(std::is_same_v<std::variant_alternative_t<kBye - 1, Frame>, Bye>);
+static_assert(std::is_same_v<std::variant_alternative_t<kChunk - 1, Frame>, Chunk>);
+
+Error malformed(std::string what) {
+  return {ErrorCode::kMalformed, std::move(what)};
+}
+
+void write_head(Type type, std::vector<std::byte>& out) {
+  ByteWriter write(out);
+  write.number(kMagic);
+  write.number(kWireVersion);
+  write.number(static_cast<std::uint8_t>(type));
+  write.number(std::uint32_t{0});
+}
+
+void write_body(const Chunk& chunk, std::vector<std::byte>& out) {
+  ByteWriter write(out);
+  write.number(chunk.sequence);
+  write.number(chunk.total);
+  write.number(chunk.offset);
+  write.number(chunk.index);
+  write.number(chunk.count);
+  write.bytes(chunk.bytes);
+}
+void write_body(const Ack& ack, std::vector<std::byte>& out) {
+  ByteWriter write(out);
+  write.number(ack.sequence);
+  write.number(ack.bytes);
+  write.number(ack.tail_bytes);
+  write.number(ack.tail_ns);
+  write.number(ack.chunks);
+}
+void write_body(const Applied& applied, std::vector<std::byte>& out) {
+  ByteWriter write(out);
+  write.number(applied.round);
+  write.number(applied.generation);
+  write.number(applied.shard);
+  write.number(applied.phase);
+  write.number(applied.outcome);
+}
+void write_body(const Heartbeat&, std::vector<std::byte>&) {}
+template <typename T>
+void write_body(const T& control, std::vector<std::byte>& out) {
+  pack(control, out);
+}
+
+Result<Frame> read_chunk(ByteReader read) {
+  if (read.left() < kChunkHeadBytes - kFrameHeadBytes) return malformed("a chunk without its head");
+  Chunk chunk;
+  chunk.sequence = read.number<std::uint64_t>();
+  chunk.total = read.number<std::uint32_t>();
+  chunk.offset = read.number<std::uint32_t>();
+  chunk.index = read.number<std::uint16_t>();
+  chunk.count = read.number<std::uint16_t>();
+  chunk.bytes = read.rest();
+  if (chunk.sequence == 0) return malformed("a chunk of message 0; messages count from 1");
+  if (chunk.index >= chunk.count) return malformed("a chunk beyond its message's count");
+  if (chunk.offset > chunk.total || chunk.bytes.size() > chunk.total - chunk.offset)
+    return malformed("a chunk beyond its message's end");
+  return Frame(chunk);
+}
+
+Result<Frame> read_ack(ByteReader read) {
+  if (read.left() != kAckBytes) return malformed("an ack of the wrong length");
+  Ack ack;
+  ack.sequence = read.number<std::uint64_t>();
+  ack.bytes = read.number<std::uint32_t>();
+  ack.tail_bytes = read.number<std::uint32_t>();
+  ack.tail_ns = read.number<std::uint64_t>();
+  ack.chunks = read.number<std::uint16_t>();
+  return Frame(ack);
+}
+
+Result<Frame> read_applied(ByteReader read) {
+  if (read.left() != kAppliedBytes) return malformed("an applied of the wrong length");
+  Applied applied;
+  applied.round = read.number<std::uint32_t>();
+  applied.generation = read.number<std::uint32_t>();
+  applied.shard = read.number<std::uint16_t>();
+  applied.phase = read.number<std::uint8_t>();
+  applied.outcome = read.number<std::uint8_t>();
+  if (applied.phase > 1)
+    return malformed("an applied of a phase that is neither reduce nor gather");
+  return Frame(applied);
+}
+
+Result<Frame> read_body(std::uint8_t type, ByteReader read) {
+  switch (type) {
+    case kHello:
+      return unpack_hello(read.rest());
+    case kWelcome:
+      return unpack_welcome(read.rest());
+    case kRefuse:
+      return unpack_refuse(read.rest());
+    case kChunk:
+      return read_chunk(read);
+    case kAck:
+      return read_ack(read);
+    case kApplied:
+      return read_applied(read);
+    case kHeartbeat:
+      if (read.left() != 0) return malformed("a heartbeat with a body");
+      return Frame(Heartbeat{});
+    case kHalt:
+      return unpack_halt(read.rest());
+    case kBye:
+      return unpack_bye(read.rest());
+    default:
+      return malformed(fmt::format("a frame of unknown type {}", type));
+  }
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_frame(const Frame& frame) {
+  std::vector<std::byte> out;
+  if (const auto* chunk = std::get_if<Chunk>(&frame))
+    out.reserve(kChunkHeadBytes + chunk->bytes.size());
+  write_head(type_of(frame), out);
+  std::visit([&](const auto& body) { write_body(body, out); }, frame);
+  return out;
+}
+
+void encode_chunk_head(const Chunk& chunk, std::span<std::byte, kChunkHeadBytes> head) {
+  Chunk bare = chunk;
+  bare.bytes = {};
+  std::ranges::copy(encode_frame(bare), head.begin());
+}
+
+Result<Frame> decode_frame(std::span<const std::byte> frame) {
+  if (frame.size() < kFrameHeadBytes) return malformed("a frame without its head");
+  if (frame.size() > kFrameBytesMax) return malformed("a frame over the largest size");
+  ByteReader read(frame);
+  if (read.number<std::uint16_t>() != kMagic) return malformed("no frame of kimesh");
+  const auto version = read.number<std::uint8_t>();
+  const auto type = read.number<std::uint8_t>();
+  const bool any_version = type == kHello || type == kRefuse;
+  if (version != kWireVersion && !any_version)
+    return malformed(fmt::format("wire version {}, not {}", version, kWireVersion));
+  if (read.number<std::uint32_t>() != 0) return malformed("a head whose reserved bytes are not 0");
+  return read_body(type, read);
+}
+
+std::size_t message_bytes(std::size_t payload_bytes, std::size_t controls) {
+  return kMessageHeadBytes + controls * sizeof(double) + payload_bytes;
+}
+
+std::size_t wire_bytes(std::size_t message_bytes, std::size_t chunks) {
+  return message_bytes + chunks * kChunkHeadBytes;
+}
+
+std::vector<std::byte> encode_message(const WireMessage& message) {
+  KIMESH_CHECK(message.control.size() <= kControlsMax, "a control vector fits a message");
+  KIMESH_CHECK(message.payload.size() <= 0xffffffff, "a payload's length is 32 bits");
+  std::vector<std::byte> out;
+  out.reserve(message_bytes(message.payload.size(), message.control.size()));
+  ByteWriter write(out);
+  write.number(message.round);
+  write.number(message.generation);
+  write.number(message.shard);
+  write.number(message.phase);
+  write.number(message.form);
+  write.number(message.flags);
+  write.number(message.digest);
+  write.number(static_cast<std::uint16_t>(message.control.size()));
+  write.number(static_cast<std::uint32_t>(message.payload.size()));
+  for (const double value : message.control) write.real(value);
+  write.bytes(message.payload);
+  return out;
+}
+
+Result<WireMessage> decode_message(std::span<const std::byte> bytes) {
+  if (bytes.size() < kMessageHeadBytes) return malformed("a message without its head");
+  ByteReader read(bytes);
+  WireMessage message;
+  message.round = read.number<std::uint32_t>();
+  message.generation = read.number<std::uint32_t>();
+  message.shard = read.number<std::uint16_t>();
+  message.phase = read.number<std::uint8_t>();
+  message.form = read.number<std::uint8_t>();
+  message.flags = read.number<std::uint16_t>();
+  message.digest = read.number<std::uint64_t>();
+  const std::size_t controls = read.number<std::uint16_t>();
+  const std::size_t payload = read.number<std::uint32_t>();
+  if (message.phase > 1) return malformed("a message of a phase that is neither reduce nor gather");
+  if (controls > kControlsMax) return malformed("a message with too many control values");
+  if (read.left() != controls * sizeof(double) + payload)
+    return malformed("a message whose length is not what its head says");
+  message.control.reserve(controls);
+  for (std::size_t i = 0; i < controls; ++i) message.control.push_back(read.real());
+  message.payload = read.rest();
+  return message;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,58 @@
+// How nodes leave: what they said last is heard, though they are gone.
+#include <atomic>
+#include <future>
+
+#include "tests/link/network_fixture.h"
+
+namespace kimesh {
+namespace {
+
+const LinkIndex kAtoB = link_of(0, 1);
+
+// Nothing is read at a while b leaves, so that b's words and the end of its connection come at
+// once. Seen to fail: a flush that does not wait until the far side has hung up.
+TEST(Leaving, TheLastWordsOfANodeThatLeavesAreHeard) {
+  TestNode a, b;
+  start(b, options_of(1, {}, {0}));
+  std::atomic<int> refusals{0};  // so many calls of a's sink find no room
+  const EventSink sink = sink_into(a.events);
+  auto network = Network::start(options_of(0, {1}, {}), [&](NetworkEvent& event) {
+    return refusals.load() > 0 && refusals.fetch_sub(1) > 0 ? false : sink(event);
+  });
+  ASSERT_TRUE(network.ok());
+  a.network = std::move(*network);
+  a.network->dial(kAtoB, b.network->bound_endpoint());
+  ASSERT_TRUE(a.await<LinkReady>());
+  refusals = 1'000'000;
+  b.network->send_applied(kAtoB, {1, 1, 1, 1, 1});  // what a has no room for: it reads no more
+  b.network->send_halt({"b", 1, "disk full"});
+  b.network->send_bye();
+  auto leaving = std::async(std::launch::async, [&] {
+    b.network->flush(kWaitMax);
+    b.network.reset();
+  });
+  refusals = 300;  // about a millisecond each: long enough for b to leave, if it does not wait
+  const auto halt = a.await<HaltReceived>();
+  ASSERT_TRUE(halt);
+  EXPECT_EQ(halt->halt.reason, "disk full");
+  EXPECT_TRUE(a.await<ByeReceived>());
+  a.network->flush(kWaitMax);
+  leaving.get();
+}
+
+// Seen to fail: sockets without a linger after a flush (hangs).
+TEST(Leaving, AFlushedByeArrivesThoughTheSenderEndsAtOnce) {
+  for (int time = 0; time < 5; ++time) {
+    Pair pair;
+    ASSERT_TRUE(pair.a.await<LinkReady>());
+    pair.a.network->send(kAtoB, content(2'000'000, 0));
+    pair.a.network->send_bye();
+    pair.a.network->flush(kWaitMax);
+    pair.a.network.reset();
+    EXPECT_TRUE(pair.b.await<ByeReceived>());
+    EXPECT_TRUE(pair.b.await<MessageReceived>());
+  }
+}
+
+}  // namespace
+}  // namespace kimesh

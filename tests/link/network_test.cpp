@@ -1,0 +1,360 @@
+#include "kimesh/link/network.h"
+
+#include <algorithm>
+
+#include "kimesh/util/random.h"
+#include "tests/link/network_fixture.h"
+
+namespace kimesh {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+const LinkIndex kAtoB = link_of(0, 1);
+
+void expect_in_order(TestNode& to, LinkIndex link, const std::vector<std::size_t>& sizes) {
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto got = to.await<MessageReceived>([&](const auto& m) { return m.link == link; });
+    ASSERT_TRUE(got) << "message " << i;
+    ASSERT_EQ(got->bytes.size(), sizes[i]) << "message " << i;
+    ASSERT_EQ(got->bytes, content(sizes[i], i)) << "message " << i;
+  }
+}
+
+// Whatever was still to come would come before this one, which is sent last.
+void expect_nothing_more(Pair& pair) {
+  pair.a.network->send(kAtoB, content(5, 12345));
+  const auto last = pair.b.await<MessageReceived>();
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->bytes, content(5, 12345));
+}
+
+TEST(Network, MessagesOfAnySizeArriveOnceAndInOrderOnEachLinkOfThreeNodes) {
+  const std::vector<std::size_t> sizes{0,      1,         28,      511,       512, 4096,
+                                       65'537, 1'048'576, 700'001, 3'000'000, 7,   0};
+  TestNode nodes[3];
+  for (NodeIndex i = 0; i < 3; ++i) {
+    std::vector<NodeIndex> others;
+    for (NodeIndex j = 0; j < 3; ++j)
+      if (j != i) others.push_back(j);
+    start(nodes[i], options_of(i, others, others));
+  }
+  for (NodeIndex i = 0; i < 3; ++i)
+    for (NodeIndex j = 0; j < 3; ++j) {
+      if (i == j) continue;
+      nodes[i].network->dial(link_of(i, j), nodes[j].network->bound_endpoint());
+      for (std::size_t k = 0; k < sizes.size(); ++k)
+        nodes[i].network->send(link_of(i, j), content(sizes[k], k));
+    }
+  for (NodeIndex i = 0; i < 3; ++i)
+    for (NodeIndex j = 0; j < 3; ++j) {
+      if (i == j) continue;
+      expect_in_order(nodes[j], link_of(i, j), sizes);
+      for (const std::size_t size : sizes) {
+        const auto acked = nodes[i].await<MessageAckedOnWire>(
+            [&](const auto& a) { return a.link == link_of(i, j); });
+        ASSERT_TRUE(acked);
+        const std::size_t chunks = std::max<std::size_t>(chunk_count(size), 1);
+        EXPECT_EQ(acked->sample.bytes, wire_bytes(size, chunks));
+        EXPECT_EQ(acked->sample.chunks, chunks);
+      }
+    }
+}
+
+TEST(Network, BothEndsLearnThatALinkIsReadyAndThatTheOtherLives) {
+  Pair pair;
+  EXPECT_TRUE(pair.a.await<LinkReady>());
+  EXPECT_TRUE(pair.b.await<PeerArrived>());
+  for (int i = 0; i < 3;
+       ++i) {  // the first with the handshake, the next by heartbeats of an idle link
+    EXPECT_EQ(pair.a.await<HeardFrom>()->node, 1);
+    EXPECT_EQ(pair.b.await<HeardFrom>()->node, 0);
+  }
+}
+
+// Cuts by the receiver's progress, not by time: when message `n` has come, the next ones are on the
+// way. Seen to fail: Outbox::restart not called (hangs).
+TEST(Network, ALinkCutInMidMessageLosesNothingAndDuplicatesNothing) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed, 0, 0, Purpose::kTest);
+    Pair pair(slow(100e6));
+    std::vector<std::size_t> sizes;
+    for (int i = 0; i < 20; ++i) sizes.push_back(random.below(200'000));
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      pair.a.network->send(kAtoB, content(sizes[i], i));
+    const std::size_t cuts[] = {random.below(10), 10 + random.below(10)};
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const auto got = pair.b.await<MessageReceived>();
+      ASSERT_TRUE(got) << "message " << i;
+      ASSERT_EQ(got->bytes, content(sizes[i], i)) << "message " << i;
+      if (i == cuts[0] || i == cuts[1]) pair.a.network->cut(kAtoB);
+    }
+    expect_nothing_more(pair);
+    for (std::size_t i = 0; i < sizes.size() + 1; ++i)
+      ASSERT_TRUE(pair.a.await<MessageAckedOnWire>());
+    EXPECT_TRUE(pair.a.await<LinkLost>());
+    EXPECT_GE(pair.a.network->counters(kAtoB).reconnects, 1u);
+  }
+}
+
+// Seen to fail: the applied not said again at a hello, the bye not at a welcome (both hang).
+TEST(Network, AppliedHaltAndByeAreSaidAgainAfterAReconnect) {
+  Pair pair;
+  ASSERT_TRUE(pair.b.await<PeerArrived>());
+  const Applied older{3, 0, 7, 1, 0}, last{4, 0, 7, 1, 0}, other{4, 0, 7, 0, 2};
+  for (const Applied& applied : {older, last, other}) pair.b.network->send_applied(kAtoB, applied);
+  pair.b.network->send_halt({"b", 1, "disk full"});
+  pair.a.network->send_bye();
+  const auto applied = [&](const Applied& wanted) {
+    return pair.a.await<AppliedReceived>([&](const auto& e) { return e.applied == wanted; });
+  };
+  EXPECT_TRUE(applied(older));
+  for (int time = 0; time < 3; ++time) {
+    EXPECT_TRUE(applied(last));
+    EXPECT_TRUE(applied(other));
+    EXPECT_EQ(pair.a.await<HaltReceived>()->halt, (Halt{"b", 1, "disk full"}));
+    EXPECT_EQ(pair.b.await<ByeReceived>()->node, 0);
+    if (time < 2) pair.a.network->cut(kAtoB);
+  }
+}
+
+TEST(Network, WhatIsSaidWhileTheLinkIsDownArrivesWhenItIsUp) {
+  TestNode a, b;
+  start(a, options_of(0, {1}, {}));
+  start(b, options_of(1, {}, {0}));
+  a.network->send(kAtoB, content(1000, 0));
+  a.network->send_bye();
+  b.network->send_applied(kAtoB, {1, 1, 1, 1, 1});
+  b.network->send_halt({"b", 0, "stop"});
+  a.network->dial(kAtoB, b.network->bound_endpoint());
+  EXPECT_TRUE(b.await<MessageReceived>());
+  EXPECT_TRUE(b.await<ByeReceived>());
+  EXPECT_EQ(a.await<HaltReceived>()->halt.reason, "stop");
+  EXPECT_TRUE(a.await<AppliedReceived>());
+}
+
+TEST(Network, AHaltIsSaidWhenTheLinkComesUpAndDataBeforeItIsNot) {
+  TestNode a, b;
+  start(a, options_of(0, {1}, {}));
+  start(b, options_of(1, {}, {0}));
+  a.network->send(kAtoB, content(1000, 0));
+  a.network->send_halt({"a", 0, "stop"});
+  a.network->dial(kAtoB, b.network->bound_endpoint());
+  EXPECT_EQ(b.await<HaltReceived>()->halt.reason, "stop");
+  a.network->flush(kWaitMax);
+  a.network.reset();
+  EXPECT_FALSE(std::ranges::any_of(b.seen, [](const NetworkEvent& event) {
+    return std::holds_alternative<MessageReceived>(event);
+  }));
+}
+
+void expect_refused(NetworkOptions of_a, const testing::Matcher<std::string>& says) {
+  Pair pair(std::move(of_a), options_of(1, {}, {0}));
+  const auto there = pair.a.await<LinkRefused>();
+  ASSERT_TRUE(there);
+  EXPECT_EQ(there->link, kAtoB);
+  EXPECT_THAT(there->sentence, says);
+  EXPECT_EQ(pair.b.await<PeerRefused>()->sentence, there->sentence);
+}
+
+TEST(Network, AHelloThatDiffersIsRefusedAndBothSidesLearnWhy) {
+  NetworkOptions options = options_of(0, {1}, {});
+  options.hello.topology_digest = 1;
+  expect_refused(options, HasSubstr("topologies differ"));
+  options = options_of(0, {1}, {});
+  options.hello.config_digest = 1;
+  expect_refused(options, HasSubstr("configs differ"));
+  options = options_of(0, {1}, {});
+  options.hello.parameters_digest = 1;
+  expect_refused(options, HasSubstr("initial parameters differ"));
+  options = options_of(0, {1}, {});
+  options.hello.build = "other";
+  expect_refused(options, HasSubstr("versions differ"));
+  options = options_of(0, {1}, {});
+  options.hello.from = "x";
+  expect_refused(options, HasSubstr("no link leads from x to b"));
+  options = options_of(0, {1}, {});
+  options.outgoing[0].name = "c";
+  expect_refused(options, HasSubstr("dialled for node c leads to node b"));
+}
+
+TEST(Network, ASecondNodeOfOneNameIsRefusedWhileTheFirstLives) {
+  NetworkOptions patient = options_of(1, {}, {0});
+  patient.heartbeat = std::chrono::seconds(20);  // a busy machine does not make the first one dead
+  Pair pair(options_of(0, {1}, {}), std::move(patient));
+  ASSERT_TRUE(pair.a.await<LinkReady>());
+  NetworkOptions options = options_of(0, {1}, {});
+  options.hello.incarnation = 999;
+  TestNode second;
+  start(second, std::move(options));
+  second.network->dial(kAtoB, pair.b.network->bound_endpoint());
+  EXPECT_THAT(second.await<LinkRefused>()->sentence, HasSubstr("a second node named a"));
+  EXPECT_THAT(pair.b.await<PeerRefused>()->sentence, HasSubstr("a second node named a"));
+  pair.a.network->send(kAtoB, content(100, 0));  // the first is not disturbed
+  EXPECT_TRUE(pair.b.await<MessageReceived>());
+}
+
+// Seen to fail: Peers::judge that always says kSame.
+TEST(Network, ARestartedSenderIsRefusedByName) {
+  Pair pair;
+  ASSERT_TRUE(pair.a.await<LinkReady>());
+  ASSERT_TRUE(pair.b.await<PeerArrived>());
+  pair.a.network.reset();
+  // The end of the first is certain when b's answer to the second says so, or it counts as a second
+  // node until then.
+  for (std::uint64_t incarnation = 500;; ++incarnation) {
+    NetworkOptions options = options_of(0, {1}, {});
+    options.hello.incarnation = incarnation;
+    TestNode again;
+    start(again, std::move(options));
+    again.network->dial(kAtoB, pair.b.network->bound_endpoint());
+    const auto refused = again.await<LinkRefused>();
+    ASSERT_TRUE(refused);
+    if (refused->sentence.find("second node") != std::string::npos) continue;
+    EXPECT_THAT(refused->sentence, HasSubstr("node a was restarted"));
+    break;
+  }
+  EXPECT_EQ(pair.b.await<PeerRestarted>()->node, 0);
+}
+
+TEST(Network, ARestartedReceiverIsKnownByItsWelcome) {
+  Pair pair;
+  ASSERT_TRUE(pair.a.await<LinkReady>());
+  NetworkOptions options = options_of(1, {}, {0});
+  options.listen = pair.b.network->bound_endpoint();
+  options.hello.incarnation = 500;
+  pair.b.network.reset();
+  TestNode again;
+  start(again, std::move(options));
+  const auto restarted = pair.a.await<PeerRestarted>();
+  ASSERT_TRUE(restarted);
+  EXPECT_EQ(restarted->node, 1);
+  EXPECT_THAT(restarted->sentence, HasSubstr("node b was restarted"));
+}
+
+TEST(Network, AnAddressThatCannotBeUsedIsNamedAtTheStart) {
+  TestNode first;
+  start(first, options_of(0, {}, {}));
+  const auto refused = [&](const std::string& endpoint) {
+    BoundedQueue<NetworkEvent> events(1 << 20);
+    NetworkOptions options = options_of(1, {}, {});
+    options.listen = endpoint;
+    const auto second = Network::start(std::move(options), sink_into(events));
+    return second.ok() ? std::string("accepted") : second.error().message;
+  };
+  const std::string used = first.network->bound_endpoint();
+  EXPECT_THAT(refused(used), AllOf(HasSubstr("node b"), HasSubstr(used), HasSubstr("in use")));
+  EXPECT_THAT(refused("tcp://192.0.2.1:*"), HasSubstr("no such address"));
+  TestNode dials;
+  start(dials, options_of(0, {1}, {}));
+  dials.network->dial(kAtoB, "nonsense");
+  EXPECT_THAT(dials.await<NetworkFailed>()->sentence, HasSubstr("cannot dial node b at nonsense"));
+}
+
+// Seen to fail: event_weight without the message's bytes (b holds all of them at once).
+TEST(Network, AFullEventQueueHoldsTheWireBackAndLosesNothing) {
+  TestNode a, b(300'000);
+  start(b, options_of(1, {}, {0}));
+  start(a, options_of(0, {1}, {}));
+  a.network->dial(kAtoB, b.network->bound_endpoint());
+  constexpr std::size_t kCount = 60, kSize = 200'000;  // far over what queues and kernel hold
+  for (std::size_t i = 0; i < kCount; ++i) a.network->send(kAtoB, content(kSize, i));
+  // While nobody reads b's events, what a is told of ends at what b's queue holds and one more.
+  // Signs of life go on.
+  ASSERT_TRUE(a.await<MessageAckedOnWire>());
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(a.await<HeardFrom>());
+  const auto acked = std::ranges::count_if(a.seen, [](const NetworkEvent& event) {
+    return std::holds_alternative<MessageAckedOnWire>(event);
+  });
+  EXPECT_LT(acked, 10);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const auto got = b.await<MessageReceived>();
+    ASSERT_TRUE(got);
+    ASSERT_EQ(got->bytes, content(kSize, i));
+  }
+}
+
+TEST(Network, AnEmulatedLinkIsAsSlowAsItSays) {
+  Pair pair(slow(8e6, milliseconds(20)));  // 1 byte per µs
+  ASSERT_TRUE(pair.a.await<LinkReady>());
+  pair.a.network->send(kAtoB, content(100'000, 0));
+  const auto acked = pair.a.await<MessageAckedOnWire>();
+  ASSERT_TRUE(acked);
+  // 100 ms and the delay. A frame leaves never before its time; how late is the machine's business.
+  EXPECT_GE(acked->sample.elapsed, milliseconds(120));
+  EXPECT_EQ(acked->sample.chunks, 8);
+  // By what had come when the stamps were made: exactly the second half on a machine that is in
+  // time.
+  EXPECT_LE(acked->sample.tail_bytes, acked->sample.bytes);
+  EXPECT_FALSE(acked->sample.followed);
+}
+
+// The trace carries nothing in its first hour: only a start that lies an hour back opens the link,
+// however late the network's thread hears of it. Seen to fail: EmulationCommand not obeyed.
+TEST(Network, TracesBeginAnewWhenTheEmulationIsStarted) {
+  using std::chrono::hours;
+  LinkSpec spec;
+  spec.rate = RateTrace{{{0, 0}, {3600, 8e6}}};
+  Pair pair(spec);
+  ASSERT_TRUE(pair.a.await<LinkReady>());
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    pair.a.network->start_emulation(std::chrono::steady_clock::now());
+    pair.a.network->send(kAtoB, content(900, i));
+    pair.a.network->start_emulation(std::chrono::steady_clock::now() - hours(1));
+    const auto got = pair.b.await<MessageReceived>();
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->bytes, content(900, i));
+  }
+}
+
+// Seen to fail: Outbox::placed told of no message before.
+TEST(Network, AMessageBehindAnotherOnAnEmulatedLinkIsTimedFromTheAckBefore) {
+  Pair pair(slow(8e6));
+  ASSERT_TRUE(pair.a.await<LinkReady>());
+  for (std::uint64_t i = 0; i < 2; ++i) pair.a.network->send(kAtoB, content(50'000, i));
+  EXPECT_FALSE(pair.a.await<MessageAckedOnWire>()->sample.followed);
+  const auto second = pair.a.await<MessageAckedOnWire>();
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->sample.followed);
+  EXPECT_LT(second->sample.elapsed, milliseconds(95));  // both together take 100
+}
+
+// Seen to fail: ZeroMQ's framing not counted.
+TEST(Network, ItsCountersAreWhatTcpCarriedToTheByte) {
+  Pair pair;
+  ASSERT_TRUE(pair.a.await<LinkReady>());
+  std::size_t wire = 0;
+  for (const std::size_t size : {0u, 100u, 5'000u, 300'000u, 2'000'000u}) {
+    pair.a.network->send(kAtoB, content(size, 0));
+    wire += wire_bytes(size, std::max<std::size_t>(chunk_count(size), 1));
+    ASSERT_TRUE(pair.a.await<MessageAckedOnWire>());
+  }
+  const LinkCounters counters = pair.a.network->counters(kAtoB);
+  EXPECT_EQ(counters.payload_messages, 5u);
+  EXPECT_EQ(counters.message_bytes, wire);
+  EXPECT_GT(counters.frame_bytes, wire);
+  const auto tcp = counters.tcp_bytes_sent - counters.tcp_bytes_retransmitted;
+  // A heartbeat may be counted and not sent yet: a few bytes.
+  EXPECT_LE(tcp, counters.frame_bytes);
+  EXPECT_GE(tcp + 100, counters.frame_bytes);
+  EXPECT_LT(static_cast<double>(counters.frame_bytes), 1.01 * static_cast<double>(wire));
+}
+
+TEST(Network, ItsCountersKeepWhatACutConnectionHadCarried) {
+  Pair pair;
+  pair.a.network->send(kAtoB, content(1'000'000, 0));
+  ASSERT_TRUE(pair.a.await<MessageAckedOnWire>());
+  pair.a.network->cut(kAtoB);
+  ASSERT_TRUE(pair.a.await<LinkLost>());
+  ASSERT_TRUE(pair.a.await<LinkReady>());
+  ASSERT_TRUE(pair.a.await<LinkReady>());
+  const LinkCounters counters = pair.a.network->counters(kAtoB);
+  EXPECT_GT(counters.tcp_bytes_sent, 1'000'000u);
+  EXPECT_EQ(counters.reconnects, 1u);
+}
+
+}  // namespace
+}  // namespace kimesh

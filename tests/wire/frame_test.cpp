@@ -1,0 +1,278 @@
+#include "kimesh/wire/frame.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "kimesh/util/random.h"
+
+namespace kimesh {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto* data = reinterpret_cast<const std::byte*>(text.data());
+  return {data, data + text.size()};
+}
+
+// A file of tests/wire/golden: hexadecimal digits, white space between them, '#' comments to the
+// end of a line.
+std::vector<std::byte> golden(const std::string& name) {
+  std::ifstream file(std::string(KIMESH_SOURCE_DIR "/tests/wire/golden/") + name + ".hex");
+  EXPECT_TRUE(file.good()) << name;
+  std::vector<std::byte> out;
+  std::string digits, line;
+  while (std::getline(file, line))
+    for (const char c : line.substr(0, line.find('#')))
+      if (std::isxdigit(static_cast<unsigned char>(c))) digits += c;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
+    out.push_back(static_cast<std::byte>(std::stoi(digits.substr(i, 2), nullptr, 16)));
+  return out;
+}
+
+std::string hex(std::span<const std::byte> bytes) {
+  std::string out;
+  for (const std::byte b : bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    out += kDigits[std::to_integer<int>(b) >> 4];
+    out += kDigits[std::to_integer<int>(b) & 15];
+  }
+  return out;
+}
+
+const std::vector<std::byte> kContent = bytes_of("content");
+
+Chunk chunk() {
+  Chunk c;
+  c.sequence = 0x0102030405060708;
+  c.total = 1000;
+  c.offset = 500;
+  c.index = 4;
+  c.count = 8;
+  c.bytes = kContent;
+  return c;
+}
+
+// One of each, with numbers whose bytes are all different.
+std::vector<std::pair<std::string, Frame>> samples() {
+  return {
+      {"hello", Hello{1, "a", "b", 0x1122334455667788, 0x0a0b0c0d0e0f1011, 2, 3, "0.1.0"}},
+      {"welcome", Welcome{"b", 0x8877665544332211}},
+      {"refuse", Refuse{"no"}},
+      {"chunk", chunk()},
+      {"ack", Ack{0x0102030405060708, 0x11121314, 0x21222324, 0x3132333435363738, 0x4142}},
+      {"applied", Applied{0x01020304, 0x11121314, 0x2122, 1, 2}},
+      {"heartbeat", Heartbeat{}},
+      {"halt", Halt{"a", 1, "disk full"}},
+      {"bye", Bye{"a"}},
+  };
+}
+
+bool same(const Frame& a, const Frame& b) {
+  if (a.index() != b.index()) return false;
+  return encode_frame(a) == encode_frame(b);
+}
+
+// Seen to fail: tail_ns written after chunks; fields of the hello renamed.
+TEST(Frame, EveryTypeLooksAsItsGoldenFileSays) {
+  for (const auto& [name, frame] : samples())
+    EXPECT_EQ(hex(encode_frame(frame)), hex(golden(name))) << name;
+}
+
+TEST(Frame, EveryGoldenFileIsReadAsWhatItWasMadeFrom) {
+  for (const auto& [name, frame] : samples()) {
+    const std::vector<std::byte> bytes = golden(name);
+    const auto decoded = decode_frame(bytes);
+    ASSERT_TRUE(decoded.ok()) << name << ": " << decoded.error().message;
+    EXPECT_TRUE(same(*decoded, frame)) << name;
+  }
+}
+
+TEST(Frame, AnyValuesSurviveTheRoundTrip) {
+  constexpr std::uint64_t kSeed = 11;
+  for (std::uint32_t i = 0; i < 2000; ++i) {
+    SCOPED_TRACE(testing::Message() << "seed " << kSeed << " case " << i);
+    Random random(kSeed, 0, i, Purpose::kTest);
+    std::string text(random.below(200), ' ');
+    for (char& c : text) c = static_cast<char>(random.below(256));
+    const auto small = static_cast<std::uint16_t>(random.next_u32());
+    const Hello hello{
+        random.next_u32(), text, "to", random.next_u64(), random.next_u64(), random.next_u64(),
+        random.next_u64(), text};
+    const Ack ack{random.next_u64(), random.next_u32(), random.next_u32(), random.next_u64(),
+                  small};
+    const Halt halt{text, static_cast<std::uint8_t>(small), text};
+    const auto bytes = encode_frame(hello);
+    EXPECT_EQ(std::get<Hello>(*decode_frame(bytes)), hello);
+    EXPECT_EQ(std::get<Ack>(*decode_frame(encode_frame(ack))), ack);
+    EXPECT_EQ(std::get<Halt>(*decode_frame(encode_frame(halt))), halt);
+  }
+}
+
+TEST(Frame, AChunksBytesStayInItsFrame) {
+  const auto frame = encode_frame(chunk());
+  const auto decoded = decode_frame(frame);
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(std::get<Chunk>(*decoded).bytes.data(), frame.data() + kChunkHeadBytes);
+}
+
+TEST(Frame, AChunksHeadAloneIsTheStartOfItsFrame) {
+  std::array<std::byte, kChunkHeadBytes> head;
+  encode_chunk_head(chunk(), head);
+  const auto frame = encode_frame(chunk());
+  EXPECT_TRUE(std::equal(head.begin(), head.end(), frame.begin()));
+}
+
+TEST(Frame, ATextThatIsTooLongIsCutBetweenCharacters) {
+  std::string reason(kTextBytesMax - 1, 'x');
+  reason += "\xc3\xa9 and more";  // a letter of two bytes across the limit
+  const auto frame = encode_frame(Halt{"a", 0, reason});
+  const auto decoded = decode_frame(frame);
+  ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+  EXPECT_EQ(std::get<Halt>(*decoded).reason, std::string(kTextBytesMax - 1, 'x'));
+}
+
+TEST(Frame, AnotherVersionsHelloAndRefuseAreReadAndNothingElseOfIt) {
+  for (const auto& [name, frame] : samples()) {
+    auto bytes = encode_frame(frame);
+    bytes[2] = std::byte{kWireVersion + 1};
+    EXPECT_EQ(decode_frame(bytes).ok(), name == "hello" || name == "refuse") << name;
+  }
+}
+
+TEST(Frame, WhatNoPeerSendsIsMalformed) {
+  const auto refused = [](Frame frame, std::size_t at, int value) {
+    auto bytes = encode_frame(frame);
+    bytes.at(at) = static_cast<std::byte>(value);
+    const auto decoded = decode_frame(bytes);
+    return decoded.ok() ? std::string("accepted") : decoded.error().message;
+  };
+  EXPECT_THAT(refused(Heartbeat{}, 0, 0), HasSubstr("no frame of kimesh"));
+  EXPECT_THAT(refused(Heartbeat{}, 3, 99), HasSubstr("unknown type 99"));
+  EXPECT_THAT(refused(Heartbeat{}, 5, 1), HasSubstr("reserved"));
+  EXPECT_THAT(refused(chunk(), 24, 8), HasSubstr("beyond its message's count"));
+  EXPECT_THAT(refused(chunk(), 21, 0xff), HasSubstr("beyond its message's end"));
+  EXPECT_THAT(refused(Applied{}, 18, 2), HasSubstr("neither reduce nor gather"));
+  EXPECT_THAT(refused(Bye{"a"}, 8, 0x91), HasSubstr("no msgpack map"));
+  EXPECT_FALSE(decode_frame({}).ok());
+}
+
+std::string bye_with(std::string_view more, int fields) {
+  std::string body = "\xde";  // a map with 16 bits of length
+  body += static_cast<char>(fields >> 8);
+  body += static_cast<char>(fields);
+  return body.append("\xa4node\xa1").append("a").append(more);
+}
+
+bool accepts(std::string_view body, char type) {
+  std::string head("\x4b\x4d\x01\0\0\0\0\0", 8);
+  head[3] = type;
+  return decode_frame(bytes_of(head.append(body))).ok();
+}
+
+// A map of 2^32 pairs, a text of 4 GB, nesting: msgpack must not make room for them. Seen to fail
+// (17 fields, the long text and the array were accepted) with the limits of msgpack::unpack taken
+// away.
+TEST(Frame, ClaimedSizesAreRefusedBeforeMemoryIsTaken) {
+  using namespace std::string_view_literals;
+  for (const std::string_view body :
+       {"\xdf\xff\xff\xff\xff"sv, "\x81\xdb\xff\xff\xff\xff"sv, "\xdd\xff\xff\xff\xff"sv,
+        "\xc6\xff\xff\xff\xff"sv, "\xc9\xff\xff\xff\xff\x01"sv})
+    EXPECT_FALSE(accepts(body, 1));
+  std::string fifteen;
+  for (int i = 0; i < 15; ++i) fifteen += "\xa1x\x01";
+  EXPECT_TRUE(accepts(bye_with(fifteen, 16), 9));
+  EXPECT_FALSE(accepts(bye_with(fifteen + "\xa1x\x01", 17), 9));
+  EXPECT_FALSE(accepts(bye_with("\xa1x\x91\x01", 2), 9));
+  EXPECT_FALSE(accepts(bye_with("\xa1x\xda\x13\x88" + std::string(5000, 'y'), 2), 9));
+  EXPECT_FALSE(decode_frame(std::vector<std::byte>(kFrameBytesMax + 1)).ok());
+}
+
+void mutate(std::vector<std::byte>& bytes, Random& random) {
+  for (std::uint32_t n = 1 + random.below(4); n > 0; --n) {
+    const auto at = bytes.empty() ? 0 : random.below(static_cast<std::uint32_t>(bytes.size()));
+    const auto value = static_cast<std::byte>(random.below(256));
+    switch (random.below(4)) {
+      case 0:
+        bytes.resize(at);
+        break;
+      case 1:
+        bytes.insert(bytes.begin() + at, value);
+        break;
+      default:
+        if (!bytes.empty()) bytes[at] = value;
+    }
+  }
+}
+
+// The address sanitizer's build runs this as well. Seen to fail: the length check of an ack taken
+// away (aborts).
+TEST(Frame, AHundredThousandMutationsNeverCrashAndWhatIsAcceptedIsEncodedAgain) {
+  constexpr std::uint64_t kSeed = 12;
+  const auto all = samples();
+  std::size_t accepted = 0;
+  for (std::uint32_t i = 0; i < 100'000; ++i) {
+    Random random(kSeed, 1, i, Purpose::kTest);
+    auto bytes = encode_frame(all[random.below(static_cast<std::uint32_t>(all.size()))].second);
+    mutate(bytes, random);
+    const auto decoded = decode_frame(bytes);
+    if (!decoded.ok()) continue;
+    ++accepted;
+    const auto again = encode_frame(*decoded);
+    const auto twice = decode_frame(again);
+    ASSERT_TRUE(twice.ok()) << "seed " << kSeed << " case " << i;
+    ASSERT_TRUE(same(*twice, *decoded)) << "seed " << kSeed << " case " << i;
+  }
+  EXPECT_GT(accepted, 1000u);  // else the mutations are too wild to reach the bodies
+}
+
+WireMessage message() {
+  WireMessage m;
+  m.round = 0x01020304;
+  m.generation = 0x11121314;
+  m.shard = 0x2122;
+  m.phase = 1;
+  m.form = 2;
+  m.flags = kFlagRestart;
+  m.digest = 0x3132333435363738;
+  m.control = {1.0, -2.5};
+  m.payload = kContent;
+  return m;
+}
+
+TEST(Message, LooksAsItsGoldenFileSays) {
+  EXPECT_EQ(hex(encode_message(message())), hex(golden("message")));
+}
+
+TEST(Message, SurvivesTheRoundTripAndItsSizeIsForetold) {
+  const auto bytes = encode_message(message());
+  EXPECT_EQ(bytes.size(), message_bytes(kContent.size(), 2));
+  EXPECT_EQ(wire_bytes(bytes.size(), 3), bytes.size() + 3 * kChunkHeadBytes);
+  const auto decoded = decode_message(bytes);
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded->control, message().control);
+  EXPECT_EQ(decoded->digest, message().digest);
+  EXPECT_EQ(encode_message(*decoded), bytes);
+  EXPECT_EQ(decoded->payload.data(), bytes.data() + bytes.size() - kContent.size());
+}
+
+// Seen to fail: the comparison of the lengths taken away (aborts in the reader).
+TEST(Message, MutationsNeverCrashAndLengthsMustAgree) {
+  constexpr std::uint64_t kSeed = 13;
+  for (std::uint32_t i = 0; i < 100'000; ++i) {
+    Random random(kSeed, 2, i, Purpose::kTest);
+    auto bytes = encode_message(message());
+    mutate(bytes, random);
+    const auto decoded = decode_message(bytes);
+    if (!decoded.ok()) continue;
+    ASSERT_EQ(message_bytes(decoded->payload.size(), decoded->control.size()), bytes.size())
+        << "seed " << kSeed << " case " << i;
+  }
+}
+
+}  // namespace
+}  // namespace kimesh
