@@ -1,0 +1,42 @@
+// LibTorch models as objectives. The only folder that sees <torch/torch.h>; this header does not.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kimesh/config/run_config.h"
+#include "kimesh/data/dataset.h"
+#include "kimesh/objective/objective.h"
+
+namespace kimesh {
+
+// What all nodes of one process share: the data in memory and who holds which samples.
+struct TrainingData {
+  DataSets sets;
+  std::vector<std::vector<std::uint32_t>> parts;  // [node]
+  std::vector<double> weights;  // ω_i: declared, else the share of the data; sums to 1
+};
+
+// `declared_weights` holds data_weight of each node, or is empty. Errors: as load_data.
+[[nodiscard]] Result<TrainingData> prepare_training_data(const RunConfig& config, std::size_t nodes,
+                                                         std::span<const double> declared_weights);
+
+// Layout of the configured model, named as torch names its parameters ("layers.0.weight"). Cheap
+// next to training.
+[[nodiscard]] Layout model_layout(const RunConfig& config, const TrainingData& data);
+
+// One node's objective; `data` outlives it. Two objectives of one config at the same parameters
+// compute the same gradient bits, whichever process they live in, at equal LibTorch build, thread
+// count and CPU capability.
+[[nodiscard]] std::unique_ptr<Objective> make_trainer(const RunConfig& config,
+                                                      const TrainingData& data, NodeIndex node);
+
+// Threads that LibTorch uses inside one operation, for the whole process. Call before the first
+// objective.
+void set_training_threads(int threads);
+
+// "LibTorch 2.15.0, 2 threads, AVX512": what equal bits depend on; recorded in the run.
+[[nodiscard]] std::string training_environment();
+
+}  // namespace kimesh

@@ -1,0 +1,87 @@
+#include "src/train/reference.h"
+
+#include <torch/torch.h>
+
+#include "kimesh/util/check.h"
+#include "src/train/initialise.h"
+#include "src/train/models.h"
+
+namespace kimesh {
+namespace {
+
+using Parameters = std::vector<torch::Tensor>;
+
+std::unique_ptr<torch::optim::Optimizer> make_optimizer(const OptimizerConfig& config,
+                                                        const Parameters& parameters) {
+  if (config.kind == OptimizerKind::kSgd)
+    return std::make_unique<torch::optim::SGD>(parameters, torch::optim::SGDOptions(config.lr)
+                                                               .momentum(config.momentum)
+                                                               .weight_decay(config.weight_decay));
+  return std::make_unique<torch::optim::AdamW>(parameters, torch::optim::AdamWOptions(config.lr)
+                                                               .betas({config.beta1, config.beta2})
+                                                               .eps(config.epsilon)
+                                                               .weight_decay(config.weight_decay));
+}
+
+void fill(const Parameters& parameters, const Layout& layout, std::span<float> values) {
+  const torch::NoGradGuard no_gradient;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const LayoutLayer& layer = layout.layers[i];
+    parameters[i].copy_(torch::from_blob(values.data() + layer.offset, layer.shape));
+  }
+}
+
+std::vector<float> flat(const Parameters& parameters) {
+  std::vector<float> values;
+  for (const auto& parameter : parameters) {
+    const auto* begin = parameter.const_data_ptr<float>();
+    values.insert(values.end(), begin, begin + parameter.numel());
+  }
+  return values;
+}
+
+// One forward pass over everybody's samples; each counts ω_i / (samples of node i's batch).
+torch::Tensor joined_loss(NeuralNetwork& network, const RunConfig& config, const TrainingData& data,
+                          Round round) {
+  std::vector<std::uint32_t> joined;
+  std::vector<float> weights;
+  for (NodeIndex node = 0; node < data.parts.size(); ++node) {
+    const auto samples =
+        batch_samples(data.parts[node], config.data.batch, round, node, config.seed);
+    joined.insert(joined.end(), samples.begin(), samples.end());
+    const double weight = data.weights[node] / static_cast<double>(samples.size());
+    weights.insert(weights.end(), samples.size(), static_cast<float>(weight));
+  }
+  const Batch batch = make_batch(data.sets.train, joined);
+  const auto options = torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone);
+  const auto losses =
+      torch::nn::functional::cross_entropy(network.forward(batch.images), batch.labels, options);
+  return losses.dot(torch::tensor(weights));
+}
+
+}  // namespace
+
+ReferenceRun train_joined(const RunConfig& config, const TrainingData& data, Round rounds) {
+  const OptimizerConfig& optimizer_config = config.optimizer;
+  KIMESH_CHECK(!optimizer_config.clip && optimizer_config.schedule.warmup == 0 &&
+                   optimizer_config.schedule.kind == ScheduleKind::kConstant,
+               "a reference without clipping or schedule");
+  const auto network = make_network(config.model, data.sets.train);
+  const Layout layout = layout_of(*network);
+  ReferenceRun run;
+  run.parameters.resize(layout.size());
+  initialise_parameters(layout, config.seed, run.parameters);
+  fill(network->parameters(), layout, run.parameters);
+  const auto optimizer = make_optimizer(optimizer_config, network->parameters());
+  for (Round round = 0; round < rounds; ++round) {
+    optimizer->zero_grad();
+    const auto loss = joined_loss(*network, config, data, round);
+    loss.backward();
+    optimizer->step();
+    run.losses.push_back(loss.item<float>());
+  }
+  run.parameters = flat(network->parameters());
+  return run;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,90 @@
+#include "src/train/reference.h"
+
+#include "tests/train/fixture.h"
+
+namespace kimesh {
+namespace {
+
+// v = momentum · v + Σ ω_i (g_i + decay · x), x −= lr · v: the update that topologies spread over
+// nodes.
+std::vector<float> train_by_hand(const RunConfig& config, const TrainingData& data, Round rounds) {
+  std::vector<std::unique_ptr<BoundTrainer>> nodes;
+  for (NodeIndex i = 0; i < data.parts.size(); ++i)
+    nodes.push_back(std::make_unique<BoundTrainer>(config, data, i));
+  std::vector<float> x(nodes[0]->parameters.span().begin(), nodes[0]->parameters.span().end());
+  std::vector<double> velocity(x.size());
+  const OptimizerConfig& o = config.optimizer;
+  for (Round round = 0; round < rounds; ++round) {
+    for (std::size_t j = 0; j < x.size(); ++j)
+      velocity[j] = o.momentum * velocity[j] + o.weight_decay * x[j];
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      std::ranges::copy(x, nodes[i]->parameters.span().begin());
+      nodes[i]->loss(round);
+      for (std::size_t j = 0; j < x.size(); ++j)
+        velocity[j] += data.weights[i] * nodes[i]->gradient.span()[j];
+    }
+    for (std::size_t j = 0; j < x.size(); ++j) x[j] -= static_cast<float>(o.lr * velocity[j]);
+  }
+  return x;
+}
+
+// Both paths meet in nothing but data, model and first point: views on flat vectors and our update
+// here, torch's tensors and torch's optimizer there.
+// Seen to fail: weights swapped between two nodes; the next round's batch; one layer's view shifted
+// by an element.
+TEST(Reference, SgdEqualsTheUpdateByHandOnTheNodesOwnGradients) {
+  set_training_threads(1);
+  for (RunConfig config : {mlp_config(), cnn_config()})
+    for (const std::vector<double>& weights : {std::vector<double>{1}, {1, 1}, {0.2, 0.5, 0.3}}) {
+      config.optimizer.momentum = 0.9;
+      config.optimizer.weight_decay = 1e-3;
+      config.data.split = SplitKind::kByLabel;
+      const TrainingData data = make_data(config, weights.size(), weights);
+      const auto expected = train_joined(config, data, 5);
+      EXPECT_LE(relative_distance(train_by_hand(config, data, 5), expected.parameters), 2e-6)
+          << weights.size() << " nodes";
+    }
+}
+
+TEST(Reference, AdamwLowersTheLoss) {
+  set_training_threads(1);
+  RunConfig config = mlp_config();
+  config.optimizer.kind = OptimizerKind::kAdamw;
+  config.optimizer.lr = 0.003;
+  const TrainingData data = make_data(config, 2);
+  const auto run = train_joined(config, data, 60);
+  EXPECT_GT(run.losses.front(), 2.0);
+  EXPECT_LT(run.losses.back(), 0.7);
+}
+
+// Of the test set, after `rounds` of the reference on the data of `node` alone.
+double accuracy_alone(RunConfig config, const TrainingData& data, NodeIndex node, Round rounds) {
+  config.optimizer.momentum = 0.9;
+  config.optimizer.lr = 0.03;
+  const TrainingData alone{data.sets, {data.parts[node]}, {1.0}};
+  const auto run = train_joined(config, alone, rounds);
+  BoundTrainer trainer(config, alone, 0);
+  std::ranges::copy(run.parameters, trainer.parameters.span().begin());
+  const auto numbers = trainer.objective->evaluate();
+  return static_cast<double>(numbers.correct) / static_cast<double>(numbers.samples);
+}
+
+TEST(Reference, OneNodeLearnsTheDigits) {
+  set_training_threads(1);
+  const RunConfig config = mlp_config({256, 128});
+  EXPECT_GE(accuracy_alone(config, make_data(config, 1), 0, 300), 0.95);
+}
+
+// Why a lost contribution shows in a run by label: no node alone gets anywhere.
+// Seen to fail: the even split in its place.
+TEST(Reference, NoNodeAlonePassesSixtyPercentByLabel) {
+  set_training_threads(1);
+  RunConfig config = mlp_config({256, 128});
+  config.data.split = SplitKind::kByLabel;
+  const TrainingData data = make_data(config, 4);
+  for (NodeIndex node = 0; node < 4; ++node)
+    EXPECT_LT(accuracy_alone(config, data, node, 200), 0.6) << "node " << node;
+}
+
+}  // namespace
+}  // namespace kimesh
