@@ -1,0 +1,45 @@
+// The decision log of a node, runs/NAME/nodes/a.decisions.jsonl: all that time or measurement
+// decided. Fed back to a simulation, it makes the same parameter bits. One object a line:
+//
+//   {"kind":"setting","round":7,"to":"b","shard":2,"phase":"reduce","form":"topk","keep":40,
+//    "rotation":7}                      how the node's message on that channel was sent
+//   {"kind":"reset","round":7,"to":"b","shard":2,"phase":"gather"}   the channel began anew
+//   {"kind":"closing","round":98,"closing_round":99,"reason":"rounds","loss":...}
+//   {"kind":"poll_stop","round":100,"closing_round":99,"reason":"rounds","loss":...}
+//                                       words of the owner of shard 0, in its log only; with loss,
+//                                       accuracy, accuracy_round, test_loss, compute_s, evaluate_s
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kimesh/observe/text_file.h"
+#include "kimesh/round/core.h"
+#include "kimesh/topology/plan.h"
+#include "kimesh/util/result.h"
+
+namespace kimesh {
+
+// Writes one node's log. Thread: one at a time.
+class DecisionLog {
+ public:
+  // `plan` outlives this. Errors: Io.
+  [[nodiscard]] static Result<DecisionLog> create(const Plan& plan, std::string path);
+  // Errors: Io, the same sentence from then on.
+  [[nodiscard]] Status write(const Decision& decision);
+  // At least once a round, and at the end.
+  [[nodiscard]] Status flush() { return file_.flush(); }
+
+ private:
+  DecisionLog(const Plan& plan, LineFile file) : plan_(&plan), file_(std::move(file)) {}
+  const Plan* plan_;
+  LineFile file_;
+};
+
+// Reads the logs of all nodes of a run's folder, FOLDER/nodes/*.decisions.jsonl. Errors: UserInput,
+// with file and line: a log is missing, a line cannot be read or cannot belong to `plan`, or says
+// a second time, and otherwise, what was said before.
+[[nodiscard]] Result<std::unique_ptr<DecisionSource>> load_decisions(const Plan& plan,
+                                                                     const std::string& folder);
+
+}  // namespace kimesh

@@ -1,0 +1,22 @@
+// `kimesh plan --json`: the plan as data.
+//
+//   {"kind": "ring", "nodes": [name], "hops": H, "elements": d,
+//    "links": [{from, to, reduce_messages, gather_messages}],
+//    "shards": [{shard, owner, begin, elements, layers: [{name, first, elements}],
+//                reduce: [{hop, from, to}], gather: [{hop, from, to}]}]}
+//
+// Without a config the sizes are those of a stand-in: elements, begin and layers are absent.
+#pragma once
+
+#include <string>
+
+#include "kimesh/config/topology_file.h"
+#include "kimesh/topology/plan.h"
+
+namespace kimesh {
+
+// JSON text, with a line feed at the end.
+[[nodiscard]] std::string plan_json(const Plan& plan, const TopologyFile& topology,
+                                    bool layout_known);
+
+}  // namespace kimesh

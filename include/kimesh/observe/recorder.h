@@ -1,0 +1,152 @@
+// What happened at one node, as JSON lines: runs/NAME/nodes/a.jsonl. People, tests and `kimesh
+// report` read these files, so the fields below are settled for good: one may be added, none
+// renamed.
+//
+// Each line is one object with "event" and "time_s": seconds since the node's process began to
+// call its peers (in the simulator: virtual time). A number that is not finite is written as the
+// text "nan", "inf" or "-inf".
+//
+//   start    node, version
+//   round    round            from 0
+//            poll             true: no gradient; all nodes evaluated the now equal models
+//            time_s           when the round ended here; it began at time_s - round_s
+//            loss             the mesh's: Σ ω_i · (mean loss of node i's batch), before the step
+//            own_loss         of this node's batch
+//            accuracy         of the latest evaluation with all nodes in it; null: none yet
+//            accuracy_round   when that was; null: none yet
+//            compute_s evaluate_s encode_s apply_s step_s
+//                             what this node spent on its gradient, on evaluation, on compressing,
+//                             on applying messages, on optimizer steps
+//            wait_s           round_s less compute_s and evaluate_s, never negative: the time in
+//                             which the trainer was idle
+//            round_s          from begin to end
+//            evaluate_max_s   the mesh's longest evaluation, which the run's clock leaves out
+//            links            one object per outgoing link of this node:
+//              to             name of the far node
+//              rate_bits_per_s, rate_error
+//                             estimated rate and its relative standard deviation; null: unknown
+//              true_rate_bits_per_s
+//                             the emulated rate at the end of the round, at most the uplink;
+//                             absent where nothing is emulated
+//              fixed_cost_s   estimated time that a message costs beside its bytes
+//              budget_bytes   what the policy allowed, all messages of the round; 0: no notion
+//              bytes          what they took, headers included
+//              kept, elements values sent, of how many
+//              gain           α of the messages, weighted by energy: share of the wanted vector's
+//                             energy that the far side now holds
+//              wire_s         how long the link was busy with messages acked in this round
+//            digests          on request: [{shard, digest}] of the shards this node owns, digests
+//                             as 16 hexadecimal digits; else absent
+//   notice   text             what is waited for, resets, reconnects, warnings
+//   end      outcome          "done", "stopped" (Ctrl-C) or "failed"
+//            reason           "rounds", "accuracy", "time", "stopped" or "none"
+//            text             why, when failed or stopped
+//            rounds           begun in all, polls included
+//            seconds          from the begin of the first round to the end
+//            counters         per outgoing link, live runs only: to, messages and message_bytes
+//                             (each counted once), frame_bytes (all put on the socket, repeated
+//                             and control frames included), reconnects, tcp_bytes_sent and
+//                             tcp_bytes_retransmitted (of the kernel; 0: unknown)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "kimesh/config/topology_file.h"
+#include "kimesh/observe/text_file.h"
+#include "kimesh/round/action.h"
+#include "kimesh/topology/plan.h"
+#include "kimesh/util/result.h"
+
+namespace kimesh {
+
+struct StartRecord {
+  double time_s = 0;
+  std::string node, version;
+  bool operator==(const StartRecord&) const = default;
+};
+struct LinkRecord {
+  std::string to;
+  std::optional<double> rate_bits_per_s, rate_error, true_rate_bits_per_s;
+  double fixed_cost_s = 0;
+  std::uint64_t budget_bytes = 0, bytes = 0, kept = 0, elements = 0;
+  double gain = 0, wire_s = 0;
+  bool operator==(const LinkRecord&) const = default;
+};
+struct RoundRecord {
+  double time_s = 0;
+  Round round = 0;
+  bool poll = false;
+  double loss = 0, own_loss = 0;
+  std::optional<double> accuracy;
+  std::optional<Round> accuracy_round;
+  double compute_s = 0, evaluate_s = 0, encode_s = 0, apply_s = 0, step_s = 0;
+  double wait_s = 0, round_s = 0, evaluate_max_s = 0;
+  std::vector<LinkRecord> links;
+  std::vector<std::pair<ShardIndex, std::uint64_t>> digests;
+  bool operator==(const RoundRecord&) const = default;
+};
+struct NoticeRecord {
+  double time_s = 0;
+  std::string text;
+  bool operator==(const NoticeRecord&) const = default;
+};
+struct LinkCounterRecord {
+  std::string to;
+  std::uint64_t messages = 0, message_bytes = 0, frame_bytes = 0, reconnects = 0;
+  std::uint64_t tcp_bytes_sent = 0, tcp_bytes_retransmitted = 0;
+  bool operator==(const LinkCounterRecord&) const = default;
+};
+struct EndRecord {
+  double time_s = 0;
+  Outcome outcome = Outcome::kFailed;
+  StopReason reason = StopReason::kNone;
+  std::string text;
+  Round rounds = 0;
+  double seconds = 0;
+  std::vector<LinkCounterRecord> counters;
+  bool operator==(const EndRecord&) const = default;
+};
+using NodeRecord = std::variant<StartRecord, RoundRecord, NoticeRecord, EndRecord>;
+
+// One line, without its line feed.
+[[nodiscard]] std::string to_line(const NodeRecord& record);
+// Errors: Malformed, half a sentence. Unknown fields are passed over.
+[[nodiscard]] Result<NodeRecord> parse_record(std::string_view line);
+
+// The words of the files and of the summary.
+[[nodiscard]] std::string outcome_name(Outcome outcome);
+[[nodiscard]] std::string reason_name(StopReason reason);
+
+// What a core reported, as a record. `origin` is second 0, of the emulated traces too.
+[[nodiscard]] RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology,
+                                            NodeIndex self, TimePoint origin,
+                                            const RoundReport& report);
+
+// Writes one node's file. Thread: one at a time.
+class NodeRecorder {
+ public:
+  enum class Flush {
+    kEveryLine,  // live: what is written is there even when the process is killed
+    kWhenFull,   // simulated: for speed
+  };
+  // Errors: Io.
+  [[nodiscard]] static Result<NodeRecorder> create(std::string path, Flush flush);
+
+  // Errors: Io, the same sentence from then on.
+  [[nodiscard]] Status write(const NodeRecord& record);
+  // Call at the end: with kWhenFull lines wait until then.
+  [[nodiscard]] Status close() { return file_.flush(); }
+
+ private:
+  NodeRecorder(LineFile file, Flush flush) : file_(std::move(file)), flush_(flush) {}
+  LineFile file_;
+  Flush flush_;
+};
+
+}  // namespace kimesh

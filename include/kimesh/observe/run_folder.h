@@ -1,0 +1,70 @@
+// The folder that a run leaves, and where everything lies in it:
+//
+//   runs/NAME/config.yaml topology.yaml    copies of the files it was given; other files (traces,
+//             ...                          tables of numbers) under the path by which they are
+//                                          named, so that the copies work as well
+//   runs/NAME/run.json                     command, version, build, environment, started, seed,
+//                                          config, topology (the paths that were given), nodes
+//   runs/NAME/nodes/a.jsonl                what happened at node a (recorder.h)
+//   runs/NAME/nodes/a.decisions.jsonl      what it decided (decision_log.h)
+//   runs/NAME/nodes/a.log                  what its process wrote to stderr (kimesh up)
+//   runs/NAME/nodes/a.safetensors          its whole model, after a normal end, equal on all nodes
+//   runs/NAME/nodes/a.shards.safetensors   the shards that it owns, after Ctrl-C or a failure
+//   runs/NAME/model.safetensors            the model: the nodes', or assembled from shards
+//   runs/NAME/summary.json                 how it ended (summary.h)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kimesh/util/result.h"
+
+namespace kimesh {
+
+struct RunFolderRequest {
+  std::string parent = "runs";
+  std::string name;  // empty: CONFIG-TOPOLOGY-1, or the first number that is free
+  std::string config_path, topology_path;
+  // Beside the topology file and beside the config file, as these name them.
+  std::vector<std::string> topology_files, config_files;
+};
+
+struct RunInfo {
+  std::vector<std::string> command;
+  std::string version, build;
+  std::string environment;  // what equal bits depend on
+  std::string started;      // date and time, as the caller likes to write it
+  std::uint64_t seed = 0;
+  std::string config_path, topology_path;
+  std::vector<std::string> nodes;
+};
+
+class RunFolder {
+ public:
+  // Makes the folder and copies the files; nothing that exists is ever written over. Errors:
+  // UserInput (the name is taken or no name), Io.
+  [[nodiscard]] static Result<RunFolder> create(const RunFolderRequest& request);
+  // A folder that somebody else made, or makes later.
+  explicit RunFolder(std::string path) : path_(std::move(path)) {}
+
+  // Makes FOLDER/nodes where it is missing. Errors: UserInput when `node` has left files there
+  // already, Io.
+  [[nodiscard]] Status prepare_node(const std::string& node) const;
+  // Errors: Io.
+  [[nodiscard]] Status write_info(const RunInfo& info) const;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string events(const std::string& node) const;
+  [[nodiscard]] std::string decisions(const std::string& node) const;
+  [[nodiscard]] std::string log(const std::string& node) const;
+  [[nodiscard]] std::string node_model(const std::string& node) const;
+  [[nodiscard]] std::string node_shards(const std::string& node) const;
+  [[nodiscard]] std::string model() const { return path_ + "/model.safetensors"; }
+  [[nodiscard]] std::string summary() const { return path_ + "/summary.json"; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace kimesh

@@ -1,0 +1,46 @@
+// Weights as safetensors: u64 length of the header, the header (JSON, padded with spaces so that
+// the data is aligned to 8 bytes), raw little-endian data. Python's safetensors reads it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kimesh/util/result.h"
+
+namespace kimesh {
+
+inline constexpr std::size_t kSafetensorsHeaderMax = 100'000'000;  // the format's own limit
+
+// A float32 tensor in somebody's memory, row-major. Shape: values [product of shape].
+struct TensorView {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::span<const float> values;
+};
+
+// Writes the file whole (text_file.h). Names differ from one another. Errors: Io.
+[[nodiscard]] Status write_safetensors(const std::string& path,
+                                       std::span<const TensorView> tensors);
+
+struct TensorFile {
+  struct Tensor {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    std::size_t offset = 0, size = 0;  // elements, in `values`
+  };
+  std::vector<Tensor> tensors;  // in the order of their data
+  std::vector<float> values;
+  // Null: no tensor of that name.
+  [[nodiscard]] const Tensor* find(const std::string& name) const;
+  [[nodiscard]] std::span<const float> values_of(const Tensor& tensor) const;
+};
+
+// Errors: Io (it cannot be read, or holds over `bytes_max`), Malformed (no safetensors, or other
+// types than F32), both naming the file.
+[[nodiscard]] Result<TensorFile> read_safetensors(const std::string& path,
+                                                  std::size_t bytes_max = std::size_t{1} << 36);
+
+}  // namespace kimesh

@@ -1,0 +1,73 @@
+// A run as its nodes' records tell it: what the live table shows and the summary sums up.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kimesh/observe/recorder.h"
+#include "kimesh/topology/plan.h"
+
+namespace kimesh {
+
+struct LinkTally {
+  LinkIndex link = 0;
+  LinkRecord latest;  // `bytes` and the like of the latest round
+  std::uint64_t bytes = 0, kept = 0, elements = 0;
+  double wire_s = 0;
+  std::optional<LinkCounterRecord> counters;  // live, once the node has ended
+  // Everything that was put on the link where the node counted it, else the rounds' bytes.
+  [[nodiscard]] std::uint64_t bytes_sent() const;
+};
+
+struct NodeTally {
+  std::optional<RoundRecord> latest;
+  Round trained = 0;  // rounds with a gradient
+  double first_round_s = 0;
+  double evaluated_s = 0;  // Σ evaluate_max_s
+  double compute_s = 0, evaluate_s = 0, encode_s = 0, apply_s = 0, step_s = 0, wait_s = 0;
+  std::optional<EndRecord> end;
+  std::optional<std::string> notice;  // the latest
+  // The run's clock here: from the begin of the first round to the end of the latest, without
+  // evaluation.
+  [[nodiscard]] double clock_s() const;
+};
+
+// Pure. Thread: one at a time.
+class RunTally {
+ public:
+  // `plan` outlives this.
+  explicit RunTally(const Plan& plan);
+  // Records of one node come in their order. A link to a node that is not in the plan is passed
+  // over.
+  void add(NodeIndex node, const NodeRecord& record);
+
+  [[nodiscard]] const Plan& plan() const { return *plan_; }
+  [[nodiscard]] const std::vector<NodeTally>& nodes() const { return nodes_; }
+  [[nodiscard]] const std::vector<LinkTally>& links() const { return links_; }
+  // The latest round of the node that is furthest; null: no round is over yet.
+  [[nodiscard]] const RoundRecord* latest() const;
+  [[nodiscard]] const NodeTally* furthest() const;
+  // Of the last 20 rounds of the first node; 0: too few.
+  [[nodiscard]] double rounds_per_s() const;
+  // Training rounds that every node has completed.
+  [[nodiscard]] Round rounds() const;
+  // The longest of the nodes'.
+  [[nodiscard]] double clock_s() const;
+  [[nodiscard]] std::uint64_t bytes_sent() const;
+  // What the same messages would take as float32, without any header.
+  [[nodiscard]] std::uint64_t bytes_dense() const;
+  // The one of the lowest estimated rate; null: no rate is known.
+  [[nodiscard]] const LinkTally* slowest_link() const;
+
+ private:
+  void add_round(NodeIndex node, const RoundRecord& record);
+  const Plan* plan_;
+  std::vector<NodeTally> nodes_;
+  std::vector<LinkTally> links_;
+  std::deque<double> ends_s_;  // of the first node's last rounds
+};
+
+}  // namespace kimesh

@@ -1,0 +1,249 @@
+#include "kimesh/observe/decision_log.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "kimesh/observe/recorder.h"
+#include "kimesh/observe/run_folder.h"
+#include "src/observe/json.h"
+#include "src/observe/words.h"
+
+namespace kimesh {
+namespace {
+
+std::string form_name(Form form) {
+  switch (form) {
+    case Form::kEmpty:
+      return "empty";
+    case Form::kDense:
+      return "dense";
+    case Form::kTopk:
+      break;
+  }
+  return "topk";
+}
+
+std::optional<Form> form_of(const std::string& name) {
+  for (const Form form : {Form::kEmpty, Form::kDense, Form::kTopk})
+    if (form_name(form) == name) return form;
+  return std::nullopt;
+}
+
+void put_channel(Json& json, const Plan& plan, ChannelIndex index) {
+  const Channel& channel = plan.channels[index];
+  json["to"] = plan.view.nodes[plan.links[channel.link].to];
+  json["shard"] = channel.shard;
+  json["phase"] = channel.phase == Phase::kReduce ? "reduce" : "gather";
+}
+
+void put_setting(Json& json, const Setting& setting) {
+  json["form"] = form_name(setting.form);
+  json["keep"] = setting.keep;
+  json["rotation"] = setting.rotation;
+}
+
+void put_word(Json& json, const Word& word) {
+  json["closing_round"] = word.closing_round;
+  json["reason"] = reason_name(word.reason);
+  json["loss"] = number(word.loss);
+  json["accuracy"] = number(word.accuracy);
+  json["accuracy_round"] = word.accuracy_round;
+  json["test_loss"] = number(word.test_loss);
+  json["compute_s"] = number(word.compute_s);
+  json["evaluate_s"] = number(word.evaluate_s);
+}
+
+Json to_json(const Plan& plan, const Decision& decision) {
+  Json json;
+  const auto begin = [&](const char* kind) {
+    json["kind"] = kind;
+    json["round"] = decision.round;
+  };
+  switch (decision.kind) {
+    case Decision::Kind::kSetting:
+      begin("setting");
+      put_channel(json, plan, decision.channel);
+      put_setting(json, decision.setting);
+      break;
+    case Decision::Kind::kReset:
+      begin("reset");
+      put_channel(json, plan, decision.channel);
+      break;
+    case Decision::Kind::kClosing:
+      begin("closing");
+      put_word(json, decision.word);
+      break;
+    case Decision::Kind::kPollStop:
+      begin("poll_stop");
+      put_word(json, decision.word);
+      break;
+  }
+  return json;
+}
+
+using Place = std::pair<ChannelIndex, Round>;
+
+class LoadedDecisions : public DecisionSource {
+ public:
+  [[nodiscard]] std::optional<Setting> setting(ChannelIndex channel, Round round) const override {
+    return find(settings, {channel, round});
+  }
+  [[nodiscard]] bool reset(ChannelIndex channel, Round round) const override {
+    return resets.contains({channel, round});
+  }
+  [[nodiscard]] std::optional<Word> closing(Round round) const override {
+    return find(closings, round);
+  }
+  [[nodiscard]] std::optional<Word> poll_stop(Round round) const override {
+    return find(poll_stops, round);
+  }
+
+  std::map<Place, Setting> settings;
+  std::set<Place> resets;
+  std::map<Round, Word> closings, poll_stops;
+
+ private:
+  template <typename Key, typename Value>
+  static std::optional<Value> find(const std::map<Key, Value>& map, const Key& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? std::nullopt : std::optional(found->second);
+  }
+};
+
+// Reads the lines of one node's log into what all logs say.
+class LogReader {
+ public:
+  LogReader(const Plan& plan, NodeIndex self, LoadedDecisions& out)
+      : plan_(plan), self_(self), out_(out) {}
+
+  // Half a sentence when the line is wrong, else empty.
+  std::string take(std::string_view line) {
+    const Json json = Json::parse(line, nullptr, false);
+    FieldReader fields(json);
+    std::string kind;
+    Round round = 0;
+    fields.read("kind", kind);
+    fields.read("round", round);
+    if (!fields.ok()) return fields.complaint();
+    if (kind == "setting") {
+      take_setting(fields, round);
+    } else if (kind == "reset") {
+      if (const auto channel = channel_of(fields)) out_.resets.insert({*channel, round});
+    } else if (kind == "closing" || kind == "poll_stop") {
+      take_word(fields, round, kind == "closing" ? out_.closings : out_.poll_stops);
+    } else {
+      fields.complain("'" + kind + "' is no kind of decision");
+    }
+    return fields.complaint();
+  }
+
+ private:
+  std::optional<ChannelIndex> channel_of(FieldReader& fields) {
+    std::string to, phase;
+    ShardIndex shard = 0;
+    fields.read("to", to);
+    fields.read("shard", shard);
+    fields.read("phase", phase);
+    if (!fields.ok()) return std::nullopt;
+    if (phase != "reduce" && phase != "gather") fields.complain("'" + phase + "' is no phase");
+    const Phase wanted = phase == "reduce" ? Phase::kReduce : Phase::kGather;
+    for (NodeIndex node = 0; node < plan_.view.nodes.size(); ++node) {
+      if (plan_.view.nodes[node] != to) continue;
+      const auto link = plan_.find_link(self_, node);
+      const auto channel = link ? plan_.find_channel(*link, shard, wanted) : std::nullopt;
+      if (channel && fields.ok()) return channel;
+    }
+    fields.complain(fmt::format("the plan has no channel {}->{}, shard {}, {}",
+                                plan_.view.nodes[self_], to, shard, phase));
+    return std::nullopt;
+  }
+
+  void take_setting(FieldReader& fields, Round round) {
+    Setting setting;
+    std::string form;
+    fields.read("form", form);
+    fields.read("keep", setting.keep);
+    fields.read("rotation", setting.rotation);
+    const auto channel = channel_of(fields);
+    if (!channel) return;
+    const auto known = form_of(form);
+    if (!known) return fields.complain("'" + form + "' is no form");
+    setting.form = *known;
+    const std::size_t elements = plan_.elements(*channel);
+    if (setting.form == Form::kTopk && (setting.keep < 1 || setting.keep > elements))
+      return fields.complain(fmt::format("'keep' is {} of {} elements", setting.keep, elements));
+    const auto [it, is_new] = out_.settings.emplace(Place{*channel, round}, setting);
+    if (!is_new && it->second != setting)
+      fields.complain("this message's setting was another one before");
+  }
+
+  void take_word(FieldReader& fields, Round round, std::map<Round, Word>& words) {
+    Word word;
+    std::string reason;
+    fields.read("closing_round", word.closing_round);
+    fields.read("reason", reason);
+    fields.read("loss", word.loss);
+    fields.read("accuracy", word.accuracy);
+    fields.read("accuracy_round", word.accuracy_round);
+    fields.read("test_loss", word.test_loss);
+    fields.read("compute_s", word.compute_s);
+    fields.read("evaluate_s", word.evaluate_s);
+    if (!reason_of(reason)) fields.complain("'" + reason + "' is no reason");
+    if (plan_.shards.front().owner != self_)
+      fields.complain("only the owner of shard 0 decides on the end");
+    if (!fields.ok()) return;
+    word.reason = *reason_of(reason);
+    word.stop = &words == &out_.poll_stops;
+    words.emplace(round, word);
+  }
+
+  const Plan& plan_;
+  const NodeIndex self_;
+  LoadedDecisions& out_;
+};
+
+Status load_log(const Plan& plan, NodeIndex node, const std::string& path, LoadedDecisions& out) {
+  LineFollower lines(path);
+  LogReader reader(plan, node, out);
+  for (;;) {
+    const auto line = lines.next();
+    if (!line) return Error{ErrorCode::kUserInput, line.error().message};
+    if (!*line) break;
+    const std::string wrong = reader.take(**line);
+    if (!wrong.empty())
+      return Error{ErrorCode::kUserInput, fmt::format("{}:{}: {}", path, lines.line(), wrong)};
+  }
+  if (lines.line() == 0)
+    return Error{ErrorCode::kUserInput,
+                 fmt::format("{} is missing or holds no decision; name the folder of a run with "
+                             "these nodes",
+                             path)};
+  return ok_status();
+}
+
+}  // namespace
+
+Result<DecisionLog> DecisionLog::create(const Plan& plan, std::string path) {
+  auto file = LineFile::create(std::move(path));
+  if (!file) return file.error();
+  return DecisionLog(plan, std::move(*file));
+}
+
+Status DecisionLog::write(const Decision& decision) {
+  return file_.append(text_of(to_json(*plan_, decision)));
+}
+
+Result<std::unique_ptr<DecisionSource>> load_decisions(const Plan& plan,
+                                                       const std::string& folder) {
+  auto loaded = std::make_unique<LoadedDecisions>();
+  const RunFolder run(folder);
+  for (NodeIndex node = 0; node < plan.view.nodes.size(); ++node) {
+    const Status status = load_log(plan, node, run.decisions(plan.view.nodes[node]), *loaded);
+    if (!status.ok()) return status.error();
+  }
+  return std::unique_ptr<DecisionSource>(std::move(loaded));
+}
+
+}  // namespace kimesh

@@ -1,0 +1,95 @@
+// nlohmann's JSON without its exceptions. Private to the layer.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace kimesh {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no word for them: "nan", "inf", "-inf".
+inline Json number(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+inline Json number_or_null(const std::optional<double>& value) {
+  return value ? number(*value) : Json(nullptr);
+}
+
+// Bytes that are no UTF-8 (a node's words may hold anything) are replaced.
+inline std::string text_of(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+// Takes fields out of an object and remembers the first one that is missing or of another kind.
+class FieldReader {
+ public:
+  explicit FieldReader(const Json& object) : object_(object) {
+    if (!object.is_object()) complaint_ = "it is no JSON object";
+  }
+
+  [[nodiscard]] bool ok() const { return complaint_.empty(); }
+  [[nodiscard]] const std::string& complaint() const { return complaint_; }
+  void complain(std::string text) {
+    if (ok()) complaint_ = std::move(text);
+  }
+  [[nodiscard]] bool has(const char* name) const {
+    return object_.is_object() && object_.contains(name) && !object_.at(name).is_null();
+  }
+
+  void read(const char* name, std::string& out) {
+    if (const Json* value = field(name, &Json::is_string)) out = value->get<std::string>();
+  }
+  void read(const char* name, bool& out) {
+    if (const Json* value = field(name, &Json::is_boolean)) out = value->get<bool>();
+  }
+  void read(const char* name, double& out) {
+    if (!has(name)) return complain(std::string("'") + name + "' is missing");
+    const Json& value = object_.at(name);
+    if (value.is_number()) {
+      out = value.get<double>();
+    } else if (value == "nan") {
+      out = std::numeric_limits<double>::quiet_NaN();
+    } else if (value == "inf" || value == "-inf") {
+      out = std::numeric_limits<double>::infinity() * (value == "inf" ? 1 : -1);
+    } else {
+      complain(std::string("'") + name + "' is no number");
+    }
+  }
+  template <typename T>
+  requires std::unsigned_integral<T>
+  void read(const char* name, T& out) {
+    const Json* value = field(name, &Json::is_number_unsigned);
+    if (value == nullptr) return;
+    const auto wide = value->get<std::uint64_t>();
+    if (wide > std::numeric_limits<T>::max()) return complain(std::string(name) + " is too large");
+    out = static_cast<T>(wide);
+  }
+  // Null and absent are nothing.
+  template <typename T>
+  void read(const char* name, std::optional<T>& out) {
+    if (has(name)) read(name, out.emplace());
+  }
+  // Null where the field is missing or no list.
+  [[nodiscard]] const Json* list(const char* name) { return field(name, &Json::is_array); }
+
+ private:
+  using Kind = bool (Json::*)() const noexcept;
+  const Json* field(const char* name, Kind is_kind) {
+    if (!ok()) return nullptr;
+    if (has(name) && (object_.at(name).*is_kind)()) return &object_.at(name);
+    complain(std::string("'") + name + "' is missing or of another kind");
+    return nullptr;
+  }
+
+  const Json& object_;
+  std::string complaint_;
+};
+
+}  // namespace kimesh

@@ -1,0 +1,158 @@
+// The way back from a line to a record.
+#include <charconv>
+
+#include "kimesh/observe/recorder.h"
+#include "src/observe/json.h"
+#include "src/observe/words.h"
+
+namespace kimesh {
+namespace {
+
+LinkRecord read_link(const Json& json, std::string& complaint) {
+  LinkRecord link;
+  FieldReader fields(json);
+  fields.read("to", link.to);
+  fields.read("rate_bits_per_s", link.rate_bits_per_s);
+  fields.read("rate_error", link.rate_error);
+  fields.read("true_rate_bits_per_s", link.true_rate_bits_per_s);
+  fields.read("fixed_cost_s", link.fixed_cost_s);
+  fields.read("budget_bytes", link.budget_bytes);
+  fields.read("bytes", link.bytes);
+  fields.read("kept", link.kept);
+  fields.read("elements", link.elements);
+  fields.read("gain", link.gain);
+  fields.read("wire_s", link.wire_s);
+  if (!fields.ok()) complaint = fields.complaint();
+  return link;
+}
+
+LinkCounterRecord read_counter(const Json& json, std::string& complaint) {
+  LinkCounterRecord counter;
+  FieldReader fields(json);
+  fields.read("to", counter.to);
+  fields.read("messages", counter.messages);
+  fields.read("message_bytes", counter.message_bytes);
+  fields.read("frame_bytes", counter.frame_bytes);
+  fields.read("reconnects", counter.reconnects);
+  fields.read("tcp_bytes_sent", counter.tcp_bytes_sent);
+  fields.read("tcp_bytes_retransmitted", counter.tcp_bytes_retransmitted);
+  if (!fields.ok()) complaint = fields.complaint();
+  return counter;
+}
+
+std::pair<ShardIndex, std::uint64_t> read_digest(const Json& json, std::string& complaint) {
+  ShardIndex shard = 0;
+  std::string text;
+  std::uint64_t digest = 0;
+  FieldReader fields(json);
+  fields.read("shard", shard);
+  fields.read("digest", text);
+  const auto end = text.data() + text.size();
+  if (const auto [stop, code] = std::from_chars(text.data(), end, digest, 16);
+      stop != end || code != std::errc{} || text.empty())
+    fields.complain("'digest' is no hexadecimal number");
+  if (!fields.ok()) complaint = fields.complaint();
+  return {shard, digest};
+}
+
+// Every item of the list `name`, which may be absent.
+template <typename Item>
+void read_list(FieldReader& fields, const char* name, std::vector<Item>& out,
+               Item (*read_item)(const Json&, std::string&)) {
+  if (!fields.has(name)) return;
+  const Json* list = fields.list(name);
+  if (list == nullptr) return;
+  std::string complaint;
+  for (const Json& json : *list) out.push_back(read_item(json, complaint));
+  if (!complaint.empty()) fields.complain(std::string(name) + ": " + complaint);
+}
+
+NodeRecord read_start(FieldReader& fields) {
+  StartRecord start;
+  fields.read("time_s", start.time_s);
+  fields.read("node", start.node);
+  fields.read("version", start.version);
+  return start;
+}
+
+NodeRecord read_round(FieldReader& fields) {
+  RoundRecord round;
+  fields.read("time_s", round.time_s);
+  fields.read("round", round.round);
+  fields.read("poll", round.poll);
+  fields.read("loss", round.loss);
+  fields.read("own_loss", round.own_loss);
+  fields.read("accuracy", round.accuracy);
+  fields.read("accuracy_round", round.accuracy_round);
+  fields.read("compute_s", round.compute_s);
+  fields.read("evaluate_s", round.evaluate_s);
+  fields.read("encode_s", round.encode_s);
+  fields.read("apply_s", round.apply_s);
+  fields.read("step_s", round.step_s);
+  fields.read("wait_s", round.wait_s);
+  fields.read("round_s", round.round_s);
+  fields.read("evaluate_max_s", round.evaluate_max_s);
+  read_list(fields, "links", round.links, &read_link);
+  read_list(fields, "digests", round.digests, &read_digest);
+  return round;
+}
+
+NodeRecord read_notice(FieldReader& fields) {
+  NoticeRecord notice;
+  fields.read("time_s", notice.time_s);
+  fields.read("text", notice.text);
+  return notice;
+}
+
+NodeRecord read_end(FieldReader& fields) {
+  EndRecord end;
+  std::string outcome, reason;
+  fields.read("time_s", end.time_s);
+  fields.read("outcome", outcome);
+  fields.read("reason", reason);
+  fields.read("text", end.text);
+  fields.read("rounds", end.rounds);
+  fields.read("seconds", end.seconds);
+  read_list(fields, "counters", end.counters, &read_counter);
+  if (const auto found = outcome_of(outcome)) end.outcome = *found;
+  if (!outcome_of(outcome)) fields.complain("'" + outcome + "' is no outcome");
+  if (const auto found = reason_of(reason)) end.reason = *found;
+  if (!reason_of(reason)) fields.complain("'" + reason + "' is no reason");
+  return end;
+}
+
+NodeRecord read_record(const std::string& event, FieldReader& fields) {
+  if (event == "start") return read_start(fields);
+  if (event == "round") return read_round(fields);
+  if (event == "notice") return read_notice(fields);
+  if (event == "end") return read_end(fields);
+  fields.complain("'" + event + "' is no event");
+  return NoticeRecord{};
+}
+
+}  // namespace
+
+std::optional<Outcome> outcome_of(const std::string& name) {
+  for (const Outcome outcome : {Outcome::kDone, Outcome::kStopped, Outcome::kFailed})
+    if (outcome_name(outcome) == name) return outcome;
+  return std::nullopt;
+}
+
+std::optional<StopReason> reason_of(const std::string& name) {
+  for (const StopReason reason : {StopReason::kNone, StopReason::kRounds, StopReason::kAccuracy,
+                                  StopReason::kTime, StopReason::kWish})
+    if (reason_name(reason) == name) return reason;
+  return std::nullopt;
+}
+
+Result<NodeRecord> parse_record(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, false);
+  FieldReader fields(json);
+  std::string event;
+  fields.read("event", event);
+  NodeRecord record = fields.ok() ? read_record(event, fields) : NodeRecord{};
+  if (!fields.ok()) return Error{ErrorCode::kMalformed, fields.complaint()};
+  return record;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,195 @@
+#include "kimesh/observe/recorder.h"
+
+#include <algorithm>
+
+#include "kimesh/util/digest.h"
+#include "src/observe/json.h"
+
+namespace kimesh {
+namespace {
+
+constexpr double kBitsPerByte = 8;
+
+Json to_json(const LinkRecord& link) {
+  Json json;
+  json["to"] = link.to;
+  json["rate_bits_per_s"] = number_or_null(link.rate_bits_per_s);
+  json["rate_error"] = number_or_null(link.rate_error);
+  if (link.true_rate_bits_per_s) json["true_rate_bits_per_s"] = number(*link.true_rate_bits_per_s);
+  json["fixed_cost_s"] = number(link.fixed_cost_s);
+  json["budget_bytes"] = link.budget_bytes;
+  json["bytes"] = link.bytes;
+  json["kept"] = link.kept;
+  json["elements"] = link.elements;
+  json["gain"] = number(link.gain);
+  json["wire_s"] = number(link.wire_s);
+  return json;
+}
+
+Json to_json(const LinkCounterRecord& counter) {
+  Json json;
+  json["to"] = counter.to;
+  json["messages"] = counter.messages;
+  json["message_bytes"] = counter.message_bytes;
+  json["frame_bytes"] = counter.frame_bytes;
+  json["reconnects"] = counter.reconnects;
+  json["tcp_bytes_sent"] = counter.tcp_bytes_sent;
+  json["tcp_bytes_retransmitted"] = counter.tcp_bytes_retransmitted;
+  return json;
+}
+
+Json head(const char* event, double time_s) {
+  Json json;
+  json["event"] = event;
+  json["time_s"] = number(time_s);
+  return json;
+}
+
+Json to_json(const StartRecord& start) {
+  Json json = head("start", start.time_s);
+  json["node"] = start.node;
+  json["version"] = start.version;
+  return json;
+}
+
+Json to_json(const RoundRecord& round) {
+  Json json = head("round", round.time_s);
+  json["round"] = round.round;
+  json["poll"] = round.poll;
+  json["loss"] = number(round.loss);
+  json["own_loss"] = number(round.own_loss);
+  json["accuracy"] = number_or_null(round.accuracy);
+  json["accuracy_round"] = round.accuracy_round ? Json(*round.accuracy_round) : Json(nullptr);
+  json["compute_s"] = number(round.compute_s);
+  json["evaluate_s"] = number(round.evaluate_s);
+  json["encode_s"] = number(round.encode_s);
+  json["apply_s"] = number(round.apply_s);
+  json["step_s"] = number(round.step_s);
+  json["wait_s"] = number(round.wait_s);
+  json["round_s"] = number(round.round_s);
+  json["evaluate_max_s"] = number(round.evaluate_max_s);
+  json["links"] = Json::array();
+  for (const LinkRecord& link : round.links) json["links"].push_back(to_json(link));
+  for (const auto& [shard, digest] : round.digests)
+    json["digests"].push_back({{"shard", shard}, {"digest", digest_name(digest)}});
+  return json;
+}
+
+Json to_json(const NoticeRecord& notice) {
+  Json json = head("notice", notice.time_s);
+  json["text"] = notice.text;
+  return json;
+}
+
+Json to_json(const EndRecord& end) {
+  Json json = head("end", end.time_s);
+  json["outcome"] = outcome_name(end.outcome);
+  json["reason"] = reason_name(end.reason);
+  json["text"] = end.text;
+  json["rounds"] = end.rounds;
+  json["seconds"] = number(end.seconds);
+  for (const LinkCounterRecord& counter : end.counters)
+    json["counters"].push_back(to_json(counter));
+  return json;
+}
+
+}  // namespace
+
+std::string outcome_name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kDone:
+      return "done";
+    case Outcome::kStopped:
+      return "stopped";
+    case Outcome::kFailed:
+      break;
+  }
+  return "failed";
+}
+
+std::string reason_name(StopReason reason) {
+  switch (reason) {
+    case StopReason::kRounds:
+      return "rounds";
+    case StopReason::kAccuracy:
+      return "accuracy";
+    case StopReason::kTime:
+      return "time";
+    case StopReason::kWish:
+      return "stopped";
+    case StopReason::kNone:
+      break;
+  }
+  return "none";
+}
+
+std::string to_line(const NodeRecord& record) {
+  return text_of(std::visit([](const auto& r) { return to_json(r); }, record));
+}
+
+namespace {
+
+LinkRecord make_link_record(const Plan& plan, const TopologyFile& topology, NodeIndex self,
+                            double seconds, const LinkReport& report) {
+  const Link& link = plan.links[report.link];
+  LinkRecord record;
+  record.to = plan.view.nodes[link.to];
+  if (report.bytes_per_s > 0) {
+    record.rate_bits_per_s = report.bytes_per_s * kBitsPerByte;
+    record.rate_error = report.relative_error;
+  }
+  if (const auto& rate = topology.link(link.from, link.to).rate)
+    record.true_rate_bits_per_s = rate->at(std::max(seconds, 0.0));
+  if (const auto& uplink = topology.nodes[self].uplink_bits_per_s)
+    record.true_rate_bits_per_s = std::min(record.true_rate_bits_per_s.value_or(*uplink), *uplink);
+  record.fixed_cost_s = to_seconds(report.fixed_cost);
+  record.budget_bytes = report.budget_bytes;
+  record.bytes = report.bytes;
+  record.kept = report.kept;
+  record.elements = report.elements;
+  record.gain = report.gain;
+  record.wire_s = to_seconds(report.wire);
+  return record;
+}
+
+}  // namespace
+
+RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology, NodeIndex self,
+                              TimePoint origin, const RoundReport& report) {
+  RoundRecord record;
+  record.time_s = to_seconds(report.ended - origin);
+  record.round = report.round;
+  record.poll = report.poll;
+  record.loss = report.word.loss;
+  record.own_loss = report.own_loss;
+  if (report.word.accuracy_round != kNoRound) {
+    record.accuracy = report.word.accuracy;
+    record.accuracy_round = report.word.accuracy_round;
+  }
+  record.compute_s = to_seconds(report.compute);
+  record.evaluate_s = to_seconds(report.evaluate);
+  record.encode_s = to_seconds(report.encode);
+  record.apply_s = to_seconds(report.apply);
+  record.step_s = to_seconds(report.step);
+  record.round_s = to_seconds(report.ended - report.begun);
+  record.wait_s = std::max(0.0, record.round_s - record.compute_s - record.evaluate_s);
+  record.evaluate_max_s = report.word.evaluate_s;
+  for (const LinkReport& link : report.links)
+    record.links.push_back(make_link_record(plan, topology, self, record.time_s, link));
+  record.digests = report.digests;
+  return record;
+}
+
+Result<NodeRecorder> NodeRecorder::create(std::string path, Flush flush) {
+  auto file = LineFile::create(std::move(path));
+  if (!file) return file.error();
+  return NodeRecorder(std::move(*file), flush);
+}
+
+Status NodeRecorder::write(const NodeRecord& record) {
+  Status status = file_.append(to_line(record));
+  if (!status.ok() || flush_ == Flush::kWhenFull) return status;
+  return file_.flush();
+}
+
+}  // namespace kimesh

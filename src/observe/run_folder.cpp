@@ -1,0 +1,159 @@
+#include "kimesh/observe/run_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "kimesh/observe/text_file.h"
+#include "src/observe/json.h"
+
+namespace kimesh {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kNameBytesMax = 100;
+constexpr unsigned kCounterMax = 1'000'000;  // runs of one name; a search ends
+constexpr std::size_t kCopyBytesMax = std::size_t{1} << 30;
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+bool is_name(const std::string& name) {
+  return !name.empty() && name.size() <= kNameBytesMax && name.front() != '.' &&
+         std::ranges::all_of(name, is_name_character);
+}
+
+Error io_error(const std::string& path, const char* what, const std::error_code& code) {
+  return {ErrorCode::kIo, fmt::format("{} cannot be {}: {}", path, what, code.message())};
+}
+
+// True: made now. False: it was there.
+Result<bool> make_folder(const std::string& path) {
+  std::error_code code;
+  const bool made = fs::create_directory(path, code);
+  if (code && code != std::errc::file_exists) return io_error(path, "made", code);
+  return made;
+}
+
+std::string stem(const std::string& path) {
+  std::string name = fs::path(path).stem().string();
+  std::ranges::replace_if(
+      name, [](char c) { return !is_name_character(c); }, '_');
+  name.resize(std::min<std::size_t>(name.size(), kNameBytesMax / 2 - 8));
+  return name.empty() || name.front() == '.' ? "run" : name;
+}
+
+Result<std::string> make_named(const RunFolderRequest& request) {
+  if (!is_name(request.name))
+    return Error{ErrorCode::kUserInput,
+                 fmt::format("'{}' cannot name a run. Use up to {} letters, digits, '.', '_' and "
+                             "'-', with no '.' in front.",
+                             request.name, kNameBytesMax)};
+  const std::string path = request.parent + "/" + request.name;
+  const auto made = make_folder(path);
+  if (!made) return made.error();
+  if (!*made)
+    return Error{ErrorCode::kUserInput,
+                 path + " is there already and is not written over. Choose another name."};
+  return path;
+}
+
+Result<std::string> make_numbered(const RunFolderRequest& request) {
+  const std::string base =
+      request.parent + "/" + stem(request.config_path) + "-" + stem(request.topology_path) + "-";
+  for (unsigned number = 1; number < kCounterMax; ++number) {
+    const std::string path = base + std::to_string(number);
+    const auto made = make_folder(path);
+    if (!made) return made.error();
+    if (*made) return path;
+  }
+  return Error{ErrorCode::kUserInput, base + "* are all taken. Name the run."};
+}
+
+Status copy_file(const std::string& from, const std::string& to) {
+  const auto bytes = read_whole(from, kCopyBytesMax);
+  if (!bytes) return bytes.error();
+  std::error_code code;
+  fs::create_directories(fs::path(to).parent_path(), code);
+  if (code) return io_error(to, "written", code);
+  return write_whole(to, std::string_view(*bytes));
+}
+
+// A file that `source` names, under the same name beside the copy. One that lies above its folder,
+// or anywhere, keeps its last name only: then the copy of `source` still names the original.
+Status copy_named(const std::string& source, const std::string& name, const std::string& folder) {
+  const fs::path relative = fs::path(name).lexically_normal();
+  const bool inside = relative.is_relative() && *relative.begin() != "..";
+  const fs::path beside = fs::path(source).parent_path() / name;
+  return copy_file(beside.string(),
+                   (fs::path(folder) / (inside ? relative : relative.filename())).string());
+}
+
+Status copy_all(const RunFolderRequest& request, const std::string& folder) {
+  if (Status s = copy_file(request.config_path, folder + "/config.yaml"); !s.ok()) return s;
+  if (Status s = copy_file(request.topology_path, folder + "/topology.yaml"); !s.ok()) return s;
+  for (const std::string& name : request.topology_files)
+    if (Status s = copy_named(request.topology_path, name, folder); !s.ok()) return s;
+  for (const std::string& name : request.config_files)
+    if (Status s = copy_named(request.config_path, name, folder); !s.ok()) return s;
+  const auto made = make_folder(folder + "/nodes");
+  return made ? ok_status() : made.error();
+}
+
+}  // namespace
+
+Result<RunFolder> RunFolder::create(const RunFolderRequest& request) {
+  std::error_code code;
+  fs::create_directories(request.parent, code);
+  if (code) return io_error(request.parent, "made", code);
+  const auto path = request.name.empty() ? make_numbered(request) : make_named(request);
+  if (!path) return path.error();
+  if (const Status copied = copy_all(request, *path); !copied.ok()) return copied.error();
+  return RunFolder(*path);
+}
+
+Status RunFolder::prepare_node(const std::string& node) const {
+  std::error_code code;
+  fs::create_directories(path_ + "/nodes", code);
+  if (code) return io_error(path_ + "/nodes", "made", code);
+  if (!fs::exists(events(node), code)) return ok_status();
+  return Error{ErrorCode::kUserInput,
+               events(node) + " is there already and is not written over. Name another folder."};
+}
+
+Status RunFolder::write_info(const RunInfo& info) const {
+  Json json;
+  json["command"] = info.command;
+  json["version"] = info.version;
+  json["build"] = info.build;
+  json["environment"] = info.environment;
+  json["started"] = info.started;
+  json["seed"] = info.seed;
+  json["config"] = info.config_path;
+  json["topology"] = info.topology_path;
+  json["nodes"] = info.nodes;
+  return write_whole(path_ + "/run.json", std::string_view(text_of(json, 2) + "\n"));
+}
+
+std::string RunFolder::events(const std::string& node) const {
+  return path_ + "/nodes/" + node + ".jsonl";
+}
+std::string RunFolder::decisions(const std::string& node) const {
+  return path_ + "/nodes/" + node + ".decisions.jsonl";
+}
+std::string RunFolder::log(const std::string& node) const {
+  return path_ + "/nodes/" + node + ".log";
+}
+std::string RunFolder::node_model(const std::string& node) const {
+  return path_ + "/nodes/" + node + ".safetensors";
+}
+std::string RunFolder::node_shards(const std::string& node) const {
+  return path_ + "/nodes/" + node + ".shards.safetensors";
+}
+
+}  // namespace kimesh

@@ -1,0 +1,123 @@
+#include "kimesh/observe/tally.h"
+
+#include <algorithm>
+
+#include "kimesh/util/check.h"
+
+namespace kimesh {
+namespace {
+
+constexpr std::size_t kRateRounds = 20;  // a few seconds at the usual round times
+constexpr std::uint64_t kFloatBytes = 4;
+
+}  // namespace
+
+std::uint64_t LinkTally::bytes_sent() const {
+  return counters ? counters->frame_bytes : bytes;
+}
+
+double NodeTally::clock_s() const {
+  return latest ? std::max(0.0, latest->time_s - first_round_s - evaluated_s) : 0;
+}
+
+RunTally::RunTally(const Plan& plan)
+    : plan_(&plan), nodes_(plan.view.nodes.size()), links_(plan.links.size()) {
+  for (LinkIndex link = 0; link < links_.size(); ++link) {
+    links_[link].link = link;
+    links_[link].latest.to = plan.view.nodes[plan.links[link].to];
+  }
+}
+
+void RunTally::add(NodeIndex node, const NodeRecord& record) {
+  KIMESH_CHECK(node < nodes_.size(), "a node of the plan");
+  if (const auto* round = std::get_if<RoundRecord>(&record)) return add_round(node, *round);
+  if (const auto* notice = std::get_if<NoticeRecord>(&record)) nodes_[node].notice = notice->text;
+  const auto* end = std::get_if<EndRecord>(&record);
+  if (end == nullptr) return;
+  nodes_[node].end = *end;
+  for (const LinkCounterRecord& counter : end->counters)
+    for (LinkTally& link : links_)
+      if (plan_->links[link.link].from == node && link.latest.to == counter.to)
+        link.counters = counter;
+}
+
+void RunTally::add_round(NodeIndex index, const RoundRecord& round) {
+  NodeTally& node = nodes_[index];
+  if (!node.latest) node.first_round_s = round.time_s - round.round_s;
+  if (!round.poll) ++node.trained;
+  node.evaluated_s += round.evaluate_max_s;
+  node.compute_s += round.compute_s;
+  node.evaluate_s += round.evaluate_s;
+  node.encode_s += round.encode_s;
+  node.apply_s += round.apply_s;
+  node.step_s += round.step_s;
+  node.wait_s += round.wait_s;
+  node.latest = round;
+  if (index == 0) {
+    ends_s_.push_back(round.time_s);
+    if (ends_s_.size() > kRateRounds + 1) ends_s_.pop_front();
+  }
+  // Links are sorted by sender, so this node's are neighbours.
+  auto link = std::ranges::lower_bound(
+      links_, index, {}, [this](const LinkTally& l) { return plan_->links[l.link].from; });
+  for (; link != links_.end() && plan_->links[link->link].from == index; ++link) {
+    const auto found = std::ranges::find(round.links, link->latest.to, &LinkRecord::to);
+    if (found == round.links.end()) continue;
+    link->latest = *found;
+    link->bytes += found->bytes;
+    link->kept += found->kept;
+    link->elements += found->elements;
+    link->wire_s += found->wire_s;
+  }
+}
+
+const NodeTally* RunTally::furthest() const {
+  const NodeTally* best = nullptr;
+  for (const NodeTally& node : nodes_)
+    if (node.latest && (best == nullptr || node.latest->round > best->latest->round)) best = &node;
+  return best;
+}
+
+const RoundRecord* RunTally::latest() const {
+  const NodeTally* node = furthest();
+  return node == nullptr ? nullptr : &*node->latest;
+}
+
+double RunTally::rounds_per_s() const {
+  if (ends_s_.size() < 2 || ends_s_.back() <= ends_s_.front()) return 0;
+  return static_cast<double>(ends_s_.size() - 1) / (ends_s_.back() - ends_s_.front());
+}
+
+Round RunTally::rounds() const {
+  return nodes_.empty() ? 0 : std::ranges::min(nodes_, {}, &NodeTally::trained).trained;
+}
+
+double RunTally::clock_s() const {
+  double longest = 0;
+  for (const NodeTally& node : nodes_) longest = std::max(longest, node.clock_s());
+  return longest;
+}
+
+std::uint64_t RunTally::bytes_sent() const {
+  std::uint64_t sum = 0;
+  for (const LinkTally& link : links_) sum += link.bytes_sent();
+  return sum;
+}
+
+std::uint64_t RunTally::bytes_dense() const {
+  std::uint64_t sum = 0;
+  for (const LinkTally& link : links_) sum += link.elements * kFloatBytes;
+  return sum;
+}
+
+const LinkTally* RunTally::slowest_link() const {
+  const LinkTally* slowest = nullptr;
+  for (const LinkTally& link : links_) {
+    if (!link.latest.rate_bits_per_s) continue;
+    if (slowest == nullptr || *link.latest.rate_bits_per_s < *slowest->latest.rate_bits_per_s)
+      slowest = &link;
+  }
+  return slowest;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,185 @@
+#include "kimesh/observe/text_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace kimesh {
+namespace {
+
+constexpr std::size_t kBufferBytes = 64 * 1024;  // a write of this size costs no more than its copy
+constexpr std::size_t kReadBytes = 256 * 1024;
+constexpr std::size_t kLastBytesMax = 4096;
+
+Error io_error(const std::string& path, const char* what) {
+  return {ErrorCode::kIo, fmt::format("{} cannot be {}: {}", path, what, std::strerror(errno))};
+}
+
+// Closes what it holds; a writer asks close() whether all went well.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] bool open() const { return fd_ >= 0; }
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+// Bytes read from `offset` on, fewer at the end of the file; negative: errno says why.
+ssize_t read_some(int fd, char* out, std::size_t size, std::uint64_t offset) {
+  for (;;) {
+    const ssize_t count = ::pread(fd, out, size, static_cast<off_t>(offset));
+    if (count >= 0 || errno != EINTR) return count;
+  }
+}
+
+Status write_and_close(Descriptor& file, const std::string& path, std::string_view bytes) {
+  if (!file.open() || !write_all(file.get(), bytes) || !file.close())
+    return io_error(path, "written");
+  return ok_status();
+}
+
+}  // namespace
+
+Result<LineFile> LineFile::create(std::string path) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file.open()) return io_error(path, "written");
+  return LineFile(std::move(path));
+}
+
+Status LineFile::append(std::string_view line) {
+  if (failed_) return *failed_;
+  buffer_ += line;
+  buffer_ += '\n';
+  return buffer_.size() < kBufferBytes ? ok_status() : flush();
+}
+
+Status LineFile::flush() {
+  if (failed_) return *failed_;
+  if (buffer_.empty()) return ok_status();
+  Descriptor file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  Status written = write_and_close(file, path_, buffer_);
+  if (!written.ok()) failed_ = written.error();
+  buffer_.clear();
+  return written;
+}
+
+Result<bool> LineFollower::read_more() {
+  buffer_.erase(0, taken_);
+  taken_ = 0;
+  const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.open()) {
+    if (errno == ENOENT) return false;
+    return io_error(path_, "read");
+  }
+  const std::size_t before = buffer_.size();
+  buffer_.resize(before + kReadBytes);
+  const ssize_t count = read_some(file.get(), buffer_.data() + before, kReadBytes, offset_);
+  buffer_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  if (count < 0) return io_error(path_, "read");
+  offset_ += static_cast<std::uint64_t>(count);
+  return count > 0;
+}
+
+Result<std::optional<std::string>> LineFollower::next() {
+  std::size_t searched = taken_;
+  for (;;) {
+    const std::size_t end = buffer_.find('\n', searched);
+    if (end != std::string::npos) {
+      ++line_;
+      const std::size_t begin = std::exchange(taken_, end + 1);
+      return std::optional(buffer_.substr(begin, end - begin));
+    }
+    if (buffer_.size() - taken_ > kLineBytesMax)
+      return Error{ErrorCode::kMalformed, fmt::format("{}:{}: the line is longer than {} bytes",
+                                                      path_, line_ + 1, kLineBytesMax)};
+    searched = buffer_.size() - taken_;
+    const auto more = read_more();
+    if (!more) return more.error();
+    if (!*more) return std::optional<std::string>();
+  }
+}
+
+Status write_whole(const std::string& path, std::string_view text) {
+  const std::string beside = path + ".tmp";
+  Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  const Status written = write_and_close(file, path, text);
+  if (!written.ok()) {
+    ::unlink(beside.c_str());
+    return written;
+  }
+  if (std::rename(beside.c_str(), path.c_str()) != 0) {
+    const Error error = io_error(path, "written");
+    ::unlink(beside.c_str());
+    return error;
+  }
+  return ok_status();
+}
+
+Status write_whole(const std::string& path, std::span<const std::byte> bytes) {
+  return write_whole(path,
+                     std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+Result<std::string> read_whole(const std::string& path, std::size_t bytes_max) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!file.open() || ::fstat(file.get(), &status) != 0) return io_error(path, "read");
+  if (S_ISDIR(status.st_mode))
+    return Error{ErrorCode::kIo, path + " cannot be read: it is a folder"};
+  const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+  if (size > bytes_max)
+    return Error{ErrorCode::kIo,
+                 fmt::format("{} holds {} bytes; at most {} are read", path, size, bytes_max)};
+  std::string text(size, '\0');
+  std::size_t have = 0;
+  while (have < text.size()) {
+    const ssize_t count = read_some(file.get(), text.data() + have, text.size() - have, have);
+    if (count < 0) return io_error(path, "read");
+    if (count == 0) break;
+    have += static_cast<std::size_t>(count);
+  }
+  text.resize(have);
+  return text;
+}
+
+std::string last_lines(const std::string& path, std::size_t lines) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!file.open() || ::fstat(file.get(), &status) != 0) return "";
+  const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+  std::string text(std::min<std::uint64_t>(size, kLastBytesMax), '\0');
+  const ssize_t count = read_some(file.get(), text.data(), text.size(), size - text.size());
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::size_t begin = text.size();
+  for (std::size_t i = 0; i < lines && begin != std::string::npos && begin > 0; ++i)
+    begin = text.rfind('\n', begin - 1);
+  return begin == std::string::npos || begin == 0 ? text : text.substr(begin + 1);
+}
+
+}  // namespace kimesh

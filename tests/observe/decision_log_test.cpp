@@ -1,0 +1,160 @@
+#include "kimesh/observe/decision_log.h"
+
+#include <gmock/gmock.h>
+
+#include "kimesh/observe/run_folder.h"
+#include "tests/observe/folder.h"
+
+namespace kimesh {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+
+Decision setting(ChannelIndex channel, Round round, Setting value) {
+  return {Decision::Kind::kSetting, round, channel, value, {}};
+}
+
+// Logs of a whole mesh, each decision in the file of the node that made it.
+class Logs {
+ public:
+  explicit Logs(const Plan& plan) : plan_(plan), run_(folder_.path()) {
+    std::filesystem::create_directories(folder_ / "nodes");
+    for (const std::string& name : plan.view.nodes) {
+      auto log = DecisionLog::create(plan, run_.decisions(name));
+      EXPECT_TRUE(log.ok());
+      logs_.push_back(std::move(*log));
+    }
+  }
+  void write(NodeIndex node, const Decision& decision) {
+    EXPECT_TRUE(logs_[node].write(decision).ok());
+  }
+  // Of the channel's sender.
+  void write(const Decision& decision) { write(plan_.link_of(decision.channel).from, decision); }
+  Result<std::unique_ptr<DecisionSource>> load() {
+    for (DecisionLog& log : logs_) EXPECT_TRUE(log.flush().ok());
+    return load_decisions(plan_, folder_.path());
+  }
+  std::string path(const std::string& node) { return run_.decisions(node); }
+
+ private:
+  const Plan& plan_;
+  test::Folder folder_;
+  RunFolder run_;
+  std::vector<DecisionLog> logs_;
+};
+
+// Seen to fail: with the phase left out of the lookup, gather settings replaced reduce settings.
+TEST(DecisionLog, GivesBackEverySettingOfEveryChannel) {
+  const Plan plan = test::small_plan(3);
+  Logs logs(plan);
+  const auto value = [&](ChannelIndex c, Round r) {
+    Setting s;
+    s.form = (c + r) % 3 == 0 ? Form::kDense : Form::kTopk;
+    s.keep = s.form == Form::kTopk ? 1 + (c + r) % static_cast<std::uint32_t>(plan.elements(c)) : 0;
+    s.rotation = r;
+    return s;
+  };
+  for (Round r = 0; r < 5; ++r)
+    for (ChannelIndex c = 0; c < plan.channels.size(); ++c) logs.write(setting(c, r, value(c, r)));
+  const auto loaded = logs.load();
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  for (Round r = 0; r < 5; ++r)
+    for (ChannelIndex c = 0; c < plan.channels.size(); ++c)
+      EXPECT_EQ((*loaded)->setting(c, r), value(c, r)) << "channel " << c << " round " << r;
+  EXPECT_EQ((*loaded)->setting(0, 5), std::nullopt);
+}
+
+TEST(DecisionLog, GivesBackResetsAndTheWordsOfTheEnd) {
+  const Plan plan = test::small_plan();
+  Logs logs(plan);
+  for (ChannelIndex c = 0; c < plan.channels.size(); ++c) logs.write(setting(c, 0, Setting{}));
+  logs.write({Decision::Kind::kReset, 4, 1, {}, {}});
+  Word word;
+  word.loss = 0.1 + 0.2;
+  word.accuracy = 0.97;
+  word.accuracy_round = 9;
+  word.test_loss = 1.0 / 3;
+  word.compute_s = 0.01;
+  word.evaluate_s = 0.02;
+  word.closing_round = 10;
+  word.reason = StopReason::kAccuracy;
+  logs.write(0, {Decision::Kind::kClosing, 9, 0, {}, word});
+  word.stop = true;
+  logs.write(0, {Decision::Kind::kPollStop, 11, 0, {}, word});
+  const auto loaded = logs.load();
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_TRUE((*loaded)->reset(1, 4));
+  EXPECT_FALSE((*loaded)->reset(1, 3));
+  EXPECT_FALSE((*loaded)->reset(0, 4));
+  EXPECT_EQ((*loaded)->poll_stop(11), word);
+  word.stop = false;
+  EXPECT_EQ((*loaded)->closing(9), word);
+  EXPECT_EQ((*loaded)->closing(10), std::nullopt);
+  EXPECT_EQ((*loaded)->poll_stop(9), std::nullopt);
+}
+
+std::string complaint_about(const std::string& line) {
+  const Plan plan = test::small_plan();
+  Logs logs(plan);
+  for (ChannelIndex c = 0; c < plan.channels.size(); ++c) logs.write(setting(c, 0, Setting{}));
+  EXPECT_TRUE(logs.load().ok());
+  test::put(logs.path("b"), test::get(logs.path("b")) + line + "\n");
+  const auto loaded = logs.load();
+  if (loaded.ok()) return "none";
+  EXPECT_EQ(loaded.error().code, ErrorCode::kUserInput);
+  EXPECT_THAT(loaded.error().message, HasSubstr("/nodes/b.decisions.jsonl:"));
+  return loaded.error().message;
+}
+
+TEST(DecisionLog, NamesFileAndLineOfWhatItCannotUse) {
+  const auto with = [](const std::string& from, const std::string& to) {
+    std::string line =
+        R"({"kind":"setting","round":1,"to":"a","shard":0,"phase":"reduce","form":"topk",)"
+        R"("keep":2,"rotation":1})";
+    return line.replace(line.find(from), from.size(), to);
+  };
+  EXPECT_EQ(complaint_about(with("2", "2")), "none");
+  EXPECT_THAT(complaint_about("{"), EndsWith(".jsonl:3: it is no JSON object"));
+  EXPECT_THAT(complaint_about(with("\"setting\"", "\"guess\"")),
+              EndsWith("'guess' is no kind of decision"));
+  EXPECT_THAT(complaint_about(with("\"to\":\"a\"", "\"to\":\"b\"")),
+              EndsWith("the plan has no channel b->b, shard 0, reduce"));
+  EXPECT_THAT(complaint_about(with("\"shard\":0", "\"shard\":1")),
+              EndsWith("the plan has no channel b->a, shard 1, reduce"));
+  EXPECT_THAT(complaint_about(with("reduce", "upward")), EndsWith("'upward' is no phase"));
+  EXPECT_THAT(complaint_about(with("topk", "magic")), EndsWith("'magic' is no form"));
+  EXPECT_THAT(complaint_about(with("\"keep\":2", "\"keep\":999")),
+              EndsWith("'keep' is 999 of 12 elements"));
+  EXPECT_THAT(complaint_about(with("\"round\":1", "\"round\":0")),
+              EndsWith("this message's setting was another one before"));
+  EXPECT_THAT(complaint_about(with("\"round\":1", "\"round\":4294967296")),
+              EndsWith("round is too large"));
+  EXPECT_THAT(complaint_about(R"({"kind":"closing","round":1,"closing_round":2,"reason":"rounds",)"
+                              R"("loss":0,"accuracy":-1,"accuracy_round":0,"test_loss":0,)"
+                              R"("compute_s":0,"evaluate_s":0})"),
+              EndsWith("only the owner of shard 0 decides on the end"));
+}
+
+TEST(DecisionLog, NamesALogThatIsMissing) {
+  const Plan plan = test::small_plan();
+  Logs logs(plan);
+  for (ChannelIndex c = 0; c < plan.channels.size(); ++c) logs.write(setting(c, 0, Setting{}));
+  EXPECT_TRUE(logs.load().ok());
+  std::filesystem::remove(logs.path("b"));
+  const auto loaded = load_decisions(plan, std::filesystem::path(logs.path("b")).parent_path());
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_THAT(loaded.error().message, HasSubstr("is missing or holds no decision"));
+}
+
+TEST(DecisionLog, SaysThatTheDiskIsFull) {
+  const Plan plan = test::small_plan();
+  auto log = DecisionLog::create(plan, "/dev/full");
+  ASSERT_TRUE(log.ok());
+  ASSERT_TRUE(log->write(setting(0, 0, Setting{})).ok());
+  EXPECT_FALSE(log->flush().ok());
+  EXPECT_FALSE(log->write(setting(0, 1, Setting{})).ok());
+}
+
+}  // namespace
+}  // namespace kimesh

@@ -1,0 +1,136 @@
+#include "kimesh/observe/run_folder.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/observe/folder.h"
+
+namespace kimesh {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+
+// Files of a user, and a request to run them.
+struct User {
+  User() {
+    std::filesystem::create_directories(folder / "given/traces");
+    test::put(folder / "given/digits.yaml", "the config");
+    test::put(folder / "given/ring4.yaml", "the topology");
+    test::put(folder / "given/traces/office.csv", "0,1Mbit");
+    request.parent = folder / "runs";
+    request.config_path = folder / "given/digits.yaml";
+    request.topology_path = folder / "given/ring4.yaml";
+  }
+  test::Folder folder;
+  RunFolderRequest request;
+};
+
+TEST(RunFolder, CountsRunsOfTheSameFiles) {
+  const User user;
+  for (const char* name : {"/digits-ring4-1", "/digits-ring4-2", "/digits-ring4-3"}) {
+    const auto run = RunFolder::create(user.request);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    EXPECT_THAT(run->path(), EndsWith(name));
+  }
+}
+
+TEST(RunFolder, KeepsCopiesThatLoadLikeTheOriginals) {
+  User user;
+  user.request.topology_files = {"traces/office.csv"};
+  const auto run = RunFolder::create(user.request);
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_EQ(test::get(run->path() + "/config.yaml"), "the config");
+  EXPECT_EQ(test::get(run->path() + "/topology.yaml"), "the topology");
+  EXPECT_EQ(test::get(run->path() + "/traces/office.csv"), "0,1Mbit");
+}
+
+// Seen to fail: with the check for ".." left out, the copy landed beside the run's folder.
+TEST(RunFolder, NeverCopiesToAPlaceOutsideOfItself) {
+  User user;
+  test::put(user.folder / "above.csv", "0,2Mbit");
+  user.request.topology_files = {"../above.csv", user.folder / "given/traces/office.csv"};
+  const auto run = RunFolder::create(user.request);
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_EQ(test::get(run->path() + "/above.csv"), "0,2Mbit");
+  EXPECT_EQ(test::get(run->path() + "/office.csv"), "0,1Mbit");
+  EXPECT_FALSE(std::filesystem::exists(user.folder / "runs/above.csv"));
+}
+
+// Seen to fail: with the answer of make_folder passed over, the second run took the first's place.
+TEST(RunFolder, NeverWritesOverARun) {
+  User user;
+  user.request.name = "mine";
+  ASSERT_TRUE(RunFolder::create(user.request).ok());
+  const auto again = RunFolder::create(user.request);
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, ErrorCode::kUserInput);
+  EXPECT_THAT(again.error().message, EndsWith("/runs/mine is there already and is not written "
+                                              "over. Choose another name."));
+}
+
+TEST(RunFolder, RefusesNamesThatLeadElsewhere) {
+  User user;
+  for (const std::string name : {"../x", "a/b", ".hidden", "two words", "\n"}) {
+    user.request.name = name;
+    const auto run = RunFolder::create(user.request);
+    ASSERT_FALSE(run.ok()) << name;
+    EXPECT_EQ(run.error().code, ErrorCode::kUserInput);
+    EXPECT_THAT(run.error().message, HasSubstr("cannot name a run"));
+  }
+}
+
+TEST(RunFolder, NamesAFileThatItCannotCopy) {
+  User user;
+  user.request.topology_files = {"traces/none.csv"};
+  const auto run = RunFolder::create(user.request);
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().message, HasSubstr("none.csv cannot be read"));
+}
+
+TEST(RunFolder, RefusesANodeThatWasThereBefore) {
+  const test::Folder folder;
+  const RunFolder run(folder / "shared");
+  ASSERT_TRUE(run.prepare_node("a").ok());
+  test::put(run.events("a"), "");
+  EXPECT_TRUE(run.prepare_node("b").ok());
+  const Status again = run.prepare_node("a");
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, ErrorCode::kUserInput);
+}
+
+TEST(RunFolder, TellsHowTheRunWasStarted) {
+  const User user;
+  const auto run = RunFolder::create(user.request);
+  ASSERT_TRUE(run.ok());
+  ASSERT_TRUE(run->write_info({{"kimesh", "up"},
+                               "0.1.0",
+                               "g++",
+                               "LibTorch",
+                               "2026-01-01T00:00:00Z",
+                               7,
+                               "c.yaml",
+                               "t.yaml",
+                               {"a", "b"}})
+                  .ok());
+  EXPECT_EQ(test::get(run->path() + "/run.json"), R"({
+  "command": [
+    "kimesh",
+    "up"
+  ],
+  "version": "0.1.0",
+  "build": "g++",
+  "environment": "LibTorch",
+  "started": "2026-01-01T00:00:00Z",
+  "seed": 7,
+  "config": "c.yaml",
+  "topology": "t.yaml",
+  "nodes": [
+    "a",
+    "b"
+  ]
+}
+)");
+}
+
+}  // namespace
+}  // namespace kimesh

@@ -1,0 +1,133 @@
+#include "kimesh/observe/text_file.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/observe/folder.h"
+
+namespace kimesh {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(LineFile, HandsOverWhatItHoldsWhenItIsFlushed) {
+  const test::Folder folder;
+  auto file = LineFile::create(folder / "a.jsonl");
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file->append("one").ok());
+  EXPECT_EQ(test::get(folder / "a.jsonl"), "");
+  ASSERT_TRUE(file->append("two").ok());
+  ASSERT_TRUE(file->flush().ok());
+  EXPECT_EQ(test::get(folder / "a.jsonl"), "one\ntwo\n");
+}
+
+// Seen to fail: with `failed_` not kept, the second flush said that all was well.
+TEST(LineFile, SaysThatTheDiskIsFullAndNeverForgetsIt) {
+  auto file = LineFile::create("/dev/full");
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file->append("lost").ok());
+  for (int i = 0; i < 2; ++i) {
+    const Status status = file->flush();
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, ErrorCode::kIo);
+    EXPECT_EQ(status.error().message, "/dev/full cannot be written: No space left on device");
+  }
+  EXPECT_FALSE(file->append("more").ok());
+}
+
+TEST(LineFile, WritesByItselfBeforeItHoldsMuch) {
+  auto file = LineFile::create("/dev/full");
+  ASSERT_TRUE(file.ok());
+  const std::string line(10'000, 'x');
+  int taken = 0;
+  while (taken < 10 && file->append(line).ok()) ++taken;
+  EXPECT_EQ(taken, 6);
+}
+
+TEST(LineFile, NamesAFolderThatIsNotThere) {
+  const test::Folder folder;
+  const auto file = LineFile::create(folder / "no/a.jsonl");
+  ASSERT_FALSE(file.ok());
+  EXPECT_THAT(file.error().message, HasSubstr("a.jsonl cannot be written: No such file"));
+}
+
+// Seen to fail: with a line taken up to the end of the buffer, "thr" came out alone.
+TEST(LineFollower, HandsOutWholeLinesOnlyWhileTheFileGrows) {
+  const test::Folder folder;
+  LineFollower lines(folder / "a.jsonl");
+  const auto next = [&] {
+    const auto line = lines.next();
+    EXPECT_TRUE(line.ok());
+    return line.ok() && *line ? **line : std::string("nothing");
+  };
+  EXPECT_EQ(next(), "nothing");  // no file yet
+  test::put(folder / "a.jsonl", "one\ntwo\nthr");
+  EXPECT_EQ(next(), "one");
+  EXPECT_EQ(next(), "two");
+  EXPECT_EQ(next(), "nothing");
+  test::put(folder / "a.jsonl", "one\ntwo\nthree\n\n");
+  EXPECT_EQ(next(), "three");
+  EXPECT_EQ(lines.line(), 3u);
+  EXPECT_EQ(next(), "");
+  EXPECT_EQ(next(), "nothing");
+}
+
+TEST(LineFollower, ReadsLinesOfEveryLengthAcrossItsReads) {
+  const test::Folder folder;
+  std::string text;
+  for (std::size_t length = 0; length < 3'000; ++length)
+    text += std::string(length, 'a' + length % 26) + "\n";
+  test::put(folder / "a", text);
+  LineFollower lines(folder / "a");
+  for (std::size_t length = 0; length < 3'000; ++length) {
+    const auto line = lines.next();
+    ASSERT_TRUE(line.ok() && *line) << length;
+    ASSERT_EQ(**line, std::string(length, 'a' + length % 26));
+  }
+  EXPECT_FALSE(*lines.next());
+}
+
+TEST(LineFollower, RefusesALineWithoutEnd) {
+  const test::Folder folder;
+  test::put(folder / "a", "short\n" + std::string(kLineBytesMax + 1, 'x'));
+  LineFollower lines(folder / "a");
+  ASSERT_TRUE(lines.next().ok());
+  const auto line = lines.next();
+  ASSERT_FALSE(line.ok());
+  EXPECT_THAT(line.error().message, HasSubstr(":2: the line is longer than"));
+}
+
+TEST(WriteWhole, LeavesTheOldFileWhenTheDiskIsFull) {
+  const test::Folder folder;
+  test::put(folder / "a", "old");
+  std::filesystem::create_symlink("/dev/full", folder / "a.tmp");
+  const Status status = write_whole(folder / "a", std::string_view("new"));
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("/a cannot be written: No space left on device"));
+  EXPECT_EQ(test::get(folder / "a"), "old");
+  EXPECT_FALSE(std::filesystem::exists(folder / "a.tmp"));
+  EXPECT_TRUE(write_whole(folder / "a", std::string_view("new")).ok());
+  EXPECT_EQ(test::get(folder / "a"), "new");
+}
+
+TEST(ReadWhole, StopsAtItsLimit) {
+  const test::Folder folder;
+  test::put(folder / "a", "12345");
+  EXPECT_EQ(*read_whole(folder / "a", 5), "12345");
+  EXPECT_FALSE(read_whole(folder / "a", 4).ok());
+  EXPECT_FALSE(read_whole(folder / "b", 4).ok());
+  EXPECT_FALSE(read_whole(folder.path(), 1 << 20).ok());
+}
+
+TEST(LastLines, AreTheEndOfALog) {
+  const test::Folder folder;
+  test::put(folder / "log", "one\ntwo\nthree\n");
+  EXPECT_EQ(last_lines(folder / "log", 2), "two\nthree");
+  EXPECT_EQ(last_lines(folder / "log", 9), "one\ntwo\nthree");
+  test::put(folder / "log", std::string(9'000, 'x') + "\nend\n\n");
+  EXPECT_EQ(last_lines(folder / "log", 1), "end");
+  EXPECT_EQ(last_lines(folder / "log", 2).size(), 4'096u - 2);  // "\n\n" is no line
+  EXPECT_EQ(last_lines(folder / "none", 2), "");
+}
+
+}  // namespace
+}  // namespace kimesh
