@@ -1,0 +1,119 @@
+// The second driver: the same cores, vectors, compressors and policies on a virtual clock. Whole
+// meshes in one process, with links that have rates, traces, delay and cuts, shared uplinks and
+// downlinks, and nodes that crash or freeze. A failure is a seed. The two ends of a channel are
+// separate memory here too: every byte goes through an encoded payload.
+//
+// Virtual time: gradients, encoding, applying and steps cost what SimulatedCosts says; a node
+// computes one gradient and one piece of vector work at a time. Vector work is carried out when it
+// is issued, its end is reported when it is paid for.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kimesh/config/topology_file.h"
+#include "kimesh/objective/objective.h"
+#include "kimesh/round/core.h"
+#include "kimesh/topology/plan.h"
+#include "kimesh/vectors/vectors.h"
+
+namespace kimesh {
+
+// What work costs in virtual time. Defaults: one core of the machine of facts (a fused pass at
+// about 5 GB/s).
+struct SimulatedCosts {
+  Duration gradient{std::chrono::milliseconds(10)};
+  Duration evaluate{std::chrono::milliseconds(5)};
+  double encode_s_per_element = 1e-9;
+  double apply_s_per_element = 3e-10;
+  double step_s_per_element = 3e-10;
+  Duration work{
+      std::chrono::microseconds(20)};  // of each action beside: queues and thread switches
+  Duration hop{std::chrono::microseconds(
+      150)};  // of each message beside the wire: sockets and wake-ups, both ends
+};
+
+struct Fault {
+  enum class Kind {
+    kCut,  // the link's connection breaks: what is under way is lost, the sender sends it again
+           // after kRestore
+    kRestore,
+    kCrash,   // the node does nothing any more
+    kFreeze,  // as kCrash, until kThaw
+    kThaw,
+    kCorrupt,  // one element of the receiver's estimate of the link's first channel changes:
+               // digests must find it
+    kStop,     // Ctrl-C at the node
+  };
+  Kind kind;
+  double seconds = 0;  // virtual
+  LinkIndex link = 0;
+  NodeIndex node = 0;
+};
+
+struct SimulatedNode {
+  std::unique_ptr<Objective> objective;
+  CoreOptions core;  // message_overhead_bytes is set by the simulator
+  VectorsOptions vectors;
+  std::optional<double> uplink_bits_per_s, downlink_bits_per_s;
+};
+
+// Called in virtual-time order; may be empty.
+struct SimulationObserver {
+  std::function<void(NodeIndex, TimePoint, const RoundReport&)> report;
+  std::function<void(NodeIndex, TimePoint, const Decision&)> decision;
+  std::function<void(NodeIndex, TimePoint, const std::string&)> notice;
+  // After each applied message: both ends hold it now. For tests of invariant 1.
+  std::function<void(ChannelIndex, Round)> applied;
+  std::function<void(const Message&)> sent;
+};
+
+struct SimulationSetup {
+  const Plan* plan = nullptr;  // outlives the simulator
+  std::vector<SimulatedNode> nodes;
+  std::vector<LinkSpec> links;  // by LinkIndex
+  SimulatedCosts costs;
+  std::vector<Fault> faults;
+  const DecisionSource* replay = nullptr;
+  double seconds_max = 1e9;           // virtual; the run is given up after it
+  std::function<bool()> interrupted;  // asked now and then; true: every node is told to stop
+};
+
+struct SimulatedEnd {
+  Outcome outcome = Outcome::kFailed;
+  StopReason reason = StopReason::kNone;
+  std::string text;
+  bool finished = false;  // false: crashed, or given up
+};
+
+struct SimulatedLinkTotals {
+  std::uint64_t messages = 0;  // delivered for the first time
+  std::uint64_t bytes = 0;     // wire bytes of those
+};
+
+class Simulator {
+ public:
+  // Initialises and starts all nodes at virtual time 0.
+  Simulator(SimulationSetup setup, SimulationObserver observer);
+  ~Simulator();
+
+  // Runs until every node has finished or crashed, or time is up.
+  void run();
+
+  [[nodiscard]] double seconds() const;  // virtual time of the last event
+  [[nodiscard]] const SimulatedEnd& end(NodeIndex node) const;
+  [[nodiscard]] const Vectors& vectors(NodeIndex node) const;
+  [[nodiscard]] const Core& core(NodeIndex node) const;
+  [[nodiscard]] SimulatedLinkTotals totals(LinkIndex link) const;
+  [[nodiscard]] std::uint64_t messages() const;  // delivered in all
+  // x: every shard from its owner. Shape [d].
+  [[nodiscard]] std::vector<float> owners_parameters() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace kimesh

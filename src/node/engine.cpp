@@ -1,0 +1,237 @@
+#include "engine.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <random>
+
+#include "kimesh/util/check.h"
+#include "kimesh/util/digest.h"
+#include "kimesh/wire/frame.h"
+
+namespace kimesh {
+
+namespace {
+
+constexpr Duration kTick = std::chrono::milliseconds(100);  // also: how soon Ctrl-C is seen
+constexpr Duration kSayAgain = std::chrono::seconds(5);  // between sentences of a start that waits
+// For halts at the end. After a normal end peers that have not left yet have dead_after.
+constexpr Duration kFlush = std::chrono::seconds(1);
+constexpr Duration kHeartbeatMax = std::chrono::seconds(1);
+
+// Told apart from an earlier process of the same name by its peers; not a part of the run's
+// randomness.
+std::uint64_t new_incarnation() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+const std::string& dial_address(const NodeSpec& node) {
+  return node.dial.empty() ? node.address : node.dial;
+}
+
+// The largest message that the plan allows on a link.
+std::size_t largest_message(const Plan& plan, LinkIndex link) {
+  std::size_t payload = 0;
+  for (ChannelIndex c = 0; c < plan.channels.size(); ++c)
+    if (plan.channels[c].link == link) payload = std::max(payload, payload_bytes_max(plan, c));
+  return message_bytes(payload, kControlSlots);
+}
+
+NetworkOptions network_options(const LiveNodeSetup& setup, std::uint64_t parameters_digest) {
+  const Plan& plan = *setup.plan;
+  const TopologyFile& topology = *setup.topology;
+  NetworkOptions options;
+  options.self = setup.self;
+  options.listen = topology.nodes[setup.self].address;
+  options.hello.from = plan.view.nodes[setup.self];
+  options.hello.build = setup.version;
+  options.hello.incarnation = new_incarnation();
+  options.hello.topology_digest = digest_text(topology.canonical());
+  options.hello.config_digest = setup.config_digest;
+  options.hello.parameters_digest = parameters_digest;
+  options.uplink_bits_per_s = topology.nodes[setup.self].uplink_bits_per_s;
+  options.heartbeat = std::min(kHeartbeatMax, topology.dead_after / 4);
+  for (LinkIndex l = 0; l < plan.links.size(); ++l) {
+    const Link& link = plan.links[l];
+    if (link.from == setup.self) {
+      options.outgoing.push_back({l, link.to, plan.view.nodes[link.to],
+                                  dial_address(topology.nodes[link.to]),
+                                  topology.link(link.from, link.to)});
+    } else if (link.to == setup.self) {
+      options.incoming.push_back(
+          {l, link.from, plan.view.nodes[link.from], largest_message(plan, l)});
+    }
+  }
+  return options;
+}
+
+CoreOptions core_options(const LiveNodeSetup& setup) {
+  CoreOptions options = setup.core;
+  options.message_overhead_bytes = message_bytes(0, 0);
+  options.chunk_overhead_bytes = wire_bytes(0, 1);
+  options.dead_after = setup.topology->dead_after;
+  return options;
+}
+
+}  // namespace
+
+Engine::Engine(const LiveNodeSetup& setup, const LiveNodeObserver& observer)
+    : setup_(setup),
+      observer_(observer),
+      plan_(*setup.plan),
+      vectors_(plan_, setup.self, setup.vectors),
+      core_(plan_, setup.self, core_options(setup)),
+      engine_(kEngineQueueBytes) {
+  setup_.objective->initialise(vectors_.parameters());
+  setup_.objective->bind(vectors_.parameters(), vectors_.gradient());
+  vectors_.start();
+}
+
+Engine::~Engine() {
+  close();
+}
+
+TimePoint Engine::now() const {
+  return std::chrono::steady_clock::now();
+}
+
+Status Engine::open() {
+  NetworkOptions options = network_options(setup_, digest_floats(vectors_.parameters()));
+  for (const OutgoingLink& link : options.outgoing) waiting_out_.insert(link.link);
+  for (const IncomingLink& link : options.incoming) waiting_in_.insert(link.from);
+  auto network = Network::start(std::move(options), [this](NetworkEvent& event) {
+    Incident incident(std::in_place_type<NetworkEvent>, std::move(event));
+    const std::size_t weight = weight_of(incident);
+    if (engine_.try_push(std::move(incident), weight)) return true;
+    event = std::move(std::get<NetworkEvent>(incident));  // no room: nothing was moved
+    return engine_.closed();
+  });
+  if (!network) return network.error();
+  network_ = std::move(*network);
+  return ok_status();
+}
+
+LiveNodeEnd Engine::run() {
+  wait_for_mesh();
+  if (!ended_) loop();
+  close();
+  return std::move(end_);
+}
+
+std::string Engine::missing_peers() const {
+  std::set<NodeIndex> missing(waiting_in_.begin(), waiting_in_.end());
+  for (LinkIndex link : waiting_out_) missing.insert(plan_.links[link].to);
+  std::string text;
+  for (NodeIndex node : missing)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", name(node),
+                        dial_address(setup_.topology->nodes[node]));
+  return text;
+}
+
+void Engine::say_what_is_missing(Duration waited) {
+  notice(fmt::format("waiting for {}: {:.0f} s of {:.0f} s", missing_peers(), to_seconds(waited),
+                     to_seconds(setup_.topology->start_timeout)));
+}
+
+void Engine::wait_for_mesh() {
+  const TimePoint begun = now();
+  Duration said{0};
+  while (!ended_ && !(waiting_out_.empty() && waiting_in_.empty())) {
+    const Duration waited = now() - begun;
+    if (stop_wanted()) return abort("stopped by the user before the mesh was complete");
+    if (waited >= setup_.topology->start_timeout)
+      return abort(
+          fmt::format("gave up waiting for {} after {:.0f} s: start it, or check its address",
+                      missing_peers(), to_seconds(waited)));
+    if (waited - said >= kSayAgain) {
+      said = waited;
+      say_what_is_missing(waited);
+    }
+    if (auto incident = engine_.pop_for(kTick)) take(*incident);
+  }
+}
+
+void Engine::loop() {
+  started_ = true;
+  end_.started = true;
+  // An action per channel and shard can be under way, and nothing else.
+  const std::size_t most = plan_.channels.size() + plan_.shards.size() + 1;
+  worker_ = std::make_unique<VectorWorker>(vectors_, engine_, most);
+  trainer_ =
+      std::make_unique<TrainerThread>(*setup_.objective, vectors_, engine_, name(setup_.self));
+  begun_ = now();
+  network_->start_emulation(begun_);
+  std::vector<Action> actions;
+  core_.start(begun_, actions);
+  for (Action& action : actions) act(action);
+  TimePoint next_tick = begun_ + kTick;
+  while (!ended_) {
+    const TimePoint at = now();
+    if (at >= next_tick) {
+      next_tick = at + kTick;
+      feed(Tick{});
+      if (stop_wanted()) feed(StopNow{"stopped by the user at node " + name(setup_.self)});
+      continue;
+    }
+    if (auto incident = engine_.pop_for(next_tick - at)) take(*incident);
+  }
+}
+
+void Engine::take(Incident& incident) {
+  if (auto* event = std::get_if<NetworkEvent>(&incident)) return on(*event);
+  if (auto* event = std::get_if<Event>(&incident)) return feed(*event);
+  auto& ended = std::get<AdvanceEnded>(incident);
+  ended.event.payload = next_payload_++;
+  payloads_.emplace(ended.event.payload, std::move(ended.bytes));
+  feed(ended.event);
+}
+
+// Before the start a core only stores early messages; a failure ends the node at once.
+void Engine::abort(const std::string& why, HaltKind kind) {
+  if (ended_) return;
+  if (started_) return feed(WorkFailed{why});
+  if (stop_wanted()) kind = HaltKind::kUserStop;
+  network_->send_halt(Halt{name(setup_.self), static_cast<std::uint8_t>(kind), why});
+  end_.outcome = kind == HaltKind::kUserStop ? Outcome::kStopped : Outcome::kFailed;
+  end_.text = why;
+  ended_ = true;
+}
+
+void Engine::notice(const std::string& text) {
+  if (observer_.notice) watch(observer_.notice(now(), text));
+}
+
+void Engine::watch(const Status& status) {
+  if (!status.ok()) abort(fmt::format("node {}: {}", name(setup_.self), status.error().message));
+}
+
+void Engine::feed(const Event& event) {
+  if (ended_) return;
+  std::vector<Action> actions;
+  core_.handle(now(), event, actions);
+  for (Action& action : actions) act(action);
+}
+
+void Engine::close() {
+  if (!network_) return;
+  network_->flush(end_.outcome == Outcome::kDone ? setup_.topology->dead_after : kFlush);
+  engine_.close();  // nobody reads it any more: a worker that waits for room must not wait for ever
+  for (LinkIndex l = 0; l < plan_.links.size(); ++l)
+    if (plan_.links[l].from == setup_.self) end_.counters.emplace_back(l, network_->counters(l));
+  worker_.reset();
+  trainer_.reset();
+  network_.reset();
+  const auto w = vectors_.parameters();
+  end_.parameters.assign(w.begin(), w.end());
+  end_.rounds = started_ ? core_.round() + 1 : 0;
+}
+
+Result<LiveNodeEnd> run_live_node(const LiveNodeSetup& setup, const LiveNodeObserver& observer) {
+  KIMESH_CHECK(setup.plan && setup.topology && setup.objective, "a whole setup");
+  Engine engine(setup, observer);
+  if (const Status opened = engine.open(); !opened) return opened.error();
+  return engine.run();
+}
+
+}  // namespace kimesh

@@ -1,0 +1,219 @@
+#include "kimesh/sim/simulator.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "kimesh/util/check.h"
+#include "kimesh/wire/frame.h"
+#include "state.h"
+
+namespace kimesh {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t kEventsBetweenQuestions = 4096;  // how often `interrupted` is asked
+
+double tick_seconds(const SimulationSetup& setup) {
+  // A quarter of the shortest dead_after: silence is noticed at most that much late.
+  double least = 1;
+  for (const SimulatedNode& node : setup.nodes)
+    least = std::min(least, to_seconds(node.core.dead_after) / 4);
+  return least;
+}
+
+Fluid make_fluid(const SimulationSetup& setup) {
+  std::vector<double> capacities;
+  std::vector<std::uint32_t> up(setup.nodes.size(), kNoGroup), down(setup.nodes.size(), kNoGroup);
+  for (std::size_t i = 0; i < setup.nodes.size(); ++i) {
+    if (setup.nodes[i].uplink_bits_per_s) {
+      up[i] = static_cast<std::uint32_t>(capacities.size());
+      capacities.push_back(*setup.nodes[i].uplink_bits_per_s / 8);
+    }
+    if (setup.nodes[i].downlink_bits_per_s) {
+      down[i] = static_cast<std::uint32_t>(capacities.size());
+      capacities.push_back(*setup.nodes[i].downlink_bits_per_s / 8);
+    }
+  }
+  std::vector<Fluid::LinkShape> shapes;
+  for (LinkIndex link = 0; link < setup.plan->links.size(); ++link)
+    shapes.push_back({setup.links[link].rate,
+                      {up[setup.plan->links[link].from], down[setup.plan->links[link].to]}});
+  return Fluid(std::move(shapes), std::move(capacities));
+}
+
+}  // namespace
+
+Simulator::State::State(SimulationSetup the_setup, SimulationObserver the_observer)
+    : setup(std::move(the_setup)),
+      observer(std::move(the_observer)),
+      plan(*setup.plan),
+      links(plan.links.size()),
+      fluid(make_fluid(setup)),
+      flow_due(kInfinity) {
+  KIMESH_CHECK(setup.nodes.size() == plan.view.nodes.size(), "one entry a node");
+  KIMESH_CHECK(setup.links.size() == plan.links.size(), "one entry a link");
+  nodes.reserve(setup.nodes.size());
+  for (NodeIndex i = 0; i < setup.nodes.size(); ++i) {
+    SimulatedNode& node = setup.nodes[i];
+    node.core.message_overhead_bytes = message_bytes(0, 0);
+    node.core.chunk_overhead_bytes = wire_bytes(0, 1);
+    nodes.push_back({Core(plan, i, node.core, setup.replay),
+                     Vectors(plan, i, node.vectors),
+                     false,
+                     false,
+                     0,
+                     0,
+                     {},
+                     {}});
+    node.objective->initialise(nodes[i].vectors.parameters());
+    node.objective->bind(nodes[i].vectors.parameters(), nodes[i].vectors.gradient());
+    nodes[i].vectors.start();
+  }
+  running = nodes.size();
+  for (const Fault& fault : setup.faults) push(fault.seconds, Strike{fault});
+}
+
+void Simulator::State::push(double at, What what) {
+  heap.push_back({std::max(at, now), order++, std::move(what)});
+  std::push_heap(heap.begin(), heap.end());
+}
+
+// Gives an event to a core and carries out what it answers.
+void Simulator::State::feed(NodeIndex index, const Event& event) {
+  Node& node = nodes[index];
+  if (node.crashed || node.end.finished) return;
+  if (node.frozen) {
+    node.held.push_back(event);
+    return;
+  }
+  std::vector<Action> actions;
+  node.core.handle(time(), event, actions);
+  for (Action& action : actions) act(index, action);
+}
+
+void Simulator::State::carry_out(const What& what) {
+  if (const auto* e = std::get_if<ToNode>(&what)) return feed(e->node, e->event);
+  if (const auto* e = std::get_if<Deliver>(&what)) return deliver(*e);
+  if (const auto* e = std::get_if<Receipt>(&what)) return receipt(*e);
+  if (const auto* e = std::get_if<Control>(&what)) {
+    if (e->epoch == links[e->link].epoch && links[e->link].up) feed(e->to, e->event);
+    return;
+  }
+  if (const auto* e = std::get_if<Strike>(&what)) return strike(e->fault);
+  if (std::get_if<TickAll>(&what)) return tick_all();
+  if (now != flow_due) return;  // an earlier one was called for since, which went on from there
+  flow_due = kInfinity;
+  std::vector<Fluid::End> ended;
+  fluid.advance(now, ended);
+  for (const Fluid::End& end : ended) flow_ended(end);
+  schedule_flow();
+}
+
+void Simulator::State::run() {
+  push(0, TickAll{});
+  for (NodeIndex i = 0; i < nodes.size(); ++i) {
+    std::vector<Action> actions;
+    nodes[i].core.start(time(), actions);
+    for (Action& action : actions) act(i, action);
+  }
+  std::uint64_t events = 0;
+  bool told = false;
+  while (running > 0 && !heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end());
+    const Item item = std::move(heap.back());
+    heap.pop_back();
+    if (item.at > setup.seconds_max) break;
+    now = item.at;
+    carry_out(item.what);
+    if (++events % kEventsBetweenQuestions != 0 || told || !setup.interrupted) continue;
+    if (!setup.interrupted()) continue;
+    told = true;
+    for (NodeIndex i = 0; i < nodes.size(); ++i) feed(i, StopNow{"stopped by the user"});
+  }
+}
+
+void Simulator::State::tick_all() {
+  for (NodeIndex i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].end.finished || nodes[i].crashed) continue;
+    feed(i, Tick{});
+  }
+  // Heartbeats go both ways on a link that is up.
+  for (LinkIndex l = 0; l < links.size(); ++l) {
+    if (!links[l].up) continue;
+    const NodeIndex from = plan.links[l].from, to = plan.links[l].to;
+    const auto alive = [&](NodeIndex i) {
+      return !nodes[i].crashed && !nodes[i].frozen && !nodes[i].end.finished;
+    };
+    if (alive(from)) feed(to, PeerHeard{from});
+    if (alive(to)) feed(from, PeerHeard{to});
+  }
+  push(now + tick_seconds(setup), TickAll{});
+}
+
+void Simulator::State::strike(const Fault& fault) {
+  switch (fault.kind) {
+    case Fault::Kind::kCut:
+      return cut(fault.link);
+    case Fault::Kind::kRestore:
+      return restore(fault.link);
+    case Fault::Kind::kStop:
+      return feed(fault.node, StopNow{"stopped by the user"});
+    case Fault::Kind::kFreeze:
+      nodes[fault.node].frozen = true;
+      return;
+    case Fault::Kind::kCrash:
+      if (!nodes[fault.node].crashed && !nodes[fault.node].end.finished) --running;
+      nodes[fault.node].crashed = true;
+      return;
+    case Fault::Kind::kThaw: {
+      nodes[fault.node].frozen = false;
+      const std::vector<Event> held = std::exchange(nodes[fault.node].held, {});
+      for (const Event& event : held) feed(fault.node, event);
+      return;
+    }
+    case Fault::Kind::kCorrupt: {
+      const NodeIndex to = plan.links[fault.link].to;
+      for (ChannelIndex c = 0; c < plan.channels.size(); ++c)
+        if (plan.channels[c].link == fault.link) return nodes[to].vectors.corrupt_for_test(c);
+      return;
+    }
+  }
+}
+
+Simulator::Simulator(SimulationSetup setup, SimulationObserver observer)
+    : state_(std::make_unique<State>(std::move(setup), std::move(observer))) {}
+Simulator::~Simulator() = default;
+void Simulator::run() {
+  state_->run();
+}
+double Simulator::seconds() const {
+  return state_->now;
+}
+const SimulatedEnd& Simulator::end(NodeIndex node) const {
+  return state_->nodes[node].end;
+}
+const Vectors& Simulator::vectors(NodeIndex node) const {
+  return state_->nodes[node].vectors;
+}
+const Core& Simulator::core(NodeIndex node) const {
+  return state_->nodes[node].core;
+}
+SimulatedLinkTotals Simulator::totals(LinkIndex link) const {
+  return state_->links[link].totals;
+}
+std::uint64_t Simulator::messages() const {
+  return state_->messages;
+}
+
+std::vector<float> Simulator::owners_parameters() const {
+  std::vector<float> x(state_->plan.layout.size());
+  for (ShardIndex s = 0; s < state_->plan.shards.size(); ++s) {
+    const Shard& shard = state_->plan.shards[s];
+    const auto part = state_->nodes[shard.owner].vectors.shard(s);
+    std::copy(part.begin(), part.end(), x.begin() + static_cast<std::ptrdiff_t>(shard.begin));
+  }
+  return x;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,151 @@
+// Links of the simulator: a message at a time, kept until acked, sent again after a cut, applied
+// once.
+#include <algorithm>
+
+#include "kimesh/util/check.h"
+#include "kimesh/wire/frame.h"
+#include "state.h"
+
+namespace kimesh {
+
+void Simulator::State::send(const Message& message, PayloadId payload) {
+  const LinkIndex index = plan.channels[message.channel].link;
+  LinkState& link = links[index];
+  Carried carried;
+  carried.message = message;
+  carried.payload = payload;
+  carried.sequence = ++link.sequence;
+  const std::size_t whole = message_bytes(message.payload_bytes, controls_to_send(message.control));
+  carried.chunks = static_cast<std::uint16_t>(chunk_count(whole));
+  carried.bytes = wire_bytes(whole, carried.chunks);
+  if (observer.sent) observer.sent(message);
+  link.unacked.push_back(std::move(carried));
+  begin_next(index);
+}
+
+void Simulator::State::begin_next(LinkIndex index) {
+  LinkState& link = links[index];
+  if (!link.up || link.sending || link.next >= link.unacked.size()) return;
+  Carried& carried = link.unacked[link.next];
+  link.sending = true;
+  carried.again = carried.begun > 0;
+  carried.begun = now;
+  carried.followed = link.next > 0;
+  // Bytes that leave before the second half of the chunks.
+  const double before_tail =
+      static_cast<double>(carried.bytes) * (carried.chunks / 2) / carried.chunks;
+  fluid.begin(now, index, static_cast<double>(carried.bytes), before_tail);
+  schedule_flow();
+}
+
+void Simulator::State::schedule_flow() {
+  const double next = std::max(fluid.next(), now);
+  if (next >= flow_due) return;
+  flow_due = next;
+  push(next, Flowing{});
+}
+
+void Simulator::State::flow_ended(const Fluid::End& end) {
+  LinkState& link = links[end.link];
+  KIMESH_CHECK(link.sending && link.next < link.unacked.size(), "a message was under way");
+  const Carried& carried = link.unacked[link.next];
+  const double arrival =
+      end.seconds + to_seconds(setup.links[end.link].delay) + to_seconds(setup.costs.hop);
+  push(arrival, Deliver{end.link, carried.sequence, link.epoch, end.seconds - end.mark_seconds});
+  link.sending = false;
+  ++link.next;
+  begin_next(end.link);
+}
+
+void Simulator::State::deliver(const Deliver& what) {
+  LinkState& link = links[what.link];
+  const NodeIndex to = plan.links[what.link].to;
+  if (what.epoch != link.epoch || !link.up || nodes[to].crashed) return;
+  push(now + to_seconds(setup.links[what.link].delay),
+       Receipt{what.link, what.sequence, what.epoch, what.tail_s});
+  if (what.sequence <= link.delivered) return;  // a copy
+  link.delivered = what.sequence;
+  const auto carried = std::find_if(link.unacked.begin(), link.unacked.end(),
+                                    [&](const Carried& c) { return c.sequence == what.sequence; });
+  KIMESH_CHECK(carried != link.unacked.end(), "kept until acked");
+  ++messages;
+  ++link.totals.messages;
+  link.totals.bytes += carried->bytes;
+  const MessageArrived arrived{carried->message, carried->payload};
+  feed(to, PeerHeard{plan.links[what.link].from});
+  feed(to, arrived);
+}
+
+void Simulator::State::receipt(const Receipt& what) {
+  LinkState& link = links[what.link];
+  if (what.epoch != link.epoch || !link.up || link.unacked.empty()) return;
+  const Carried& carried = link.unacked.front();
+  KIMESH_CHECK(carried.sequence == what.sequence, "acks come in order");
+  LinkSample sample;
+  sample.bytes = carried.bytes;
+  sample.chunks = carried.chunks;
+  sample.followed = carried.followed;
+  sample.elapsed = from_seconds(now - (carried.followed ? link.last_ack : carried.begun));
+  sample.tail_bytes = carried.bytes - carried.bytes * (carried.chunks / 2) / carried.chunks;
+  sample.tail_time = from_seconds(what.tail_s);
+  // An outage is in the time of a message that was sent twice: it tells nothing of the rate.
+  const std::optional<LinkSample> told = carried.again ? std::nullopt : std::optional(sample);
+  link.last_ack = now;
+  link.unacked.pop_front();
+  --link.next;
+  const NodeIndex from = plan.links[what.link].from;
+  feed(from, PeerHeard{plan.links[what.link].to});
+  feed(from, MessageAcked{what.link, told});
+}
+
+void Simulator::State::send_applied(const SendApplied& action) {
+  const LinkIndex link = plan.channels[action.channel].link;
+  const MessageApplied said{action.channel, action.round, action.generation, action.outcome};
+  links[link].said_applied[action.channel] = said;
+  control(link, plan.links[link].from, said);
+}
+
+// A small frame on either direction of a link's connection: it takes the delay and no rate.
+void Simulator::State::control(LinkIndex link, NodeIndex to, const Event& event) {
+  if (!links[link].up) return;
+  const double arrival = now + to_seconds(setup.links[link].delay) + to_seconds(setup.costs.hop);
+  push(arrival, Control{link, links[link].epoch, to, event});
+}
+
+void Simulator::State::to_peers(NodeIndex from, const Event& event, bool is_bye) {
+  for (LinkIndex l = 0; l < links.size(); ++l) {
+    if (plan.links[l].from == from) {
+      if (is_bye) links[l].bye = true;
+      control(l, plan.links[l].to, event);
+    } else if (plan.links[l].to == from) {
+      if (is_bye) links[l].bye_back = true;
+      control(l, plan.links[l].from, event);
+    }
+  }
+}
+
+void Simulator::State::cut(LinkIndex index) {
+  LinkState& link = links[index];
+  if (!link.up) return;
+  link.up = false;
+  ++link.epoch;
+  link.sending = false;
+  link.next = 0;
+  fluid.cancel(now, index);
+  schedule_flow();
+  feed(plan.links[index].from, LinkDown{index});
+}
+
+void Simulator::State::restore(LinkIndex index) {
+  LinkState& link = links[index];
+  if (link.up) return;
+  link.up = true;
+  feed(plan.links[index].from, LinkUp{index});
+  for (const auto& [channel, said] : link.said_applied)
+    control(index, plan.links[index].from, said);
+  if (link.bye) control(index, plan.links[index].to, PeerBye{plan.links[index].from});
+  if (link.bye_back) control(index, plan.links[index].from, PeerBye{plan.links[index].to});
+  begin_next(index);
+}
+
+}  // namespace kimesh

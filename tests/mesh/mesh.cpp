@@ -1,0 +1,146 @@
+#include "tests/mesh/mesh.h"
+
+#include <cmath>
+
+#include "kimesh/optimizer/optimizer.h"
+
+namespace kimesh::test {
+
+void RecordedDecisions::add(const Decision& d) {
+  switch (d.kind) {
+    case Decision::Kind::kSetting:
+      settings_[{d.channel, d.round}] = d.setting;
+      return;
+    case Decision::Kind::kReset:
+      resets_[{d.channel, d.round}] = true;
+      ++resets;
+      return;
+    case Decision::Kind::kClosing:
+      closings_[d.round] = d.word;
+      return;
+    case Decision::Kind::kPollStop:
+      stops_[d.round] = d.word;
+      return;
+  }
+}
+
+std::optional<Setting> RecordedDecisions::setting(ChannelIndex channel, Round round) const {
+  const auto found = settings_.find({channel, round});
+  return found == settings_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool RecordedDecisions::reset(ChannelIndex channel, Round round) const {
+  return resets_.count({channel, round}) > 0;
+}
+
+std::optional<Word> RecordedDecisions::closing(Round round) const {
+  const auto found = closings_.find(round);
+  return found == closings_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<Word> RecordedDecisions::poll_stop(Round round) const {
+  const auto found = stops_.find(round);
+  return found == stops_.end() ? std::nullopt : std::optional(found->second);
+}
+
+TopologyFile make_topology(TopologyKind kind, std::size_t nodes, std::vector<NodeIndex> servers) {
+  TopologyFile topology;
+  topology.kind = kind;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    NodeSpec node;
+    node.name = "n" + std::to_string(i);
+    node.address = "tcp://127.0.0.1:" + std::to_string(7101 + i);
+    topology.nodes.push_back(node);
+    if (kind == TopologyKind::kRing || servers.empty())
+      topology.servers.push_back(static_cast<NodeIndex>(i));
+  }
+  if (kind == TopologyKind::kParameterServer && !servers.empty()) topology.servers = servers;
+  return topology;
+}
+
+Mesh::Mesh(const MeshSpec& the_spec) : spec(the_spec) {
+  topology = make_topology(spec.kind, spec.nodes, spec.servers);
+  plan = *make_plan(topology, Layout::vector(spec.dimension));
+  std::vector<double> weights = spec.weights;
+  if (weights.empty()) weights.assign(spec.nodes, 1.0 / static_cast<double>(spec.nodes));
+  QuadraticConfig config;
+  config.dimension = spec.dimension;
+  config.condition = spec.condition;
+  config.heterogeneity = spec.heterogeneity;
+  problem = make_quadratic(config, spec.nodes, weights, spec.seed);
+  setup.plan = &plan;
+  for (NodeIndex i = 0; i < spec.nodes; ++i) {
+    SimulatedNode node;
+    node.objective = make_quadratic_objective(problem, i);
+    node.core = spec.core;
+    node.core.has_test_set = false;
+    node.core.data_weight = weights[i];
+    node.vectors.optimizer = spec.optimizer;
+    node.vectors.data_weight = weights[i];
+    node.vectors.keeps_estimates = spec.core.policy.kind != PolicyOptions::Kind::kNone;
+    setup.nodes.push_back(std::move(node));
+  }
+  LinkSpec link;
+  link.rate = RateTrace{{{0.0, spec.rate_bits_per_s}}};
+  link.delay = spec.delay;
+  setup.links.assign(plan.links.size(), link);
+  setup.seconds_max = 10000;  // virtual: a mesh that waits for ever is a failure, not a hang
+  reports.resize(spec.nodes);
+  observer.report = [this](NodeIndex node, TimePoint, const RoundReport& report) {
+    reports[node].push_back(report);
+  };
+  observer.decision = [this](NodeIndex, TimePoint, const Decision& d) { decisions.add(d); };
+  observer.notice = [this](NodeIndex, TimePoint, const std::string& text) {
+    notices.push_back(text);
+  };
+}
+
+void Mesh::run() {
+  simulator = std::make_unique<Simulator>(std::move(setup), observer);
+  simulator->run();
+}
+
+bool Mesh::done() const {
+  for (NodeIndex i = 0; i < spec.nodes; ++i)
+    if (!simulator->end(i).finished || simulator->end(i).outcome != Outcome::kDone) return false;
+  return true;
+}
+
+std::string Mesh::ends() const {
+  std::string text;
+  for (NodeIndex i = 0; i < spec.nodes; ++i) {
+    const SimulatedEnd& end = simulator->end(i);
+    text += plan.view.nodes[i] + (end.finished ? " finished: " : " waits for ") +
+            (end.finished ? end.text : simulator->core(i).waiting_for()) + "\n";
+  }
+  return text;
+}
+
+std::vector<float> joined_descent(const QuadraticProblem& problem, const OptimizerConfig& optimizer,
+                                  Round rounds) {
+  std::vector<float> x(problem.dimension), v(problem.dimension), g(problem.dimension);
+  ShardOptimizer owner(optimizer, problem.dimension);
+  for (Round k = 0; k < rounds; ++k) {
+    for (std::size_t j = 0; j < x.size(); ++j) {
+      double sum = 0;
+      for (std::size_t i = 0; i < problem.a.size(); ++i)
+        sum += problem.weights[i] * problem.a[i][j] * (static_cast<double>(x[j]) - problem.b[i][j]);
+      g[j] = static_cast<float>(sum);
+    }
+    const bool momentum = optimizer.kind == OptimizerKind::kSgd && optimizer.momentum > 0;
+    fold_gradient(optimizer, x, g, momentum ? std::span<float>(v) : std::span<float>());
+    owner.step(k, x, momentum ? v : g);
+  }
+  return x;
+}
+
+double relative_l2(std::span<const float> a, std::span<const float> b) {
+  double difference = 0, norm = 0;
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    difference += (static_cast<double>(a[j]) - b[j]) * (static_cast<double>(a[j]) - b[j]);
+    norm += static_cast<double>(b[j]) * b[j];
+  }
+  return std::sqrt(difference / norm);
+}
+
+}  // namespace kimesh::test

@@ -1,0 +1,79 @@
+// Meshes of quadratics for tests: a topology in code, problems with known answers, and what a run
+// left.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kimesh/objective/quadratic.h"
+#include "kimesh/sim/simulator.h"
+
+namespace kimesh::test {
+
+struct MeshSpec {
+  TopologyKind kind = TopologyKind::kRing;
+  std::size_t nodes = 4;
+  std::vector<NodeIndex> servers;  // parameter server: empty means all
+  std::uint32_t dimension = 60;
+  double condition = 100;
+  double heterogeneity = 1;
+  std::vector<double> weights;  // empty: equal
+  std::uint64_t seed = 1;
+  OptimizerConfig optimizer;
+  CoreOptions core;               // of every node
+  double rate_bits_per_s = 10e6;  // of every link
+  Duration delay{0};
+};
+
+// Decisions of all nodes, as a replay needs them.
+class RecordedDecisions : public DecisionSource {
+ public:
+  void add(const Decision& decision);
+  [[nodiscard]] std::optional<Setting> setting(ChannelIndex channel, Round round) const override;
+  [[nodiscard]] bool reset(ChannelIndex channel, Round round) const override;
+  [[nodiscard]] std::optional<Word> closing(Round round) const override;
+  [[nodiscard]] std::optional<Word> poll_stop(Round round) const override;
+  std::size_t resets = 0;
+
+ private:
+  std::map<std::pair<ChannelIndex, Round>, Setting> settings_;
+  std::map<std::pair<ChannelIndex, Round>, bool> resets_;
+  std::map<Round, Word> closings_, stops_;
+};
+
+// Plan, problem and setup of a mesh; change `setup` before run().
+class Mesh {
+ public:
+  explicit Mesh(const MeshSpec& spec);
+
+  void run();
+  // All nodes ended well; what they said if not.
+  [[nodiscard]] bool done() const;
+  [[nodiscard]] std::string ends() const;
+
+  MeshSpec spec;
+  TopologyFile topology;
+  Plan plan;
+  QuadraticProblem problem;
+  SimulationSetup setup;
+  SimulationObserver observer;
+  RecordedDecisions decisions;
+  std::vector<std::vector<RoundReport>> reports;  // [node]
+  std::vector<std::string> notices;
+  std::unique_ptr<Simulator> simulator;
+};
+
+[[nodiscard]] TopologyFile make_topology(TopologyKind kind, std::size_t nodes,
+                                         std::vector<NodeIndex> servers = {});
+
+// The single-process reference: the joined problem Σ ω_i f_i under the same optimizer, `rounds`
+// steps from 0.
+[[nodiscard]] std::vector<float> joined_descent(const QuadraticProblem& problem,
+                                                const OptimizerConfig& optimizer, Round rounds);
+
+// ‖a − b‖ / ‖b‖.
+[[nodiscard]] double relative_l2(std::span<const float> a, std::span<const float> b);
+
+}  // namespace kimesh::test

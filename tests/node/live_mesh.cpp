@@ -1,0 +1,108 @@
+#include "tests/node/live_mesh.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+namespace kimesh::test {
+
+std::vector<int> free_ports(std::size_t count) {
+  std::vector<int> ports, sockets;
+  for (std::size_t i = 0; i < count; ++i) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+    ports.push_back(ntohs(address.sin_port));
+    sockets.push_back(fd);
+  }
+  for (const int fd : sockets) ::close(fd);
+  return ports;
+}
+
+bool LiveRun::done() const {
+  return std::all_of(ends.begin(), ends.end(),
+                     [](const auto& end) { return end && end->outcome == Outcome::kDone; });
+}
+
+std::string LiveRun::text() const {
+  std::string text;
+  for (std::size_t i = 0; i < ends.size(); ++i)
+    text += "n" + std::to_string(i) + ": " + (ends[i] ? ends[i]->text : errors[i]) + "\n";
+  for (const std::string& notice : notices) text += notice + "\n";
+  return text;
+}
+
+std::vector<float> LiveRun::owners_parameters(const Plan& plan) const {
+  std::vector<float> x(plan.layout.size());
+  for (const Shard& shard : plan.shards) {
+    const auto begin = static_cast<std::ptrdiff_t>(shard.begin);
+    const auto& w = ends[shard.owner]->parameters;
+    std::copy_n(w.begin() + begin, shard.size, x.begin() + begin);
+  }
+  return x;
+}
+
+LiveRun run_live(Mesh& mesh, const LiveOptions& options) {
+  const std::size_t count = mesh.spec.nodes;
+  LiveRun run;
+  run.ends.resize(count);
+  run.errors.resize(count);
+  run.reports.resize(count);
+  const std::vector<int> ports = free_ports(count);
+  for (std::size_t i = 0; i < count; ++i)
+    mesh.topology.nodes[i].address =
+        (options.hosts.empty() ? "tcp://127.0.0.1" : options.hosts[i]) + ":" +
+        std::to_string(ports[i]);
+  if (options.rate_bits_per_s)
+    mesh.topology.default_link.rate = RateTrace{{{0.0, *options.rate_bits_per_s}}};
+  std::mutex mutex;
+  const auto run_node = [&](NodeIndex i) {
+    LiveNodeSetup setup;
+    setup.plan = &mesh.plan;
+    setup.topology = &mesh.topology;
+    setup.self = i;
+    setup.objective = mesh.setup.nodes[i].objective.get();
+    setup.core = mesh.setup.nodes[i].core;
+    setup.vectors = mesh.setup.nodes[i].vectors;
+    setup.stop = options.stops.empty() ? nullptr : options.stops[i];
+    LiveNodeObserver observer;
+    observer.report = [&](TimePoint, const RoundReport& report) {
+      run.reports[i].push_back(report);
+      if (options.on_round) options.on_round(i, report.round);
+      return ok_status();
+    };
+    observer.decision = [&](TimePoint, const Decision& decision) {
+      const std::lock_guard lock(mutex);
+      run.decisions.add(decision);
+      return ok_status();
+    };
+    observer.notice = [&](TimePoint, const std::string& text) {
+      const std::lock_guard lock(mutex);
+      run.notices.push_back("n" + std::to_string(i) + " says: " + text);
+      return ok_status();
+    };
+    auto end = run_live_node(setup, observer);
+    if (end) {
+      run.ends[i] = std::move(*end);
+    } else {
+      run.errors[i] = end.error().message;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (NodeIndex i = 0; i < count; ++i)
+    if (std::find(options.absent.begin(), options.absent.end(), i) == options.absent.end())
+      threads.emplace_back(
+          [&, i] { options.place ? options.place(i, [&] { run_node(i); }) : run_node(i); });
+  for (std::thread& thread : threads) thread.join();
+  return run;
+}
+
+}  // namespace kimesh::test

@@ -1,0 +1,45 @@
+// Live meshes in one process for tests: a thread per node, real sockets on loopback, quadratics.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kimesh/node/live_node.h"
+#include "tests/mesh/mesh.h"
+
+namespace kimesh::test {
+
+// What one live run left.
+struct LiveRun {
+  std::vector<std::optional<LiveNodeEnd>> ends;  // [node]; nothing: it did not open
+  std::vector<std::string> errors;               // of those
+  std::vector<std::string> notices;
+  std::vector<std::vector<RoundReport>> reports;
+  RecordedDecisions decisions;
+  [[nodiscard]] bool done() const;
+  [[nodiscard]] std::string text() const;
+  // x: every shard from its owner.
+  [[nodiscard]] std::vector<float> owners_parameters(const Plan& plan) const;
+};
+
+struct LiveOptions {
+  std::optional<double> rate_bits_per_s;           // emulated, of every link
+  std::vector<NodeIndex> absent;                   // nodes that are not started
+  std::function<void(NodeIndex, Round)> on_round;  // on the node's engine thread
+  std::vector<std::atomic<bool>*> stops;           // [node], may be empty
+  // Where nodes run, when that is not this machine's loopback: tcp://HOST of each node, and what
+  // calls a node's `work` there and returns after it.
+  std::vector<std::string> hosts;
+  std::function<void(NodeIndex, const std::function<void()>& work)> place;
+};
+
+// Runs `mesh` live instead of simulated: same plan, same problem, same core options. Addresses are
+// free ports of this machine.
+[[nodiscard]] LiveRun run_live(Mesh& mesh, const LiveOptions& options = {});
+
+// Ports that nobody listened on a moment ago.
+[[nodiscard]] std::vector<int> free_ports(std::size_t count);
+
+}  // namespace kimesh::test
