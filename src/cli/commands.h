@@ -1,0 +1,43 @@
+// The commands of `kimesh`, one file each. Every function returns the process's exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace kimesh::cli {
+
+inline constexpr int kExitDone = 0;    // also after Ctrl-C: the run's folder is whole
+inline constexpr int kExitFailed = 1;  // the run failed
+inline constexpr int kExitUser = 2;    // the user's input is wrong; nothing was started
+
+struct RunOptions {
+  std::vector<std::string> command;  // as it was typed, for run.json
+  std::string config, topology;
+  std::string run;       // name of the run's folder; empty: made up
+  std::string json;      // figures go there; empty: nowhere
+  bool digests = false;  // digests of owned shards in every round's record
+};
+struct NodeOptions {
+  RunOptions run;
+  std::string name;
+  std::string run_folder;  // empty: one of its own
+  int threads = 0;         // 0: cores / nodes of the topology on this machine's address
+};
+struct SimulateOptions {
+  RunOptions run;
+  std::string replay;   // folder of the run whose decisions are replayed; empty: none
+  std::string compute;  // virtual duration of a gradient; empty: the default
+};
+struct PlanOptions {
+  std::string topology;
+  std::string config;  // empty: sizes are left out
+  std::string json;
+};
+
+[[nodiscard]] int check(const std::vector<std::string>& files);
+[[nodiscard]] int plan(const PlanOptions& options);
+[[nodiscard]] int up(const RunOptions& options);
+[[nodiscard]] int node(const NodeOptions& options);
+[[nodiscard]] int simulate(const SimulateOptions& options);
+
+}  // namespace kimesh::cli

@@ -1,0 +1,55 @@
+#include "src/cli/fleet.h"
+
+#include <algorithm>
+#include <csignal>
+
+namespace kimesh::cli {
+namespace {
+
+constexpr Duration kAfterDeath = std::chrono::seconds(5);
+// After Ctrl-C a node ends its gradient and saves its shards; one that hangs is not waited for.
+constexpr Duration kAfterInterrupt = std::chrono::seconds(30);
+
+}  // namespace
+
+Fleet::~Fleet() {
+  for (Child& child : children_) {
+    child.poll();
+    child.send(SIGKILL);
+    child.wait();
+  }
+}
+
+bool Fleet::running() const {
+  return std::ranges::any_of(children_, &Child::running);
+}
+
+void Fleet::ask_all(int signal, TimePoint kill_at) {
+  for (Child& child : children_) child.send(signal);
+  kill_at_ = kill_at_ ? std::min(*kill_at_, kill_at) : kill_at;
+}
+
+void Fleet::interrupt(TimePoint now) {
+  ask_all(interrupted_ ? SIGKILL : SIGINT, now + kAfterInterrupt);
+  killed_ = killed_ || interrupted_;
+  interrupted_ = true;
+}
+
+void Fleet::poll(TimePoint now) {
+  for (Child& child : children_) child.poll();
+  if (!culprit_ && !kill_at_) {
+    const auto failed = [](const Child& c) { return !c.running() && !c.succeeded(); };
+    auto found = std::ranges::find_if(children_, &Child::was_killed);
+    if (found == children_.end()) found = std::ranges::find_if(children_, failed);
+    if (found != children_.end()) {
+      culprit_ = static_cast<NodeIndex>(found - children_.begin());
+      ask_all(SIGTERM, now + kAfterDeath);
+    }
+  }
+  if (kill_at_ && now >= *kill_at_ && !killed_) {
+    killed_ = true;
+    ask_all(SIGKILL, now);
+  }
+}
+
+}  // namespace kimesh::cli

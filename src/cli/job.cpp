@@ -1,0 +1,176 @@
+#include "src/cli/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <regex>
+#include <thread>
+
+#include "kimesh/observe/text_file.h"
+#include "src/cli/say.h"
+#include "src/cli/version.h"
+
+namespace kimesh::cli {
+namespace {
+
+constexpr double kBitsPerByte = 8;
+constexpr std::size_t kYamlBytesMax = 16 << 20;  // far more than the loaders take
+
+// data_weight of every node; empty when none has one, which is all or nothing (config).
+std::vector<double> declared_weights(const TopologyFile& topology) {
+  std::vector<double> weights;
+  for (const NodeSpec& node : topology.nodes)
+    if (node.data_weight) weights.push_back(*node.data_weight);
+  return weights;
+}
+
+std::vector<double> shares(std::vector<double> weights, std::size_t nodes) {
+  if (weights.empty()) weights.assign(nodes, 1.0);
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+// The files that a topology names. It has been loaded without a problem, so each `trace:` outside
+// of a comment is the key of a path.
+std::vector<std::string> traces_named_in(const std::string& topology_path) {
+  const auto text = read_whole(topology_path, kYamlBytesMax);
+  std::vector<std::string> names;
+  if (!text) return names;
+  static const std::regex comment(R"((^|[ \t])#[^\n]*)");
+  static const std::regex trace(R"re(\btrace["']?[ \t]*:[ \t]*("([^"]*)"|'([^']*)'|[^\s,}]+))re");
+  const std::string code = std::regex_replace(*text, comment, "");
+  for (std::sregex_iterator at(code.begin(), code.end(), trace), end; at != end; ++at) {
+    const std::string name = (*at)[2].matched ? (*at)[2] : (*at)[3].matched ? (*at)[3] : (*at)[1];
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+PolicyOptions policy_options(const RunConfig& config) {
+  PolicyOptions policy;
+  switch (config.compression.policy) {
+    case PolicyKind::kNone:
+      policy.kind = PolicyOptions::Kind::kNone;
+      break;
+    case PolicyKind::kFixed:
+      policy.kind = PolicyOptions::Kind::kFixed;
+      break;
+    case PolicyKind::kKimad:
+      policy.kind = PolicyOptions::Kind::kKimad;
+      break;
+  }
+  policy.dense_only = config.compression.compressor == CompressorKind::kIdentity;
+  policy.ratio = config.compression.ratio;
+  policy.round_time = config.round_time;
+  return policy;
+}
+
+}  // namespace
+
+std::optional<Files> load_files(const std::string& config_path, const std::string& topology_path) {
+  Loaded<RunConfig> config = load_config(config_path);
+  Loaded<TopologyFile> topology = load_topology(topology_path);
+  std::vector<Problem> problems = config.problems;
+  problems.insert(problems.end(), topology.problems.begin(), topology.problems.end());
+  if (problems.empty())
+    problems = check_together(config.value, config_path, topology.value, topology_path);
+  for (const Problem& problem : problems) complain(to_string(problem));
+  if (!problems.empty()) return std::nullopt;
+  return Files{std::move(config.value), std::move(topology.value), config_path, topology_path};
+}
+
+Result<Layout> Job::prepare(std::span<const double> declared) {
+  if (config().quadratic) {
+    weights_ = shares({declared.begin(), declared.end()}, nodes());
+    const QuadraticConfig& wanted = *config().quadratic;
+    if (wanted.path.empty()) {
+      quadratic_ = make_quadratic(wanted, nodes(), weights_, config().seed);
+    } else {
+      auto loaded = load_quadratic(wanted.path, nodes(), weights_);
+      if (!loaded) return loaded.error();
+      quadratic_ = std::move(*loaded);
+    }
+    return Layout::vector(quadratic_->dimension);
+  }
+  auto data = prepare_training_data(config(), nodes(), declared);
+  if (!data) return data.error();
+  data_ = std::move(*data);
+  weights_ = data_->weights;
+  return model_layout(config(), *data_);
+}
+
+Result<std::unique_ptr<Job>> Job::make(Files files) {
+  std::unique_ptr<Job> job(new Job(std::move(files)));
+  const auto layout = job->prepare(declared_weights(job->topology()));
+  if (!layout) return layout.error();
+  auto plan = make_plan(job->topology(), *layout);
+  if (!plan) return plan.error();
+  job->plan_ = std::move(*plan);
+  return job;
+}
+
+std::unique_ptr<Objective> Job::objective(NodeIndex node) const {
+  if (quadratic_) return make_quadratic_objective(*quadratic_, node);
+  return make_trainer(config(), *data_, node);
+}
+
+CoreOptions Job::core_options(NodeIndex node, bool digests) const {
+  CoreOptions options;
+  options.policy = policy_options(config());
+  options.data_weight = weights_[node];
+  if (const auto& uplink = topology().nodes[node].uplink_bits_per_s)
+    options.uplink_bytes_per_s = *uplink / kBitsPerByte;
+  options.stop_rounds = config().stop.rounds;
+  options.stop_accuracy = config().stop.accuracy;
+  options.stop_time = config().stop.time;
+  options.evaluate_every = config().evaluate_every;
+  options.has_test_set = !quadratic_;
+  options.digest_every = config().compression.digest_every;
+  options.digest_shards = digests;
+  options.dead_after = topology().dead_after;
+  return options;
+}
+
+VectorsOptions Job::vectors_options(NodeIndex node) const {
+  VectorsOptions options;
+  options.optimizer = config().optimizer;
+  options.data_weight = weights_[node];
+  options.keeps_estimates = config().compression.policy != PolicyKind::kNone &&
+                            config().compression.compressor != CompressorKind::kIdentity;
+  return options;
+}
+
+int Job::threads(std::size_t local_nodes) const {
+  if (config().threads > 0) return config().threads;
+  const auto cores = std::max(1u, std::thread::hardware_concurrency());
+  return std::max(1, static_cast<int>(cores / std::max<std::size_t>(1, local_nodes)));
+}
+
+std::string Job::environment() const {
+  return quadratic_ ? "quadratics, no LibTorch" : training_environment();
+}
+
+Result<RunFolder> Job::make_folder(const RunOptions& options) const {
+  RunFolderRequest request;
+  request.name = options.run;
+  request.config_path = files_.config_path;
+  request.topology_path = files_.topology_path;
+  request.topology_files = traces_named_in(files_.topology_path);
+  if (config().quadratic && !config().quadratic->path.empty()) {
+    const auto beside = std::filesystem::path(files_.config_path).parent_path();
+    request.config_files.push_back(
+        std::filesystem::path(config().quadratic->path).lexically_proximate(beside).string());
+  }
+  auto folder = RunFolder::create(request);
+  if (!folder) return folder;
+  RunInfo info{options.command, kVersion,      build_text(),       environment(),
+               date_and_time(), config().seed, files_.config_path, files_.topology_path,
+               plan_.view.nodes};
+  if (const Status written = folder->write_info(info); !written.ok()) return written.error();
+  return folder;
+}
+
+}  // namespace kimesh::cli

@@ -1,0 +1,66 @@
+// What the two files ask for, ready to be run by either driver.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kimesh/config/run_config.h"
+#include "kimesh/objective/quadratic.h"
+#include "kimesh/observe/run_folder.h"
+#include "kimesh/round/core.h"
+#include "kimesh/topology/plan.h"
+#include "kimesh/train/trainer.h"
+#include "kimesh/vectors/vectors.h"
+#include "src/cli/commands.h"
+
+namespace kimesh::cli {
+
+struct Files {
+  RunConfig config;
+  TopologyFile topology;
+  std::string config_path, topology_path;
+};
+// Says every problem of both files, each on its line. Nothing: there was one.
+[[nodiscard]] std::optional<Files> load_files(const std::string& config_path,
+                                              const std::string& topology_path);
+
+// Objectives and plans point into a job: it stays where it is.
+class Job {
+ public:
+  // Loads the data and lays the plan. Errors: UserInput.
+  [[nodiscard]] static Result<std::unique_ptr<Job>> make(Files files);
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  [[nodiscard]] const RunConfig& config() const { return files_.config; }
+  [[nodiscard]] const TopologyFile& topology() const { return files_.topology; }
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] std::size_t nodes() const { return files_.topology.nodes.size(); }
+  // Null: a LibTorch model is trained.
+  [[nodiscard]] const QuadraticProblem* quadratic() const {
+    return quadratic_ ? &*quadratic_ : nullptr;
+  }
+
+  [[nodiscard]] std::unique_ptr<Objective> objective(NodeIndex node) const;
+  [[nodiscard]] CoreOptions core_options(NodeIndex node, bool digests) const;
+  [[nodiscard]] VectorsOptions vectors_options(NodeIndex node) const;
+  // LibTorch's threads per node when `local_nodes` share this machine.
+  [[nodiscard]] int threads(std::size_t local_nodes) const;
+  [[nodiscard]] std::string environment() const;
+  // Makes the folder of a run and writes what is known before it starts. Errors: UserInput, Io.
+  [[nodiscard]] Result<RunFolder> make_folder(const RunOptions& options) const;
+
+ private:
+  explicit Job(Files files) : files_(std::move(files)) {}
+  [[nodiscard]] Result<Layout> prepare(std::span<const double> declared_weights);
+
+  Files files_;
+  std::optional<TrainingData> data_;
+  std::optional<QuadraticProblem> quadratic_;
+  std::vector<double> weights_;  // ω_i
+  Plan plan_;
+};
+
+}  // namespace kimesh::cli

@@ -1,0 +1,98 @@
+// The program. Each command's work is in a file of its own.
+#include <CLI/CLI.hpp>
+#include <exception>
+
+#include "src/cli/commands.h"
+#include "src/cli/say.h"
+#include "src/cli/version.h"
+
+namespace kimesh::cli {
+namespace {
+
+void add_files(CLI::App& command, RunOptions& options) {
+  command.add_option("--config", options.config, "what is trained (configs/*.yaml)")->required();
+  command.add_option("--topology", options.topology, "who talks to whom (topologies/*.yaml)")
+      ->required();
+  command.add_flag("--digests", options.digests, "record digests of the owned shards each round");
+}
+
+void add_run(CLI::App& command, RunOptions& options) {
+  add_files(command, options);
+  command.add_option("--run", options.run, "name of the run's folder in runs/");
+  command.add_option("--json", options.json, "write the figures to this file");
+}
+
+void add_check(CLI::App& app, std::vector<std::string>& files, int& code) {
+  CLI::App* command = app.add_subcommand("check", "every problem of topology and config files");
+  command->add_option("FILE", files, "files to check")->required();
+  command->callback([&] { code = check(files); });
+}
+
+void add_plan(CLI::App& app, PlanOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("plan", "draw who sends what to whom");
+  command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")->required();
+  command->add_option("--config", options.config, "with the sizes of this config's model");
+  command->add_option("--json", options.json, "write the plan to this file");
+  command->callback([&] { code = plan(options); });
+}
+
+void add_up(CLI::App& app, RunOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("up", "run all nodes on this machine");
+  add_run(*command, options);
+  command->callback([&] { code = up(options); });
+}
+
+void add_node(CLI::App& app, NodeOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("node", "run one node");
+  add_files(*command, options.run);
+  command->add_option("--name", options.name, "which node of the topology")->required();
+  command->add_option("--run-folder", options.run_folder, "where its files go");
+  command->add_option("--threads", options.threads, "LibTorch threads")->check(CLI::Range(1, 1024));
+  command->callback([&] { code = node(options); });
+}
+
+void add_simulate(CLI::App& app, SimulateOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("simulate", "run the mesh in virtual time");
+  add_run(*command, options.run);
+  command->add_option("--replay", options.replay, "repeat the decisions of this run's folder");
+  command->add_option("--compute", options.compute, "virtual time of a gradient, such as 10ms");
+  command->callback([&] { code = simulate(options); });
+}
+
+int run(int argc, char** argv) {
+  const std::vector<std::string> words(argv, argv + argc);
+  CLI::App app("kimesh trains one model on machines joined by slow, uneven links", "kimesh");
+  app.set_version_flag("--version", std::string("kimesh ") + kVersion);
+  app.require_subcommand(1);
+  int code = kExitDone;
+  std::vector<std::string> files;
+  PlanOptions plan_options;
+  RunOptions up_options{words, "", "", "", "", false};
+  NodeOptions node_options{up_options, "", "", 0};
+  SimulateOptions simulate_options{up_options, "", ""};
+  add_check(app, files, code);
+  add_plan(app, plan_options, code);
+  add_up(app, up_options, code);
+  add_node(app, node_options, code);
+  add_simulate(app, simulate_options, code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // help, version
+    complain(std::string(error.what()) + ". `kimesh --help` lists what there is.");
+    return kExitUser;
+  }
+  return code;
+}
+
+}  // namespace
+}  // namespace kimesh::cli
+
+int main(int argc, char** argv) {
+  try {
+    return kimesh::cli::run(argc, argv);
+  } catch (const std::exception& error) {  // no memory: nothing below throws on purpose
+    kimesh::cli::complain(error.what());
+    return kimesh::cli::kExitFailed;
+  }
+}

@@ -1,0 +1,168 @@
+// kimesh up: all nodes of a topology on this machine, a process each.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+
+#include "kimesh/observe/recorder.h"
+#include "src/cli/ending.h"
+#include "src/cli/fleet.h"
+#include "src/cli/job.h"
+#include "src/cli/live_view.h"
+#include "src/cli/say.h"
+
+namespace kimesh::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kLook{100};  // between two looks at the nodes
+constexpr std::size_t kLastWords = 6;            // lines of a dead node's log that are shown
+
+// Blocked here and taken by sigtimedwait, so that no handler runs at a bad moment.
+sigset_t signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::sigaddset(&set, signal);
+  return set;
+}
+
+TimePoint now() {
+  return std::chrono::steady_clock::now();
+}
+
+// Follows the files of all nodes.
+class Followers {
+ public:
+  Followers(const RunFolder& folder, const Plan& plan) : plan_(plan), tally_(plan) {
+    for (const std::string& name : plan.view.nodes) files_.emplace_back(folder.events(name));
+    broken_.resize(files_.size());
+  }
+  [[nodiscard]] const RunTally& tally() const { return tally_; }
+
+  void read(LiveView& view) {
+    for (NodeIndex i = 0; i < files_.size(); ++i)
+      while (!broken_[i] && read_line(i, view)) {
+      }
+  }
+
+ private:
+  // False: there is no further line now.
+  bool read_line(NodeIndex node, LiveView& view) {
+    const auto line = files_[node].next();
+    if (!line) return give_up(node, line.error().message);
+    if (!*line) return false;
+    const auto record = parse_record(**line);
+    if (!record)
+      return give_up(node, fmt::format("line {} of the records of node {}: {}", files_[node].line(),
+                                       plan_.view.nodes[node], record.error().message));
+    tally_.add(node, *record);
+    if (const auto* notice = std::get_if<NoticeRecord>(&*record))
+      view.notice(plan_.view.nodes[node] + ": " + notice->text);
+    return true;
+  }
+  bool give_up(NodeIndex node, const std::string& why) {
+    broken_[node] = true;
+    complain(why);
+    return false;
+  }
+
+  const Plan& plan_;
+  RunTally tally_;
+  std::vector<LineFollower> files_;
+  std::vector<bool> broken_;
+};
+
+std::vector<std::string> arguments_for(const RunOptions& options, const RunFolder& folder,
+                                       const std::string& node, int threads) {
+  std::vector<std::string> words{
+      "node", "--config",     options.config, "--topology", options.topology,       "--name",
+      node,   "--run-folder", folder.path(),  "--threads",  std::to_string(threads)};
+  if (options.digests) words.push_back("--digests");
+  return words;
+}
+
+Status start_all(const Job& job, const RunOptions& options, const RunFolder& folder, Fleet& fleet) {
+  const int threads = job.threads(job.nodes());
+  for (const std::string& name : job.plan().view.nodes) {
+    auto child = Child::start(arguments_for(options, folder, name, threads), folder.log(name));
+    if (!child) return child.error();
+    fleet.add(std::move(*child));
+  }
+  return ok_status();
+}
+
+// Until the last node has ended.
+void watch(Fleet& fleet, Followers& followers, LiveView& view) {
+  const sigset_t set = signals();
+  const timespec pause{0, std::chrono::nanoseconds(kLook).count()};
+  while (fleet.running()) {
+    const int signal = ::sigtimedwait(&set, nullptr, &pause);
+    if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) {
+      view.notice("stopping the nodes (once more kills them)");
+      fleet.interrupt(now());
+    }
+    fleet.poll(now());
+    followers.read(view);
+    view.update(followers.tally(), now());
+  }
+  followers.read(view);
+  view.finish(followers.tally());
+}
+
+// Nodes that fail together repeat the sentence of the one where it happened, "node b: ...": that
+// one is meant, if it gave up by itself.
+NodeIndex origin_of(const Fleet& fleet, const Plan& plan, const std::string& text) {
+  if (fleet.child(*fleet.culprit()).was_killed()) return *fleet.culprit();
+  for (NodeIndex i = 0; i < plan.view.nodes.size(); ++i) {
+    const std::string begin = "node " + plan.view.nodes[i];
+    const bool named = text.starts_with(begin + ":") || text.starts_with(begin + ",");
+    if (named && !fleet.child(i).succeeded() && !fleet.child(i).was_killed()) return i;
+  }
+  return *fleet.culprit();
+}
+
+// The name and the last words of the node whose death ended the run.
+void blame(const Fleet& fleet, const RunFolder& folder, const Plan& plan, RunEnd& end) {
+  if (!fleet.culprit()) return;
+  const NodeIndex node = origin_of(fleet, plan, end.text);
+  const std::string& name = plan.view.nodes[node];
+  const std::string how = fleet.child(node).how_it_ended();
+  const std::string words = last_lines(folder.log(name), kLastWords);
+  complain(fmt::format("node {} {}.{}", name, how,
+                       words.empty() ? " It left no words." : " Its last words:"));
+  if (!words.empty()) fmt::print(stderr, "{}\n", words);
+  if (fleet.child(node).was_killed()) end.text = fmt::format("node {} {}", name, how);
+}
+
+}  // namespace
+
+int up(const RunOptions& options) {
+  auto files = load_files(options.config, options.topology);
+  if (!files) return kExitUser;
+  if (files->config.quadratic) {
+    complain("a quadratic runs in `kimesh simulate` only. Write model and data instead.");
+    return kExitUser;
+  }
+  const auto job = Job::make(std::move(*files));
+  if (!job) return fail(job.error());
+  set_training_threads((*job)->threads((*job)->nodes()));  // for the record of the environment
+  const auto folder = (*job)->make_folder(options);
+  if (!folder) return fail(folder.error());
+
+  const sigset_t set = signals();
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  Fleet fleet;
+  if (const Status started = start_all(**job, options, *folder, fleet); !started.ok())
+    return fail(started.error());
+  Followers followers(*folder, (*job)->plan());
+  LiveView view;
+  view.notice(fmt::format("{} nodes start; run folder: {}", (*job)->nodes(), folder->path()));
+  watch(fleet, followers, view);
+
+  RunEnd end = end_of_mesh(followers.tally());
+  if (fleet.culprit()) end.outcome = Outcome::kFailed;
+  blame(fleet, *folder, (*job)->plan(), end);
+  collect_model(*folder, (*job)->plan(), end);
+  return conclude(*folder, followers.tally(), end, options.json);
+}
+
+}  // namespace kimesh::cli
