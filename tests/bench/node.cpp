@@ -1,0 +1,248 @@
+// What a live node costs beside its gradients, at the speed of loopback: the time of a round over
+// that of the slowest gradient in it, and memory over a process that only computes gradients of the
+// same model. Nodes are processes of one LibTorch thread each; images are made up.
+//
+//   bench_node [--rounds N] [--batch N] [--json FILE]
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <functional>
+#include <map>
+
+#include "kimesh/node/live_node.h"
+#include "kimesh/train/trainer.h"
+#include "kimesh/util/check.h"
+#include "kimesh/util/random.h"
+#include "tests/bench/figures.h"
+
+namespace kimesh::bench {
+namespace {
+
+constexpr double kRatio = 0.01;  // fixed topk
+
+// Images as CIFAR-10's; what they show does not matter here.
+Dataset make_images(std::size_t count) {
+  Dataset data;
+  data.channels = 3;
+  data.height = data.width = 32;
+  data.classes = 10;
+  data.scale.assign(3, 1.0f / 128);
+  data.offset.assign(3, -1.0f);
+  Random random(1, 0, 0, Purpose::kTest);
+  for (std::size_t i = 0; i < count * data.sample_size(); ++i)
+    data.pixels.push_back(static_cast<std::uint8_t>(255 * random.uniform()));
+  for (std::size_t i = 0; i < count; ++i) data.labels.push_back(static_cast<std::uint8_t>(i % 10));
+  return data;
+}
+
+struct Job {
+  RunConfig config;
+  TopologyKind kind = TopologyKind::kRing;
+  std::size_t nodes = 2;
+  bool single_server = false;
+  Round rounds = 10;
+};
+
+TrainingData make_data(const Job& job) {
+  TrainingData data{{make_images(1024), make_images(64)}, {}, {}};
+  data.weights.assign(job.nodes, 1.0 / static_cast<double>(job.nodes));
+  data.parts =
+      split_data(data.sets.train, job.config.data, data.weights, job.nodes, job.config.seed);
+  return data;
+}
+
+// What a child process found out, in the order of report().
+using Report = std::vector<double>;
+
+double peak_megabytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    double kilobytes = 0;
+    if (word == "VmHWM:" && status >> kilobytes) return kilobytes / 1024;
+  }
+  return 0;
+}
+
+// A child that sends what `work` returns through a pipe. The parent never touches LibTorch, so
+// every child begins small.
+class Child {
+ public:
+  explicit Child(const std::function<Report()>& work) {
+    int ends[2];
+    KIMESH_CHECK(::pipe(ends) == 0, "a pipe");
+    pid_ = ::fork();
+    KIMESH_CHECK(pid_ >= 0, "a process");
+    if (pid_ == 0) {
+      const Report report = work();
+      const std::size_t bytes = report.size() * sizeof(double);
+      _exit(::write(ends[1], report.data(), bytes) == static_cast<ssize_t>(bytes) ? 0 : 1);
+    }
+    ::close(ends[1]);
+    from_ = ends[0];
+  }
+  Report wait() {
+    Report report;
+    double value = 0;
+    while (::read(from_, &value, sizeof value) == sizeof value) report.push_back(value);
+    ::close(from_);
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    KIMESH_CHECK(status == 0, "the child ended well; its words are above");
+    return report;
+  }
+
+ private:
+  pid_t pid_ = 0;
+  int from_ = -1;
+};
+
+std::vector<int> free_ports(std::size_t count) {
+  std::vector<int> ports, held;
+  for (std::size_t i = 0; i < count; ++i) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    held.push_back(::socket(AF_INET, SOCK_STREAM, 0));
+    KIMESH_CHECK(::bind(held.back(), reinterpret_cast<sockaddr*>(&address), size) == 0, "a port");
+    ::getsockname(held.back(), reinterpret_cast<sockaddr*>(&address), &size);
+    ports.push_back(ntohs(address.sin_port));
+  }
+  for (const int socket : held) ::close(socket);
+  return ports;
+}
+
+TopologyFile make_topology(const Job& job) {
+  TopologyFile topology;
+  topology.kind = job.kind;
+  const std::vector<int> ports = free_ports(job.nodes);
+  for (NodeIndex i = 0; i < job.nodes; ++i) {
+    NodeSpec node;
+    node.name = std::string(1, static_cast<char>('a' + i));
+    node.address = fmt::format("tcp://127.0.0.1:{}", ports[i]);
+    topology.nodes.push_back(node);
+    if (i == 0 || !job.single_server) topology.servers.push_back(i);
+  }
+  return topology;
+}
+
+// Seconds of each round and of its own gradient, alternating, and the memory at last.
+Report run_node(const Job& job, const TopologyFile& topology, NodeIndex self) {
+  set_training_threads(1);
+  const TrainingData data = make_data(job);
+  const auto plan = make_plan(topology, model_layout(job.config, data));
+  const auto objective = make_trainer(job.config, data, self);
+  LiveNodeSetup setup;
+  setup.plan = &*plan;
+  setup.topology = &topology;
+  setup.self = self;
+  setup.objective = objective.get();
+  setup.core.policy.kind = PolicyOptions::Kind::kFixed;
+  setup.core.policy.ratio = kRatio;
+  setup.core.data_weight = data.weights[self];
+  setup.core.stop_rounds = job.rounds;
+  setup.core.has_test_set = false;
+  setup.vectors = {job.config.optimizer, data.weights[self], true};
+  Report report;
+  LiveNodeObserver observer;
+  observer.report = [&](TimePoint, const RoundReport& round) {
+    if (!round.poll) report.push_back(to_seconds(round.ended - round.begun));
+    if (!round.poll) report.push_back(to_seconds(round.compute));
+    return ok_status();
+  };
+  observer.decision = [](TimePoint, const Decision&) { return ok_status(); };
+  observer.notice = [](TimePoint, const std::string&) { return ok_status(); };
+  const auto end = run_live_node(setup, observer);
+  KIMESH_CHECK(end.ok(), "the node opens");
+  KIMESH_CHECK(end->outcome == Outcome::kDone, end->text);
+  report.push_back(peak_megabytes());
+  return report;
+}
+
+std::vector<Report> run_mesh(const Job& job) {
+  const TopologyFile topology = make_topology(job);
+  std::vector<Child> children;
+  for (NodeIndex i = 0; i < job.nodes; ++i)
+    children.emplace_back([&, i] { return run_node(job, topology, i); });
+  std::vector<Report> reports;
+  for (Child& child : children) reports.push_back(child.wait());
+  return reports;
+}
+
+// A process that only loads LibTorch and computes gradients of the model.
+Report only_gradients(const Job& job) {
+  set_training_threads(1);
+  const TrainingData data = make_data(job);
+  const auto objective = make_trainer(job.config, data, 0);
+  const std::size_t size = objective->layout().size();
+  AlignedBuffer parameters(size), gradient(size);
+  objective->initialise(parameters.span());
+  objective->bind(parameters.span(), gradient.span());
+  for (Round round = 0; round < job.rounds; ++round)
+    KIMESH_CHECK(objective->gradient(round).ok(), "a gradient");
+  return {peak_megabytes(), 4e-6 * static_cast<double>(size)};
+}
+
+// The last round is dense, the first one makes LibTorch's plans: both are left out.
+void time_rounds(const Job& job, Figures& figures) {
+  const std::vector<Report> reports = run_mesh(job);
+  std::vector<double> overheads, gradients;
+  for (Round round = 1; round + 1 < job.rounds; ++round) {
+    double longest = 0, gradient = 0;
+    for (const Report& report : reports) {
+      longest = std::max(longest, report[2 * round]);
+      gradient = std::max(gradient, report[2 * round + 1]);
+    }
+    overheads.push_back(100 * (longest - gradient) / gradient);
+    gradients.push_back(1000 * gradient);
+  }
+  figures.add("step, 2 nodes: slowest gradient", "ms", gradients);
+  figures.add("step, 2 nodes: round over slowest gradient", "%", overheads);
+}
+
+void weigh(const Job& job, const std::string& name, Figures& figures) {
+  const Report alone = Child([&] { return only_gradients(job); }).wait();
+  const double model = alone[1];
+  const std::vector<Report> reports = run_mesh(job);
+  const double over = reports[0].back() - alone[0];
+  figures.add(name + ": model", "MB", {model});
+  figures.add(name + ": gradients alone", "MB", {alone[0]});
+  figures.add(name + ": first node over that", "MB", {over});
+  figures.add(name + ": the same", "models", {over / model});
+}
+
+int main(int count, char** words) {
+  const auto number = [&](std::string_view name, const std::string& otherwise) {
+    return std::stoi(argument(count, words, name, otherwise));
+  };
+  Job job;
+  job.config.model.kind = ModelKind::kCnn;
+  job.config.data.batch = number("--batch", "128");
+  job.config.optimizer.lr = 0.01;
+  job.config.optimizer.momentum = 0.9;
+  job.rounds = static_cast<Round>(number("--rounds", "20"));
+  fmt::print("{}; topk {} %, medians of {} rounds\n", machine(), 100 * kRatio, job.rounds - 2);
+  Figures figures;
+  time_rounds(job, figures);
+  job.rounds = 6;
+  job.nodes = 4;
+  job.config.data.batch = 8;
+  weigh(job, "memory, cnn, ring of 4", figures);
+  job.config.model.kind = ModelKind::kMlp;
+  job.config.model.hidden = {4096, 2048};
+  weigh(job, "memory, large mlp, ring of 4", figures);
+  job.kind = TopologyKind::kParameterServer;
+  job.single_server = true;
+  weigh(job, "memory, large mlp, one server of 4", figures);
+  return figures.write(argument(count, words, "--json", "")) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace kimesh::bench
+
+int main(int count, char** words) {
+  return kimesh::bench::main(count, words);
+}

@@ -1,0 +1,211 @@
+// How long the main job takes to its accuracy, by policy and setting: the mesh of a topology file
+// on virtual time, with LibTorch's gradients. Rates come from the file, every gradient is charged
+// the same given time, so the figures do not depend on what else the machine does.
+//
+// Two times are told. `reached`: the mesh calls its closing round, after two evaluations in a row
+// at the target; only runs whose equal models confirmed it count. `whole`: with the dense gather
+// that makes all models equal, which takes the same bytes whatever the policy. Whether 0.96 is
+// confirmed has luck in it: seeds differ by a factor of three, and a setting is judged by the
+// median of `seeds`, better 11 than 5. `none` in place of a list leaves that side out.
+//
+//   bench_sweep [--config FILE] [--topology FILE] [--compute 1ms] [--seeds 5] [--fixed R,R,…]
+//               [--kimad T,T,…] [--lr X] [--momentum X] [--decay X] [--batch N] [--every N]
+//               [--json FILE]
+#include <cstdlib>
+#include <optional>
+#include <sstream>
+
+#include "kimesh/config/run_config.h"
+#include "kimesh/sim/simulator.h"
+#include "kimesh/train/trainer.h"
+#include "kimesh/util/units.h"
+#include "tests/bench/figures.h"
+
+namespace kimesh::bench {
+namespace {
+
+constexpr double kBitsPerByte = 8;
+
+struct Timed {
+  double reached = 0, whole = 0;  // seconds; infinity: given up
+  double rounds = 0;
+  double closings = 0;  // one more than were not confirmed
+  bool done = false;
+};
+
+struct Sweep {
+  RunConfig config;
+  TopologyFile topology;
+  Duration compute{0};
+  unsigned seeds = 5;
+  double seconds_max = 60;  // virtual; falls to a multiple of the best that was found
+};
+
+PolicyOptions policy_of(const RunConfig& config) {
+  PolicyOptions policy;
+  policy.kind = config.compression.policy == PolicyKind::kKimad   ? PolicyOptions::Kind::kKimad
+                : config.compression.policy == PolicyKind::kFixed ? PolicyOptions::Kind::kFixed
+                                                                  : PolicyOptions::Kind::kNone;
+  policy.ratio = config.compression.ratio;
+  policy.round_time = config.round_time;
+  return policy;
+}
+
+SimulationSetup make_setup(const Sweep& sweep, const TrainingData& data, const Plan& plan) {
+  const RunConfig& config = sweep.config;
+  SimulationSetup setup;
+  setup.plan = &plan;
+  for (NodeIndex i = 0; i < plan.view.nodes.size(); ++i) {
+    SimulatedNode node;
+    node.objective = make_trainer(config, data, i);
+    node.core.policy = policy_of(config);
+    node.core.data_weight = data.weights[i];
+    node.core.stop_rounds = config.stop.rounds;
+    node.core.stop_accuracy = config.stop.accuracy;
+    node.core.evaluate_every = config.evaluate_every;
+    if (const auto& uplink = sweep.topology.nodes[i].uplink_bits_per_s) {
+      node.uplink_bits_per_s = uplink;
+      node.core.uplink_bytes_per_s = *uplink / kBitsPerByte;
+    }
+    node.downlink_bits_per_s = sweep.topology.nodes[i].downlink_bits_per_s;
+    node.vectors = {config.optimizer, data.weights[i],
+                    config.compression.policy != PolicyKind::kNone};
+    setup.nodes.push_back(std::move(node));
+  }
+  for (const Link& link : plan.links)
+    setup.links.push_back(sweep.topology.link(link.from, link.to));
+  setup.costs.gradient = sweep.compute;
+  setup.costs.evaluate = Duration{0};  // the run's clock leaves it out
+  setup.seconds_max = sweep.seconds_max;
+  return setup;
+}
+
+Timed run(const Sweep& sweep) {
+  const auto data = prepare_training_data(sweep.config, sweep.topology.nodes.size(), {});
+  if (!data) fmt::print(stderr, "{}\n", data.error().message), std::exit(2);
+  const auto plan = make_plan(sweep.topology, model_layout(sweep.config, *data));
+  if (!plan) fmt::print(stderr, "{}\n", plan.error().message), std::exit(2);
+  Timed timed;
+  SimulationObserver observer;
+  observer.decision = [&](NodeIndex, TimePoint at, const Decision& decision) {
+    if (decision.kind != Decision::Kind::kClosing) return;
+    timed.reached = to_seconds(at - TimePoint{});
+    ++timed.closings;
+  };
+  Simulator simulator(make_setup(sweep, *data, *plan), observer);
+  simulator.run();
+  timed.whole = simulator.seconds();
+  timed.rounds = simulator.core(0).round();
+  timed.done = simulator.end(0).finished && simulator.end(0).outcome == Outcome::kDone &&
+               simulator.end(0).reason == StopReason::kAccuracy;
+  if (!timed.done) timed.reached = timed.whole = INFINITY;
+  return timed;
+}
+
+// One setting over all seeds. The median of the time in which the target was reached.
+double measure(Sweep& sweep, const std::string& name, Figures& figures) {
+  std::vector<double> reached, whole, rounds, closings;
+  const std::uint64_t first = sweep.config.seed;
+  for (unsigned i = 0; i < sweep.seeds; ++i, ++sweep.config.seed) {
+    const Timed timed = run(sweep);
+    reached.push_back(timed.reached);
+    whole.push_back(timed.whole);
+    rounds.push_back(timed.rounds);
+    closings.push_back(timed.closings);
+  }
+  sweep.config.seed = first;
+  const double middle = median(reached);
+  figures.add(name + ": reached", "s", reached);
+  figures.add(name + ": whole", "s", whole);
+  figures.add(name + ": rounds", "", rounds);
+  figures.add(name + ": dense gathers", "", closings);
+  if (std::isfinite(middle)) sweep.seconds_max = std::min(sweep.seconds_max, 3 * middle + 10);
+  return middle;
+}
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  std::istringstream in(list);
+  for (std::string word; std::getline(in, word, ',');)
+    if (!word.empty() && word != "none") words.push_back(word);
+  return words;
+}
+
+struct Best {
+  double seconds = INFINITY;
+  std::string setting;
+  void take(double other, const std::string& name) {
+    if (other < seconds) seconds = other, setting = name;
+  }
+};
+
+Best sweep_fixed(Sweep& sweep, const std::string& ratios, Figures& figures) {
+  Best best;
+  sweep.config.compression.policy = PolicyKind::kFixed;
+  for (const std::string& ratio : words_of(ratios)) {
+    sweep.config.compression.ratio = std::stod(ratio);
+    best.take(measure(sweep, "fixed " + ratio, figures), ratio);
+  }
+  return best;
+}
+
+Best sweep_kimad(Sweep& sweep, const std::string& times, Figures& figures) {
+  Best best;
+  sweep.config.compression.policy = PolicyKind::kKimad;
+  for (const std::string& time : words_of(times)) {
+    const auto round_time = parse_duration(time);
+    if (!round_time) fmt::print(stderr, "{}\n", round_time.error().message), std::exit(2);
+    sweep.config.round_time = *round_time;
+    best.take(measure(sweep, "kimad " + time, figures), time);
+  }
+  return best;
+}
+
+Sweep sweep_of(int count, char** words) {
+  const std::string root = KIMESH_SOURCE_DIR;
+  const auto said = [&](std::string_view name, const std::string& otherwise) {
+    return argument(count, words, name, otherwise);
+  };
+  auto config = load_config(said("--config", root + "/configs/digits.yaml"));
+  auto topology = load_topology(said("--topology", root + "/topologies/ring4.yaml"));
+  for (const Problem& problem : config.problems) fmt::print(stderr, "{}\n", to_string(problem));
+  for (const Problem& problem : topology.problems) fmt::print(stderr, "{}\n", to_string(problem));
+  if (!config.problems.empty() || !topology.problems.empty()) std::exit(2);
+  Sweep sweep{std::move(config.value), std::move(topology.value)};
+  sweep.compute = parse_duration(said("--compute", "1ms")).value();
+  sweep.seeds = static_cast<unsigned>(std::stoul(said("--seeds", "5")));
+  OptimizerConfig& optimizer = sweep.config.optimizer;
+  optimizer.lr = std::stod(said("--lr", std::to_string(optimizer.lr)));
+  optimizer.weight_decay = std::stod(said("--decay", std::to_string(optimizer.weight_decay)));
+  optimizer.momentum = std::stod(said("--momentum", std::to_string(optimizer.momentum)));
+  sweep.config.data.batch = std::stoi(said("--batch", std::to_string(sweep.config.data.batch)));
+  const std::string every = std::to_string(sweep.config.evaluate_every);
+  sweep.config.evaluate_every = static_cast<Round>(std::stoul(said("--every", every)));
+  sweep.config.stop.rounds = 1500;  // the virtual clock ends what does not converge
+  return sweep;
+}
+
+int main(int count, char** words) {
+  set_training_threads(1);
+  Sweep sweep = sweep_of(count, words);
+  fmt::print("{}; a gradient takes {} of virtual time; medians of {} seeds\n", machine(),
+             format_duration(sweep.compute), sweep.seeds);
+  Figures figures;
+  const Best kimad =
+      sweep_kimad(sweep, argument(count, words, "--kimad", "12.5ms,18ms,25ms,35ms,50ms"), figures);
+  const Best fixed = sweep_fixed(
+      sweep, argument(count, words, "--fixed", "0.001,0.0014,0.002,0.0028,0.004,0.0056"), figures);
+  if (!kimad.setting.empty() && !fixed.setting.empty()) {
+    figures.add("best kimad (" + kimad.setting + ")", "s", {kimad.seconds});
+    figures.add("best fixed (" + fixed.setting + ")", "s", {fixed.seconds});
+    figures.add("kimad / fixed", "", {kimad.seconds / fixed.seconds});
+  }
+  return figures.write(argument(count, words, "--json", "")) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace kimesh::bench
+
+int main(int count, char** words) {
+  return kimesh::bench::main(count, words);
+}

@@ -1,0 +1,91 @@
+// Real processes on real sockets end with the bits of the simulator.
+#include "tests/e2e/program.h"
+
+namespace kimesh::test {
+namespace {
+
+struct Case {
+  std::string topology, model;
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.topology << " " << c.model; }
+};
+
+constexpr const char* kMlp = "{kind: mlp, hidden: [32]}";
+constexpr const char* kCnn = "{kind: cnn, channels: [4, 8], dense: 16}";
+
+std::string config_text(const std::string& model, const std::string& rest) {
+  return "model: " + model +
+         "\ndata: {kind: digits, batch: 16, split: {dirichlet: 0.5}}\n"
+         "optimizer: {kind: sgd, lr: 0.05, momentum: 0.9}\n"
+         "threads: 1\nseed: 5\nevaluate_every: 10\n" +
+         rest;
+}
+
+std::string case_name(const testing::TestParamInfo<Case>& info) {
+  return std::regex_replace(info.param.topology, std::regex("-"), "_") +
+         (info.param.model == kMlp ? "Mlp" : "Cnn");
+}
+
+// Runs `command` on the two files; the digests of the model that it leaves.
+nlohmann::json digests_of(const Scratch& scratch, const std::string& command,
+                          const std::string& topology, const std::vector<std::string>& extra = {}) {
+  const std::string run = command + std::to_string(extra.size());
+  std::vector<std::string> words{command, "--config", "config.yaml", "--topology", topology,
+                                 "--run", run};
+  words.insert(words.end(), extra.begin(), extra.end());
+  const Ended ended = run_program(scratch, words);
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_TRUE(Program::all_gone());
+  const nlohmann::json summary = scratch.summary(run);
+  if (!summary.is_object()) return nullptr;
+  EXPECT_EQ(summary["outcome"], "done") << summary["text"];
+  return summary["digests"];
+}
+
+class FixedLive : public testing::TestWithParam<Case> {};
+
+// Seen to fail: a live node's weight off by a millionth.
+TEST_P(FixedLive, EndsWithTheBitsOfTheSimulatorAfterFiftyRounds) {
+  const Scratch scratch;
+  scratch.write("config.yaml",
+                config_text(GetParam().model,
+                            "compression: {policy: fixed, compressor: topk, ratio: 0.05}\n"
+                            "stop: {rounds: 50}\n"));
+  const std::string topology = scratch.topology(GetParam().topology);
+  const auto live = digests_of(scratch, "up", topology);
+  ASSERT_TRUE(live.is_object());
+  EXPECT_EQ(live, digests_of(scratch, "simulate", topology));
+}
+
+INSTANTIATE_TEST_SUITE_P(Shipped, FixedLive,
+                         testing::Values(Case{"ring4", kMlp}, Case{"ring8", kMlp},
+                                         Case{"ps4", kMlp}, Case{"ps4-single", kMlp},
+                                         Case{"ring4", kCnn}, Case{"ring8", kCnn},
+                                         Case{"ps4", kCnn}, Case{"ps4-single", kCnn}),
+                         case_name);
+
+class KimadLive : public testing::TestWithParam<Case> {};
+
+// Rates that change in steps, budgets that follow them, and a log that tells what was decided.
+// Seen to fail: without --replay, which the last line keeps in sight.
+TEST_P(KimadLive, IsRepeatedBitForBitByItsDecisionLog) {
+  const Scratch scratch;
+  scratch.write("config.yaml", config_text(GetParam().model,
+                                           "compression: {policy: kimad, compressor: topk}\n"
+                                           "round_time: 15ms\nstop: {rounds: 200}\n"));
+  scratch.write("steps.csv", "0,4Mbit\n0.7,1Mbit\n1.5,6Mbit\n2.2,2Mbit\n3,2Mbit\n");
+  std::string text = read_text(scratch.path() + "/" + scratch.topology(GetParam().topology));
+  text = text.substr(0, text.find("\nlinks:")) + "\nlinks:\n  default: {trace: steps.csv}\n";
+  const std::string topology = scratch.write("stepped.yaml", text);
+  const auto live = digests_of(scratch, "up", topology);
+  ASSERT_TRUE(live.is_object());
+  EXPECT_EQ(live, digests_of(scratch, "simulate", topology, {"--replay", "runs/up0"}));
+  EXPECT_NE(live, digests_of(scratch, "simulate", topology)) << "the log decided nothing";
+}
+
+INSTANTIATE_TEST_SUITE_P(Shipped, KimadLive,
+                         testing::Values(Case{"ring4", kMlp}, Case{"ring8", kCnn},
+                                         Case{"ps4", kCnn}, Case{"ps4-single", kMlp}),
+                         case_name);
+
+}  // namespace
+}  // namespace kimesh::test

@@ -1,0 +1,156 @@
+#include <array>
+#include <regex>
+
+#include "tests/tidy/lines.h"
+#include "tests/tidy/rules.h"
+
+namespace kimesh::tidy {
+namespace {
+
+struct Include {
+  std::size_t line;
+  std::string target;
+};
+
+std::vector<Include> includes_of(std::string_view text) {
+  static const std::regex pattern(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"].*)");
+  std::vector<Include> found;
+  const std::vector<std::string> lines = lines_of(text);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::smatch match;
+    if (std::regex_match(lines[i], match, pattern)) found.push_back({i + 1, match[1]});
+  }
+  return found;
+}
+
+// "kimesh/link/link.h" → link; "src/link/frame.h" → link; of what is not ours: empty.
+std::string layer_of_include(const std::string& target) {
+  if (target.starts_with("kimesh/")) return layer_of("include/" + target);
+  if (target.starts_with("src/") || target.starts_with("kernels/")) return layer_of(target);
+  return "";
+}
+
+// All that `layer` reaches over `direct`, itself among it.
+std::set<std::string> closure(const std::string& layer, const Layers& direct) {
+  std::set<std::string> reached = {layer};
+  std::vector<std::string> open = {layer};
+  while (!open.empty()) {
+    const auto sees = direct.find(open.back());
+    open.pop_back();
+    if (sees == direct.end()) continue;
+    for (const std::string& next : sees->second) {
+      if (reached.insert(next).second) open.push_back(next);
+    }
+  }
+  return reached;
+}
+
+struct Door {
+  std::string_view headers;  // how its includes start
+  std::set<std::string> layers;
+};
+
+const std::array<Door, 9> kDoors = {{
+    {"torch/", {"train"}},
+    {"ATen/", {"train"}},
+    {"c10/", {"train"}},
+    {"zmq", {"link"}},
+    {"msgpack", {"wire"}},
+    {"yaml-cpp/", {"config"}},
+    {"nlohmann/", {"observe", "cli"}},
+    {"CLI/", {"cli"}},
+    {"xxh", {"util"}},
+}};
+
+bool is_public_header(const SourceFile& file) {
+  return file.path.starts_with("include/");
+}
+
+std::string refusal(const Door& door, const SourceFile& file) {
+  std::string where;
+  for (const std::string& layer : door.layers) where += (where.empty() ? "src/" : ", src/") + layer;
+  if (is_public_header(file)) where += " alone, and no public header";
+  return std::string(door.headers) + " is included in " + where;
+}
+
+}  // namespace
+
+Layers parse_layers(std::string_view cmake_text) {
+  static const std::regex call(R"(kimesh_layer\((\w+)([^)]*)\))");
+  static const std::regex word(R"([\w:]+)");
+  const std::string text = without_hash_comments(cmake_text);
+  Layers direct;
+  for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end; ++at) {
+    if ((*at)[1] == "name") continue;  // the function's own definition
+    std::set<std::string>& sees = direct[(*at)[1]];
+    const std::string rest = (*at)[2];
+    bool listing = false;
+    for (std::sregex_iterator w(rest.begin(), rest.end(), word), last; w != last; ++w) {
+      const std::string token = w->str();
+      if (token == "SEES" || token == "DOOR" || token == "FOLDER") {
+        listing = token == "SEES";
+      } else if (listing) {
+        sees.insert(token);
+      }
+    }
+  }
+  for (const auto& [layer, unused] : Layers(direct)) direct["cli"].insert(layer);
+  Layers closed;
+  for (const auto& [layer, unused] : direct) closed[layer] = closure(layer, direct);
+  return closed;
+}
+
+Complaints check_layers(const SourceFile& file, const Layers& layers) {
+  Complaints complaints;
+  const std::string home = layer_of(file.path);
+  if (home.empty()) return complaints;
+  const auto sees = layers.find(home);
+  if (sees == layers.end()) {
+    if (file.path.starts_with("tests/")) return complaints;  // a folder of tests of the whole
+    return {{file.path, 1, home + " is no kimesh_layer of CMakeLists.txt"}};
+  }
+  for (const Include& include : includes_of(file.text)) {
+    const std::string target = layer_of_include(include.target);
+    if (include.target.starts_with("..")) {
+      complaints.push_back({file.path, include.line, "includes are written from the top"});
+    } else if (!target.empty() && !sees->second.contains(target)) {
+      complaints.push_back(
+          {file.path, include.line, home + " may not see " + target + " (" + include.target + ")"});
+    } else if (include.target.starts_with("src/") && target != home) {
+      complaints.push_back({file.path, include.line, include.target + " is private to " + target});
+    }
+  }
+  return complaints;
+}
+
+Complaints check_doors(const SourceFile& file) {
+  Complaints complaints;
+  const std::string home = layer_of(file.path);
+  const bool whole = file.path.starts_with("tests/e2e/") || file.path.starts_with("tests/bench/");
+  for (const Include& include : includes_of(file.text)) {
+    for (const Door& door : kDoors) {
+      if (!include.target.starts_with(door.headers)) continue;
+      const bool reads_json = whole && door.headers == "nlohmann/";  // what the program wrote
+      if ((door.layers.contains(home) && !is_public_header(file)) || reads_json) continue;
+      complaints.push_back({file.path, include.line, refusal(door, file)});
+    }
+    if (home == "train" && include.target.starts_with("fmt/")) {
+      complaints.push_back(
+          {file.path, include.line, "LibTorch brings a fmt of its own: src/train does without"});
+    }
+  }
+  return complaints;
+}
+
+std::string layer_of(std::string_view path) {
+  if (path.starts_with("kernels/")) return "kernels";
+  for (const std::string_view top : {"include/kimesh/", "src/", "tests/"}) {
+    if (!path.starts_with(top)) continue;
+    const std::string_view rest = path.substr(top.size());
+    const std::size_t slash = rest.find('/');
+    return slash == std::string_view::npos ? "" : std::string(rest.substr(0, slash));
+  }
+  return "";
+}
+
+}  // namespace kimesh::tidy
