@@ -10,30 +10,6 @@
 namespace kimesh {
 namespace {
 
-std::string canonical_model(const ModelConfig& model) {
-  if (model.kind == ModelKind::kMlp)
-    return fmt::format("model mlp {}\n", fmt::join(model.hidden, " "));
-  return fmt::format("model cnn {} dense {}\n", fmt::join(model.channels, " "), model.dense);
-}
-
-std::string canonical_data(const DataConfig& data) {
-  std::string text = data.kind == DataKind::kDigits
-                         ? fmt::format("data digits test {}", data.test_share)
-                         : std::string("data cifar10");
-  text += fmt::format(" batch {} split ", data.batch);
-  switch (data.split) {
-    case SplitKind::kEven:
-      return text + "even\n";
-    case SplitKind::kWeights:
-      return text + "weights\n";
-    case SplitKind::kByLabel:
-      return text + "by_label\n";
-    case SplitKind::kDirichlet:
-      return text + fmt::format("dirichlet {}\n", data.dirichlet);
-  }
-  return text;
-}
-
 std::string canonical_quadratic(const QuadraticConfig& quadratic) {
   if (!quadratic.path.empty()) return "quadratic from a file\n";
   return fmt::format("quadratic {} condition {} heterogeneity {}\n", quadratic.dimension,
@@ -61,16 +37,6 @@ std::string canonical_optimizer(const OptimizerConfig& o) {
   text += fmt::format(" lr {} decay {} clip ", o.lr, o.weight_decay);
   text += o.clip ? fmt::format("{}\n", *o.clip) : std::string("-\n");
   return text + canonical_schedule(o.schedule);
-}
-
-std::string canonical_compression(const RunConfig& config) {
-  const CompressionConfig& c = config.compression;
-  std::string text = fmt::format("digest_every {} policy ", c.digest_every);
-  if (c.policy == PolicyKind::kNone) return text + "none\n";
-  text += c.policy == PolicyKind::kFixed
-              ? fmt::format("fixed {}", c.ratio)
-              : fmt::format("kimad {}", config.round_time ? config.round_time->count() : 0);
-  return text + (c.compressor == CompressorKind::kTopk ? " topk\n" : " identity\n");
 }
 
 std::string canonical_stop(const StopConfig& stop) {
@@ -114,9 +80,9 @@ void check_sections(MapReader& top, const RunConfig& config) {
 
 std::string RunConfig::canonical() const {
   return (quadratic ? canonical_quadratic(*quadratic)
-                    : canonical_model(model) + canonical_data(data)) +
-         canonical_optimizer(optimizer) + canonical_compression(*this) + canonical_stop(stop) +
-         fmt::format("evaluate_every {}\nseed {}\n", evaluate_every, seed);
+                    : kimesh::canonical(model) + kimesh::canonical(data)) +
+         canonical_optimizer(optimizer) + kimesh::canonical(compression, round_time) +
+         canonical_stop(stop) + fmt::format("evaluate_every {}\nseed {}\n", evaluate_every, seed);
 }
 
 Loaded<RunConfig> load_config(const std::string& path) {

@@ -6,36 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "kimesh/config/compression_config.h"
+#include "kimesh/config/data_config.h"
+#include "kimesh/config/model_config.h"
 #include "kimesh/config/problem.h"
 #include "kimesh/config/topology_file.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
-
-enum class ModelKind { kMlp, kCnn };
-
-struct ModelConfig {
-  ModelKind kind = ModelKind::kMlp;
-  std::vector<std::int64_t> hidden{256, 128};  // mlp: widths of the hidden layers
-  std::vector<std::int64_t> channels{
-      32, 64};               // cnn: 3x3 convolution + GroupNorm + ReLU + 2x2 pool each
-  std::int64_t dense = 128;  // cnn: width of the dense layer before the last
-};
-
-enum class DataKind { kDigits, kCifar10 };
-enum class SplitKind { kEven, kWeights, kDirichlet, kByLabel };
-
-struct DataConfig {
-  DataKind kind = DataKind::kDigits;
-  // cifar10: folder with the binary batches. Written relative to the config file; here it is
-  // resolved.
-  std::string path;
-  int batch = 32;  // samples per node and round
-  SplitKind split = SplitKind::kEven;
-  double dirichlet = 0.3;   // concentration, > 0
-  double test_share = 0.2;  // digits: stratified share kept out for the test set
-  int split_line = 0;       // of the config file, for sentences
-};
 
 enum class OptimizerKind { kSgd, kAdamw };
 enum class ScheduleKind { kConstant, kStep, kCosine };
@@ -57,17 +35,6 @@ struct OptimizerConfig {
   double weight_decay = 0;     // sgd: coupled, at the workers; adamw: decoupled, at the owner
   std::optional<double> clip;  // global L2 norm of the node's own gradient
   ScheduleConfig schedule;
-};
-
-enum class PolicyKind { kNone, kFixed, kKimad };
-enum class CompressorKind { kIdentity, kTopk };
-
-struct CompressionConfig {
-  PolicyKind policy = PolicyKind::kNone;
-  CompressorKind compressor = CompressorKind::kTopk;  // policy none: identity, once loaded
-  double ratio = 0.05;                                // fixed: share of the elements that is kept
-  int line = 0;             // of `policy` in the config file, for sentences
-  Round digest_every = 50;  // rounds between digests of both ends of a channel; 0: never
 };
 
 struct StopConfig {
