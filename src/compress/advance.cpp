@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
 #include <string>
+#include <utility>
 
 #include "kernels/vector_math.h"
 #include "kimesh/compress/compressor.h"
@@ -56,6 +58,50 @@ void send_selected(std::span<const float> target, std::span<float> estimate,
   result.missing_energy = std::max(0.0, result.missing_energy - removed) + left;
 }
 
+void select_by_shares(std::span<const float> difference, std::span<const Piece> pieces,
+                      std::span<const std::uint32_t> shares, CompressScratch& scratch) {
+  for (std::size_t l = 0; l < pieces.size(); ++l)
+    kernels::select_topk(difference.subspan(pieces[l].offset, pieces[l].size), shares[l],
+                         static_cast<std::uint32_t>(pieces[l].offset), scratch.indices,
+                         scratch.topk);
+}
+
+// The floor's elements first; then, with these taken for 0, the largest of the whole.
+void select_globally(std::span<float> difference, std::span<const Piece> pieces,
+                     const Setting& setting, CompressScratch& scratch) {
+  KIMESH_CHECK(setting.floor <= setting.keep, "the floor is a part of what is kept");
+  share_out(setting.floor, setting.rotation, pieces, scratch.shares);
+  select_by_shares(difference, pieces, scratch.shares, scratch);
+  const std::size_t floor_count = scratch.indices.size();
+  scratch.values.resize(floor_count);
+  for (std::size_t c = 0; c < floor_count; ++c)
+    scratch.values[c] = std::exchange(difference[scratch.indices[c]], 0.0f);
+  kernels::select_topk(difference, setting.keep - floor_count, 0, scratch.indices, scratch.topk);
+  for (std::size_t c = 0; c < floor_count; ++c) difference[scratch.indices[c]] = scratch.values[c];
+  std::ranges::inplace_merge(scratch.indices,
+                             scratch.indices.begin() + static_cast<std::ptrdiff_t>(floor_count));
+}
+
+// Fills scratch.indices, ascending.
+void select(std::span<float> difference, std::span<const Piece> pieces, const Setting& setting,
+            CompressScratch& scratch) {
+  scratch.indices.clear();
+  scratch.shares.resize(pieces.size());
+  switch (setting.allocation) {
+    case Allocation::kProportional:
+      share_out(setting.keep, setting.rotation, pieces, scratch.shares);
+      return select_by_shares(difference, pieces, scratch.shares, scratch);
+    case Allocation::kGlobal:
+      return select_globally(difference, pieces, setting, scratch);
+    case Allocation::kListed:
+      KIMESH_CHECK(setting.shares.size() == pieces.size(), "one share for each piece");
+      KIMESH_CHECK(std::accumulate(setting.shares.begin(), setting.shares.end(),
+                                   std::uint64_t{0}) == setting.keep,
+                   "the shares sum to what is kept");
+      return select_by_shares(difference, pieces, setting.shares, scratch);
+  }
+}
+
 }  // namespace
 
 Error not_finite_at(std::size_t index) {
@@ -68,7 +114,7 @@ void CompressScratch::reserve(std::size_t size) {
 
 Result<Advanced> advance(std::span<const float> target, std::span<float> estimate,
                          std::span<const Piece> pieces, const Setting& setting,
-                         CompressScratch& scratch) {
+                         CompressScratch& scratch, bool with_curve) {
   if (setting.form == Form::kDense) {
     KIMESH_CHECK(estimate.empty() || estimate.size() == target.size(), "one size, or no estimate");
     return advance_dense(target, estimate);
@@ -77,18 +123,13 @@ Result<Advanced> advance(std::span<const float> target, std::span<float> estimat
   const std::span<float> difference = scratch.difference.span().first(target.size());
   const kernels::Difference found = kernels::subtract(target, estimate, difference);
   if (!found.finite) return not_finite_at(kernels::first_not_finite(difference).value());
-  Advanced result{{}, found.target_energy, found.missing_energy};
+  Advanced result{{}, found.target_energy, found.missing_energy, {}};
+  check_pieces(pieces, target.size());
+  if (with_curve) result.curve = measure_curve(difference, pieces);
   if (setting.form == Form::kEmpty) return result;
 
-  check_pieces(pieces, target.size());
   KIMESH_CHECK(setting.keep >= 1 && setting.keep <= target.size(), "topk keeps 1 to all elements");
-  scratch.shares.resize(pieces.size());
-  share_out(setting.keep, setting.rotation, pieces, scratch.shares);
-  scratch.indices.clear();
-  for (std::size_t l = 0; l < pieces.size(); ++l)
-    kernels::select_topk(difference.subspan(pieces[l].offset, pieces[l].size), scratch.shares[l],
-                         static_cast<std::uint32_t>(pieces[l].offset), scratch.indices,
-                         scratch.topk);
+  select(difference, pieces, setting, scratch);
   send_selected(target, estimate, scratch, result);
   return result;
 }

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "kernels/topk.h"
+#include "kimesh/compress/curve.h"
+#include "kimesh/compress/piece.h"
 #include "kimesh/util/aligned_buffer.h"
 #include "kimesh/util/result.h"
 
@@ -24,9 +26,11 @@ enum class Form : std::uint8_t {
   kTopk = 2,   // u32 indices, ascending, then float32 values; adds
 };
 
-// A part of the vector that gets its own share of the kept elements.
-struct Piece {
-  std::size_t offset = 0, size = 0;
+// How topk divides `keep` among the pieces.
+enum class Allocation : std::uint8_t {
+  kProportional = 0,  // by their sizes: one ratio for all layers
+  kGlobal = 1,        // to the largest, wherever they are, once every piece has its floor
+  kListed = 2,        // as `shares` says
 };
 
 struct Setting {
@@ -34,6 +38,10 @@ struct Setting {
   std::uint32_t keep = 0;  // topk: elements kept in all; 1 <= keep <= size
   // topk: turns the rounding of the pieces' shares, so that small pieces get their turn; a counter
   std::uint32_t rotation = 0;
+  Allocation allocation = Allocation::kProportional;
+  std::uint32_t floor = 0;  // kGlobal: of `keep`, so many go to the pieces by their sizes first
+  std::vector<std::uint32_t>
+      shares{};  // kListed: by piece, none over its size; their sum is `keep`
   bool operator==(const Setting&) const = default;
 };
 
@@ -54,6 +62,7 @@ struct Advanced {
   std::vector<std::byte> bytes;
   double wanted_energy = 0;  // ‖target‖², summed in float64 in a fixed order
   double missing_energy = 0;  // ‖target − estimate after‖², to 1e-15 of ‖target − estimate before‖²
+  Curve curve;  // of target − estimate before, where it was asked for; a dense message has none
 };
 
 // Memory that the caller keeps between calls, so that a message allocates its bytes only. `reserve`
@@ -61,6 +70,7 @@ struct Advanced {
 struct CompressScratch {
   AlignedBuffer difference;
   std::vector<std::uint32_t> shares, indices;
+  std::vector<float> values;
   kernels::TopkScratch topk;
   void reserve(std::size_t size);
 };
@@ -73,7 +83,7 @@ struct CompressScratch {
 // then.
 [[nodiscard]] Result<Advanced> advance(std::span<const float> target, std::span<float> estimate,
                                        std::span<const Piece> pieces, const Setting& setting,
-                                       CompressScratch& scratch);
+                                       CompressScratch& scratch, bool with_curve = false);
 
 // What advance says of the element at `index`.
 [[nodiscard]] Error not_finite_at(std::size_t index);

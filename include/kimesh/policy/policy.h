@@ -1,10 +1,12 @@
-// Policies: from what a link can carry and what a message wants to how it is sent. Pure functions
-// of their input.
+// Policies: from what a link can carry and what a message wants to how it is sent. Pure: what they
+// know comes through their arguments, and two policies that were told the same decide the same.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 
 #include "kimesh/bandwidth/estimator.h"
 #include "kimesh/compress/compressor.h"
@@ -12,19 +14,39 @@
 
 namespace kimesh {
 
-struct PolicyOptions {
-  enum class Kind { kNone, kFixed, kKimad } kind = Kind::kNone;
-  bool dense_only = false;             // compressor: identity
-  double ratio = 0.05;                 // fixed: share of the elements kept, (0, 1]
-  std::optional<Duration> round_time;  // kimad: what a round should take
+// GraVAC's settings, with the paper's letters (Tyagi, Swany: GraVAC, 2023). A factor is how many
+// times fewer elements are sent.
+struct GravacOptions {
+  enum class Scaling { kExponential, kGeometric } scaling = Scaling::kExponential;
+  enum class Scope { kNode, kLink } scope = Scope::kNode;  // who has a factor of its own
+  double theta_min = 10, theta_max = 1000;                 // factors, 1 <= theta_min < theta_max
+  double epsilon = 0.9;                                    // gain that a factor must keep, (0, 1]
+  double omega = 0.01;  // two gains that differ by no more than this share are equal, (0, 1)
+  Round window = 20;    // rounds between two looks at the factors, > 0
 };
 
-// All that a decision may depend on.
+struct PolicyOptions {
+  enum class Kind { kNone, kFixed, kKimad, kKimadPlus, kGravac } kind = Kind::kNone;
+  bool dense_only = false;             // compressor: identity
+  double ratio = 0.05;                 // fixed: share of the elements kept, (0, 1]
+  std::optional<Duration> round_time;  // kimad, kimad_plus: what a round should take
+  // kimad_plus: how a message's elements are shared among its layers. Threshold: the optimum where
+  // every element costs the same; knapsack: the paper's DP over a menu of ratios.
+  enum class Allocator { kThreshold, kKnapsack } allocator = Allocator::kThreshold;
+  unsigned knapsack_ratios = 20;  // K: ratios in each layer's menu
+  unsigned knapsack_bins = 1000;  // D: bins of the byte budget
+  GravacOptions gravac;
+  unsigned nodes = 2;  // N of the mesh
+};
+
+// All that a decision may depend on, apart from what the policy was told by observe().
 struct MessageContext {
   std::size_t elements = 0;              // of the shard
   std::size_t overhead_bytes = 0;        // headers and control that travel with the payload
   std::size_t chunk_overhead_bytes = 0;  // and what each of its chunks adds (bandwidth/sample.h)
   Round round = 0;
+  Phase phase = Phase::kReduce;
+  unsigned link_number = 0;  // among the node's outgoing links, from 0
   LinkEstimate link;
   double share_bytes_per_s = 0;  // this link's max-min share of the node's declared cap; infinity
                                  // or 0: none declared
@@ -35,11 +57,31 @@ struct MessageContext {
   std::size_t proven_bytes = 0;
   // In a row that did not fill the pipe, with the budget used to the full.
   unsigned unfilled_messages = 0;
+  // Pieces of the message, in order; and the curves of all messages that the link carries in this
+  // phase of a round, this one's being `curves[own]`, each as it last was (empty: never measured).
+  std::span<const Piece> pieces;
+  std::span<const Curve* const> curves;
+  std::size_t own = 0;
 };
 
 struct Choice {
   Setting setting;
   std::size_t budget_bytes = 0;  // overhead included. 0: the policy has no notion of a budget
+};
+
+// A message that the node sent in a round.
+struct MessageObservation {
+  unsigned link_number = 0;
+  Phase phase = Phase::kReduce;
+  std::size_t elements = 0;
+  double wanted_energy = 0, missing_energy = 0;
+  const Curve* curve = nullptr;  // of what there was to send; null or empty: not measured
+};
+// A training round that is over.
+struct RoundObservation {
+  Round round = 0;
+  Duration took{0};  // evaluation left out
+  std::span<const MessageObservation> messages;
 };
 
 // Every channel sends at least this share of its elements (design, invariant 4).
@@ -70,12 +112,19 @@ class Policy {
  public:
   virtual ~Policy() = default;
   [[nodiscard]] virtual Choice choose(const MessageContext& message) const = 0;
+  // Whether messages shall be measured: costs a pass over each.
+  [[nodiscard]] virtual bool wants_curves() const { return false; }
+  // What this node saw of a round, once it is over and before anything of the next is chosen.
+  virtual void observe(const RoundObservation&) {}
+  // What it has learnt, as one JSON object for people and the run's record; empty: nothing.
+  [[nodiscard]] virtual std::string state() const { return {}; }
 };
 
 // none: dense. fixed: keep = max(1, round(ratio · n)). kimad: the largest keep that fits the
-// budget, the floor when nothing does. Dense wherever 4 bytes per element are no more than that.
-// dense_only: always dense, no budget. Requires: ratio in (0, 1] for fixed, a round time for kimad
-// (config checks the user's words).
+// budget, the floor when nothing does. kimad_plus: see kimad_plus.h; gravac: see gravac.h. Dense
+// wherever 4 bytes per element are no more than that. dense_only: always dense, no budget.
+// Requires: ratio in (0, 1] for fixed, a round time for kimad and kimad_plus, GravacOptions in
+// their ranges (config checks the user's words).
 [[nodiscard]] std::unique_ptr<Policy> make_policy(const PolicyOptions& options);
 
 }  // namespace kimesh
