@@ -124,10 +124,10 @@ Result<Advanced> advance(std::span<const float> target, std::span<float> estimat
   const kernels::Difference found = kernels::subtract(target, estimate, difference);
   if (!found.finite) return not_finite_at(kernels::first_not_finite(difference).value());
   Advanced result{{}, found.target_energy, found.missing_energy, {}};
-  check_pieces(pieces, target.size());
-  if (with_curve) result.curve = measure_curve(difference, pieces);
   if (setting.form == Form::kEmpty) return result;
 
+  check_pieces(pieces, target.size());
+  if (with_curve) result.curve = measure_curve(difference, pieces);
   KIMESH_CHECK(setting.keep >= 1 && setting.keep <= target.size(), "topk keeps 1 to all elements");
   select(difference, pieces, setting, scratch);
   send_selected(target, estimate, scratch, result);

@@ -35,7 +35,7 @@ struct PolicyOptions {
   enum class Allocator { kThreshold, kKnapsack } allocator = Allocator::kThreshold;
   unsigned knapsack_ratios = 20;  // K: ratios in each layer's menu
   unsigned knapsack_bins = 1000;  // D: bins of the byte budget
-  GravacOptions gravac;
+  GravacOptions gravac{};
   unsigned nodes = 2;  // N of the mesh
 };
 
