@@ -30,9 +30,9 @@ Error refuse(const fs::path& path, std::string_view why) {
 
 Dataset empty_cifar10() {
   Dataset data;
-  data.channels = 3;
-  data.height = data.width = 32;
-  data.classes = 10;
+  data.shape.channels = 3;
+  data.shape.height = data.shape.width = 32;
+  data.shape.classes = 10;
   for (std::size_t c = 0; c < 3; ++c) {
     data.scale.push_back(1.0f / (255.0f * kDeviation[c]));
     data.offset.push_back(-kMean[c] / kDeviation[c]);
@@ -54,7 +54,7 @@ Status append_file(const fs::path& path, Dataset& data) {
   for (std::size_t i = 0; i < records; ++i) {
     if (!file.read(record.data(), record.size())) return refuse(path, "reading it fails");
     const auto label = static_cast<std::uint8_t>(record[0]);
-    if (label >= data.classes)
+    if (label >= data.shape.classes)
       return refuse(path, fmt::format("record {} has the label {}, over 9", i, label));
     data.labels.push_back(label);
     data.pixels.insert(data.pixels.end(), record.begin() + 1, record.end());

@@ -5,10 +5,10 @@
 namespace kimesh {
 
 void Dataset::copy_sample(std::uint32_t sample, std::span<float> out) const {
-  KIMESH_CHECK(sample < samples() && out.size() == sample_size(), "a sample and room for it");
-  const std::uint8_t* pixel = pixels.data() + sample * sample_size();
-  const auto plane = static_cast<std::size_t>(height * width);
-  for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c)
+  KIMESH_CHECK(sample < samples() && out.size() == shape.inputs(), "a sample and room for it");
+  const std::uint8_t* pixel = pixels.data() + sample * shape.inputs();
+  const auto plane = static_cast<std::size_t>(shape.height * shape.width);
+  for (std::size_t c = 0; c < static_cast<std::size_t>(shape.channels); ++c)
     for (std::size_t i = c * plane; i < (c + 1) * plane; ++i)
       out[i] = static_cast<float>(pixel[i]) * scale[c] + offset[c];
 }

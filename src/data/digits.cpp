@@ -15,9 +15,9 @@ unsigned packed_digit(char c) {
 
 Dataset empty_digits() {
   Dataset data;
-  data.channels = 1;
-  data.height = data.width = 8;
-  data.classes = 10;
+  data.shape.channels = 1;
+  data.shape.height = data.shape.width = 8;
+  data.shape.classes = 10;
   data.scale = {1.0f / 8};  // 0 to 16 becomes -1 to 1, exactly
   data.offset = {-1.0f};
   return data;

@@ -11,19 +11,19 @@ namespace nn = torch::nn;
 
 constexpr std::int64_t kGroups = 8;  // of GroupNorm; fewer where they do not divide the channels
 
-void add_mlp(const ModelConfig& config, const Dataset& data, nn::Sequential& layers) {
-  auto width = static_cast<std::int64_t>(data.sample_size());
+void add_mlp(const ModelConfig& config, const SampleShape& shape, nn::Sequential& layers) {
+  auto width = static_cast<std::int64_t>(shape.inputs());
   layers->push_back(nn::Flatten());
   for (const std::int64_t hidden : config.hidden) {
     layers->push_back(nn::Linear(width, hidden));
     layers->push_back(nn::ReLU());
     width = hidden;
   }
-  layers->push_back(nn::Linear(width, data.classes));
+  layers->push_back(nn::Linear(width, shape.classes));
 }
 
-void add_cnn(const ModelConfig& config, const Dataset& data, nn::Sequential& layers) {
-  std::int64_t channels = data.channels, height = data.height, width = data.width;
+void add_cnn(const ModelConfig& config, const SampleShape& shape, nn::Sequential& layers) {
+  std::int64_t channels = shape.channels, height = shape.height, width = shape.width;
   for (const std::int64_t out : config.channels) {
     layers->push_back(nn::Conv2d(nn::Conv2dOptions(channels, out, 3).padding(1)));
     layers->push_back(nn::GroupNorm(nn::GroupNormOptions(std::gcd(kGroups, out), out)));
@@ -38,25 +38,25 @@ void add_cnn(const ModelConfig& config, const Dataset& data, nn::Sequential& lay
   layers->push_back(nn::Flatten());
   layers->push_back(nn::Linear(channels * height * width, config.dense));
   layers->push_back(nn::ReLU());
-  layers->push_back(nn::Linear(config.dense, data.classes));
+  layers->push_back(nn::Linear(config.dense, shape.classes));
 }
 
 }  // namespace
 
-NeuralNetwork::NeuralNetwork(const ModelConfig& config, const Dataset& data) {
+NeuralNetwork::NeuralNetwork(const ModelConfig& config, const SampleShape& shape) {
   switch (config.kind) {
     case ModelKind::kMlp:
-      add_mlp(config, data, layers);
+      add_mlp(config, shape, layers);
       break;
     case ModelKind::kCnn:
-      add_cnn(config, data, layers);
+      add_cnn(config, shape, layers);
       break;
   }
   register_module("layers", layers);
 }
 
-std::shared_ptr<NeuralNetwork> make_network(const ModelConfig& config, const Dataset& data) {
-  auto network = std::make_shared<NeuralNetwork>(config, data);
+std::shared_ptr<NeuralNetwork> make_network(const ModelConfig& config, const SampleShape& shape) {
+  auto network = std::make_shared<NeuralNetwork>(config, shape);
   const auto complaint = complaint_about(*network);
   KIMESH_CHECK(!complaint, *complaint);
   return network;
@@ -78,20 +78,6 @@ std::optional<std::string> complaint_about(const nn::Module& network) {
   if (buffers.is_empty()) return std::nullopt;
   return "the model keeps running statistics in '" + buffers.begin()->key() +
          "', which the nodes would not share; use GroupNorm or LayerNorm in place of BatchNorm";
-}
-
-Batch make_batch(const Dataset& data, std::span<const std::uint32_t> samples) {
-  const auto count = static_cast<std::int64_t>(samples.size());
-  Batch batch{torch::empty({count, data.channels, data.height, data.width}, torch::kFloat32),
-              torch::empty({count}, torch::kInt64)};
-  auto* image = batch.images.mutable_data_ptr<float>();
-  auto* label = batch.labels.mutable_data_ptr<std::int64_t>();
-  for (const std::uint32_t sample : samples) {
-    data.copy_sample(sample, {image, data.sample_size()});
-    *label++ = data.labels[sample];
-    image += data.sample_size();
-  }
-  return batch;
 }
 
 }  // namespace kimesh

@@ -5,19 +5,18 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "kimesh/config/run_config.h"
-#include "kimesh/data/dataset.h"
+#include "kimesh/data/sample_shape.h"
 #include "kimesh/topology/layout.h"
 
 namespace kimesh {
 
 // Images in [batch, channels, height, width], scores of the classes out [batch, classes].
 struct NeuralNetwork : torch::nn::Module {
-  NeuralNetwork(const ModelConfig& config, const Dataset& data);
+  NeuralNetwork(const ModelConfig& config, const SampleShape& shape);
   torch::Tensor forward(const torch::Tensor& images) { return layers->forward(images); }
 
   torch::nn::Sequential layers;
@@ -25,7 +24,7 @@ struct NeuralNetwork : torch::nn::Module {
 
 // The network with memory of its own for the parameters, with torch's arbitrary values in it.
 [[nodiscard]] std::shared_ptr<NeuralNetwork> make_network(const ModelConfig& config,
-                                                          const Dataset& data);
+                                                          const SampleShape& shape);
 
 // In torch's order of parameters, with torch's names.
 [[nodiscard]] Layout layout_of(const torch::nn::Module& network);
@@ -33,11 +32,5 @@ struct NeuralNetwork : torch::nn::Module {
 // Why `network` cannot be trained here: a node averages parameters, and nobody averages running
 // statistics. Nothing means that it can.
 [[nodiscard]] std::optional<std::string> complaint_about(const torch::nn::Module& network);
-
-// Images and labels of some samples. Shapes: images [n][channels][height][width], labels [n].
-struct Batch {
-  torch::Tensor images, labels;
-};
-[[nodiscard]] Batch make_batch(const Dataset& data, std::span<const std::uint32_t> samples);
 
 }  // namespace kimesh

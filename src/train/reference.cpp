@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include "kimesh/util/check.h"
+#include "src/train/batch.h"
 #include "src/train/initialise.h"
 #include "src/train/models.h"
 
@@ -54,9 +55,10 @@ torch::Tensor joined_loss(NeuralNetwork& network, const RunConfig& config, const
   }
   const Batch batch = make_batch(data.sets.train, joined);
   const auto options = torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone);
-  const auto losses =
-      torch::nn::functional::cross_entropy(network.forward(batch.images), batch.labels, options);
-  return losses.dot(torch::tensor(weights));
+  const auto losses = torch::nn::functional::cross_entropy(
+      one_row_a_target(network.forward(batch.inputs)), batch.targets.flatten(), options);
+  const auto samples = static_cast<std::int64_t>(joined.size());
+  return losses.view({samples, -1}).mean(1).dot(torch::tensor(weights));
 }
 
 }  // namespace
@@ -66,7 +68,7 @@ ReferenceRun train_joined(const RunConfig& config, const TrainingData& data, Rou
   KIMESH_CHECK(!optimizer_config.clip && optimizer_config.schedule.warmup == 0 &&
                    optimizer_config.schedule.kind == ScheduleKind::kConstant,
                "a reference without clipping or schedule");
-  const auto network = make_network(config.model, data.sets.train);
+  const auto network = make_network(config.model, data.sets.train.shape);
   const Layout layout = layout_of(*network);
   ReferenceRun run;
   run.parameters.resize(layout.size());

@@ -8,6 +8,7 @@
 #include <bit>
 
 #include "kimesh/util/check.h"
+#include "src/train/batch.h"
 #include "src/train/initialise.h"
 #include "src/train/models.h"
 
@@ -43,7 +44,7 @@ class Trainer : public Objective {
         node_(node),
         batch_(config.data.batch),
         seed_(config.seed),
-        network_(make_network(config.model, data.sets.train)),
+        network_(make_network(config.model, data.sets.train.shape)),
         layout_(layout_of(*network_)),
         test_part_(test_part(data.sets.test, node, data.parts.size(), config.seed)) {
     for (auto& parameter : network_->parameters()) parameter.set_data(torch::empty({0}));
@@ -98,8 +99,8 @@ class Trainer : public Objective {
   double backward(std::span<const std::uint32_t> samples) {
     std::fill(gradient_.begin(), gradient_.end(), 0.0f);
     const Batch batch = make_batch(data_.sets.train, samples);
-    const auto loss =
-        torch::nn::functional::cross_entropy(network_->forward(batch.images), batch.labels);
+    const auto loss = torch::nn::functional::cross_entropy(
+        one_row_a_target(network_->forward(batch.inputs)), batch.targets.flatten());
     loss.backward();
     return loss.item<float>();
   }
@@ -107,13 +108,14 @@ class Trainer : public Objective {
   void score(std::span<const std::uint32_t> samples, EvaluationNumbers& numbers) {
     const torch::NoGradGuard no_gradient;
     const Batch batch = make_batch(data_.sets.test, samples);
-    const auto scores = network_->forward(batch.images);
-    const auto hits = scores.argmax(1).eq(batch.labels).sum().item<std::int64_t>();
+    const auto scores = one_row_a_target(network_->forward(batch.inputs));
+    const auto targets = batch.targets.flatten();
+    const auto hits = scores.argmax(1).eq(targets).sum().item<std::int64_t>();
     const auto options = torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum);
     numbers.correct += static_cast<std::uint64_t>(hits);
-    numbers.samples += samples.size();
+    numbers.samples += static_cast<std::uint64_t>(targets.numel());
     numbers.loss_sum +=
-        torch::nn::functional::cross_entropy(scores, batch.labels, options).item<float>();
+        torch::nn::functional::cross_entropy(scores, targets, options).item<float>();
   }
 
   // A parameter that is already broken spoils every layer's gradient, so it is named first.
@@ -147,7 +149,7 @@ class Trainer : public Objective {
 }  // namespace
 
 Layout model_layout(const RunConfig& config, const TrainingData& data) {
-  return with_torch([&] { return layout_of(*make_network(config.model, data.sets.train)); });
+  return with_torch([&] { return layout_of(*make_network(config.model, data.sets.train.shape)); });
 }
 
 std::unique_ptr<Objective> make_trainer(const RunConfig& config, const TrainingData& data,

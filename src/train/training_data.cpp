@@ -19,10 +19,10 @@ std::vector<double> shares(const std::vector<std::vector<std::uint32_t>>& parts)
 }
 
 // A cnn halves its images at each stage; what is left must hold a pixel.
-Status check_model(const ModelConfig& model, const Dataset& data) {
+Status check_model(const ModelConfig& model, const SampleShape& shape) {
   if (model.kind != ModelKind::kCnn) return ok_status();
   std::size_t halvings = 0;
-  for (auto side = std::min(data.height, data.width); side > 1; side /= 2) ++halvings;
+  for (auto side = std::min(shape.height, shape.width); side > 1; side /= 2) ++halvings;
   if (model.channels.size() <= halvings) return ok_status();
   return Error{ErrorCode::kUserInput,
                "model.channels names " + std::to_string(model.channels.size()) +
@@ -38,7 +38,7 @@ Result<TrainingData> prepare_training_data(const RunConfig& config, std::size_t 
   KIMESH_CHECK(declared_weights.empty() || declared_weights.size() == nodes, "one weight a node");
   auto sets = load_data(config.data, config.seed);
   if (!sets.ok()) return sets.error();
-  if (const Status status = check_model(config.model, sets->train); !status.ok())
+  if (const Status status = check_model(config.model, sets->train.shape); !status.ok())
     return status.error();
   if (sets->train.samples() < nodes)
     return Error{ErrorCode::kUserInput, std::to_string(nodes) + " nodes cannot share " +

@@ -26,13 +26,13 @@ constexpr double kRatio = 0.01;  // fixed topk
 // Images as CIFAR-10's; what they show does not matter here.
 Dataset make_images(std::size_t count) {
   Dataset data;
-  data.channels = 3;
-  data.height = data.width = 32;
-  data.classes = 10;
+  data.shape.channels = 3;
+  data.shape.height = data.shape.width = 32;
+  data.shape.classes = 10;
   data.scale.assign(3, 1.0f / 128);
   data.offset.assign(3, -1.0f);
   Random random(1, 0, 0, Purpose::kTest);
-  for (std::size_t i = 0; i < count * data.sample_size(); ++i)
+  for (std::size_t i = 0; i < count * data.shape.inputs(); ++i)
     data.pixels.push_back(static_cast<std::uint8_t>(255 * random.uniform()));
   for (std::size_t i = 0; i < count; ++i) data.labels.push_back(static_cast<std::uint8_t>(i % 10));
   return data;

@@ -30,8 +30,8 @@ std::array<int, 10> class_counts(const Dataset& data) {
 std::uint64_t sample_hash(const Dataset& data, std::size_t sample) {
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&](std::uint8_t byte) { hash = (hash ^ byte) * 0x100000001b3; };
-  for (std::size_t i = 0; i < data.sample_size(); ++i)
-    add(data.pixels[sample * data.sample_size() + i]);
+  for (std::size_t i = 0; i < data.shape.inputs(); ++i)
+    add(data.pixels[sample * data.shape.inputs() + i]);
   add(data.labels[sample]);
   return hash;
 }
@@ -49,7 +49,7 @@ TEST(Digits, AreThoseOfTheOriginalFile) {
 
 TEST(Digits, PixelsLieBetweenMinusOneAndOne) {
   const Dataset train = digits(1).train;
-  std::vector<float> image(train.sample_size());
+  std::vector<float> image(train.shape.inputs());
   float low = 0, high = 0;
   for (std::uint32_t i = 0; i < train.samples(); ++i) {
     train.copy_sample(i, image);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kimesh/config/run_config.h"
+#include "kimesh/data/sample_shape.h"
 #include "kimesh/util/ids.h"
 #include "kimesh/util/result.h"
 
@@ -15,16 +16,12 @@ namespace kimesh {
 // Samples are channels x height x width, row-major. They stay bytes, a quarter of the memory that
 // float32 would take; scale and offset bring them to about [-1, 1] when a batch is made.
 struct Dataset {
-  std::int64_t channels = 0, height = 0, width = 0;
-  std::int64_t classes = 0;
+  SampleShape shape;
   std::vector<std::uint8_t> pixels;  // [samples][channels][height][width]
   std::vector<float> scale, offset;  // [channels]
   std::vector<std::uint8_t> labels;  // [samples]
   [[nodiscard]] std::size_t samples() const { return labels.size(); }
-  [[nodiscard]] std::size_t sample_size() const {
-    return static_cast<std::size_t>(channels * height * width);
-  }
-  // Writes pixel · scale + offset. Shape: out [sample_size()]. Requires sample < samples().
+  // Writes pixel · scale + offset. Shape: out [shape.inputs()]. Requires sample < samples().
   void copy_sample(std::uint32_t sample, std::span<float> out) const;
 };
 
