@@ -60,7 +60,8 @@ Incident VectorWorker::carry_out(const Work& work) {
                            result->wanted_energy,
                            result->missing_energy,
                            result->digest,
-                           since(begun)};
+                           since(begun),
+                           std::move(result->curve)};
     return AdvanceEnded{done, std::move(result->bytes)};
   }
   if (const auto* a = std::get_if<Application>(&work)) {

@@ -42,6 +42,8 @@ void put_setting(Json& json, const Setting& setting) {
   json["form"] = form_name(setting.form);
   json["keep"] = setting.keep;
   json["rotation"] = setting.rotation;
+  if (setting.allocation == Allocation::kGlobal) json["floor"] = setting.floor;
+  if (setting.allocation == Allocation::kListed) json["shares"] = setting.shares;
 }
 
 void put_word(Json& json, const Word& word) {
@@ -171,12 +173,40 @@ class LogReader {
     const auto known = form_of(form);
     if (!known) return fields.complain("'" + form + "' is no form");
     setting.form = *known;
+    take_allocation(fields, *channel, setting);
     const std::size_t elements = plan_.elements(*channel);
     if (setting.form == Form::kTopk && (setting.keep < 1 || setting.keep > elements))
       return fields.complain(fmt::format("'keep' is {} of {} elements", setting.keep, elements));
     const auto [it, is_new] = out_.settings.emplace(Place{*channel, round}, setting);
     if (!is_new && it->second != setting)
       fields.complain("this message's setting was another one before");
+  }
+
+  void take_allocation(FieldReader& fields, ChannelIndex channel, Setting& setting) {
+    if (fields.has("floor")) {
+      setting.allocation = Allocation::kGlobal;
+      fields.read("floor", setting.floor);
+      if (setting.floor > setting.keep) fields.complain("'floor' is over 'keep'");
+    } else if (fields.has("shares")) {
+      setting.allocation = Allocation::kListed;
+      fields.read("shares", setting.shares);
+      check_shares(fields, plan_.shards[plan_.channels[channel].shard].layers, setting);
+    }
+  }
+
+  static void check_shares(FieldReader& fields, std::span<const LayerSlice> layers,
+                           const Setting& setting) {
+    if (setting.shares.size() != layers.size())
+      return fields.complain(fmt::format("'shares' has {} numbers for {} layers",
+                                         setting.shares.size(), layers.size()));
+    std::uint64_t sum = 0;
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      sum += setting.shares[l];
+      if (setting.shares[l] > layers[l].size)
+        return fields.complain(
+            fmt::format("'shares' keeps {} of {} elements", setting.shares[l], layers[l].size));
+    }
+    if (sum != setting.keep) fields.complain("'shares' do not sum to 'keep'");
   }
 
   void take_word(FieldReader& fields, Round round, std::map<Round, Word>& words) {

@@ -71,6 +71,22 @@ class FieldReader {
     if (wide > std::numeric_limits<T>::max()) return complain(std::string(name) + " is too large");
     out = static_cast<T>(wide);
   }
+  template <typename T>
+  void read(const char* name, std::vector<T>& out) {
+    const Json* value = field(name, &Json::is_array);
+    if (value == nullptr) return;
+    for (const Json& item : *value) {
+      const bool fits =
+          item.is_number_unsigned() && item.get<std::uint64_t>() <= std::numeric_limits<T>::max();
+      if (!fits) return complain(std::string("'") + name + "' holds what is no such number");
+      out.push_back(item.get<T>());
+    }
+  }
+  // An object that is passed on as it is.
+  [[nodiscard]] std::string text_of_object(const char* name) {
+    const Json* value = field(name, &Json::is_object);
+    return value == nullptr ? std::string() : text_of(*value);
+  }
   // Null and absent are nothing.
   template <typename T>
   void read(const char* name, std::optional<T>& out) {

@@ -94,6 +94,7 @@ NodeRecord read_round(FieldReader& fields) {
   fields.read("evaluate_max_s", round.evaluate_max_s);
   read_list(fields, "links", round.links, &read_link);
   read_list(fields, "digests", round.digests, &read_digest);
+  if (fields.has("policy")) round.policy = fields.text_of_object("policy");
   return round;
 }
 
@@ -140,7 +141,7 @@ std::optional<Outcome> outcome_of(const std::string& name) {
 
 std::optional<StopReason> reason_of(const std::string& name) {
   for (const StopReason reason : {StopReason::kNone, StopReason::kRounds, StopReason::kAccuracy,
-                                  StopReason::kTime, StopReason::kWish})
+                                  StopReason::kTime, StopReason::kTraffic, StopReason::kWish})
     if (reason_name(reason) == name) return reason;
   return std::nullopt;
 }

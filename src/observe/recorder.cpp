@@ -72,6 +72,7 @@ Json to_json(const RoundRecord& round) {
   for (const LinkRecord& link : round.links) json["links"].push_back(to_json(link));
   for (const auto& [shard, digest] : round.digests)
     json["digests"].push_back({{"shard", shard}, {"digest", digest_name(digest)}});
+  if (!round.policy.empty()) json["policy"] = Json::parse(round.policy, nullptr, false);
   return json;
 }
 
@@ -115,6 +116,8 @@ std::string reason_name(StopReason reason) {
       return "accuracy";
     case StopReason::kTime:
       return "time";
+    case StopReason::kTraffic:
+      return "traffic";
     case StopReason::kWish:
       return "stopped";
     case StopReason::kNone:
@@ -174,6 +177,7 @@ RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology, No
   record.round_s = to_seconds(report.ended - report.begun);
   record.wait_s = std::max(0.0, record.round_s - record.compute_s - record.evaluate_s);
   record.evaluate_max_s = report.word.evaluate_s;
+  record.policy = report.policy_state;
   for (const LinkReport& link : report.links)
     record.links.push_back(make_link_record(plan, topology, self, record.time_s, link));
   record.digests = report.digests;

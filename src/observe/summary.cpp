@@ -96,6 +96,8 @@ std::string headline(const RunEnd& end) {
           return "done: all rounds were made";
         case StopReason::kTime:
           return "done: the time is over";
+        case StopReason::kTraffic:
+          return "done: a node has sent what its traffic limit allows";
         case StopReason::kWish:
         case StopReason::kNone:
           return "done";

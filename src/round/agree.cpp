@@ -54,7 +54,7 @@ void Core::State::call_closing(Word& next, const ControlVector& from_all) {
   } else if (options.stop_rounds && trained + 1 >= *options.stop_rounds) {
     next.reason = StopReason::kRounds;
   } else if (from_all.stop_wish > 0) {
-    next.reason = StopReason::kTime;
+    next.reason = from_all.stop_wish > kTimeIsOver ? StopReason::kTraffic : StopReason::kTime;
   } else if (hits >= kHitsInARow) {
     next.reason = StopReason::kAccuracy;
   } else {

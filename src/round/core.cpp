@@ -42,6 +42,8 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
     if (seat.gather_in) add_in(*seat.gather_in);
     for (ChannelIndex channel : seat.gather_out) add_out(channel);
   }
+  prepare_curves();
+  if (options.traffic_bytes) traffic_reserve = traffic_reserve_bytes(plan, self, options);
   for (const Link& link : plan.links) {
     if (link.from != self && link.to != self) continue;
     const NodeIndex far = link.from == self ? link.to : link.from;
@@ -53,6 +55,22 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
   if (options.stop_rounds == Round{1}) {
     word.closing_round = 0;
     word.reason = StopReason::kRounds;
+  }
+}
+
+// Curves keep their addresses from here on: `outs` grows no more.
+void Core::State::prepare_curves() {
+  measures = !replay && policy->wants_curves();
+  if (!measures) return;
+  for (ShardIndex s = 0; s < shards.size(); ++s)
+    for (const LayerSlice& slice : plan.shards[s].layers)
+      shards[s].pieces.push_back({slice.offset, slice.size});
+  for (Outgoing& out : outs) {
+    const bool gather = plan.channels[out.channel].phase == Phase::kGather;
+    out.group = 2 * links.number(out.link) + (gather ? 1 : 0);
+    if (groups.size() <= out.group) groups.resize(out.group + 1);
+    out.place = groups[out.group].size();
+    groups[out.group].push_back(&out.curve);
   }
 }
 
@@ -218,6 +236,20 @@ std::string Core::waiting_for() const {
 }
 LinkEstimate Core::estimate(LinkIndex link) const {
   return state_->links.estimate(link);
+}
+
+std::uint64_t traffic_reserve_bytes(const Plan& plan, NodeIndex self, const CoreOptions& options) {
+  // The round in which the node asks for the end, the one in which the mesh hears of it, and the
+  // closing round: each sends every message dense at most.
+  constexpr std::uint64_t kRounds = 3;
+  std::uint64_t round = 0;
+  for (ChannelIndex c = 0; c < plan.channels.size(); ++c) {
+    if (plan.link_of(c).from != self) continue;
+    const std::size_t bytes = payload_bytes_max(plan, c) + options.message_overhead_bytes +
+                              kControlSlots * sizeof(double);
+    round += bytes + options.chunk_overhead_bytes * chunk_count(bytes);
+  }
+  return kRounds * round;
 }
 
 std::size_t payload_bytes_max(const Plan& plan, ChannelIndex channel) {

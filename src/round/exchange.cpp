@@ -17,7 +17,7 @@ void Core::State::begin_round(Round next) {
   report.round = round;
   report.poll = poll;
   report.begun = now;
-  if (options.stop_time && run_clock() >= *options.stop_time) own.stop_wish = 1;
+  own.stop_wish = stop_wish();
   if (!poll) ++trained;
 
   const bool evaluate =
@@ -33,6 +33,12 @@ void Core::State::begin_round(Round next) {
   }
   for (Incoming& in : ins) pump(in);
   if (own_ready) try_reduce(0);
+}
+
+double Core::State::stop_wish() const {
+  if (options.traffic_bytes && traffic + traffic_reserve > *options.traffic_bytes)
+    return kTrafficIsSpent;
+  return options.stop_time && run_clock() >= *options.stop_time ? kTimeIsOver : 0;
 }
 
 // Issues the reduce work of a shard once the own gradient and all children's messages are there.
@@ -94,9 +100,11 @@ void Core::State::advance(Outgoing& out) {
   if (!setting) return fail(describe(out.channel) + ": the decision log ends before this round");
   emit(Decided{{Decision::Kind::kSetting, of, out.channel, *setting, {}}});
   const ShardState& shard = shards[channel.shard];
-  emit(AdvanceChannel{out.channel, of,
-                      channel.phase == Phase::kReduce ? shard.reduce_terms : shard.gather_terms,
-                      out.estimate, *setting, out.restart, digest_is_due(of)});
+  const bool reduce = channel.phase == Phase::kReduce;
+  const Feedback feedback = reduce ? options.feedback : Feedback::kEf21;
+  emit(AdvanceChannel{out.channel, of, reduce ? shard.reduce_terms : shard.gather_terms,
+                      out.estimate, *setting, out.restart || feedback == Feedback::kNone,
+                      digest_is_due(of) && feedback != Feedback::kEf14, feedback, measures});
 }
 
 // Nothing: a replay has no such setting.
@@ -108,6 +116,12 @@ std::optional<Setting> Core::State::choose(Outgoing& out) {
   context.overhead_bytes = overhead(plan.channels[out.channel]);
   context.chunk_overhead_bytes = options.chunk_overhead_bytes;
   context.round = out.sent.round;
+  context.phase = plan.channels[out.channel].phase;
+  if (measures) {
+    context.pieces = shards[plan.channels[out.channel].shard].pieces;
+    context.curves = groups[out.group];
+    context.own = out.place;
+  }
   context.compute_time = from_seconds(word.compute_s);
   // Equal models at the end, and a gather that begins anew, come before any budget.
   if (gather && (out.sent.closing || out.restart)) return Setting{};
@@ -143,8 +157,15 @@ void Core::State::on(const AdvanceDone& event) {
   message.control = control_for(plan.channels[event.channel]);
   out.restart = false;
   report.encode += event.took;
-  links.sent(event, out.link, plan.elements(event.channel),
-             event.payload_bytes + overhead(plan.channels[event.channel]));
+  const std::size_t bytes = event.payload_bytes + overhead(plan.channels[event.channel]);
+  traffic += bytes + options.chunk_overhead_bytes * chunk_count(bytes);
+  links.sent(event, out.link, plan.elements(event.channel), bytes);
+  if (measures) {
+    if (!event.curve.empty()) out.curve = event.curve;
+    observations.push_back({links.number(out.link), plan.channels[event.channel].phase,
+                            plan.elements(event.channel), event.wanted_energy, event.missing_energy,
+                            event.curve.empty() ? nullptr : &out.curve});
+  }
   emit(SendMessage{message, event.payload});
 }
 
@@ -172,8 +193,11 @@ void Core::State::pump(Incoming& in) {
   const BufferId target = channel.phase == Phase::kReduce
                               ? BufferId{BufferId::Kind::kEstimate, in.channel}
                               : BufferId{BufferId::Kind::kParameters, channel.shard};
-  emit(ApplyMessage{in.channel, message.round, target, in.pending->payload, message.form,
-                    message.restart, message.digest != 0});
+  // Without EF21 a reduce message is all that its receiver holds.
+  const bool restart =
+      message.restart || (channel.phase == Phase::kReduce && options.feedback != Feedback::kEf21);
+  emit(ApplyMessage{in.channel, message.round, target, in.pending->payload, message.form, restart,
+                    message.digest != 0});
 }
 
 void Core::State::on(const ApplyDone& event) {
@@ -213,10 +237,19 @@ void Core::State::shard_is_current(ShardIndex s) {
   if (shards_current == (poll ? 1 : shards.size())) finish_round();
 }
 
+void Core::State::tell_policy() {
+  if (!measures) return;
+  const Duration took = now - report.begun - from_seconds(word.evaluate_s);
+  if (!poll) policy->observe({round, std::max(took, Duration{0}), observations});
+  observations.clear();
+  report.policy_state = policy->state();
+}
+
 void Core::State::finish_round() {
   report.ended = now;
   report.word = word;
   report.links = links.take_reports();
+  tell_policy();
   emit(Report{report});
   evaluated += from_seconds(word.evaluate_s);
   if (poll && word.stop) {

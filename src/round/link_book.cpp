@@ -66,6 +66,7 @@ MessageContext LinkBook::context(LinkIndex link) const {
   const Entry& e = entry(link);
   MessageContext context;
   context.link = e.estimate;
+  context.link_number = number(link);
   context.share_bytes_per_s = e.share;
   context.link_hops = e.hops;
   context.proven_bytes = static_cast<std::size_t>(e.proven);

@@ -17,6 +17,8 @@ class LinkBook {
   LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplink_bytes_per_s);
 
   void add(LinkIndex link, const LinkSample& sample);
+  // Position among the node's outgoing links.
+  [[nodiscard]] unsigned number(LinkIndex link) const { return link - first_; }
   // Everything that a policy may know about a message on `link`, but for round and T_comp.
   [[nodiscard]] MessageContext context(LinkIndex link) const;
   void chose(LinkIndex link, std::size_t budget_bytes);

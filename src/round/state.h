@@ -47,6 +47,9 @@ class Core::State {
  private:
   friend class Core;
 
+  // Values of ControlVector::stop_wish; the largest is heard.
+  static constexpr double kTimeIsOver = 1, kTrafficIsSpent = 2;
+
   struct Incoming {
     ChannelIndex channel = 0;
     std::optional<MessageArrived> pending;  // at most one: the sender waits for `applied`
@@ -70,11 +73,16 @@ class Core::State {
     Turn sent, due;
     Generation generation = 0;
     bool restart = false;  // the next message begins a generation
+    // Only where the policy wants curves: of the last message that was measured, and its place
+    // among the link's messages of this phase.
+    Curve curve;
+    std::size_t group = 0, place = 0;
   };
   struct ShardState {
     std::vector<BufferId>
         reduce_terms;  // own contribution, then the children's estimates in node order
     std::vector<BufferId> gather_terms;  // the parameters
+    std::vector<Piece> pieces;           // only where the policy wants curves
     Round reduced = kNoRound;            // last round whose reduce work was issued
     Round current = kNoRound;            // last round that the parameters hold
   };
@@ -83,6 +91,8 @@ class Core::State {
     TimePoint heard{};
     bool bye = false;
   };
+
+  void prepare_curves();  // core.cpp
 
   // exchange.cpp
   void begin_round(Round next);
@@ -96,6 +106,8 @@ class Core::State {
   void applied(Incoming& in, ApplyOutcome outcome);
   void shard_is_current(ShardIndex shard);
   void finish_round();
+  void tell_policy();
+  [[nodiscard]] double stop_wish() const;
   [[nodiscard]] bool owns(ShardIndex shard) const { return plan.shards[shard].owner == self; }
   [[nodiscard]] std::optional<Setting> choose(Outgoing& out);
   [[nodiscard]] bool digest_is_due(Round of) const;
@@ -152,6 +164,13 @@ class Core::State {
   StopReason stop_reason = StopReason::kNone;
 
   RoundReport report;
+  std::uint64_t traffic = 0;          // bytes of all messages so far
+  std::uint64_t traffic_reserve = 0;  // what an orderly end may still take
+
+  // What the policy is told: curves by group (outgoing link and phase), messages of the round.
+  bool measures = false;
+  std::vector<std::vector<const Curve*>> groups;
+  std::vector<MessageObservation> observations;
 };
 
 }  // namespace kimesh

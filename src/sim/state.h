@@ -38,7 +38,7 @@ class Simulator::State {
     std::uint16_t chunks = 0;
     double begun = 0;  // when the pipe began to carry it
     bool followed = false;
-    bool again = false;       // sent more than once
+    bool again = false;  // sent more than once
   };
   struct LinkState {
     bool up = true;

@@ -47,7 +47,7 @@ void Simulator::State::act(NodeIndex index, AdvanceChannel& action) {
   payloads.emplace(payload, std::move(result->bytes));
   push(end, ToNode{index, AdvanceDone{action.channel, action.round, payload, bytes, result->form,
                                       result->wanted_energy, result->missing_energy, result->digest,
-                                      from_seconds(seconds)}});
+                                      from_seconds(seconds), std::move(result->curve)}});
 }
 
 void Simulator::State::act(NodeIndex index, ApplyMessage& action) {

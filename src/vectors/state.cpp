@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/vector_math.h"
+#include "kimesh/ef21/channel.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {
@@ -79,6 +80,18 @@ std::span<const float> Vectors::State::sum(std::span<const BufferId> terms, Shar
     return shard_span(shard);
   for (std::size_t t = 0; t < terms.size(); ++t) add_term(terms[t], shard, t == 0);
   return std::as_const(target).span().first(plan.shards[shard].size);
+}
+
+Result<Advanced> Vectors::State::send(const AdvanceChannel& action, std::span<const float> wanted,
+                                      std::span<float> estimate) {
+  const std::span<const Piece> pieces = pieces_of(plan.channels[action.channel].shard);
+  if (action.feedback != Feedback::kEf14 || estimate.empty())
+    return advance_channel(wanted, estimate, pieces, action.setting, action.restart, scratch,
+                           action.curve);
+  // The sum of a reduce is made in `target`, which nobody reads after this.
+  const std::span<float> own = target.span().first(wanted.size());
+  KIMESH_CHECK(own.data() == wanted.data(), "what a reduce wants is a sum");
+  return advance_residual(own, estimate, pieces, action.setting, scratch, action.curve);
 }
 
 std::span<const Piece> Vectors::State::pieces_of(ShardIndex shard) {

@@ -24,6 +24,9 @@ class Vectors::State {
   // The sum of the terms, added in order with one rounding each: in place where there is but one
   // buffer to read, else in `target`.
   [[nodiscard]] std::span<const float> sum(std::span<const BufferId> terms, ShardIndex shard);
+  // One message of an outgoing channel, by the feedback that the action names.
+  [[nodiscard]] Result<Advanced> send(const AdvanceChannel& action, std::span<const float> wanted,
+                                      std::span<float> estimate);
   // The layers' slices of a shard; valid until the next call.
   [[nodiscard]] std::span<const Piece> pieces_of(ShardIndex shard);
   // Names the layer of the first element of `values`, a shard's, that is NaN or infinite.

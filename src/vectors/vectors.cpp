@@ -62,14 +62,14 @@ Result<AdvanceResult> Vectors::advance(const AdvanceChannel& action) {
   KIMESH_CHECK(!estimate.empty() || action.setting.form == Form::kDense,
                "without an estimate every message is dense");
   const std::span<const float> target = state_->sum(action.terms, channel.shard);
-  auto made = advance_channel(target, estimate, state_->pieces_of(channel.shard), action.setting,
-                              action.restart, state_->scratch);
+  auto made = state_->send(action, target, estimate);
   if (!made) {
     return Error{made.error().code, state_->describe_not_finite(target, channel.shard) + " (" +
                                         name_of(plan, action.channel, action.round) + ")"};
   }
-  AdvanceResult result{std::move(made->bytes), action.setting.form, made->wanted_energy,
-                       made->missing_energy, 0};
+  AdvanceResult result{
+      std::move(made->bytes), action.setting.form, made->wanted_energy, made->missing_energy, 0,
+      std::move(made->curve)};
   if (action.digest) result.digest = channel_digest(target, estimate);
   return result;
 }

@@ -18,7 +18,15 @@ namespace kimesh {
                                                std::span<float> estimate,
                                                std::span<const Piece> pieces,
                                                const Setting& setting, bool restart,
-                                               CompressScratch& scratch);
+                                               CompressScratch& scratch, bool with_curve = false);
+
+// The sender's end of a channel with the classic residual e (EF14: Seide et al., 2014), which the
+// estimate holds as −e: sends C(target + e) and keeps what that dropped. The far end applies it
+// with `restart`. `target` becomes target + e. The energies are of target + e, too.
+[[nodiscard]] Result<Advanced> advance_residual(std::span<float> target, std::span<float> estimate,
+                                                std::span<const Piece> pieces,
+                                                const Setting& setting, CompressScratch& scratch,
+                                                bool with_curve = false);
 
 // The receiver's end: as apply of compressor.h, with the same `restart` as at the sender. Errors:
 // Malformed; the estimate is untouched then.

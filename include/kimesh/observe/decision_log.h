@@ -2,7 +2,9 @@
 // decided. Fed back to a simulation, it makes the same parameter bits. One object a line:
 //
 //   {"kind":"setting","round":7,"to":"b","shard":2,"phase":"reduce","form":"topk","keep":40,
-//    "rotation":7}                      how the node's message on that channel was sent
+//    "rotation":7}                      how the node's message on that channel was sent; with
+//                                       "floor":4 to the largest of all layers beyond that floor,
+//                                       with "shares":[30,10] so many elements of each layer
 //   {"kind":"reset","round":7,"to":"b","shard":2,"phase":"gather"}   the channel began anew
 //   {"kind":"closing","round":98,"closing_round":99,"reason":"rounds","loss":...}
 //   {"kind":"poll_stop","round":100,"closing_round":99,"reason":"rounds","loss":...}

@@ -37,9 +37,10 @@
 //              wire_s         how long the link was busy with messages acked in this round
 //            digests          on request: [{shard, digest}] of the shards this node owns, digests
 //                             as 16 hexadecimal digits; else absent
+//            policy           what the policy has learnt, an object of its own; absent: nothing
 //   notice   text             what is waited for, resets, reconnects, warnings
 //   end      outcome          "done", "stopped" (Ctrl-C) or "failed"
-//            reason           "rounds", "accuracy", "time", "stopped" or "none"
+//            reason           "rounds", "accuracy", "time", "traffic", "stopped" or "none"
 //            text             why, when failed or stopped
 //            rounds           begun in all, polls included
 //            seconds          from the begin of the first round to the end
@@ -89,6 +90,7 @@ struct RoundRecord {
   double wait_s = 0, round_s = 0, evaluate_max_s = 0;
   std::vector<LinkRecord> links;
   std::vector<std::pair<ShardIndex, std::uint64_t>> digests;
+  std::string policy;  // JSON
   bool operator==(const RoundRecord&) const = default;
 };
 struct NoticeRecord {

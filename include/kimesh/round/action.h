@@ -31,7 +31,13 @@ struct ComputeGradient {
 };  // at w, then clip, decay, momentum -> GradientDone
 struct Evaluate {
   Round round;
-};                       // w on this node's part of the test set -> Evaluated
+};  // w on this node's part of the test set -> Evaluated
+// What a reduce channel keeps of what compression dropped.
+enum class Feedback : std::uint8_t {
+  kEf21,  // both ends hold an estimate, which every message moves
+  kEf14,  // the sender holds the residual and adds it to what it wants next (Seide et al., 2014)
+  kNone,  // nothing: what is dropped is lost
+};
 struct AdvanceChannel {  // -> AdvanceDone
   ChannelIndex channel;
   Round round;
@@ -40,6 +46,8 @@ struct AdvanceChannel {  // -> AdvanceDone
   Setting setting;
   bool restart;  // the estimate starts from 0 first
   bool digest;
+  Feedback feedback = Feedback::kEf21;  // kEf14: the estimate is minus the residual; no digest
+  bool curve = false;                   // measure what there was to send
 };
 struct ApplyMessage {  // -> ApplyDone, or WorkFailed
   ChannelIndex channel;
@@ -93,6 +101,7 @@ struct RoundReport {
   Duration compute{0}, evaluate{0}, encode{0}, apply{0}, step{0};
   std::vector<LinkReport> links;                              // this node's outgoing ones
   std::vector<std::pair<ShardIndex, std::uint64_t>> digests;  // of owned shards, when asked for
+  std::string policy_state;  // what the policy has learnt, a JSON object; empty: nothing
 };
 struct Report {
   RoundReport round;

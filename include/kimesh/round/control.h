@@ -30,7 +30,7 @@ struct ControlVector {
   double test_loss = 0;
   double compute_s = 0;   // max: T_comp
   double evaluate_s = 0;  // max: what the run's clock leaves out
-  double stop_wish = 0;   // max: 0 or 1
+  double stop_wish = 0;   // max: 0 none, 1 the time is over, 2 a node's traffic is
   // Adds the sums, takes the larger of the others.
   void merge(const ControlVector& other);
   [[nodiscard]] Control to_control() const;
@@ -42,7 +42,7 @@ struct ControlVector {
 inline constexpr Round kNoRound = 0xffffffff;
 
 // Why a run ends.
-enum class StopReason : std::uint8_t { kNone, kRounds, kAccuracy, kTime, kWish };
+enum class StopReason : std::uint8_t { kNone, kRounds, kAccuracy, kTime, kWish, kTraffic };
 
 // Comes down: what the owner of shard 0 made of it.
 struct Word {

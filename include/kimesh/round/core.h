@@ -45,12 +45,14 @@ struct CoreOptions {
   double data_weight = 1;                    // ω_i: weights the loss in the control vector
   std::optional<double> uplink_bytes_per_s;  // the node's declared cap
   std::optional<Round> stop_rounds;
-  std::optional<double> stop_accuracy;  // reached twice in a row, then confirmed by a poll
-  std::optional<Duration> stop_time;    // of the run's clock
-  Round evaluate_every = 0;             // 0: only in polls
-  bool has_test_set = true;             // false: polls ask nobody to evaluate
-  Round digest_every = 50;              // 0: never
-  bool digest_shards = false;           // StepShard asks for a digest each round
+  std::optional<double> stop_accuracy;         // reached twice in a row, then confirmed by a poll
+  std::optional<Duration> stop_time;           // of the run's clock
+  Round evaluate_every = 0;                    // 0: only in polls
+  bool has_test_set = true;                    // false: polls ask nobody to evaluate
+  Round digest_every = 50;                     // 0: never
+  bool digest_shards = false;                  // StepShard asks for a digest each round
+  Feedback feedback = Feedback::kEf21;         // of the reduce; the gather is primal
+  std::optional<std::uint64_t> traffic_bytes;  // that the node may send in all; the run ends before
   Duration dead_after{std::chrono::seconds(15)};
   // What a link adds to a payload, beside control, and to each chunk; told by the driver.
   std::size_t message_overhead_bytes = 0;
@@ -84,5 +86,10 @@ class Core {
 
 // Bytes that a link needs for a message of `channel` sent dense; what receivers may allow at most.
 [[nodiscard]] std::size_t payload_bytes_max(const Plan& plan, ChannelIndex channel);
+
+// The traffic that a node needs beside what it trains with: a run that is to end in order sends so
+// much more at most, once its end is asked for.
+[[nodiscard]] std::uint64_t traffic_reserve_bytes(const Plan& plan, NodeIndex self,
+                                                  const CoreOptions& options);
 
 }  // namespace kimesh

@@ -92,6 +92,7 @@ struct AdvanceDone {
   double wanted_energy, missing_energy;
   std::uint64_t digest;  // 0 when none was asked for
   Duration took;
+  Curve curve{};  // where it was asked for
 };
 struct ApplyDone {
   ChannelIndex channel;

@@ -36,6 +36,7 @@ struct AdvanceResult {
   Form form = Form::kDense;
   double wanted_energy = 0, missing_energy = 0;
   std::uint64_t digest = 0;  // 0 when not asked for
+  Curve curve;               // where it was asked for
 };
 
 class Vectors {
