@@ -30,12 +30,23 @@ void read_split(MapReader& reader, DataConfig& data, Complaints& complaints) {
                     "Write one of: even, weights, by_label, {dirichlet: 0.3}");
 }
 
+void read_accumulate(MapReader& reader, DataConfig& data) {
+  reader.read_whole("accumulate", data.accumulate, {1, double{limits::kBatchMax}});
+  if (data.batch % data.accumulate != 0)
+    reader.complain(
+        "accumulate",
+        fmt::format("a batch of {} cannot be cut in {} equal parts", data.batch, data.accumulate),
+        "Write a number that divides data.batch");
+}
+
 }  // namespace
 
 void read_data(const YamlValue& value, DataConfig& data, Complaints& complaints) {
-  MapReader reader(complaints, value, "data", {"kind", "path", "batch", "split", "test_share"});
+  MapReader reader(complaints, value, "data",
+                   {"kind", "path", "batch", "accumulate", "split", "test_share"});
   reader.require("kind", "kind: digits");
   reader.read_whole("batch", data.batch, {1, double{limits::kBatchMax}});
+  read_accumulate(reader, data);
   read_split(reader, data, complaints);
   if (!reader.choose("kind", data.kind,
                      {{"digits", DataKind::kDigits}, {"cifar10", DataKind::kCifar10}}))
@@ -55,7 +66,7 @@ std::string canonical(const DataConfig& data) {
   std::string text = data.kind == DataKind::kDigits
                          ? fmt::format("data digits test {}", data.test_share)
                          : std::string("data cifar10");
-  text += fmt::format(" batch {} split ", data.batch);
+  text += fmt::format(" batch {} accumulate {} split ", data.batch, data.accumulate);
   switch (data.split) {
     case SplitKind::kEven:
       return text + "even\n";

@@ -107,10 +107,11 @@ TEST(RunConfigCanonical, IsOtherForAnyOtherMeaning) {
   for (const char* x : {"{kind: mlp, hidden: [8]}", "{kind: mlp, hidden: []}", "{kind: cnn}",
                         "{kind: cnn, channels: [8]}", "{kind: cnn, dense: 8}"})
     all.push_back(Parts{.model = x}.canonical());
-  for (const char* x : {"{kind: digits, batch: 8}", "{kind: digits, split: by_label}",
-                        "{kind: digits, split: weights}", "{kind: digits, split: {dirichlet: 1}}",
-                        "{kind: digits, split: {dirichlet: 2}}", "{kind: digits, test_share: 0.3}",
-                        "{kind: cifar10, path: x}"})
+  for (const char* x :
+       {"{kind: digits, batch: 8}", "{kind: digits, accumulate: 2}",
+        "{kind: digits, split: by_label}", "{kind: digits, split: weights}",
+        "{kind: digits, split: {dirichlet: 1}}", "{kind: digits, split: {dirichlet: 2}}",
+        "{kind: digits, test_share: 0.3}", "{kind: cifar10, path: x}"})
     all.push_back(Parts{.data = x}.canonical());
   for (const char* x :
        {"{kind: sgd, lr: 0.2}", "{kind: sgd, lr: 0.1, momentum: 0.9}",

@@ -14,7 +14,8 @@ struct DataConfig {
   // cifar10: folder with the binary batches. Written relative to the config file; here it is
   // resolved.
   std::string path;
-  int batch = 32;  // samples per node and round
+  int batch = 32;      // samples per node and round
+  int accumulate = 1;  // the batch is computed in so many equal parts, which needs less memory
   SplitKind split = SplitKind::kEven;
   double dirichlet = 0.3;   // concentration, > 0
   double test_share = 0.2;  // digits: stratified share kept out for the test set
