@@ -53,6 +53,18 @@ TEST(DecisionLog, GivesBackEverySettingOfEveryChannel) {
     s.form = (c + r) % 3 == 0 ? Form::kDense : Form::kTopk;
     s.keep = s.form == Form::kTopk ? 1 + (c + r) % static_cast<std::uint32_t>(plan.elements(c)) : 0;
     s.rotation = r;
+    if (s.form == Form::kTopk && r == 1) {
+      s.allocation = Allocation::kGlobal;
+      s.floor = s.keep / 2;
+    }
+    if (s.form == Form::kTopk && r == 2) {
+      s.allocation = Allocation::kListed;
+      std::uint32_t left = s.keep;
+      for (const LayerSlice& layer : plan.shards[plan.channels[c].shard].layers) {
+        s.shares.push_back(std::min(left, static_cast<std::uint32_t>(layer.size)));
+        left -= s.shares.back();
+      }
+    }
     return s;
   };
   for (Round r = 0; r < 5; ++r)
