@@ -61,6 +61,12 @@ PolicyOptions policy_options(const RunConfig& config) {
     case PolicyKind::kKimad:
       policy.kind = PolicyOptions::Kind::kKimad;
       break;
+    case PolicyKind::kKimadPlus:
+      policy.kind = PolicyOptions::Kind::kKimadPlus;
+      break;
+    case PolicyKind::kGravac:
+      policy.kind = PolicyOptions::Kind::kGravac;
+      break;
   }
   policy.dense_only = config.compression.compressor == CompressorKind::kIdentity;
   policy.ratio = config.compression.ratio;

@@ -41,6 +41,14 @@ inline constexpr double kDirichletMax = 1e6;      // an even split long before
 inline constexpr double kTestShareMin = 0.01;     // 18 of 1797 digits: at least one of each class
 inline constexpr double kTestShareMax = 0.9;      // something is left to train on
 
+// Policies.
+inline constexpr double kMenuRatiosMin = 2;    // the floor and all: less is no choice
+inline constexpr double kMenuRatiosMax = 256;  // a layer's choice is held in a byte
+inline constexpr double kBudgetBinsMin = 100;  // each layer wastes up to a bin: one in a hundred
+inline constexpr double kBudgetBinsMax = 10'000;  // 10 ms a decision at 500 layers and 20 ratios
+inline constexpr double kFactorMax = 1000;        // every channel sends a thousandth of its elements
+inline constexpr double kOmegaMax = 0.5;          // gains further apart are not nearly equal
+
 // Optimizer. lr and decay above these turn float32 into infinity within a few rounds.
 inline constexpr double kLrMax = 1e4;
 inline constexpr double kWeightDecayMax = 1e3;
