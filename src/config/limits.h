@@ -27,6 +27,7 @@ inline constexpr double kDeadAfterSecondsMax = 3600;  // a run that hangs longer
 inline constexpr double kStartTimeoutSecondsMin = 1;  // processes need that to start
 inline constexpr double kStartTimeoutSecondsMax = 86400;  // a day: machines started by hand
 inline constexpr double kDataWeightMax = 1e9;             // a sample count at most; sums stay exact
+inline constexpr double kShardWeightMax = 1e9;            // as far apart as shards can be
 
 // Model and data.
 inline constexpr std::int64_t kWidthMax = 65536;  // squares of it, in float32, are 16 GB

@@ -207,6 +207,18 @@ void MapReader::read_rate(std::string_view key, std::optional<double>& target) {
   complain(key, fmt::format("{} is {}", name(key), quoted(*text)), "Write " + wanted);
 }
 
+void MapReader::read_bytes(std::string_view key, std::optional<std::uint64_t>& target) {
+  const std::string wanted =
+      fmt::format("a number above 0 and B, kB, MB or GB, such as {}: 50GB", key);
+  const auto* text = text_of(key, wanted);
+  if (text == nullptr) return;
+  if (const auto bytes = parse_bytes(*text); bytes.ok() && *bytes > 0) {
+    target = *bytes;
+    return;
+  }
+  complain(key, fmt::format("{} is {}", name(key), quoted(*text)), "Write " + wanted);
+}
+
 void MapReader::read(std::string_view key, std::vector<std::int64_t>& target, Range each,
                      std::size_t count_max) {
   const YamlMember* member = find(key);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,7 @@ class MapReader {
   void read(std::string_view key, std::uint64_t& target);  // all 64 bits
   void read(std::string_view key, Duration& target, Range seconds);
   void read_rate(std::string_view key, std::optional<double>& target);
+  void read_bytes(std::string_view key, std::optional<std::uint64_t>& target);  // above 0
   void read(std::string_view key, std::vector<std::int64_t>& target, Range each,
             std::size_t count_max);
 
@@ -69,7 +71,7 @@ class MapReader {
   // Says whether the key was there and right.
   template <typename T>
   bool choose(std::string_view key, T& target,
-              std::initializer_list<std::pair<std::string_view, T>> choices) {
+              const std::vector<std::pair<std::string_view, std::type_identity_t<T>>>& choices) {
     std::vector<std::string_view> names;
     for (const auto& choice : choices) names.push_back(choice.first);
     const auto index = choice_of(key, names);

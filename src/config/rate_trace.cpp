@@ -108,6 +108,15 @@ double RateTrace::next_change_after(double seconds) const {
   return Place(*this, seconds).end();
 }
 
+double RateTrace::mean() const {
+  KIMESH_CHECK(!steps.empty(), "a trace has a step");
+  if (steps.size() == 1) return steps[0].bits_per_s;
+  double bits = 0;
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i)
+    bits += steps[i].bits_per_s * (steps[i + 1].seconds - steps[i].seconds);
+  return bits / steps.back().seconds;
+}
+
 std::optional<RateTrace> load_trace(const std::string& path, int line_of_path,
                                     Complaints& complaints) {
   Complaints own(path);

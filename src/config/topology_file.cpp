@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "src/config/limits.h"
-#include "src/config/topology_reader.h"
+#include "src/config/topology_kinds.h"
 
 namespace kimesh {
 namespace {
@@ -29,7 +30,41 @@ void read_times(MapReader& top, TopologyFile& topology) {
            Range{limits::kStartTimeoutSecondsMin, limits::kStartTimeoutSecondsMax});
 }
 
+std::vector<std::string_view> known_keys() {
+  std::vector<std::string_view> keys{"kind", "nodes", "servers"};
+  for (const TopologyKindRules* rules : topology_kinds())
+    keys.insert(keys.end(), rules->keys.begin(), rules->keys.end());
+  keys.insert(keys.end(), {"links", "security", "dead_after", "start_timeout"});
+  return keys;
+}
+
+bool choose_kind(MapReader& top, TopologyKind& kind) {
+  std::vector<std::pair<std::string_view, TopologyKind>> choices;
+  for (const TopologyKindRules* rules : topology_kinds())
+    choices.emplace_back(rules->name, rules->kind);
+  top.require("kind", "kind: ring");
+  if (!top.choose("kind", kind, choices)) return false;
+  for (const TopologyKindRules* rules : topology_kinds())
+    for (const std::string_view key : rules->keys)
+      if (rules->kind != kind) top.refuse({key}, fmt::format("kind: {}", name_of(kind)));
+  return true;
+}
+
+std::string canonical_node(const NodeSpec& node) {
+  return fmt::format("node {} up {} down {} weight {} max {} traffic {} shard {}\n", node.name,
+                     canonical_rate(node.uplink_bits_per_s),
+                     canonical_rate(node.downlink_bits_per_s), canonical_rate(node.data_weight),
+                     canonical_rate(node.max_rate_bits_per_s),
+                     node.traffic_bytes ? fmt::format("{}", *node.traffic_bytes) : "-",
+                     canonical_rate(node.shard_weight));
+}
+
 }  // namespace
+
+std::optional<double> NodeSpec::sending_cap_bits_per_s() const {
+  if (!max_rate_bits_per_s) return uplink_bits_per_s;
+  return std::min(*max_rate_bits_per_s, uplink_bits_per_s.value_or(*max_rate_bits_per_s));
+}
 
 const LinkSpec& TopologyFile::link(NodeIndex from, NodeIndex to) const {
   for (const NamedLink& named : links)
@@ -37,14 +72,17 @@ const LinkSpec& TopologyFile::link(NodeIndex from, NodeIndex to) const {
   return default_link;
 }
 
+bool TopologyFile::is_one_hop() const {
+  return kind == TopologyKind::kParameterServer || nodes.size() == 2;
+}
+
 std::string TopologyFile::canonical() const {
-  std::string text = kind == TopologyKind::kRing ? "ring\n" : "parameter_server\n";
-  for (const NodeSpec& node : nodes)
-    text += fmt::format("node {} up {} down {} weight {}\n", node.name,
-                        canonical_rate(node.uplink_bits_per_s),
-                        canonical_rate(node.downlink_bits_per_s), canonical_rate(node.data_weight));
+  std::string text = fmt::format("{}\n", name_of(kind));
+  for (const NodeSpec& node : nodes) text += canonical_node(node);
   text += fmt::format("servers");
   for (const NodeIndex server : servers) text += fmt::format(" {}", server);
+  for (const NodeIndex parent : parents) text += fmt::format(" on {}", parent);
+  for (const Edge& edge : edges) text += fmt::format(" {}-{}", edge.a, edge.b);
   const std::string usual = canonical_link(default_link);
   text += fmt::format("\nlink default {}\n", usual);
   std::vector<std::string> named;
@@ -63,12 +101,8 @@ Loaded<TopologyFile> load_topology(const std::string& path) {
   TopologyFile& topology = loaded.value;
   Complaints complaints(path);
   if (const auto root = read_yaml(path, complaints)) {
-    MapReader top(complaints, *root, "",
-                  {"kind", "nodes", "servers", "links", "security", "dead_after", "start_timeout"});
-    top.require("kind", "kind: ring");
-    const bool kind_known = top.choose(
-        "kind", topology.kind,
-        {{"ring", TopologyKind::kRing}, {"parameter_server", TopologyKind::kParameterServer}});
+    MapReader top(complaints, *root, "", known_keys());
+    const bool kind_known = choose_kind(top, topology.kind);
     top.choose("security", topology.security, {{"none", Security::kNone}});
     read_times(top, topology);
     top.require("nodes", "nodes: with one line per node");
@@ -79,9 +113,12 @@ Loaded<TopologyFile> load_topology(const std::string& path) {
     // said about them would mislead.
     if (kind_known && nodes != nullptr && topology.nodes.size() >= limits::kNodesMin &&
         topology.nodes.size() == nodes->value.members.size()) {
-      read_servers(top, topology, complaints);
+      topology.servers.resize(topology.nodes.size());
+      std::iota(topology.servers.begin(), topology.servers.end(), NodeIndex{0});
+      const bool joined = rules_of(topology.kind).read(top, topology, complaints);
+      check_shard_weights(topology, complaints);
       const YamlMember* links = top.find("links");
-      if (links != nullptr) read_links(links->value, topology, complaints);
+      if (joined && links != nullptr) read_links(links->value, topology, complaints);
     }
   }
   loaded.problems = complaints.take();

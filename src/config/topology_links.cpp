@@ -5,7 +5,7 @@
 
 #include "src/config/limits.h"
 #include "src/config/rate_trace.h"
-#include "src/config/topology_reader.h"
+#include "src/config/topology_kinds.h"
 
 namespace kimesh {
 namespace {
@@ -21,15 +21,6 @@ std::optional<Ends> split_ends(std::string_view key) {
   while (from.ends_with(' ')) from.remove_suffix(1);
   while (to.starts_with(' ')) to.remove_prefix(1);
   return Ends{from, to};
-}
-
-// A rate for a link that carries nothing would be a mistake that nobody sees.
-bool carries(const TopologyFile& topology, NodeIndex from, NodeIndex to) {
-  if (topology.kind == TopologyKind::kRing) return (from + 1u) % topology.nodes.size() == to;
-  const auto serves = [&](NodeIndex node) {
-    return std::binary_search(topology.servers.begin(), topology.servers.end(), node);
-  };
-  return serves(from) || serves(to);
 }
 
 class LinkReader {
@@ -53,21 +44,15 @@ class LinkReader {
       return complaints_.add(
           member.line, fmt::format("there is no node {}", quoted(from ? ends->to : ends->from)),
           fmt::format("Write two of: {}", node_names(topology_)));
-    if (*from == *to || !carries(topology_, *from, *to))
+    // A rate for a link that carries nothing would be a mistake that nobody sees.
+    if (*from == *to || !rules_of(topology_.kind).carries(topology_, *from, *to))
       return complaints_.add(member.line,
                              fmt::format("nothing travels from {} to {}", ends->from, ends->to),
-                             remedy_for_unused());
+                             std::string(rules_of(topology_.kind).remedy_for_unused));
     add({*from, *to, std::move(spec)}, member);
   }
 
  private:
-  std::string remedy_for_unused() const {
-    if (topology_.kind == TopologyKind::kRing)
-      return "A ring sends from each node to the next in the file, and from the last to the "
-             "first: name one of these links";
-    return "Name a link from a node to a server or from a server to a node";
-  }
-
   void add(TopologyFile::NamedLink link, const YamlMember& member) {
     const auto [it, is_new] = lines_.emplace(std::pair(link.from, link.to), member.line);
     if (is_new) return topology_.links.push_back(std::move(link));
@@ -125,34 +110,6 @@ void read_links(const YamlValue& value, TopologyFile& topology, Complaints& comp
   std::sort(topology.links.begin(), topology.links.end(), [](const auto& a, const auto& b) {
     return std::pair(a.from, a.to) < std::pair(b.from, b.to);
   });
-}
-
-void read_servers(MapReader& top, TopologyFile& topology, Complaints& complaints) {
-  topology.servers.clear();
-  for (std::size_t i = 0; i < topology.nodes.size(); ++i)
-    topology.servers.push_back(static_cast<NodeIndex>(i));
-  const YamlMember* member = top.find("servers");
-  if (member == nullptr || member->value.text == "all") return;
-  if (topology.kind == TopologyKind::kRing)
-    return top.refuse({"servers"}, "kind: ring, where every node serves");
-  const std::string remedy = fmt::format("Write servers: all, or a list of names such as [{}]",
-                                         topology.nodes.front().name);
-  if (member->value.kind != YamlValue::Kind::kList || member->value.items.empty())
-    return top.complain("servers", fmt::format("servers is {}", kind_name(member->value)), remedy);
-  topology.servers.clear();
-  for (const YamlValue& item : member->value.items) {
-    const auto node = find_node(topology, item.text);
-    auto& servers = topology.servers;
-    if (!node)
-      complaints.add(item.line, fmt::format("servers names {}, which is no node", kind_name(item)),
-                     fmt::format("Write some of: {}", node_names(topology)));
-    else if (std::find(servers.begin(), servers.end(), *node) != servers.end())
-      complaints.add(item.line, fmt::format("servers names {} twice", item.text),
-                     "Keep one of them");
-    else
-      servers.push_back(*node);
-  }
-  std::sort(topology.servers.begin(), topology.servers.end());
 }
 
 }  // namespace kimesh

@@ -5,7 +5,7 @@
 
 #include "src/config/address.h"
 #include "src/config/limits.h"
-#include "src/config/topology_reader.h"
+#include "src/config/topology_kinds.h"
 
 namespace kimesh {
 namespace {
@@ -48,16 +48,21 @@ NodeSpec read_node(const YamlMember& member, Complaints& complaints) {
   node.name = member.key;
   node.line = member.line;
   MapReader reader(complaints, member.value, "nodes." + member.key,
-                   {"address", "dial", "uplink", "downlink", "data_weight"});
+                   {"address", "dial", "uplink", "downlink", "max_rate", "traffic", "data_weight",
+                    "shard_weight"});
   reader.require("address", kAddressExample);
   const auto address = read_address(reader, "address", node.address);
   const auto dial = read_address(reader, "dial", node.dial);
   check_dialable(reader, node, address, dial);
   reader.read_rate("uplink", node.uplink_bits_per_s);
   reader.read_rate("downlink", node.downlink_bits_per_s);
+  reader.read_rate("max_rate", node.max_rate_bits_per_s);
+  reader.read_bytes("traffic", node.traffic_bytes);
   reader.read("data_weight", node.data_weight, {0, limits::kDataWeightMax, true});
   // What is there and wrong has had its complaint, and is not missing as well.
   if (reader.find("data_weight") != nullptr && !node.data_weight) node.data_weight = 1;
+  reader.read("shard_weight", node.shard_weight, {0, limits::kShardWeightMax, true});
+  if (reader.find("shard_weight") != nullptr && !node.shard_weight) node.shard_weight = 1;
   return node;
 }
 
@@ -119,6 +124,28 @@ void read_nodes(const YamlValue& value, TopologyFile& topology, Complaints& comp
   }
   check_places(topology, complaints);
   check_weights(topology, complaints);
+}
+
+void check_shard_weights(const TopologyFile& topology, Complaints& complaints) {
+  const NodeSpec* with = nullptr;
+  const NodeSpec* without = nullptr;
+  for (std::size_t i = 0; i < topology.nodes.size(); ++i) {
+    const NodeSpec& node = topology.nodes[i];
+    if (serves(topology, static_cast<NodeIndex>(i))) {
+      const NodeSpec*& first = node.shard_weight ? with : without;
+      if (first == nullptr) first = &node;
+    } else if (node.shard_weight) {
+      complaints.add(
+          node.line,
+          fmt::format("node {} has a shard_weight, but servers leaves it out", node.name),
+          "Remove the weight, or add the node to servers");
+    }
+  }
+  if (with == nullptr || without == nullptr) return;
+  complaints.add(
+      without->line,
+      fmt::format("node {} has no shard_weight, but node {} has one", without->name, with->name),
+      "Give every server a shard_weight, or none");
 }
 
 void check_security(const TopologyFile& topology, Complaints& complaints) {

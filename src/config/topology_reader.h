@@ -8,8 +8,9 @@
 namespace kimesh {
 
 void read_nodes(const YamlValue& value, TopologyFile& topology, Complaints& complaints);
-void read_servers(MapReader& top, TopologyFile& topology, Complaints& complaints);
-// `nodes` and `servers` have been read without a complaint.
+// Shard weights go with servers, which are known by now.
+void check_shard_weights(const TopologyFile& topology, Complaints& complaints);
+// Who is joined with whom has been read without a complaint.
 void read_links(const YamlValue& value, TopologyFile& topology, Complaints& complaints);
 void check_security(const TopologyFile& topology, Complaints& complaints);
 

@@ -62,7 +62,7 @@ Json shard_json(const Plan& plan, ShardIndex index, bool layout_known) {
 
 std::string plan_json(const Plan& plan, const TopologyFile& topology, bool layout_known) {
   Json json;
-  json["kind"] = topology.kind == TopologyKind::kRing ? "ring" : "parameter_server";
+  json["kind"] = name_of(topology.kind);
   json["nodes"] = plan.view.nodes;
   json["hops"] = plan.hops;
   if (layout_known) json["elements"] = plan.layout.size();

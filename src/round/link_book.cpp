@@ -21,7 +21,7 @@ LinkBook::LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplin
     if (entries_.empty()) first_ = link;
     Entry entry;
     entry.link = link;
-    entry.hops = plan.link_hops(link);
+    entry.hops = plan.slots;
     entry.share = uplink_.value_or(kInfinity);
     entry.report.link = link;
     entries_.push_back(entry);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "kimesh/util/check.h"
 
@@ -65,9 +67,29 @@ std::vector<LayerSlice> slices(const Layout& layout, std::size_t begin, std::siz
   return result;
 }
 
+// Where each shard would end if rows could be cut.
+std::vector<std::size_t> wanted_ends(std::size_t size, std::size_t count,
+                                     std::span<const double> weights) {
+  std::vector<std::size_t> ends;
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  double before = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (weights.empty()) {
+      ends.push_back(size / count * (i + 1) + size % count * (i + 1) / count);
+      continue;
+    }
+    before += weights[i];
+    const auto end = std::llround(static_cast<double>(size) * std::min(before / sum, 1.0));
+    ends.push_back(std::min(static_cast<std::size_t>(end), size - 1));  // an element's place
+  }
+  return ends;
+}
+
 }  // namespace
 
-Result<std::vector<Shard>> cut_shards(const Layout& layout, std::span<const NodeIndex> owners) {
+Result<std::vector<Shard>> cut_shards(const Layout& layout, std::span<const NodeIndex> owners,
+                                      std::span<const double> weights) {
+  KIMESH_CHECK(weights.empty() || weights.size() == owners.size(), "each owner has a weight");
   const Rows rows(layout);
   const std::size_t count = owners.size();
   if (rows.count() < count) {
@@ -77,15 +99,14 @@ Result<std::vector<Shard>> cut_shards(const Layout& layout, std::span<const Node
                     "tensor at least. Name fewer servers or nodes, or train a larger model.",
                     count, rows.count())};
   }
+  const std::vector<std::size_t> ends = wanted_ends(layout.size(), count, weights);
   std::vector<Shard> shards;
   std::size_t first = 0;  // row at which the next shard begins
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t shards_left = count - 1 - i;
-    const std::size_t even =
-        layout.size() / count * (i + 1) + layout.size() % count * (i + 1) / count;
     const std::size_t end =
         shards_left == 0 ? rows.count()
-                         : std::clamp(rows.nearest(even), first + 1, rows.count() - shards_left);
+                         : std::clamp(rows.nearest(ends[i]), first + 1, rows.count() - shards_left);
     const std::size_t begin = rows.begin_of(first);
     const std::size_t size = rows.begin_of(end) - begin;
     shards.push_back({owners[i], begin, size, slices(layout, begin, size)});

@@ -10,9 +10,11 @@
 
 namespace kimesh {
 
-// One shard per owner, in order. Every cut lies between two rows, at the one nearest to the even
-// cut that leaves no shard empty. Errors: UserInput when there are more owners than rows.
+// One shard per owner, in order, sized by `weights` (> 0, one an owner; empty: all equal). Every
+// cut lies between two rows, at the one nearest to where the weights want it that leaves no shard
+// empty. Errors: UserInput when there are more owners than rows.
 [[nodiscard]] Result<std::vector<Shard>> cut_shards(const Layout& layout,
-                                                    std::span<const NodeIndex> owners);
+                                                    std::span<const NodeIndex> owners,
+                                                    std::span<const double> weights);
 
 }  // namespace kimesh

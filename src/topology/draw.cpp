@@ -6,83 +6,15 @@
 
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/units.h"
+#include "src/topology/shape.h"
 
 namespace kimesh {
 namespace {
 
-constexpr std::size_t kPictureColumnsMax = 90;  // fits a terminal, with room for the margin
-constexpr std::size_t kPictureRowsMax = 12;     // a picture of more rows no longer shows the shape
-constexpr std::size_t kSlicesMax = 6;           // layers named per shard
+constexpr std::size_t kSlicesMax = 6;  // layers named per shard
 
 std::string plural(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-// The first names, one a row, with a last row that counts those left out.
-std::vector<std::string> picture_rows(std::vector<std::string> names) {
-  if (names.size() <= kPictureRowsMax) return names;
-  const std::size_t left_out = names.size() - (kPictureRowsMax - 1);
-  names.resize(kPictureRowsMax - 1);
-  names.push_back(fmt::format("({} more)", left_out));
-  return names;
-}
-
-std::string draw_closed_ring(const std::string& line) {
-  const std::string gap(line.size() - 1, ' ');
-  const std::string rule(line.size() + 1, '-');
-  return fmt::format("  {} --+\n  ^{}   |\n  +{}--+\n", line, gap, rule.substr(1, line.size()));
-}
-
-// A ring that does not fit one row: rows that go on where the arrow points.
-std::string draw_long_ring(const std::vector<std::string>& names) {
-  std::string text, row;
-  for (const std::string& name : names) {
-    if (row.size() + name.size() + 5 > kPictureColumnsMax) {
-      text += fmt::format("  {}\n", row);
-      row.clear();
-    }
-    row += fmt::format("{}{} -->", row.empty() ? "" : " ", name);
-  }
-  return fmt::format("{}  {} {} again\n", text, row, names.front());
-}
-
-std::string draw_ring(const std::vector<std::string>& names) {
-  const std::string line = fmt::format("{}", fmt::join(names, " --> "));
-  return line.size() + 5 > kPictureColumnsMax ? draw_long_ring(names) : draw_closed_ring(line);
-}
-
-// One server: every other node on the left, the server at the middle row.
-std::string draw_star(const Plan& plan) {
-  const NodeIndex server = plan.shards.front().owner;
-  std::vector<std::string> others = plan.view.nodes;
-  others.erase(others.begin() + server);
-  const std::vector<std::string> rows = picture_rows(std::move(others));
-  const auto width = std::ranges::max(rows, {}, &std::string::size).size();
-  std::string text;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const bool middle = i == (rows.size() - 1) / 2;
-    const std::string right = middle ? fmt::format("--> {}", plan.view.nodes[server]) : "";
-    text += fmt::format("  {:<{}} <--+{}\n", rows[i], width, right);
-  }
-  return text;
-}
-
-// Several servers: each is the centre of a star of all other nodes.
-std::string draw_stars(const Plan& plan) {
-  std::vector<std::string> servers;
-  for (const Shard& shard : plan.shards) servers.push_back(plan.view.nodes[shard.owner]);
-  const std::string left = "every other node <--";
-  std::string text;
-  for (const std::string& server : picture_rows(std::move(servers))) {
-    const std::string before = text.empty() ? left : std::string(left.size(), ' ');
-    text += fmt::format("  {}+--> {}\n", before, server);
-  }
-  return text;
-}
-
-std::string draw_picture(const Plan& plan, TopologyKind kind) {
-  if (kind == TopologyKind::kRing) return draw_ring(plan.view.nodes);
-  return plan.shards.size() == 1 ? draw_star(plan) : draw_stars(plan);
 }
 
 std::string describe_emulation(const LinkSpec& spec) {
@@ -176,8 +108,7 @@ std::string draw_shard(const Plan& plan, ShardIndex index, bool layout_known) {
 }
 
 std::string headline(const Plan& plan, TopologyKind kind) {
-  const bool ring = kind == TopologyKind::kRing;
-  return fmt::format("{}: {}, {}, {}, {} a round\n", ring ? "ring" : "parameter_server",
+  return fmt::format("{}: {}, {}, {}, {} a round\n", name_of(kind),
                      plural(plan.view.nodes.size(), "node"), plural(plan.shards.size(), "shard"),
                      plural(plan.links.size(), "link"), plural(plan.hops, "hop"));
 }
@@ -186,7 +117,7 @@ std::string headline(const Plan& plan, TopologyKind kind) {
 
 std::string draw_plan(const Plan& plan, const TopologyFile& topology, bool layout_known) {
   std::string text = fmt::format("{}\n{}\n{}", headline(plan, topology.kind),
-                                 draw_picture(plan, topology.kind), draw_links(plan, topology));
+                                 make_shape(topology)->picture(), draw_links(plan, topology));
   for (std::size_t s = 0; s < plan.shards.size(); ++s)
     text += fmt::format("\n{}", draw_shard(plan, static_cast<ShardIndex>(s), layout_known));
   return text;

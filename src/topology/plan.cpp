@@ -6,6 +6,7 @@
 #include "kimesh/util/check.h"
 #include "src/topology/cuts.h"
 #include "src/topology/shape.h"
+#include "src/topology/slots.h"
 
 namespace kimesh {
 namespace {
@@ -63,14 +64,6 @@ void take_seats(Plan& plan) {
   }
 }
 
-std::vector<unsigned> count_messages(const Plan& plan) {
-  std::vector<unsigned> reduce(plan.links.size()), gather(plan.links.size());
-  for (const Channel& channel : plan.channels)
-    ++(channel.phase == Phase::kReduce ? reduce : gather)[channel.link];
-  for (std::size_t i = 0; i < reduce.size(); ++i) reduce[i] = std::max(reduce[i], gather[i]);
-  return reduce;
-}
-
 // The channels of one tree from the owner outwards: each comes after the one next to the owner.
 std::vector<ChannelIndex> outwards(const Plan& plan, ShardIndex shard, Phase phase) {
   const std::vector<Seat>& seats = plan.seats[shard];
@@ -103,11 +96,15 @@ unsigned longest_chain(const Plan& plan) {
   return longest;
 }
 
-}  // namespace
-
-unsigned Plan::link_hops(LinkIndex link) const {
-  return std::max(hops, 2 * link_messages[link]);
+// shard_weight of every server; empty where they have none.
+std::vector<double> weights_of(const TopologyFile& topology) {
+  std::vector<double> weights;
+  for (const NodeIndex server : topology.servers)
+    if (const auto& weight = topology.nodes[server].shard_weight) weights.push_back(*weight);
+  return weights;
 }
+
+}  // namespace
 
 std::optional<LinkIndex> Plan::find_link(NodeIndex from, NodeIndex to) const {
   const auto place = [](const Link& link) { return std::tuple(link.from, link.to); };
@@ -127,7 +124,7 @@ std::optional<ChannelIndex> Plan::find_channel(LinkIndex link, ShardIndex shard,
 
 Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout) {
   const std::unique_ptr<Shape> shape = make_shape(topology);
-  Result<std::vector<Shard>> shards = cut_shards(layout, shape->owners());
+  Result<std::vector<Shard>> shards = cut_shards(layout, topology.servers, weights_of(topology));
   if (!shards) return shards.error();
 
   Plan plan;
@@ -136,8 +133,8 @@ Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout) {
   plan.shards = std::move(*shards);
   lay_links(transfers(*shape, plan.shards), plan);
   take_seats(plan);
-  plan.link_messages = count_messages(plan);
   plan.hops = longest_chain(plan);
+  plan.slots = count_slots(plan);
   return plan;
 }
 

@@ -1,69 +1,50 @@
 #include "src/topology/shape.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <numeric>
+#include <functional>
 
 #include "kimesh/util/check.h"
 
 namespace kimesh {
 namespace {
 
-// A path that starts behind the owner, goes round and ends at it. The gather goes the same way
-// round, so that a link is used in one direction only.
-class Ring final : public Shape {
- public:
-  explicit Ring(std::size_t nodes) : nodes_(nodes) {}
-
-  std::vector<NodeIndex> owners() const override {
-    std::vector<NodeIndex> all(nodes_);
-    std::iota(all.begin(), all.end(), NodeIndex{0});
-    return all;
-  }
-
-  Trees trees(NodeIndex owner) const override {
-    Trees trees;
-    for (std::size_t node = 0; node < nodes_; ++node) {
-      trees.reduce_parent.push_back(static_cast<NodeIndex>((node + 1) % nodes_));
-      trees.gather_parent.push_back(static_cast<NodeIndex>((node + nodes_ - 1) % nodes_));
-    }
-    trees.reduce_parent[owner] = trees.gather_parent[owner] = owner;
-    return trees;
-  }
-
- private:
-  std::size_t nodes_;
+struct ShapeOfKind {
+  TopologyKind kind;
+  std::unique_ptr<Shape> (*make)(const TopologyFile&);
 };
-
-// Every node talks to the owner itself.
-class Star final : public Shape {
- public:
-  Star(std::size_t nodes, std::vector<NodeIndex> servers)
-      : nodes_(nodes), servers_(std::move(servers)) {}
-
-  std::vector<NodeIndex> owners() const override { return servers_; }
-
-  Trees trees(NodeIndex owner) const override {
-    const std::vector<NodeIndex> all_to_owner(nodes_, owner);
-    return {all_to_owner, all_to_owner};
-  }
-
- private:
-  std::size_t nodes_;
-  std::vector<NodeIndex> servers_;
-};
+constexpr ShapeOfKind kShapes[] = {{TopologyKind::kRing, make_ring},
+                                   {TopologyKind::kParameterServer, make_star},
+                                   {TopologyKind::kTree, make_tree},
+                                   {TopologyKind::kGraph, make_graph}};
 
 }  // namespace
 
 std::unique_ptr<Shape> make_shape(const TopologyFile& topology) {
   const std::size_t nodes = topology.nodes.size();
-  KIMESH_CHECK(nodes >= 2 && nodes <= kNodesMax, "load_topology lets 2 to kNodesMax nodes pass");
-  if (topology.kind == TopologyKind::kRing) return std::make_unique<Ring>(nodes);
-
   const std::vector<NodeIndex>& servers = topology.servers;
+  KIMESH_CHECK(nodes >= 2 && nodes <= kNodesMax, "load_topology lets 2 to kNodesMax nodes pass");
   KIMESH_CHECK(!servers.empty() && servers.back() < nodes, "servers are nodes of the file");
   KIMESH_CHECK(std::ranges::adjacent_find(servers, std::greater_equal<>{}) == servers.end(),
                "servers ascend and none is named twice");
-  return std::make_unique<Star>(nodes, servers);
+  const auto shape = std::ranges::find(kShapes, topology.kind, &ShapeOfKind::kind);
+  KIMESH_CHECK(shape != std::end(kShapes), "every kind has its shape");
+  return shape->make(topology);
+}
+
+std::vector<std::string> picture_rows(std::vector<std::string> rows) {
+  if (rows.size() <= kPictureRowsMax) return rows;
+  const std::size_t left_out = rows.size() - (kPictureRowsMax - 1);
+  rows.resize(kPictureRowsMax - 1);
+  rows.push_back(fmt::format("({} more)", left_out));
+  return rows;
+}
+
+std::vector<std::string> names_of(const TopologyFile& topology) {
+  std::vector<std::string> names;
+  for (const NodeSpec& node : topology.nodes) names.push_back(node.name);
+  return names;
 }
 
 }  // namespace kimesh

@@ -1,5 +1,6 @@
 #include "tests/mesh/mesh.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kimesh/optimizer/optimizer.h"
@@ -51,10 +52,16 @@ TopologyFile make_topology(TopologyKind kind, std::size_t nodes, std::vector<Nod
     node.name = "n" + std::to_string(i);
     node.address = "tcp://127.0.0.1:" + std::to_string(7101 + i);
     topology.nodes.push_back(node);
-    if (kind == TopologyKind::kRing || servers.empty())
-      topology.servers.push_back(static_cast<NodeIndex>(i));
+    const auto self = static_cast<NodeIndex>(i);
+    if (kind == TopologyKind::kRing || servers.empty()) topology.servers.push_back(self);
+    if (kind == TopologyKind::kTree)
+      topology.parents.push_back(static_cast<NodeIndex>(i == 0 ? 0 : (i - 1) / 2));
+    if (kind != TopologyKind::kGraph) continue;
+    for (const std::size_t back : {3, 1})
+      if (i >= back) topology.edges.push_back({static_cast<NodeIndex>(i - back), self});
   }
-  if (kind == TopologyKind::kParameterServer && !servers.empty()) topology.servers = servers;
+  std::ranges::sort(topology.edges);
+  if (kind != TopologyKind::kRing && !servers.empty()) topology.servers = servers;
   return topology;
 }
 

@@ -15,7 +15,7 @@ namespace kimesh::test {
 struct MeshSpec {
   TopologyKind kind = TopologyKind::kRing;
   std::size_t nodes = 4;
-  std::vector<NodeIndex> servers;  // parameter server: empty means all
+  std::vector<NodeIndex> servers;  // empty means all; a ring knows nothing else
   std::uint32_t dimension = 60;
   double condition = 100;
   double heterogeneity = 1;
@@ -65,6 +65,7 @@ class Mesh {
   std::unique_ptr<Simulator> simulator;
 };
 
+// A tree has two children a node; a graph joins each node with those one and three before it.
 [[nodiscard]] TopologyFile make_topology(TopologyKind kind, std::size_t nodes,
                                          std::vector<NodeIndex> servers = {});
 

@@ -39,7 +39,11 @@ TEST_P(Identity, EqualsTheSingleProcessOnEveryTopology) {
   const std::vector<Case> cases{{TopologyKind::kRing, {}, "ring"},
                                 {TopologyKind::kParameterServer, {}, "ps, all serve"},
                                 {TopologyKind::kParameterServer, {1}, "ps, one server"},
-                                {TopologyKind::kParameterServer, {0, 1}, "ps, two servers"}};
+                                {TopologyKind::kParameterServer, {0, 1}, "ps, two servers"},
+                                {TopologyKind::kTree, {}, "tree, all serve"},
+                                {TopologyKind::kTree, {1}, "tree, one server"},
+                                {TopologyKind::kGraph, {}, "graph, all serve"},
+                                {TopologyKind::kGraph, {0, 1}, "graph, two servers"}};
   for (const Case& c : cases) {
     for (std::size_t nodes : {2, 3, 4, 7, 16}) {
       MeshSpec spec;

@@ -1,8 +1,10 @@
 // topologies/*.yaml: which nodes there are, how they are joined, and what their links can carry.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kimesh/config/problem.h"
@@ -17,10 +19,16 @@ struct NodeSpec {
   std::string address;  // tcp://HOST:PORT
   std::string
       dial;  // where others connect to, when it is not `address` (containers); empty: the same
-  std::optional<double> uplink_bits_per_s;    // shared by all outgoing links, max-min
-  std::optional<double> downlink_bits_per_s;  // shared by all incoming links (simulator)
-  std::optional<double> data_weight;          // > 0; default: the node's share of the data
+  std::optional<double> uplink_bits_per_s;     // shared by all outgoing links, max-min
+  std::optional<double> downlink_bits_per_s;   // shared by all incoming links (simulator)
+  std::optional<double> max_rate_bits_per_s;   // that it may send at in all, kept to everywhere
+  std::optional<std::uint64_t> traffic_bytes;  // that it may send in the whole run
+  std::optional<double> data_weight;           // > 0; default: the node's share of the data
+  std::optional<double> shard_weight;          // > 0; size of its shard beside the others'
   int line = 0;
+  // What its outgoing links share: the smaller of uplink and max_rate. The one says what the node
+  // has, the other what it may use of it.
+  [[nodiscard]] std::optional<double> sending_cap_bits_per_s() const;
 };
 
 // An emulated rate: constant, or steps (seconds from the start of the run, bits/s). The last step's
@@ -36,6 +44,8 @@ struct RateTrace {
   // Time at which the rate in force at `seconds` ends, always later; infinity for a constant.
   // Whoever counts whole nanoseconds rounds it up: rounded down, the old rate is still in force.
   [[nodiscard]] double next_change_after(double seconds) const;
+  // Mean rate of a whole period.
+  [[nodiscard]] double mean() const;
 };
 
 // What the emulator does to a link. Nothing set: the link is as fast as the machine's network.
@@ -44,7 +54,9 @@ struct LinkSpec {
   Duration delay{0};  // one way
 };
 
-enum class TopologyKind { kRing, kParameterServer };
+enum class TopologyKind { kRing, kParameterServer, kTree, kGraph };
+// As it is written after `kind:`.
+[[nodiscard]] std::string_view name_of(TopologyKind kind);
 
 enum class Security {
   kNone,
@@ -54,7 +66,15 @@ enum class Security {
 struct TopologyFile {
   TopologyKind kind = TopologyKind::kRing;
   std::vector<NodeSpec> nodes;     // in the order of the file
-  std::vector<NodeIndex> servers;  // parameter_server: who owns a shard, ascending; ring: all
+  std::vector<NodeIndex> servers;  // who owns a shard, ascending; ring: all
+  // tree: on whom each node hangs; a root hangs on itself. `sites` gives one root a site, its head;
+  // every root is joined with every other.
+  std::vector<NodeIndex> parents;
+  struct Edge {
+    NodeIndex a, b;  // a < b
+    auto operator<=>(const Edge&) const = default;
+  };
+  std::vector<Edge> edges;  // graph: who is joined with whom, both ways; sorted, each once
   LinkSpec default_link;
   struct NamedLink {
     NodeIndex from, to;
@@ -68,6 +88,9 @@ struct TopologyFile {
 
   // The spec of the directed link from -> to.
   [[nodiscard]] const LinkSpec& link(NodeIndex from, NodeIndex to) const;
+  // Whether each gradient reaches every owner in one hop, whatever the rates. A tree or a graph
+  // that happens to be a star does not count: parameter_server is the word for it.
+  [[nodiscard]] bool is_one_hop() const;
   // The parsed content as text: same meaning, same text. Its digest goes into the handshake. What
   // differs between places on purpose (address, dial) is left out.
   [[nodiscard]] std::string canonical() const;

@@ -1,5 +1,5 @@
 // The plan of a view: who owns what, and along which links each shard travels. Everything above
-// reads it; only this folder knows that rings and parameter servers exist.
+// reads it; only this folder knows that rings, trees and graphs exist.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +65,10 @@ struct Plan {
   std::vector<Channel> channels;         // sorted by (link, phase, shard)
   std::vector<std::vector<Seat>> seats;  // [shard][node]
   unsigned hops = 2;  // longest chain of messages in a round: ring 2(N-1), parameter_server 2
-  // By link: its messages of one phase of a round, of the phase that has more of them.
-  std::vector<unsigned> link_messages;
+  // H_link of design: the equal parts into which a round's time is divided so that every message
+  // has one to itself, those that follow one another on a link included. At least `hops`, and the
+  // same on every link; ring 2(N-1), parameter_server 2.
+  unsigned slots = 2;
 
   [[nodiscard]] const Link& link_of(ChannelIndex channel) const {
     return links[channels[channel].link];
@@ -74,17 +76,17 @@ struct Plan {
   [[nodiscard]] std::size_t elements(ChannelIndex channel) const {
     return shards[channels[channel].shard].size;
   }
-  // H_link = max(H, 2·m) of design: the hops by which a link's share of the round time is divided.
-  [[nodiscard]] unsigned link_hops(LinkIndex link) const;
   [[nodiscard]] std::optional<LinkIndex> find_link(NodeIndex from, NodeIndex to) const;
   [[nodiscard]] std::optional<ChannelIndex> find_channel(LinkIndex link, ShardIndex shard,
                                                          Phase phase) const;
 };
 
-// Cuts the layout into one shard per server, as even as rows of tensors allow, and lays the trees.
+// Cuts the layout into one shard per server, as even (or as shard_weight says) as rows of tensors
+// allow, and lays the trees.
 // Ring of N: shard s is owned by node s; its reduce starts at the node after the owner and is
 // passed on until the owner; the gather goes the same way round. Parameter server: one hop each
-// way; several servers each own a shard. Errors: UserInput when there are more servers than rows.
+// way. Tree: the one way there is; heads of sites are one hop from each other. Graph: shortest ways
+// by declared rates. Errors: UserInput when there are more servers than rows.
 [[nodiscard]] Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout);
 
 // For people: the links, then per shard who sends what to whom at which hop. `layout_known` false
