@@ -1,68 +1,41 @@
 #include "src/train/models.h"
 
-#include <numeric>
+#include <ATen/autocast_mode.h>
 
 #include "kimesh/util/check.h"
+#include "src/train/check_model.h"
+#include "src/train/first_point.h"
 
 namespace kimesh {
 namespace {
 
-namespace nn = torch::nn;
-
-constexpr std::int64_t kGroups = 8;  // of GroupNorm; fewer where they do not divide the channels
-
-void add_mlp(const ModelConfig& config, const SampleShape& shape, nn::Sequential& layers) {
-  auto width = static_cast<std::int64_t>(shape.inputs());
-  layers->push_back(nn::Flatten());
-  for (const std::int64_t hidden : config.hidden) {
-    layers->push_back(nn::Linear(width, hidden));
-    layers->push_back(nn::ReLU());
-    width = hidden;
+// Torch's own choice of what bfloat16 is good enough for, while this lives: products of matrices
+// and convolutions, but no norms and no sums. Thread: the one that made it.
+class Bfloat16Compute {
+ public:
+  Bfloat16Compute() {
+    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+    at::autocast::set_autocast_enabled(at::kCPU, true);
   }
-  layers->push_back(nn::Linear(width, shape.classes));
-}
-
-void add_cnn(const ModelConfig& config, const SampleShape& shape, nn::Sequential& layers) {
-  std::int64_t channels = shape.channels, height = shape.height, width = shape.width;
-  for (const std::int64_t out : config.channels) {
-    layers->push_back(nn::Conv2d(nn::Conv2dOptions(channels, out, 3).padding(1)));
-    layers->push_back(nn::GroupNorm(nn::GroupNormOptions(std::gcd(kGroups, out), out)));
-    layers->push_back(nn::ReLU());
-    layers->push_back(nn::MaxPool2d(2));
-    channels = out;
-    height /= 2;
-    width /= 2;
+  ~Bfloat16Compute() {
+    at::autocast::clear_cache();  // of parameters that the next round changes
+    at::autocast::set_autocast_enabled(at::kCPU, false);
   }
-  KIMESH_CHECK(height > 0 && width > 0,
-               "prepare_training_data refuses images that pool to nothing");
-  layers->push_back(nn::Flatten());
-  layers->push_back(nn::Linear(channels * height * width, config.dense));
-  layers->push_back(nn::ReLU());
-  layers->push_back(nn::Linear(config.dense, shape.classes));
-}
+  Bfloat16Compute(const Bfloat16Compute&) = delete;
+  Bfloat16Compute& operator=(const Bfloat16Compute&) = delete;
+};
 
 }  // namespace
 
-NeuralNetwork::NeuralNetwork(const ModelConfig& config, const SampleShape& shape) {
-  switch (config.kind) {
-    case ModelKind::kMlp:
-      add_mlp(config, shape, layers);
-      break;
-    case ModelKind::kCnn:
-      add_cnn(config, shape, layers);
-      break;
-  }
-  register_module("layers", layers);
-}
-
 std::shared_ptr<NeuralNetwork> make_network(const ModelConfig& config, const SampleShape& shape) {
-  auto network = std::make_shared<NeuralNetwork>(config, shape);
+  const auto network = reads_tokens(config.kind) ? make_sequence_network(config, shape)
+                                                 : make_image_network(config, shape);
   const auto complaint = complaint_about(*network);
   KIMESH_CHECK(!complaint, *complaint);
   return network;
 }
 
-Layout layout_of(const nn::Module& network) {
+Layout layout_of(const torch::nn::Module& network) {
   Layout layout;
   std::size_t offset = 0;
   for (const auto& item : network.named_parameters()) {
@@ -73,11 +46,22 @@ Layout layout_of(const nn::Module& network) {
   return layout;
 }
 
-std::optional<std::string> complaint_about(const nn::Module& network) {
+torch::Tensor scores_of(NeuralNetwork& network, const torch::Tensor& inputs, ComputeKind compute) {
+  if (compute == ComputeKind::kFloat32) return network.forward(inputs);
+  const Bfloat16Compute bfloat16;
+  return network.forward(inputs).to(torch::kFloat32);
+}
+
+std::optional<std::string> complaint_about(const torch::nn::Module& network) {
   const auto buffers = network.named_buffers();
   if (buffers.is_empty()) return std::nullopt;
   return "the model keeps running statistics in '" + buffers.begin()->key() +
          "', which the nodes would not share; use GroupNorm or LayerNorm in place of BatchNorm";
+}
+
+Status check_prefixes(const ModelConfig& config, const SampleShape& shape) {
+  if (config.frozen.empty() && config.fresh.empty()) return ok_status();
+  return check_prefixes(config, layout_of(*make_network(config, shape)));
 }
 
 }  // namespace kimesh

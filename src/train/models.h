@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "kimesh/config/run_config.h"
 #include "kimesh/data/sample_shape.h"
@@ -14,20 +13,30 @@
 
 namespace kimesh {
 
-// Images in [batch, channels, height, width], scores of the classes out [batch, classes].
+// Samples in, as Batch holds them, scores of the classes out: [batch, classes] of images,
+// [batch, length, classes] of tokens. No dropout and nothing else drawn by chance.
 struct NeuralNetwork : torch::nn::Module {
-  NeuralNetwork(const ModelConfig& config, const SampleShape& shape);
-  torch::Tensor forward(const torch::Tensor& images) { return layers->forward(images); }
-
-  torch::nn::Sequential layers;
+  virtual torch::Tensor forward(const torch::Tensor& inputs) = 0;
 };
 
 // The network with memory of its own for the parameters, with torch's arbitrary values in it.
+// Requires what check_model asks for.
 [[nodiscard]] std::shared_ptr<NeuralNetwork> make_network(const ModelConfig& config,
                                                           const SampleShape& shape);
 
-// In torch's order of parameters, with torch's names.
+// mlp, cnn, resnet, vgg.
+[[nodiscard]] std::shared_ptr<NeuralNetwork> make_image_network(const ModelConfig& config,
+                                                                const SampleShape& shape);
+// lstm, transformer.
+[[nodiscard]] std::shared_ptr<NeuralNetwork> make_sequence_network(const ModelConfig& config,
+                                                                   const SampleShape& shape);
+
+// All parameters, frozen ones too, in torch's order, with torch's names.
 [[nodiscard]] Layout layout_of(const torch::nn::Module& network);
+
+// Scores in float32, of a forward pass that computes in `compute`.
+[[nodiscard]] torch::Tensor scores_of(NeuralNetwork& network, const torch::Tensor& inputs,
+                                      ComputeKind compute);
 
 // Why `network` cannot be trained here: a node averages parameters, and nobody averages running
 // statistics. Nothing means that it can.

@@ -68,6 +68,50 @@ TEST(RunConfig, ReadsAModelOnFiles) {
   EXPECT_EQ(c.threads, 2);
 }
 
+TEST(RunConfig, ReadsDeepModelsAndWhatTheyStartFrom) {
+  const ModelConfig resnet = Parts{.model =
+                                       "{kind: resnet, depth: 20, width: 16, compute: bfloat16, "
+                                       "frozen: [conv1, layer1], weights: m.st, fresh: [fc]}"}
+                                 .load()
+                                 .model;
+  EXPECT_EQ(resnet.kind, ModelKind::kResnet);
+  EXPECT_EQ(resnet.depth, 20);
+  EXPECT_EQ(resnet.width, 16);
+  EXPECT_EQ(resnet.compute, ComputeKind::kBfloat16);
+  EXPECT_EQ(resnet.frozen, (std::vector<std::string>{"conv1", "layer1"}));
+  EXPECT_EQ(resnet.weights, testing::TempDir() + "m.st");  // beside the config file
+  EXPECT_EQ(resnet.fresh, (std::vector<std::string>{"fc"}));
+}
+
+TEST(RunConfig, ReadsWhatEachPolicyKnows) {
+  const CompressionConfig plus =
+      Parts{.more =
+                "compression: {policy: kimad_plus, allocator: knapsack, ratios: 2, bins: 100,\n"
+                "              feedback: ef14}\n"}
+          .load()
+          .compression;
+  EXPECT_EQ(plus.policy, PolicyKind::kKimadPlus);
+  EXPECT_EQ(plus.allocator, AllocatorKind::kKnapsack);
+  EXPECT_EQ(plus.ratios, 2u);
+  EXPECT_EQ(plus.bins, 100u);
+  EXPECT_EQ(plus.feedback, FeedbackKind::kEf14);
+  const CompressionConfig gravac =
+      Parts{.more =
+                "compression: {policy: gravac, theta_min: 1, theta_max: 99.5, epsilon: 1,\n"
+                "              omega: 0.2, window: 7, scaling: geometric, scope: link}\n"}
+          .load()
+          .compression;
+  EXPECT_EQ(gravac.policy, PolicyKind::kGravac);
+  EXPECT_EQ(gravac.gravac.theta_min, 1);
+  EXPECT_EQ(gravac.gravac.theta_max, 99.5);
+  EXPECT_EQ(gravac.gravac.epsilon, 1);
+  EXPECT_EQ(gravac.gravac.omega, 0.2);
+  EXPECT_EQ(gravac.gravac.window, 7u);
+  EXPECT_EQ(gravac.gravac.scaling, ScalingKind::kGeometric);
+  EXPECT_EQ(gravac.gravac.scope, ScopeKind::kLink);
+  EXPECT_EQ(gravac.feedback, FeedbackKind::kEf21);
+}
+
 TEST(RunConfig, ReadsAQuadraticInPlaceOfModelAndData) {
   const RunConfig seeded = load(
       "quadratic: {dimension: 50, condition: 10, heterogeneity: 0}\n"
@@ -105,7 +149,11 @@ TEST(RunConfigCanonical, IsTheSameForTheSameMeaning) {
 TEST(RunConfigCanonical, IsOtherForAnyOtherMeaning) {
   std::vector<std::string> all{Parts{}.canonical()};
   for (const char* x : {"{kind: mlp, hidden: [8]}", "{kind: mlp, hidden: []}", "{kind: cnn}",
-                        "{kind: cnn, channels: [8]}", "{kind: cnn, dense: 8}"})
+                        "{kind: cnn, channels: [8]}", "{kind: cnn, dense: 8}", "{kind: resnet}",
+                        "{kind: resnet, depth: 20}", "{kind: resnet, width: 8}", "{kind: vgg}",
+                        "{kind: vgg, depth: 13}", "{kind: mlp, compute: bfloat16}",
+                        "{kind: mlp, frozen: [layers.1]}", "{kind: mlp, weights: m}",
+                        "{kind: mlp, weights: m, fresh: [layers.5]}"})
     all.push_back(Parts{.model = x}.canonical());
   for (const char* x :
        {"{kind: digits, batch: 8}", "{kind: digits, accumulate: 2}",
@@ -129,10 +177,29 @@ TEST(RunConfigCanonical, IsOtherForAnyOtherMeaning) {
        {"{rounds: 11}", "{accuracy: 0.9}", "{accuracy: 0.8}", "{time: 10s}", "{time: 11s}"})
     all.push_back(Parts{.stop = x}.canonical());
   for (const char* x :
-       {"seed: 2\n", "evaluate_every: 11\n", "compression: {policy: none, digest_every: 1}\n",
-        "compression: {policy: fixed, ratio: 0.1}\n", "compression: {policy: fixed, ratio: 0.2}\n",
+       {"seed: 2\n",
+        "evaluate_every: 11\n",
+        "compression: {policy: none, digest_every: 1}\n",
+        "compression: {policy: fixed, ratio: 0.1}\n",
+        "compression: {policy: fixed, ratio: 0.2}\n",
         "compression: {policy: kimad}\nround_time: 1s\n",
-        "compression: {policy: kimad}\nround_time: 2s\n"})
+        "compression: {policy: kimad}\nround_time: 2s\n",
+        "compression: {policy: kimad, feedback: ef14}\nround_time: 2s\n",
+        "compression: {policy: kimad, feedback: none}\nround_time: 2s\n",
+        "compression: {policy: kimad_plus}\nround_time: 1s\n",
+        "compression: {policy: kimad_plus}\nround_time: 2s\n",
+        "compression: {policy: kimad_plus, allocator: knapsack}\nround_time: 1s\n",
+        "compression: {policy: kimad_plus, allocator: knapsack}\nround_time: 2s\n",
+        "compression: {policy: kimad_plus, allocator: knapsack, ratios: 5}\nround_time: 1s\n",
+        "compression: {policy: kimad_plus, allocator: knapsack, bins: 200}\nround_time: 1s\n",
+        "compression: {policy: gravac}\n",
+        "compression: {policy: gravac, theta_min: 2}\n",
+        "compression: {policy: gravac, theta_max: 500}\n",
+        "compression: {policy: gravac, epsilon: 0.8}\n",
+        "compression: {policy: gravac, omega: 0.1}\n",
+        "compression: {policy: gravac, window: 5}\n",
+        "compression: {policy: gravac, scaling: geometric}\n",
+        "compression: {policy: gravac, scope: link}\n"})
     all.push_back(Parts{.more = x}.canonical());
   for (std::size_t i = 0; i < all.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) EXPECT_NE(all[i], all[j]) << i << " and " << j;
@@ -155,14 +222,36 @@ TopologyFile two_nodes() {
 }
 
 // Seen to fail without the check.
-TEST(CheckTogether, KimadNeedsARoundTime) {
-  RunConfig config = Parts{.more = "compression: {policy: kimad}\n"}.load();
-  EXPECT_EQ(together(config, two_nodes()),
-            (std::vector<std::string>{
-                "c.yaml:5: policy: kimad sizes messages to fit a round, and round_time is missing. "
-                "Add round_time: with the time that a round may take, such as round_time: 25ms."}));
-  config.round_time = 25ms;
-  EXPECT_TRUE(together(config, two_nodes()).empty());
+TEST(CheckTogether, KimadAndKimadPlusNeedARoundTime) {
+  for (const std::string policy : {"kimad", "kimad_plus"}) {
+    RunConfig config = Parts{.more = "compression: {policy: " + policy + "}\n"}.load();
+    EXPECT_EQ(together(config, two_nodes()),
+              (std::vector<std::string>{"c.yaml:5: policy: " + policy +
+                                        " sizes messages to fit a round, and round_time is "
+                                        "missing. Add round_time: with the time that a round may "
+                                        "take, such as round_time: 25ms."}));
+    config.round_time = 25ms;
+    EXPECT_TRUE(together(config, two_nodes()).empty());
+  }
+}
+
+// Seen to fail without the check.
+TEST(CheckTogether, AClassicResidualIsForOneHop) {
+  const RunConfig config =
+      Parts{.more = "compression:\n  policy: gravac\n  feedback: ef14\n"}.load();
+  TopologyFile topology = two_nodes();
+  topology.kind = TopologyKind::kParameterServer;
+  EXPECT_TRUE(together(config, topology).empty());
+  for (const auto& [kind, name] :
+       {std::pair(TopologyKind::kRing, "ring"), std::pair(TopologyKind::kTree, "tree"),
+        std::pair(TopologyKind::kGraph, "graph")}) {
+    topology.kind = kind;
+    EXPECT_EQ(together(config, topology),
+              (std::vector<std::string>{
+                  std::string("c.yaml:7: feedback: ef14 is for one hop, and kind: ") + name +
+                  " has several. Write feedback: ef21, or use a topology of kind: "
+                  "parameter_server."}));
+  }
 }
 
 // Seen to fail without the check.
