@@ -20,13 +20,36 @@ bool is_conservative(CompressorKind compressor) {
   return false;
 }
 
+// Does a gradient reach the owner of its shard over one link? Elsewhere what one node left out is
+// summed, compressed and left out again by the next.
+bool reduces_in_one_hop(TopologyKind kind) {
+  return kind == TopologyKind::kParameterServer;
+}
+
 void check_compressor(const RunConfig& config, const TopologyFile& topology,
                       Complaints& complaints) {
-  if (topology.kind == TopologyKind::kRing && !is_conservative(config.compression.compressor))
+  if (!reduces_in_one_hop(topology.kind) && !is_conservative(config.compression.compressor))
     complaints.add(config.compression.line,
-                   "this compressor is not conservative, and the errors of the hops of a ring "
-                   "would grow",
+                   fmt::format("this compressor is not conservative, and the errors of the hops "
+                               "of kind: {} would grow",
+                               name_of(topology.kind)),
                    "Write compressor: topk, or use a topology of kind: parameter_server");
+  if (!reduces_in_one_hop(topology.kind) && config.compression.feedback == FeedbackKind::kEf14)
+    complaints.add(config.compression.feedback_line,
+                   fmt::format("feedback: ef14 is for one hop, and kind: {} has several",
+                               name_of(topology.kind)),
+                   "Write feedback: ef21, or use a topology of kind: parameter_server");
+}
+
+void check_round_time(const RunConfig& config, Complaints& complaints) {
+  const PolicyKind policy = config.compression.policy;
+  const bool plus = policy == PolicyKind::kKimadPlus;
+  if ((policy != PolicyKind::kKimad && !plus) || config.round_time) return;
+  complaints.add(config.compression.line,
+                 fmt::format("policy: {} sizes messages to fit a round, and round_time is missing",
+                             plus ? "kimad_plus" : "kimad"),
+                 "Add round_time: with the time that a round may take, such as "
+                 "round_time: 25ms");
 }
 
 void check_weights(const RunConfig& config, const TopologyFile& topology, Complaints& complaints) {
@@ -47,11 +70,7 @@ void check_weights(const RunConfig& config, const TopologyFile& topology, Compla
 std::vector<Problem> check_together(const RunConfig& config, const std::string& config_path,
                                     const TopologyFile& topology, const std::string&) {
   Complaints complaints(config_path);
-  if (config.compression.policy == PolicyKind::kKimad && !config.round_time)
-    complaints.add(config.compression.line,
-                   "policy: kimad sizes messages to fit a round, and round_time is missing",
-                   "Add round_time: with the time that a round may take, such as "
-                   "round_time: 25ms");
+  check_round_time(config, complaints);
   check_compressor(config, topology, complaints);
   check_weights(config, topology, complaints);
   return complaints.take();

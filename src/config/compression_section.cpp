@@ -119,7 +119,8 @@ void read_compression(const YamlValue& value, CompressionConfig& compression,
     if (reader.find("compressor") != nullptr && !identity)
       reader.refuse({"compressor"}, "policy: none, which sends everything");
     if (compression.feedback != FeedbackKind::kEf21)
-      reader.refuse({"feedback"}, "policy: none: it sends everything, nothing is fed back");
+      reader.refuse({"feedback"},
+                    "policy: none, which sends everything, so that nothing is fed back");
     compression.compressor = CompressorKind::kIdentity;
   } else if (identity) {
     reader.complain("compressor",
