@@ -143,8 +143,8 @@ LinkRecord make_link_record(const Plan& plan, const TopologyFile& topology, Node
   }
   if (const auto& rate = topology.link(link.from, link.to).rate)
     record.true_rate_bits_per_s = rate->at(std::max(seconds, 0.0));
-  if (const auto& uplink = topology.nodes[self].uplink_bits_per_s)
-    record.true_rate_bits_per_s = std::min(record.true_rate_bits_per_s.value_or(*uplink), *uplink);
+  if (const auto cap = topology.nodes[self].sending_cap_bits_per_s())
+    record.true_rate_bits_per_s = std::min(record.true_rate_bits_per_s.value_or(*cap), *cap);
   record.fixed_cost_s = to_seconds(report.fixed_cost);
   record.budget_bytes = report.budget_bytes;
   record.bytes = report.bytes;

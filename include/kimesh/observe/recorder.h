@@ -26,7 +26,7 @@
 //              rate_bits_per_s, rate_error
 //                             estimated rate and its relative standard deviation; null: unknown
 //              true_rate_bits_per_s
-//                             the emulated rate at the end of the round, at most the uplink;
+//                             the emulated rate at the end of the round, at most the node's cap;
 //                             absent where nothing is emulated
 //              fixed_cost_s   estimated time that a message costs beside its bytes
 //              budget_bytes   what the policy allowed, all messages of the round; 0: no notion
