@@ -15,7 +15,6 @@
 namespace kimesh::cli {
 namespace {
 
-constexpr double kBitsPerByte = 8;
 constexpr std::size_t kYamlBytesMax = 16 << 20;  // far more than the loaders take
 
 // data_weight of every node; empty when none has one, which is all or nothing (config).
@@ -47,31 +46,6 @@ std::vector<std::string> traces_named_in(const std::string& topology_path) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
   return names;
-}
-
-PolicyOptions policy_options(const RunConfig& config) {
-  PolicyOptions policy;
-  switch (config.compression.policy) {
-    case PolicyKind::kNone:
-      policy.kind = PolicyOptions::Kind::kNone;
-      break;
-    case PolicyKind::kFixed:
-      policy.kind = PolicyOptions::Kind::kFixed;
-      break;
-    case PolicyKind::kKimad:
-      policy.kind = PolicyOptions::Kind::kKimad;
-      break;
-    case PolicyKind::kKimadPlus:
-      policy.kind = PolicyOptions::Kind::kKimadPlus;
-      break;
-    case PolicyKind::kGravac:
-      policy.kind = PolicyOptions::Kind::kGravac;
-      break;
-  }
-  policy.dense_only = config.compression.compressor == CompressorKind::kIdentity;
-  policy.ratio = config.compression.ratio;
-  policy.round_time = config.round_time;
-  return policy;
 }
 
 }  // namespace
@@ -115,38 +89,13 @@ Result<std::unique_ptr<Job>> Job::make(Files files) {
   auto plan = make_plan(job->topology(), *layout);
   if (!plan) return plan.error();
   job->plan_ = std::move(*plan);
+  if (const Status enough = job->check_traffic(); !enough.ok()) return enough.error();
   return job;
 }
 
 std::unique_ptr<Objective> Job::objective(NodeIndex node) const {
   if (quadratic_) return make_quadratic_objective(*quadratic_, node);
   return make_trainer(config(), *data_, node);
-}
-
-CoreOptions Job::core_options(NodeIndex node, bool digests) const {
-  CoreOptions options;
-  options.policy = policy_options(config());
-  options.data_weight = weights_[node];
-  if (const auto& uplink = topology().nodes[node].uplink_bits_per_s)
-    options.uplink_bytes_per_s = *uplink / kBitsPerByte;
-  options.stop_rounds = config().stop.rounds;
-  options.stop_accuracy = config().stop.accuracy;
-  options.stop_time = config().stop.time;
-  options.evaluate_every = config().evaluate_every;
-  options.has_test_set = !quadratic_;
-  options.digest_every = config().compression.digest_every;
-  options.digest_shards = digests;
-  options.dead_after = topology().dead_after;
-  return options;
-}
-
-VectorsOptions Job::vectors_options(NodeIndex node) const {
-  VectorsOptions options;
-  options.optimizer = config().optimizer;
-  options.data_weight = weights_[node];
-  options.keeps_estimates = config().compression.policy != PolicyKind::kNone &&
-                            config().compression.compressor != CompressorKind::kIdentity;
-  return options;
 }
 
 int Job::threads(std::size_t local_nodes) const {

@@ -54,6 +54,7 @@ class Job {
 
  private:
   explicit Job(Files files) : files_(std::move(files)) {}
+  [[nodiscard]] Status check_traffic() const;
   [[nodiscard]] Result<Layout> prepare(std::span<const double> declared_weights);
 
   Files files_;
