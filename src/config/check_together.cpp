@@ -20,21 +20,16 @@ bool is_conservative(CompressorKind compressor) {
   return false;
 }
 
-// Does a gradient reach the owner of its shard over one link? Elsewhere what one node left out is
-// summed, compressed and left out again by the next.
-bool reduces_in_one_hop(TopologyKind kind) {
-  return kind == TopologyKind::kParameterServer;
-}
-
+// Over several hops, what one node left out is summed, compressed and left out again by the next.
 void check_compressor(const RunConfig& config, const TopologyFile& topology,
                       Complaints& complaints) {
-  if (!reduces_in_one_hop(topology.kind) && !is_conservative(config.compression.compressor))
+  if (!topology.is_one_hop() && !is_conservative(config.compression.compressor))
     complaints.add(config.compression.line,
                    fmt::format("this compressor is not conservative, and the errors of the hops "
                                "of kind: {} would grow",
                                name_of(topology.kind)),
                    "Write compressor: topk, or use a topology of kind: parameter_server");
-  if (!reduces_in_one_hop(topology.kind) && config.compression.feedback == FeedbackKind::kEf14)
+  if (!topology.is_one_hop() && config.compression.feedback == FeedbackKind::kEf14)
     complaints.add(config.compression.feedback_line,
                    fmt::format("feedback: ef14 is for one hop, and kind: {} has several",
                                name_of(topology.kind)),

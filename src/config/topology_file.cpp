@@ -73,7 +73,7 @@ const LinkSpec& TopologyFile::link(NodeIndex from, NodeIndex to) const {
 }
 
 bool TopologyFile::is_one_hop() const {
-  return kind == TopologyKind::kParameterServer || nodes.size() == 2;
+  return kind == TopologyKind::kParameterServer;
 }
 
 std::string TopologyFile::canonical() const {
