@@ -88,8 +88,8 @@ struct TopologyFile {
 
   // The spec of the directed link from -> to.
   [[nodiscard]] const LinkSpec& link(NodeIndex from, NodeIndex to) const;
-  // Whether each gradient reaches every owner in one hop, whatever the rates. A tree or a graph
-  // that happens to be a star does not count: parameter_server is the word for it.
+  // Whether each gradient reaches every owner in one hop, whatever the rates and the number of
+  // nodes. What happens to be a star does not count: parameter_server is the word for it.
   [[nodiscard]] bool is_one_hop() const;
   // The parsed content as text: same meaning, same text. Its digest goes into the handshake. What
   // differs between places on purpose (address, dial) is left out.
