@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "kimesh/observe/text_file.h"
+#include "kimesh/run/options.h"
 #include "src/cli/say.h"
 #include "src/cli/version.h"
 
@@ -89,13 +90,24 @@ Result<std::unique_ptr<Job>> Job::make(Files files) {
   auto plan = make_plan(job->topology(), *layout);
   if (!plan) return plan.error();
   job->plan_ = std::move(*plan);
-  if (const Status enough = job->check_traffic(); !enough.ok()) return enough.error();
+  const Status enough = check_traffic(job->config(), job->topology(), job->plan_);
+  if (!enough.ok()) return enough.error();
   return job;
 }
 
 std::unique_ptr<Objective> Job::objective(NodeIndex node) const {
   if (quadratic_) return make_quadratic_objective(*quadratic_, node);
   return make_trainer(config(), *data_, node);
+}
+
+CoreOptions Job::core_options(NodeIndex node, bool digests) const {
+  CoreOptions options = kimesh::core_options(config(), topology(), node, weights_[node]);
+  options.digest_shards = digests;
+  return options;
+}
+
+VectorsOptions Job::vectors_options(NodeIndex node) const {
+  return kimesh::vectors_options(config(), weights_[node]);
 }
 
 int Job::threads(std::size_t local_nodes) const {

@@ -44,6 +44,7 @@ class Job {
   }
 
   [[nodiscard]] std::unique_ptr<Objective> objective(NodeIndex node) const;
+  [[nodiscard]] double data_weight(NodeIndex node) const { return weights_[node]; }
   [[nodiscard]] CoreOptions core_options(NodeIndex node, bool digests) const;
   [[nodiscard]] VectorsOptions vectors_options(NodeIndex node) const;
   // LibTorch's threads per node when `local_nodes` share this machine.
@@ -54,7 +55,6 @@ class Job {
 
  private:
   explicit Job(Files files) : files_(std::move(files)) {}
-  [[nodiscard]] Status check_traffic() const;
   [[nodiscard]] Result<Layout> prepare(std::span<const double> declared_weights);
 
   Files files_;

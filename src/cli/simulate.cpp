@@ -6,6 +6,7 @@
 #include "kimesh/observe/decision_log.h"
 #include "kimesh/observe/model_files.h"
 #include "kimesh/observe/recorder.h"
+#include "kimesh/run/options.h"
 #include "kimesh/sim/simulator.h"
 #include "kimesh/util/units.h"
 #include "src/cli/ending.h"
@@ -94,13 +95,11 @@ SimulationSetup make_setup(const Job& job, const SimulateOptions& options) {
   SimulationSetup setup;
   setup.plan = &job.plan();
   for (NodeIndex i = 0; i < job.nodes(); ++i) {
-    const NodeSpec& spec = job.topology().nodes[i];
-    setup.nodes.push_back({job.objective(i), job.core_options(i, options.run.digests),
-                           job.vectors_options(i), spec.uplink_bits_per_s,
-                           spec.downlink_bits_per_s});
+    setup.nodes.push_back(simulated_node(job.config(), job.topology(), i, job.data_weight(i),
+                                         job.objective(i)));
+    setup.nodes.back().core.digest_shards = options.run.digests;
   }
-  for (const Link& link : job.plan().links)
-    setup.links.push_back(job.topology().link(link.from, link.to));
+  setup.links = simulated_links(job.topology(), job.plan());
   return setup;
 }
 

@@ -1,0 +1,31 @@
+// From the user's two files to what a node's core, its vectors and a simulation of all take. Live
+// runs, simulations and benchmarks all begin here, so that a key of a file means the same to each.
+#pragma once
+
+#include "kimesh/config/run_config.h"
+#include "kimesh/config/topology_file.h"
+#include "kimesh/round/core.h"
+#include "kimesh/sim/simulator.h"
+#include "kimesh/topology/plan.h"
+#include "kimesh/util/result.h"
+#include "kimesh/vectors/vectors.h"
+
+namespace kimesh {
+
+// `data_weight` is ω_i of the node.
+[[nodiscard]] CoreOptions core_options(const RunConfig& config, const TopologyFile& topology,
+                                       NodeIndex node, double data_weight);
+[[nodiscard]] VectorsOptions vectors_options(const RunConfig& config, double data_weight);
+
+// One node of a simulation, with the rates that the topology gives it.
+[[nodiscard]] SimulatedNode simulated_node(const RunConfig& config, const TopologyFile& topology,
+                                           NodeIndex node, double data_weight,
+                                           std::unique_ptr<Objective> objective);
+// What the topology says of the plan's links, in their order.
+[[nodiscard]] std::vector<LinkSpec> simulated_links(const TopologyFile& topology, const Plan& plan);
+
+// Whether every node may send enough to end in order. Errors: UserInput, naming the node.
+[[nodiscard]] Status check_traffic(const RunConfig& config, const TopologyFile& topology,
+                                   const Plan& plan);
+
+}  // namespace kimesh
