@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "kimesh/observe/text_file.h"
 #include "src/observe/json.h"
@@ -32,6 +34,20 @@ std::string header_of(std::span<const TensorView> tensors) {
   return text;
 }
 
+// An entry of the header, as it stands there.
+struct Entry {
+  std::string name, dtype;
+  std::vector<std::int64_t> shape;
+  std::size_t begin = 0, end = 0;  // bytes of the data
+  std::size_t elements = 0;
+};
+
+// Bytes of an element; 0: not a type that is read.
+std::size_t width_of(const std::string& dtype) {
+  if (dtype == "F32") return sizeof(float);
+  return dtype == "F16" || dtype == "BF16" ? sizeof(std::uint16_t) : 0;
+}
+
 bool is_offset_pair(const Json& offsets) {
   return offsets.is_array() && offsets.size() == 2 && offsets[0].is_number_unsigned() &&
          offsets[1].is_number_unsigned();
@@ -53,37 +69,90 @@ std::optional<std::size_t> read_shape(const Json& json, std::size_t limit,
 }
 
 // Half a sentence when the entry is wrong, else empty.
-std::string read_entry(const std::string& name, const Json& entry, std::size_t data_bytes,
-                       TensorFile& file) {
-  FieldReader fields(entry);
-  std::string dtype;
-  fields.read("dtype", dtype);
+std::string read_entry(const Json& json, std::size_t data_bytes, Entry& entry) {
+  FieldReader fields(json);
+  fields.read("dtype", entry.dtype);
   const Json* shape = fields.list("shape");
   const Json* offsets = fields.list("data_offsets");
   if (!fields.ok()) return fields.complaint();
-  if (dtype != "F32") return "tensor " + name + " holds " + dtype + ", not F32";
-  TensorFile::Tensor tensor{name, {}, 0, 0};
-  const auto elements = read_shape(*shape, data_bytes / sizeof(float), tensor.shape);
-  if (!is_offset_pair(*offsets) || !elements) return "tensor " + name + " has no valid place";
-  const auto begin = (*offsets)[0].get<std::uint64_t>(), end = (*offsets)[1].get<std::uint64_t>();
-  if (begin > end || end > data_bytes || begin % sizeof(float) != 0 ||
-      end - begin != *elements * sizeof(float))
-    return "tensor " + name + " does not lie where the file says";
-  tensor.offset = begin / sizeof(float);
-  tensor.size = *elements;
-  file.tensors.push_back(std::move(tensor));
-  return "";
+  const auto elements = read_shape(*shape, data_bytes, entry.shape);  // of a byte at least
+  if (!is_offset_pair(*offsets) || !elements) return "tensor " + entry.name + " has no valid place";
+  entry.elements = *elements;
+  entry.begin = (*offsets)[0].get<std::uint64_t>();
+  entry.end = (*offsets)[1].get<std::uint64_t>();
+  const std::size_t width = width_of(entry.dtype);
+  const bool fits = entry.begin <= entry.end && entry.end <= data_bytes &&
+                    (width == 0 || entry.end - entry.begin == entry.elements * width);
+  return fits ? "" : "tensor " + entry.name + " does not lie where the file says";
 }
 
-std::string read_header(const Json& header, std::size_t data_bytes, TensorFile& file) {
+// As read_entry. In the order of their data, which they fill without holes or overlaps: so the sum
+// of their sizes is the data's.
+std::string read_header(const Json& header, std::size_t data_bytes, std::vector<Entry>& entries) {
   if (!header.is_object()) return "its header is no JSON object";
-  for (const auto& [name, entry] : header.items()) {
+  for (const auto& [name, json] : header.items()) {
     if (name == "__metadata__") continue;
-    const std::string wrong = read_entry(name, entry, data_bytes, file);
+    entries.push_back({name, {}, {}, 0, 0, 0});
+    const std::string wrong = read_entry(json, data_bytes, entries.back());
     if (!wrong.empty()) return wrong;
   }
-  std::ranges::stable_sort(file.tensors, {}, &TensorFile::Tensor::offset);
-  return "";
+  std::ranges::stable_sort(entries, {}, [](const Entry& e) { return std::pair(e.begin, e.end); });
+  std::size_t at = 0;
+  for (const Entry& entry : entries) {
+    if (entry.begin != at) return "tensor " + entry.name + " does not follow the one before it";
+    at = entry.end;
+  }
+  return at == data_bytes ? "" : "its data is longer than its header says";
+}
+
+// IEEE 754 half precision: 1 sign, 5 exponent and 10 fraction bits. Exact.
+float from_half(std::uint16_t half) {
+  const float sign = (half & 0x8000) != 0 ? -1.0f : 1.0f;
+  const int exponent = (half >> 10) & 0x1f;
+  const int fraction = half & 0x3ff;
+  if (exponent == 0x1f)
+    return fraction != 0 ? std::numeric_limits<float>::quiet_NaN()
+                         : sign * std::numeric_limits<float>::infinity();
+  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
+  return sign * std::ldexp(static_cast<float>(fraction + 0x400), exponent - 25);
+}
+
+// Upper half of a float32.
+float from_bfloat16(std::uint16_t bits) {
+  return std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
+
+void append_values(const Entry& entry, std::string_view bytes, std::vector<float>& values) {
+  const std::size_t offset = values.size();
+  values.resize(offset + entry.elements);
+  float* out = values.data() + offset;
+  if (entry.dtype == "F32") {
+    if (!bytes.empty()) std::memcpy(out, bytes.data(), bytes.size());
+    return;
+  }
+  for (std::size_t i = 0; i < entry.elements; ++i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, bytes.data() + i * sizeof bits, sizeof bits);
+    out[i] = entry.dtype == "F16" ? from_half(bits) : from_bfloat16(bits);
+  }
+}
+
+TensorFile take_values(std::vector<Entry> entries, std::string_view data) {
+  TensorFile file;
+  std::size_t elements = 0;
+  for (const Entry& entry : entries)
+    if (width_of(entry.dtype) > 0) elements += entry.elements;
+  file.values.reserve(elements);
+  for (Entry& entry : entries) {
+    if (width_of(entry.dtype) == 0) {
+      file.skipped.push_back(std::move(entry.name));
+      continue;
+    }
+    const std::size_t offset = file.values.size();
+    append_values(entry, data.substr(entry.begin, entry.end - entry.begin), file.values);
+    file.tensors.push_back({std::move(entry.name), std::move(entry.shape), offset, entry.elements});
+  }
+  return file;
 }
 
 }  // namespace
@@ -114,14 +183,11 @@ Result<TensorFile> read_safetensors(const std::string& path, std::size_t bytes_m
   if (length > kSafetensorsHeaderMax || length > bytes->size() - kLengthBytes)
     return malformed("its header is longer than the file");
   const std::string_view data = std::string_view(*bytes).substr(kLengthBytes + length);
-  if (data.size() % sizeof(float) != 0) return malformed("its data is cut off");
   const std::string_view head(bytes->data() + kLengthBytes, length);
-  TensorFile file;
-  const std::string wrong = read_header(Json::parse(head, nullptr, false), data.size(), file);
+  std::vector<Entry> entries;
+  const std::string wrong = read_header(Json::parse(head, nullptr, false), data.size(), entries);
   if (!wrong.empty()) return malformed(wrong);
-  file.values.resize(data.size() / sizeof(float));
-  if (!data.empty()) std::memcpy(file.values.data(), data.data(), data.size());
-  return file;
+  return take_values(std::move(entries), data);
 }
 
 const TensorFile::Tensor* TensorFile::find(const std::string& name) const {

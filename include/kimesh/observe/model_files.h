@@ -13,11 +13,18 @@
 
 namespace kimesh {
 
+// `frozen` holds what is part of the model but not of `layout`: it is written too.
 // Shape: parameters [layout.size()]. Errors: Io.
 [[nodiscard]] Status write_model(const std::string& path, const Layout& layout,
-                                 std::span<const float> parameters);
-// Errors: Io, Malformed (another model), naming the file.
-[[nodiscard]] Result<std::vector<float>> read_model(const std::string& path, const Layout& layout);
+                                 std::span<const float> parameters, const NamedValues& frozen = {});
+// The parameters of `layout`; `frozen` as above must be there too. Errors: Io, Malformed (another
+// model), naming the file.
+[[nodiscard]] Result<std::vector<float>> read_model(const std::string& path, const Layout& layout,
+                                                    const Layout& frozen = {});
+// Whatever tensors a file holds. Those of types that kimesh does not compute in are left out, and
+// their names go to `skipped`. Errors: Io, Malformed, naming the file.
+[[nodiscard]] Result<NamedValues> read_tensors(const std::string& path,
+                                               std::vector<std::string>& skipped);
 
 // What `owner` owns of `parameters` [plan.layout.size()]. Errors: Io.
 [[nodiscard]] Status write_shards(const std::string& path, const Plan& plan, NodeIndex owner,

@@ -31,15 +31,17 @@ struct TensorFile {
     std::vector<std::int64_t> shape;
     std::size_t offset = 0, size = 0;  // elements, in `values`
   };
-  std::vector<Tensor> tensors;  // in the order of their data
-  std::vector<float> values;
+  std::vector<Tensor> tensors;       // in the order of their data
+  std::vector<float> values;         // F32, F16 and BF16, as float32
+  std::vector<std::string> skipped;  // names of tensors of all other types, which are not read
   // Null: no tensor of that name.
   [[nodiscard]] const Tensor* find(const std::string& name) const;
   [[nodiscard]] std::span<const float> values_of(const Tensor& tensor) const;
 };
 
-// Errors: Io (it cannot be read, or holds over `bytes_max`), Malformed (no safetensors, or other
-// types than F32), both naming the file.
+// Takes at most three times the file's own size. Errors: Io (it cannot be read, or holds over
+// `bytes_max`), Malformed (no safetensors: tensors overlap, leave holes or end past the file), both
+// naming the file.
 [[nodiscard]] Result<TensorFile> read_safetensors(const std::string& path,
                                                   std::size_t bytes_max = std::size_t{1} << 36);
 

@@ -24,4 +24,10 @@ struct Layout {
   static Layout vector(std::size_t size);
 };
 
+// Tensors by name, all in one vector.
+struct NamedValues {
+  Layout layout;
+  std::vector<float> values;  // [layout.size()]
+};
+
 }  // namespace kimesh
