@@ -1,0 +1,20 @@
+// HOST:PORT where metrics are served.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace kimesh {
+
+struct ListenAddress {
+  std::string host;  // an IPv4 address, or an IPv6 address in [brackets]
+  int port = 0;      // 0..65535; 0: chosen by the kernel
+  [[nodiscard]] bool is_loopback() const;
+  [[nodiscard]] std::string text() const { return host + ":" + std::to_string(port); }
+};
+
+// Nothing: it is none. localhost is 127.0.0.1: only numbers can be listened on.
+[[nodiscard]] std::optional<ListenAddress> parse_listen_address(std::string_view text);
+
+}  // namespace kimesh

@@ -1,0 +1,199 @@
+// Four nodes in four containers, as docker/docker-compose.yml starts them. One process runs all of
+// these tests, so that the image is made once; it is packed around the kimesh of this build, since
+// compiling it anew in the image (`./dev image`) would take longer than all other tests.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/docker/containers.h"
+
+namespace kimesh::test {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::vector<std::string> kServices{"a", "b", "c", "d"};
+const std::string kComposeFile = KIMESH_SOURCE_DIR "/docker/docker-compose.yml";
+
+// Small and calm: the delay of the links sets the pace, whatever the machine.
+std::string config_text(int rounds) {
+  return R"(model: {kind: mlp, hidden: [16]}
+data: {kind: digits, batch: 8}
+optimizer: {kind: sgd, lr: 0.01}
+compression: {policy: fixed, compressor: topk, ratio: 0.05, digest_every: 1}
+threads: 1
+stop: {rounds: )" +
+         std::to_string(rounds) + "}\n";
+}
+
+std::string mesh_text(const std::string& extra) {
+  std::string text = "kind: ring\nsecurity: none\nlinks: {default: {delay: 5ms}}\nnodes:\n";
+  for (const std::string& name : kServices)
+    text +=
+        "  " + name + ": {address: \"tcp://0.0.0.0:7101\", dial: \"tcp://" + name + ":7101\"}\n";
+  return text + extra;
+}
+
+// Why there is nothing to test with; empty: nothing is in the way.
+std::string what_is_missing() {
+  if (run_command({"docker", "info"}).code != 0) return "no container engine answers `docker info`";
+  if (run_command({"docker-compose", "version"}).code != 0 &&
+      run_command({"docker", "compose", "version"}).code != 0)
+    return "neither docker-compose nor docker's compose is installed";
+  return "";
+}
+
+class Compose : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    missing_ = what_is_missing();
+    if (!missing_.empty()) return;
+    const CommandEnd built = run_command(
+        {KIMESH_SOURCE_DIR "/docker/build.sh", "--tag", own_image(), "--program", KIMESH_BINARY});
+    ASSERT_EQ(built.code, 0) << built.said;
+  }
+  static void TearDownTestSuite() {
+    if (missing_.empty()) run_command({"docker", "rmi", "--no-prune", own_image()});
+  }
+  void SetUp() override {
+    if (!missing_.empty()) GTEST_SKIP() << missing_;
+  }
+
+  // A mesh of config_text and mesh_text.
+  [[nodiscard]] Mesh own_mesh(int rounds, const std::string& extra) const {
+    scratch.write("config.yaml", config_text(rounds));
+    scratch.write("mesh.yaml", mesh_text(extra));
+    std::string services = "services:\n";
+    for (const std::string& name : kServices)
+      services += "  " + name + ": {volumes: [\"" + scratch.path() + ":/kimesh/test:ro\"]}\n";
+    scratch.write("override.yml", services);
+    return {{kComposeFile, scratch.path() + "/override.yml"},
+            {{"KIMESH_CONFIG", "test/config.yaml"}, {"KIMESH_TOPOLOGY", "test/mesh.yaml"}}};
+  }
+
+  void expect_all_done(const Mesh& mesh) const {
+    for (const std::string& name : kServices) {
+      EXPECT_EQ(mesh.exit_code(name), "0") << mesh.logs(name);
+      EXPECT_THAT(mesh.logs(name), HasSubstr("node " + name + " is done")) << mesh.logs(name);
+      mesh.fetch_runs(name, runs_of(name));
+    }
+  }
+  [[nodiscard]] std::string runs_of(const std::string& name) const {
+    return scratch.path() + "/runs-" + name;
+  }
+  // A file that node `name` left in its first run.
+  [[nodiscard]] std::string left_by(const std::string& name, const std::string& ending) const {
+    for (const auto& run : std::filesystem::directory_iterator(runs_of(name)))
+      return text_of(run.path().string() + "/nodes/" + name + ending);
+    return "";
+  }
+  [[nodiscard]] std::vector<nlohmann::json> records_of(const std::string& name) const {
+    std::vector<nlohmann::json> records;
+    std::istringstream lines(left_by(name, ".jsonl"));
+    for (std::string line; std::getline(lines, line);)
+      records.push_back(nlohmann::json::parse(line, nullptr, false));
+    return records;
+  }
+  // Ends of channels that differ are told in a notice and in the decisions.
+  void expect_equal_channels_and_models(int rounds_at_least) const {
+    const std::string model = left_by("a", ".safetensors");
+    EXPECT_GT(model.size(), 1000u);
+    for (const std::string& name : kServices) {
+      const std::string records = left_by(name, ".jsonl");
+      EXPECT_THAT(records, HasSubstr("\"outcome\":\"done\""));
+      EXPECT_THAT(records, Not(HasSubstr("the two ends differ")));
+      EXPECT_THAT(left_by(name, ".decisions.jsonl"), Not(HasSubstr("\"reset\"")));
+      EXPECT_EQ(left_by(name, ".safetensors"), model) << "the models of a and " << name;
+      EXPECT_GT(records_of(name).back().value("rounds", 0), rounds_at_least);
+    }
+  }
+
+  SharedScratch scratch;
+
+ private:
+  static std::string missing_;
+};
+std::string Compose::missing_;
+
+// The two ends of every channel are compared every 50 rounds (digest_every). Seen to fail: WHAT
+TEST_F(Compose, FourNodesReachTheAccuracyWithEqualChannelsAndEqualModels) {
+  Mesh mesh({kComposeFile}, {});
+  mesh.up();
+  expect_all_done(mesh);
+  expect_equal_channels_and_models(50);
+  for (const std::string& name : kServices) {
+    const auto records = records_of(name);
+    ASSERT_GT(records.size(), 2u);
+    EXPECT_GE(records[records.size() - 2].value("accuracy", 0.0), 0.96);
+    EXPECT_EQ(records[records.size() - 2]["links"].size(), 1u) << "a ring sends to one node";
+  }
+}
+
+TEST_F(Compose, OneVariableSwapsTheTopology) {
+  Mesh mesh({kComposeFile}, {{"KIMESH_TOPOLOGY", "topologies/ps4.yaml"}});
+  mesh.up();
+  expect_all_done(mesh);
+  expect_equal_channels_and_models(50);
+  EXPECT_EQ(records_of("a")[1]["links"].size(), 3u) << "each sends to all others";
+}
+
+TEST_F(Compose, AKilledContainerEndsTheOthersByTheNameOfItsNode) {
+  Mesh mesh = own_mesh(1000000, "dead_after: 3s\n");
+  mesh.up();
+  ASSERT_TRUE(mesh.says("a", "round ")) << mesh.logs("a");
+  EXPECT_EQ(run_command({"docker", "kill", mesh.container("c")}).code, 0);
+  for (const char* name : {"a", "b", "d"}) {
+    EXPECT_EQ(mesh.exit_code(name), "1");
+    EXPECT_THAT(mesh.logs(name), ContainsRegex("node " + std::string(name) + " failed:.*node c"));
+  }
+}
+
+// Records that the others write; the same number twice in a row: they wait for the frozen one.
+TEST_F(Compose, APauseShorterThanDeadAfterOnlyDelaysTheRun) {
+  Mesh mesh = own_mesh(400, "dead_after: 120s\n");
+  mesh.up();
+  ASSERT_TRUE(mesh.says("a", "round ")) << mesh.logs("a");
+  ASSERT_EQ(run_command({"docker", "pause", mesh.container("c")}).code, 0);
+  const std::vector<std::string> count{"docker", "exec", mesh.container("a"),
+                                       "sh",     "-c",   "wc -l runs/*/nodes/a.jsonl"};
+  std::string before = run_command(count).said, now = run_command(count).said;
+  for (; now != before; now = run_command(count).said) before = now;
+  EXPECT_THAT(now, Not(HasSubstr("No such"))) << now;
+  ASSERT_EQ(run_command({"docker", "unpause", mesh.container("c")}).code, 0);
+  expect_all_done(mesh);
+  expect_equal_channels_and_models(399);
+}
+
+TEST_F(Compose, ANodeThatTrainsIsHealthyAndStopsWhenItIsAsked) {
+  Mesh mesh = own_mesh(1000000, "");
+  Command health({"docker", "events", "--filter", "event=health_status", "--filter",
+                  "label=com.docker.compose.project=" + own_name()});
+  mesh.up();
+  EXPECT_TRUE(health.says("healthy")) << health.said();
+  EXPECT_THAT(health.said(), Not(HasSubstr("unhealthy")));
+  const CommandEnd stopped = mesh.compose({"stop"});
+  EXPECT_EQ(stopped.code, 0) << stopped.said;
+  for (const std::string& name : kServices) {
+    EXPECT_EQ(mesh.exit_code(name), "0") << mesh.logs(name);
+    EXPECT_THAT(mesh.logs(name), HasSubstr("node " + name + " was stopped"));
+  }
+}
+
+TEST_F(Compose, TheKernelLimitsAShapedNodeWhichIsNotRoot) {
+  Mesh mesh({kComposeFile, KIMESH_SOURCE_DIR "/docker/docker-compose.shaped.yml"},
+            {{"KIMESH_SHAPE", "3mbit"}});
+  mesh.up();
+  ASSERT_TRUE(mesh.says("b", "round ")) << mesh.logs("b");
+  const std::string b = mesh.container("b");
+  const CommandEnd limits =
+      run_command({"docker", "exec", b, "tc", "qdisc", "show", "dev", "eth0"});
+  EXPECT_THAT(limits.said, HasSubstr("rate 3Mbit"));
+  const CommandEnd process = run_command({"docker", "exec", b, "cat", "/proc/1/status"});
+  EXPECT_THAT(process.said, Not(ContainsRegex("Uid:\t0")));
+  EXPECT_THAT(process.said, HasSubstr("CapEff:\t0000000000000000"));
+}
+
+}  // namespace
+}  // namespace kimesh::test
