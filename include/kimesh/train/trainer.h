@@ -16,6 +16,8 @@ struct TrainingData {
   DataSets sets;
   std::vector<std::vector<std::uint32_t>> parts;  // [node]
   std::vector<double> weights;  // ω_i: declared, else the share of the data; sums to 1
+  // The whole model's first point, as start_from (weights.h) put it here; null: drawn by the seed.
+  std::shared_ptr<const std::vector<float>> start = nullptr;
 };
 
 // `declared_weights` holds data_weight of each node, or is empty. Errors: as load_data.

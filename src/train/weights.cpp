@@ -1,0 +1,68 @@
+#include "kimesh/train/weights.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "src/train/first_point.h"
+#include "src/train/initialise.h"
+#include "src/train/whole_model.h"
+
+namespace kimesh {
+namespace {
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+Error does_not_fit(const LayoutLayer& layer, const std::string& what) {
+  return {ErrorCode::kUserInput, "model.weights " + what + " '" + layer.name + "' of shape " +
+                                     shape_text(layer.shape) +
+                                     "; name another file, or add the layer to model.fresh, which "
+                                     "draws it anew"};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> start_from(const RunConfig& config, const NamedValues& tensors,
+                                            TrainingData& data) {
+  const Layout whole = whole_layout(config, data);
+  std::vector<float> start = whole_first_point(whole, config.seed, nullptr);
+  std::set<std::string> unused;
+  for (const LayoutLayer& tensor : tensors.layout.layers) unused.insert(tensor.name);
+  for (const LayoutLayer& layer : whole.layers) {
+    unused.erase(layer.name);
+    if (is_named_by(layer.name, config.model.fresh)) continue;
+    const auto found = std::ranges::find(tensors.layout.layers, layer.name, &LayoutLayer::name);
+    if (found == tensors.layout.layers.end()) return does_not_fit(layer, "has no layer");
+    if (found->shape != layer.shape)
+      return does_not_fit(layer, "has shape " + shape_text(found->shape) + " in place of layer");
+    std::ranges::copy(std::span(tensors.values).subspan(found->offset, found->size),
+                      start.begin() + static_cast<std::ptrdiff_t>(layer.offset));
+  }
+  data.start = std::make_shared<const std::vector<float>>(std::move(start));
+  return std::vector<std::string>(unused.begin(), unused.end());
+}
+
+NamedValues frozen_tensors(const RunConfig& config, const TrainingData& data) {
+  if (config.model.frozen.empty()) return {};
+  const Layout whole = whole_layout(config, data);
+  NamedValues frozen{part_of(whole, config.model, true), {}};
+  frozen.values.resize(frozen.layout.size());
+  take_part(whole, whole_first_point(whole, config.seed, data.start.get()), frozen.layout,
+            frozen.values);
+  return frozen;
+}
+
+std::vector<float> whole_first_point(const Layout& whole, std::uint64_t seed,
+                                     const std::vector<float>* start) {
+  if (start != nullptr) return *start;
+  std::vector<float> values(whole.size());
+  initialise_parameters(whole, seed, values);
+  return values;
+}
+
+}  // namespace kimesh
