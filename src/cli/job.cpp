@@ -95,7 +95,7 @@ Result<std::unique_ptr<Job>> Job::make(Files files) {
   return job;
 }
 
-std::unique_ptr<Objective> Job::objective(NodeIndex node) const {
+Result<std::unique_ptr<Objective>> Job::objective(NodeIndex node) const {
   if (quadratic_) return make_quadratic_objective(*quadratic_, node);
   return make_trainer(config(), *data_, node);
 }

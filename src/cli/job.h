@@ -29,7 +29,7 @@ struct Files {
 // Objectives and plans point into a job: it stays where it is.
 class Job {
  public:
-  // Loads the data and lays the plan. Errors: UserInput.
+  // Looks at the data and lays the plan. Errors: UserInput.
   [[nodiscard]] static Result<std::unique_ptr<Job>> make(Files files);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -43,7 +43,8 @@ class Job {
     return quadratic_ ? &*quadratic_ : nullptr;
   }
 
-  [[nodiscard]] std::unique_ptr<Objective> objective(NodeIndex node) const;
+  // Reads the node's part of the data. Errors: UserInput.
+  [[nodiscard]] Result<std::unique_ptr<Objective>> objective(NodeIndex node) const;
   [[nodiscard]] double data_weight(NodeIndex node) const { return weights_[node]; }
   [[nodiscard]] CoreOptions core_options(NodeIndex node, bool digests) const;
   [[nodiscard]] VectorsOptions vectors_options(NodeIndex node) const;

@@ -138,12 +138,13 @@ int run_node(const Job& job, const RunFolder& folder, NodeIndex self, bool diges
   auto decisions = DecisionLog::create(job.plan(), folder.decisions(name));
   if (!decisions) return fail(decisions.error());
   const auto objective = job.objective(self);
+  if (!objective) return fail(objective.error());
 
   LiveNodeSetup setup;
   setup.plan = &job.plan();
   setup.topology = &job.topology();
   setup.self = self;
-  setup.objective = objective.get();
+  setup.objective = objective->get();
   setup.core = job.core_options(self, digests);
   setup.vectors = job.vectors_options(self);
   setup.version = kVersion;

@@ -91,12 +91,14 @@ class SimulationWatch {
   std::optional<Error> failed_;
 };
 
-SimulationSetup make_setup(const Job& job, const SimulateOptions& options) {
+Result<SimulationSetup> make_setup(const Job& job, const SimulateOptions& options) {
   SimulationSetup setup;
   setup.plan = &job.plan();
   for (NodeIndex i = 0; i < job.nodes(); ++i) {
+    auto objective = job.objective(i);
+    if (!objective) return objective.error();
     setup.nodes.push_back(simulated_node(job.config(), job.topology(), i, job.data_weight(i),
-                                         job.objective(i)));
+                                         std::move(*objective)));
     setup.nodes.back().core.digest_shards = options.run.digests;
   }
   setup.links = simulated_links(job.topology(), job.plan());
@@ -167,12 +169,13 @@ int simulate(const SimulateOptions& options) {
     if (!loaded) return fail(loaded.error());
     replay = std::move(*loaded);
   }
+  auto setup = make_setup(**job, options);
+  if (!setup) return fail(setup.error());
+  setup->costs = costs;
+  setup->replay = replay.get();
   const auto folder = (*job)->make_folder(options.run);
   if (!folder) return fail(folder.error());
-  SimulationSetup setup = make_setup(**job, options);
-  setup.costs = costs;
-  setup.replay = replay.get();
-  return run_simulation(**job, *folder, std::move(setup), options.run.json);
+  return run_simulation(**job, *folder, std::move(*setup), options.run.json);
 }
 
 }  // namespace kimesh::cli

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 
-#include "src/data/load.h"
+#include "src/data/byte_file.h"
+#include "src/data/stored_samples.h"
 
 namespace kimesh {
 namespace {
@@ -14,53 +14,78 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kPixels = 3 * 32 * 32;
 constexpr std::size_t kRecordBytes = 1 + kPixels;
-constexpr std::size_t kFileRecordsMax =
-    100'000;  // ten times the original: memory for a file stays under 310 MB
+constexpr std::size_t kFileRecordsMax = 100'000;  // ten times the original
 constexpr std::size_t kFilesMax = 100;
+constexpr std::uint8_t kClasses = 10;
+constexpr const char* kRemedy = "Point data.path at the unpacked CIFAR-10 binary version";
 
 // Mean and standard deviation of the training set's channels, of pixels scaled to [0, 1].
 constexpr std::array<float, 3> kMean{0.4914f, 0.4822f, 0.4465f};
 constexpr std::array<float, 3> kDeviation{0.2470f, 0.2435f, 0.2616f};
 
-Error refuse(const fs::path& path, std::string_view why) {
-  return {ErrorCode::kUserInput,
-          fmt::format("{}: {}. Point data.path at the unpacked CIFAR-10 binary version.",
-                      path.string(), why)};
+Error refuse(const fs::path& path, const std::string& why) {
+  return refused_file(path.string(), why, kRemedy);
 }
 
-Dataset empty_cifar10() {
-  Dataset data;
-  data.shape.channels = 3;
-  data.shape.height = data.shape.width = 32;
-  data.shape.classes = 10;
-  for (std::size_t c = 0; c < 3; ++c) {
-    data.scale.push_back(1.0f / (255.0f * kDeviation[c]));
-    data.offset.push_back(-kMean[c] / kDeviation[c]);
-  }
-  return data;
-}
+class Cifar10Samples : public StoredSamples {
+ public:
+  const SampleShape& shape() const override { return shape_; }
+  const SampleClasses& classes() const override { return classes_; }
 
-Status append_file(const fs::path& path, Dataset& data) {
-  std::error_code trouble;
-  const auto bytes = fs::file_size(path, trouble);
-  if (trouble) return refuse(path, "the file cannot be read (" + trouble.message() + ")");
-  const auto records = bytes / kRecordBytes;
-  if (bytes % kRecordBytes != 0 || records == 0 || records > kFileRecordsMax)
-    return refuse(path, fmt::format("{} bytes are not 1 to {} records of {} bytes", bytes,
-                                    kFileRecordsMax, kRecordBytes));
-  std::ifstream file(path, std::ios::binary);
-  data.pixels.reserve(data.pixels.size() + records * kPixels);
-  std::array<char, kRecordBytes> record;
-  for (std::size_t i = 0; i < records; ++i) {
-    if (!file.read(record.data(), record.size())) return refuse(path, "reading it fails");
-    const auto label = static_cast<std::uint8_t>(record[0]);
-    if (label >= data.shape.classes)
-      return refuse(path, fmt::format("record {} has the label {}, over 9", i, label));
-    data.labels.push_back(label);
-    data.pixels.insert(data.pixels.end(), record.begin() + 1, record.end());
+  Result<SampleScale> scale(std::span<const std::uint32_t>) const override {
+    SampleScale scale;
+    for (std::size_t c = 0; c < 3; ++c) {
+      scale.scale.push_back(1.0f / (255.0f * kDeviation[c]));
+      scale.offset.push_back(-kMean[c] / kDeviation[c]);
+    }
+    return scale;
   }
-  return ok_status();
-}
+
+  // The labels stand between the pixels: a byte of every record is read.
+  Status append_file(const fs::path& path) {
+    auto file = ByteFile::open(path.string(), kRemedy);
+    if (!file) return file.error();
+    const std::uint64_t records = file->size() / kRecordBytes;
+    if (file->size() % kRecordBytes != 0 || records == 0 || records > kFileRecordsMax)
+      return file->refuse(fmt::format("{} bytes are not 1 to {} records of {} bytes", file->size(),
+                                      kFileRecordsMax, kRecordBytes));
+    files_.push_back({path, classes_.samples()});
+    for (std::size_t i = 0; i < records; ++i) {
+      std::uint8_t label = 0;
+      if (const Status read = file->read_at(i * kRecordBytes, {&label, 1}); !read.ok()) return read;
+      if (label >= kClasses)
+        return file->refuse(fmt::format("record {} has the label {}, over 9", i, label));
+      classes_.labels.push_back(label);
+    }
+    return ok_status();
+  }
+
+  Status read(std::span<const std::uint32_t> samples, Dataset& out) const override {
+    out.pixels.resize(samples.size() * kPixels);
+    for (std::size_t f = 0; f < files_.size(); ++f) {
+      auto file = ByteFile::open(files_[f].path.string(), kRemedy);
+      if (!file) return file.error();
+      const std::size_t first = files_[f].first;
+      const std::size_t end = f + 1 < files_.size() ? files_[f + 1].first : classes_.samples();
+      for (std::size_t k = 0; k < samples.size(); ++k) {
+        if (samples[k] < first || samples[k] >= end) continue;
+        const std::uint64_t at = (samples[k] - first) * kRecordBytes + 1;
+        const auto pixels = std::span(out.pixels).subspan(k * kPixels, kPixels);
+        if (const Status status = file->read_at(at, pixels); !status.ok()) return status;
+      }
+    }
+    return ok_status();
+  }
+
+ private:
+  struct File {
+    fs::path path;
+    std::size_t first;  // number of its first sample
+  };
+  SampleShape shape_{SampleShape::Kind::kImage, 3, 32, 32, 0, 0, kClasses};
+  SampleClasses classes_{{}, kClasses};
+  std::vector<File> files_;
+};
 
 // data_batch_*.bin, sorted by name.
 Result<std::vector<fs::path>> training_files(const fs::path& folder) {
@@ -82,15 +107,15 @@ Result<std::vector<fs::path>> training_files(const fs::path& folder) {
 
 }  // namespace
 
-Result<DataSets> load_cifar10(const std::string& folder) {
-  const auto files = training_files(folder);
+Result<OpenedData> open_cifar10(const DataConfig& config) {
+  const auto files = training_files(config.path);
   if (!files.ok()) return files.error();
-  DataSets sets{empty_cifar10(), empty_cifar10()};
+  const auto train = std::make_shared<Cifar10Samples>(), test = std::make_shared<Cifar10Samples>();
   for (const auto& file : *files)
-    if (const Status status = append_file(file, sets.train); !status.ok()) return status.error();
-  const Status status = append_file(fs::path(folder) / "test_batch.bin", sets.test);
+    if (const Status status = train->append_file(file); !status.ok()) return status.error();
+  const Status status = test->append_file(fs::path(config.path) / "test_batch.bin");
   if (!status.ok()) return status.error();
-  return sets;
+  return OpenedData{train, test};
 }
 
 }  // namespace kimesh

@@ -1,10 +1,6 @@
-#include <algorithm>
-#include <cmath>
-
 #include "kimesh/util/check.h"
 #include "src/data/digits_data.h"
-#include "src/data/load.h"
-#include "src/data/stratify.h"
+#include "src/data/stored_samples.h"
 
 namespace kimesh {
 namespace {
@@ -24,7 +20,7 @@ Dataset empty_digits() {
 }
 
 void unpack(std::string_view packed, Dataset& data) {
-  data.labels.push_back(static_cast<std::uint8_t>(packed[0] - '0'));
+  data.labels.push_back(static_cast<std::uint16_t>(packed[0] - '0'));
   const std::size_t begin = data.pixels.size();
   for (std::size_t i = 1; i < packed.size(); i += 2) {
     const unsigned group = packed_digit(packed[i]) * 71 + packed_digit(packed[i + 1]);
@@ -42,29 +38,10 @@ Dataset all_digits() {
   return data;
 }
 
-void append(const Dataset& from, std::size_t sample, Dataset& to) {
-  const auto begin = from.pixels.begin() + static_cast<std::ptrdiff_t>(sample * kDigitsPixels);
-  to.pixels.insert(to.pixels.end(), begin, begin + kDigitsPixels);
-  to.labels.push_back(from.labels[sample]);
-}
-
 }  // namespace
 
-Result<DataSets> load_digits(double test_share, std::uint64_t seed) {
-  if (!(test_share > 0 && test_share < 1))
-    return Error{ErrorCode::kUserInput, "data.test_share must lie between 0 and 1, both excluded"};
-  const Dataset all = all_digits();
-  std::vector<bool> is_test(all.samples());
-  for (const auto& samples : shuffled_classes(all, seed, 0, Purpose::kTestSet)) {
-    const double wanted = std::round(test_share * static_cast<double>(samples.size()));
-    const auto count =
-        std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, samples.size() - 1);
-    for (std::size_t i = 0; i < count; ++i) is_test[samples[i]] = true;
-  }
-  DataSets sets{empty_digits(), empty_digits()};
-  for (std::size_t i = 0; i < all.samples(); ++i)
-    append(all, i, is_test[i] ? sets.test : sets.train);
-  return sets;
+Result<OpenedData> open_digits(const DataConfig&) {
+  return OpenedData{stored_in_memory(all_digits()), nullptr};
 }
 
 }  // namespace kimesh

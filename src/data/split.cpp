@@ -1,8 +1,10 @@
+#include "kimesh/data/split.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "kimesh/data/dataset.h"
+#include "kimesh/util/check.h"
 #include "src/data/stratify.h"
 
 namespace kimesh {
@@ -55,6 +57,12 @@ Parts deal_evenly(std::span<const std::uint32_t> order, std::span<const std::siz
   return parts;
 }
 
+std::vector<std::uint32_t> in_file_order(const SampleClasses& train) {
+  std::vector<std::uint32_t> order(train.samples());
+  std::iota(order.begin(), order.end(), 0u);
+  return order;
+}
+
 Parts cut(std::span<const std::uint32_t> order, std::size_t nodes) {
   Parts parts(nodes);
   for (std::size_t i = 0; i < nodes; ++i) {
@@ -91,7 +99,7 @@ void feed_empty(Parts& parts) {
   }
 }
 
-Parts deal_by_dirichlet(const Dataset& train, double concentration, std::size_t nodes,
+Parts deal_by_dirichlet(const SampleClasses& train, double concentration, std::size_t nodes,
                         std::uint64_t seed) {
   Parts parts(nodes);
   const Parts classes = shuffled_classes(train, seed, kOrderStream, Purpose::kDataSplit);
@@ -107,12 +115,13 @@ Parts deal_by_dirichlet(const Dataset& train, double concentration, std::size_t 
   return parts;
 }
 
-Parts split_unsorted(const Dataset& train, const DataConfig& config,
+Parts split_unsorted(const SampleClasses& train, const DataConfig& config,
                      std::span<const double> weights, std::size_t nodes, std::uint64_t seed) {
   if (config.split == SplitKind::kDirichlet)
     return deal_by_dirichlet(train, config.dirichlet, nodes, seed);
   const auto order = sorted_by_label(train, seed, kOrderStream, Purpose::kDataSplit);
-  if (config.split == SplitKind::kByLabel) return cut(order, nodes);
+  if (config.split == SplitKind::kByLabel)
+    return cut(train.classes > 1 ? order : in_file_order(train), nodes);
   const std::vector<double> equal(nodes, 1.0);
   const bool weighted = config.split == SplitKind::kWeights;
   KIMESH_CHECK(!weighted || weights.size() == nodes, "one weight a node");
@@ -121,15 +130,15 @@ Parts split_unsorted(const Dataset& train, const DataConfig& config,
 
 }  // namespace
 
-Parts split_data(const Dataset& train, const DataConfig& config, std::span<const double> weights,
-                 std::size_t nodes, std::uint64_t seed) {
+Parts split_data(const SampleClasses& train, const DataConfig& config,
+                 std::span<const double> weights, std::size_t nodes, std::uint64_t seed) {
   KIMESH_CHECK(nodes > 0 && train.samples() >= nodes, "a sample for every node");
   Parts parts = split_unsorted(train, config, weights, nodes, seed);
   for (auto& part : parts) std::sort(part.begin(), part.end());
   return parts;
 }
 
-std::vector<std::uint32_t> test_part(const Dataset& test, NodeIndex node, std::size_t nodes,
+std::vector<std::uint32_t> test_part(const SampleClasses& test, NodeIndex node, std::size_t nodes,
                                      std::uint64_t seed) {
   const auto order = sorted_by_label(test, seed, kTestPartStream, Purpose::kTestSet);
   std::vector<std::uint32_t> part;

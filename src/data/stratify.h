@@ -11,13 +11,14 @@ namespace kimesh {
 
 // The samples of each class, each class in an order of its own. `stream` tells the uses of one
 // purpose apart. Shapes: [classes][samples of the class].
-[[nodiscard]] std::vector<std::vector<std::uint32_t>> shuffled_classes(const Dataset& data,
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> shuffled_classes(const SampleClasses& data,
                                                                        std::uint64_t seed,
                                                                        std::uint32_t stream,
                                                                        Purpose purpose);
 
 // The same, one class after the other.
-[[nodiscard]] std::vector<std::uint32_t> sorted_by_label(const Dataset& data, std::uint64_t seed,
-                                                         std::uint32_t stream, Purpose purpose);
+[[nodiscard]] std::vector<std::uint32_t> sorted_by_label(const SampleClasses& data,
+                                                         std::uint64_t seed, std::uint32_t stream,
+                                                         Purpose purpose);
 
 }  // namespace kimesh

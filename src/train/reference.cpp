@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include <numeric>
+
 #include "kimesh/util/check.h"
 #include "src/train/batch.h"
 #include "src/train/initialise.h"
@@ -43,7 +45,7 @@ std::vector<float> flat(const Parameters& parameters) {
 
 // One forward pass over everybody's samples; each counts ω_i / (samples of node i's batch).
 torch::Tensor joined_loss(NeuralNetwork& network, const RunConfig& config, const TrainingData& data,
-                          Round round) {
+                          const Dataset& train, Round round) {
   std::vector<std::uint32_t> joined;
   std::vector<float> weights;
   for (NodeIndex node = 0; node < data.parts.size(); ++node) {
@@ -53,7 +55,7 @@ torch::Tensor joined_loss(NeuralNetwork& network, const RunConfig& config, const
     const double weight = data.weights[node] / static_cast<double>(samples.size());
     weights.insert(weights.end(), samples.size(), static_cast<float>(weight));
   }
-  const Batch batch = make_batch(data.sets.train, joined);
+  const Batch batch = make_batch(train, joined);
   const auto options = torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone);
   const auto losses = torch::nn::functional::cross_entropy(
       one_row_a_target(network.forward(batch.inputs)), batch.targets.flatten(), options);
@@ -68,7 +70,11 @@ ReferenceRun train_joined(const RunConfig& config, const TrainingData& data, Rou
   KIMESH_CHECK(!optimizer_config.clip && optimizer_config.schedule.warmup == 0 &&
                    optimizer_config.schedule.kind == ScheduleKind::kConstant,
                "a reference without clipping or schedule");
-  const auto network = make_network(config.model, data.sets.train.shape);
+  std::vector<std::uint32_t> all(data.source->train().samples());
+  std::iota(all.begin(), all.end(), 0u);
+  const auto train = data.source->read_train(all);
+  KIMESH_CHECK(train.ok(), train.error().message);
+  const auto network = make_network(config.model, data.source->shape());
   const Layout layout = layout_of(*network);
   ReferenceRun run;
   run.parameters.resize(layout.size());
@@ -77,7 +83,7 @@ ReferenceRun train_joined(const RunConfig& config, const TrainingData& data, Rou
   const auto optimizer = make_optimizer(optimizer_config, network->parameters());
   for (Round round = 0; round < rounds; ++round) {
     optimizer->zero_grad();
-    const auto loss = joined_loss(*network, config, data, round);
+    const auto loss = joined_loss(*network, config, data, *train, round);
     loss.backward();
     optimizer->step();
     run.losses.push_back(loss.item<float>());

@@ -9,8 +9,10 @@
 
 #include "kimesh/util/check.h"
 #include "src/train/batch.h"
-#include "src/train/initialise.h"
+#include "src/train/first_point.h"
 #include "src/train/models.h"
+#include "src/train/node_data.h"
+#include "src/train/whole_model.h"
 
 namespace kimesh {
 namespace {
@@ -39,21 +41,23 @@ bool all_finite(std::span<const float> values) {
 
 class Trainer : public Objective {
  public:
-  Trainer(const RunConfig& config, const TrainingData& data, NodeIndex node)
-      : data_(data),
+  Trainer(const RunConfig& config, std::shared_ptr<const std::vector<float>> start, NodeData data,
+          NodeIndex node)
+      : config_(config),
+        start_(std::move(start)),
+        data_(std::move(data)),
         node_(node),
-        batch_(config.data.batch),
-        seed_(config.seed),
-        network_(make_network(config.model, data.sets.train.shape)),
-        layout_(layout_of(*network_)),
-        test_part_(test_part(data.sets.test, node, data.parts.size(), config.seed)) {
+        network_(make_network(config.model, data_.train.shape)),
+        whole_(layout_of(*network_)),
+        layout_(part_of(whole_, config.model, false)) {
     for (auto& parameter : network_->parameters()) parameter.set_data(torch::empty({0}));
+    if (layout_.layers.size() < whole_.layers.size()) freeze();
   }
 
   const Layout& layout() const override { return layout_; }
 
   void initialise(std::span<float> parameters) override {
-    initialise_parameters(layout_, seed_, parameters);
+    take_part(whole_, whole_first_point(whole_, config_.seed, start_.get()), layout_, parameters);
   }
 
   void bind(std::span<float> parameters, std::span<float> gradient) override {
@@ -66,7 +70,8 @@ class Trainer : public Objective {
 
   Result<GradientNumbers> gradient(Round round) override {
     KIMESH_CHECK(!gradient_.empty(), "bind comes before gradient");
-    const auto samples = batch_samples(data_.parts[node_], batch_, round, node_, seed_);
+    const auto samples =
+        batch_samples(data_.train_order, config_.data.batch, round, node_, config_.seed);
     const double loss = with_torch([&] { return backward(samples); });
     if (!std::isfinite(loss) || !all_finite(gradient_)) return not_finite(round);
     return GradientNumbers{loss, samples.size()};
@@ -75,7 +80,7 @@ class Trainer : public Objective {
   EvaluationNumbers evaluate() override {
     KIMESH_CHECK(!gradient_.empty(), "bind comes before evaluate");
     EvaluationNumbers numbers;
-    const std::span<const std::uint32_t> part = test_part_;
+    const std::span<const std::uint32_t> part = data_.test_order;
     for (std::size_t i = 0; i < part.size(); i += kEvaluationBatch) {
       const auto samples = part.subspan(i, std::min(kEvaluationBatch, part.size() - i));
       with_torch([&] { score(samples, numbers); });
@@ -87,28 +92,52 @@ class Trainer : public Objective {
   // Parameters and gradients become windows on the caller's vectors. A gradient that is defined
   // before the backward pass is added to in place, never replaced (torch: AccumulateGrad, case 2).
   void bind_views() {
-    const auto parameters = network_->parameters();
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      const LayoutLayer& layer = layout_.layers[i];
-      torch::Tensor parameter = parameters[i];
-      parameter.set_data(torch::from_blob(parameters_.data() + layer.offset, layer.shape));
-      parameter.mutable_grad() = torch::from_blob(gradient_.data() + layer.offset, layer.shape);
+    auto layer = layout_.layers.begin();
+    for (torch::Tensor& parameter : network_->parameters()) {
+      if (!parameter.requires_grad()) continue;  // frozen
+      parameter.set_data(torch::from_blob(parameters_.data() + layer->offset, layer->shape));
+      parameter.mutable_grad() = torch::from_blob(gradient_.data() + layer->offset, layer->shape);
+      ++layer;
     }
   }
 
+  // Frozen parameters keep memory of their own.
+  void freeze() {
+    std::vector<float> values = whole_first_point(whole_, config_.seed, start_.get());
+    const auto parameters = network_->parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const LayoutLayer& layer = whole_.layers[i];
+      if (!is_named_by(layer.name, config_.model.frozen)) continue;
+      torch::Tensor parameter = parameters[i];
+      parameter.set_data(torch::from_blob(values.data() + layer.offset, layer.shape).clone());
+      parameter.set_requires_grad(false);
+    }
+  }
+
+  // The mean over equal parts is the mean of the parts' means.
   double backward(std::span<const std::uint32_t> samples) {
     std::fill(gradient_.begin(), gradient_.end(), 0.0f);
-    const Batch batch = make_batch(data_.sets.train, samples);
-    const auto loss = torch::nn::functional::cross_entropy(
-        one_row_a_target(network_->forward(batch.inputs)), batch.targets.flatten());
+    const auto parts = static_cast<std::size_t>(config_.data.accumulate);
+    const std::size_t size = samples.size() / parts;
+    double loss = 0;
+    for (std::size_t i = 0; i < parts; ++i)
+      loss += backward_part(samples.subspan(i * size, size), static_cast<double>(parts));
+    return loss;
+  }
+
+  double backward_part(std::span<const std::uint32_t> samples, double parts) {
+    const Batch batch = make_batch(data_.train, samples);
+    const auto scores = one_row_a_target(scores_of(*network_, batch.inputs, config_.model.compute));
+    auto loss = torch::nn::functional::cross_entropy(scores, batch.targets.flatten());
+    if (parts > 1) loss = loss / parts;
     loss.backward();
     return loss.item<float>();
   }
 
   void score(std::span<const std::uint32_t> samples, EvaluationNumbers& numbers) {
     const torch::NoGradGuard no_gradient;
-    const Batch batch = make_batch(data_.sets.test, samples);
-    const auto scores = one_row_a_target(network_->forward(batch.inputs));
+    const Batch batch = make_batch(data_.test, samples);
+    const auto scores = one_row_a_target(scores_of(*network_, batch.inputs, config_.model.compute));
     const auto targets = batch.targets.flatten();
     const auto hits = scores.argmax(1).eq(targets).sum().item<std::int64_t>();
     const auto options = torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum);
@@ -136,26 +165,33 @@ class Trainer : public Objective {
                                        "', is NaN or infinity" + when};
   }
 
-  const TrainingData& data_;
+  RunConfig config_;
+  std::shared_ptr<const std::vector<float>> start_;  // shared by the nodes of this process
+  NodeData data_;
   NodeIndex node_;
-  int batch_;
-  std::uint64_t seed_;
   std::shared_ptr<NeuralNetwork> network_;  // torch's modules know no other ownership
-  Layout layout_;
-  std::vector<std::uint32_t> test_part_;
+  Layout whole_;                            // every parameter
+  Layout layout_;                           // those that are trained
   std::span<float> parameters_, gradient_;
 };
 
 }  // namespace
 
-Layout model_layout(const RunConfig& config, const TrainingData& data) {
-  return with_torch([&] { return layout_of(*make_network(config.model, data.sets.train.shape)); });
+Layout whole_layout(const RunConfig& config, const TrainingData& data) {
+  return with_torch([&] { return layout_of(*make_network(config.model, data.source->shape())); });
 }
 
-std::unique_ptr<Objective> make_trainer(const RunConfig& config, const TrainingData& data,
-                                        NodeIndex node) {
-  KIMESH_CHECK(node < data.parts.size(), "a node of this data");
-  return with_torch([&] { return std::make_unique<Trainer>(config, data, node); });
+Layout model_layout(const RunConfig& config, const TrainingData& data) {
+  return part_of(whole_layout(config, data), config.model, false);
+}
+
+Result<std::unique_ptr<Objective>> make_trainer(const RunConfig& config, const TrainingData& data,
+                                                NodeIndex node) {
+  auto own = read_node_data(data, node, config.seed);
+  if (!own) return own.error();
+  return with_torch([&]() -> std::unique_ptr<Objective> {
+    return std::make_unique<Trainer>(config, data.start, std::move(*own), node);
+  });
 }
 
 void set_training_threads(int threads) {

@@ -47,10 +47,10 @@ struct Job {
 };
 
 TrainingData make_data(const Job& job) {
-  TrainingData data{{make_images(1024), make_images(64)}, {}, {}};
+  TrainingData data{data_in_memory(make_images(1024), make_images(64)), {}, {}};
   data.weights.assign(job.nodes, 1.0 / static_cast<double>(job.nodes));
   data.parts =
-      split_data(data.sets.train, job.config.data, data.weights, job.nodes, job.config.seed);
+      split_data(data.source->train(), job.config.data, data.weights, job.nodes, job.config.seed);
   return data;
 }
 
@@ -134,7 +134,7 @@ Report run_node(const Job& job, const TopologyFile& topology, NodeIndex self) {
   set_training_threads(1);
   const TrainingData data = make_data(job);
   const auto plan = make_plan(topology, model_layout(job.config, data));
-  const auto objective = make_trainer(job.config, data, self);
+  const auto objective = std::move(*make_trainer(job.config, data, self));
   LiveNodeSetup setup;
   setup.plan = &*plan;
   setup.topology = &topology;
@@ -176,7 +176,7 @@ std::vector<Report> run_mesh(const Job& job) {
 Report only_gradients(const Job& job) {
   set_training_threads(1);
   const TrainingData data = make_data(job);
-  const auto objective = make_trainer(job.config, data, 0);
+  const auto objective = std::move(*make_trainer(job.config, data, 0));
   const std::size_t size = objective->layout().size();
   AlignedBuffer parameters(size), gradient(size);
   objective->initialise(parameters.span());

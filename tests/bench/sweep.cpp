@@ -11,27 +11,13 @@
 //   bench_sweep [--config FILE] [--topology FILE] [--compute 1ms] [--seeds 5] [--fixed R,R,…]
 //               [--kimad T,T,…] [--lr X] [--momentum X] [--decay X] [--batch N] [--every N]
 //               [--json FILE]
-#include <cstdlib>
-#include <optional>
 #include <sstream>
 
-#include "kimesh/config/run_config.h"
-#include "kimesh/sim/simulator.h"
-#include "kimesh/train/trainer.h"
 #include "kimesh/util/units.h"
-#include "tests/bench/figures.h"
+#include "tests/bench/timed_run.h"
 
 namespace kimesh::bench {
 namespace {
-
-constexpr double kBitsPerByte = 8;
-
-struct Timed {
-  double reached = 0, whole = 0;  // seconds; infinity: given up
-  double rounds = 0;
-  double closings = 0;  // one more than were not confirmed
-  bool done = false;
-};
 
 struct Sweep {
   RunConfig config;
@@ -41,73 +27,13 @@ struct Sweep {
   double seconds_max = 60;  // virtual; falls to a multiple of the best that was found
 };
 
-PolicyOptions policy_of(const RunConfig& config) {
-  PolicyOptions policy;
-  policy.kind = config.compression.policy == PolicyKind::kKimad   ? PolicyOptions::Kind::kKimad
-                : config.compression.policy == PolicyKind::kFixed ? PolicyOptions::Kind::kFixed
-                                                                  : PolicyOptions::Kind::kNone;
-  policy.ratio = config.compression.ratio;
-  policy.round_time = config.round_time;
-  return policy;
-}
-
-SimulationSetup make_setup(const Sweep& sweep, const TrainingData& data, const Plan& plan) {
-  const RunConfig& config = sweep.config;
-  SimulationSetup setup;
-  setup.plan = &plan;
-  for (NodeIndex i = 0; i < plan.view.nodes.size(); ++i) {
-    SimulatedNode node;
-    node.objective = make_trainer(config, data, i);
-    node.core.policy = policy_of(config);
-    node.core.data_weight = data.weights[i];
-    node.core.stop_rounds = config.stop.rounds;
-    node.core.stop_accuracy = config.stop.accuracy;
-    node.core.evaluate_every = config.evaluate_every;
-    if (const auto& uplink = sweep.topology.nodes[i].uplink_bits_per_s) {
-      node.uplink_bits_per_s = uplink;
-      node.core.uplink_bytes_per_s = *uplink / kBitsPerByte;
-    }
-    node.downlink_bits_per_s = sweep.topology.nodes[i].downlink_bits_per_s;
-    node.vectors = {config.optimizer, data.weights[i],
-                    config.compression.policy != PolicyKind::kNone};
-    setup.nodes.push_back(std::move(node));
-  }
-  for (const Link& link : plan.links)
-    setup.links.push_back(sweep.topology.link(link.from, link.to));
-  setup.costs.gradient = sweep.compute;
-  setup.costs.evaluate = Duration{0};  // the run's clock leaves it out
-  setup.seconds_max = sweep.seconds_max;
-  return setup;
-}
-
-Timed run(const Sweep& sweep) {
-  const auto data = prepare_training_data(sweep.config, sweep.topology.nodes.size(), {});
-  if (!data) fmt::print(stderr, "{}\n", data.error().message), std::exit(2);
-  const auto plan = make_plan(sweep.topology, model_layout(sweep.config, *data));
-  if (!plan) fmt::print(stderr, "{}\n", plan.error().message), std::exit(2);
-  Timed timed;
-  SimulationObserver observer;
-  observer.decision = [&](NodeIndex, TimePoint at, const Decision& decision) {
-    if (decision.kind != Decision::Kind::kClosing) return;
-    timed.reached = to_seconds(at - TimePoint{});
-    ++timed.closings;
-  };
-  Simulator simulator(make_setup(sweep, *data, *plan), observer);
-  simulator.run();
-  timed.whole = simulator.seconds();
-  timed.rounds = simulator.core(0).round();
-  timed.done = simulator.end(0).finished && simulator.end(0).outcome == Outcome::kDone &&
-               simulator.end(0).reason == StopReason::kAccuracy;
-  if (!timed.done) timed.reached = timed.whole = INFINITY;
-  return timed;
-}
-
 // One setting over all seeds. The median of the time in which the target was reached.
 double measure(Sweep& sweep, const std::string& name, Figures& figures) {
   std::vector<double> reached, whole, rounds, closings;
   const std::uint64_t first = sweep.config.seed;
   for (unsigned i = 0; i < sweep.seeds; ++i, ++sweep.config.seed) {
-    const Timed timed = run(sweep);
+    const TimedRun timed =
+        run_timed(sweep.config, sweep.topology, sweep.compute, sweep.seconds_max);
     reached.push_back(timed.reached);
     whole.push_back(timed.whole);
     rounds.push_back(timed.rounds);
@@ -153,9 +79,7 @@ Best sweep_kimad(Sweep& sweep, const std::string& times, Figures& figures) {
   Best best;
   sweep.config.compression.policy = PolicyKind::kKimad;
   for (const std::string& time : words_of(times)) {
-    const auto round_time = parse_duration(time);
-    if (!round_time) fmt::print(stderr, "{}\n", round_time.error().message), std::exit(2);
-    sweep.config.round_time = *round_time;
+    sweep.config.round_time = or_exit(parse_duration(time));
     best.take(measure(sweep, "kimad " + time, figures), time);
   }
   return best;
@@ -166,12 +90,8 @@ Sweep sweep_of(int count, char** words) {
   const auto said = [&](std::string_view name, const std::string& otherwise) {
     return argument(count, words, name, otherwise);
   };
-  auto config = load_config(said("--config", root + "/configs/digits.yaml"));
-  auto topology = load_topology(said("--topology", root + "/topologies/ring4.yaml"));
-  for (const Problem& problem : config.problems) fmt::print(stderr, "{}\n", to_string(problem));
-  for (const Problem& problem : topology.problems) fmt::print(stderr, "{}\n", to_string(problem));
-  if (!config.problems.empty() || !topology.problems.empty()) std::exit(2);
-  Sweep sweep{std::move(config.value), std::move(topology.value)};
+  Sweep sweep{loaded_or_exit(load_config(said("--config", root + "/configs/digits.yaml"))),
+              loaded_or_exit(load_topology(said("--topology", root + "/topologies/ring4.yaml")))};
   sweep.compute = parse_duration(said("--compute", "1ms")).value();
   sweep.seeds = static_cast<unsigned>(std::stoul(said("--seeds", "5")));
   OptimizerConfig& optimizer = sweep.config.optimizer;

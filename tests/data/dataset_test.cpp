@@ -7,6 +7,8 @@
 #include <fstream>
 #include <set>
 
+#include "tests/data/read_all.h"
+
 namespace kimesh {
 namespace {
 
@@ -15,7 +17,7 @@ namespace fs = std::filesystem;
 DataSets digits(std::uint64_t seed, double share = 0.2) {
   DataConfig config;
   config.test_share = share;
-  auto sets = load_data(config, seed);
+  auto sets = read_all(config, seed);
   EXPECT_TRUE(sets.ok());
   return std::move(*sets);
 }
@@ -32,7 +34,7 @@ std::uint64_t sample_hash(const Dataset& data, std::size_t sample) {
   const auto add = [&](std::uint8_t byte) { hash = (hash ^ byte) * 0x100000001b3; };
   for (std::size_t i = 0; i < data.shape.inputs(); ++i)
     add(data.pixels[sample * data.shape.inputs() + i]);
-  add(data.labels[sample]);
+  add(static_cast<std::uint8_t>(data.labels[sample]));
   return hash;
 }
 
@@ -94,7 +96,7 @@ TEST(Digits, RefuseATestShareThatLeavesNothing) {
   for (const double share : {0.0, 1.0, -0.5, std::numeric_limits<double>::quiet_NaN()}) {
     DataConfig config;
     config.test_share = share;
-    const auto sets = load_data(config, 1);
+    const auto sets = read_all(config, 1);
     ASSERT_FALSE(sets.ok());
     EXPECT_EQ(sets.error().code, ErrorCode::kUserInput);
   }
@@ -122,7 +124,7 @@ class CifarFolder {
     DataConfig config;
     config.kind = DataKind::kCifar10;
     config.path = path_.string();
-    return load_data(config, 1);
+    return read_all(config, 1);
   }
 
  private:
@@ -136,7 +138,7 @@ TEST(Cifar10, ReadsLabelsAndPlanesOfEveryBatchFile) {
   folder.write("test_batch.bin", {0});
   const auto sets = folder.load();
   ASSERT_TRUE(sets.ok()) << sets.error().message;
-  EXPECT_EQ(sets->train.labels, (std::vector<std::uint8_t>{3, 9, 7}));
+  EXPECT_EQ(sets->train.labels, (std::vector<std::uint16_t>{3, 9, 7}));
   EXPECT_EQ(sets->test.samples(), 1u);
   std::vector<float> image(3072);
   sets->train.copy_sample(1, image);
@@ -172,7 +174,7 @@ TEST(Cifar10, ReadsTheRealSubset) {
   config.kind = DataKind::kCifar10;
   config.path = KIMESH_SOURCE_DIR "/../shared/data/cifar10-subset";
   if (!fs::exists(config.path)) GTEST_SKIP() << "There is no CIFAR-10 at " << config.path << ".";
-  const auto sets = load_data(config, 1);
+  const auto sets = read_all(config, 1);
   ASSERT_TRUE(sets.ok()) << sets.error().message;
   EXPECT_EQ(sets->train.samples(), fs::file_size(config.path + "/data_batch_1.bin") / 3073);
   double sum = 0;

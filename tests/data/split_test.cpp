@@ -1,3 +1,5 @@
+#include "kimesh/data/split.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -5,16 +7,14 @@
 #include <numeric>
 #include <set>
 
-#include "kimesh/data/dataset.h"
-
 namespace kimesh {
 namespace {
 
 using Parts = std::vector<std::vector<std::uint32_t>>;
 
-const Dataset& training_digits() {
-  static const DataSets sets = std::move(*load_data(DataConfig{}, 1));
-  return sets.train;
+const SampleClasses& training_digits() {
+  static const auto source = std::move(*open_data(DataConfig{}, 1));
+  return source->train();
 }
 
 Parts split(SplitKind kind, std::size_t nodes, std::uint64_t seed = 1, double dirichlet = 0.3) {
@@ -119,15 +119,16 @@ TEST(ByLabelSplit, LetsNoNodeOfFourSeeMoreThanFourClasses) {
 
 // Seen to fail: starting every node's walk at sample 0.
 TEST(TestPart, PartsAreStratifiedAndTogetherTheWholeTestSet) {
-  const DataSets sets = std::move(*load_data(DataConfig{}, 1));
+  const auto source = std::move(*open_data(DataConfig{}, 1));
+  const SampleClasses& test = source->test();
   for (const std::size_t nodes : {1, 3, 4, 400}) {
-    std::vector<int> seen(sets.test.samples());
+    std::vector<int> seen(test.samples());
     for (std::size_t node = 0; node < nodes; ++node) {
-      const auto part = test_part(sets.test, static_cast<NodeIndex>(node), nodes, 1);
+      const auto part = test_part(test, static_cast<NodeIndex>(node), nodes, 1);
       std::array<double, 10> counts{};
       for (const auto sample : part) {
         ++seen[sample];
-        ++counts[sets.test.labels[sample]];
+        ++counts[test.labels[sample]];
       }
       for (const double count : counts)
         EXPECT_NEAR(count, static_cast<double>(part.size()) / 10, 2.0);

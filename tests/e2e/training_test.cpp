@@ -16,11 +16,11 @@ std::size_t nodes_of(const std::string& topology) {
 // Of `parameters` on the whole test set.
 double accuracy(const RunConfig& config, const TrainingData& data,
                 const std::vector<float>& parameters) {
-  const TrainingData alone{data.sets, {data.parts[0]}, {1.0}};  // one node scores all of it
+  const TrainingData alone{data.source, {data.parts[0]}, {1.0}};  // one node scores all of it
   BoundTrainer trainer(config, alone, 0);
   std::ranges::copy(parameters, trainer.parameters.span().begin());
   const EvaluationNumbers numbers = trainer.objective->evaluate();
-  EXPECT_EQ(numbers.samples, data.sets.test.samples());
+  EXPECT_EQ(numbers.samples, data.source->test().samples());
   return static_cast<double>(numbers.correct) / static_cast<double>(numbers.samples);
 }
 
@@ -31,7 +31,7 @@ TEST(LabelSkewAlone, NoNodePassesSixtyPercent) {
   for (const std::size_t nodes : {4, 8}) {
     const TrainingData data = make_data(config, nodes);
     for (NodeIndex node = 0; node < nodes; ++node) {
-      const TrainingData alone{data.sets, {data.parts[node]}, {1.0}};
+      const TrainingData alone{data.source, {data.parts[node]}, {1.0}};
       EXPECT_LE(accuracy(config, data, train_joined(config, alone, 400).parameters), 0.6)
           << "node " << node << " of " << nodes;
     }

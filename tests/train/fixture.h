@@ -13,7 +13,7 @@ namespace kimesh {
 
 struct BoundTrainer {
   BoundTrainer(const RunConfig& config, const TrainingData& data, NodeIndex node)
-      : objective(make_trainer(config, data, node)),
+      : objective(std::move(*make_trainer(config, data, node))),
         parameters(objective->layout().size()),
         gradient(objective->layout().size()) {
     objective->initialise(parameters.span());

@@ -61,7 +61,7 @@ TEST(Reference, AdamwLowersTheLoss) {
 double accuracy_alone(RunConfig config, const TrainingData& data, NodeIndex node, Round rounds) {
   config.optimizer.momentum = 0.9;
   config.optimizer.lr = 0.03;
-  const TrainingData alone{data.sets, {data.parts[node]}, {1.0}};
+  const TrainingData alone{data.source, {data.parts[node]}, {1.0}};
   const auto run = train_joined(config, alone, rounds);
   BoundTrainer trainer(config, alone, 0);
   std::ranges::copy(run.parameters, trainer.parameters.span().begin());

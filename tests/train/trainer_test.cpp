@@ -204,7 +204,7 @@ TEST_F(Trainer, EvaluationsOfAllNodesAddUpToTheWholeTestSet) {
     sum.correct += part.correct;
     sum.loss_sum += part.loss_sum;
   }
-  EXPECT_EQ(all.samples, whole.sets.test.samples());
+  EXPECT_EQ(all.samples, whole.source->test().samples());
   EXPECT_EQ(sum.samples, all.samples);
   EXPECT_EQ(sum.correct, all.correct);
   EXPECT_NEAR(sum.loss_sum, all.loss_sum, 1e-4 * all.loss_sum);
@@ -224,7 +224,7 @@ TEST(TrainingData, WeightsAreTheDeclaredOnesElseTheSharesOfTheData) {
   const TrainingData data = make_data(config, 3);
   for (std::size_t i = 0; i < 3; ++i)
     EXPECT_DOUBLE_EQ(data.weights[i], static_cast<double>(data.parts[i].size()) /
-                                          static_cast<double>(data.sets.train.samples()));
+                                          static_cast<double>(data.source->train().samples()));
 }
 
 // Seen to fail: check_model left out, which crashes in the model instead.
@@ -240,7 +240,7 @@ TEST(TrainingData, RefusesACnnThatPoolsItsImagesToNothing) {
 }
 
 TEST(TrainingData, RefusesMoreNodesThanSamples) {
-  const std::size_t samples = make_data(mlp_config(), 1).sets.train.samples();
+  const std::size_t samples = make_data(mlp_config(), 1).source->train().samples();
   EXPECT_TRUE(prepare_training_data(mlp_config(), samples, {}).ok());
   const auto data = prepare_training_data(mlp_config(), samples + 1, {});
   ASSERT_FALSE(data.ok());

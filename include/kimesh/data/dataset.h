@@ -1,63 +1,91 @@
-// Labelled images in memory, and how they are dealt out to the nodes.
+// Where samples come from. A node first learns what there is (how many samples, of which classes
+// and shape), then reads its own part: other nodes' samples never enter its memory.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "kimesh/config/run_config.h"
+#include "kimesh/config/data_config.h"
 #include "kimesh/data/sample_shape.h"
-#include "kimesh/util/ids.h"
 #include "kimesh/util/result.h"
 
 namespace kimesh {
 
-// Samples are channels x height x width, row-major. They stay bytes, a quarter of the memory that
-// float32 would take; scale and offset bring them to about [-1, 1] when a batch is made.
+// Samples in memory. Images lie as [samples][channels][height][width] in one of two forms, which is
+// that of their file: bytes stay bytes, a quarter of the memory that float32 would take.
 struct Dataset {
   SampleShape shape;
-  std::vector<std::uint8_t> pixels;  // [samples][channels][height][width]
-  std::vector<float> scale, offset;  // [channels]
-  std::vector<std::uint8_t> labels;  // [samples]
+  std::vector<std::uint8_t> pixels;   // images of bytes; else empty
+  std::vector<float> values;          // images of other numbers; else empty
+  std::vector<float> scale, offset;   // [channels]: bring an image to about [-1, 1]
+  std::vector<std::uint16_t> tokens;  // [samples][length + 1]: the last is only a target
+  std::vector<std::uint16_t> labels;  // [samples]; tokens: all 0
   [[nodiscard]] std::size_t samples() const { return labels.size(); }
-  // Writes pixel · scale + offset. Shape: out [shape.inputs()]. Requires sample < samples().
+  // Of images. Writes number · scale + offset. Shape: out [shape.inputs()]. Requires sample <
+  // samples().
   void copy_sample(std::uint32_t sample, std::span<float> out) const;
+  // Of tokens: the length inputs and, one later, the length targets. Shape: [length + 1].
+  [[nodiscard]] std::span<const std::uint16_t> tokens_of(std::uint32_t sample) const;
 };
 
-struct DataSets {
-  Dataset train, test;
+// All that dealing samples out needs.
+struct SampleClasses {
+  std::vector<std::uint16_t> labels;  // [samples], each below `classes`
+  std::int64_t classes = 1;           // 1: the samples have no classes but an order (text)
+  [[nodiscard]] std::size_t samples() const { return labels.size(); }
 };
 
-// - digits: embedded (UCI optical recognition of handwritten digits, CC BY 4.0), the test set a
-//   seeded, stratified share.
-// - cifar10: data_batch_*.bin and test_batch.bin of the folder (CIFAR-10 binary version: records of
-//   3073 bytes, a label and 3 x 32 x 32 pixels; the sizes of the files say how many).
+class StoredSamples;
+
+// A training set and a test set on disk. Immutable after open_data, so threads may share it.
+class DataSource {
+ public:
+  [[nodiscard]] const SampleShape& shape() const { return shape_; }
+  [[nodiscard]] const SampleClasses& train() const { return train_.classes; }
+  [[nodiscard]] const SampleClasses& test() const { return test_.classes; }
+
+  // Sample k of the result is `samples[k]` of the set. Reads the bytes of these samples only; of
+  // csv and text, whose samples have no fixed place, the file is read through and the rest dropped.
+  // Errors: UserInput (the files are broken or have changed; a part over 64 GiB), naming the file.
+  // Requires samples below train().samples() or test().samples().
+  [[nodiscard]] Result<Dataset> read_train(std::span<const std::uint32_t> samples) const;
+  [[nodiscard]] Result<Dataset> read_test(std::span<const std::uint32_t> samples) const;
+
+ private:
+  friend Result<std::shared_ptr<const DataSource>> open_data(const DataConfig&, std::uint64_t);
+  friend std::shared_ptr<const DataSource> data_in_memory(Dataset, Dataset);
+  struct Set {
+    std::shared_ptr<const StoredSamples> stored;  // one file may hold both sets
+    std::vector<std::uint32_t> places;            // [samples]: where in `stored`
+    SampleClasses classes;
+  };
+  static Set whole(std::shared_ptr<const StoredSamples> stored);
+  static Set some(const std::shared_ptr<const StoredSamples>& stored,
+                  std::vector<std::uint32_t> places);
+  Status finish();
+  Result<Dataset> read(const Set& set, std::span<const std::uint32_t> samples) const;
+
+  SampleShape shape_;
+  std::vector<float> scale_, offset_;
+  Set train_, test_;
+};
+
+// - digits: embedded (UCI optical recognition of handwritten digits, CC BY 4.0).
+// - cifar10: data_batch_*.bin and test_batch.bin of the folder `path` (CIFAR-10 binary version:
+//   records of 3073 bytes, a label and 3 x 32 x 32 pixels; the sizes of the files say how many).
+//
+// The test set is files of its own, or a seeded, stratified share of the samples (`test_share`: of
+// each class round(share · samples), at least one and never all).
 //
 // `config.path` is taken as it is, relative to the process.
-// Errors: UserInput (a file is missing, has the wrong size or a label over 9), naming it.
-[[nodiscard]] Result<DataSets> load_data(const DataConfig& config, std::uint64_t seed);
+// Errors: UserInput (a file is missing or broken), naming it and, of csv and text, the line.
+[[nodiscard]] Result<std::shared_ptr<const DataSource>> open_data(const DataConfig& config,
+                                                                  std::uint64_t seed);
 
-// Which training samples each node holds, ascending. Seeded; every sample goes to exactly one node,
-// every node gets at least one. Requires samples >= nodes >= 1.
-// - even: stratified.
-// - weights: stratified, sizes in proportion to `weights` [nodes], which nothing else reads.
-// - dirichlet: each class dealt by a draw of Dirichlet(concentration) (Hsu et al., 2019).
-// - by_label: sorted by label and cut, so a node sees few classes.
-[[nodiscard]] std::vector<std::vector<std::uint32_t>> split_data(const Dataset& train,
-                                                                 const DataConfig& config,
-                                                                 std::span<const double> weights,
-                                                                 std::size_t nodes,
-                                                                 std::uint64_t seed);
-
-// Node `node`'s part of the test set: every nodes-th sample of a seeded stratified order.
-[[nodiscard]] std::vector<std::uint32_t> test_part(const Dataset& test, NodeIndex node,
-                                                   std::size_t nodes, std::uint64_t seed);
-
-// The samples of the node's batch in `round`: seeded permutations of its part, one after another.
-// A part smaller than the batch is repeated.
-[[nodiscard]] std::vector<std::uint32_t> batch_samples(std::span<const std::uint32_t> part,
-                                                       int batch, Round round, NodeIndex node,
-                                                       std::uint64_t seed);
+// Samples that are in memory already: for tests and benchmarks. Both sets have one shape and scale.
+[[nodiscard]] std::shared_ptr<const DataSource> data_in_memory(Dataset train, Dataset test);
 
 }  // namespace kimesh

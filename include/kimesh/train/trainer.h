@@ -7,20 +7,22 @@
 
 #include "kimesh/config/run_config.h"
 #include "kimesh/data/dataset.h"
+#include "kimesh/data/split.h"
 #include "kimesh/objective/objective.h"
 
 namespace kimesh {
 
-// What all nodes of one process share: the data in memory and who holds which samples.
+// What all nodes of one process share: where the data is and who holds which samples of it.
 struct TrainingData {
-  DataSets sets;
+  // Shared: it never changes, and views on the same data (one node alone) are copies of this.
+  std::shared_ptr<const DataSource> source;
   std::vector<std::vector<std::uint32_t>> parts;  // [node]
   std::vector<double> weights;  // ω_i: declared, else the share of the data; sums to 1
   // The whole model's first point, as start_from (weights.h) put it here; null: drawn by the seed.
   std::shared_ptr<const std::vector<float>> start = nullptr;
 };
 
-// `declared_weights` holds data_weight of each node, or is empty. Errors: as load_data.
+// `declared_weights` holds data_weight of each node, or is empty. Errors: as open_data.
 [[nodiscard]] Result<TrainingData> prepare_training_data(const RunConfig& config, std::size_t nodes,
                                                          std::span<const double> declared_weights);
 
@@ -28,11 +30,13 @@ struct TrainingData {
 // next to training.
 [[nodiscard]] Layout model_layout(const RunConfig& config, const TrainingData& data);
 
-// One node's objective; `data` outlives it. Two objectives of one config at the same parameters
+// One node's objective: holds the node's part of the training set and of the test set, which it
+// reads now. Errors: as DataSource::read_train. Two objectives of one config at the same parameters
 // compute the same gradient bits, whichever process they live in, at equal LibTorch build, thread
 // count and CPU capability.
-[[nodiscard]] std::unique_ptr<Objective> make_trainer(const RunConfig& config,
-                                                      const TrainingData& data, NodeIndex node);
+[[nodiscard]] Result<std::unique_ptr<Objective>> make_trainer(const RunConfig& config,
+                                                              const TrainingData& data,
+                                                              NodeIndex node);
 
 // Threads that LibTorch uses inside one operation, for the whole process. Call before the first
 // objective.
