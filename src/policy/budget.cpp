@@ -9,19 +9,6 @@ namespace {
 // No message is larger; keeps the conversion of a double defined.
 constexpr double kBudgetBytesMax = 1e15;
 
-std::size_t dense_bytes(std::size_t elements) {
-  return bytes_of({Form::kDense, 0, 0}, elements);
-}
-
-// The least that may be sent: the floor's elements as topk, or all of them dense where that is
-// less.
-std::size_t floor_bytes(const MessageContext& message) {
-  const std::size_t payload =
-      std::min(bytes_of({Form::kTopk, floor_keep(message.elements), 0}, message.elements),
-               dense_bytes(message.elements));
-  return whole_bytes(payload, message);
-}
-
 double usable_rate(const MessageContext& message) {
   const double share = message.share_bytes_per_s;
   return share > 0 ? std::min(message.link.bytes_per_s, share) : message.link.bytes_per_s;

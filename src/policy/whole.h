@@ -21,6 +21,19 @@ inline std::size_t whole_bytes(std::size_t payload_bytes, const MessageContext& 
   return bytes + message.chunk_overhead_bytes * chunk_count(bytes);
 }
 
+inline std::size_t dense_bytes(std::size_t elements) {
+  return bytes_of({Form::kDense, 0, 0}, elements);
+}
+
+// The least that may be sent: the floor's elements as topk, or all of them dense where that is
+// less.
+inline std::size_t floor_bytes(const MessageContext& message) {
+  const std::size_t payload =
+      std::min(bytes_of({Form::kTopk, floor_keep(message.elements), 0}, message.elements),
+               dense_bytes(message.elements));
+  return whole_bytes(payload, message);
+}
+
 // A payload whose whole fits: the largest, unless one more chunk began just there. 0 when none
 // does.
 inline std::size_t payload_that_fits(std::size_t budget_bytes, const MessageContext& message) {

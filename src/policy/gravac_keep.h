@@ -1,0 +1,23 @@
+// What a factor means for one message: what is sent, and what it is measured as, must be the same.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "kimesh/compress/compressor.h"
+#include "src/policy/whole.h"
+
+namespace kimesh {
+
+inline std::uint32_t gravac_keep(double theta, std::size_t elements) {
+  const double keep = std::round(static_cast<double>(elements) / theta);
+  return std::max(floor_keep(elements), static_cast<std::uint32_t>(keep));
+}
+
+inline bool is_sent_dense(std::uint32_t keep, std::size_t elements) {
+  return dense_bytes(elements) <= bytes_of({Form::kTopk, keep, 0}, elements);
+}
+
+}  // namespace kimesh
