@@ -44,9 +44,9 @@ inline constexpr double kTestShareMax = 0.9;      // something is left to train 
 
 // Policies.
 inline constexpr double kMenuRatiosMin = 2;    // the floor and all: less is no choice
-inline constexpr double kMenuRatiosMax = 256;  // a layer's choice is held in a byte
+inline constexpr double kMenuRatiosMax = 256;  // finer than the curves themselves
 inline constexpr double kBudgetBinsMin = 100;  // each layer wastes up to a bin: one in a hundred
-inline constexpr double kBudgetBinsMax = 10'000;  // 10 ms a decision at 500 layers and 20 ratios
+inline constexpr double kBudgetBinsMax = 10'000;  // 15 ms a decision at 500 layers and 20 ratios
 inline constexpr double kFactorMax = 1000;        // every channel sends a thousandth of its elements
 inline constexpr double kOmegaMax = 0.5;          // gains further apart are not nearly equal
 

@@ -8,8 +8,6 @@
 namespace kimesh {
 namespace {
 
-constexpr std::size_t kMenuItemsMax = 256;  // a choice is held in a byte
-
 std::uint32_t cheapest_of(const Menu& menu) {
   const auto less = [](const MenuItem& a, const MenuItem& b) {
     return a.cost < b.cost || (a.cost == b.cost && a.error < b.error);
@@ -17,25 +15,19 @@ std::uint32_t cheapest_of(const Menu& menu) {
   return static_cast<std::uint32_t>(std::ranges::min_element(menu, less) - menu.begin());
 }
 
-// One row of the program: for each number of bins the best error with one more menu, and which item
-// that takes. Plain arrays, so that the compiler makes vectors of it: this is where the time goes.
-struct Row {
-  std::vector<float> error;
-  std::vector<std::int32_t> item;
-
-  void offer(std::size_t cost, float item_error, std::int32_t number, const Row& before) {
-    const std::size_t count = error.size() - cost;
-    const float* const from = before.error.data();
-    float* const best = error.data() + cost;
-    std::int32_t* const taken = item.data() + cost;
-    for (std::size_t b = 0; b < count; ++b) {
-      const float offered = from[b] + item_error;
-      const bool better = offered < best[b];
-      best[b] = better ? offered : best[b];
-      taken[b] = better ? number : taken[b];
-    }
+// For each number of bins the best error with one more menu. A plain loop over plain arrays, so
+// that the compiler makes vectors of it: this is where the time goes. Which item it was is not
+// written down, which would double the work: the way back asks again.
+void offer(std::size_t cost, float item_error, std::span<const float> before,
+           std::span<float> after) {
+  const std::size_t count = after.size() - cost;
+  const float* __restrict const from = before.data();
+  float* __restrict const best = after.data() + cost;
+  for (std::size_t b = 0; b < count; ++b) {
+    const float offered = from[b] + item_error;
+    best[b] = offered < best[b] ? offered : best[b];
   }
-};
+}
 
 // Bins that an item costs above the cheapest. A product of whole numbers before one division: whole
 // bins stay whole.
@@ -82,34 +74,33 @@ std::vector<std::uint32_t> knapsack(std::span<const Menu> menus, double budget, 
   std::vector<std::uint32_t> choice(menus.size());
   double left = budget;
   for (std::size_t l = 0; l < menus.size(); ++l) {
-    KIMESH_CHECK(!menus[l].empty() && menus[l].size() <= kMenuItemsMax, "1 to 256 items a menu");
+    KIMESH_CHECK(!menus[l].empty(), "an item on each menu");
     choice[l] = cheapest_of(menus[l]);
     left -= menus[l][choice[l]].cost;
   }
   if (left < 0) return choice;
   const std::size_t width = std::size_t{bins} + 1;
-  Row before{std::vector<float>(width), std::vector<std::int32_t>(width)}, row = before;
-  std::vector<std::uint8_t> taken(menus.size() * width);
-  const auto bins_above_cheapest = [&](std::size_t l, std::size_t i, std::uint32_t cheapest) {
-    const double above = menus[l][i].cost - menus[l][cheapest].cost;
+  std::vector<float> best((menus.size() + 1) * width, std::numeric_limits<float>::infinity());
+  const auto row = [&](std::size_t l) { return std::span(best).subspan(l * width, width); };
+  const auto bins_above_cheapest = [&](std::size_t l, const MenuItem& item) {
+    const double above = item.cost - menus[l][choice[l]].cost;
     if (above > left) return width;
     return above > 0 ? bins_of(above, left, bins) : std::size_t{0};
   };
-  for (std::size_t l = 0; l < menus.size(); ++l) {
-    std::ranges::fill(row.error, std::numeric_limits<float>::infinity());
-    for (std::size_t i = 0; i < menus[l].size(); ++i)
-      if (const std::size_t cost = bins_above_cheapest(l, i, choice[l]); cost < width)
-        row.offer(cost, static_cast<float>(menus[l][i].error), static_cast<std::int32_t>(i),
-                  before);
-    std::ranges::transform(row.item, taken.begin() + static_cast<std::ptrdiff_t>(l * width),
-                           [](std::int32_t item) { return static_cast<std::uint8_t>(item); });
-    std::swap(before, row);
-  }
-  std::size_t bin = bins;
-  for (std::size_t l = menus.size(); l-- > 0;) {
-    const std::uint32_t item = taken[l * width + bin];
-    bin -= bins_above_cheapest(l, item, choice[l]);
-    choice[l] = item;
+  std::ranges::fill(row(0), 0.0f);
+  for (std::size_t l = 0; l < menus.size(); ++l)
+    for (const MenuItem& item : menus[l])
+      if (const std::size_t cost = bins_above_cheapest(l, item); cost < width)
+        offer(cost, static_cast<float>(item.error), row(l), row(l + 1));
+  for (std::size_t l = menus.size(), bin = bins; l-- > 0;) {
+    const auto made_it = [&](const MenuItem& item) {
+      const std::size_t cost = bins_above_cheapest(l, item);
+      return cost <= bin && row(l)[bin - cost] + static_cast<float>(item.error) == row(l + 1)[bin];
+    };
+    const auto item = std::ranges::find_if(menus[l], made_it);
+    KIMESH_CHECK(item != menus[l].end(), "the item that made the best error of this many bins");
+    bin -= bins_above_cheapest(l, *item);
+    choice[l] = static_cast<std::uint32_t>(item - menus[l].begin());
   }
   double rest = budget;
   for (std::size_t l = 0; l < menus.size(); ++l) rest -= menus[l][choice[l]].cost;

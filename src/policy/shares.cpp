@@ -1,5 +1,6 @@
 // How many elements each message and each layer keeps, read from their curves.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <queue>
@@ -27,6 +28,39 @@ std::vector<Stretch> stretches_of(std::span<const Curve* const> curves) {
       }
   return all;
 }
+
+// Stretches by magnitude, coarsely: a threshold splits one bucket, and only in that one their order
+// counts. Sorting all of them would take most of the time.
+class Buckets {
+ public:
+  static constexpr std::size_t kCount = 1 << 11;  // the exponents of a double
+
+  explicit Buckets(const std::vector<Stretch>& all) : sorted_(all.size()) {
+    for (const Stretch& stretch : all) ++begins_[number(stretch) + 1];
+    for (std::size_t b = 0; b < kCount; ++b) begins_[b + 1] += begins_[b];
+    std::vector<std::size_t> next(begins_.begin(), begins_.end() - 1);
+    for (const Stretch& stretch : all) sorted_[next[number(stretch)]++] = stretch;
+  }
+  // In the order in which they count when `left` elements are to be had: by the largest.
+  [[nodiscard]] std::span<const Stretch> of(std::size_t bucket, double left) {
+    const auto stretches =
+        std::span(sorted_).subspan(begins_[bucket], begins_[bucket + 1] - begins_[bucket]);
+    double sum = 0;
+    for (const Stretch& stretch : stretches) sum += stretch.count;
+    if (sum > left)
+      std::ranges::sort(stretches,
+                        [](const Stretch& a, const Stretch& b) { return a.each > b.each; });
+    return stretches;
+  }
+
+ private:
+  static std::size_t number(const Stretch& stretch) {
+    constexpr unsigned kMantissaBits = 52;
+    return std::bit_cast<std::uint64_t>(std::max(stretch.each, 0.0)) >> kMantissaBits;
+  }
+  std::vector<std::size_t> begins_ = std::vector<std::size_t>(kCount + 1);
+  std::vector<Stretch> sorted_;
+};
 
 // The elements that a curve has besides zeros, rounded up.
 std::uint32_t nonzeros(const PieceCurve& curve) {
@@ -96,20 +130,20 @@ void give(const Curve& curve, std::uint32_t left, std::vector<std::uint32_t>& sh
 std::vector<double> threshold_allocation(std::span<const Curve* const> curves, double total,
                                          std::span<const double> floors) {
   KIMESH_CHECK(curves.size() == floors.size(), "a floor for each curve");
-  std::vector<Stretch> all = stretches_of(curves);
-  std::ranges::sort(all, [](const Stretch& a, const Stretch& b) { return a.each > b.each; });
+  Buckets buckets(stretches_of(curves));
   std::vector<double> keep(floors.begin(), floors.end());
   // A floor pays for the first elements of its curve.
   std::vector<double> paid = keep;
   double left = std::accumulate(keep.begin(), keep.end(), total,
                                 [](double sum, double floor) { return sum - floor; });
-  for (const Stretch& stretch : all) {
-    if (left <= 0) break;
-    const double free = std::min(paid[stretch.curve], stretch.count);
-    paid[stretch.curve] -= free;
-    const double more = std::min(stretch.count - free, left);
-    keep[stretch.curve] += more;
-    left -= more;
+  for (std::size_t b = Buckets::kCount; b-- > 0 && left > 0;) {
+    for (const Stretch& stretch : buckets.of(b, left)) {
+      const double free = std::min(paid[stretch.curve], stretch.count);
+      paid[stretch.curve] -= free;
+      const double more = std::min(stretch.count - free, left);
+      keep[stretch.curve] += more;
+      left -= more;
+    }
   }
   return keep;
 }

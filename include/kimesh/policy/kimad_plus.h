@@ -27,7 +27,7 @@ struct MenuItem {
   double cost = 0;   // >= 0, in any unit
   double error = 0;  // >= 0
 };
-// One layer's, 1 to 256 items in any order.
+// One layer's, in any order; never empty.
 using Menu = std::vector<MenuItem>;
 
 // Which item of each menu to take so that Σ error is least and Σ cost <= budget. What the items
@@ -35,7 +35,7 @@ using Menu = std::vector<MenuItem>;
 // above all the cheapest, and rounded up: the budget is never passed, and where those costs are
 // whole bins the answer is the optimum (errors are added in float32). What rounding left over is
 // then spent on single better items. Where the budget does not hold them, the cheapest are taken.
-// Requires bins >= 1. Time O(menus · items · bins), memory menus · bins bytes.
+// Requires bins >= 1. Time O(menus · items · bins), memory 4 · menus · bins bytes.
 [[nodiscard]] std::vector<std::uint32_t> knapsack(std::span<const Menu> menus, double budget,
                                                   unsigned bins);
 
