@@ -40,15 +40,18 @@ inline constexpr std::int64_t kBatchMax = 65536;  // beyond it there are fewer s
 inline constexpr double kDirichletMin = 1e-3;     // below it draws underflow to 0/0
 inline constexpr double kDirichletMax = 1e6;      // an even split long before
 inline constexpr double kTestShareMin = 0.01;     // 18 of 1797 digits: at least one of each class
-inline constexpr double kTestShareMax = 0.9;      // something is left to train on
+inline constexpr std::int64_t kTextLengthMax = 4096;   // memory of attention grows with its square
+inline constexpr std::int64_t kVocabularyMax = 65536;  // a token is two bytes in memory
+inline constexpr std::int64_t kSideMax = 4096;         // float32 of 3 x 4096 x 4096 is 200 MB
+inline constexpr double kTestShareMax = 0.9;           // something is left to train on
 
 // Policies.
-inline constexpr double kMenuRatiosMin = 2;    // the floor and all: less is no choice
-inline constexpr double kMenuRatiosMax = 256;  // finer than the curves themselves
-inline constexpr double kBudgetBinsMin = 100;  // each layer wastes up to a bin: one in a hundred
+inline constexpr double kMenuRatiosMin = 2;       // the floor and all: less is no choice
+inline constexpr double kMenuRatiosMax = 256;     // finer than the curves themselves
+inline constexpr double kBudgetBinsMin = 100;     // each layer wastes up to a bin: one in a hundred
 inline constexpr double kBudgetBinsMax = 10'000;  // 15 ms a decision at 500 layers and 20 ratios
-inline constexpr double kFactorMax = 1000;        // every channel sends a thousandth of its elements
-inline constexpr double kOmegaMax = 0.5;          // gains further apart are not nearly equal
+inline constexpr double kFactorMax = 1000;  // every channel sends a thousandth of its elements
+inline constexpr double kOmegaMax = 0.5;    // gains further apart are not nearly equal
 
 // Optimizer. lr and decay above these turn float32 into infinity within a few rounds.
 inline constexpr double kLrMax = 1e4;

@@ -17,8 +17,10 @@ struct Format {
   Result<OpenedData> (*open)(const DataConfig& config);
 };
 constexpr Format kFormats[] = {
-    {DataKind::kDigits, open_digits},
-    {DataKind::kCifar10, open_cifar10},
+    {DataKind::kDigits, open_digits}, {DataKind::kCifar10, open_cifar10},
+    {DataKind::kIdx, open_idx},       {DataKind::kNpy, open_npy},
+    {DataKind::kCsv, open_csv},
+    {DataKind::kText, open_text},
 };
 
 Result<OpenedData> open_stored(const DataConfig& config) {
@@ -115,6 +117,11 @@ Result<std::shared_ptr<const DataSource>> open_data(const DataConfig& config, st
   if (!opened) return opened.error();
   auto source = std::make_shared<DataSource>();
   if (opened->test) {
+    if (opened->test->shape() != opened->train->shape())
+      return Error{ErrorCode::kUserInput,
+                   config.path +
+                       ": samples of the training set and of the test set differ in "
+                       "their sizes. Make them equal."};
     source->train_ = DataSource::whole(opened->train);
     source->test_ = DataSource::whole(opened->test);
   } else {

@@ -40,6 +40,10 @@ struct OpenedData {
 
 [[nodiscard]] Result<OpenedData> open_digits(const DataConfig& config);
 [[nodiscard]] Result<OpenedData> open_cifar10(const DataConfig& config);
+[[nodiscard]] Result<OpenedData> open_idx(const DataConfig& config);
+[[nodiscard]] Result<OpenedData> open_npy(const DataConfig& config);
+[[nodiscard]] Result<OpenedData> open_csv(const DataConfig& config);
+[[nodiscard]] Result<OpenedData> open_text(const DataConfig& config);
 
 // Samples that `data` holds.
 [[nodiscard]] std::shared_ptr<const StoredSamples> stored_in_memory(Dataset data);

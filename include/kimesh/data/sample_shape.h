@@ -16,6 +16,8 @@ struct SampleShape {
   std::int64_t length = 0, vocabulary = 0;           // tokens; 0 for images
   std::int64_t classes = 0;
 
+  friend bool operator==(const SampleShape&, const SampleShape&) = default;
+
   // Numbers that go into the model for one sample.
   [[nodiscard]] std::size_t inputs() const {
     return static_cast<std::size_t>(kind == Kind::kTokens ? length : channels * height * width);

@@ -1,0 +1,240 @@
+// A table: a line a sample, one column the class, the others features. Fields are separated by
+// commas; a field may stand in double quotes, without a line's end in it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "src/data/byte_file.h"
+#include "src/data/stored_samples.h"
+
+namespace kimesh {
+namespace {
+
+constexpr std::size_t kLineBytesMax = 16 << 20;  // a million features
+
+using Fields = std::vector<std::string>;
+// Called for each sample with its number and its line's; stops at the first trouble.
+using EachRow = std::function<Status(std::uint64_t row, std::uint64_t line, const Fields&)>;
+
+Fields split_line(const std::string& line) {
+  Fields fields(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      fields.emplace_back();
+    else if (c != '\r')
+      fields.back().push_back(c);
+  }
+  for (std::string& field : fields) {
+    const std::size_t begin = field.find_first_not_of(" \t");
+    const std::size_t end = field.find_last_not_of(" \t");
+    field = begin == field.npos ? "" : field.substr(begin, end - begin + 1);
+  }
+  return fields;
+}
+
+template <typename T>
+std::optional<T> parsed(const std::string& text) {
+  T value{};
+  const auto end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value);
+  if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
+  return value;
+}
+
+// Classes in the order of their numbers, or of their names where one is no number.
+std::vector<std::string> ordered_names(const std::map<std::string, std::uint32_t>& found) {
+  std::vector<std::string> names;
+  for (const auto& entry : found) names.push_back(entry.first);
+  const bool numbers =
+      std::ranges::all_of(names, [](const auto& name) { return parsed<double>(name).has_value(); });
+  if (numbers)
+    std::ranges::stable_sort(names, {}, [](const auto& name) { return *parsed<double>(name); });
+  return names;
+}
+
+class CsvSamples : public StoredSamples {
+ public:
+  CsvSamples(std::string path, const DataConfig& config)
+      : path_(std::move(path)), label_(config.label), header_(config.header) {}
+
+  const SampleShape& shape() const override { return shape_; }
+  const SampleClasses& classes() const override { return classes_; }
+
+  // Reads the labels. `known`: the classes of the training set; null: those that are found.
+  Status open(const std::vector<std::string>* known) {
+    std::map<std::string, std::uint32_t> found;
+    std::vector<const std::string*> labels;  // nodes of a map stay where they are
+    const Status read = each_row([&](std::uint64_t row, std::uint64_t line, const Fields& fields) {
+      if (row >= kStoredSamplesMax) return refuse(line, "there are too many samples");
+      const std::string& name = fields[column_];
+      if (known != nullptr && std::ranges::find(*known, name) == known->end())
+        return refuse(line, fmt::format("the class '{}' is not in the training set", name));
+      labels.push_back(&found.try_emplace(name, 0).first->first);
+      if (found.size() > static_cast<std::size_t>(kClassesMax))
+        return refuse(line, fmt::format("there are over {} classes", kClassesMax));
+      return ok_status();
+    });
+    if (!read.ok()) return read;
+    names_ = known != nullptr ? *known : ordered_names(found);
+    if (names_.size() < 2) return refuse(0, "there are fewer than two classes");
+    for (std::uint32_t i = 0; i < names_.size(); ++i)
+      if (const auto at = found.find(names_[i]); at != found.end()) at->second = i;
+    for (const std::string* label : labels)
+      classes_.labels.push_back(static_cast<std::uint16_t>(found[*label]));
+    classes_.classes = shape_.classes = static_cast<std::int64_t>(names_.size());
+    shape_.channels = static_cast<std::int64_t>(columns_ - 1);
+    shape_.height = shape_.width = 1;
+    return ok_status();
+  }
+
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+
+  // Mean 0 and deviation 1 over `training` (Welford's sums); a column that never changes becomes 0.
+  Result<SampleScale> scale(std::span<const std::uint32_t> training) const override {
+    std::vector<bool> counts(classes_.samples());
+    for (const std::uint32_t sample : training) counts[sample] = true;
+    std::vector<double> mean(columns_ - 1), squares(columns_ - 1);
+    double seen = 0;
+    std::vector<float> values;
+    const Status read = each_row([&](std::uint64_t row, std::uint64_t line, const Fields& fields) {
+      if (row >= counts.size() || !counts[row]) return ok_status();
+      if (const Status status = features(line, fields, values); !status.ok()) return status;
+      ++seen;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double difference = values[i] - mean[i];
+        mean[i] += difference / seen;
+        squares[i] += difference * (values[i] - mean[i]);
+      }
+      return ok_status();
+    });
+    if (!read.ok()) return read.error();
+    SampleScale scale;
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      const double deviation = std::sqrt(squares[i] / seen);
+      scale.scale.push_back(static_cast<float>(deviation > 0 ? 1 / deviation : 1));
+      scale.offset.push_back(static_cast<float>(-mean[i] * scale.scale.back()));
+    }
+    return scale;
+  }
+
+  Status read(std::span<const std::uint32_t> samples, Dataset& out) const override {
+    std::unordered_map<std::uint64_t, std::size_t> places;  // sample → its place in `out`
+    for (const std::uint32_t sample : samples) places.emplace(sample, places.size());
+    out.values.resize(samples.size() * (columns_ - 1));
+    std::vector<float> values;
+    std::size_t found = 0;
+    const Status read = each_row([&](std::uint64_t row, std::uint64_t line, const Fields& fields) {
+      const auto place = places.find(row);
+      if (place == places.end()) return ok_status();
+      if (const Status status = features(line, fields, values); !status.ok()) return status;
+      ++found;
+      std::ranges::copy(
+          values, out.values.begin() + static_cast<std::ptrdiff_t>(place->second * values.size()));
+      return ok_status();
+    });
+    if (!read.ok()) return read;
+    return found == samples.size() ? ok_status() : refuse(0, "the file has become shorter");
+  }
+
+ private:
+  Status refuse(std::uint64_t line, const std::string& why) const {
+    const std::string where = line == 0 ? path_ : fmt::format("{}:{}", path_, line);
+    return refused_file(where, why, "Write lines of numbers and one class, separated by commas");
+  }
+
+  Status each_row(const EachRow& take) const {
+    std::ifstream file(path_);
+    if (!file.is_open()) return refuse(0, "the file cannot be read");
+    std::string line;
+    std::uint64_t row = 0, number = 0;
+    while (next_line(file, line)) {
+      ++number;
+      if (line.size() > kLineBytesMax) return refuse(number, "the line is too long");
+      if (line.find_first_not_of(" \t\r") == line.npos) continue;
+      const Fields fields = split_line(line);
+      if (columns_ == 0) {
+        if (const Status found = find_columns(number, fields); !found.ok()) return found;
+      }
+      if (header_ && number == header_line_) continue;
+      if (fields.size() != columns_)
+        return refuse(number, fmt::format("it has {} fields, but the first line has {}",
+                                          fields.size(), columns_));
+      if (const Status status = take(row, number, fields); !status.ok()) return status;
+      ++row;
+    }
+    return row > 0 ? ok_status() : refuse(0, "it holds no samples");
+  }
+
+  // A line without its end, never much longer than a line may be.
+  static bool next_line(std::ifstream& file, std::string& line) {
+    line.clear();
+    auto* buffer = file.rdbuf();
+    for (int c = buffer->sbumpc(); c != std::char_traits<char>::eof(); c = buffer->sbumpc()) {
+      if (c == '\n' || line.size() > kLineBytesMax) return true;
+      line.push_back(static_cast<char>(c));
+    }
+    return !line.empty();
+  }
+
+  // From the first line that is not blank.
+  Status find_columns(std::uint64_t line, const Fields& first) const {
+    columns_ = first.size();
+    header_line_ = line;
+    if (columns_ < 2) return refuse(line, "there is only one column");
+    const auto named = std::ranges::find(first, label_);
+    const auto number = parsed<std::size_t>(label_);
+    if (header_ && named != first.end())
+      column_ = static_cast<std::size_t>(named - first.begin());
+    else if (number && *number >= 1 && *number <= columns_)
+      column_ = *number - 1;
+    else
+      return refuse(line, fmt::format("data.label is '{}', which is none of its {} columns", label_,
+                                      columns_));
+    return ok_status();
+  }
+
+  Status features(std::uint64_t line, const Fields& fields, std::vector<float>& values) const {
+    values.clear();
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (i == column_) continue;
+      const auto value = parsed<float>(fields[i]);
+      if (!value || !std::isfinite(*value))
+        return refuse(line, fmt::format("'{}' in column {} is no number of float32",
+                                        fields[i].substr(0, 60), i + 1));
+      values.push_back(*value);
+    }
+    return ok_status();
+  }
+
+  std::string path_, label_;
+  bool header_;
+  // Found once, in the first pass over the file, which is that of open().
+  mutable std::size_t columns_ = 0, column_ = 0;
+  mutable std::uint64_t header_line_ = 0;
+  std::vector<std::string> names_;
+  SampleShape shape_;
+  SampleClasses classes_;
+};
+
+}  // namespace
+
+Result<OpenedData> open_csv(const DataConfig& config) {
+  const auto train = std::make_shared<CsvSamples>(config.path, config);
+  if (const Status status = train->open(nullptr); !status.ok()) return status.error();
+  if (config.test_path.empty()) return OpenedData{train, nullptr};
+  const auto test = std::make_shared<CsvSamples>(config.test_path, config);
+  if (const Status status = test->open(&train->names()); !status.ok()) return status.error();
+  return OpenedData{train, test};
+}
+
+}  // namespace kimesh

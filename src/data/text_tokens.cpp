@@ -1,0 +1,100 @@
+#include "src/data/text_tokens.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+namespace kimesh {
+namespace {
+
+constexpr std::size_t kWordBytesMax = 256;       // longer than any language's words
+constexpr std::size_t kDistinctMax = 4'000'000;  // some 400 MB while they are counted
+constexpr int kEnd = std::char_traits<char>::eof();
+
+bool is_word_byte(int c) {
+  return c >= 0x80 || std::isalnum(c) != 0 || c == '\'';
+}
+
+// Bytes of the character that `first` begins; 0: it begins none.
+std::size_t utf8_length(int first) {
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first < 0xe0) return 2;
+  if (first >= 0xe0 && first < 0xf0) return 3;
+  return first >= 0xf0 && first < 0xf5 ? 4 : 0;
+}
+
+}  // namespace
+
+TokenStream::TokenStream(std::string path, TokenKind kind)
+    : path_(std::move(path)), kind_(kind), file_(path_, std::ios::binary) {}
+
+Error TokenStream::refuse(const std::string& why) const {
+  return refused_file(fmt::format("{}:{}", path_, line_), why,
+                      "Point data.path at a text file in UTF-8");
+}
+
+Result<bool> TokenStream::next(std::string& token) {
+  if (!file_.is_open()) return refuse("the file cannot be read");
+  token.clear();
+  int first = file_.rdbuf()->sbumpc();
+  if (kind_ == TokenKind::kWord)
+    while (first != kEnd && first != '\n' && first < 0x80 && std::isspace(first) != 0)
+      first = file_.rdbuf()->sbumpc();
+  if (first == kEnd) return false;
+  if (kind_ == TokenKind::kWord && is_word_byte(first)) return next_word(token, first);
+  return next_character(token, first);
+}
+
+Result<bool> TokenStream::next_character(std::string& token, int first) {
+  const std::size_t length = utf8_length(first);
+  token.push_back(static_cast<char>(first));
+  while (token.size() < length && (file_.rdbuf()->sgetc() & 0xc0) == 0x80 &&
+         file_.rdbuf()->sgetc() != kEnd)
+    token.push_back(static_cast<char>(file_.rdbuf()->sbumpc()));
+  if (token.size() != length) return refuse("the bytes there are not UTF-8");
+  if (first == '\n') ++line_;
+  return true;
+}
+
+Result<bool> TokenStream::next_word(std::string& token, int first) {
+  token.push_back(static_cast<char>(first));
+  while (file_.rdbuf()->sgetc() != kEnd && is_word_byte(file_.rdbuf()->sgetc())) {
+    token.push_back(static_cast<char>(file_.rdbuf()->sbumpc()));
+    if (token.size() > kWordBytesMax)
+      return refuse(fmt::format("a word there is over {} bytes", kWordBytesMax));
+  }
+  return true;
+}
+
+Result<Vocabulary> read_vocabulary(const DataConfig& config) {
+  TokenStream stream(config.path, config.tokens);
+  std::unordered_map<std::string, std::uint64_t> counts;
+  Vocabulary vocabulary;
+  std::string token;
+  for (;;) {
+    const auto more = stream.next(token);
+    if (!more) return more.error();
+    if (!*more) break;
+    ++vocabulary.tokens;
+    ++counts[token];
+    if (counts.size() > kDistinctMax)
+      return refused_file(config.path, fmt::format("it has over {} different tokens", kDistinctMax),
+                          "Write tokens: character");
+  }
+  std::vector<std::pair<std::string, std::uint64_t>> ranked;
+  for (const auto& entry : counts)
+    if (entry.second >= static_cast<std::uint64_t>(config.count_min)) ranked.push_back(entry);
+  std::ranges::sort(ranked, [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  const auto most = static_cast<std::size_t>(config.vocabulary_max);
+  vocabulary.has_unknown = ranked.size() < counts.size() || ranked.size() > most;
+  ranked.resize(std::min(ranked.size(), most - (vocabulary.has_unknown ? 1 : 0)));
+  for (const auto& entry : ranked)
+    vocabulary.numbers.emplace(entry.first, static_cast<std::uint16_t>(vocabulary.size()));
+  return vocabulary;
+}
+
+}  // namespace kimesh
