@@ -1,0 +1,187 @@
+// Every policy on every topology over every kind of changing link: how long training takes to its
+// accuracy, in virtual time. Each policy has its own setting, the best of a short list: `--tried`
+// seeds are run with each, then the best one with all `--seeds`.
+//
+// The links of the topology file are replaced. Link l follows the trace at a speed of 1, 1/2 or 2
+// times and from a place of its own (the golden ratio's multiples of the period), so that links are
+// uneven and change at different times.
+//
+//   bench_grid [--config FILE] [--topologies NAME,NAME,…] [--traces NAME,…] [--seeds 5]
+//              [--tried 2] [--compute 1ms] [--seconds 1200] [--POLICY SETTING,…|no] [--json FILE]
+#include <array>
+#include <functional>
+#include <map>
+#include <sstream>
+
+#include "kimesh/util/units.h"
+#include "src/config/rate_trace.h"
+#include "tests/bench/timed_run.h"
+
+namespace kimesh::bench {
+namespace {
+
+constexpr double kGolden = 0.6180339887498949;
+constexpr std::array kSpeeds{1.0, 0.5, 2.0};
+
+struct Grid {
+  RunConfig config;
+  Duration compute{0};
+  unsigned seeds = 5, tried = 2;
+  double seconds_max = 1200;  // virtual
+};
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  std::istringstream in(list);
+  for (std::string word; std::getline(in, word, ',');) words.push_back(word);
+  return words;
+}
+
+// The trace from `begin` on, a share of its period, at `speed` times its rates.
+RateTrace turned(const RateTrace& trace, double begin, double speed) {
+  if (trace.steps.size() == 1) return {{{0, trace.steps[0].bits_per_s * speed}}};
+  const double period = trace.steps.back().seconds;
+  const double offset = begin * period;
+  RateTrace result;
+  for (double at = offset; at < offset + period; at = trace.next_change_after(at))
+    result.steps.push_back({at - offset, trace.at(at) * speed});
+  result.steps.push_back({period, trace.at(offset) * speed});
+  return result;
+}
+
+TopologyFile with_trace(TopologyFile topology, const RateTrace& trace, const Plan& plan) {
+  topology.links.clear();
+  for (LinkIndex l = 0; l < plan.links.size(); ++l) {
+    const double begin = std::fmod(kGolden * static_cast<double>(l), 1.0);
+    LinkSpec spec;
+    spec.rate = turned(trace, begin, kSpeeds[l % kSpeeds.size()]);
+    topology.links.push_back({plan.links[l].from, plan.links[l].to, std::move(spec)});
+  }
+  return topology;
+}
+
+RateTrace trace_named(const std::string& name) {
+  if (name == "steady") return {{{0, 2e6}}};
+  const std::string path = std::string(KIMESH_SOURCE_DIR) + "/topologies/traces/" + name + ".csv";
+  Complaints complaints(path);
+  const auto trace = load_trace(path, 0, complaints);
+  for (const Problem& problem : complaints.take()) fmt::print(stderr, "{}\n", to_string(problem));
+  if (!trace) std::exit(2);
+  return *trace;
+}
+
+// What each policy is tried with, unless `--POLICY LIST` says otherwise: the ratio, the round time,
+// ε.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSettings{{
+    {"none", "-"},
+    {"fixed", "0.005,0.02,0.08"},
+    {"kimad", "50ms,100ms,200ms"},
+    {"kimad_plus", "50ms,100ms,200ms"},
+    {"gravac", "0.5,0.8,0.95"},
+}};
+
+RunConfig configured(RunConfig config, const std::string& policy, const std::string& setting) {
+  CompressionConfig& compression = config.compression;
+  config.round_time.reset();
+  compression.compressor = CompressorKind::kTopk;
+  if (policy == "none") {
+    compression.policy = PolicyKind::kNone;
+    compression.compressor = CompressorKind::kIdentity;
+  } else if (policy == "fixed") {
+    compression.policy = PolicyKind::kFixed;
+    compression.ratio = std::stod(setting);
+  } else if (policy == "gravac") {
+    compression.policy = PolicyKind::kGravac;
+    compression.gravac.epsilon = std::stod(setting);
+  } else {
+    compression.policy = policy == "kimad" ? PolicyKind::kKimad : PolicyKind::kKimadPlus;
+    config.round_time = or_exit(parse_duration(setting));
+  }
+  return config;
+}
+
+class Cell {
+ public:
+  Cell(const Grid& grid, const TopologyFile& topology) : grid_(grid), topology_(topology) {}
+
+  // Seconds to the target by seed, of the best of the settings, which it names.
+  std::vector<double> measure(const std::string& policy, const std::string& settings,
+                              std::string& best) {
+    double least = INFINITY;
+    std::map<std::string, std::vector<double>> runs;
+    for (const std::string& setting : words_of(settings)) {
+      for (unsigned seed = 0; seed < grid_.tried; ++seed)
+        runs[setting].push_back(once(policy, setting, seed));
+      double sum = 0;
+      for (const double seconds : runs[setting]) sum += std::min(seconds, grid_.seconds_max);
+      if (sum < least) least = sum, best = setting;
+    }
+    for (unsigned seed = grid_.tried; seed < grid_.seeds; ++seed)
+      runs[best].push_back(once(policy, best, seed));
+    return runs[best];
+  }
+
+ private:
+  double once(const std::string& policy, const std::string& setting, unsigned seed) {
+    RunConfig config = configured(grid_.config, policy, setting);
+    config.seed += seed;
+    return run_timed(config, topology_, grid_.compute, grid_.seconds_max).reached;
+  }
+
+  const Grid& grid_;
+  const TopologyFile& topology_;
+};
+
+using Arguments = std::function<std::string(std::string_view, const std::string&)>;
+
+Grid grid_of(const Arguments& said) {
+  Grid grid;
+  const std::string config = std::string(KIMESH_SOURCE_DIR) + "/configs/digits-by-label.yaml";
+  grid.config = loaded_or_exit(load_config(said("--config", config)));
+  grid.compute = or_exit(parse_duration(said("--compute", "1ms")));
+  grid.seeds = static_cast<unsigned>(std::stoul(said("--seeds", "5")));
+  grid.tried = std::min(grid.seeds, static_cast<unsigned>(std::stoul(said("--tried", "2"))));
+  grid.seconds_max = std::stod(said("--seconds", "1200"));
+  return grid;
+}
+
+void measure_topology(const Grid& grid, const std::string& name, const Arguments& said,
+                      Figures& figures) {
+  const std::string path = std::string(KIMESH_SOURCE_DIR) + "/topologies/" + name + ".yaml";
+  const TopologyFile topology = loaded_or_exit(load_topology(path));
+  const TrainingData data = or_exit(prepare_training_data(grid.config, topology.nodes.size(), {}));
+  const Plan plan = or_exit(make_plan(topology, model_layout(grid.config, data)));
+  for (const std::string& trace : words_of(said("--traces", "steady,sinusoid,steps,mobile"))) {
+    const TopologyFile changing = with_trace(topology, trace_named(trace), plan);
+    for (const auto& [policy_name, usual] : kSettings) {
+      const std::string policy(policy_name);
+      const std::string settings = said("--" + policy, std::string(usual));
+      if (settings == "no") continue;
+      std::string best;
+      const auto runs = Cell(grid, changing).measure(policy, settings, best);
+      figures.add(name + ", " + trace + ": " + policy + " (" + best + ")", "s", runs);
+    }
+  }
+}
+
+int main(int count, char** words) {
+  set_training_threads(1);
+  const Arguments said = [&](std::string_view name, const std::string& otherwise) {
+    return argument(count, words, name, otherwise);
+  };
+  const Grid grid = grid_of(said);
+  fmt::print("{}; a gradient takes {} of virtual time; seconds to the target, {} seeds\n",
+             machine(), format_duration(grid.compute), grid.seeds);
+  Figures figures;
+  for (const std::string& topology :
+       words_of(said("--topologies", "ring4,ring8,ps4,ps4-single,tree7,two-sites,graph5")))
+    measure_topology(grid, topology, said, figures);
+  return figures.write(said("--json", "")) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace kimesh::bench
+
+int main(int count, char** words) {
+  return kimesh::bench::main(count, words);
+}
