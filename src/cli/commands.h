@@ -21,6 +21,7 @@ struct NodeOptions {
   RunOptions run;
   std::string name;
   std::string run_folder;  // empty: one of its own
+  std::string metrics;     // HOST:PORT where Prometheus may ask; empty: nowhere
   int threads = 0;         // 0: cores / nodes of the topology on this machine's address
 };
 struct SimulateOptions {

@@ -47,6 +47,7 @@ void add_node(CLI::App& app, NodeOptions& options, int& code) {
   add_files(*command, options.run);
   command->add_option("--name", options.name, "which node of the topology")->required();
   command->add_option("--run-folder", options.run_folder, "where its files go");
+  command->add_option("--metrics", options.metrics, "HOST:PORT where Prometheus may ask");
   command->add_option("--threads", options.threads, "LibTorch threads")->check(CLI::Range(1, 1024));
   command->callback([&] { code = node(options); });
 }
@@ -68,7 +69,7 @@ int run(int argc, char** argv) {
   std::vector<std::string> files;
   PlanOptions plan_options;
   RunOptions up_options{words, "", "", "", "", false};
-  NodeOptions node_options{up_options, "", "", 0};
+  NodeOptions node_options{up_options, "", "", "", 0};
   SimulateOptions simulate_options{up_options, "", ""};
   add_check(app, files, code);
   add_plan(app, plan_options, code);

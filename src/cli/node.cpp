@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "kimesh/metrics/metrics.h"
 #include "kimesh/node/live_node.h"
 #include "kimesh/observe/decision_log.h"
 #include "kimesh/observe/model_files.h"
@@ -40,12 +41,26 @@ std::size_t nodes_on_the_host_of(const TopologyFile& topology, NodeIndex self) {
   return static_cast<std::size_t>(std::ranges::count(topology.nodes, host, host_of));
 }
 
-// One node's files and lines while it runs.
+// Null where none are wanted.
+using Metrics = std::unique_ptr<MetricsServer>;
+
+Result<Metrics> start_metrics(const NodeOptions& options) {
+  if (options.metrics.empty()) return Metrics();
+  auto server = MetricsServer::start(options.metrics, options.name, kVersion);
+  if (server && (*server)->is_public())
+    say(fmt::format("metrics at {} can be read by everybody who reaches that address",
+                    options.metrics));
+  return server;
+}
+
+// One node's files, lines and metrics while it runs.
 class NodeWatch {
  public:
-  NodeWatch(const Job& job, NodeIndex self, NodeRecorder recorder, DecisionLog decisions)
+  NodeWatch(const Job& job, NodeIndex self, NodeRecorder recorder, DecisionLog decisions,
+            MetricsServer* metrics)
       : job_(job),
         self_(self),
+        metrics_(metrics),
         origin_(std::chrono::steady_clock::now()),
         recorder_(std::move(recorder)),
         decisions_(std::move(decisions)),
@@ -56,9 +71,13 @@ class NodeWatch {
   }
 
   [[nodiscard]] LiveNodeObserver observer() {
-    return {[this](TimePoint now, const RoundReport& report) { return round(now, report); },
-            [this](TimePoint, const Decision& decision) { return decisions_.write(decision); },
-            [this](TimePoint now, const std::string& text) { return notice(now, text); }};
+    LiveNodeObserver observer{
+        [this](TimePoint now, const RoundReport& report) { return round(now, report); },
+        [this](TimePoint, const Decision& decision) { return decisions_.write(decision); },
+        [this](TimePoint now, const std::string& text) { return notice(now, text); }, nullptr};
+    if (metrics_ != nullptr)
+      observer.counters = [this](const LinkCounterList& list) { metrics_->observe(traffic(list)); };
+    return observer;
   }
 
   [[nodiscard]] Status end(const LiveNodeEnd& end) {
@@ -70,9 +89,8 @@ class NodeWatch {
                      end.seconds,
                      {}};
     for (const auto& [link, c] : end.counters)
-      record.counters.push_back({job_.plan().view.nodes[job_.plan().links[link].to],
-                                 c.payload_messages, c.message_bytes, c.frame_bytes, c.reconnects,
-                                 c.tcp_bytes_sent, c.tcp_bytes_retransmitted});
+      record.counters.push_back({far_node(link), c.payload_messages, c.message_bytes, c.frame_bytes,
+                                 c.reconnects, c.tcp_bytes_sent, c.tcp_bytes_retransmitted});
     view_.finish(tally_);
     const Status decided = decisions_.flush();
     const Status recorded = this->record(record);
@@ -80,6 +98,15 @@ class NodeWatch {
   }
 
  private:
+  [[nodiscard]] const std::string& far_node(LinkIndex link) const {
+    return job_.plan().view.nodes[job_.plan().links[link].to];
+  }
+  [[nodiscard]] std::vector<LinkTraffic> traffic(const LinkCounterList& list) const {
+    std::vector<LinkTraffic> traffic;
+    for (const auto& [link, c] : list)
+      traffic.push_back({far_node(link), c.frame_bytes, c.reconnects, c.queued_messages});
+    return traffic;
+  }
   [[nodiscard]] double seconds(TimePoint at) const { return to_seconds(at - origin_); }
 
   Status record(const NodeRecord& record) {
@@ -90,19 +117,23 @@ class NodeWatch {
   Status round(TimePoint now, const RoundReport& report) {
     const Status decided = decisions_.flush();
     if (!decided.ok()) return decided;
-    const Status recorded =
-        record(make_round_record(job_.plan(), job_.topology(), self_, origin_, report));
+    const RoundRecord made =
+        make_round_record(job_.plan(), job_.topology(), self_, origin_, report);
+    if (metrics_ != nullptr) metrics_->observe(made);
+    const Status recorded = record(made);
     view_.update(tally_, now);
     return recorded;
   }
 
   Status notice(TimePoint now, const std::string& text) {
     view_.notice(text);
+    if (metrics_ != nullptr) metrics_->observe_notice();
     return record(NoticeRecord{seconds(now), text});
   }
 
   const Job& job_;
   const NodeIndex self_;
+  MetricsServer* const metrics_;  // null: nobody asked
   const TimePoint origin_;
   NodeRecorder recorder_;
   DecisionLog decisions_;
@@ -130,7 +161,8 @@ int end_of(const std::string& name, const LiveNodeEnd& end) {
   return kExitDone;
 }
 
-int run_node(const Job& job, const RunFolder& folder, NodeIndex self, bool digests) {
+int run_node(const Job& job, const RunFolder& folder, NodeIndex self, bool digests,
+             MetricsServer* metrics) {
   const std::string& name = job.plan().view.nodes[self];
   const std::atomic<bool>& stop = stop_on_signals();
   auto recorder = NodeRecorder::create(folder.events(name), NodeRecorder::Flush::kEveryLine);
@@ -151,7 +183,7 @@ int run_node(const Job& job, const RunFolder& folder, NodeIndex self, bool diges
   setup.config_digest = digest_text(job.config().canonical());
   setup.stop = &stop;
 
-  NodeWatch watch(job, self, std::move(*recorder), std::move(*decisions));
+  NodeWatch watch(job, self, std::move(*recorder), std::move(*decisions), metrics);
   if (const Status started = watch.start(); !started.ok()) return fail(started.error());
   const auto ended = run_live_node(setup, watch.observer());
   if (!ended) {
@@ -179,6 +211,8 @@ int node(const NodeOptions& options) {
     complain("a quadratic runs in `kimesh simulate` only. Write model and data instead.");
     return kExitUser;
   }
+  const auto metrics = start_metrics(options);
+  if (!metrics) return fail(metrics.error());
   const auto job = Job::make(std::move(*files));
   if (!job) return fail(job.error());
   const std::size_t local = nodes_on_the_host_of((*job)->topology(), *self);
@@ -193,7 +227,7 @@ int node(const NodeOptions& options) {
   }
   if (const Status ready = folder.prepare_node(options.name); !ready.ok())
     return fail(ready.error());
-  return run_node(**job, folder, *self, options.run.digests);
+  return run_node(**job, folder, *self, options.run.digests, metrics->get());
 }
 
 }  // namespace kimesh::cli

@@ -282,6 +282,7 @@ bool Outgoing::drained() const {
 
 LinkCounters Outgoing::counters() const {
   LinkCounters counters = counters_;
+  counters.queued_messages = outbox_.held();
   const TcpPeek::Bytes bytes = tcp_.bytes();
   counters.tcp_bytes_sent += bytes.sent;
   counters.tcp_bytes_retransmitted += bytes.retransmitted;

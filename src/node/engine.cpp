@@ -202,6 +202,13 @@ void Engine::notice(const std::string& text) {
   if (observer_.notice) watch(observer_.notice(now(), text));
 }
 
+LinkCounterList Engine::counters() const {
+  LinkCounterList list;
+  for (LinkIndex l = 0; l < plan_.links.size(); ++l)
+    if (plan_.links[l].from == setup_.self) list.emplace_back(l, network_->counters(l));
+  return list;
+}
+
 void Engine::watch(const Status& status) {
   if (!status.ok()) abort(fmt::format("node {}: {}", name(setup_.self), status.error().message));
 }
@@ -217,8 +224,7 @@ void Engine::close() {
   if (!network_) return;
   network_->flush(end_.outcome == Outcome::kDone ? setup_.topology->dead_after : kFlush);
   engine_.close();  // nobody reads it any more: a worker that waits for room must not wait for ever
-  for (LinkIndex l = 0; l < plan_.links.size(); ++l)
-    if (plan_.links[l].from == setup_.self) end_.counters.emplace_back(l, network_->counters(l));
+  end_.counters = counters();
   worker_.reset();
   trainer_.reset();
   network_.reset();

@@ -41,6 +41,7 @@ class Engine {
   void act(const Finish& action);
   void watch(const Status& status);
   void notice(const std::string& text);
+  [[nodiscard]] LinkCounterList counters() const;
   void abort(const std::string& why, HaltKind kind = HaltKind::kFailure);
   void close();
   [[nodiscard]] bool stop_wanted() const { return setup_.stop && setup_.stop->load(); }

@@ -133,6 +133,7 @@ void Engine::act(Action& action) {
   }
   if (const auto* made = std::get_if<Report>(&action)) {
     if (observer_.report) watch(observer_.report(now(), made->round));
+    if (observer_.counters) observer_.counters(counters());
   } else if (const auto* decided = std::get_if<Decided>(&action)) {
     if (observer_.decision) watch(observer_.decision(now(), decided->decision));
   } else if (const auto* said = std::get_if<Notice>(&action)) {

@@ -121,6 +121,7 @@ struct LinkCounters {
   // included: what TCP carries.
   std::uint64_t frame_bytes = 0;
   std::uint64_t reconnects = 0;
+  std::uint64_t queued_messages = 0;  // handed over and not acked, now
   std::uint64_t tcp_bytes_sent = 0, tcp_bytes_retransmitted =
                                         0;  // TCP_INFO of the connections, summed; 0 where unknown
 };

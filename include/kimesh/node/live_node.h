@@ -33,6 +33,9 @@ struct LiveNodeSetup {
   const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C; asked at least every 100 ms
 };
 
+// Of outgoing links.
+using LinkCounterList = std::vector<std::pair<LinkIndex, LinkCounters>>;
+
 // Called on the engine thread, in order. A Status that is not ok (a full disk) ends the run with
 // its sentence.
 struct LiveNodeObserver {
@@ -40,6 +43,9 @@ struct LiveNodeObserver {
   std::function<Status(TimePoint, const Decision&)> decision;
   // What is waited for, and for how long; resets; reconnects.
   std::function<Status(TimePoint, const std::string&)> notice;
+  // The outgoing links' counters after each round. Asked only where somebody listens: each link
+  // costs a visit to the network thread.
+  std::function<void(const LinkCounterList&)> counters;
 };
 
 struct LiveNodeEnd {
@@ -51,7 +57,7 @@ struct LiveNodeEnd {
   bool started = false;  // the mesh was complete once
   // w of this node: equal on all nodes after kDone; its owned shards are x.
   std::vector<float> parameters;
-  std::vector<std::pair<LinkIndex, LinkCounters>> counters;  // outgoing links
+  LinkCounterList counters;
 };
 
 // Runs the node until the mesh ends, somebody stops it, or it fails. Errors before the start:
