@@ -114,7 +114,7 @@ TEST(TopologyCanonical, IsOtherForAnyOtherMeaning) {
   for (const char* link : {"  a->b: {rate: 1Mbit}\n", "  b->a: {rate: 1Mbit}\n",
                            "  a->b: {delay: 1ms}\n", "  a->b: {rate: 1001kbit}\n"})
     all.push_back(canonical(base + link));
-  for (const char* node : {"uplink: 1Mbit", "downlink: 1Mbit"}) {
+  for (const char* node : {"uplink: 1Mbit", "downlink: 1Mbit", "max_rate: 1Mbit", "traffic: 1GB"}) {
     std::string text = base;
     text.insert(text.find("7102\"") + 5, std::string(", ") + node);
     all.push_back(canonical(text));
@@ -125,11 +125,69 @@ TEST(TopologyCanonical, IsOtherForAnyOtherMeaning) {
       text.insert(text.find(port) + 5, std::string(", data_weight: ") + weight);
     all.push_back(canonical(text));
   }
+  for (const char* weight : {"1", "3"}) {
+    std::string text = base;
+    for (const char* port : {"7101\"", "7102\"", "7103\""})
+      text.insert(text.find(port) + 5, std::string(", shard_weight: ") + weight);
+    all.push_back(canonical(text));
+  }
+  for (const char* kind :
+       {"kind: tree\nfan_out: 1\n", "kind: tree\nfan_out: 2\n",
+        "kind: tree\nparents: {a: b, c: b}\n", "kind: graph\nedges: [a-b, b-c]\n",
+        "kind: graph\nedges: [a-b, b-c, a-c]\n"})
+    all.push_back(canonical(kind + kNodes));
   std::string renamed = base;
   renamed.replace(renamed.find("  c:"), 4, "  d:");
   all.push_back(canonical(renamed));
   for (std::size_t i = 0; i < all.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) EXPECT_NE(all[i], all[j]) << i << " and " << j;
+}
+
+TEST(TopologyFile, ATreeIsSaidByParentsByFanOutOrBySites) {
+  using Parents = std::vector<NodeIndex>;
+  const std::string tree = "kind: tree\n" + kNodes;
+  EXPECT_EQ(load(tree + "parents: {a: b, c: b}\n").parents, (Parents{1, 1, 1}));
+  EXPECT_EQ(load(tree + "fan_out: 2\n").parents, (Parents{0, 0, 0}));
+  EXPECT_EQ(load(tree + "fan_out: 1\n").parents, (Parents{0, 0, 1}));
+  const TopologyFile sites =
+      load(tree +
+           "sites:\n  x: {head: b, nodes: [a, b]}\n  y: {head: c, nodes: [c]}\nservers: [a, c]\n");
+  EXPECT_EQ(sites.parents, (Parents{1, 1, 2}));
+  EXPECT_EQ(sites.servers, (std::vector<NodeIndex>{0, 2}));
+  EXPECT_EQ(load(tree + "fan_out: 2\n").servers, (std::vector<NodeIndex>{0, 1, 2}));
+}
+
+// Seen to fail with edges kept in the order of the file.
+TEST(TopologyFile, AGraphsEdgesAreSortedAndMayJoinNamesWithDashes) {
+  const TopologyFile t = load("kind: graph\n" + kNodes + "edges: [c-b, b-a]\n");
+  ASSERT_EQ(t.edges.size(), 2u);
+  EXPECT_EQ(t.edges[0], (TopologyFile::Edge{0, 1}));
+  EXPECT_EQ(t.edges[1], (TopologyFile::Edge{1, 2}));
+  const TopologyFile dashes = load(
+      "kind: graph\nnodes:\n  a-1: {address: \"tcp://127.0.0.1:1\"}\n"
+      "  a-2: {address: \"tcp://127.0.0.1:2\"}\nedges: [a-1-a-2]\n");
+  EXPECT_EQ(dashes.edges.size(), 1u);
+}
+
+// Seen to fail with the larger of the two.
+TEST(TopologyFile, ANodeSendsAtTheSmallerOfItsUplinkAndItsMaxRate) {
+  const TopologyFile t = load(
+      "kind: ring\nnodes:\n"
+      "  a: {address: \"tcp://127.0.0.1:1\", max_rate: 2Mbit, uplink: 5Mbit, traffic: 50GB}\n"
+      "  b: {address: \"tcp://127.0.0.1:2\", max_rate: 2Mbit}\n"
+      "  c: {address: \"tcp://127.0.0.1:3\", uplink: 1Mbit}\n"
+      "  d: {address: \"tcp://127.0.0.1:4\"}\n");
+  EXPECT_EQ(t.nodes[0].sending_cap_bits_per_s(), 2e6);
+  EXPECT_EQ(t.nodes[1].sending_cap_bits_per_s(), 2e6);
+  EXPECT_EQ(t.nodes[2].sending_cap_bits_per_s(), 1e6);
+  EXPECT_EQ(t.nodes[3].sending_cap_bits_per_s(), std::nullopt);
+  EXPECT_EQ(t.nodes[0].traffic_bytes, 50'000'000'000u);
+  EXPECT_EQ(t.nodes[3].traffic_bytes, std::nullopt);
+}
+
+TEST(RateTrace, ItsMeanIsThatOfAWholePeriod) {
+  EXPECT_EQ((RateTrace{{{0, 5}}}).mean(), 5);
+  EXPECT_EQ((RateTrace{{{0, 4}, {1, 1}, {10, 9}}}).mean(), 1.3) << "the last step ends the period";
 }
 
 }  // namespace
