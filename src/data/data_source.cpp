@@ -17,10 +17,13 @@ struct Format {
   Result<OpenedData> (*open)(const DataConfig& config);
 };
 constexpr Format kFormats[] = {
-    {DataKind::kDigits, open_digits}, {DataKind::kCifar10, open_cifar10},
-    {DataKind::kIdx, open_idx},       {DataKind::kNpy, open_npy},
+    {DataKind::kDigits, open_digits},
+    {DataKind::kCifar10, open_cifar10},
+    {DataKind::kIdx, open_idx},
+    {DataKind::kNpy, open_npy},
     {DataKind::kCsv, open_csv},
     {DataKind::kText, open_text},
+    {DataKind::kImageFolder, open_image_folder},
 };
 
 Result<OpenedData> open_stored(const DataConfig& config) {

@@ -43,6 +43,7 @@ struct OpenedData {
 [[nodiscard]] Result<OpenedData> open_idx(const DataConfig& config);
 [[nodiscard]] Result<OpenedData> open_npy(const DataConfig& config);
 [[nodiscard]] Result<OpenedData> open_csv(const DataConfig& config);
+[[nodiscard]] Result<OpenedData> open_image_folder(const DataConfig& config);
 [[nodiscard]] Result<OpenedData> open_text(const DataConfig& config);
 
 // Samples that `data` holds.

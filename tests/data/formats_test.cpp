@@ -162,7 +162,6 @@ TEST_F(DataFiles, ShakespeareHas65Characters) {
   EXPECT_EQ((*source)->shape().vocabulary, 65);
 }
 
-// Seen to fail: the mean of all rows, which those of the test set have part in.
 TEST_F(DataFiles, CsvIsStandardisedByItsTrainingRows) {
   write("a.csv", "x,kind,y\n1,cat,7\n3,\"dog\",7\n");
   write("b.csv", "x,kind,y\n5,dog,8\n");
@@ -178,6 +177,51 @@ TEST_F(DataFiles, CsvIsStandardisedByItsTrainingRows) {
   EXPECT_THAT(row, ElementsAre(-1.0f, 0.0f));
   sets->test.copy_sample(0, row);
   EXPECT_THAT(row, ElementsAre(3.0f, 1.0f));
+}
+
+// Every image of class b is broken: only who owns one may notice.
+// Seen to fail: a read of all images of the folder.
+TEST_F(DataFiles, AnImageFolderHoldsAClassAFolderAndANodeOpensItsOwnImagesOnly) {
+  for (const std::string set : {"train/", "test/"})
+    for (const std::string name : {"a", "b"}) {
+      fs::create_directories(path_ / (set + name));
+      write(set + name + "/1.ppm", std::string("P6 2 1 255\n") + "\x01\x02\x03\xff\xfe\xfd");
+    }
+  DataConfig wanted = config(DataKind::kImageFolder, "train");
+  wanted.test_path = (path_ / "test").string();
+  const auto sets = read_all(wanted, 1);
+  ASSERT_TRUE(sets.ok()) << sets.error().message;
+  EXPECT_THAT(sets->train.labels, ElementsAre(0, 1));
+  EXPECT_THAT(std::vector(sets->train.pixels.begin(), sets->train.pixels.begin() + 6),
+              ElementsAre(1, 255, 2, 254, 3, 253));
+  write("train/b/1.ppm", "P6 9 1 255\nbroken");
+  const auto source = open_data(wanted, 1);
+  ASSERT_TRUE(source.ok()) << source.error().message;
+  EXPECT_TRUE((*source)->read_train(std::vector<std::uint32_t>{0}).ok());
+  EXPECT_THAT(refusal(wanted), HasSubstr("b/1.ppm"));
+  write("train/b/1.ppm", "P6 1 1 255\nabc");
+  EXPECT_THAT(refusal(wanted), HasSubstr("1 x 1 pixels, but the first one has 2 x 1"));
+  wanted.height = wanted.width = 4;
+  const auto resized = read_all(wanted, 1);
+  ASSERT_TRUE(resized.ok()) << resized.error().message;
+  EXPECT_EQ(resized->train.pixels.size(), 2u * 3 * 4 * 4);
+}
+
+// Seen to fail: the mean of all rows, which those of the test set have part in.
+TEST_F(DataFiles, CsvIsStandardisedWithoutTheRowsKeptForTheTest) {
+  write("a.csv", "0,a\n10,a\n20,b\n60,b\n");
+  DataConfig wanted = config(DataKind::kCsv, "a.csv");
+  wanted.test_share = 0.5;
+  wanted.label = "2";
+  wanted.header = false;
+  const auto sets = read_all(wanted, 1);
+  ASSERT_TRUE(sets.ok()) << sets.error().message;
+  ASSERT_EQ(sets->train.samples(), 2u);
+  std::vector<float> low(1), high(1);
+  sets->train.copy_sample(0, low);
+  sets->train.copy_sample(1, high);
+  EXPECT_NEAR(low[0], -1, 1e-6);
+  EXPECT_NEAR(high[0], 1, 1e-6);
 }
 
 TEST_F(DataFiles, CsvIsRefusedWithItsLine) {

@@ -50,7 +50,7 @@ struct Door {
   std::set<std::string> layers;
 };
 
-const std::array<Door, 10> kDoors = {{
+const std::array<Door, 11> kDoors = {{
     {"torch/", {"train"}},
     {"ATen/", {"train"}},
     {"c10/", {"train"}},
@@ -61,6 +61,7 @@ const std::array<Door, 10> kDoors = {{
     {"prometheus/", {"metrics"}},
     {"CLI/", {"cli"}},
     {"xxh", {"util"}},
+    {"stb/", {"data"}},
 }};
 
 bool is_public_header(const SourceFile& file) {

@@ -77,6 +77,22 @@ class DataSource {
 // - cifar10: data_batch_*.bin and test_batch.bin of the folder `path` (CIFAR-10 binary version:
 //   records of 3073 bytes, a label and 3 x 32 x 32 pixels; the sizes of the files say how many).
 //
+// - idx: the folder `path` holds train-images-idx3-ubyte, train-labels-idx1-ubyte and, unless a
+//   test_share is given, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte (MNIST, unpacked).
+// - npy: the folder `path` holds images.npy, labels.npy and, unless a test_share is given,
+//   test_images.npy and test_labels.npy: little-endian, C order, images [n][features],
+//   [n][height][width] or [n][channels][height][width], labels [n] whole numbers from 0. Bytes
+//   become -1 to 1, other numbers stay as they are.
+// - csv: a line a sample; `label` is the column of the class, by name or number from 1; the others
+//   are numbers, brought to mean 0 and deviation 1 of the training rows. `test_path`, or a share.
+// - text: a file in UTF-8 cut into samples of `length` tokens (characters, or words: runs of
+//   letters, digits and apostrophes; other characters and ends of lines are tokens of their own);
+//   the test set is its end. Tokens seen less often than count_min, or beyond the vocabulary_max
+//   most frequent, become <unknown>.
+// - image_folder: `path`/CLASS/*.png, jpg, jpeg, bmp, ppm or pgm, all of one size or resized to
+//   `height` x `width`; `test_path` with the same folders, or a share. The first image decides
+//   whether all are grey or colour.
+//
 // The test set is files of its own, or a seeded, stratified share of the samples (`test_share`: of
 // each class round(share · samples), at least one and never all).
 //

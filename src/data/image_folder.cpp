@@ -1,0 +1,128 @@
+// FOLDER/CLASS/image: the folders' names, sorted, are the classes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "src/data/byte_file.h"
+#include "src/data/image_file.h"
+#include "src/data/stored_samples.h"
+
+namespace kimesh {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kImagesMax = 20'000'000;  // names of them all are held: a few GB
+constexpr const char* kRemedy = "Point data.path at a folder that holds a folder for each class";
+
+// Entries of a folder that are (`folders`) folders, or images; sorted.
+Result<std::vector<fs::path>> entries_of(const fs::path& folder, bool folders) {
+  static constexpr std::array<std::string_view, 6> kEndings{".png", ".jpg", ".jpeg",
+                                                            ".bmp", ".ppm", ".pgm"};
+  std::vector<fs::path> found;
+  std::error_code trouble;
+  fs::directory_iterator entries(folder, trouble);
+  for (; !trouble && entries != fs::directory_iterator(); entries.increment(trouble)) {
+    std::string ending = entries->path().extension().string();
+    std::ranges::transform(ending, ending.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const bool image = std::ranges::find(kEndings, ending) != kEndings.end();
+    std::error_code unknown;
+    if (folders ? entries->is_directory(unknown) : image) found.push_back(entries->path());
+    if (found.size() > kImagesMax) break;
+  }
+  if (trouble)
+    return refused_file(folder.string(), "the folder cannot be read (" + trouble.message() + ")",
+                        kRemedy);
+  if (found.size() > kImagesMax)
+    return refused_file(folder.string(), fmt::format("it holds over {} entries", kImagesMax),
+                        "Use fewer images");
+  std::ranges::sort(found);
+  return found;
+}
+
+class FolderSamples : public StoredSamples {
+ public:
+  const SampleShape& shape() const override { return shape_; }
+  const SampleClasses& classes() const override { return classes_; }
+  Result<SampleScale> scale(std::span<const std::uint32_t>) const override {
+    return scale_of_bytes(shape_.channels);
+  }
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+
+  // Lists the images and looks at the first. `known`: the training set, whose classes and size
+  // these images must have; null: this is it.
+  Status open(const fs::path& folder, const DataConfig& config, const FolderSamples* known) {
+    const auto folders = entries_of(folder, true);
+    if (!folders) return folders.error();
+    for (const fs::path& each : *folders) names_.push_back(each.filename().string());
+    if (names_.size() < 2 || names_.size() > static_cast<std::size_t>(kClassesMax) ||
+        (known != nullptr && known->names() != names_))
+      return refused_file(folder.string(),
+                          known != nullptr ? "its folders are not those of the training set"
+                                           : "it does not hold two or more folders",
+                          kRemedy);
+    for (std::size_t i = 0; i < folders->size(); ++i) {
+      const auto images = entries_of((*folders)[i], false);
+      if (!images) return images.error();
+      if (files_.size() + images->size() > kImagesMax)
+        return refused_file(folder.string(), fmt::format("it holds over {} images", kImagesMax),
+                            "Use fewer images");
+      files_.insert(files_.end(), images->begin(), images->end());
+      classes_.labels.resize(files_.size(), static_cast<std::uint16_t>(i));
+    }
+    if (files_.empty()) return refused_file(folder.string(), "it holds no image", kRemedy);
+    classes_.classes = static_cast<std::int64_t>(names_.size());
+    return take_size(config, known);
+  }
+
+  Status read(std::span<const std::uint32_t> samples, Dataset& out) const override {
+    for (const std::uint32_t sample : samples) {
+      const auto image = read_image(files_[sample].string(), size_, resized_);
+      if (!image) return image.error();
+      out.pixels.insert(out.pixels.end(), image->begin(), image->end());
+    }
+    return ok_status();
+  }
+
+ private:
+  Status take_size(const DataConfig& config, const FolderSamples* known) {
+    resized_ = config.height > 0;
+    if (known != nullptr) {
+      size_ = known->size_;
+      shape_ = known->shape_;
+      return ok_status();
+    }
+    const auto first = size_of_image(files_.front().string());
+    if (!first) return first.error();
+    size_ = *first;
+    if (resized_) size_.height = config.height, size_.width = config.width;
+    shape_ = {SampleShape::Kind::kImage, size_.channels, size_.height, size_.width, 0, 0,
+              classes_.classes};
+    return ok_status();
+  }
+
+  std::vector<std::string> names_;
+  std::vector<fs::path> files_;
+  ImageSize size_;
+  bool resized_ = false;
+  SampleShape shape_;
+  SampleClasses classes_;
+};
+
+}  // namespace
+
+Result<OpenedData> open_image_folder(const DataConfig& config) {
+  const auto train = std::make_shared<FolderSamples>();
+  if (const Status status = train->open(config.path, config, nullptr); !status.ok())
+    return status.error();
+  if (config.test_path.empty()) return OpenedData{train, nullptr};
+  const auto test = std::make_shared<FolderSamples>();
+  if (const Status status = test->open(config.test_path, config, train.get()); !status.ok())
+    return status.error();
+  return OpenedData{train, test};
+}
+
+}  // namespace kimesh
