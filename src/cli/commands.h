@@ -35,10 +35,17 @@ struct PlanOptions {
   std::string json;
 };
 
+struct EvalOptions {
+  std::string model;  // safetensors
+  std::string config;
+  std::string json;
+};
+
 [[nodiscard]] int check(const std::vector<std::string>& files);
 [[nodiscard]] int plan(const PlanOptions& options);
 [[nodiscard]] int up(const RunOptions& options);
 [[nodiscard]] int node(const NodeOptions& options);
 [[nodiscard]] int simulate(const SimulateOptions& options);
+[[nodiscard]] int evaluate(const EvalOptions& options);
 
 }  // namespace kimesh::cli

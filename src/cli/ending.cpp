@@ -35,24 +35,25 @@ Result<std::string> equal_models(const RunFolder& folder, const std::vector<std:
   return *first;
 }
 
-Status collect_equal(const RunFolder& folder, const Plan& plan, RunEnd& end) {
+Status collect_equal(const RunFolder& folder, const Plan& plan, const NamedValues& frozen,
+                     RunEnd& end) {
   const auto bytes = equal_models(folder, plan.view.nodes);
   if (!bytes) return bytes.error();
   const Status written = write_whole(folder.model(), std::string_view(*bytes));
   if (!written.ok()) return written;
-  auto model = read_model(folder.model(), plan.layout);
+  auto model = read_model(folder.model(), plan.layout, frozen.layout);
   if (!model) return model.error();
   end.model = std::move(*model);
   return ok_status();
 }
 
 // The shards that `owner` left: alone, or within its whole model.
-Status add_shards(const RunFolder& folder, const Plan& plan, NodeIndex owner,
-                  std::vector<float>& model) {
+Status add_shards(const RunFolder& folder, const Plan& plan, const NamedValues& frozen,
+                  NodeIndex owner, std::vector<float>& model) {
   const std::string& name = plan.view.nodes[owner];
   if (!is_there(folder.node_model(name)))
     return read_shards(folder.node_shards(name), plan, owner, model);
-  const auto whole = read_model(folder.node_model(name), plan.layout);
+  const auto whole = read_model(folder.node_model(name), plan.layout, frozen.layout);
   if (!whole) return whole.error();
   for (const Shard& shard : plan.shards)
     if (shard.owner == owner)
@@ -61,17 +62,18 @@ Status add_shards(const RunFolder& folder, const Plan& plan, NodeIndex owner,
   return ok_status();
 }
 
-Status collect_shards(const RunFolder& folder, const Plan& plan, RunEnd& end) {
+Status collect_shards(const RunFolder& folder, const Plan& plan, const NamedValues& frozen,
+                      RunEnd& end) {
   std::vector<float> model(plan.layout.size());
   for (NodeIndex owner = 0; owner < plan.view.nodes.size(); ++owner) {
     if (!owns_shards(plan, owner)) continue;
     const std::string& name = plan.view.nodes[owner];
     if (!is_there(folder.node_model(name)) && !is_there(folder.node_shards(name)))
       return Error{ErrorCode::kIo, fmt::format("node {} left no shard", name)};
-    const Status added = add_shards(folder, plan, owner, model);
+    const Status added = add_shards(folder, plan, frozen, owner, model);
     if (!added.ok()) return added;
   }
-  const Status written = write_model(folder.model(), plan.layout, model);
+  const Status written = write_model(folder.model(), plan.layout, model, frozen);
   if (written.ok()) end.model = std::move(model);
   return written;
 }
@@ -98,10 +100,11 @@ RunEnd end_of_mesh(const RunTally& tally) {
   return end;
 }
 
-void collect_model(const RunFolder& folder, const Plan& plan, RunEnd& end) {
+void collect_model(const RunFolder& folder, const Plan& plan, const NamedValues& frozen,
+                   RunEnd& end) {
   const bool done = end.outcome == Outcome::kDone;
   const Status collected =
-      done ? collect_equal(folder, plan, end) : collect_shards(folder, plan, end);
+      done ? collect_equal(folder, plan, frozen, end) : collect_shards(folder, plan, frozen, end);
   if (collected.ok()) return;
   if (!done) return complain("there is no model of this run: " + collected.error().message + ".");
   end.outcome = Outcome::kFailed;

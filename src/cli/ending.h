@@ -16,8 +16,10 @@ namespace kimesh::cli {
 
 // Makes model.safetensors of what the nodes left: after a normal end their models, which must be
 // equal (else `end` becomes a failure that names the nodes), else the owners' shards. Where that
-// cannot be, end.model stays empty and the reason is said.
-void collect_model(const RunFolder& folder, const Plan& plan, RunEnd& end);
+// cannot be, end.model stays empty and the reason is said. `frozen` is part of the model file, not
+// of end.model.
+void collect_model(const RunFolder& folder, const Plan& plan, const NamedValues& frozen,
+                   RunEnd& end);
 
 // Writes summary.json and, when `json` names a file, the figures; prints the summary. Returns the
 // exit code.

@@ -8,8 +8,11 @@
 #include <regex>
 #include <thread>
 
+#include "kimesh/observe/model_files.h"
 #include "kimesh/observe/text_file.h"
 #include "kimesh/run/options.h"
+#include "kimesh/train/weights.h"
+#include "kimesh/util/digest.h"
 #include "src/cli/say.h"
 #include "src/cli/version.h"
 
@@ -80,7 +83,30 @@ Result<Layout> Job::prepare(std::span<const double> declared) {
   if (!data) return data.error();
   data_ = std::move(*data);
   weights_ = data_->weights;
+  if (const Status taken = take_weights(); !taken.ok()) return taken.error();
+  frozen_ = frozen_tensors(config(), *data_);
   return model_layout(config(), *data_);
+}
+
+Status Job::take_weights() {
+  const std::string& path = config().model.weights;
+  if (path.empty()) return ok_status();
+  std::vector<std::string> skipped;
+  const auto tensors = read_tensors(path, skipped);
+  if (!tensors) return Error{ErrorCode::kUserInput, tensors.error().message};
+  const auto unused = start_from(config(), *tensors, *data_);
+  if (!unused) return Error{ErrorCode::kUserInput, path + ": " + unused.error().message};
+  skipped.insert(skipped.end(), unused->begin(), unused->end());
+  if (!skipped.empty())
+    say(fmt::format("{}: the model has no use for {} of its tensors, such as {}", path,
+                    skipped.size(), skipped.front()));
+  return ok_status();
+}
+
+std::uint64_t Job::config_digest() const {
+  std::string text = config().canonical();
+  if (!frozen_.values.empty()) text += digest_name(digest_floats(frozen_.values));
+  return digest_text(text);
 }
 
 Result<std::unique_ptr<Job>> Job::make(Files files) {

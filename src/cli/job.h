@@ -45,6 +45,10 @@ class Job {
 
   // Reads the node's part of the data. Errors: UserInput.
   [[nodiscard]] Result<std::unique_ptr<Objective>> objective(NodeIndex node) const;
+  // What of the model is not in the plan, because it never changes.
+  [[nodiscard]] const NamedValues& frozen() const { return frozen_; }
+  // Of all that the nodes must agree on before they start, besides topology and first point.
+  [[nodiscard]] std::uint64_t config_digest() const;
   [[nodiscard]] double data_weight(NodeIndex node) const { return weights_[node]; }
   [[nodiscard]] CoreOptions core_options(NodeIndex node, bool digests) const;
   [[nodiscard]] VectorsOptions vectors_options(NodeIndex node) const;
@@ -57,10 +61,12 @@ class Job {
  private:
   explicit Job(Files files) : files_(std::move(files)) {}
   [[nodiscard]] Result<Layout> prepare(std::span<const double> declared_weights);
+  [[nodiscard]] Status take_weights();
 
   Files files_;
   std::optional<TrainingData> data_;
   std::optional<QuadraticProblem> quadratic_;
+  NamedValues frozen_;
   std::vector<double> weights_;  // ω_i
   Plan plan_;
 };

@@ -60,6 +60,14 @@ void add_simulate(CLI::App& app, SimulateOptions& options, int& code) {
   command->callback([&] { code = simulate(options); });
 }
 
+void add_eval(CLI::App& app, EvalOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("eval", "score a saved model on the whole test set");
+  command->add_option("MODEL", options.model, "a file of safetensors")->required();
+  command->add_option("--config", options.config, "whose model it is, and whose data")->required();
+  command->add_option("--json", options.json, "write the figures to this file");
+  command->callback([&] { code = evaluate(options); });
+}
+
 int run(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
   CLI::App app("kimesh trains one model on machines joined by slow, uneven links", "kimesh");
@@ -71,11 +79,13 @@ int run(int argc, char** argv) {
   RunOptions up_options{words, "", "", "", "", false};
   NodeOptions node_options{up_options, "", "", "", 0};
   SimulateOptions simulate_options{up_options, "", ""};
+  EvalOptions eval_options;
   add_check(app, files, code);
   add_plan(app, plan_options, code);
   add_up(app, up_options, code);
   add_node(app, node_options, code);
   add_simulate(app, simulate_options, code);
+  add_eval(app, eval_options, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

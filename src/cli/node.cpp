@@ -10,7 +10,6 @@
 #include "kimesh/observe/model_files.h"
 #include "kimesh/observe/recorder.h"
 #include "kimesh/observe/table.h"
-#include "kimesh/util/digest.h"
 #include "src/cli/ending.h"
 #include "src/cli/job.h"
 #include "src/cli/live_view.h"
@@ -145,7 +144,7 @@ class NodeWatch {
 Status save(const Job& job, const RunFolder& folder, NodeIndex self, const LiveNodeEnd& end) {
   const std::string& name = job.plan().view.nodes[self];
   if (end.outcome == Outcome::kDone)
-    return write_model(folder.node_model(name), job.plan().layout, end.parameters);
+    return write_model(folder.node_model(name), job.plan().layout, end.parameters, job.frozen());
   if (!end.started || !owns_shards(job.plan(), self)) return ok_status();
   return write_shards(folder.node_shards(name), job.plan(), self, end.parameters);
 }
@@ -180,7 +179,7 @@ int run_node(const Job& job, const RunFolder& folder, NodeIndex self, bool diges
   setup.core = job.core_options(self, digests);
   setup.vectors = job.vectors_options(self);
   setup.version = kVersion;
-  setup.config_digest = digest_text(job.config().canonical());
+  setup.config_digest = job.config_digest();
   setup.stop = &stop;
 
   NodeWatch watch(job, self, std::move(*recorder), std::move(*decisions), metrics);

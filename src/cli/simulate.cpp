@@ -97,8 +97,8 @@ Result<SimulationSetup> make_setup(const Job& job, const SimulateOptions& option
   for (NodeIndex i = 0; i < job.nodes(); ++i) {
     auto objective = job.objective(i);
     if (!objective) return objective.error();
-    setup.nodes.push_back(simulated_node(job.config(), job.topology(), i, job.data_weight(i),
-                                         std::move(*objective)));
+    setup.nodes.push_back(
+        simulated_node(job.config(), job.topology(), i, job.data_weight(i), std::move(*objective)));
     setup.nodes.back().core.digest_shards = options.run.digests;
   }
   setup.links = simulated_links(job.topology(), job.plan());
@@ -116,7 +116,7 @@ Status save(const Job& job, const RunFolder& folder, const Simulator& simulator,
       std::ranges::copy(simulator.vectors(i).shard(s),
                         w.begin() + static_cast<std::ptrdiff_t>(plan.shards[s].begin));
     if (!done && !owns_shards(plan, i)) continue;
-    const Status written = done ? write_model(folder.node_model(name), plan.layout, w)
+    const Status written = done ? write_model(folder.node_model(name), plan.layout, w, job.frozen())
                                 : write_shards(folder.node_shards(name), plan, i, w);
     if (!written.ok()) return written;
   }
@@ -139,7 +139,7 @@ int run_simulation(const Job& job, const RunFolder& folder, SimulationSetup setu
   RunEnd end = end_of_mesh(watch.tally());
   const Status saved = save(job, folder, simulator, end.outcome == Outcome::kDone);
   if (!saved.ok()) return fail(saved.error());
-  collect_model(folder, job.plan(), end);
+  collect_model(folder, job.plan(), job.frozen(), end);
   if (const QuadraticProblem* problem = job.quadratic())
     end.gradient_norm_squared = problem->gradient_norm_squared(simulator.owners_parameters());
   const int code = conclude(folder, watch.tally(), end, json);

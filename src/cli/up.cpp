@@ -161,7 +161,7 @@ int up(const RunOptions& options) {
   RunEnd end = end_of_mesh(followers.tally());
   if (fleet.culprit()) end.outcome = Outcome::kFailed;
   blame(fleet, *folder, (*job)->plan(), end);
-  collect_model(*folder, (*job)->plan(), end);
+  collect_model(*folder, (*job)->plan(), (*job)->frozen(), end);
   return conclude(*folder, followers.tally(), end, options.json);
 }
 

@@ -19,10 +19,10 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }
 
 Error does_not_fit(const LayoutLayer& layer, const std::string& what) {
-  return {ErrorCode::kUserInput, "model.weights " + what + " '" + layer.name + "' of shape " +
+  return {ErrorCode::kUserInput, "the weights " + what + " '" + layer.name + "' of shape " +
                                      shape_text(layer.shape) +
-                                     "; name another file, or add the layer to model.fresh, which "
-                                     "draws it anew"};
+                                     "; name another file, or, where it is the start of a run, "
+                                     "add the layer to model.fresh, which draws it anew"};
 }
 
 }  // namespace
@@ -37,9 +37,9 @@ Result<std::vector<std::string>> start_from(const RunConfig& config, const Named
     unused.erase(layer.name);
     if (is_named_by(layer.name, config.model.fresh)) continue;
     const auto found = std::ranges::find(tensors.layout.layers, layer.name, &LayoutLayer::name);
-    if (found == tensors.layout.layers.end()) return does_not_fit(layer, "has no layer");
+    if (found == tensors.layout.layers.end()) return does_not_fit(layer, "have no layer");
     if (found->shape != layer.shape)
-      return does_not_fit(layer, "has shape " + shape_text(found->shape) + " in place of layer");
+      return does_not_fit(layer, "have shape " + shape_text(found->shape) + " in place of layer");
     std::ranges::copy(std::span(tensors.values).subspan(found->offset, found->size),
                       start.begin() + static_cast<std::ptrdiff_t>(layer.offset));
   }

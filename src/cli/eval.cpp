@@ -1,0 +1,87 @@
+// kimesh eval MODEL --config CONFIG: how good a saved model is on the whole test set.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <thread>
+
+#include "kimesh/observe/model_files.h"
+#include "kimesh/observe/summary.h"
+#include "kimesh/observe/text_file.h"
+#include "kimesh/train/weights.h"
+#include "kimesh/util/aligned_buffer.h"
+#include "src/cli/commands.h"
+#include "src/cli/say.h"
+
+namespace kimesh::cli {
+namespace {
+
+// Says every problem. Nothing: there was one.
+std::optional<RunConfig> config_with_a_test_set(const std::string& path) {
+  Loaded<RunConfig> config = load_config(path);
+  for (const Problem& problem : config.problems) complain(to_string(problem));
+  if (!config.ok()) return std::nullopt;
+  if (config.value.quadratic) {
+    complain(path + ": a quadratic has no test set. Name a config with model and data.");
+    return std::nullopt;
+  }
+  // All of the model comes from the file.
+  config.value.model.frozen.clear();
+  config.value.model.fresh.clear();
+  return std::move(config.value);
+}
+
+Error wrong_input(const Error& error) {
+  return {ErrorCode::kUserInput, error.message};
+}
+
+Result<EvaluationNumbers> numbers_of(const std::string& model, const RunConfig& config,
+                                     TrainingData& data) {
+  std::vector<std::string> skipped;
+  const auto tensors = read_tensors(model, skipped);
+  if (!tensors) return wrong_input(tensors.error());
+  const auto unused = start_from(config, *tensors, data);
+  if (!unused) return Error{ErrorCode::kUserInput, model + ": " + unused.error().message};
+  data.parts[0].resize(1);  // scoring needs no training sample, a trainer needs one
+  const auto objective = make_trainer(config, data, 0);
+  if (!objective) return objective.error();
+  AlignedBuffer parameters((*objective)->layout().size()), gradient(parameters.size());
+  (*objective)->initialise(parameters.span());
+  (*objective)->bind(parameters.span(), gradient.span());
+  return (*objective)->evaluate();
+}
+
+std::vector<Figure> figures_of_evaluation(const RunConfig& config,
+                                          const EvaluationNumbers& numbers) {
+  const auto samples = static_cast<double>(numbers.samples);
+  const double accuracy = static_cast<double>(numbers.correct) / samples;
+  const double loss = numbers.loss_sum / samples;
+  std::vector<Figure> figures = {
+      {"accuracy", accuracy, "1", {accuracy}},
+      {"loss", loss, "nat", {loss}},
+      {"samples", samples, "1", {samples}},
+  };
+  if (reads_tokens(config.model.kind))
+    figures.push_back({"perplexity", std::exp(loss), "1", {std::exp(loss)}});
+  return figures;
+}
+
+}  // namespace
+
+int evaluate(const EvalOptions& options) {
+  const auto config = config_with_a_test_set(options.config);
+  if (!config) return kExitUser;
+  const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  set_training_threads(config->threads > 0 ? config->threads : cores);
+  auto data = prepare_training_data(*config, 1, {});
+  if (!data) return fail(data.error());
+  const auto numbers = numbers_of(options.model, *config, *data);
+  if (!numbers) return fail(numbers.error());
+  const std::vector<Figure> figures = figures_of_evaluation(*config, *numbers);
+  for (const Figure& figure : figures)
+    say(fmt::format("  {:<14}{:.6g}", figure.name, figure.value));
+  if (options.json.empty()) return kExitDone;
+  const Status written = write_whole(options.json, std::string_view(figures_json(figures)));
+  return written.ok() ? kExitDone : fail(written.error());
+}
+
+}  // namespace kimesh::cli

@@ -1,0 +1,126 @@
+// Saved models are worth what their run said, and are where another run can start.
+#include "kimesh/observe/model_files.h"
+#include "tests/e2e/program.h"
+
+namespace kimesh::test {
+namespace {
+
+const std::string kRest =
+    "optimizer: {kind: sgd, lr: 0.1, momentum: 0.9}\ncompression: {policy: none}\n"
+    "evaluate_every: 5\nthreads: 1\nseed: 3\n";
+const std::string kDigits = "data: {kind: digits, batch: 16}\n";
+
+void simulate(const Scratch& scratch, const std::string& config, const std::string& run) {
+  const Ended ended = run_program(
+      scratch, {"simulate", "--config", config, "--topology", "topologies/ps4.yaml", "--run", run});
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+}
+
+// Of the figures that `kimesh eval` wrote; NaN: there is none of this name.
+double figure(const Scratch& scratch, const std::string& name) {
+  const auto json = nlohmann::json::parse(read_text(scratch.path() + "/figures.json"), nullptr,
+                                          /*allow_exceptions=*/false);
+  for (const auto& figure : json.value("figures", nlohmann::json::array()))
+    if (figure["name"] == name) return figure["value"];
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+Ended score(const Scratch& scratch, const std::string& model, const std::string& config) {
+  return run_program(scratch, {"eval", model, "--config", config, "--json", "figures.json"});
+}
+
+NamedValues saved(const Scratch& scratch, const std::string& run) {
+  std::vector<std::string> skipped;
+  const auto tensors = read_tensors(scratch.run_file(run, "model.safetensors"), skipped);
+  EXPECT_TRUE(tensors.ok());
+  return tensors.ok() ? *tensors : NamedValues{};
+}
+
+std::vector<float> values_of(const NamedValues& tensors, const std::string& name) {
+  for (const LayoutLayer& layer : tensors.layout.layers) {
+    const auto begin = tensors.values.begin() + static_cast<std::ptrdiff_t>(layer.offset);
+    if (layer.name == name) return {begin, begin + static_cast<std::ptrdiff_t>(layer.size)};
+  }
+  ADD_FAILURE() << "no " << name;
+  return {};
+}
+
+// A run that ends by its accuracy says that of the very model it saves.
+// Seen to fail: one sample of the test set left out.
+TEST(Eval, GivesTheAccuracyThatTheRunEndedWith) {
+  const Scratch scratch;
+  scratch.write("config.yaml", "model: {kind: mlp, hidden: [32]}\n" + kDigits + kRest +
+                                   "stop: {accuracy: 0.9, rounds: 500}\n");
+  simulate(scratch, "config.yaml", "r");
+  const Ended ended = score(scratch, "runs/r/model.safetensors", "config.yaml");
+  ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_DOUBLE_EQ(figure(scratch, "accuracy"), scratch.summary("r")["accuracy"].get<double>());
+  EXPECT_GE(figure(scratch, "accuracy"), 0.9);
+  EXPECT_GT(figure(scratch, "loss"), 0);
+  EXPECT_GE(figure(scratch, "samples"), 300);
+  EXPECT_TRUE(std::isnan(figure(scratch, "perplexity")));
+}
+
+TEST(Eval, OfWhatIsNoModelOfTheConfigIsRefused) {
+  const Scratch scratch;
+  scratch.write("config.yaml",
+                "model: {kind: mlp, hidden: [32]}\n" + kDigits + kRest + "stop: {rounds: 2}\n");
+  scratch.write("other.yaml",
+                "model: {kind: mlp, hidden: [16]}\n" + kDigits + kRest + "stop: {rounds: 2}\n");
+  simulate(scratch, "config.yaml", "r");
+  const Ended other = score(scratch, "runs/r/model.safetensors", "other.yaml");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("runs/r/model.safetensors: the weights have shape [32, 64] in place of "
+                           "layer 'layers.1.weight' of shape [16, 64]"),
+            std::string::npos)
+      << other.err;
+  EXPECT_EQ(score(scratch, "nothing.safetensors", "config.yaml").code, 2);
+  EXPECT_EQ(score(scratch, "config.yaml", "config.yaml").code, 2);
+  EXPECT_EQ(score(scratch, "runs/r/model.safetensors", "configs/quadratic.yaml").code, 2);
+}
+
+// Fine-tuning. Seen to fail: the weights not read, which starts at 10 %.
+TEST(Weights, OfOneRunAreWhereAnotherStartsAndWhatIsFrozenStays) {
+  const Scratch scratch;
+  scratch.write("first.yaml", "model: {kind: mlp, hidden: [32]}\n" + kDigits + kRest +
+                                  "stop: {accuracy: 0.9, rounds: 500}\n");
+  simulate(scratch, "first.yaml", "first");
+  scratch.write("second.yaml",
+                "model: {kind: mlp, hidden: [32], weights: runs/first/model.safetensors,\n"
+                "        frozen: [layers.1]}\n" +
+                    kDigits + kRest + "stop: {rounds: 5}\n");
+  simulate(scratch, "second.yaml", "second");
+  const NamedValues before = saved(scratch, "first"), after = saved(scratch, "second");
+  EXPECT_EQ(values_of(after, "layers.1.weight"), values_of(before, "layers.1.weight"));
+  EXPECT_EQ(values_of(after, "layers.1.bias"), values_of(before, "layers.1.bias"));
+  EXPECT_NE(values_of(after, "layers.3.weight"), values_of(before, "layers.3.weight"));
+  EXPECT_GE(scratch.summary("second")["accuracy"].get<double>(), 0.8);
+  const Ended ended = score(scratch, "runs/second/model.safetensors", "second.yaml");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_GE(figure(scratch, "accuracy"), 0.8);
+}
+
+// Every word of the text follows from the one before it.
+TEST(Eval, OfATextTellsThePerplexity) {
+  const Scratch scratch;
+  std::string text;
+  for (int i = 0; i < 600; ++i) text += "the quick brown fox jumps over a lazy dog\n";
+  scratch.write("text.txt", text);
+  for (const std::string& model : {"{kind: transformer, layers: 1, heads: 2, embedding: 16}",
+                                   "{kind: lstm, layers: 1, hidden: 32, embedding: 16}"}) {
+    scratch.write("config.yaml",
+                  "model: " + model +
+                      "\ndata: {kind: text, path: text.txt, tokens: word, length: 12, batch: 8}\n"
+                      "optimizer: {kind: adamw, lr: 0.01}\ncompression: {policy: none}\n"
+                      "stop: {rounds: 60}\nevaluate_every: 20\nthreads: 1\nseed: 3\n");
+    const std::string run = model.substr(7, 4);
+    simulate(scratch, "config.yaml", run);
+    const Ended ended = score(scratch, "runs/" + run + "/model.safetensors", "config.yaml");
+    ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+    EXPECT_LT(figure(scratch, "perplexity"), 2) << model;
+    EXPECT_GT(figure(scratch, "accuracy"), 0.8) << model;
+  }
+}
+
+}  // namespace
+}  // namespace kimesh::test
