@@ -76,6 +76,18 @@ void check_sections(MapReader& top, const RunConfig& config) {
                  fmt::format("Write at most {} channels for digits", limits::kDigitsBlocksMax));
 }
 
+// Only of two sections that are right by themselves.
+void check_model_suits_data(MapReader& top, const RunConfig& config) {
+  const bool text = config.data.kind == DataKind::kText;
+  if (reads_tokens(config.model.kind) == text) return;
+  if (text)
+    top.complain("model", "the model is for images and features, but the data is text",
+                 "Write kind: lstm or kind: transformer");
+  else
+    top.complain("model", "the model is for text, but the data holds images or features",
+                 "Write kind: mlp, cnn, resnet or vgg, or data: {kind: text, path: ...}");
+}
+
 }  // namespace
 
 std::string RunConfig::canonical() const {
@@ -110,6 +122,7 @@ Loaded<RunConfig> load_config(const std::string& path) {
     top.read("seed", config.seed);
     top.read_whole("threads", config.threads, {0, double{limits::kThreadsMax}});
     check_sections(top, config);
+    if (complaints.empty() && !config.quadratic) check_model_suits_data(top, config);
   }
   loaded.problems = complaints.take();
   return loaded;

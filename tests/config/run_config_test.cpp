@@ -112,6 +112,21 @@ TEST(RunConfig, ReadsWhatEachPolicyKnows) {
   EXPECT_EQ(gravac.feedback, FeedbackKind::kEf21);
 }
 
+TEST(RunConfig, ReadsModelsOfText) {
+  Parts parts{.model = "{kind: lstm, layers: 3, hidden: 64, embedding: 32}",
+              .data = "{kind: text, path: t}"};
+  const ModelConfig lstm = parts.load().model;
+  EXPECT_EQ(lstm.layers, 3);
+  EXPECT_EQ(lstm.hidden_size, 64);
+  EXPECT_EQ(lstm.embedding, 32);
+  parts.model = "{kind: transformer, layers: 6, heads: 8, embedding: 64, tied: true}";
+  const ModelConfig transformer = parts.load().model;
+  EXPECT_EQ(transformer.layers, 6);
+  EXPECT_EQ(transformer.heads, 8);
+  EXPECT_TRUE(transformer.tied);
+  EXPECT_NE(parts.canonical().find("transformer 6 heads 8"), std::string::npos);
+}
+
 TEST(RunConfig, ReadsAQuadraticInPlaceOfModelAndData) {
   const RunConfig seeded = load(
       "quadratic: {dimension: 50, condition: 10, heterogeneity: 0}\n"
