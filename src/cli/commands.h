@@ -41,10 +41,19 @@ struct EvalOptions {
   std::string json;
 };
 
+struct ExportOptions {
+  enum class Target { kCompose, kKubernetes };
+  Target target = Target::kCompose;
+  std::string topology, config;
+  std::string output = "mesh";  // folder; what is in the way is written over
+  std::string image = "kimesh:latest";
+};
+
 [[nodiscard]] int check(const std::vector<std::string>& files);
 [[nodiscard]] int plan(const PlanOptions& options);
 [[nodiscard]] int up(const RunOptions& options);
 [[nodiscard]] int node(const NodeOptions& options);
+[[nodiscard]] int export_mesh(const ExportOptions& options);
 [[nodiscard]] int simulate(const SimulateOptions& options);
 [[nodiscard]] int evaluate(const EvalOptions& options);
 

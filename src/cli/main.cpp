@@ -1,6 +1,7 @@
 // The program. Each command's work is in a file of its own.
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <map>
 
 #include "src/cli/commands.h"
 #include "src/cli/say.h"
@@ -68,6 +69,21 @@ void add_eval(CLI::App& app, EvalOptions& options, int& code) {
   command->callback([&] { code = evaluate(options); });
 }
 
+void add_export(CLI::App& app, ExportOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("export", "write files that start a mesh in containers");
+  const std::map<std::string, ExportOptions::Target> targets{
+      {"compose", ExportOptions::Target::kCompose},
+      {"kubernetes", ExportOptions::Target::kKubernetes}};
+  command->add_option("TARGET", options.target, "compose or kubernetes")
+      ->required()
+      ->transform(CLI::CheckedTransformer(targets));
+  command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")->required();
+  command->add_option("--config", options.config, "what is trained (configs/*.yaml)")->required();
+  command->add_option("--output", options.output, "folder for the files (mesh)");
+  command->add_option("--image", options.image, "image of the containers (kimesh:latest)");
+  command->callback([&] { code = export_mesh(options); });
+}
+
 int run(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
   CLI::App app("kimesh trains one model on machines joined by slow, uneven links", "kimesh");
@@ -79,12 +95,14 @@ int run(int argc, char** argv) {
   RunOptions up_options{words, "", "", "", "", false};
   NodeOptions node_options{up_options, "", "", "", 0};
   SimulateOptions simulate_options{up_options, "", ""};
+  ExportOptions export_options;
   EvalOptions eval_options;
   add_check(app, files, code);
   add_plan(app, plan_options, code);
   add_up(app, up_options, code);
   add_node(app, node_options, code);
   add_simulate(app, simulate_options, code);
+  add_export(app, export_options, code);
   add_eval(app, eval_options, code);
   try {
     app.parse(argc, argv);

@@ -1,0 +1,109 @@
+// kimesh export compose|kubernetes TOPOLOGY: files that start that mesh in containers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "kimesh/config/placed_topology.h"
+#include "kimesh/observe/text_file.h"
+#include "src/cli/export_text.h"
+#include "src/cli/job.h"
+#include "src/cli/say.h"
+
+namespace kimesh::cli {
+namespace {
+
+constexpr std::size_t kFileBytesMax = 16 << 20;      // far more than the loaders take
+constexpr std::size_t kConfigMapBytesMax = 1 << 20;  // Kubernetes takes no more in one ConfigMap
+
+// Where the containers reach each other.
+std::vector<NodePlace> places_of(const ExportOptions& options, const TopologyFile& topology) {
+  std::vector<NodePlace> places;
+  for (std::size_t i = 0; i < topology.nodes.size(); ++i)
+    places.push_back({fmt::format("tcp://0.0.0.0:{}", kExportPort),
+                      options.target == ExportOptions::Target::kCompose
+                          ? fmt::format("tcp://{}:{}", topology.nodes[i].name, kExportPort)
+                          : fmt::format("tcp://kimesh-{}.kimesh:{}", i, kExportPort)});
+  return places;
+}
+
+Result<ExportedMesh> collect(const ExportOptions& options, const Files& files) {
+  ExportedMesh mesh;
+  mesh.image = options.image;
+  for (const NodeSpec& node : files.topology.nodes) mesh.nodes.push_back(node.name);
+  const auto placed = place_topology(options.topology, places_of(options, files.topology));
+  if (!placed) return placed.error();
+  mesh.files.push_back({"topology.yaml", placed->text});
+  std::vector<PlacedTopology::Trace> others = placed->traces;
+  others.push_back({options.config, "config.yaml"});
+  for (const auto& other : others) {
+    auto text = read_whole(other.path, kFileBytesMax);
+    if (!text) return text.error();
+    mesh.files.push_back({other.name, std::move(*text)});
+  }
+  return mesh;
+}
+
+// What cannot be exported, as a sentence; empty: nothing is in the way.
+std::string refusal(const ExportOptions& options, const Files& files) {
+  if (files.config.quadratic)
+    return "a quadratic runs in `kimesh simulate` only. Write model and data instead.";
+  const auto is_unprintable = [](char c) { return static_cast<unsigned char>(c) < ' '; };
+  if (options.image.empty() || std::ranges::any_of(options.image, is_unprintable))
+    return "--image names no image. Write a name such as kimesh:latest.";
+  return "";
+}
+
+Status write_files(const std::string& folder, const std::vector<ExportedFile>& files) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed)
+    return Error{ErrorCode::kIo,
+                 fmt::format("cannot make the folder {}: {}", folder, failed.message())};
+  for (const ExportedFile& file : files) {
+    const Status written = write_whole(folder + "/" + file.name, std::string_view(file.text));
+    if (!written.ok()) return written;
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+int export_mesh(const ExportOptions& options) {
+  const auto files = load_files(options.config, options.topology);
+  if (!files) return kExitUser;
+  if (const std::string why = refusal(options, *files); !why.empty()) {
+    complain(why);
+    return kExitUser;
+  }
+  const auto mesh = collect(options, *files);
+  if (!mesh) return fail(mesh.error());
+
+  std::vector<ExportedFile> written;
+  const bool compose = options.target == ExportOptions::Target::kCompose;
+  if (compose) {
+    written = mesh->files;
+    written.push_back({"docker-compose.yml", compose_text(*mesh)});
+  } else {
+    written.push_back({"kubernetes.yaml", kubernetes_text(*mesh)});
+    std::size_t bytes = 0;
+    for (const ExportedFile& file : mesh->files) bytes += file.text.size();
+    if (bytes > kConfigMapBytesMax)
+      return fail({ErrorCode::kUserInput,
+                   fmt::format("the files of this mesh take {} bytes, and Kubernetes takes {} in a "
+                               "ConfigMap. Shorten the traces.",
+                               bytes, kConfigMapBytesMax)});
+  }
+  if (const Status done = write_files(options.output, written); !done.ok())
+    return fail(done.error());
+  say(compose ? fmt::format("start it: docker-compose -f {}/docker-compose.yml up", options.output)
+              : fmt::format("start it: kubectl apply -f {}/kubernetes.yaml", options.output));
+  if (!files->config.data.path.empty())
+    say(
+        fmt::format("the data at {} is not in these files: mount it in each container where "
+                    "mesh/config.yaml looks for it",
+                    files->config.data.path));
+  return kExitDone;
+}
+
+}  // namespace kimesh::cli
