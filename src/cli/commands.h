@@ -33,6 +33,8 @@ struct PlanOptions {
   std::string topology;
   std::string config;  // empty: sizes are left out
   std::string json;
+  bool predict = false;  // time and bytes of the run; needs a config
+  std::string compute;   // as in SimulateOptions
 };
 
 struct EvalOptions {

@@ -34,6 +34,8 @@ void add_plan(CLI::App& app, PlanOptions& options, int& code) {
   command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")->required();
   command->add_option("--config", options.config, "with the sizes of this config's model");
   command->add_option("--json", options.json, "write the plan to this file");
+  command->add_flag("--predict", options.predict, "round time, hours and GB, before anyone starts");
+  command->add_option("--compute", options.compute, "time of a gradient, such as 10ms");
   command->callback([&] { code = plan(options); });
 }
 

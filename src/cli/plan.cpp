@@ -1,8 +1,10 @@
-// kimesh plan TOPOLOGY: who sends what to whom.
+// kimesh plan TOPOLOGY: who sends what to whom; with --predict, how long and how much.
 #include <fmt/format.h>
 
 #include "kimesh/observe/plan_json.h"
 #include "kimesh/observe/text_file.h"
+#include "kimesh/run/predict.h"
+#include "kimesh/util/units.h"
 #include "src/cli/job.h"
 #include "src/cli/say.h"
 
@@ -13,12 +15,45 @@ namespace {
 constexpr std::size_t kStandInRows = kNodesMax;
 
 int show(const Plan& plan, const TopologyFile& topology, bool layout_known,
-         const PlanOptions& options) {
-  fmt::print("{}", draw_plan(plan, topology, layout_known));
+         const PlanOptions& options, const std::string& prediction = "",
+         std::span<const Figure> figures = {}) {
+  fmt::print("{}{}", draw_plan(plan, topology, layout_known), prediction);
   if (options.json.empty()) return kExitDone;
-  const Status written =
-      write_whole(options.json, std::string_view(plan_json(plan, topology, layout_known)));
+  const std::string json = plan_json(plan, topology, layout_known, figures);
+  const Status written = write_whole(options.json, std::string_view(json));
   return written.ok() ? kExitDone : fail(written.error());
+}
+
+std::vector<Figure> figures_of(const Prediction& prediction, const RunConfig& config,
+                               const Plan& plan) {
+  std::vector<Figure> figures{{"round_time", prediction.round_s, "s", {}}};
+  if (config.stop.rounds)
+    figures.push_back({"run_time", prediction.round_s * *config.stop.rounds / 3600, "h", {}});
+  for (LinkIndex i = 0; i < plan.links.size(); ++i) {
+    const std::string name = fmt::format("{}->{}", plan.view.nodes[plan.links[i].from],
+                                         plan.view.nodes[plan.links[i].to]);
+    const PredictedLink& link = prediction.links[i];
+    figures.push_back({"round_bytes " + name, link.bytes_per_round, "B", {}});
+    if (link.rate_bits_per_s > 0) figures.push_back({"busy " + name, link.busy, "share", {}});
+  }
+  return figures;
+}
+
+int show_predicted(const Job& job, const PlanOptions& options) {
+  SimulatedCosts costs;
+  if (!options.compute.empty()) {
+    const auto compute = parse_duration(options.compute);
+    if (!compute) return fail({ErrorCode::kUserInput, "--compute: " + compute.error().message});
+    costs.gradient = *compute;
+  }
+  std::vector<double> weights;
+  for (NodeIndex i = 0; i < job.nodes(); ++i) weights.push_back(job.data_weight(i));
+  const Prediction prediction = predict(job.config(), job.topology(), job.plan(), weights, costs);
+  if (!prediction.trouble.empty())
+    return fail({ErrorCode::kUserInput, "there is no prediction: " + prediction.trouble});
+  return show(job.plan(), job.topology(), true, options,
+              "\n" + prediction_text(prediction, job.config(), job.plan(), costs),
+              figures_of(prediction, job.config(), job.plan()));
 }
 
 int show_sized(const PlanOptions& options) {
@@ -26,6 +61,7 @@ int show_sized(const PlanOptions& options) {
   if (!files) return kExitUser;
   const auto job = Job::make(std::move(*files));
   if (!job) return fail(job.error());
+  if (options.predict) return show_predicted(**job, options);
   return show((*job)->plan(), (*job)->topology(), true, options);
 }
 
@@ -33,6 +69,9 @@ int show_sized(const PlanOptions& options) {
 
 int plan(const PlanOptions& options) {
   if (!options.config.empty()) return show_sized(options);
+  if (options.predict)
+    return fail({ErrorCode::kUserInput,
+                 "--predict needs to know what is trained: add --config configs/digits.yaml"});
   const auto topology = load_topology(options.topology);
   for (const Problem& problem : topology.problems) complain(to_string(problem));
   if (!topology.ok()) return kExitUser;

@@ -60,7 +60,8 @@ Json shard_json(const Plan& plan, ShardIndex index, bool layout_known) {
 
 }  // namespace
 
-std::string plan_json(const Plan& plan, const TopologyFile& topology, bool layout_known) {
+std::string plan_json(const Plan& plan, const TopologyFile& topology, bool layout_known,
+                      std::span<const Figure> figures) {
   Json json;
   json["kind"] = name_of(topology.kind);
   json["nodes"] = plan.view.nodes;
@@ -70,6 +71,11 @@ std::string plan_json(const Plan& plan, const TopologyFile& topology, bool layou
   json["shards"] = Json::array();
   for (ShardIndex s = 0; s < plan.shards.size(); ++s)
     json["shards"].push_back(shard_json(plan, s, layout_known));
+  for (const Figure& figure : figures)
+    json["figures"].push_back({{"name", figure.name},
+                               {"value", number(figure.value)},
+                               {"unit", figure.unit},
+                               {"runs", Json::array()}});
   return text_of(json, 2) + "\n";
 }
 

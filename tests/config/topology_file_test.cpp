@@ -157,7 +157,6 @@ TEST(TopologyFile, ATreeIsSaidByParentsByFanOutOrBySites) {
   EXPECT_EQ(load(tree + "fan_out: 2\n").servers, (std::vector<NodeIndex>{0, 1, 2}));
 }
 
-// Seen to fail with edges kept in the order of the file.
 TEST(TopologyFile, AGraphsEdgesAreSortedAndMayJoinNamesWithDashes) {
   const TopologyFile t = load("kind: graph\n" + kNodes + "edges: [c-b, b-a]\n");
   ASSERT_EQ(t.edges.size(), 2u);
@@ -169,7 +168,6 @@ TEST(TopologyFile, AGraphsEdgesAreSortedAndMayJoinNamesWithDashes) {
   EXPECT_EQ(dashes.edges.size(), 1u);
 }
 
-// Seen to fail with the larger of the two.
 TEST(TopologyFile, ANodeSendsAtTheSmallerOfItsUplinkAndItsMaxRate) {
   const TopologyFile t = load(
       "kind: ring\nnodes:\n"

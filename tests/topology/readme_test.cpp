@@ -24,7 +24,7 @@ std::string drawing(const std::string& path) {
   return text.substr(0, text.find("\nshard 0"));
 }
 
-// Seen to fail with a rate changed in tree7.yaml. Prints what belongs there.
+// Seen to fail without the section of tree7.yaml. Prints what belongs there.
 TEST(TopologiesReadme, ShowsEveryShippedFileAsPlanDrawsIt) {
   const std::string readme = text_at(kShipped + "README.md");
   std::size_t files = 0;

@@ -5,18 +5,21 @@
 //    "shards": [{shard, owner, begin, elements, layers: [{name, first, elements}],
 //                reduce: [{hop, from, to}], gather: [{hop, from, to}]}]}
 //
-// Without a config the sizes are those of a stand-in: elements, begin and layers are absent.
+// and, with --predict, "figures" as in summary.h. Without a config the sizes are those of a
+// stand-in: elements, begin and layers are absent.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "kimesh/config/topology_file.h"
+#include "kimesh/observe/summary.h"
 #include "kimesh/topology/plan.h"
 
 namespace kimesh {
 
-// JSON text, with a line feed at the end.
+// JSON text, with a line feed at the end. `figures`: of a prediction; empty: there is none.
 [[nodiscard]] std::string plan_json(const Plan& plan, const TopologyFile& topology,
-                                    bool layout_known);
+                                    bool layout_known, std::span<const Figure> figures = {});
 
 }  // namespace kimesh

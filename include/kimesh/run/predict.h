@@ -1,0 +1,42 @@
+// What a run will take, before anyone starts: a short simulation of the whole mesh with the user's
+// two files, in which a stand-in takes the place of the model.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kimesh/config/run_config.h"
+#include "kimesh/config/topology_file.h"
+#include "kimesh/sim/simulator.h"
+#include "kimesh/topology/plan.h"
+
+namespace kimesh {
+
+struct PredictedLink {
+  double bytes_per_round = 0;  // headers included
+  double rate_bits_per_s = 0;  // declared, a trace's mean; 0: none, the link is taken as endless
+  double busy = 0;             // share of the round in which it sends; 0 where no rate is declared
+};
+
+struct Prediction {
+  Round rounds = 0;                  // that were simulated; the later half of them was measured
+  double round_s = 0;                // mean time of a round, evaluation left out
+  std::vector<PredictedLink> links;  // by LinkIndex
+  std::string trouble;               // why there is no prediction; empty: there is one
+};
+
+// `weights`: ω_i, one a node. Traces count with their mean rates; nobody evaluates, fails or stops.
+// Every message has the size that the policy gives it; what gradients look like is made up, so
+// where a policy goes by them (kimad_plus, gravac), its choices may differ from those of the real
+// run.
+[[nodiscard]] Prediction predict(const RunConfig& config, const TopologyFile& topology,
+                                 const Plan& plan, std::span<const double> weights,
+                                 const SimulatedCosts& costs);
+
+// Table for people: time of a round, of the whole run where it has a number of rounds, and per link
+// GB (of the run, or of an hour) and busy share. Says what was assumed.
+[[nodiscard]] std::string prediction_text(const Prediction& prediction, const RunConfig& config,
+                                          const Plan& plan, const SimulatedCosts& costs);
+
+}  // namespace kimesh
