@@ -5,6 +5,9 @@
 #   KIMESH_TOPOLOGY  file, as seen in the container (default topologies/ring4.yaml)
 #   KIMESH_CONFIG    file, as seen in the container (default configs/digits.yaml)
 #   KIMESH_METRICS   HOST:PORT for Prometheus; empty: none
+#   KIMESH_NODES     in place of KIMESH_NODE: all names; the host NAME-0 takes the first, and so on
+#   KIMESH_STAY      1: after a good end the container stays until it is stopped, so that what the
+#                    node left can be fetched where a container that ends is started anew
 #   KIMESH_SHAPE     rate of all that leaves eth0, such as 10mbit; empty: as fast as the network
 set -eu
 
@@ -16,6 +19,9 @@ if [ -n "${KIMESH_SHAPE:-}" ]; then
   }
 fi
 
+if [ -n "${KIMESH_NODES:-}" ]; then
+  KIMESH_NODE=$(echo "$KIMESH_NODES" | cut -d ' ' -f $((${HOSTNAME##*-} + 1)))
+fi
 if [ $# -eq 0 ]; then
   set -- node --name "${KIMESH_NODE:?is not set: write the name of a node of the topology}" \
     --topology "${KIMESH_TOPOLOGY:-topologies/ring4.yaml}" \
@@ -25,7 +31,25 @@ fi
 
 # Root is for tc only.
 if [ "$(id -u)" = 0 ]; then
-  exec setpriv --reuid=kimesh --regid=kimesh --clear-groups --inh-caps=-all --bounding-set=-all \
+  set -- setpriv --reuid=kimesh --regid=kimesh --clear-groups --inh-caps=-all --bounding-set=-all \
     kimesh "$@"
+else
+  set -- kimesh "$@"
 fi
-exec kimesh "$@"
+[ "${KIMESH_STAY:-}" = 1 ] || exec "$@"
+
+# A shell hears of a signal only while it waits, and an interrupted `wait` tells the signal.
+"$@" &
+child=$!
+trap 'stopped=1; kill -TERM "$child" || true' TERM INT
+code=0
+wait "$child" || code=$?
+if [ -n "${stopped:-}" ]; then
+  code=0
+  wait "$child" || code=$?
+fi
+[ -z "${stopped:-}" ] && [ "$code" = 0 ] || exit "$code"
+echo "this container stays until it is stopped, so that /kimesh/runs can be fetched"
+sleep infinity &
+child=$!
+wait "$child" || exit 0

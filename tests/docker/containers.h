@@ -8,7 +8,7 @@
 #include <iterator>
 #include <map>
 
-#include "tests/docker/command.h"
+#include "tests/e2e/command.h"
 
 namespace kimesh::test {
 

@@ -49,6 +49,10 @@ class Command {
   Command& operator=(const Command&) = delete;
 
   [[nodiscard]] const std::string& said() const { return said_; }
+  void signal(int number) const { ::kill(process_, number); }
+
+  // Waits until it says anything more. False: it ended without, or patience was over.
+  bool says_more() { return hear(std::chrono::steady_clock::now() + kCommandPatience); }
 
   // Waits until it has said `text`. False: it ended without, or patience was over.
   bool says(const std::string& text) {
