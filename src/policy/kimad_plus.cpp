@@ -22,7 +22,7 @@ std::size_t size_of(const Curve& curve) {
 // bytes. All take part with this message's overhead, so that their parts sum to all the budgets.
 struct Sharing {
   std::vector<const Curve*> curves;
-  std::vector<double> floors, dense;  // the least; and what sending all of it costs
+  std::vector<double> floors, most;  // what all of a message costs, or its path has time for
   std::size_t own = 0;
   double per_budget = 0;
 
@@ -36,7 +36,7 @@ struct Sharing {
       const double whole = static_cast<double>(whole_bytes(dense_bytes(size), message));
       curves.push_back(message.curves[c]);
       floors.push_back(floor_keep(size));
-      dense.push_back((whole - one) / spendable * per_budget);
+      most.push_back(std::min((whole - one) / spendable, stretch(message)) * per_budget);
     }
   }
   // Bytes of a message with next to nothing in it.
@@ -44,7 +44,13 @@ struct Sharing {
     return static_cast<double>(message.overhead_bytes + message.chunk_overhead_bytes);
   }
 
-  // What is kept of this message; as much as `dense` says where that is all.
+  // How many budgets one message may take: its hops follow one another, and all wait for the
+  // longest. A ring has no time to spare.
+  static double stretch(const MessageContext& message) {
+    return std::max(1.0, static_cast<double>(message.link_hops) / std::max(message.path_hops, 1u));
+  }
+
+  // What is kept of this message, at most its `most`.
   [[nodiscard]] double share() const {
     std::vector<std::size_t> open(curves.size());
     std::iota(open.begin(), open.end(), std::size_t{0});
@@ -53,11 +59,11 @@ struct Sharing {
       const std::vector<double> keep = among(open, total);
       std::vector<std::size_t> still;
       for (std::size_t i = 0; i < open.size(); ++i) {
-        if (keep[i] < dense[open[i]])
+        if (keep[i] < most[open[i]])
           still.push_back(open[i]);
         else
-          total -= dense[open[i]];
-        if (open[i] == own && keep[i] >= dense[own]) return dense[own];
+          total -= most[open[i]];
+        if (open[i] == own && keep[i] >= most[own]) return most[own];
       }
       if (still.size() == open.size())
         return keep[static_cast<std::size_t>(std::ranges::find(open, own) - open.begin())];
@@ -114,14 +120,16 @@ class KimadPlus final : public Policy {
   // Bytes for this message out of the budgets of all that the link carries in the phase.
   static std::size_t part(std::size_t budget, const MessageContext& message) {
     if (!has_curve(message) || !message.link.known() || message.link.lower_bound) return budget;
+    if (message.curves.size() == 1 || Sharing::stretch(message) <= 1) return budget;
     const Sharing sharing(budget, message);
     const double least = Sharing::least(message);
     if (sharing.per_budget < 1) return budget;
     const double keep = sharing.share();
-    if (keep >= sharing.dense[sharing.own])
-      return whole_bytes(dense_bytes(message.elements), message);
     const double spendable = static_cast<double>(budget) - least;
-    return static_cast<std::size_t>(least + spendable * keep / sharing.per_budget);
+    const double bytes = least + spendable * keep / sharing.per_budget;
+    // All of it is all of it, whatever rounding says.
+    const std::size_t whole = whole_bytes(dense_bytes(message.elements), message);
+    return bytes > static_cast<double>(whole) - 1 ? whole : static_cast<std::size_t>(bytes);
   }
 
   PolicyOptions options_;

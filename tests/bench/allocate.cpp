@@ -43,9 +43,11 @@ struct Messages {
       pieces.push_back({context.elements, piece.size});
       context.elements += piece.size;
     }
-    // A budget of a twentieth of the elements: one hop of a second.
-    context.link = {8 * 0.05 * static_cast<double>(context.elements), 0.01, Duration{0}, false};
-    context.link_hops = 1;
+    // A budget of a twentieth of the elements: a message has a quarter of a second, and its path
+    // time for more.
+    context.link_hops = kMessages;
+    context.link = {kMessages * 8 * 0.05 * static_cast<double>(context.elements), 0.01, Duration{0},
+                    false};
     context.pieces = pieces;
     context.curves = views;
   }

@@ -105,6 +105,23 @@ TEST(KimadPlus, SpendsNoMoreOnAMessageThanAllOfItCosts) {
   EXPECT_NEAR(policy->choose(messages.of(1)).setting.keep, 2'500 - 500, 1);
 }
 
+// A ring of four: 3 messages a link and phase, 6 hops one after the other; in a longer round there
+// would be time for half as much again. Seen to fail when hops were not counted.
+TEST(KimadPlus, GivesNoMessageMoreThanItsPathHasTimeFor) {
+  Messages messages = like_each_other(3, 4, 5'000);
+  for (PieceCurve& piece : messages.curves[0])
+    for (CurvePoint& point : piece.points) point.missing_energy *= 1e6;
+  messages.context.link_hops = 6;
+  for (const auto& [path_hops, budgets] : {std::pair(6u, 1.0), std::pair(4u, 1.5)}) {
+    messages.context.path_hops = path_hops;
+    const auto policy = kimad_plus(Allocator::kThreshold, milliseconds(60));
+    EXPECT_NEAR(policy->choose(messages.of(0)).setting.keep, 1'250 * budgets, 1);
+    const auto others =
+        policy->choose(messages.of(1)).setting.keep + policy->choose(messages.of(2)).setting.keep;
+    EXPECT_NEAR(others, 1'250 * (3 - budgets), 2);
+  }
+}
+
 TEST(KimadPlus, ListsAShareForEachLayerWhenItPacks) {
   Messages messages = like_each_other(1, 4, 5'000);
   for (CurvePoint& point : messages.curves[0][2].points) point.missing_energy *= 100;
@@ -157,6 +174,8 @@ Messages random_messages(Random& random) {
   messages.context.overhead_bytes = random.below(200);
   messages.context.chunk_overhead_bytes = random.below(64);
   messages.context.link.bytes_per_s = std::pow(10, 3 + 5 * random.uniform());
+  messages.context.link_hops = 2 + random.below(6);
+  messages.context.path_hops = 1 + random.below(messages.context.link_hops);
   return messages;
 }
 

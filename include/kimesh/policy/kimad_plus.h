@@ -2,8 +2,9 @@
 //
 // Among messages: a link carries M messages in a phase, and has M budgets for them. Those whose
 // curves are known share theirs: one threshold over all their elements says which are sent, every
-// message has its floor, and a message of which half is sent takes no more than that: it is sent
-// dense. A message without a curve has one budget. So has every message while the link's rate is
+// message has its floor, and none takes more than what all of it costs dense, or than the hops of
+// its path have time for (in a ring one budget: what one message takes longer all wait for). A
+// message without a curve has one budget. So has every message while the link's rate is
 // only a lower bound: there a budget says how much may be risked, and risk is not passed on.
 //
 // Among the layers of a message, `allocator` says how:
