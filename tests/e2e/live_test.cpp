@@ -60,7 +60,9 @@ INSTANTIATE_TEST_SUITE_P(Shipped, FixedLive,
                          testing::Values(Case{"ring4", kMlp}, Case{"ring8", kMlp},
                                          Case{"ps4", kMlp}, Case{"ps4-single", kMlp},
                                          Case{"ring4", kCnn}, Case{"ring8", kCnn},
-                                         Case{"ps4", kCnn}, Case{"ps4-single", kCnn}),
+                                         Case{"ps4", kCnn}, Case{"ps4-single", kCnn},
+                                         Case{"tree7", kMlp}, Case{"two-sites", kMlp},
+                                         Case{"graph5", kMlp}),
                          case_name);
 
 class KimadLive : public testing::TestWithParam<Case> {};
@@ -84,7 +86,8 @@ TEST_P(KimadLive, IsRepeatedBitForBitByItsDecisionLog) {
 
 INSTANTIATE_TEST_SUITE_P(Shipped, KimadLive,
                          testing::Values(Case{"ring4", kMlp}, Case{"ring8", kCnn},
-                                         Case{"ps4", kCnn}, Case{"ps4-single", kMlp}),
+                                         Case{"ps4", kCnn}, Case{"ps4-single", kMlp},
+                                         Case{"tree7", kMlp}, Case{"graph5", kMlp}),
                          case_name);
 
 }  // namespace

@@ -1,5 +1,7 @@
 // What a trained mesh is worth: models that no node alone can learn, and the model that one process
 // computes on everybody's batches.
+#include <functional>
+
 #include "src/train/reference.h"
 #include "tests/e2e/model_file.h"
 #include "tests/train/fixture.h"
@@ -57,13 +59,16 @@ TEST_P(LabelSkew, TheSavedModelKnowsWhatEveryNodeKnew) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Topologies, LabelSkew,
-                         testing::Values("ring4", "ring8", "ps4", "ps4-single"),
+                         testing::Values("ring4", "ring8", "ps4", "ps4-single", "tree7",
+                                         "two-sites", "graph5"),
                          [](const auto& shape) {
                            return std::regex_replace(shape.param, std::regex("-"), "_");
                          });
 
 struct Shape {
-  std::string name, head;  // head: what the topology file begins with
+  std::string name;
+  std::function<std::string(std::size_t)>
+      head;  // what the topology file of so many nodes begins with
   friend void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
 };
 
@@ -95,7 +100,7 @@ class Identity : public testing::TestWithParam<Shape> {
   void expect_reference(const std::string& config_yaml, std::size_t nodes) {
     const std::vector<double> weights = weights_of(nodes);
     scratch_.write("config.yaml", config_yaml);
-    scratch_.write("topology.yaml", topology_text(GetParam().head, weights));
+    scratch_.write("topology.yaml", topology_text(GetParam().head(nodes), weights));
     const std::string run = "run" + std::to_string(runs_++);
     const Ended ended = run_program(scratch_, {"simulate", "--config", "config.yaml", "--topology",
                                                "topology.yaml", "--run", run});
@@ -145,12 +150,38 @@ TEST_P(Identity, EqualsOneProcessOnTheJoinedBatchForAConvolutionalNetwork) {
                    5);
 }
 
+std::function<std::string(std::size_t)> always(const std::string& head) {
+  return [head](std::size_t) { return head; };
+}
+
+// n0 and the last node are the heads.
+std::string two_sites(std::size_t nodes) {
+  std::string lists[2];
+  for (std::size_t i = 0; i < nodes; ++i)
+    lists[i * 2 / nodes] += (lists[i * 2 / nodes].empty() ? "n" : ", n") + std::to_string(i);
+  return "kind: tree\nsites:\n  x: {head: n0, nodes: [" + lists[0] + "]}\n  y: {head: n" +
+         std::to_string(nodes - 1) + ", nodes: [" + lists[1] + "]}";
+}
+
+// Each node joined with those one and three before it.
+std::string circle_with_chords(std::size_t nodes) {
+  std::string edges;
+  for (std::size_t i = 1; i < nodes; ++i)
+    for (const std::size_t back : {std::size_t{1}, std::size_t{3}})
+      if (i >= back)
+        edges +=
+            (edges.empty() ? "n" : ", n") + std::to_string(i - back) + "-n" + std::to_string(i);
+  return "kind: graph\nedges: [" + edges + "]";
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Topologies, Identity,
-    testing::Values(Shape{"Ring", "kind: ring"},
-                    Shape{"AllServe", "kind: parameter_server\nservers: all"},
-                    Shape{"TwoServe", "kind: parameter_server\nservers: [n0, n1]"},
-                    Shape{"OneServes", "kind: parameter_server\nservers: [n1]"}),
+    testing::Values(Shape{"Ring", always("kind: ring")},
+                    Shape{"AllServe", always("kind: parameter_server\nservers: all")},
+                    Shape{"TwoServe", always("kind: parameter_server\nservers: [n0, n1]")},
+                    Shape{"OneServes", always("kind: parameter_server\nservers: [n1]")},
+                    Shape{"Tree", always("kind: tree\nfan_out: 2")}, Shape{"Sites", two_sites},
+                    Shape{"Graph", circle_with_chords}),
     [](const auto& shape) { return shape.param.name; });
 
 }  // namespace
