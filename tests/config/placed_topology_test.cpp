@@ -19,6 +19,12 @@ std::vector<NodePlace> places_for(const TopologyFile& topology) {
   return places;
 }
 
+// What a topology says beside addresses and security, which are the places'.
+std::string meaning(TopologyFile topology) {
+  topology.security = Security::kUnspecified;
+  return topology.canonical();
+}
+
 // The topology at `path` after it was placed, written and read again.
 TopologyFile placed(const std::string& path) {
   const auto before = load_topology(path);
@@ -45,7 +51,7 @@ TEST(PlacedTopology, EveryShippedOneMeansTheSameElsewhere) {
     SCOPED_TRACE(entry.path());
     ++looked_at;
     const TopologyFile after = placed(entry.path().string());
-    EXPECT_EQ(after.canonical(), load_topology(entry.path().string()).value.canonical());
+    EXPECT_EQ(meaning(after), meaning(load_topology(entry.path().string()).value));
     EXPECT_EQ(after.security, Security::kNone);
     for (const NodeSpec& node : after.nodes) {
       EXPECT_EQ(node.address, "tcp://0.0.0.0:7101");
@@ -62,7 +68,7 @@ TEST(PlacedTopology, NamesThatYamlWouldTakeForSomethingElseStayNames) {
                       "  'no': {address: \"tcp://127.0.0.1:7101\"}\n"
                       "  '1':\n"
                       "    address: tcp://127.0.0.1:7102\n"
-                      "    dial: tcp://there:1\n"
+                      "    dial: tcp://localhost:1\n"
                       "    uplink: 3Mbit\n"
                       "  \"null\": {address: \"tcp://127.0.0.1:7103\"}\n"
                       "links: {no->1: {rate: 1Mbit, delay: 2ms}, default: {delay: 1ms}}\n");
@@ -72,7 +78,7 @@ TEST(PlacedTopology, NamesThatYamlWouldTakeForSomethingElseStayNames) {
   EXPECT_EQ(after.nodes[1].name, "1");
   EXPECT_EQ(after.nodes[1].dial, "tcp://host-of-1:7101");
   EXPECT_EQ(after.nodes[2].name, "null");
-  EXPECT_EQ(after.canonical(), load_topology(file.path()).value.canonical());
+  EXPECT_EQ(meaning(after), meaning(load_topology(file.path()).value));
 }
 
 }  // namespace
