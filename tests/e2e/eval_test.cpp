@@ -1,6 +1,7 @@
 // Saved models are worth what their run said, and are where another run can start.
-#include "kimesh/observe/model_files.h"
-#include "tests/e2e/program.h"
+#include <limits>
+
+#include "tests/e2e/model_file.h"
 
 namespace kimesh::test {
 namespace {
@@ -29,24 +30,30 @@ Ended score(const Scratch& scratch, const std::string& model, const std::string&
   return run_program(scratch, {"eval", model, "--config", config, "--json", "figures.json"});
 }
 
-NamedValues saved(const Scratch& scratch, const std::string& run) {
-  std::vector<std::string> skipped;
-  const auto tensors = read_tensors(scratch.run_file(run, "model.safetensors"), skipped);
-  EXPECT_TRUE(tensors.ok());
-  return tensors.ok() ? *tensors : NamedValues{};
+// The parameters of mlps with hidden: [32] on digits.
+Layout layout_of_mlp() {
+  Layout layout;
+  std::size_t offset = 0;
+  const auto add = [&](const char* name, std::vector<std::int64_t> shape, std::size_t size) {
+    layout.layers.push_back({name, std::move(shape), offset, size});
+    offset += size;
+  };
+  add("layers.1.weight", {32, 64}, 32 * 64);
+  add("layers.1.bias", {32}, 32);
+  add("layers.3.weight", {10, 32}, 10 * 32);
+  add("layers.3.bias", {10}, 10);
+  return layout;
 }
 
-std::vector<float> values_of(const NamedValues& tensors, const std::string& name) {
-  for (const LayoutLayer& layer : tensors.layout.layers) {
-    const auto begin = tensors.values.begin() + static_cast<std::ptrdiff_t>(layer.offset);
-    if (layer.name == name) return {begin, begin + static_cast<std::ptrdiff_t>(layer.size)};
-  }
-  ADD_FAILURE() << "no " << name;
-  return {};
+std::vector<float> saved(const Scratch& scratch, const std::string& run) {
+  auto model = read_saved_model(scratch.run_file(run, "model.safetensors"), layout_of_mlp());
+  EXPECT_FALSE(model.empty()) << "the saved model is not whole";
+  model.resize(layout_of_mlp().size());
+  return model;
 }
 
 // A run that ends by its accuracy says that of the very model it saves.
-// Seen to fail: one sample of the test set left out.
+// Seen to fail: the drawn first point scored in place of the file.
 TEST(Eval, GivesTheAccuracyThatTheRunEndedWith) {
   const Scratch scratch;
   scratch.write("config.yaml", "model: {kind: mlp, hidden: [32]}\n" + kDigits + kRest +
@@ -90,10 +97,10 @@ TEST(Weights, OfOneRunAreWhereAnotherStartsAndWhatIsFrozenStays) {
                 "        frozen: [layers.1]}\n" +
                     kDigits + kRest + "stop: {rounds: 5}\n");
   simulate(scratch, "second.yaml", "second");
-  const NamedValues before = saved(scratch, "first"), after = saved(scratch, "second");
-  EXPECT_EQ(values_of(after, "layers.1.weight"), values_of(before, "layers.1.weight"));
-  EXPECT_EQ(values_of(after, "layers.1.bias"), values_of(before, "layers.1.bias"));
-  EXPECT_NE(values_of(after, "layers.3.weight"), values_of(before, "layers.3.weight"));
+  const auto before = saved(scratch, "first"), after = saved(scratch, "second");
+  const auto frozen = static_cast<std::ptrdiff_t>(32 * 64 + 32);
+  EXPECT_TRUE(std::equal(before.begin(), before.begin() + frozen, after.begin()));
+  EXPECT_FALSE(std::equal(before.begin() + frozen, before.end(), after.begin() + frozen));
   EXPECT_GE(scratch.summary("second")["accuracy"].get<double>(), 0.8);
   const Ended ended = score(scratch, "runs/second/model.safetensors", "second.yaml");
   ASSERT_EQ(ended.code, 0) << ended.err;
@@ -106,8 +113,8 @@ TEST(Eval, OfATextTellsThePerplexity) {
   std::string text;
   for (int i = 0; i < 600; ++i) text += "the quick brown fox jumps over a lazy dog\n";
   scratch.write("text.txt", text);
-  for (const std::string& model : {"{kind: transformer, layers: 1, heads: 2, embedding: 16}",
-                                   "{kind: lstm, layers: 1, hidden: 32, embedding: 16}"}) {
+  for (const std::string model : {"{kind: transformer, layers: 1, heads: 2, embedding: 16}",
+                                  "{kind: lstm, layers: 1, hidden: 32, embedding: 16}"}) {
     scratch.write("config.yaml",
                   "model: " + model +
                       "\ndata: {kind: text, path: text.txt, tokens: word, length: 12, batch: 8}\n"
