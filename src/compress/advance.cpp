@@ -58,6 +58,17 @@ void send_selected(std::span<const float> target, std::span<float> estimate,
   result.missing_energy = std::max(0.0, result.missing_energy - removed) + left;
 }
 
+// What there was to send, although all is sent: a policy may want less the next time. Empty where
+// that is not finite.
+Curve dense_curve(std::span<const float> target, std::span<const float> estimate,
+                  std::span<const Piece> pieces, CompressScratch& scratch) {
+  check_pieces(pieces, target.size());
+  scratch.reserve(target.size());
+  const std::span<float> difference = scratch.difference.span().first(target.size());
+  if (!kernels::subtract(target, estimate, difference).finite) return {};
+  return measure_curve(difference, pieces);
+}
+
 void select_by_shares(std::span<const float> difference, std::span<const Piece> pieces,
                       std::span<const std::uint32_t> shares, CompressScratch& scratch) {
   for (std::size_t l = 0; l < pieces.size(); ++l)
@@ -117,7 +128,11 @@ Result<Advanced> advance(std::span<const float> target, std::span<float> estimat
                          CompressScratch& scratch, bool with_curve) {
   if (setting.form == Form::kDense) {
     KIMESH_CHECK(estimate.empty() || estimate.size() == target.size(), "one size, or no estimate");
-    return advance_dense(target, estimate);
+    Curve curve =
+        with_curve && !estimate.empty() ? dense_curve(target, estimate, pieces, scratch) : Curve();
+    auto made = advance_dense(target, estimate);
+    if (made) made->curve = std::move(curve);
+    return made;
   }
   scratch.reserve(target.size());
   const std::span<float> difference = scratch.difference.span().first(target.size());

@@ -1,6 +1,6 @@
 // What a decision of kimad_plus costs: sharing among the messages of a link, and among the layers
 // of one by the threshold (which the compressor finds, so the decision is only the sharing) and by
-// the knapsack. Issue: the program takes at most 5 ms for 500 layers, 20 ratios and 1000 bins.
+// the knapsack. Bar: the program takes at most 5 ms for 500 layers, 20 ratios and 1000 bins.
 #include <benchmark/benchmark.h>
 
 #include <cmath>

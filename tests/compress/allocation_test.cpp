@@ -74,6 +74,19 @@ TEST(ListedAllocation, KeepsOfEachPieceWhatTheListSays) {
   EXPECT_EQ(made->curve[1].missing_energy(0), 50.0 * 50 + 60 * 60 + 70 * 70);
 }
 
+TEST(Dense, MeasuresWhatThereWasToSend) {
+  CompressScratch scratch;
+  const std::vector<float> target{1, 2, 3};
+  std::vector<float> estimate{1, 0, 0};
+  const auto made =
+      advance(target, estimate, std::vector<Piece>{{0, 2}, {2, 1}}, {}, scratch, true);
+  ASSERT_TRUE(made.ok());
+  ASSERT_EQ(made->curve.size(), 2u);
+  EXPECT_EQ(made->curve[0].missing_energy(0), 4);
+  EXPECT_EQ(made->curve[1].missing_energy(0), 9);
+  EXPECT_TRUE(advance(target, {}, {}, {}, scratch, true)->curve.empty());  // no estimate is kept
+}
+
 // The measure of GraVAC's second level: the largest of the largest are the largest.
 TEST(Topk, OfItsOwnMessageIsTheSmallerMessage) {
   CompressScratch scratch;

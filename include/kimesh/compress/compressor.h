@@ -62,7 +62,7 @@ struct Advanced {
   std::vector<std::byte> bytes;
   double wanted_energy = 0;  // ‖target‖², summed in float64 in a fixed order
   double missing_energy = 0;  // ‖target − estimate after‖², to 1e-15 of ‖target − estimate before‖²
-  Curve curve;  // of target − estimate before, where it was asked for; a dense message has none
+  Curve curve;  // of target − estimate before, where it was asked for and an estimate is kept
 };
 
 // Memory that the caller keeps between calls, so that a message allocates its bytes only. `reserve`

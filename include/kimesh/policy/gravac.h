@@ -12,8 +12,8 @@
 //   select   it was theta_max for a window: the search is over. theta_c becomes the factor with the
 //            highest throughput · gain of those that sent a round and keep epsilon; of some within
 //            omega of the highest the lowest. Done again, with newer numbers, after every window.
-//   restart  in any state, where the window ends with all sent: nothing is measured then, so the
-//            search begins again at the first theta_min, and what it knew is forgotten.
+//   restart  in any state, where the window ends with all sent: no factor that is known will do, so
+//            the search begins again at the first theta_min, and what it knew is forgotten.
 //
 // Gains are of both levels, and of every step, in every round: topk is nested (theta_c of the topk
 // of theta_min is theta_c of all: the paper's multi-level compression), and one curve of what there
