@@ -117,7 +117,8 @@ class Compose : public testing::Test {
 };
 std::string Compose::missing_;
 
-// The two ends of every channel are compared every 50 rounds (digest_every). Seen to fail: WHAT
+// The two ends of every channel are compared every 50 rounds (digest_every). Seen to
+// fail: each node's number added to the model that it saves.
 TEST_F(Compose, FourNodesReachTheAccuracyWithEqualChannelsAndEqualModels) {
   Mesh mesh({kComposeFile}, {});
   mesh.up();
@@ -131,6 +132,7 @@ TEST_F(Compose, FourNodesReachTheAccuracyWithEqualChannelsAndEqualModels) {
   }
 }
 
+// Seen to fail: KIMESH_TOPOLOGY ignored.
 TEST_F(Compose, OneVariableSwapsTheTopology) {
   Mesh mesh({kComposeFile}, {{"KIMESH_TOPOLOGY", "topologies/ps4.yaml"}});
   mesh.up();
@@ -150,7 +152,6 @@ TEST_F(Compose, AKilledContainerEndsTheOthersByTheNameOfItsNode) {
   }
 }
 
-// Seen to fail: the files not mounted.
 TEST_F(Compose, WhatIsExportedIsAMeshThatTrains) {
   scratch.write("config.yaml", config_text(40));
   const std::string out = scratch.path() + "/exported";
@@ -201,6 +202,7 @@ TEST_F(Compose, APauseShorterThanDeadAfterOnlyDelaysTheRun) {
   expect_equal_channels_and_models(399);
 }
 
+// Seen to fail: a check that always says no.
 TEST_F(Compose, ANodeThatTrainsIsHealthyAndStopsWhenItIsAsked) {
   Mesh mesh = own_mesh(1000000, "");
   Command health({"docker", "events", "--filter", "event=health_status", "--filter",
@@ -216,6 +218,7 @@ TEST_F(Compose, ANodeThatTrainsIsHealthyAndStopsWhenItIsAsked) {
   }
 }
 
+// Seen to fail: kimesh started as root.
 TEST_F(Compose, TheKernelLimitsAShapedNodeWhichIsNotRoot) {
   Mesh mesh({kComposeFile, KIMESH_SOURCE_DIR "/docker/docker-compose.shaped.yml"},
             {{"KIMESH_SHAPE", "3mbit"}});

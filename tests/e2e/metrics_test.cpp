@@ -95,7 +95,7 @@ class NodeMetrics : public testing::Test {
   Scratch scratch;
 };
 
-// Seen to fail: WHAT
+// Seen to fail: nodes that serve nothing.
 TEST_F(NodeMetrics, APrometheusThatScrapesFourNodesAnswersForEach) {
   const std::string program = prometheus_program();
   if (program.empty()) GTEST_SKIP() << "no prometheus: `./dev test` fetches one";
