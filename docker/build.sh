@@ -57,6 +57,9 @@ build_around() {
   docker/collect.sh "$1" "$context/image"
   docker build --file "$context/docker/Dockerfile" --tag "$tag" --build-arg PROGRAM=packed \
     "$context" >&2
+  # Each build leaves its first stage with a copy of LibTorch. One that is going on elsewhere may
+  # still need its own, so only old ones go.
+  docker image prune --force --filter label=kimesh.program=packed --filter until=1h >/dev/null
 }
 
 while [[ $# -gt 0 ]]; do
