@@ -117,7 +117,8 @@ Result<std::unique_ptr<Job>> Job::make(Files files) {
   if (!plan) return plan.error();
   job->plan_ = std::move(*plan);
   const Status enough = check_traffic(job->config(), job->topology(), job->plan_);
-  if (!enough.ok()) return enough.error();
+  if (!enough.ok())
+    return Error{enough.error().code, job->files_.topology_path + ":" + enough.error().message};
   return job;
 }
 

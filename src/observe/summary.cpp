@@ -97,7 +97,7 @@ std::string headline(const RunEnd& end) {
         case StopReason::kTime:
           return "done: the time is over";
         case StopReason::kTraffic:
-          return "done: a node has sent what its traffic limit allows";
+          return "done: what a node may still send by its traffic limit is kept for the end";
         case StopReason::kWish:
         case StopReason::kNone:
           return "done";

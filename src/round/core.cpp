@@ -69,8 +69,8 @@ void Core::State::prepare_curves() {
     const bool gather = plan.channels[out.channel].phase == Phase::kGather;
     out.group = 2 * links.number(out.link) + (gather ? 1 : 0);
     if (groups.size() <= out.group) groups.resize(out.group + 1);
-    out.place = groups[out.group].size();
-    groups[out.group].push_back(&out.curve);
+    out.place = groups[out.group].curves.size();
+    groups[out.group].curves.push_back(&out.curve);
   }
 }
 
@@ -240,8 +240,9 @@ LinkEstimate Core::estimate(LinkIndex link) const {
 
 std::uint64_t traffic_reserve_bytes(const Plan& plan, NodeIndex self, const CoreOptions& options) {
   // The round in which the node asks for the end, the one in which the mesh hears of it, and the
-  // closing round: each sends every message dense at most.
-  constexpr std::uint64_t kRounds = 3;
+  // closing round: each sends every message dense at most. And one more, whose gathers may still be
+  // in the making, and not yet counted, when the node asks.
+  constexpr std::uint64_t kRounds = 4;
   std::uint64_t round = 0;
   for (ChannelIndex c = 0; c < plan.channels.size(); ++c) {
     if (plan.link_of(c).from != self) continue;

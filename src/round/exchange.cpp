@@ -85,6 +85,7 @@ void Core::State::send_poll(Outgoing& out) {
   message.round = out.sent.round;
   message.generation = out.generation;
   message.control = control_for(plan.channels[out.channel]);
+  traffic += overhead(plan.channels[out.channel]) + options.chunk_overhead_bytes;
   emit(SendMessage{message, kNoPayload});
 }
 
@@ -119,14 +120,22 @@ std::optional<Setting> Core::State::choose(Outgoing& out) {
   context.phase = plan.channels[out.channel].phase;
   if (measures) {
     context.pieces = shards[plan.channels[out.channel].shard].pieces;
-    context.curves = groups[out.group];
+    Group& group = groups[out.group];
+    if (group.round != out.sent.round) group = {std::move(group.curves), out.sent.round, 0, 0};
+    context.curves = group.curves;
     context.own = out.place;
+    context.phase_spent_bytes = group.spent;
+    context.phase_messages_sent = group.sent;
   }
   context.compute_time = from_seconds(word.compute_s);
   // Equal models at the end, and a gather that begins anew, come before any budget.
   if (gather && (out.sent.closing || out.restart)) return Setting{};
   const Choice choice = policy->choose(context);
   links.chose(out.link, choice.budget_bytes);
+  if (measures) {
+    groups[out.group].spent += choice.budget_bytes;
+    ++groups[out.group].sent;
+  }
   return choice.setting;
 }
 
@@ -157,15 +166,11 @@ void Core::State::on(const AdvanceDone& event) {
   message.control = control_for(plan.channels[event.channel]);
   out.restart = false;
   report.encode += event.took;
-  const std::size_t bytes = event.payload_bytes + overhead(plan.channels[event.channel]);
-  traffic += bytes + options.chunk_overhead_bytes * chunk_count(bytes);
+  const std::size_t content = event.payload_bytes + overhead(plan.channels[event.channel]);
+  const std::size_t bytes = content + options.chunk_overhead_bytes * chunk_count(content);
+  traffic += bytes;
   links.sent(event, out.link, plan.elements(event.channel), bytes);
-  if (measures) {
-    if (!event.curve.empty()) out.curve = event.curve;
-    observations.push_back({links.number(out.link), plan.channels[event.channel].phase,
-                            plan.elements(event.channel), event.wanted_energy, event.missing_energy,
-                            event.curve.empty() ? nullptr : &out.curve});
-  }
+  if (measures) observe(event, out);
   emit(SendMessage{message, event.payload});
 }
 
@@ -237,11 +242,28 @@ void Core::State::shard_is_current(ShardIndex s) {
   if (shards_current == (poll ? 1 : shards.size())) finish_round();
 }
 
+// A gather may end after its round: where a channel was advanced twice since the policy was told,
+// the later message counts.
+void Core::State::observe(const AdvanceDone& event, Outgoing& out) {
+  if (!event.curve.empty()) out.curve = event.curve;
+  const MessageObservation observation{
+      links.number(out.link),       plan.channels[event.channel].phase,
+      plan.elements(event.channel), event.wanted_energy,
+      event.missing_energy,         event.curve.empty() ? nullptr : &out.curve};
+  if (out.observation < observations.size()) {
+    observations[out.observation] = observation;
+    return;
+  }
+  out.observation = observations.size();
+  observations.push_back(observation);
+}
+
 void Core::State::tell_policy() {
   if (!measures) return;
   const Duration took = now - report.begun - from_seconds(word.evaluate_s);
   if (!poll) policy->observe({round, std::max(took, Duration{0}), observations});
   observations.clear();
+  for (Outgoing& out : outs) out.observation = Outgoing::kUnobserved;
   report.policy_state = policy->state();
 }
 

@@ -77,6 +77,8 @@ class Core::State {
     // among the link's messages of this phase.
     Curve curve;
     std::size_t group = 0, place = 0;
+    static constexpr std::size_t kUnobserved = static_cast<std::size_t>(-1);
+    std::size_t observation = kUnobserved;  // its place in `observations`
   };
   struct ShardState {
     std::vector<BufferId>
@@ -106,6 +108,7 @@ class Core::State {
   void applied(Incoming& in, ApplyOutcome outcome);
   void shard_is_current(ShardIndex shard);
   void finish_round();
+  void observe(const AdvanceDone& event, Outgoing& out);
   void tell_policy();
   [[nodiscard]] double stop_wish() const;
   [[nodiscard]] bool owns(ShardIndex shard) const { return plan.shards[shard].owner == self; }
@@ -169,7 +172,13 @@ class Core::State {
 
   // What the policy is told: curves by group (outgoing link and phase), messages of the round.
   bool measures = false;
-  std::vector<std::vector<const Curve*>> groups;
+  struct Group {
+    std::vector<const Curve*> curves;
+    Round round = kNoRound;  // of which `spent` and `sent` are
+    std::size_t spent = 0;   // bytes that the policy gave to messages of this round
+    unsigned sent = 0;
+  };
+  std::vector<Group> groups;
   std::vector<MessageObservation> observations;
 };
 

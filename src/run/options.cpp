@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "kimesh/wire/frame.h"
+
 namespace kimesh {
 namespace {
 
@@ -118,14 +120,16 @@ Status check_traffic(const RunConfig& config, const TopologyFile& topology, cons
   for (NodeIndex node = 0; node < topology.nodes.size(); ++node) {
     const NodeSpec& spec = topology.nodes[node];
     if (!spec.traffic_bytes) continue;
-    const CoreOptions options = core_options(config, topology, node, 1);
+    CoreOptions options = core_options(config, topology, node, 1);
+    options.message_overhead_bytes = message_bytes(0, 0);
+    options.chunk_overhead_bytes = wire_bytes(0, 1);
     const std::uint64_t reserve = traffic_reserve_bytes(plan, node, options);
     if (*spec.traffic_bytes > reserve) continue;
     constexpr double kMegabyte = 1e6;
     return Error{
         ErrorCode::kUserInput,
-        fmt::format("line {} of the topology: node {} may send {:.1f} MB, and {:.1f} MB "
-                    "are kept for three rounds of dense messages, so that the run can "
+        fmt::format("{}: node {} may send {:.1f} MB, and {:.1f} MB "
+                    "are kept for four rounds of dense messages, so that the run can "
                     "end in order; write a larger traffic",
                     spec.line, spec.name, static_cast<double>(*spec.traffic_bytes) / kMegabyte,
                     static_cast<double>(reserve) / kMegabyte)};

@@ -75,12 +75,14 @@ TEST(Run, StopsAllNodesInTheSameRoundWhenTimeIsUp) {
   EXPECT_GE(mesh.simulator->seconds(), 3);
 }
 
-// Seen to fail: with the closing round left out of what is held back.
+// Seen to fail: with the closing round left out of what is held back, and with gathers that are
+// still being made when the node asks for the end.
 TEST(Run, EndsInOrderBeforeANodeHasSentMoreThanItsTraffic) {
   for (const TopologyKind kind : {TopologyKind::kRing, TopologyKind::kParameterServer})
     for (const auto policy : {PolicyOptions::Kind::kNone, PolicyOptions::Kind::kKimad}) {
-      constexpr std::uint64_t kTraffic = 200'000;
+      constexpr std::uint64_t kTraffic = 400'000;
       MeshSpec spec = kimad_spec(kind);
+      if (kind == TopologyKind::kParameterServer) spec.servers = {2};
       spec.core.policy.kind = policy;
       Mesh mesh(spec);
       mesh.setup.nodes[2].core.traffic_bytes = kTraffic;
@@ -88,8 +90,8 @@ TEST(Run, EndsInOrderBeforeANodeHasSentMoreThanItsTraffic) {
       ASSERT_TRUE(mesh.done()) << mesh.ends();
       EXPECT_EQ(mesh.simulator->end(0).reason, StopReason::kTraffic);
       std::uint64_t sent = 0;
-      for (const RoundReport& report : mesh.reports[2])
-        for (const LinkReport& link : report.links) sent += link.bytes;
+      for (LinkIndex link = 0; link < mesh.plan.links.size(); ++link)
+        if (mesh.plan.links[link].from == 2) sent += mesh.simulator->totals(link).bytes;
       EXPECT_LE(sent, kTraffic);
       EXPECT_GE(sent, kTraffic / 2);  // and not long before
     }

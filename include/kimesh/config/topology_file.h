@@ -19,12 +19,13 @@ struct NodeSpec {
   std::string address;  // tcp://HOST:PORT
   std::string
       dial;  // where others connect to, when it is not `address` (containers); empty: the same
-  std::optional<double> uplink_bits_per_s;     // shared by all outgoing links, max-min
-  std::optional<double> downlink_bits_per_s;   // shared by all incoming links (simulator)
-  std::optional<double> max_rate_bits_per_s;   // that it may send at in all, kept to everywhere
-  std::optional<std::uint64_t> traffic_bytes;  // that it may send in the whole run
-  std::optional<double> data_weight;           // > 0; default: the node's share of the data
-  std::optional<double> shard_weight;          // > 0; size of its shard beside the others'
+  std::optional<double> uplink_bits_per_s;    // shared by all outgoing links, max-min
+  std::optional<double> downlink_bits_per_s;  // shared by all incoming links (simulator)
+  std::optional<double> max_rate_bits_per_s;  // that it may send at in all, kept to everywhere
+  std::optional<std::uint64_t>
+      traffic_bytes;                   // that its messages may take in the run, each counted once
+  std::optional<double> data_weight;   // > 0; default: the node's share of the data
+  std::optional<double> shard_weight;  // > 0; size of its shard beside the others'
   int line = 0;
   // What its outgoing links share: the smaller of uplink and max_rate. The one says what the node
   // has, the other what it may use of it.

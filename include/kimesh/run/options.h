@@ -24,7 +24,8 @@ namespace kimesh {
 // What the topology says of the plan's links, in their order.
 [[nodiscard]] std::vector<LinkSpec> simulated_links(const TopologyFile& topology, const Plan& plan);
 
-// Whether every node may send enough to end in order. Errors: UserInput, naming the node.
+// Whether every node may send enough to end in order. Errors: UserInput, which begins with the
+// line in the topology file: "12: node b may send ...".
 [[nodiscard]] Status check_traffic(const RunConfig& config, const TopologyFile& topology,
                                    const Plan& plan);
 
