@@ -10,7 +10,7 @@ namespace kimesh {
 Result<Advanced> advance_channel(std::span<const float> target, std::span<float> estimate,
                                  std::span<const Piece> pieces, const Setting& setting,
                                  bool restart, CompressScratch& scratch, bool with_curve) {
-  if (restart && setting.form != Form::kDense) {
+  if (restart && !estimate.empty()) {
     // The difference to 0 is the target itself, so nothing that follows the reset can fail.
     if (const auto bad = kernels::first_not_finite(target)) return not_finite_at(*bad);
     std::ranges::fill(estimate, 0.0f);

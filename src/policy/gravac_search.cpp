@@ -103,7 +103,9 @@ void GravacSearch::end_window() {
   if (!in_use()) return restart();
   if (selected_) return select();
   const double least = steps_[trusted_].gain.value_or(1), tried = steps_[tried_].gain.value_or(1);
-  if (least > 0 && std::abs(least - tried) / least <= options_.omega) trusted_ = tried_;
+  if (keeps_epsilon(steps_[tried_]) && least > 0 &&
+      std::abs(least - tried) / least <= options_.omega)
+    trusted_ = tried_;
   if (tried_ + 1 < steps_.size())
     ++tried_;
   else
@@ -122,6 +124,7 @@ void GravacSearch::select() {
     return product(step) >= (1 - options_.omega) * highest;
   });
   tried_ = static_cast<std::size_t>(first - steps_.begin());
+  trusted_ = std::min(trusted_, tried_);  // what is fallen back to compresses no more
 }
 
 void GravacSearch::restart() {

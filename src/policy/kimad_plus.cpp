@@ -129,7 +129,20 @@ class KimadPlus final : public Policy {
     const double bytes = least + spendable * keep / sharing.per_budget;
     // All of it is all of it, whatever rounding says.
     const std::size_t whole = whole_bytes(dense_bytes(message.elements), message);
-    return bytes > static_cast<double>(whole) - 1 ? whole : static_cast<std::size_t>(bytes);
+    return std::min(left_of(budget, message), bytes > static_cast<double>(whole) - 1
+                                                  ? whole
+                                                  : static_cast<std::size_t>(bytes));
+  }
+
+  // Curves change between the choices of a round, so parts need not sum to all the budgets: no
+  // message takes what those before it have taken, nor the floors of those to come.
+  static std::size_t left_of(std::size_t budget, const MessageContext& message) {
+    const std::size_t messages = message.curves.size();
+    const std::size_t later =
+        messages - std::min<std::size_t>(messages, message.phase_messages_sent + 1);
+    const std::size_t kept = message.phase_spent_bytes + later * floor_bytes(message);
+    const std::size_t all = budget * messages;
+    return std::max(floor_bytes(message), all - std::min(all, kept));
   }
 
   PolicyOptions options_;

@@ -32,7 +32,8 @@ void offer(std::size_t cost, float item_error, std::span<const float> before,
 // Bins that an item costs above the cheapest. A product of whole numbers before one division: whole
 // bins stay whole.
 std::size_t bins_of(double above_cheapest, double left, unsigned bins) {
-  return static_cast<std::size_t>(std::ceil(above_cheapest * bins / left));
+  const auto count = static_cast<std::size_t>(std::ceil(above_cheapest * bins / left));
+  return above_cheapest <= left ? std::min<std::size_t>(count, bins) : count;
 }
 
 // Takes single better items while the budget holds one: the most error for the cost first.

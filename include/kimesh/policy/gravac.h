@@ -5,8 +5,9 @@
 // sends:
 //   theta_c where its gain delta_c >= epsilon, else theta_min where delta_min >= epsilon, else all.
 // After every `window` rounds, while searching:
-//   omega    |delta_min − delta_c| / delta_min <= omega: theta_min becomes theta_c, and theta_s 1,
-//            so that theta_c stays what it was (the paper leaves that open);
+//   omega    |delta_min − delta_c| / delta_min <= omega while delta_c >= epsilon: theta_min becomes
+//            theta_c, and theta_s 1, so that theta_c stays what it was (the paper leaves that
+//            open);
 //   scale    theta_c goes to its next step: the first theta_min times 2, 4, 16, 256 (exponential)
 //            or 2, 4, 8, 16 (geometric), and so on, at most theta_max;
 //   select   it was theta_max for a window: the search is over. theta_c becomes the factor with the

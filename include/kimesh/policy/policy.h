@@ -65,6 +65,9 @@ struct MessageContext {
   std::span<const Piece> pieces;
   std::span<const Curve* const> curves;
   std::size_t own = 0;
+  // Of these, the messages that were chosen before this one in this round, and their budgets.
+  std::size_t phase_spent_bytes = 0;
+  unsigned phase_messages_sent = 0;
 };
 
 struct Choice {
