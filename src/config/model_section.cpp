@@ -124,6 +124,14 @@ void read_start(MapReader& reader, ModelConfig& model, const std::string& file) 
   if (reader.find("weights") == nullptr)
     reader.refuse({"fresh"}, "a model without weights, which is drawn anew anyway");
   read_prefixes(reader, "fresh", model.fresh);
+  for (const std::string& fresh : model.fresh)
+    for (const std::string& frozen : model.frozen)
+      if ((fresh + ".").starts_with(frozen + ".") || (frozen + ".").starts_with(fresh + "."))
+        return reader.complain("fresh",
+                               fmt::format("{} is fresh and frozen: what is drawn anew would "
+                                           "never learn",
+                                           quoted(fresh)),
+                               "Name it in one of the two lists");
 }
 
 std::string canonical_shape(const ModelConfig& m) {

@@ -1,5 +1,7 @@
 #include "kimesh/run/predict.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "kimesh/run/options.h"
@@ -14,6 +16,8 @@ constexpr double kElementsMax = 1e9;
 // The fewest rounds show the steady state of policies that do not measure; those that do have grown
 // into their links after a hundred.
 constexpr double kRoundsMin = 8, kRoundsMax = 200;
+// Elements of all nodes together, each of which is held in some eight vectors: 6 GB at most.
+constexpr double kMeshElementsMax = 2e8;
 
 // Gradients that have the model's layout and nothing else of it: noise with a few large elements,
 // as gradients have, and a pull that keeps the parameters near where they began.
@@ -104,6 +108,15 @@ Prediction predict(const RunConfig& config, const TopologyFile& topology, const 
                    std::span<const double> weights, const SimulatedCosts& costs) {
   KIMESH_CHECK(weights.size() == plan.view.nodes.size(), "each node has a weight");
   Prediction prediction;
+  const double elements =
+      static_cast<double>(plan.layout.size()) * static_cast<double>(weights.size());
+  if (elements > kMeshElementsMax) {
+    prediction.trouble = fmt::format(
+        "{} nodes with {} parameters each are more than one machine should simulate; predict with "
+        "a smaller model and scale round_time and the bytes by the size",
+        weights.size(), plan.layout.size());
+    return prediction;
+  }
   prediction.rounds = rounds_for(plan);
   Measured measured;
   measured.first = prediction.rounds / 2;

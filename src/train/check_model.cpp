@@ -23,6 +23,10 @@ Status check_cnn(const ModelConfig& model, std::int64_t side) {
   std::size_t halvings = 0;
   for (; side > 1; side /= 2) ++halvings;
   if (model.channels.size() <= halvings) return ok_status();
+  if (halvings == 0)
+    return wrong(
+        "model.kind is cnn, but the data holds rows of numbers, not images; write "
+        "kind: mlp");
   return wrong("model.channels names " + std::to_string(model.channels.size()) +
                " stages, but the images can be halved only " + std::to_string(halvings) +
                " times; write at most " + std::to_string(halvings) + " numbers");
