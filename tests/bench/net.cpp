@@ -125,7 +125,7 @@ bool as_shipped(Figures& figures, const Job& job, const std::string& path) {
                             path, run),
                 "shipped.log"))
     return fail("the run failed: see shipped.log");
-  return hold_against_simulation(figures, job, "emulated links",
+  return hold_against_simulation(figures, job, "emulated",
                                  read_run("runs/" + run, job.topology, kFirstRound), path);
 }
 
