@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
-#include <regex>
 #include <thread>
 
 #include "kimesh/observe/model_files.h"
-#include "kimesh/observe/text_file.h"
 #include "kimesh/run/options.h"
 #include "kimesh/train/weights.h"
 #include "kimesh/util/digest.h"
@@ -18,8 +16,6 @@
 
 namespace kimesh::cli {
 namespace {
-
-constexpr std::size_t kYamlBytesMax = 16 << 20;  // far more than the loaders take
 
 // data_weight of every node; empty when none has one, which is all or nothing (config).
 std::vector<double> declared_weights(const TopologyFile& topology) {
@@ -34,22 +30,6 @@ std::vector<double> shares(std::vector<double> weights, std::size_t nodes) {
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   for (double& weight : weights) weight /= sum;
   return weights;
-}
-
-// The files that a topology names. It has been loaded without a problem, so each `trace:` outside
-// of a comment is the key of a path.
-std::vector<std::string> traces_named_in(const std::string& topology_path) {
-  const auto text = read_whole(topology_path, kYamlBytesMax);
-  std::vector<std::string> names;
-  if (!text) return names;
-  static const std::regex comment(R"((^|[ \t])#[^\n]*)");
-  static const std::regex trace(R"re(\btrace["']?[ \t]*:[ \t]*("([^"]*)"|'([^']*)'|[^\s,}]+))re");
-  const std::string code = std::regex_replace(*text, comment, "");
-  for (std::sregex_iterator at(code.begin(), code.end(), trace), end; at != end; ++at) {
-    const std::string name = (*at)[2].matched ? (*at)[2] : (*at)[3].matched ? (*at)[3] : (*at)[1];
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  }
-  return names;
 }
 
 }  // namespace
@@ -152,7 +132,7 @@ Result<RunFolder> Job::make_folder(const RunOptions& options) const {
   request.name = options.run;
   request.config_path = files_.config_path;
   request.topology_path = files_.topology_path;
-  request.topology_files = traces_named_in(files_.topology_path);
+  request.topology_files = topology().traces;
   if (config().quadratic && !config().quadratic->path.empty()) {
     const auto beside = std::filesystem::path(files_.config_path).parent_path();
     request.config_files.push_back(

@@ -79,6 +79,8 @@ class LinkReader {
     const auto full = path_beside(complaints_.file(), path);
     const auto [it, is_new] = traces_.try_emplace(full);
     if (is_new) it->second = load_trace(full, line, complaints_);
+    if (std::ranges::find(topology_.traces, path) == topology_.traces.end())
+      topology_.traces.push_back(path);
     return it->second;
   }
 

@@ -62,9 +62,6 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
 void Core::State::prepare_curves() {
   measures = !replay && policy->wants_curves();
   if (!measures) return;
-  for (ShardIndex s = 0; s < shards.size(); ++s)
-    for (const LayerSlice& slice : plan.shards[s].layers)
-      shards[s].pieces.push_back({slice.offset, slice.size});
   for (Outgoing& out : outs) {
     const bool gather = plan.channels[out.channel].phase == Phase::kGather;
     out.group = 2 * links.number(out.link) + (gather ? 1 : 0);

@@ -117,9 +117,7 @@ std::optional<Setting> Core::State::choose(Outgoing& out) {
   context.overhead_bytes = overhead(plan.channels[out.channel]);
   context.chunk_overhead_bytes = options.chunk_overhead_bytes;
   context.round = out.sent.round;
-  context.phase = plan.channels[out.channel].phase;
   if (measures) {
-    context.pieces = shards[plan.channels[out.channel].shard].pieces;
     Group& group = groups[out.group];
     if (group.round != out.sent.round) group = {std::move(group.curves), out.sent.round, 0, 0};
     context.curves = group.curves;

@@ -84,7 +84,6 @@ class Core::State {
     std::vector<BufferId>
         reduce_terms;  // own contribution, then the children's estimates in node order
     std::vector<BufferId> gather_terms;  // the parameters
-    std::vector<Piece> pieces;           // only where the policy wants curves
     Round reduced = kNoRound;            // last round whose reduce work was issued
     Round current = kNoRound;            // last round that the parameters hold
   };

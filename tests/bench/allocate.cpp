@@ -33,22 +33,17 @@ Curve curve_of(std::size_t layers, std::uint32_t stream) {
 struct Messages {
   std::vector<Curve> curves;
   std::vector<const Curve*> views;
-  std::vector<Piece> pieces;
   MessageContext context;
 
   explicit Messages(std::size_t layers) {
     for (std::uint32_t m = 0; m < kMessages; ++m) curves.push_back(curve_of(layers, m));
     for (const Curve& curve : curves) views.push_back(&curve);
-    for (const PieceCurve& piece : curves[0]) {
-      pieces.push_back({context.elements, piece.size});
-      context.elements += piece.size;
-    }
+    for (const PieceCurve& piece : curves[0]) context.elements += piece.size;
     // A budget of a twentieth of the elements: a message has a quarter of a second, and its path
     // time for more.
     context.link_hops = kMessages;
     context.link = {kMessages * 8 * 0.05 * static_cast<double>(context.elements), 0.01, Duration{0},
                     false};
-    context.pieces = pieces;
     context.curves = views;
   }
 };

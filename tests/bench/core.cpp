@@ -182,15 +182,6 @@ void simulate(const TopologyFile& topology, const std::string& name, std::size_t
   figures.add("simulator, " + name, "messages/s", runs);
 }
 
-double peak_megabytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    double kilobytes = 0;
-    if (word == "VmHWM:" && status >> kilobytes) return kilobytes / 1024;
-  }
-  return 0;
-}
-
 int main(int count, char** words) {
   const auto rounds = static_cast<Round>(std::stoul(argument(count, words, "--rounds", "300")));
   fmt::print("{}; medians of {} runs\n", machine(), kRuns);

@@ -32,6 +32,16 @@ inline std::string machine() {
   return fmt::format("{}, {} cores", model, cores);
 }
 
+// The most memory that this process has held so far.
+inline double peak_megabytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    double kilobytes = 0;
+    if (word == "VmHWM:" && status >> kilobytes) return kilobytes / 1024;
+  }
+  return 0;
+}
+
 // The value is the median of the runs.
 class Figures {
  public:

@@ -57,15 +57,6 @@ TrainingData make_data(const Job& job) {
 // What a child process found out, in the order of report().
 using Report = std::vector<double>;
 
-double peak_megabytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    double kilobytes = 0;
-    if (word == "VmHWM:" && status >> kilobytes) return kilobytes / 1024;
-  }
-  return 0;
-}
-
 // A child that sends what `work` returns through a pipe. The parent never touches LibTorch, so
 // every child begins small.
 class Child {

@@ -87,6 +87,7 @@ TEST(TopologyFile, FindsTracesBesideItself) {
   EXPECT_EQ(steps[1].seconds, 1.5);
   EXPECT_EQ(steps[1].bits_per_s, 5e5);
   EXPECT_EQ(steps[2].bits_per_s, 7);
+  EXPECT_EQ(t.traces, std::vector<std::string>{trace.name()});
 }
 
 TEST(TopologyCanonical, IsTheSameForTheSameMeaning) {

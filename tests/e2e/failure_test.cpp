@@ -14,15 +14,6 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-// Trains until somebody ends it; small, and calm thanks to the delay of its links.
-constexpr const char* kEndless = R"(model: {kind: mlp, hidden: [16]}
-data: {kind: digits, batch: 8}
-optimizer: {kind: sgd, lr: 0.01}
-compression: {policy: fixed, compressor: topk, ratio: 0.05}
-stop: {rounds: 1000000}
-threads: 1
-)";
-
 std::string address(int port) {
   return "tcp://" + own_host() + ":" + std::to_string(port);
 }
@@ -37,7 +28,7 @@ std::string mesh_text(const std::string& extra = "", int port_of_a = 7101) {
 class Failure : public testing::Test {
  protected:
   void SetUp() override {
-    scratch.write("config.yaml", kEndless);
+    scratch.write("config.yaml", kEndlessConfig);
     scratch.write("mesh.yaml", mesh_text());
   }
   void TearDown() override { EXPECT_TRUE(Program::all_gone()) << "something is left running"; }
@@ -195,7 +186,7 @@ TEST_F(Failure, AFullDiskEndsTheRunWithItsReason) {
 // Seen to fail: nodes started all the same.
 TEST_F(Failure, BadFilesAreRefusedBeforeAnythingStarts) {
   scratch.write("bad.yaml", mesh_text("sevrers: all\n"));
-  scratch.write("config.yaml", std::string(kEndless) + "sede: 1\n");
+  scratch.write("config.yaml", std::string(kEndlessConfig) + "sede: 1\n");
   const Ended ended = run_program(scratch, up("bad.yaml"));
   EXPECT_EQ(ended.code, 2);
   EXPECT_THAT(ended.err, ContainsRegex("config.yaml:7: .*sede"));

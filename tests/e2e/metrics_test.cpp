@@ -12,14 +12,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Trains until somebody ends it; small, and calm thanks to the delay of its links.
-constexpr const char* kEndlessConfig = R"(model: {kind: mlp, hidden: [16]}
-data: {kind: digits, batch: 8}
-optimizer: {kind: sgd, lr: 0.01}
-compression: {policy: fixed, compressor: topk, ratio: 0.05}
-stop: {rounds: 1000000}
-threads: 1
-)";
 const std::vector<std::string> kNames{"a", "b", "c", "d"};
 constexpr int kMeshPort = 7101, kMetricsPort = 9101, kPrometheusPort = 9090;
 

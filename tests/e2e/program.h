@@ -27,6 +27,15 @@
 
 namespace kimesh::test {
 
+// Trains until somebody ends it; small, and calm thanks to the delay of its links.
+inline constexpr const char* kEndlessConfig = R"(model: {kind: mlp, hidden: [16]}
+data: {kind: digits, batch: 8}
+optimizer: {kind: sgd, lr: 0.01}
+compression: {policy: fixed, compressor: topk, ratio: 0.05}
+stop: {rounds: 1000000}
+threads: 1
+)";
+
 // Only hangs are as long as this: the machine may be slow and shared.
 inline constexpr std::chrono::seconds kPatience{100};
 

@@ -31,7 +31,7 @@ std::unique_ptr<Policy> kimad(Duration round_time = milliseconds(20)) {
 // 20 ms a budget of 10 kB.
 struct Messages {
   std::vector<Curve> curves;
-  std::vector<std::vector<Piece>> pieces;
+  std::vector<std::size_t> elements;
   std::vector<const Curve*> views;
   MessageContext context;
 
@@ -41,21 +41,16 @@ struct Messages {
   }
   void add(const Curve& curve) {
     curves.push_back(curve);
-    std::size_t offset = 0;
-    pieces.emplace_back();
-    for (const PieceCurve& piece : curve) {
-      pieces.back().push_back({offset, piece.size});
-      offset += piece.size;
-    }
+    elements.push_back(0);
+    for (const PieceCurve& piece : curve) elements.back() += piece.size;
   }
   MessageContext of(std::size_t own) {
     views.clear();
     for (const Curve& curve : curves) views.push_back(&curve);
     MessageContext message = context;
     message.own = own;
-    message.pieces = pieces[own];
     message.curves = views;
-    for (const Piece& piece : pieces[own]) message.elements += piece.size;
+    message.elements = elements[own];
     return message;
   }
 };
@@ -188,8 +183,8 @@ void expect_a_right_setting(const Choice& choice, const MessageContext& message)
   ASSERT_LE(setting.floor, setting.keep);
   if (setting.allocation != Allocation::kListed) return;
   ASSERT_EQ(std::accumulate(setting.shares.begin(), setting.shares.end(), 0u), setting.keep);
-  for (std::size_t l = 0; l < message.pieces.size(); ++l)
-    ASSERT_LE(setting.shares[l], message.pieces[l].size);
+  const Curve& curve = *message.curves[message.own];
+  for (std::size_t l = 0; l < curve.size(); ++l) ASSERT_LE(setting.shares[l], curve[l].size);
 }
 
 // Seen to fail when a message that is sent whole was not taken off what the others share.

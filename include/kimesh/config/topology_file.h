@@ -81,7 +81,8 @@ struct TopologyFile {
     NodeIndex from, to;
     LinkSpec spec;
   };
-  std::vector<NamedLink> links;  // those that differ from the default
+  std::vector<NamedLink> links;     // those that differ from the default
+  std::vector<std::string> traces;  // files that links name, as they are written, each once
   Security security = Security::kUnspecified;
   Duration dead_after{
       std::chrono::seconds(15)};  // silence after which a peer counts as dead; >= 1 s

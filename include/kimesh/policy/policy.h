@@ -45,7 +45,6 @@ struct MessageContext {
   std::size_t overhead_bytes = 0;        // headers and control that travel with the payload
   std::size_t chunk_overhead_bytes = 0;  // and what each of its chunks adds (bandwidth/sample.h)
   Round round = 0;
-  Phase phase = Phase::kReduce;
   unsigned link_number = 0;  // among the node's outgoing links, from 0
   LinkEstimate link;
   double share_bytes_per_s = 0;  // this link's max-min share of the node's declared cap; infinity
@@ -60,9 +59,8 @@ struct MessageContext {
   std::size_t proven_bytes = 0;
   // In a row that did not fill the pipe, with the budget used to the full.
   unsigned unfilled_messages = 0;
-  // Pieces of the message, in order; and the curves of all messages that the link carries in this
-  // phase of a round, this one's being `curves[own]`, each as it last was (empty: never measured).
-  std::span<const Piece> pieces;
+  // Of all messages that the link carries in this phase of a round, this one's being `curves[own]`,
+  // each as it last was (empty: never measured).
   std::span<const Curve* const> curves;
   std::size_t own = 0;
   // Of these, the messages that were chosen before this one in this round, and their budgets.
