@@ -14,18 +14,6 @@ constexpr std::uint32_t kGoldenFraction = 2654435769u;
 
 }  // namespace
 
-std::size_t bytes_of(const Setting& setting, std::size_t size) {
-  switch (setting.form) {
-    case Form::kEmpty:
-      return 0;
-    case Form::kDense:
-      return size * sizeof(float);
-    case Form::kTopk:
-      return setting.keep * kEntryBytes;
-  }
-  check_failed(__FILE__, __LINE__, "form", "a form of the list");
-}
-
 std::uint32_t topk_that_fits(std::size_t budget_bytes, std::size_t size) {
   KIMESH_CHECK(size <= std::numeric_limits<std::uint32_t>::max(), "indices fit 32 bits");
   return static_cast<std::uint32_t>(std::min(budget_bytes / kEntryBytes, size));

@@ -61,7 +61,8 @@ Incident VectorWorker::carry_out(const Work& work) {
                            result->missing_energy,
                            result->digest,
                            since(begun),
-                           std::move(result->curve)};
+                           std::move(result->curve),
+                           result->kept};
     return AdvanceEnded{done, std::move(result->bytes)};
   }
   if (const auto* a = std::get_if<Application>(&work)) {

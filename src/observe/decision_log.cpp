@@ -13,24 +13,6 @@
 namespace kimesh {
 namespace {
 
-std::string form_name(Form form) {
-  switch (form) {
-    case Form::kEmpty:
-      return "empty";
-    case Form::kDense:
-      return "dense";
-    case Form::kTopk:
-      break;
-  }
-  return "topk";
-}
-
-std::optional<Form> form_of(const std::string& name) {
-  for (const Form form : {Form::kEmpty, Form::kDense, Form::kTopk})
-    if (form_name(form) == name) return form;
-  return std::nullopt;
-}
-
 void put_channel(Json& json, const Plan& plan, ChannelIndex index) {
   const Channel& channel = plan.channels[index];
   json["to"] = plan.view.nodes[plan.links[channel.link].to];
@@ -39,7 +21,7 @@ void put_channel(Json& json, const Plan& plan, ChannelIndex index) {
 }
 
 void put_setting(Json& json, const Setting& setting) {
-  json["form"] = form_name(setting.form);
+  json["compressor"] = name_of(setting.compressor);
   json["keep"] = setting.keep;
   json["rotation"] = setting.rotation;
   if (setting.allocation == Allocation::kGlobal) json["floor"] = setting.floor;
@@ -164,18 +146,18 @@ class LogReader {
 
   void take_setting(FieldReader& fields, Round round) {
     Setting setting;
-    std::string form;
-    fields.read("form", form);
+    std::string compressor;
+    fields.read("compressor", compressor);
     fields.read("keep", setting.keep);
     fields.read("rotation", setting.rotation);
     const auto channel = channel_of(fields);
     if (!channel) return;
-    const auto known = form_of(form);
-    if (!known) return fields.complain("'" + form + "' is no form");
-    setting.form = *known;
+    const auto known = compressor_named(compressor);
+    if (!known) return fields.complain("'" + compressor + "' is no compressor");
+    setting.compressor = *known;
     take_allocation(fields, *channel, setting);
     const std::size_t elements = plan_.elements(*channel);
-    if (setting.form == Form::kTopk && (setting.keep < 1 || setting.keep > elements))
+    if (setting.compressor == Compressor::kTopk && (setting.keep < 1 || setting.keep > elements))
       return fields.complain(fmt::format("'keep' is {} of {} elements", setting.keep, elements));
     const auto [it, is_new] = out_.settings.emplace(Place{*channel, round}, setting);
     if (!is_new && it->second != setting)

@@ -15,7 +15,7 @@ std::unique_ptr<Policy> make_dense(const PolicyOptions&) {
 }
 
 Setting topk_or_dense(std::uint32_t keep, const MessageContext& message) {
-  const Setting dense{Form::kDense, 0, 0}, topk{Form::kTopk, keep, message.round};
+  const Setting dense{Compressor::kIdentity, 0, 0}, topk{Compressor::kTopk, keep, message.round};
   const std::size_t n = message.elements;
   return bytes_of(dense, n) <= bytes_of(topk, n) ? dense : topk;
 }

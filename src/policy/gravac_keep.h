@@ -17,7 +17,7 @@ inline std::uint32_t gravac_keep(double theta, std::size_t elements) {
 }
 
 inline bool is_sent_dense(std::uint32_t keep, std::size_t elements) {
-  return dense_bytes(elements) <= bytes_of({Form::kTopk, keep, 0}, elements);
+  return dense_bytes(elements) <= bytes_of({Compressor::kTopk, keep, 0}, elements);
 }
 
 }  // namespace kimesh

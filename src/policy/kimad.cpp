@@ -27,13 +27,13 @@ std::unique_ptr<Policy> make_kimad(const PolicyOptions& options) {
 
 Choice spend(std::size_t wanted_budget, const MessageContext& message) {
   const std::size_t budget = std::max(wanted_budget, floor_bytes(message));
-  const Setting dense{Form::kDense, 0, 0};
+  const Setting dense{Compressor::kIdentity, 0, 0};
   if (whole_bytes(bytes_of(dense, message.elements), message) <= budget) return {dense, budget};
   // The budget holds the floor, dense where that is less: then it was sent dense above.
   const std::size_t payload = payload_that_fits(budget, message);
   const std::uint32_t keep =
       std::max(topk_that_fits(payload, message.elements), floor_keep(message.elements));
-  return {{Form::kTopk, keep, message.round}, budget};
+  return {{Compressor::kTopk, keep, message.round}, budget};
 }
 
 }  // namespace kimesh

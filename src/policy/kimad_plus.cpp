@@ -97,7 +97,7 @@ class KimadPlus final : public Policy {
     const std::size_t budget = budget_bytes(*options_.round_time, message);
     Choice choice = spend(part(budget, message), message);
     Setting& setting = choice.setting;
-    if (setting.form != Form::kTopk) return choice;
+    if (setting.compressor != Compressor::kTopk) return choice;
     const std::uint32_t floor = floor_keep(message.elements);
     if (options_.allocator == PolicyOptions::Allocator::kThreshold) {
       setting.allocation = Allocation::kGlobal;

@@ -22,14 +22,14 @@ inline std::size_t whole_bytes(std::size_t payload_bytes, const MessageContext& 
 }
 
 inline std::size_t dense_bytes(std::size_t elements) {
-  return bytes_of({Form::kDense, 0, 0}, elements);
+  return bytes_of({Compressor::kIdentity, 0, 0}, elements);
 }
 
 // The least that may be sent: the floor's elements as topk, or all of them dense where that is
 // less.
 inline std::size_t floor_bytes(const MessageContext& message) {
   const std::size_t payload =
-      std::min(bytes_of({Form::kTopk, floor_keep(message.elements), 0}, message.elements),
+      std::min(bytes_of({Compressor::kTopk, floor_keep(message.elements), 0}, message.elements),
                dense_bytes(message.elements));
   return whole_bytes(payload, message);
 }

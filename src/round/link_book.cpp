@@ -86,7 +86,7 @@ void LinkBook::sent(const AdvanceDone& done, LinkIndex link, std::size_t element
   Entry& e = entry(link);
   e.report.bytes += bytes;
   e.report.elements += elements;
-  e.report.kept += done.form == Form::kTopk ? done.payload_bytes / 8 : done.payload_bytes / 4;
+  e.report.kept += done.kept;
   e.wanted += done.wanted_energy;
   e.missing += done.missing_energy;
 }

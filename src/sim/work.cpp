@@ -45,9 +45,10 @@ void Simulator::State::act(NodeIndex index, AdvanceChannel& action) {
   const auto bytes = static_cast<std::uint32_t>(result->bytes.size());
   const PayloadId payload = next_payload++;
   payloads.emplace(payload, std::move(result->bytes));
-  push(end, ToNode{index, AdvanceDone{action.channel, action.round, payload, bytes, result->form,
-                                      result->wanted_energy, result->missing_energy, result->digest,
-                                      from_seconds(seconds), std::move(result->curve)}});
+  push(end,
+       ToNode{index, AdvanceDone{action.channel, action.round, payload, bytes, result->form,
+                                 result->wanted_energy, result->missing_energy, result->digest,
+                                 from_seconds(seconds), std::move(result->curve), result->kept}});
 }
 
 void Simulator::State::act(NodeIndex index, ApplyMessage& action) {

@@ -55,11 +55,11 @@ Result<AdvanceResult> Vectors::advance(const AdvanceChannel& action) {
   const Plan& plan = state_->plan;
   const Channel& channel = plan.channels[action.channel];
   KIMESH_CHECK(action.estimate.kind == BufferId::Kind::kEstimate, "an outgoing channel's estimate");
-  KIMESH_CHECK(
-      !action.restart || channel.phase == Phase::kReduce || action.setting.form == Form::kDense,
-      "a restarted gather assigns");
+  KIMESH_CHECK(!action.restart || channel.phase == Phase::kReduce ||
+                   action.setting.compressor == Compressor::kIdentity,
+               "a restarted gather assigns");
   const std::span<float> estimate = state_->writable(action.estimate, channel.shard);
-  KIMESH_CHECK(!estimate.empty() || action.setting.form == Form::kDense,
+  KIMESH_CHECK(!estimate.empty() || action.setting.compressor == Compressor::kIdentity,
                "without an estimate every message is dense");
   const std::span<const float> target = state_->sum(action.terms, channel.shard);
   auto made = state_->send(action, target, estimate);
@@ -68,8 +68,8 @@ Result<AdvanceResult> Vectors::advance(const AdvanceChannel& action) {
                                         name_of(plan, action.channel, action.round) + ")"};
   }
   AdvanceResult result{
-      std::move(made->bytes), action.setting.form, made->wanted_energy, made->missing_energy, 0,
-      std::move(made->curve)};
+      std::move(made->bytes), made->form, made->wanted_energy, made->missing_energy, 0,
+      std::move(made->curve), made->kept};
   if (action.digest) result.digest = channel_digest(target, estimate);
   return result;
 }

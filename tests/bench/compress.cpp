@@ -66,7 +66,8 @@ void BM_Advance(benchmark::State& state) {
   const auto keep = static_cast<std::uint32_t>(kSize / 1000 * state.range(0));
   CompressScratch scratch;
   for (auto _ : state) {
-    auto made = advance(target.span(), estimate.span(), pieces, {Form::kTopk, keep, 0}, scratch);
+    auto made =
+        advance(target.span(), estimate.span(), pieces, {Compressor::kTopk, keep, 0}, scratch);
     benchmark::DoNotOptimize(made);
   }
 }

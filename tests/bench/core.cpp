@@ -87,8 +87,10 @@ class Loop {
   }
   void act(NodeIndex self, const AdvanceChannel& a) {
     const auto bytes = bytes_of(a.setting, plan_.elements(a.channel));
-    tell(self, AdvanceDone{a.channel, a.round, 1, static_cast<std::uint32_t>(bytes), a.setting.form,
-                           1, 0.5, a.digest ? 1u : 0u, Duration{0}});
+    tell(self,
+         AdvanceDone{a.channel, a.round, 1, static_cast<std::uint32_t>(bytes),
+                     a.setting.compressor == Compressor::kIdentity ? Form::kDense : Form::kSparse,
+                     1, 0.5, a.digest ? 1u : 0u, Duration{0}});
   }
   void act(NodeIndex self, const ApplyMessage& a) {
     tell(self, ApplyDone{a.channel, a.round, a.digest ? 1u : 0u, Duration{0}});

@@ -24,7 +24,7 @@ class Way {
       : allocation_(allocation), pieces_(pieces), estimate_(size) {}
 
   void send(Round round, std::uint32_t keep, std::span<const float> target) {
-    Setting setting{Form::kTopk, keep, round};
+    Setting setting{Compressor::kTopk, keep, round};
     const std::uint32_t floor = std::max(1u, keep / 10);
     if (allocation_ == Allocation::kGlobal) {
       setting.allocation = allocation_;

@@ -55,7 +55,7 @@ TEST(GlobalAllocation, TakesTheFloorOfEachPieceThenTheLargestAnywhere) {
     ASSERT_EQ(indices_of(made->bytes), std::vector<std::uint32_t>(expected.begin(), expected.end()))
         << "seed " << seed;
     std::vector<float> far(size, 0.0f);
-    ASSERT_TRUE(apply(Form::kTopk, made->bytes, far).ok());
+    ASSERT_TRUE(apply(Form::kSparse, made->bytes, far).ok());
     ASSERT_EQ(std::memcmp(far.data(), estimate.data(), 4 * size), 0) << "seed " << seed;
     for (const std::uint32_t j : expected) ASSERT_EQ(estimate[j], target[j]) << "seed " << seed;
   }
@@ -66,7 +66,7 @@ TEST(ListedAllocation, KeepsOfEachPieceWhatTheListSays) {
   const std::vector<Piece> pieces{{0, 4}, {4, 3}, {7, 3}};
   const std::vector<float> target{1, 2, 3, 4, 50, 60, 70, 8, 9, 10};
   std::vector<float> estimate(10, 0.0f);
-  const Setting setting{Form::kTopk, 4, 0, Allocation::kListed, 0, {3, 0, 1}};
+  const Setting setting{Compressor::kTopk, 4, 0, Allocation::kListed, 0, {3, 0, 1}};
   auto made = advance(target, estimate, pieces, setting, scratch, true);
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(indices_of(made->bytes), (std::vector<std::uint32_t>{1, 2, 3, 9}));
@@ -95,7 +95,7 @@ TEST(Topk, OfItsOwnMessageIsTheSmallerMessage) {
     const std::vector<Piece> pieces = random_pieces(random);
     const std::size_t size = pieces.back().offset + pieces.back().size;
     const std::vector<float> target = random_vector(random, size);
-    Setting large{Form::kTopk, 1 + random.below(static_cast<std::uint32_t>(size)), 0,
+    Setting large{Compressor::kTopk, 1 + random.below(static_cast<std::uint32_t>(size)), 0,
                   Allocation::kGlobal};
     Setting small = large;
     small.keep = 1 + random.below(large.keep);

@@ -37,14 +37,14 @@ void expect_malformed(Form form, const std::vector<std::byte>& bytes, const char
 // Seen to fail with each check of validate taken out, one at a time.
 TEST(Apply, RefusesWhatNoCorrectPeerSendsAndLeavesTheEstimateAlone) {
   const float infinity = std::numeric_limits<float>::infinity();
-  expect_malformed(Form::kTopk, std::vector<std::byte>(7), "half an entry");
-  expect_malformed(Form::kTopk, std::vector<std::byte>(12), "one and a half entries");
-  expect_malformed(Form::kTopk, topk_bytes({0, 4}, {1, 1}), "an index out of range");
-  expect_malformed(Form::kTopk, topk_bytes({0, 0xffffffff}, {1, 1}), "the largest index");
-  expect_malformed(Form::kTopk, topk_bytes({1, 1}, {1, 1}), "an index twice");
-  expect_malformed(Form::kTopk, topk_bytes({2, 1}, {1, 1}), "indices that fall");
-  expect_malformed(Form::kTopk, topk_bytes({0, 3}, {1, std::nanf("")}), "NaN at the end");
-  expect_malformed(Form::kTopk, topk_bytes({0, 3}, {-infinity, 1}), "infinity at the start");
+  expect_malformed(Form::kSparse, std::vector<std::byte>(7), "half an entry");
+  expect_malformed(Form::kSparse, std::vector<std::byte>(12), "one and a half entries");
+  expect_malformed(Form::kSparse, topk_bytes({0, 4}, {1, 1}), "an index out of range");
+  expect_malformed(Form::kSparse, topk_bytes({0, 0xffffffff}, {1, 1}), "the largest index");
+  expect_malformed(Form::kSparse, topk_bytes({1, 1}, {1, 1}), "an index twice");
+  expect_malformed(Form::kSparse, topk_bytes({2, 1}, {1, 1}), "indices that fall");
+  expect_malformed(Form::kSparse, topk_bytes({0, 3}, {1, std::nanf("")}), "NaN at the end");
+  expect_malformed(Form::kSparse, topk_bytes({0, 3}, {-infinity, 1}), "infinity at the start");
   expect_malformed(Form::kDense, std::vector<std::byte>(12), "a dense message that is too short");
   expect_malformed(Form::kDense, std::vector<std::byte>(20), "a dense message that is too long");
   expect_malformed(Form::kDense, topk_bytes({}, {1, 2, 3, infinity}), "infinity, dense");
@@ -72,14 +72,13 @@ TEST(Apply, SurvivesTenThousandMutatedMessages) {
     const std::vector<float> target = random_vector(random, size);
     const std::vector<float> before = random_vector(random, size);
     std::vector<float> sender = before, receiver = before;
-    const Form form = random.below(4) == 0 ? Form::kDense : Form::kTopk;
     Setting setting = random_topk(random, size);
-    setting.form = form;
+    if (random.below(4) == 0) setting.compressor = Compressor::kIdentity;
     auto made = advance(target, sender, std::vector<Piece>{{0, size}}, setting, scratch);
     ASSERT_TRUE(made.ok());
     std::vector<std::byte> bytes = made->bytes;
     mutate(random, bytes);
-    const Status status = apply(form, bytes, receiver);
+    const Status status = apply(made->form, bytes, receiver);
     ++(status.ok() ? accepted : refused);
     if (!status.ok()) {
       ASSERT_TRUE(same_bits(receiver, before)) << "seed " << seed;
@@ -96,7 +95,7 @@ TEST(Apply, TakesPayloadsThatBeginAtAnyAddress) {
   std::vector<std::byte> shifted(bytes.size() + 1);
   std::memcpy(shifted.data() + 1, bytes.data(), bytes.size());
   std::vector<float> estimate(4, 1.0f);
-  ASSERT_TRUE(apply(Form::kTopk, std::span(shifted).subspan(1), estimate).ok());
+  ASSERT_TRUE(apply(Form::kSparse, std::span(shifted).subspan(1), estimate).ok());
   EXPECT_EQ(estimate, (std::vector<float>{1, 1.5f, 1, 0.5f}));
 }
 

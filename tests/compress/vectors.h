@@ -44,7 +44,7 @@ inline std::vector<Piece> random_pieces(Random& random) {
 
 inline Setting random_topk(Random& random, std::size_t size) {
   const std::uint32_t keep = 1 + random.below(static_cast<std::uint32_t>(size));
-  return {Form::kTopk, random.below(3) == 0 ? keep : 1 + keep / 20, random.next_u32()};
+  return {Compressor::kTopk, random.below(3) == 0 ? keep : 1 + keep / 20, random.next_u32()};
 }
 
 }  // namespace kimesh

@@ -23,8 +23,8 @@ struct Ends {
 Setting random_setting(Random& random, std::size_t size) {
   Setting setting = random_topk(random, size);
   const std::uint32_t kind = random.below(10);
-  if (kind == 0) setting.form = Form::kDense;
-  if (kind == 1) setting.form = Form::kEmpty;
+  if (kind == 0) setting.compressor = Compressor::kIdentity;
+  if (kind == 1) setting.compressor = Compressor::kNothing;
   return setting;
 }
 
@@ -44,7 +44,7 @@ TEST(Channel, BothEndsHoldTheSameBitsAfterEveryMessage) {
       if (restart) ends.receiver.assign(size, 5.0f);  // whatever it held is forgotten
       auto made = advance_channel(target, ends.sender, pieces, setting, restart, scratch);
       ASSERT_TRUE(made.ok());
-      ASSERT_TRUE(apply_to_channel(setting.form, made->bytes, ends.receiver, restart).ok());
+      ASSERT_TRUE(apply_to_channel(made->form, made->bytes, ends.receiver, restart).ok());
       ASSERT_TRUE(ends.equal()) << "seed " << seed << ", message " << message;
       ASSERT_EQ(channel_digest(target, ends.sender), digest_floats(ends.receiver));
     }
@@ -61,7 +61,8 @@ TEST(Channel, ReachesAStillTarget) {
   std::vector<float> estimate(1000, 0.0f);
   for (std::uint32_t round = 0; round < 2000; ++round)
     ASSERT_TRUE(
-        advance_channel(target, estimate, pieces, {Form::kTopk, 2, round}, false, scratch).ok());
+        advance_channel(target, estimate, pieces, {Compressor::kTopk, 2, round}, false, scratch)
+            .ok());
   EXPECT_EQ(estimate, target);
 }
 
@@ -72,11 +73,14 @@ TEST(Channel, ARefusedRestartLeavesTheEstimateAlone) {
   std::vector<float> target{1, std::numeric_limits<float>::quiet_NaN(), 1};
   std::vector<float> estimate = before;
   const std::vector<Piece> pieces{{0, 3}};
-  for (const Form form : {Form::kTopk, Form::kDense, Form::kEmpty}) {
-    auto made = advance_channel(target, estimate, pieces, {form, 1, 0}, true, scratch);
+  for (const Compressor compressor :
+       {Compressor::kTopk, Compressor::kIdentity, Compressor::kNothing}) {
+    auto made = advance_channel(target, estimate, pieces, {compressor, 1, 0}, true, scratch);
     ASSERT_FALSE(made.ok());
     EXPECT_EQ(made.error().code, ErrorCode::kNotFinite);
     EXPECT_EQ(estimate, before);
+  }
+  for (const Form form : {Form::kSparse, Form::kDense, Form::kEmpty}) {
     ASSERT_FALSE(apply_to_channel(form, std::vector<std::byte>(5), estimate, true).ok());
     EXPECT_EQ(estimate, before);
   }
@@ -86,7 +90,7 @@ TEST(Channel, ADenseChannelWithoutAnEstimateSaysTheDigestThatTheFarEndWillHave) 
   CompressScratch scratch;
   const std::vector<float> target{1, -0.0f, 3};
   std::vector<float> far(3, 8.0f);
-  auto made = advance_channel(target, {}, {}, {Form::kDense, 0, 0}, true, scratch);
+  auto made = advance_channel(target, {}, {}, {Compressor::kIdentity, 0, 0}, true, scratch);
   ASSERT_TRUE(apply_to_channel(Form::kDense, made->bytes, far, true).ok());
   EXPECT_EQ(channel_digest(target, {}), digest_floats(far));
 }
@@ -105,11 +109,11 @@ TEST(Residual, IsWhatTheMessagesDropped) {
       for (float& value : target) value = static_cast<float>(random.normal());
       for (std::size_t j = 0; j < 520; ++j) wanted[j] += target[j];
       Setting setting = random_topk(random, 520);
-      if (random.below(5) == 0) setting.form = Form::kDense;
+      if (random.below(5) == 0) setting.compressor = Compressor::kIdentity;
       received.assign(520, 5.0f);  // whatever it held is forgotten
       auto made = advance_residual(target, minus_residual, pieces, setting, scratch);
       ASSERT_TRUE(made.ok());
-      ASSERT_TRUE(apply_to_channel(setting.form, made->bytes, received, true).ok());
+      ASSERT_TRUE(apply_to_channel(made->form, made->bytes, received, true).ok());
       for (std::size_t j = 0; j < 520; ++j) sent[j] += received[j];
     }
     for (std::size_t j = 0; j < 520; ++j)

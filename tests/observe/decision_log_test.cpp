@@ -50,14 +50,16 @@ TEST(DecisionLog, GivesBackEverySettingOfEveryChannel) {
   Logs logs(plan);
   const auto value = [&](ChannelIndex c, Round r) {
     Setting s;
-    s.form = (c + r) % 3 == 0 ? Form::kDense : Form::kTopk;
-    s.keep = s.form == Form::kTopk ? 1 + (c + r) % static_cast<std::uint32_t>(plan.elements(c)) : 0;
+    s.compressor = (c + r) % 3 == 0 ? Compressor::kIdentity : Compressor::kTopk;
+    s.keep = s.compressor == Compressor::kTopk
+                 ? 1 + (c + r) % static_cast<std::uint32_t>(plan.elements(c))
+                 : 0;
     s.rotation = r;
-    if (s.form == Form::kTopk && r == 1) {
+    if (s.compressor == Compressor::kTopk && r == 1) {
       s.allocation = Allocation::kGlobal;
       s.floor = s.keep / 2;
     }
-    if (s.form == Form::kTopk && r == 2) {
+    if (s.compressor == Compressor::kTopk && r == 2) {
       s.allocation = Allocation::kListed;
       std::uint32_t left = s.keep;
       for (const LayerSlice& layer : plan.shards[plan.channels[c].shard].layers) {

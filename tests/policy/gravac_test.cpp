@@ -219,7 +219,7 @@ TEST(Gravac, SearchesForEachLinkOnItsOwnWhenToldSo) {
   for (const auto scope : {GravacOptions::Scope::kNode, GravacOptions::Scope::kLink}) {
     const auto policy = make_policy(gravac(scope));
     EXPECT_TRUE(policy->wants_curves());
-    EXPECT_EQ(policy->choose(message_on(0)).setting, (Setting{Form::kTopk, 10'000, 3}));
+    EXPECT_EQ(policy->choose(message_on(0)).setting, (Setting{Compressor::kTopk, 10'000, 3}));
     for (Round r = 0; r < kWindow; ++r) policy->observe({r, milliseconds(100), messages});
     const bool own = scope == GravacOptions::Scope::kLink;
     EXPECT_EQ(policy->choose(message_on(0)).setting.keep, own ? 5'000u : 10'000u);
@@ -235,10 +235,10 @@ TEST(Gravac, NeverSendsLessThanTheFloorAndDenseWhereThatIsNoMore) {
   options.gravac.theta_max = 6'000;
   EXPECT_EQ(make_policy(options)->choose(message_on(0)).setting.keep, 100u);
   options.gravac.theta_min = 2;
-  EXPECT_EQ(make_policy(options)->choose(message_on(0)).setting.form, Form::kDense);
+  EXPECT_EQ(make_policy(options)->choose(message_on(0)).setting.compressor, Compressor::kIdentity);
   MessageContext empty = message_on(0);
   empty.elements = 0;
-  EXPECT_EQ(make_policy(options)->choose(empty).setting.form, Form::kDense);
+  EXPECT_EQ(make_policy(options)->choose(empty).setting.compressor, Compressor::kIdentity);
 }
 
 TEST(Gravac, TellsItsStateAsAnObject) {

@@ -95,7 +95,7 @@ TEST(KimadPlus, SpendsNoMoreOnAMessageThanAllOfItCosts) {
   Random random(2, 0, 0, Purpose::kTest);
   messages.add({random_curve(20'000, 1e-3, random)});
   const auto policy = kimad_plus(Allocator::kThreshold);
-  EXPECT_EQ(policy->choose(messages.of(0)).setting.form, Form::kDense);
+  EXPECT_EQ(policy->choose(messages.of(0)).setting.compressor, Compressor::kIdentity);
   EXPECT_EQ(policy->choose(messages.of(0)).budget_bytes, 4'000u);
   EXPECT_NEAR(policy->choose(messages.of(1)).setting.keep, 2'500 - 500, 1);
 }
@@ -177,7 +177,7 @@ Messages random_messages(Random& random) {
 void expect_a_right_setting(const Choice& choice, const MessageContext& message) {
   const Setting& setting = choice.setting;
   ASSERT_LE(whole_bytes(bytes_of(setting, message.elements), message), choice.budget_bytes);
-  if (setting.form == Form::kDense) return;
+  if (setting.compressor == Compressor::kIdentity) return;
   ASSERT_GE(setting.keep, floor_keep(message.elements));
   ASSERT_LE(setting.keep, message.elements);
   ASSERT_LE(setting.floor, setting.keep);

@@ -126,7 +126,7 @@ TEST(Kimad, SpendsTheBudgetAfterTheOverhead) {
   message.overhead_bytes = 103;
   const Choice choice = choose(kimad(milliseconds(20)), message);
   EXPECT_EQ(choice.budget_bytes, 10'000u);
-  EXPECT_EQ(choice.setting, (Setting{Form::kTopk, (10'000 - 103) / 8, 7}));
+  EXPECT_EQ(choice.setting, (Setting{Compressor::kTopk, (10'000 - 103) / 8, 7}));
 }
 
 // Seen to fail when chunks were free.
@@ -135,11 +135,11 @@ TEST(Kimad, CountsWhatEveryChunkAdds) {
   message.overhead_bytes = 103;
   message.chunk_overhead_bytes = 50;
   EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting,
-            (Setting{Form::kTopk, (10'000 - 103 - 8 * 50) / 8, 7}));
+            (Setting{Compressor::kTopk, (10'000 - 103 - 8 * 50) / 8, 7}));
   message.elements = 2'375;  // 9,500 bytes, 103 and 400 are 10,003
-  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.form, Form::kTopk);
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.compressor, Compressor::kTopk);
   message.elements = 2'374;
-  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.form, Form::kDense);
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.compressor, Compressor::kIdentity);
   message.compute_time = milliseconds(500);  // the floor: 3 elements, one chunk
   EXPECT_EQ(choose(kimad(milliseconds(20)), message).budget_bytes, 24u + 103 + 50);
 }
@@ -148,11 +148,12 @@ TEST(Kimad, CountsWhatEveryChunkAdds) {
 TEST(Kimad, SendsDenseFromFourBytesPerElementOn) {
   MessageContext message = known_link();
   message.elements = 2'500;
-  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.form, Form::kDense);
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.compressor, Compressor::kIdentity);
   message.overhead_bytes = 1;
-  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting, (Setting{Form::kTopk, 1'249, 7}));
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting,
+            (Setting{Compressor::kTopk, 1'249, 7}));
   message.elements = 0;
-  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.form, Form::kDense);
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.compressor, Compressor::kIdentity);
 }
 
 TEST(Kimad, SendsTheFloorWhenNothingFits) {
@@ -160,10 +161,10 @@ TEST(Kimad, SendsTheFloorWhenNothingFits) {
   message.compute_time = milliseconds(500);
   message.overhead_bytes = 100;
   const Choice choice = choose(kimad(milliseconds(100)), message);
-  EXPECT_EQ(choice.setting, (Setting{Form::kTopk, 100, 7}));
+  EXPECT_EQ(choice.setting, (Setting{Compressor::kTopk, 100, 7}));
   EXPECT_EQ(choice.budget_bytes, 900u);
   message.elements = 1;
-  EXPECT_EQ(choose(kimad(milliseconds(100)), message).setting.form, Form::kDense)
+  EXPECT_EQ(choose(kimad(milliseconds(100)), message).setting.compressor, Compressor::kIdentity)
       << "4 bytes are less than 8";
 }
 
@@ -171,7 +172,7 @@ TEST(Fixed, KeepsItsShareOfTheElements) {
   MessageContext message = known_link();
   message.overhead_bytes = 1'000'000;
   PolicyOptions options{PolicyOptions::Kind::kFixed, false, 0.05, std::nullopt};
-  EXPECT_EQ(choose(options, message).setting, (Setting{Form::kTopk, 5'000, 7}));
+  EXPECT_EQ(choose(options, message).setting, (Setting{Compressor::kTopk, 5'000, 7}));
   EXPECT_EQ(choose(options, message).budget_bytes, 0u);
   message.elements = 30;  // 1.5
   EXPECT_EQ(choose(options, message).setting.keep, 2u);
@@ -179,9 +180,10 @@ TEST(Fixed, KeepsItsShareOfTheElements) {
   EXPECT_EQ(choose(options, message).setting.keep, 1u);
   options.ratio = 0.5;
   message.elements = 1'000;
-  EXPECT_EQ(choose(options, message).setting.form, Form::kDense) << "as short, and exact";
+  EXPECT_EQ(choose(options, message).setting.compressor, Compressor::kIdentity)
+      << "as short, and exact";
   options.ratio = 0.499;
-  EXPECT_EQ(choose(options, message).setting, (Setting{Form::kTopk, 499, 7}));
+  EXPECT_EQ(choose(options, message).setting, (Setting{Compressor::kTopk, 499, 7}));
 }
 
 TEST(Dense, IsAllThatNoneAndIdentityKnow) {
@@ -233,14 +235,15 @@ TEST(Kimad, NeverPassesItsBudgetAndNeverStarvesAChannel) {
     const auto [bytes, chunks] = whole(choice.setting);
     ASSERT_LE(bytes, choice.budget_bytes);
     ASSERT_EQ(choice.budget_bytes, budget_bytes(round_time, message));
-    if (choice.setting.form == Form::kDense) continue;
-    ASSERT_EQ(choice.setting.form, Form::kTopk);
+    if (choice.setting.compressor == Compressor::kIdentity) continue;
+    ASSERT_EQ(choice.setting.compressor, Compressor::kTopk);
     ASSERT_GE(choice.setting.keep, kFloorRatio * static_cast<double>(message.elements));
     ASSERT_GE(choice.setting.keep, 1u);
     ASSERT_LT(8 * std::size_t{choice.setting.keep}, 4 * message.elements);
     // One element more would not fit, or it would begin one of the next chunks.
     const std::size_t next_chunk = std::min<std::size_t>(choice.budget_bytes, bytes + 20 * 64);
-    const auto [more, more_chunks] = whole({Form::kTopk, choice.setting.keep + 1, message.round});
+    const auto [more, more_chunks] =
+        whole({Compressor::kTopk, choice.setting.keep + 1, message.round});
     ASSERT_TRUE(more > choice.budget_bytes || more_chunks > chunks ||
                 chunk_count(next_chunk) > chunks);
     ASSERT_EQ(choice.setting.rotation, message.round);

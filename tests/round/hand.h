@@ -49,7 +49,9 @@ class Answer {
 };
 
 inline AdvanceDone advanced(const AdvanceChannel& action) {
-  return {action.channel, action.round, 1, 80, action.setting.form, 1.0, 0.5, 0, {}};
+  const bool dense = action.setting.compressor == Compressor::kIdentity;
+  return {
+      action.channel, action.round, 1, 80, dense ? Form::kDense : Form::kSparse, 1.0, 0.5, 0, {}};
 }
 inline ApplyDone applied(const ApplyMessage& action) {
   return {action.channel, action.round, 0, {}};

@@ -96,7 +96,7 @@ double spread_with_a_gather_of_gradients(const QuadraticProblem& problem, float 
                                       (copies[i][j] - problem.b[i][j]));
     for (std::size_t i = 0; i < nodes; ++i) {
       // Links differ, so do their budgets.
-      const Setting setting{Form::kTopk, keep + static_cast<std::uint32_t>(i), k};
+      const Setting setting{Compressor::kTopk, keep + static_cast<std::uint32_t>(i), k};
       EXPECT_TRUE(advance(mean, held[i], whole, setting, scratch).ok());
       for (std::size_t j = 0; j < d; ++j) copies[i][j] -= lr * held[i][j];
     }

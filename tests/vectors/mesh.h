@@ -79,7 +79,7 @@ class Mesh {
     const ShardIndex shard = plan_.channels[channel].shard;
     const bool to_parameters = plan_.channels[channel].phase == Phase::kGather;
     const auto size = static_cast<std::uint32_t>(plan_.shards[shard].size);
-    setting.keep = setting.form == Form::kTopk ? std::min(setting.keep, size) : 0;
+    setting.keep = setting.compressor == Compressor::kTopk ? std::min(setting.keep, size) : 0;
     auto made = nodes[link.from].advance(
         {channel, round, terms, {BufferId::Kind::kEstimate, channel}, setting, restart, true});
     ASSERT_TRUE(made.ok()) << made.error().message;

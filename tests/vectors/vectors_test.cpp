@@ -14,7 +14,7 @@
 namespace kimesh {
 namespace {
 
-constexpr Setting kDense{Form::kDense, 0, 0};
+constexpr Setting kDense{Compressor::kIdentity, 0, 0};
 
 void fill(std::span<float> out, std::uint64_t seed, std::uint32_t node, Round round) {
   Random random(seed, node, round, Purpose::kTest);
@@ -42,8 +42,8 @@ TEST(Vectors, TwoNodesDoThePlainArithmeticOfARound) {
     std::ranges::copy(std::vector<float>{4, 8}, mesh.nodes[0].gradient().begin());
     std::ranges::copy(std::vector<float>{-4, 16}, mesh.nodes[1].gradient().begin());
     for (Vectors& node : mesh.nodes) node.fold_gradient();
-    mesh.reduce(round, {Form::kTopk, 1, 0});
-    mesh.gather(round, {Form::kTopk, 1, 0});
+    mesh.reduce(round, {Compressor::kTopk, 1, 0});
+    mesh.gather(round, {Compressor::kTopk, 1, 0});
   }
   // v is g, then 1.5 g. Σ ω g = (1 − 3, 2 + 12) = (−2, 14); x −= 0.5 · 2.5 · Σ ω g.
   for (const Vectors& node : mesh.nodes) {
@@ -80,8 +80,9 @@ void round_of(Mesh& mesh, Round round, std::uint64_t seed, Random& random) {
     mesh.nodes[n].fold_gradient();
   }
   const auto draw = [&] {
-    return random.below(8) == 0 ? kDense
-                                : Setting{Form::kTopk, 1 + random.below(60), random.next_u32()};
+    return random.below(8) == 0
+               ? kDense
+               : Setting{Compressor::kTopk, 1 + random.below(60), random.next_u32()};
   };
   mesh.reduce(round, draw(), random.below(8) == 0);
   const bool restart = random.below(8) == 0;
@@ -179,8 +180,13 @@ TEST(Vectors, NameTheLayerWhereAGradientIsNotFinite) {
   node.fold_gradient();
   const ChannelIndex channel = *plan.seats[0][1].reduce_out;
   const auto terms = mesh.reduce_terms(0, 1);
-  auto made = node.advance(
-      {channel, 7, terms, {BufferId::Kind::kEstimate, channel}, {Form::kTopk, 1, 0}, false, true});
+  auto made = node.advance({channel,
+                            7,
+                            terms,
+                            {BufferId::Kind::kEstimate, channel},
+                            {Compressor::kTopk, 1, 0},
+                            false,
+                            true});
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, ErrorCode::kNotFinite);
   EXPECT_EQ(made.error().message,
@@ -213,7 +219,7 @@ TEST(Vectors, RefuseARestartedGatherThatIsNotDense) {
   Mesh mesh = started(plan, 2, {{}, 0.5, true}, 1);
   const ChannelIndex channel = *plan.seats[0][1].gather_in;
   const std::vector<float> before(mesh.nodes[1].shard(0).begin(), mesh.nodes[1].shard(0).end());
-  const ApplyMessage message{channel, 0,    {BufferId::Kind::kParameters, 0}, 1, Form::kTopk,
+  const ApplyMessage message{channel, 0,    {BufferId::Kind::kParameters, 0}, 1, Form::kSparse,
                              true,    false};
   auto digest = mesh.nodes[1].apply(message, {});
   ASSERT_FALSE(digest.ok());
@@ -225,7 +231,7 @@ TEST(Vectors, RefuseAMalformedPayloadByName) {
   const Plan plan = plan_of(TopologyKind::kRing, 2, {0, 1}, {5, 5});
   Mesh mesh = started(plan, 2, {{}, 0.5, true}, 1);
   const ChannelIndex channel = *plan.seats[0][1].reduce_out;
-  const ApplyMessage message{channel, 4,    {BufferId::Kind::kEstimate, channel}, 1, Form::kTopk,
+  const ApplyMessage message{channel, 4,    {BufferId::Kind::kEstimate, channel}, 1, Form::kSparse,
                              false,   false};
   auto digest = mesh.nodes[0].apply(message, std::vector<std::byte>(9));
   ASSERT_FALSE(digest.ok());

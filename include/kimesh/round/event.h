@@ -92,7 +92,8 @@ struct AdvanceDone {
   double wanted_energy, missing_energy;
   std::uint64_t digest;  // 0 when none was asked for
   Duration took;
-  Curve curve{};  // where it was asked for
+  Curve curve{};           // where it was asked for
+  std::uint64_t kept = 0;  // elements that the message carries
 };
 struct ApplyDone {
   ChannelIndex channel;

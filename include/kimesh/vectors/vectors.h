@@ -37,6 +37,7 @@ struct AdvanceResult {
   double wanted_energy = 0, missing_energy = 0;
   std::uint64_t digest = 0;  // 0 when not asked for
   Curve curve;               // where it was asked for
+  std::uint64_t kept = 0;    // elements that the message carries
 };
 
 class Vectors {

@@ -1,0 +1,50 @@
+// How the compressors are made: a family for each way of writing a message. Each family has its
+// file; compressor.h says what advance, validate and apply promise.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "kimesh/compress/compressor.h"
+
+namespace kimesh {
+
+struct AdvanceJob {
+  std::span<const float> target;
+  std::span<float> estimate;
+  std::span<const Piece> pieces;
+  const Setting& setting;
+  CompressScratch& scratch;
+  bool with_curve;
+};
+
+// "a payload that no correct peer sends: …"
+[[nodiscard]] Error malformed(std::string what);
+
+// identity in float32: all of it, assigned.
+[[nodiscard]] Result<Advanced> advance_dense(const AdvanceJob& job);
+// topk, threshold, dgc, redsync: a selection, then its indices and values.
+[[nodiscard]] Result<Advanced> advance_sparse(const AdvanceJob& job);
+// randk: a mask that both ends draw, and its values.
+[[nodiscard]] Result<Advanced> advance_seeded(const AdvanceJob& job);
+// identity in bfloat16, sign, int8, int4: something of every element.
+[[nodiscard]] Result<Advanced> advance_quantised(const AdvanceJob& job);
+[[nodiscard]] Result<Advanced> advance_dzq(const AdvanceJob& job);
+
+[[nodiscard]] Status validate_sparse(std::span<const std::byte> bytes, std::size_t size);
+[[nodiscard]] Status validate_packed(std::span<const std::byte> bytes, std::size_t size);
+[[nodiscard]] Status validate_seeded(std::span<const std::byte> bytes, std::size_t size);
+[[nodiscard]] Status validate_quantised(Form form, std::span<const std::byte> bytes,
+                                        std::size_t size);
+[[nodiscard]] Status validate_dzq(Form form, std::span<const std::byte> bytes, std::size_t size);
+
+// Each adds what bytes decode to. Errors: Malformed, before the estimate is touched.
+[[nodiscard]] Status apply_sparse(std::span<const std::byte> bytes, std::span<float> estimate);
+[[nodiscard]] Status apply_packed(std::span<const std::byte> bytes, std::span<float> estimate);
+[[nodiscard]] Status apply_seeded(std::span<const std::byte> bytes, std::span<float> estimate);
+[[nodiscard]] Status apply_quantised(Form form, std::span<const std::byte> bytes,
+                                     std::span<float> estimate);
+[[nodiscard]] Status apply_dzq(Form form, std::span<const std::byte> bytes,
+                               std::span<float> estimate);
+
+}  // namespace kimesh

@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "kimesh/compress/compressor.h"
+#include "kimesh/util/check.h"
+
+namespace kimesh {
+namespace {
+
+constexpr std::array<std::pair<Compressor, std::string_view>, 11> kNames = {{
+    {Compressor::kNothing, "nothing"},
+    {Compressor::kIdentity, "identity"},
+    {Compressor::kTopk, "topk"},
+    {Compressor::kThreshold, "threshold"},
+    {Compressor::kRandk, "randk"},
+    {Compressor::kDgc, "dgc"},
+    {Compressor::kRedsync, "redsync"},
+    {Compressor::kSign, "sign"},
+    {Compressor::kInt8, "int8"},
+    {Compressor::kInt4, "int4"},
+    {Compressor::kDzq, "dzq"},
+}};
+
+}  // namespace
+
+std::uint64_t budget_of_bits(double bits, std::size_t size) {
+  KIMESH_CHECK(bits > 0, "bits per element");
+  const double bytes = std::floor(bits * static_cast<double>(size) / 8);
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bytes));
+}
+
+std::uint32_t keep_of_ratio(double ratio, std::size_t size) {
+  KIMESH_CHECK(ratio > 0 && ratio <= 1, "a ratio in (0, 1]");
+  const double keep = std::round(ratio * static_cast<double>(size));
+  return static_cast<std::uint32_t>(std::max(1.0, keep));
+}
+
+std::string_view name_of(Compressor compressor) {
+  return std::ranges::find(kNames, compressor, &std::pair<Compressor, std::string_view>::first)
+      ->second;
+}
+
+std::optional<Compressor> compressor_named(std::string_view name) {
+  for (const auto& [compressor, its_name] : kNames)
+    if (its_name == name) return compressor;
+  return std::nullopt;
+}
+
+CompressorTraits traits_of(Compressor compressor) {
+  switch (compressor) {
+    case Compressor::kNothing:
+    case Compressor::kIdentity:
+      return {.conservative = true, .meets_budgets = false};
+    case Compressor::kTopk:
+    case Compressor::kThreshold:
+    case Compressor::kRandk:
+    case Compressor::kDgc:
+    case Compressor::kRedsync:
+    case Compressor::kDzq:
+      return {.conservative = true, .meets_budgets = true};
+    case Compressor::kSign:
+      return {.conservative = false, .meets_budgets = false};
+    case Compressor::kInt8:
+    case Compressor::kInt4:
+      return {.conservative = true, .meets_budgets = false};
+  }
+  check_failed(__FILE__, __LINE__, "compressor", "one of the list");
+}
+
+bool is_conservative(const Setting& setting) {
+  const bool rounds =
+      setting.compressor == Compressor::kInt8 || setting.compressor == Compressor::kInt4 ||
+      setting.compressor == Compressor::kDzq || setting.values != ValueFormat::kFloat32;
+  return traits_of(setting.compressor).conservative && !setting.scaled &&
+         (!rounds || setting.rounding == Rounding::kTowardsZero);
+}
+
+std::size_t smallest_message_bytes(const Setting& setting, std::size_t size) {
+  return size == 0 ? 0 : bytes_of(Setting{setting.compressor, 1, 0}, size);
+}
+
+std::size_t bytes_of(const Setting& setting, std::size_t size) {
+  if (setting.budget_bytes > 0) return setting.budget_bytes;
+  switch (setting.compressor) {
+    case Compressor::kNothing:
+      return 0;
+    case Compressor::kIdentity:
+      return size * sizeof(float);
+    default:
+      return setting.keep * (sizeof(std::uint32_t) + sizeof(float));
+  }
+}
+
+}  // namespace kimesh
