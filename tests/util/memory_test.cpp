@@ -37,22 +37,6 @@ TEST(AlignedBuffer, KeepsItsAddressWhenMovedAndLeavesNothingBehind) {
   EXPECT_TRUE(AlignedBuffer(0).empty());
 }
 
-// The first two are XXH3's own for nothing and for one zero byte: another hash would break old
-// runs.
-TEST(Digest, IsXxh3) {
-  EXPECT_EQ(digest_text(""), 0x2d06800538d394c2u);
-  const std::array<std::byte, 1> zero{};
-  EXPECT_EQ(digest_bytes(zero), 0xc44bdff4074eecdbu);
-  EXPECT_EQ(digest_name(0x2d06800538d394c2u), "2d06800538d394c2");
-  EXPECT_EQ(digest_name(1), "0000000000000001");
-}
-
-TEST(Digest, SeesTheBitsOfFloatsAndNotTheirValues) {
-  const std::array<float, 2> plus{0.0f, 1.0f}, minus{-0.0f, 1.0f};
-  EXPECT_EQ(digest_floats(plus), digest_floats(plus));
-  EXPECT_NE(digest_floats(plus), digest_floats(minus));
-}
-
 TEST(Result, HoldsAValueOrAnError) {
   const Result<int> good = 3;
   const Result<int> bad = Error{ErrorCode::kIo, "the disk is full"};
