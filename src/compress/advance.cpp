@@ -47,6 +47,9 @@ Result<Advanced> advance(std::span<const float> target, std::span<float> estimat
       setting.compressor == Compressor::kIdentity && setting.values == ValueFormat::kFloat32;
   KIMESH_CHECK(estimate.size() == target.size() || (dense && estimate.empty()),
                "one size, or no estimate");
+  KIMESH_CHECK(setting.budget_bytes == 0 ||
+                   setting.budget_bytes >= smallest_message_bytes(setting, target.size()),
+               "a budget that the smallest message keeps");
   if (dense) return advance_dense(job);
   if (setting.compressor == Compressor::kNothing) return advance_nothing(job);
   check_pieces(pieces, target.size());

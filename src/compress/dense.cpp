@@ -12,21 +12,19 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "messages are written as memory holds them");
 
-// What there was to send, although all is sent: a policy may want less the next time. Empty where
-// that is not finite.
-Curve dense_curve(const AdvanceJob& job) {
+}  // namespace
+
+Curve difference_curve(const AdvanceJob& job) {
   job.scratch.reserve(job.target.size());
   const std::span<float> difference = job.scratch.difference.span().first(job.target.size());
   if (!kernels::subtract(job.target, job.estimate, difference).finite) return {};
   return measure_curve(difference, job.pieces);
 }
 
-}  // namespace
-
 Result<Advanced> advance_dense(const AdvanceJob& job) {
   if (const auto bad = kernels::first_not_finite(job.target)) return not_finite_at(*bad);
   Advanced result;
-  if (job.with_curve && !job.estimate.empty()) result.curve = dense_curve(job);
+  if (job.with_curve && !job.estimate.empty()) result.curve = difference_curve(job);
   result.form = Form::kDense;
   result.kept = job.target.size();
   result.bytes.resize(job.target.size_bytes());

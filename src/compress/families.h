@@ -21,6 +21,14 @@ struct AdvanceJob {
 // "a payload that no correct peer sends: …"
 [[nodiscard]] Error malformed(std::string what);
 
+// What there was to send, by piece, although all of it may be sent: a policy may want less the next
+// time. Empty where that is not finite.
+[[nodiscard]] Curve difference_curve(const AdvanceJob& job);
+
+// Adds scratch.entries to the estimate and fills in the energies and what was kept. Requires the
+// energies of the whole vector before.
+void add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies, Advanced& result);
+
 // identity in float32: all of it, assigned.
 [[nodiscard]] Result<Advanced> advance_dense(const AdvanceJob& job);
 // topk, threshold, dgc, redsync: a selection, then its indices and values.

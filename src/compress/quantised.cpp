@@ -1,31 +1,77 @@
+// identity in bfloat16, sign, int8, int4: something of every element, in blocks.
+#include "kernels/quantise.h"
 #include "kimesh/util/check.h"
 #include "src/compress/families.h"
+#include "src/compress/select.h"
 
 namespace kimesh {
+namespace {
 
-Result<Advanced> advance_quantised(const AdvanceJob&) {
-  check_failed(__FILE__, __LINE__, "quantised", "not written yet");
+struct Written {
+  Form form;
+  kernels::Blocks blocks;
+};
+
+Written form_of(const Setting& setting) {
+  switch (setting.compressor) {
+    case Compressor::kSign:
+      return {Form::kSign, kernels::Blocks::kSign};
+    case Compressor::kInt8:
+      return {Form::kInt8, kernels::Blocks::kInt8};
+    case Compressor::kInt4:
+      return {Form::kInt4, kernels::Blocks::kInt4};
+    default:
+      KIMESH_CHECK(setting.values == ValueFormat::kBfloat16,
+                   "identity is written in float32 or bfloat16");
+      return {Form::kBfloat16, kernels::Blocks::kBfloat16};
+  }
 }
-Status validate_quantised(Form, std::span<const std::byte>, std::size_t) {
-  return malformed("not written yet");
+
+kernels::Blocks blocks_of(Form form) {
+  switch (form) {
+    case Form::kSign:
+      return kernels::Blocks::kSign;
+    case Form::kInt8:
+      return kernels::Blocks::kInt8;
+    case Form::kInt4:
+      return kernels::Blocks::kInt4;
+    default:
+      return kernels::Blocks::kBfloat16;
+  }
 }
-Status apply_quantised(Form, std::span<const std::byte>, std::span<float>) {
-  return malformed("not written yet");
+
+}  // namespace
+
+Result<Advanced> advance_quantised(const AdvanceJob& job) {
+  const Written written = form_of(job.setting);
+  const kernels::Round round = job.setting.rounding == Rounding::kNearest
+                                   ? kernels::Round::kNearest
+                                   : kernels::Round::kTowardsZero;
+  Advanced result;
+  result.form = written.form;
+  result.bytes.resize(kernels::quantised_bytes(written.blocks, job.target.size()));
+  const kernels::Energies energies =
+      kernels::quantise(written.blocks, round, job.target, job.estimate, result.bytes);
+  if (Status finite = check_finite(job, energies); !finite) return finite.error();
+  if (job.with_curve) result.curve = difference_curve(job);
+  result.kept = job.target.size();
+  result.wanted_energy = energies.target;
+  result.missing_energy =
+      kernels::add_quantised(written.blocks, result.bytes, job.target, job.estimate);
+  return result;
 }
-Result<Advanced> advance_seeded(const AdvanceJob&) {
-  check_failed(__FILE__, __LINE__, "seeded", "not written yet");
+
+Status validate_quantised(Form form, std::span<const std::byte> bytes, std::size_t size) {
+  if (!kernels::is_quantised(blocks_of(form), bytes, size))
+    return malformed(std::to_string(bytes.size()) + " bytes that are no blocks of " +
+                     std::to_string(size) + " elements");
+  return ok_status();
 }
-Status validate_seeded(std::span<const std::byte>, std::size_t) {
-  return malformed("not written yet");
-}
-Status apply_seeded(std::span<const std::byte>, std::span<float>) {
-  return malformed("not written yet");
-}
-Status validate_packed(std::span<const std::byte>, std::size_t) {
-  return malformed("not written yet");
-}
-Status apply_packed(std::span<const std::byte>, std::span<float>) {
-  return malformed("not written yet");
+
+Status apply_quantised(Form form, std::span<const std::byte> bytes, std::span<float> estimate) {
+  if (Status valid = validate_quantised(form, bytes, estimate.size()); !valid) return valid;
+  kernels::add_quantised(blocks_of(form), bytes, estimate);
+  return ok_status();
 }
 
 }  // namespace kimesh

@@ -3,8 +3,11 @@
 #include <cmath>
 #include <utility>
 
+#include "kernels/quantise.h"
 #include "kimesh/compress/compressor.h"
 #include "kimesh/util/check.h"
+#include "src/compress/packed.h"
+#include "src/compress/seeded.h"
 
 namespace kimesh {
 namespace {
@@ -78,19 +81,44 @@ bool is_conservative(const Setting& setting) {
 }
 
 std::size_t smallest_message_bytes(const Setting& setting, std::size_t size) {
-  return size == 0 ? 0 : bytes_of(Setting{setting.compressor, 1, 0}, size);
+  if (size == 0) return 0;
+  Setting one = setting;
+  one.budget_bytes = 0;
+  one.keep = 1;
+  return one.compressor == Compressor::kThreshold ? sparse_bytes(one.values, one.indices, 1, size)
+                                                  : bytes_of(one, size);
 }
 
 std::size_t bytes_of(const Setting& setting, std::size_t size) {
-  if (setting.budget_bytes > 0) return setting.budget_bytes;
+  if (setting.budget_bytes > 0) {
+    Setting all = setting;
+    all.budget_bytes = 0;
+    all.keep = static_cast<std::uint32_t>(size);
+    return std::min<std::uint64_t>(setting.budget_bytes, bytes_of(all, size));
+  }
   switch (setting.compressor) {
     case Compressor::kNothing:
       return 0;
     case Compressor::kIdentity:
-      return size * sizeof(float);
-    default:
+      return size * (setting.values == ValueFormat::kFloat32 ? sizeof(float) : sizeof(float) / 2);
+    case Compressor::kTopk:
+    case Compressor::kDgc:
+    case Compressor::kRedsync:
+      return sparse_bytes(setting.values, setting.indices, setting.keep, size);
+    case Compressor::kThreshold:  // everything may reach it
+      return sparse_bytes(setting.values, setting.indices, size, size);
+    case Compressor::kRandk:
+      return seeded_bytes(setting.values, setting.keep);
+    case Compressor::kSign:
+      return kernels::quantised_bytes(kernels::Blocks::kSign, size);
+    case Compressor::kInt8:
+      return kernels::quantised_bytes(kernels::Blocks::kInt8, size);
+    case Compressor::kInt4:
+      return kernels::quantised_bytes(kernels::Blocks::kInt4, size);
+    case Compressor::kDzq:
       return setting.keep * (sizeof(std::uint32_t) + sizeof(float));
   }
+  check_failed(__FILE__, __LINE__, "compressor", "one of the list");
 }
 
 }  // namespace kimesh

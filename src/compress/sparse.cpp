@@ -1,24 +1,15 @@
+// topk, threshold, dgc, redsync: a selection of elements, then their indices and values.
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include "kimesh/util/check.h"
+#include "src/compress/packed.h"
 #include "src/compress/read.h"
-#include "src/compress/select.h"
+#include "src/compress/thresholds.h"
 
 namespace kimesh {
 namespace {
 
 constexpr std::size_t kEntryBytes = sizeof(std::uint32_t) + sizeof(float);
-
-std::vector<std::byte> write_raw(const kernels::Entries& entries) {
-  const std::size_t half = entries.size() * sizeof(std::uint32_t);
-  std::vector<std::byte> bytes(2 * half);
-  if (half == 0) return bytes;
-  std::memcpy(bytes.data(), entries.indices.data(), half);
-  std::memcpy(bytes.data() + half, entries.values.data(), half);
-  return bytes;
-}
 
 struct SparseView {
   std::size_t count;
@@ -30,26 +21,46 @@ SparseView view(std::span<const std::byte> bytes) {
   return {half / sizeof(std::uint32_t), bytes.first(half), bytes.subspan(half)};
 }
 
+Result<Selected> select(const AdvanceJob& job) {
+  const Setting& setting = job.setting;
+  const bool fills_a_budget = setting.budget_bytes > 0;
+  if (setting.compressor == Compressor::kThreshold && !fills_a_budget) return select_reaching(job);
+  KIMESH_CHECK(!fills_a_budget || setting.allocation != Allocation::kListed,
+               "shares say how many elements are kept");
+  const std::uint32_t keep = fills_a_budget
+                                 ? sparse_that_fits(setting.values, setting.indices,
+                                                    setting.budget_bytes, job.target.size())
+                                 : setting.keep;
+  KIMESH_CHECK(keep >= 1 && keep <= job.target.size(), "1 to all elements are kept");
+  if (setting.compressor == Compressor::kDgc) return select_dgc(job, keep, fills_a_budget);
+  if (setting.compressor == Compressor::kRedsync) return select_redsync(job, keep, fills_a_budget);
+  return select_topk(job, keep);  // with a budget a threshold is the one that just fits
+}
+
 }  // namespace
 
 Result<Advanced> advance_sparse(const AdvanceJob& job) {
-  const Setting& setting = job.setting;
-  KIMESH_CHECK(setting.compressor == Compressor::kTopk && setting.budget_bytes == 0 &&
-                   setting.values == ValueFormat::kFloat32 && setting.indices == IndexFormat::kRaw,
-               "a setting that is written so far");
-  auto selected = select_topk(job, setting.keep);
+  if (job.target.empty()) return Advanced{.bytes = {}, .form = Form::kSparse, .curve = {}};
+  auto selected = select(job);
   if (!selected) return selected.error();
-  const kernels::Entries& entries = job.scratch.entries;
+  kernels::Entries& entries = job.scratch.entries;
+  Written written = write_sparse(job.setting, job.target.size(), entries);
   Advanced result;
-  result.form = Form::kSparse;
-  result.kept = entries.size();
-  result.bytes = write_raw(entries);
+  result.form = written.form;
+  result.bytes = std::move(written.bytes);
+  result.curve = std::move(selected->curve);
+  result.first_missing_energy = selected->first_missing_energy;
+  add_to_estimate(job, selected->energies, result);
+  return result;
+}
+
+void add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies, Advanced& result) {
+  const kernels::Entries& entries = job.scratch.entries;
   const kernels::Added added =
       kernels::add_entries(job.target, entries.indices, entries.values, job.estimate);
-  result.wanted_energy = selected->energies.target;
-  result.missing_energy = std::max(0.0, selected->energies.difference - added.removed) + added.left;
-  result.curve = std::move(selected->curve);
-  return result;
+  result.kept = entries.size();
+  result.wanted_energy = energies.target;
+  result.missing_energy = std::max(0.0, energies.difference - added.removed) + added.left;
 }
 
 Status validate_sparse(std::span<const std::byte> bytes, std::size_t size) {
@@ -73,6 +84,19 @@ Status apply_sparse(std::span<const std::byte> bytes, std::span<float> estimate)
   const SparseView sparse = view(bytes);
   for (std::size_t c = 0; c < sparse.count; ++c)
     estimate[read<std::uint32_t>(sparse.indices, c)] += read<float>(sparse.values, c);
+  return ok_status();
+}
+
+Status validate_packed(std::span<const std::byte> bytes, std::size_t size) {
+  if (const auto entries = read_packed(bytes, size); !entries) return entries.error();
+  return ok_status();
+}
+
+Status apply_packed(std::span<const std::byte> bytes, std::span<float> estimate) {
+  const auto entries = read_packed(bytes, estimate.size());
+  if (!entries) return entries.error();
+  for (std::size_t c = 0; c < entries->size(); ++c)
+    estimate[entries->indices[c]] += entries->values[c];
   return ok_status();
 }
 

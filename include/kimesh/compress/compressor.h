@@ -25,10 +25,10 @@ enum class Form : std::uint8_t {
   kEmpty = 0,     // no payload: control only, nothing is applied
   kDense = 1,     // float32, all elements; assigns. All others add.
   kSparse = 2,    // u32 indices, ascending, then float32 values
-  kPacked = 3,    // indices and values in the formats that its first byte names: sparse.h
-  kSeeded = 4,    // values of a mask that both ends draw: randk.h
+  kPacked = 3,    // indices and values in the formats that its first byte names: packed.h
+  kSeeded = 4,    // values of a mask that both ends draw: seeded.h
   kBfloat16 = 5,  // all elements, the upper halves of float32
-  kSign = 6,      // blocks of quantise.h, all elements
+  kSign = 6,      // blocks of kernels/quantise.h, all elements
   kInt8 = 7,
   kInt4 = 8,
   kDzq = 9,        // dzq.h, entropy coded

@@ -19,6 +19,7 @@ enum class Purpose : std::uint32_t {
   kSimulatorFaults = 6,
   kTest = 7,
   kNoise = 8,
+  kMask = 9,
 };
 
 // The block function of Philox4x32-10: four random words for a counter and a key.

@@ -1,0 +1,134 @@
+#include "src/compress/packed.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "kimesh/util/check.h"
+#include "src/compress/families.h"
+#include "src/compress/indices.h"
+#include "src/compress/values.h"
+
+namespace kimesh {
+namespace {
+
+constexpr unsigned kDigitBits = 7;  // of a byte of a count
+
+bool is_plain(ValueFormat values, IndexFormat indices) {
+  return values == ValueFormat::kFloat32 && indices == IndexFormat::kRaw;
+}
+
+std::byte format_byte(ValueFormat values, IndexFormat indices) {
+  return static_cast<std::byte>(static_cast<unsigned>(values) | static_cast<unsigned>(indices)
+                                                                    << 2);
+}
+
+// How many bytes the indices take at most.
+std::size_t index_bytes(IndexFormat indices, std::size_t count, std::size_t size) {
+  return indices == IndexFormat::kRaw ? raw_index_bytes(count) : packed_index_bytes(count, size);
+}
+
+Result<kernels::Entries> read_entries(ValueFormat values, IndexFormat indices, std::size_t count,
+                                      std::span<const std::byte> bytes, std::size_t size) {
+  const std::size_t value_part = value_bytes(values, count);
+  const std::size_t index_part = index_bytes(indices, count, size);
+  if (bytes.size() != index_part + value_part)
+    return malformed(std::to_string(bytes.size()) + " bytes for " + std::to_string(count) +
+                     " entries");
+  kernels::Entries entries;
+  entries.resize(count);
+  const auto index_bytes_read = bytes.first(index_part);
+  const Status ascending = indices == IndexFormat::kRaw
+                               ? read_raw_indices(index_bytes_read, size, entries.indices)
+                               : read_packed_indices(index_bytes_read, size, entries.indices);
+  if (!ascending) return ascending.error();
+  if (Status finite = read_values(values, bytes.subspan(index_part), entries.values); !finite)
+    return finite.error();
+  return entries;
+}
+
+}  // namespace
+
+std::size_t sparse_bytes(ValueFormat values, IndexFormat indices, std::size_t count,
+                         std::size_t size) {
+  if (count == 0) return 0;
+  const std::size_t head = is_plain(values, indices) ? 0 : 1 + count_bytes(count);
+  return head + index_bytes(indices, count, size) + value_bytes(values, count);
+}
+
+std::uint32_t sparse_that_fits(ValueFormat values, IndexFormat indices, std::size_t budget_bytes,
+                               std::size_t size) {
+  KIMESH_CHECK(size <= std::numeric_limits<std::uint32_t>::max(), "indices fit 32 bits");
+  std::size_t fits = 0, too_many = size + 1;
+  while (fits + 1 < too_many) {
+    const std::size_t count = fits + (too_many - fits) / 2;
+    (sparse_bytes(values, indices, count, size) <= budget_bytes ? fits : too_many) = count;
+  }
+  return static_cast<std::uint32_t>(fits);
+}
+
+Written write_sparse(const Setting& setting, std::size_t size, kernels::Entries& entries) {
+  Written written;
+  if (is_plain(setting.values, setting.indices)) {
+    if (entries.size() == 0) return written;
+    written.bytes.reserve(sparse_bytes(setting.values, setting.indices, entries.size(), size));
+    write_raw_indices(entries.indices, written.bytes);
+    write_values(setting.values, setting.rounding, true, entries, written.bytes);
+    return written;
+  }
+  written.form = Form::kPacked;
+  std::vector<std::byte> values;  // first, since they tell how many entries stay
+  write_values(setting.values, setting.rounding, true, entries, values);
+  if (entries.size() == 0) return written;
+  const auto count = static_cast<std::uint32_t>(entries.size());
+  written.bytes.reserve(sparse_bytes(setting.values, setting.indices, count, size));
+  written.bytes.push_back(format_byte(setting.values, setting.indices));
+  write_count(count, written.bytes);
+  if (setting.indices == IndexFormat::kRaw)
+    write_raw_indices(entries.indices, written.bytes);
+  else
+    write_packed_indices(entries.indices, size, written.bytes);
+  written.bytes.insert(written.bytes.end(), values.begin(), values.end());
+  return written;
+}
+
+std::size_t count_bytes(std::size_t count) {
+  return (static_cast<std::size_t>(std::bit_width(count | 1)) + kDigitBits - 1) / kDigitBits;
+}
+
+void write_count(std::uint32_t count, std::vector<std::byte>& bytes) {
+  for (; count >> kDigitBits != 0; count >>= kDigitBits)
+    bytes.push_back(static_cast<std::byte>(count & 0x7f) | std::byte{0x80});
+  bytes.push_back(static_cast<std::byte>(count));
+}
+
+Result<std::uint32_t> read_count(std::span<const std::byte>& bytes, std::size_t most) {
+  constexpr std::size_t kBytesMax = 5;
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < std::min(bytes.size(), kBytesMax); ++i) {
+    const auto digit = std::to_integer<std::uint64_t>(bytes[i]);
+    count |= (digit & 0x7f) << kDigitBits * i;
+    if (digit >= 0x80) continue;
+    if (count == 0 || digit == 0 || count > most)
+      return malformed("a count of " + std::to_string(count) + " of " + std::to_string(most) +
+                       " elements");
+    bytes = bytes.subspan(i + 1);
+    return static_cast<std::uint32_t>(count);
+  }
+  return malformed("a count without an end");
+}
+
+Result<kernels::Entries> read_packed(std::span<const std::byte> bytes, std::size_t size) {
+  if (bytes.empty()) return kernels::Entries{};
+  const auto format = std::to_integer<unsigned>(bytes.front());
+  const auto values = static_cast<ValueFormat>(format & 3);
+  const auto indices = static_cast<IndexFormat>(format >> 2 & 3);
+  if (format >> 4 != 0 || indices > IndexFormat::kCoded || is_plain(values, indices))
+    return malformed("format " + std::to_string(format) + " is unknown");
+  std::span<const std::byte> rest = bytes.subspan(1);
+  const auto count = read_count(rest, size);
+  if (!count) return count.error();
+  return read_entries(values, indices, *count, rest, size);
+}
+
+}  // namespace kimesh
