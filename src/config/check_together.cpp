@@ -9,22 +9,17 @@ namespace kimesh {
 namespace {
 
 // May it stand in a chain of several hops? |C(v)_j| + |v_j - C(v)_j| = |v_j| for every element; a
-// compressor without that makes a ring's error grow (design, invariant 3).
-bool is_conservative(CompressorKind compressor) {
-  switch (compressor) {
-    case CompressorKind::kIdentity:
-      return true;  // drops nothing
-    case CompressorKind::kTopk:
-      return true;  // a mask: keeps an element whole or drops it
-  }
-  return false;
+// compressor without that makes a ring's error grow (design, invariant 3). Masks keep it, and so do
+// quantisers that round towards zero, as these do wherever there are several hops.
+bool is_conservative(const CompressorConfig& compressor) {
+  return compressor.kind != CompressorKind::kSign && !compressor.scaled;
 }
 
 // Over several hops, what one node left out is summed, compressed and left out again by the next.
 void check_compressor(const RunConfig& config, const TopologyFile& topology,
                       Complaints& complaints) {
   if (!topology.is_one_hop() && !is_conservative(config.compression.compressor))
-    complaints.add(config.compression.line,
+    complaints.add(config.compression.compressor.line,
                    fmt::format("this compressor is not conservative, and the errors of the hops "
                                "of kind: {} would grow",
                                name_of(topology.kind)),

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/config/compressor_keys.h"
 #include "src/config/config_reader.h"
 #include "src/config/limits.h"
 #include "src/config/map_reader.h"
@@ -40,10 +41,6 @@ void read_gravac(MapReader& reader, GravacConfig& gravac) {
 }
 
 void read_of_policy(MapReader& reader, CompressionConfig& compression) {
-  if (compression.policy == PolicyKind::kFixed)
-    reader.require("ratio", "ratio: with the share that is kept, such as ratio: 0.01");
-  else
-    reader.refuse({"ratio"}, "a policy other than fixed");
   if (compression.policy == PolicyKind::kKimadPlus)
     read_kimad_plus(reader, compression);
   else
@@ -61,7 +58,7 @@ std::string canonical_policy(const CompressionConfig& c, std::optional<Duration>
     case PolicyKind::kNone:
       return "none";
     case PolicyKind::kFixed:
-      return fmt::format("fixed {}", c.ratio);
+      return "fixed";
     case PolicyKind::kKimad:
       return fmt::format("kimad {}", time);
     case PolicyKind::kKimadPlus:
@@ -94,8 +91,9 @@ void read_compression(const YamlValue& value, CompressionConfig& compression,
                       Complaints& complaints) {
   MapReader reader(
       complaints, value, "compression",
-      {"policy", "compressor", "ratio", "allocator", "ratios", "bins", "theta_min", "theta_max",
-       "epsilon", "omega", "window", "scaling", "scope", "feedback", "digest_every"});
+      {"policy",  "compressor", "values",    "indices", "ratio", "bits",      "threshold",
+       "step",    "scaled",     "allocator", "ratios",  "bins",  "theta_min", "theta_max",
+       "epsilon", "omega",      "window",    "scaling", "scope", "feedback",  "digest_every"});
   compression.line = reader.line_of("policy");
   compression.feedback_line = reader.line_of("feedback");
   reader.require("policy", "policy: kimad");
@@ -105,37 +103,26 @@ void read_compression(const YamlValue& value, CompressionConfig& compression,
                                            {"kimad", PolicyKind::kKimad},
                                            {"kimad_plus", PolicyKind::kKimadPlus},
                                            {"gravac", PolicyKind::kGravac}});
-  reader.choose("compressor", compression.compressor,
-                {{"identity", CompressorKind::kIdentity}, {"topk", CompressorKind::kTopk}});
   reader.choose("feedback", compression.feedback,
                 {{"ef21", FeedbackKind::kEf21},
                  {"ef14", FeedbackKind::kEf14},
                  {"none", FeedbackKind::kNone}});
-  reader.read("ratio", compression.ratio, {0, 1, true});
   reader.read_whole("digest_every", compression.digest_every, kRoundsOrNone);
+  read_compressor(reader, compression.compressor);
   if (!policy_known) return;
-  const bool identity = compression.compressor == CompressorKind::kIdentity;
-  if (compression.policy == PolicyKind::kNone) {
-    if (reader.find("compressor") != nullptr && !identity)
-      reader.refuse({"compressor"}, "policy: none, which sends everything");
-    if (compression.feedback != FeedbackKind::kEf21)
-      reader.refuse({"feedback"},
-                    "policy: none, which sends everything, so that nothing is fed back");
-    compression.compressor = CompressorKind::kIdentity;
-  } else if (identity) {
-    reader.complain("compressor",
-                    "compressor: identity sends everything, whatever the policy decides",
-                    "Write compressor: topk, or policy: none");
-  }
+  if (compression.policy == PolicyKind::kNone && compression.feedback != FeedbackKind::kEf21)
+    reader.refuse({"feedback"},
+                  "policy: none, which sends everything, so that nothing is fed back");
   read_of_policy(reader, compression);
+  check_compressor(reader, compression);
 }
 
 std::string canonical(const CompressionConfig& c, std::optional<Duration> round_time) {
   std::string text =
       fmt::format("digest_every {} policy {}", c.digest_every, canonical_policy(c, round_time));
   if (c.policy == PolicyKind::kNone) return text + "\n";
-  text += c.compressor == CompressorKind::kTopk ? " topk" : " identity";
-  return text + fmt::format(" feedback {}\n", name_of(c.feedback));
+  return text +
+         fmt::format(" {} feedback {}\n", canonical_compressor(c.compressor), name_of(c.feedback));
 }
 
 }  // namespace kimesh

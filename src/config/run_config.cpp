@@ -112,7 +112,7 @@ Loaded<RunConfig> load_config(const std::string& path) {
     if (const YamlMember* member = top.find("compression"))
       read_compression(member->value, config.compression, complaints);
     else
-      config.compression.compressor = CompressorKind::kIdentity;
+      config.compression.compressor.kind = CompressorKind::kIdentity;
     top.read("round_time", config.round_time,
              {limits::kRoundTimeSecondsMin, limits::kRoundTimeSecondsMax});
     top.require("stop", "stop: {rounds: 1000}, without which the run would never end");

@@ -8,6 +8,7 @@
 #include "kimesh/observe/recorder.h"
 #include "kimesh/observe/run_folder.h"
 #include "src/observe/json.h"
+#include "src/observe/setting_json.h"
 #include "src/observe/words.h"
 
 namespace kimesh {
@@ -18,14 +19,6 @@ void put_channel(Json& json, const Plan& plan, ChannelIndex index) {
   json["to"] = plan.view.nodes[plan.links[channel.link].to];
   json["shard"] = channel.shard;
   json["phase"] = channel.phase == Phase::kReduce ? "reduce" : "gather";
-}
-
-void put_setting(Json& json, const Setting& setting) {
-  json["compressor"] = name_of(setting.compressor);
-  json["keep"] = setting.keep;
-  json["rotation"] = setting.rotation;
-  if (setting.allocation == Allocation::kGlobal) json["floor"] = setting.floor;
-  if (setting.allocation == Allocation::kListed) json["shares"] = setting.shares;
 }
 
 void put_word(Json& json, const Word& word) {
@@ -145,50 +138,13 @@ class LogReader {
   }
 
   void take_setting(FieldReader& fields, Round round) {
-    Setting setting;
-    std::string compressor;
-    fields.read("compressor", compressor);
-    fields.read("keep", setting.keep);
-    fields.read("rotation", setting.rotation);
     const auto channel = channel_of(fields);
     if (!channel) return;
-    const auto known = compressor_named(compressor);
-    if (!known) return fields.complain("'" + compressor + "' is no compressor");
-    setting.compressor = *known;
-    take_allocation(fields, *channel, setting);
-    const std::size_t elements = plan_.elements(*channel);
-    if (setting.compressor == Compressor::kTopk && (setting.keep < 1 || setting.keep > elements))
-      return fields.complain(fmt::format("'keep' is {} of {} elements", setting.keep, elements));
+    const Setting setting = read_setting(fields, plan_.elements(*channel),
+                                         plan_.shards[plan_.channels[*channel].shard].layers);
     const auto [it, is_new] = out_.settings.emplace(Place{*channel, round}, setting);
     if (!is_new && it->second != setting)
       fields.complain("this message's setting was another one before");
-  }
-
-  void take_allocation(FieldReader& fields, ChannelIndex channel, Setting& setting) {
-    if (fields.has("floor")) {
-      setting.allocation = Allocation::kGlobal;
-      fields.read("floor", setting.floor);
-      if (setting.floor > setting.keep) fields.complain("'floor' is over 'keep'");
-    } else if (fields.has("shares")) {
-      setting.allocation = Allocation::kListed;
-      fields.read("shares", setting.shares);
-      check_shares(fields, plan_.shards[plan_.channels[channel].shard].layers, setting);
-    }
-  }
-
-  static void check_shares(FieldReader& fields, std::span<const LayerSlice> layers,
-                           const Setting& setting) {
-    if (setting.shares.size() != layers.size())
-      return fields.complain(fmt::format("'shares' has {} numbers for {} layers",
-                                         setting.shares.size(), layers.size()));
-    std::uint64_t sum = 0;
-    for (std::size_t l = 0; l < layers.size(); ++l) {
-      sum += setting.shares[l];
-      if (setting.shares[l] > layers[l].size)
-        return fields.complain(
-            fmt::format("'shares' keeps {} of {} elements", setting.shares[l], layers[l].size));
-    }
-    if (sum != setting.keep) fields.complain("'shares' do not sum to 'keep'");
   }
 
   void take_word(FieldReader& fields, Round round, std::map<Round, Word>& words) {

@@ -27,8 +27,8 @@ double probe_bytes(double rate, double fixed_s, double hop_s, const MessageConte
 
 }  // namespace
 
-std::size_t budget_bytes(Duration round_time, const MessageContext& message) {
-  const std::size_t floor = floor_bytes(message);
+std::size_t budget_bytes(Duration round_time, const MessageContext& message, const Setting& style) {
+  const std::size_t floor = floor_bytes(message, style);
   if (!message.link.known()) return std::max(floor, kFirstBudgetBytes);
 
   const double rate = usable_rate(message);

@@ -4,6 +4,7 @@
 
 #include "src/policy/gravac_keep.h"
 #include "src/policy/policies.h"
+#include "src/policy/style.h"
 
 namespace kimesh {
 namespace {
@@ -11,15 +12,15 @@ namespace {
 // One search for the node, or one for each outgoing link.
 class Gravac final : public Policy {
  public:
-  explicit Gravac(const PolicyOptions& options) : fresh_(options.gravac, options.nodes) {
+  explicit Gravac(const PolicyOptions& options)
+      : style_(options.style), fresh_(options.gravac, options.nodes) {
     per_link_ = options.gravac.scope == GravacOptions::Scope::kLink;
     if (!per_link_) searches_.push_back(fresh_);
   }
 
   Choice choose(const MessageContext& message) const override {
-    return {topk_or_dense(gravac_keep(search_of(message.link_number).factor(), message.elements),
-                          message),
-            0};
+    const double factor = search_of(message.link_number).factor();
+    return {keeping(style_, gravac_keep(factor, message.elements), message), 0};
   }
   bool wants_curves() const override { return true; }
 
@@ -50,6 +51,7 @@ class Gravac final : public Policy {
     return link < searches_.size() ? searches_[link] : fresh_;
   }
 
+  const Setting style_;
   const GravacSearch fresh_;
   bool per_link_;
   std::vector<GravacSearch> searches_;  // by link, or one

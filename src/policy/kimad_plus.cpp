@@ -6,12 +6,11 @@
 
 #include "kimesh/util/check.h"
 #include "src/policy/policies.h"
+#include "src/policy/style.h"
 #include "src/policy/whole.h"
 
 namespace kimesh {
 namespace {
-
-constexpr double kBytesPerKept = 8;  // an index and a value
 
 std::size_t size_of(const Curve& curve) {
   return std::accumulate(curve.begin(), curve.end(), std::size_t{0},
@@ -26,8 +25,8 @@ struct Sharing {
   std::size_t own = 0;
   double per_budget = 0;
 
-  Sharing(std::size_t budget, const MessageContext& message) {
-    per_budget = static_cast<double>(payload_that_fits(budget, message)) / kBytesPerKept;
+  Sharing(std::size_t budget, const MessageContext& message, const Setting& style) {
+    per_budget = static_cast<double>(payload_that_fits(budget, message)) / bytes_per_kept(style);
     const double one = least(message), spendable = static_cast<double>(budget) - one;
     for (std::size_t c = 0; c < message.curves.size(); ++c) {
       if (message.curves[c]->empty()) continue;
@@ -94,9 +93,10 @@ class KimadPlus final : public Policy {
   explicit KimadPlus(const PolicyOptions& options) : options_(options) {}
 
   Choice choose(const MessageContext& message) const override {
-    const std::size_t budget = budget_bytes(*options_.round_time, message);
-    Choice choice = spend(part(budget, message), message);
+    const std::size_t budget = budget_bytes(*options_.round_time, message, options_.style);
+    Choice choice = spend(part(budget, message), message, options_.style);
     Setting& setting = choice.setting;
+    // dzq has one step for all layers, and their floors, by itself.
     if (setting.compressor != Compressor::kTopk) return choice;
     const std::uint32_t floor = floor_keep(message.elements);
     if (options_.allocator == PolicyOptions::Allocator::kThreshold) {
@@ -118,10 +118,10 @@ class KimadPlus final : public Policy {
   }
 
   // Bytes for this message out of the budgets of all that the link carries in the phase.
-  static std::size_t part(std::size_t budget, const MessageContext& message) {
+  [[nodiscard]] std::size_t part(std::size_t budget, const MessageContext& message) const {
     if (!has_curve(message) || !message.link.known() || message.link.lower_bound) return budget;
     if (message.curves.size() == 1 || Sharing::stretch(message) <= 1) return budget;
-    const Sharing sharing(budget, message);
+    const Sharing sharing(budget, message, options_.style);
     const double least = Sharing::least(message);
     if (sharing.per_budget < 1) return budget;
     const double keep = sharing.share();
@@ -136,13 +136,14 @@ class KimadPlus final : public Policy {
 
   // Curves change between the choices of a round, so parts need not sum to all the budgets: no
   // message takes what those before it have taken, nor the floors of those to come.
-  static std::size_t left_of(std::size_t budget, const MessageContext& message) {
+  [[nodiscard]] std::size_t left_of(std::size_t budget, const MessageContext& message) const {
     const std::size_t messages = message.curves.size();
     const std::size_t later =
         messages - std::min<std::size_t>(messages, message.phase_messages_sent + 1);
-    const std::size_t kept = message.phase_spent_bytes + later * floor_bytes(message);
+    const std::size_t kept =
+        message.phase_spent_bytes + later * floor_bytes(message, options_.style);
     const std::size_t all = budget * messages;
-    return std::max(floor_bytes(message), all - std::min(all, kept));
+    return std::max(floor_bytes(message, options_.style), all - std::min(all, kept));
   }
 
   PolicyOptions options_;

@@ -24,7 +24,6 @@ constexpr std::array<KindOfPolicy, 5> kPolicies{{{Kind::kNone, make_dense},
 }  // namespace
 
 std::unique_ptr<Policy> make_policy(const PolicyOptions& options) {
-  if (options.dense_only) return make_dense(options);
   for (const KindOfPolicy& row : kPolicies)
     if (row.kind == options.kind) return row.make(options);
   KIMESH_CHECK(false, "a policy of a kind that is in the table");

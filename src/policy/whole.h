@@ -25,13 +25,14 @@ inline std::size_t dense_bytes(std::size_t elements) {
   return bytes_of({Compressor::kIdentity, 0, 0}, elements);
 }
 
-// The least that may be sent: the floor's elements as topk, or all of them dense where that is
+// Of the floor's elements, or of everything dense where that is less.
+[[nodiscard]] std::size_t floor_payload(const Setting& style, std::size_t elements);
+
+// The least that may be sent: what the floor's elements take, or all of them dense where that is
 // less.
-inline std::size_t floor_bytes(const MessageContext& message) {
-  const std::size_t payload =
-      std::min(bytes_of({Compressor::kTopk, floor_keep(message.elements), 0}, message.elements),
-               dense_bytes(message.elements));
-  return whole_bytes(payload, message);
+inline std::size_t floor_bytes(const MessageContext& message,
+                               const Setting& style = {Compressor::kTopk}) {
+  return whole_bytes(floor_payload(style, message.elements), message);
 }
 
 // A payload whose whole fits: the largest, unless one more chunk began just there. 0 when none

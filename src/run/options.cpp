@@ -40,12 +40,75 @@ GravacOptions gravac_options(const GravacConfig& config) {
   return gravac;
 }
 
+Compressor compressor_of(CompressorKind kind) {
+  switch (kind) {
+    case CompressorKind::kIdentity:
+      break;
+    case CompressorKind::kTopk:
+      return Compressor::kTopk;
+    case CompressorKind::kThreshold:
+      return Compressor::kThreshold;
+    case CompressorKind::kRandk:
+      return Compressor::kRandk;
+    case CompressorKind::kDgc:
+      return Compressor::kDgc;
+    case CompressorKind::kRedsync:
+      return Compressor::kRedsync;
+    case CompressorKind::kSign:
+      return Compressor::kSign;
+    case CompressorKind::kInt8:
+      return Compressor::kInt8;
+    case CompressorKind::kInt4:
+      return Compressor::kInt4;
+    case CompressorKind::kDzq:
+      return Compressor::kDzq;
+  }
+  return Compressor::kIdentity;
+}
+
+ValueFormat values_of(ValuesKind kind) {
+  switch (kind) {
+    case ValuesKind::kFloat32:
+      break;
+    case ValuesKind::kFloat16:
+      return ValueFormat::kFloat16;
+    case ValuesKind::kBfloat16:
+      return ValueFormat::kBfloat16;
+    case ValuesKind::kInt4:
+      return ValueFormat::kInt4;
+  }
+  return ValueFormat::kFloat32;
+}
+
+IndexFormat indices_of(IndicesKind kind) {
+  switch (kind) {
+    case IndicesKind::kRaw:
+      break;
+    case IndicesKind::kPacked:
+      return IndexFormat::kPacked;
+    case IndicesKind::kCoded:
+      return IndexFormat::kCoded;
+  }
+  return IndexFormat::kRaw;
+}
+
+Setting style_of(const CompressorConfig& config) {
+  Setting style{compressor_of(config.kind)};
+  style.values = values_of(config.values);
+  style.indices = indices_of(config.indices);
+  style.threshold = static_cast<float>(config.threshold.value_or(0));
+  style.step = static_cast<float>(config.step.value_or(0));
+  style.scaled = config.scaled;
+  return style;
+}
+
 PolicyOptions policy_options(const RunConfig& config, std::size_t nodes) {
   const CompressionConfig& compression = config.compression;
   PolicyOptions policy;
   policy.kind = policy_kind(compression.policy);
-  policy.dense_only = compression.compressor == CompressorKind::kIdentity;
-  policy.ratio = compression.ratio;
+  policy.style = style_of(compression.compressor);
+  policy.ratio = compression.compressor.ratio;
+  policy.bits = compression.compressor.bits;
   policy.round_time = config.round_time;
   policy.allocator = compression.allocator == AllocatorKind::kThreshold
                          ? PolicyOptions::Allocator::kThreshold
@@ -95,8 +158,7 @@ VectorsOptions vectors_options(const RunConfig& config, double data_weight) {
   VectorsOptions options;
   options.optimizer = config.optimizer;
   options.data_weight = data_weight;
-  options.keeps_estimates = config.compression.policy != PolicyKind::kNone &&
-                            config.compression.compressor != CompressorKind::kIdentity;
+  options.keeps_estimates = config.compression.policy != PolicyKind::kNone;
   return options;
 }
 

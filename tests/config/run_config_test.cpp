@@ -58,7 +58,7 @@ TEST(RunConfig, ReadsAModelOnFiles) {
   EXPECT_EQ(c.optimizer.schedule.every, 100u);
   EXPECT_EQ(c.optimizer.schedule.factor, 0.5);
   EXPECT_EQ(c.compression.policy, PolicyKind::kFixed);
-  EXPECT_EQ(c.compression.ratio, 0.01);
+  EXPECT_EQ(c.compression.compressor.ratio, 0.01);
   EXPECT_EQ(c.compression.digest_every, 7u);
   EXPECT_EQ(c.stop.rounds, 300u);
   EXPECT_EQ(c.stop.accuracy, 1);
@@ -145,7 +145,7 @@ TEST(RunConfig, ReadsAQuadraticInPlaceOfModelAndData) {
 TEST(RunConfig, SendsEverythingWhenNothingIsSaidAboutCompression) {
   const RunConfig c = Parts{}.load();
   EXPECT_EQ(c.compression.policy, PolicyKind::kNone);
-  EXPECT_EQ(c.compression.compressor, CompressorKind::kIdentity);
+  EXPECT_EQ(c.compression.compressor.kind, CompressorKind::kIdentity);
   EXPECT_EQ(c.round_time, std::nullopt);
 }
 
@@ -197,6 +197,17 @@ TEST(RunConfigCanonical, IsOtherForAnyOtherMeaning) {
         "compression: {policy: none, digest_every: 1}\n",
         "compression: {policy: fixed, ratio: 0.1}\n",
         "compression: {policy: fixed, ratio: 0.2}\n",
+        "compression: {policy: fixed, bits: 0.2}\n",
+        "compression: {policy: fixed, ratio: 0.1, values: bfloat16}\n",
+        "compression: {policy: fixed, ratio: 0.1, indices: coded}\n",
+        "compression: {policy: fixed, ratio: 0.1, compressor: randk}\n",
+        "compression: {policy: fixed, bits: 1, compressor: randk, scaled: true, feedback: none}\n",
+        "compression: {policy: fixed, compressor: threshold, threshold: 0.1}\n",
+        "compression: {policy: fixed, compressor: threshold, threshold: 0.2}\n",
+        "compression: {policy: fixed, compressor: dzq, step: 0.1}\n",
+        "compression: {policy: fixed, compressor: dzq, bits: 0.1}\n",
+        "compression: {policy: fixed, compressor: sign}\n",
+        "compression: {policy: kimad, compressor: dzq}\nround_time: 1s\n",
         "compression: {policy: kimad}\nround_time: 1s\n",
         "compression: {policy: kimad}\nround_time: 2s\n",
         "compression: {policy: kimad, feedback: ef14}\nround_time: 2s\n",
@@ -247,6 +258,25 @@ TEST(CheckTogether, KimadAndKimadPlusNeedARoundTime) {
                                         "take, such as round_time: 25ms."}));
     config.round_time = 25ms;
     EXPECT_TRUE(together(config, two_nodes()).empty());
+  }
+}
+
+// What a node leaves out over several hops must not grow. Seen to fail without the check.
+TEST(CheckTogether, ACompressorThatOvershootsIsForOneHop) {
+  for (const char* compression :
+       {"compression: {policy: fixed, compressor: sign}\n",
+        "compression: {policy: fixed, compressor: randk, ratio: 0.1, scaled: true, feedback: none}"
+        "\n"}) {
+    const RunConfig config = Parts{.more = compression}.load();
+    TopologyFile topology = two_nodes();
+    topology.kind = TopologyKind::kParameterServer;
+    EXPECT_TRUE(together(config, topology).empty());
+    topology.kind = TopologyKind::kRing;
+    EXPECT_EQ(together(config, topology),
+              (std::vector<std::string>{
+                  "c.yaml:5: this compressor is not conservative, and the errors of the hops of "
+                  "kind: ring would grow. Write compressor: topk, or use a topology of kind: "
+                  "parameter_server."}));
   }
 }
 

@@ -67,6 +67,19 @@ TEST(DecisionLog, GivesBackEverySettingOfEveryChannel) {
         left -= s.shares.back();
       }
     }
+    if (r == 3) {
+      s = {Compressor::kDzq};
+      s.budget_bytes = 4000 + c;
+      s.floor = 1;
+      s.rounding = Rounding::kNearest;
+      s.coder = c % 2 == 0 ? Coder::kFixedWidth : Coder::kEntropy;
+    }
+    if (r == 4) {
+      s = {c % 2 == 0 ? Compressor::kThreshold : Compressor::kDzq};
+      (c % 2 == 0 ? s.threshold : s.step) = 0.1f / static_cast<float>(c + 1);
+      s.values = ValueFormat::kBfloat16;
+      s.indices = IndexFormat::kPacked;
+    }
     return s;
   };
   for (Round r = 0; r < 5; ++r)
@@ -123,9 +136,8 @@ std::string complaint_about(const std::string& line) {
 
 TEST(DecisionLog, NamesFileAndLineOfWhatItCannotUse) {
   const auto with = [](const std::string& from, const std::string& to) {
-    std::string line =
-        R"({"kind":"setting","round":1,"to":"a","shard":0,"phase":"reduce","form":"topk",)"
-        R"("keep":2,"rotation":1})";
+    std::string line = R"({"kind":"setting","round":1,"to":"a","shard":0,"phase":"reduce",)"
+                       R"("compressor":"topk","keep":2,"rotation":1})";
     return line.replace(line.find(from), from.size(), to);
   };
   EXPECT_EQ(complaint_about(with("2", "2")), "none");
@@ -137,9 +149,17 @@ TEST(DecisionLog, NamesFileAndLineOfWhatItCannotUse) {
   EXPECT_THAT(complaint_about(with("\"shard\":0", "\"shard\":1")),
               EndsWith("the plan has no channel b->a, shard 1, reduce"));
   EXPECT_THAT(complaint_about(with("reduce", "upward")), EndsWith("'upward' is no phase"));
-  EXPECT_THAT(complaint_about(with("topk", "magic")), EndsWith("'magic' is no form"));
+  EXPECT_THAT(complaint_about(with("topk", "magic")), EndsWith("'magic' is no compressor"));
   EXPECT_THAT(complaint_about(with("\"keep\":2", "\"keep\":999")),
               EndsWith("'keep' is 999 of 12 elements"));
+  EXPECT_THAT(complaint_about(with("\"keep\":2", "\"keep\":2,\"values\":\"float8\"")),
+              EndsWith("'float8' is no 'values'"));
+  EXPECT_THAT(complaint_about(with("\"keep\":2", "\"budget_bytes\":1")),
+              EndsWith("'budget_bytes' holds no message"));
+  EXPECT_THAT(complaint_about(with("\"topk\",\"keep\":2", "\"dzq\"")),
+              EndsWith("dzq has neither 'budget_bytes' nor 'step'"));
+  EXPECT_THAT(complaint_about(with("\"topk\",\"keep\":2", "\"dzq\",\"step\":-1")),
+              EndsWith("'step' is not above 0"));
   EXPECT_THAT(complaint_about(with("\"round\":1", "\"round\":0")),
               EndsWith("this message's setting was another one before"));
   EXPECT_THAT(complaint_about(with("\"round\":1", "\"round\":4294967296")),

@@ -31,7 +31,7 @@ struct Loop {
     link.rtt_s = c.rtt_s;
     link.hiccup_s = 0.002;
     policy = make_policy(
-        {PolicyOptions::Kind::kKimad, false, 0.05, std::chrono::milliseconds(c.round_ms)});
+        {.kind = PolicyOptions::Kind::kKimad, .round_time = std::chrono::milliseconds(c.round_ms)});
     message.elements = c.elements;
     message.overhead_bytes = 100;
     message.link_hops = kHops;

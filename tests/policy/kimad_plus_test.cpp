@@ -24,7 +24,7 @@ std::unique_ptr<Policy> kimad_plus(Allocator allocator, Duration round_time = mi
 }
 
 std::unique_ptr<Policy> kimad(Duration round_time = milliseconds(20)) {
-  return make_policy({PolicyOptions::Kind::kKimad, false, 0.05, round_time});
+  return make_policy({.kind = PolicyOptions::Kind::kKimad, .round_time = round_time});
 }
 
 // What a link carries in a phase: messages of several layers. 1 MB/s surely known, 2 hops: with

@@ -26,8 +26,8 @@ struct Job {
     config.quadratic.emplace().dimension = 20'000;
     config.optimizer.lr = 0.05;
     config.compression.policy = policy;
-    config.compression.compressor = CompressorKind::kTopk;
-    config.compression.ratio = 0.1;
+    config.compression.compressor.kind = CompressorKind::kTopk;
+    config.compression.compressor.ratio = 0.1;
     config.round_time = std::chrono::milliseconds(200);
     config.stop.rounds = kRunRounds;
     plan = *make_plan(topology, Layout::vector(config.quadratic->dimension));

@@ -9,7 +9,20 @@
 namespace kimesh {
 
 enum class PolicyKind { kNone, kFixed, kKimad, kKimadPlus, kGravac };
-enum class CompressorKind { kIdentity, kTopk };
+enum class CompressorKind {
+  kIdentity,
+  kTopk,
+  kThreshold,
+  kRandk,
+  kDgc,
+  kRedsync,
+  kSign,
+  kInt8,
+  kInt4,
+  kDzq
+};
+enum class ValuesKind { kFloat32, kFloat16, kBfloat16, kInt4 };  // how values are written
+enum class IndicesKind { kRaw, kPacked, kCoded };                // and their places
 enum class FeedbackKind { kEf21, kEf14, kNone };      // what a reduce does with what it left out
 enum class AllocatorKind { kThreshold, kKnapsack };   // how layers share a message
 enum class ScalingKind { kExponential, kGeometric };  // how fast the factors that are tried grow
@@ -25,10 +38,23 @@ struct GravacConfig {
   ScopeKind scope = ScopeKind::kNode;
 };
 
+// What messages are made with, and how they are written.
+struct CompressorConfig {
+  CompressorKind kind = CompressorKind::kTopk;  // policy none: identity, once loaded
+  ValuesKind values = ValuesKind::kFloat32;     // sparse compressors, identity
+  IndicesKind indices = IndicesKind::kRaw;      // sparse compressors
+  // policy: fixed. How much is sent, by one of these.
+  std::optional<double> ratio;      // share of the elements that is kept, (0, 1]
+  std::optional<double> bits;       // bits per element, (0, 32]
+  std::optional<double> threshold;  // threshold: smallest difference that is sent
+  std::optional<double> step;       // dzq: width of a bin
+  bool scaled = false;              // randk: unbiased; one hop, without feedback
+  int line = 0;                     // of `compressor` in the config file, for sentences
+};
+
 struct CompressionConfig {
   PolicyKind policy = PolicyKind::kNone;
-  CompressorKind compressor = CompressorKind::kTopk;    // policy none: identity, once loaded
-  double ratio = 0.05;                                  // fixed: share of the elements that is kept
+  CompressorConfig compressor;
   AllocatorKind allocator = AllocatorKind::kThreshold;  // kimad_plus
   unsigned ratios = 20;                                 // knapsack: choices of each layer
   unsigned bins = 1000;                                 // knapsack: parts of the budget

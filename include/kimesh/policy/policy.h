@@ -27,9 +27,13 @@ struct GravacOptions {
 
 struct PolicyOptions {
   enum class Kind { kNone, kFixed, kKimad, kKimadPlus, kGravac } kind = Kind::kNone;
-  bool dense_only = false;             // compressor: identity
-  double ratio = 0.05;                 // fixed: share of the elements kept, (0, 1]
-  std::optional<Duration> round_time;  // kimad, kimad_plus: what a round should take
+  // What messages are made with: compressor, formats, threshold or step. Each choice fills in how
+  // much is sent, and how values are rounded on the message's route.
+  Setting style{Compressor::kTopk};
+  // fixed: share of the elements kept, (0, 1], or bits per element, (0, 32]. Neither where the
+  // style says it.
+  std::optional<double> ratio{}, bits{};
+  std::optional<Duration> round_time{};  // kimad, kimad_plus: what a round should take
   // kimad_plus: how a message's elements are shared among its layers. Threshold: the optimum where
   // every element costs the same; knapsack: the paper's DP over a menu of ratios.
   enum class Allocator { kThreshold, kKnapsack } allocator = Allocator::kThreshold;
@@ -97,6 +101,9 @@ inline constexpr double kGrowthMax = 1.5;
 // When so many messages in a row did not fill the pipe, the next one is a probe: larger, with real
 // content.
 inline constexpr unsigned kProbeEvery = 10;
+// Above this rate of a link an entropy coder on one core is the slower of the two (measured: about
+// 100 million elements a second of 1.3 bytes), and dzq writes in fixed widths.
+inline constexpr double kCoderBytesPerS = 125e6;
 // A probe fills almost any pipe with so many bytes,
 inline constexpr std::size_t kProbeBytesMax = 1'000'000;
 // or with so many times what the pipe holds in a fixed cost,
@@ -109,8 +116,9 @@ inline constexpr double kProbeGrowthMax = 4;
 
 // The budget of design section 3, β((t − T_comp)/H_link − a), with floor, first budget, growth
 // limit and probes; for the whole message with its overhead. β is at most the share; a < 0 counts
-// as 0.
-[[nodiscard]] std::size_t budget_bytes(Duration round_time, const MessageContext& message);
+// as 0. The floor is that of messages of `style`.
+[[nodiscard]] std::size_t budget_bytes(Duration round_time, const MessageContext& message,
+                                       const Setting& style = {Compressor::kTopk});
 
 class Policy {
  public:
@@ -124,10 +132,12 @@ class Policy {
   [[nodiscard]] virtual std::string state() const { return {}; }
 };
 
-// none: dense. fixed: keep = max(1, round(ratio · n)). kimad: the largest keep that fits the
-// budget, the floor when nothing does. kimad_plus: see kimad_plus.h; gravac: see gravac.h. Dense
-// wherever 4 bytes per element are no more than that. dense_only: always dense, no budget.
-// Requires: ratio in (0, 1] for fixed, a round time for kimad and kimad_plus, GravacOptions in
+// none: dense. fixed: keep = max(1, round(ratio · n)), or so many bits per element, or what the
+// style says. kimad: the largest message that fits the budget, the floor when nothing does.
+// kimad_plus: see kimad_plus.h; gravac: see gravac.h. Dense wherever 4 bytes per element are no
+// more than that. Values are rounded to nearest where a round has but one hop each way, else
+// towards zero. Requires: a style that meets budgets, for fixed with ratio or bits in their ranges
+// or a style that says how much it sends; a round time for kimad and kimad_plus; GravacOptions in
 // their ranges (config checks the user's words).
 [[nodiscard]] std::unique_ptr<Policy> make_policy(const PolicyOptions& options);
 
