@@ -32,8 +32,8 @@ struct Part {
 };
 
 Energies collect_from(const Part& part, float lower, Entries& entries) {
-  return kernels::collect(part.target, part.estimate, std::clamp(lower, kAnything, kLargest),
-                          part.base, entries);
+  const float usable = lower >= kAnything ? std::min(lower, kLargest) : kAnything;  // NaN as well
+  return kernels::collect(part.target, part.estimate, usable, part.base, entries);
 }
 
 Energies select_exactly(const Part& part, Entries& entries) {

@@ -49,45 +49,7 @@ TEST(Apply, RefusesWhatNoCorrectPeerSendsAndLeavesTheEstimateAlone) {
   expect_malformed(Form::kDense, std::vector<std::byte>(20), "a dense message that is too long");
   expect_malformed(Form::kDense, topk_bytes({}, {1, 2, 3, infinity}), "infinity, dense");
   expect_malformed(Form::kEmpty, std::vector<std::byte>(1), "a payload in an empty message");
-  expect_malformed(static_cast<Form>(3), std::vector<std::byte>(16), "an unknown form");
-}
-
-// Changes a few bytes, or cuts, or repeats a part.
-void mutate(Random& random, std::vector<std::byte>& bytes) {
-  const auto size = static_cast<std::uint32_t>(bytes.size());
-  if (size == 0 || random.below(8) == 0) bytes.resize(random.below(size + 20));
-  for (std::uint32_t n = random.below(4); n > 0 && !bytes.empty(); --n)
-    bytes[random.below(static_cast<std::uint32_t>(bytes.size()))] = std::byte(random.below(256));
-  if (random.below(8) == 0 && bytes.size() > 8)
-    std::memcpy(bytes.data(), bytes.data() + bytes.size() / 2, 4);
-}
-
-// What is accepted must keep the rules; what is not must leave no trace. Run under asan as well.
-TEST(Apply, SurvivesTenThousandMutatedMessages) {
-  CompressScratch scratch;
-  unsigned refused = 0, accepted = 0;
-  for (std::uint64_t seed = 0; seed < 10000; ++seed) {
-    Random random = stream(seed);
-    const std::size_t size = 1 + random.below(200);
-    const std::vector<float> target = random_vector(random, size);
-    const std::vector<float> before = random_vector(random, size);
-    std::vector<float> sender = before, receiver = before;
-    Setting setting = random_topk(random, size);
-    if (random.below(4) == 0) setting.compressor = Compressor::kIdentity;
-    auto made = advance(target, sender, std::vector<Piece>{{0, size}}, setting, scratch);
-    ASSERT_TRUE(made.ok());
-    std::vector<std::byte> bytes = made->bytes;
-    mutate(random, bytes);
-    const Status status = apply(made->form, bytes, receiver);
-    ++(status.ok() ? accepted : refused);
-    if (!status.ok()) {
-      ASSERT_TRUE(same_bits(receiver, before)) << "seed " << seed;
-    } else if (bytes == made->bytes) {
-      ASSERT_TRUE(same_bits(receiver, sender)) << "seed " << seed;
-    }
-  }
-  EXPECT_GT(refused, 1000u);
-  EXPECT_GT(accepted, 1000u);
+  expect_malformed(static_cast<Form>(200), std::vector<std::byte>(16), "an unknown form");
 }
 
 TEST(Apply, TakesPayloadsThatBeginAtAnyAddress) {
