@@ -1,6 +1,6 @@
 // The fused step of an EF21 channel: target and estimate are read once, the elements of their
 // difference that a message may carry come out, and what is sent is added to the estimate.
-// kernels/difference_cpu.cpp is the meaning.
+// kernels/difference_cpu.cpp and kernels/largest_cpu.cpp are the meaning.
 //
 // A difference is target − estimate, rounded once. Energies are sums of squares in float64; element
 // j of a span goes to lane j % 8, and the lanes are added in one order: the same bits for any
@@ -12,15 +12,18 @@
 #include <span>
 #include <vector>
 
+#include "kernels/histogram.h"
+#include "kernels/unfilled.h"
+
 namespace kimesh::kernels {
 
 // Elements of a difference: positions, ascending, and values.
 struct Entries {
-  std::vector<std::uint32_t> indices;
-  std::vector<float> values;
+  Unfilled<std::uint32_t> indices;
+  Unfilled<float> values;
   [[nodiscard]] std::size_t size() const { return indices.size(); }
   void clear();
-  void resize(std::size_t size);
+  void resize(std::size_t size);  // new ones are undefined
 };
 
 struct Energies {
@@ -31,16 +34,18 @@ struct Energies {
 
 // Scratch memory that the caller keeps between calls. One thread at a time.
 struct SelectScratch {
-  std::vector<std::uint32_t> sample;      // magnitude bits
-  std::vector<std::uint32_t> keys;        // magnitude bits of the candidates
-  std::vector<std::uint32_t> candidates;  // their positions, ascending
+  std::vector<std::uint32_t> sample;  // magnitude bits
+  Unfilled<std::uint32_t> keys;       // magnitude bits of what is selected from
+  MagnitudeHistogram histogram;       // for callers; no kernel takes it by itself
 };
 
 // Appends every element with |difference| >= lower; `index_base` is added to the positions.
 // Requires lower > 0, one size, positions in 32 bits. Where the energies are not finite the entries
-// are worthless.
+// are worthless. `histogram`, where there is one, counts the whole span while it is in the cache;
+// the caller has reset it.
 Energies collect(std::span<const float> target, std::span<const float> estimate, float lower,
-                 std::uint32_t index_base, Entries& entries);
+                 std::uint32_t index_base, Entries& entries,
+                 MagnitudeHistogram* histogram = nullptr);
 
 // Appends the k largest |difference|; of equal ones the lower index goes first, zeros are never
 // selected (then fewer than k come). Exact whatever the data: a sample brackets the k-th largest,
@@ -49,8 +54,28 @@ Energies collect(std::span<const float> target, std::span<const float> estimate,
 Energies collect_topk(std::span<const float> target, std::span<const float> estimate, std::size_t k,
                       std::uint32_t index_base, Entries& entries, SelectScratch& scratch);
 
-// Keeps the k largest of the entries, in the order of collect_topk.
-void keep_largest(std::size_t k, Entries& entries, SelectScratch& scratch);
+// A magnitude that k elements of a difference probably reach, and not many more: from a sample. Too
+// few: widen and collect again, until nothing but zeros is left out. Borrows the scratch, which
+// nobody else may use between.
+class Bracket {
+ public:
+  // Requires one size. k = 0: nothing is wanted.
+  Bracket(std::span<const float> target, std::span<const float> estimate, std::size_t k,
+          SelectScratch& scratch);
+  [[nodiscard]] float lower() const;     // > 0; infinity where k = 0
+  [[nodiscard]] bool takes_all() const;  // lower() leaves out zeros only
+  void widen();
+
+ private:
+  void look();
+  SelectScratch& scratch_;
+  bool whole_;   // the sample is the vector
+  double rank_;  // of the k-th largest in the sample
+  std::uint32_t key_ = 0;
+};
+
+// Keeps the k largest of the entries from the position `first` on, in the order of collect_topk.
+void keep_largest(std::size_t k, Entries& entries, SelectScratch& scratch, std::size_t first = 0);
 
 // Magnitude bits of about max(1024, size / 256) elements of the difference, at most 65536, as whole
 // cache lines that a hash spreads over the vector; of all of it below 4096 elements.

@@ -2,23 +2,140 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "kernels/difference.h"
-#include "kernels/topk.h"
-#include "kernels/vector_math.h"
 #include "kimesh/util/check.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/difference_cpu.cpp"
+#include "kernels/simd_dispatch.h"
+#include "kernels/simd_lanes.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kimesh::kernels::HWY_NAMESPACE {
+namespace {
+
+// Asks for what is read soon: the hardware's own foresight ends with a page of memory.
+HWY_INLINE void prefetch(const float* target, const float* estimate, std::size_t from) {
+  constexpr std::size_t kAhead = 1024, kLine = 16;
+  for (std::size_t j = from; j < from + kGroup; j += kLine) {
+    hwy::Prefetch(target + j + kAhead);
+    hwy::Prefetch(estimate + j + kAhead);
+  }
+}
+
+// Elements [begin, begin + kStep): their energies, and the entries that reach `lower`, at the end
+// of what there is. Where hits are many, a branch that guesses wrong costs more than storing
+// nothing: then every register is stored.
+template <bool kMany>
+HWY_INLINE std::size_t collect_step(const float* target, const float* estimate, std::size_t begin,
+                                    Floats lower, std::uint32_t index_base, std::uint32_t* indices,
+                                    float* values, SquareSum& wanted, SquareSum& missing) {
+  Floats difference[kRegisters];
+  for (std::size_t r = 0; r < kRegisters; ++r) {
+    const Floats t = hn::LoadU(kFloats, target + begin + r * kLanes);
+    difference[r] = hn::Sub(t, hn::LoadU(kFloats, estimate + begin + r * kLanes));
+    wanted.add(t, begin + r * kLanes);
+    missing.add(difference[r], begin + r * kLanes);
+  }
+  std::size_t count = 0;
+  for (std::size_t r = 0; r < kRegisters; ++r) {
+    const Hits hits = hn::Ge(hn::Abs(difference[r]), lower);
+    if (!kMany && HWY_LIKELY(hn::AllFalse(kFloats, hits))) continue;
+    const auto position = index_base + static_cast<std::uint32_t>(begin + r * kLanes);
+    count += store_hits(hits, hn::Iota(kWords, position), difference[r], indices + count,
+                        values + count);
+  }
+  return count;
+}
+
+template <bool kMany>
+std::size_t collect_groups(const float* target, const float* estimate, std::size_t size,
+                           float lower_magnitude, std::uint32_t index_base, std::uint32_t* indices,
+                           float* values, double* lanes) {
+  SquareSum wanted(lanes), missing(lanes + kSumLanes);
+  const Floats lower = hn::Set(kFloats, lower_magnitude);
+  std::size_t count = 0;
+  for (std::size_t group = 0; group < size; group += kGroup) {
+    prefetch(target, estimate, group);
+    for (std::size_t begin = 0; begin < kGroup; begin += kStep)
+      count += collect_step<kMany>(target + group, estimate + group, begin, lower,
+                                   index_base + static_cast<std::uint32_t>(group), indices + count,
+                                   values + count, wanted, missing);
+  }
+  wanted.store(lanes);
+  missing.store(lanes + kSumLanes);
+  return count;
+}
+
+// Appends what reaches `lower` of `size` elements, a multiple of kGroup, and adds to the lanes of
+// both energies; returns how many entries. There is room for one register more.
+std::size_t collect_few(const float* target, const float* estimate, std::size_t size, float lower,
+                        std::uint32_t index_base, std::uint32_t* indices, float* values,
+                        double* lanes) {
+  return collect_groups<false>(target, estimate, size, lower, index_base, indices, values, lanes);
+}
+std::size_t collect_many(const float* target, const float* estimate, std::size_t size, float lower,
+                         std::uint32_t index_base, std::uint32_t* indices, float* values,
+                         double* lanes) {
+  return collect_groups<true>(target, estimate, size, lower, index_base, indices, values, lanes);
+}
+
+}  // namespace
+}  // namespace kimesh::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace kimesh::kernels {
 namespace {
 
-constexpr std::uint32_t kMagnitudeBits = 0x7fffffff;
+HWY_EXPORT(collect_few);
+HWY_EXPORT(collect_many);
 
-std::vector<float> difference_of(std::span<const float> target, std::span<const float> estimate) {
-  KIMESH_CHECK(target.size() == estimate.size(), "a difference has the size of both sides");
-  std::vector<float> difference(target.size());
-  for (std::size_t j = 0; j < target.size(); ++j) difference[j] = target[j] - estimate[j];
-  return difference;
+constexpr std::size_t kGroup = 64;
+constexpr std::size_t kChunk = 4096;  // elements between two looks at the room for entries
+constexpr std::size_t kSlack = 64;    // whole registers are stored
+// More hits than this in a chunk: the next is taken to be alike. Branches on one in 16 elements.
+constexpr std::size_t kManyHits = kChunk / 512;
+constexpr std::size_t kLane = 8;
+
+double total(const double* lanes) {
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 }
+
+// Collects in chunks. It owns the end of the entries until it is finished.
+class Collector {
+ public:
+  Collector(float lower, std::uint32_t index_base, Entries& entries)
+      : lower_(lower), index_base_(index_base), entries_(entries), count_(entries.size()) {}
+
+  // At most kChunk elements, a multiple of kGroup, at `position` of the span.
+  void add(const float* target, const float* estimate, std::size_t size, std::size_t position) {
+    if (entries_.size() < count_ + size + kSlack)
+      entries_.resize(std::max(2 * entries_.size(), count_ + kChunk + kSlack));
+    const auto collect = many_ ? HWY_DYNAMIC_DISPATCH(collect_many)  //
+                               : HWY_DYNAMIC_DISPATCH(collect_few);
+    const std::size_t hits =
+        collect(target, estimate, size, lower_, index_base_ + static_cast<std::uint32_t>(position),
+                entries_.indices.data() + count_, entries_.values.data() + count_, lanes_.data());
+    many_ = hits > kManyHits;
+    count_ += hits;
+  }
+  Energies finish() {
+    entries_.resize(count_);
+    return {total(lanes_.data()), total(lanes_.data() + kLane)};
+  }
+
+ private:
+  float lower_;
+  std::uint32_t index_base_;
+  Entries& entries_;
+  std::size_t count_;
+  bool many_ = false;
+  std::array<double, 2 * kLane> lanes_{};
+};
 
 }  // namespace
 
@@ -41,69 +158,74 @@ Energies& Energies::operator+=(const Energies& other) {
 }
 
 Energies collect(std::span<const float> target, std::span<const float> estimate, float lower,
-                 std::uint32_t index_base, Entries& entries) {
+                 std::uint32_t index_base, Entries& entries, MagnitudeHistogram* histogram) {
   KIMESH_CHECK(lower > 0, "zeros are never collected");
-  const std::vector<float> difference = difference_of(target, estimate);
-  for (std::size_t j = 0; j < difference.size(); ++j) {
-    if (!(std::abs(difference[j]) >= lower)) continue;
-    entries.indices.push_back(index_base + static_cast<std::uint32_t>(j));
-    entries.values.push_back(difference[j]);
+  KIMESH_CHECK(target.size() == estimate.size(), "a difference has the size of both sides");
+  KIMESH_CHECK(target.size() + index_base <= std::numeric_limits<std::uint32_t>::max(),
+               "positions fit 32 bits");
+  Collector collector(lower, index_base, entries);
+  const std::size_t whole = target.size() / kGroup * kGroup;
+  for (std::size_t begin = 0; begin < whole; begin += kChunk) {
+    const std::size_t size = std::min(kChunk, whole - begin);
+    collector.add(target.data() + begin, estimate.data() + begin, size, begin);
+    if (histogram != nullptr)
+      histogram->add(target.subspan(begin, size), estimate.subspan(begin, size));
   }
-  return {energy(target), energy(difference)};
-}
-
-Energies collect_topk(std::span<const float> target, std::span<const float> estimate, std::size_t k,
-                      std::uint32_t index_base, Entries& entries, SelectScratch&) {
-  const std::vector<float> difference = difference_of(target, estimate);
-  TopkScratch scratch;
-  const std::size_t before = entries.size();
-  select_topk(difference, k, index_base, entries.indices, scratch);
-  for (std::size_t i = before; i < entries.indices.size(); ++i)
-    entries.values.push_back(difference[entries.indices[i] - index_base]);
-  return {energy(target), energy(difference)};
-}
-
-void keep_largest(std::size_t k, Entries& entries, SelectScratch&) {
-  TopkScratch scratch;
-  std::vector<std::uint32_t> places;
-  select_topk(entries.values, k, 0, places, scratch);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    entries.indices[i] = entries.indices[places[i]];
-    entries.values[i] = entries.values[places[i]];
+  if (whole < target.size()) {  // a group that zeros fill up: they change no sum and are no entries
+    std::array<float, kGroup> t{}, e{};
+    std::ranges::copy(target.subspan(whole), t.begin());
+    std::ranges::copy(estimate.subspan(whole), e.begin());
+    collector.add(t.data(), e.data(), kGroup, whole);
+    if (histogram != nullptr) histogram->add(target.subspan(whole), estimate.subspan(whole));
   }
-  entries.resize(places.size());
+  return collector.finish();
 }
 
 void sample_magnitudes(std::span<const float> target, std::span<const float> estimate,
                        std::vector<std::uint32_t>& magnitude_bits) {
-  constexpr std::size_t kLine = 16, kWholeMax = 4096, kShare = 256;
-  magnitude_bits.clear();
+  constexpr std::size_t kLine = 16, kWholeMax = 4096, kShare = 256, kAhead = 16;
+  constexpr std::uint32_t kMagnitudeBits = 0x7fffffff;
   const std::size_t size = target.size();
   const bool whole = size < kWholeMax;
   const std::size_t wanted = std::clamp<std::size_t>(size / kShare, 1024, 65536);
   const std::size_t lines = whole ? (size + kLine - 1) / kLine : wanted / kLine;
   const std::size_t stride = whole ? 1 : size / wanted;
-  for (std::size_t q = 0; q < lines; ++q) {
+  const auto begin_of = [&](std::size_t q) {
     const auto hash = static_cast<std::uint32_t>(q) * 2654435761u;  // Knuth, TAOCP 3, 6.4
-    const std::size_t begin = (q * stride + (hash >> 8) % stride) * kLine;
-    for (std::size_t j = begin; j < std::min(begin + kLine, size); ++j)
-      magnitude_bits.push_back(std::bit_cast<std::uint32_t>(target[j] - estimate[j]) &
-                               kMagnitudeBits);
+    return (q * stride + (hash >> 8) % stride) * kLine;
+  };
+  magnitude_bits.resize(whole ? size : lines * kLine);
+  for (std::size_t q = 0; q < lines; ++q) {
+    if (!whole && q + kAhead < lines) {
+      hwy::Prefetch(&target[begin_of(q + kAhead)]);
+      hwy::Prefetch(&estimate[begin_of(q + kAhead)]);
+    }
+    const std::size_t begin = begin_of(q);
+    for (std::size_t j = 0; j < std::min(kLine, size - begin); ++j)
+      magnitude_bits[q * kLine + j] =
+          std::bit_cast<std::uint32_t>(target[begin + j] - estimate[begin + j]) & kMagnitudeBits;
   }
 }
 
 Added add_entries(std::span<const float> target, std::span<const std::uint32_t> indices,
                   std::span<const float> values, std::span<float> estimate) {
-  Added added;
-  for (std::size_t c = 0; c < indices.size(); ++c) {
+  constexpr std::size_t kAhead = 32, kWays = 4;  // sums that do not wait for one another
+  std::array<double, kWays> removed{}, left{};
+  const std::size_t count = indices.size();
+  for (std::size_t c = 0; c < count; ++c) {
+    const std::uint32_t ahead = indices[std::min(c + kAhead, count - 1)];
+    hwy::Prefetch(&target[ahead]);
+    hwy::Prefetch(&estimate[ahead]);
     const std::uint32_t j = indices[c];
     const double before = static_cast<double>(target[j] - estimate[j]);
     estimate[j] += values[c];
     const double after = static_cast<double>(target[j]) - static_cast<double>(estimate[j]);
-    added.removed += before * before;
-    added.left += after * after;
+    removed[c % kWays] += before * before;
+    left[c % kWays] += after * after;
   }
-  return added;
+  return {(removed[0] + removed[1]) + (removed[2] + removed[3]),
+          (left[0] + left[1]) + (left[2] + left[3])};
 }
 
 }  // namespace kimesh::kernels
+#endif  // HWY_ONCE

@@ -50,7 +50,7 @@ struct Door {
   std::set<std::string> layers;
 };
 
-const std::array<Door, 11> kDoors = {{
+const std::array<Door, 12> kDoors = {{
     {"torch/", {"train"}},
     {"ATen/", {"train"}},
     {"c10/", {"train"}},
@@ -62,6 +62,7 @@ const std::array<Door, 11> kDoors = {{
     {"CLI/", {"cli"}},
     {"xxh", {"util"}},
     {"stb/", {"data"}},
+    {"hwy/", {"kernels"}},
 }};
 
 bool is_public_header(const SourceFile& file) {

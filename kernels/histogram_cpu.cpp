@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "kernels/histogram.h"
+#include "kimesh/util/check.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/histogram_cpu.cpp"
+#include "kernels/simd_dispatch.h"
+#include "kernels/simd_lanes.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kimesh::kernels::HWY_NAMESPACE {
+namespace {
+
+// A float's magnitude bits, shifted so that the bins of histogram.h begin at multiples of 2^20.
+HWY_INLINE Words binned(Floats difference) {
+  const Words magnitude = hn::And(hn::BitCast(kWords, difference), hn::Set(kWords, 0x7fffffffu));
+  return hn::Add(magnitude, hn::Set(kWords, (1u << 20) - 1));
+}
+
+// The words of one line in each of `groups` groups of 2^stride_bits lines.
+void line_words(const float* target, const float* estimate, std::size_t first_group,
+                std::size_t groups, unsigned stride_bits, std::uint32_t* words) {
+  constexpr std::size_t kLine = 16;
+  for (std::size_t g = 0; g < groups; ++g, words += kLine) {
+    const auto hash = static_cast<std::uint32_t>(first_group + g) * 2654435761u;
+    const std::size_t pick = (std::uint64_t{hash} << stride_bits) >> 32;  // its upper bits
+    const std::size_t begin = ((g << stride_bits) + pick) * kLine;
+    for (std::size_t j = 0; j < kLine; j += kLanes) {
+      Floats x = hn::LoadU(kFloats, target + begin + j);
+      if (estimate != nullptr) x = hn::Sub(x, hn::LoadU(kFloats, estimate + begin + j));
+      hn::StoreU(binned(x), kWords, words + j);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kimesh::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kimesh::kernels {
+namespace {
+
+HWY_EXPORT(line_words);
+
+constexpr std::size_t kLine = 16, kChunk = 2048;
+constexpr std::size_t kHalfMin = std::size_t{1} << 18, kQuarterMin = std::size_t{1} << 21;
+// Increments of one bin in a row wait for one another: neighbours go to different tables. A short
+// vector has one, since they are emptied for each.
+constexpr std::size_t kTables = 4, kManyTablesMin = 16384;
+// A table's number: the count above, the sum of 20-bit distances below.
+constexpr unsigned kCountShift = 40;
+constexpr std::uint64_t kSumMask = (std::uint64_t{1} << kCountShift) - 1;
+constexpr std::size_t kTalliedMax = std::size_t{1} << 20;
+constexpr std::uint32_t kAboveEdge = (1u << kMagnitudeBinBits) - 1;
+
+}  // namespace
+
+void MagnitudeHistogram::reset(std::size_t size) {
+  stride_bits_ = size < kHalfMin ? 0 : size < kQuarterMin ? 1 : 2;
+  table_mask_ = size < kManyTablesMin ? 0 : kTables - 1;
+  groups_ = tallied_ = 0;
+  tables_.resize(kTables * kMagnitudeBins);
+  std::ranges::fill(tables_, 0u);
+  bins_.assign(kMagnitudeBins, {});
+}
+
+void MagnitudeHistogram::add(std::span<const float> target, std::span<const float> estimate) {
+  KIMESH_CHECK(estimate.empty() || estimate.size() == target.size(), "one size, or no estimate");
+  const float* e = estimate.empty() ? nullptr : estimate.data();
+  const std::size_t group = kLine << stride_bits_;
+  const std::size_t groups = target.size() / group;
+  alignas(64) std::array<std::uint32_t, kChunk> words;
+  for (std::size_t g = 0; g < groups; g += kChunk / kLine) {
+    const std::size_t now = std::min(kChunk / kLine, groups - g);
+    HWY_DYNAMIC_DISPATCH(line_words)
+    (target.data() + g * group, e == nullptr ? e : e + g * group, groups_, now, stride_bits_,
+     words.data());
+    groups_ += now;
+    tally(std::span(words).first(now * kLine));
+  }
+  // What fills no group, at the vector's end: all of it.
+  const std::size_t begin = groups * group;
+  for (std::size_t j = begin; j < target.size(); ++j) {
+    const float difference = e == nullptr ? target[j] : target[j] - e[j];
+    words[j - begin] = (std::bit_cast<std::uint32_t>(difference) & 0x7fffffff) + kAboveEdge;
+  }
+  tally(std::span(words).first(target.size() - begin));
+}
+
+void MagnitudeHistogram::tally(std::span<const std::uint32_t> words) {
+  if (tallied_ + words.size() > kTalliedMax) flush();
+  tallied_ += words.size();
+  std::uint64_t* const tables = tables_.data();
+  const auto put = [&](std::size_t i, std::size_t table) {
+    tables[(table & table_mask_) * kMagnitudeBins + (words[i] >> kMagnitudeBinBits)] +=
+        (std::uint64_t{1} << kCountShift) + (words[i] & kAboveEdge);
+  };
+  std::size_t i = 0;
+  for (; i + kTables <= words.size(); i += kTables)
+    for (std::size_t table = 0; table < kTables; ++table) put(i + table, table);
+  for (; i < words.size(); ++i) put(i, 0);
+}
+
+void MagnitudeHistogram::flush() {
+  for (std::size_t table = 0; table <= table_mask_; ++table)
+    for (std::size_t b = 0; b < kMagnitudeBins; ++b) {
+      std::uint64_t& number = tables_[table * kMagnitudeBins + b];
+      bins_[b].count += number >> kCountShift;
+      bins_[b].above_edge += number & kSumMask;
+      number = 0;
+    }
+  tallied_ = 0;
+}
+
+std::span<const MagnitudeBin> MagnitudeHistogram::bins() {
+  flush();
+  return bins_;
+}
+
+}  // namespace kimesh::kernels
+#endif  // HWY_ONCE

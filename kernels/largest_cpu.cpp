@@ -1,0 +1,249 @@
+// The k largest of a difference: bracket, collect, exact finish among what was collected.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "kernels/difference.h"
+#include "kimesh/util/check.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/largest_cpu.cpp"
+#include "kernels/simd_dispatch.h"
+#include "kernels/simd_lanes.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kimesh::kernels::HWY_NAMESPACE {
+namespace {
+
+// Magnitudes order like their bits without the sign, which are no negative numbers.
+constexpr std::uint32_t kMagnitudeBits = 0x7fffffff;
+
+using SignedWords = hn::Vec<hn::RebindToSigned<decltype(kWords)>>;
+constexpr hn::RebindToSigned<hn::ScalableTag<float>> kSigned;
+
+HWY_INLINE SignedWords keys_of(Floats x) {
+  return hn::BitCast(kSigned, hn::And(hn::BitCast(kWords, x), hn::Set(kWords, kMagnitudeBits)));
+}
+
+void magnitude_keys(const float* values, std::size_t size, std::uint32_t* keys) {
+  std::size_t i = 0;
+  for (; i + kLanes <= size; i += kLanes)
+    hn::StoreU(hn::BitCast(kWords, keys_of(hn::LoadU(kFloats, values + i))), kWords, keys + i);
+  for (; i < size; ++i) keys[i] = std::bit_cast<std::uint32_t>(values[i]) & kMagnitudeBits;
+}
+
+// Least and largest of `size` keys; size >= 1.
+void key_range(const std::uint32_t* keys, std::size_t size, std::uint32_t* range) {
+  std::uint32_t least = keys[0], most = keys[0];
+  SignedWords low = hn::Set(kSigned, static_cast<std::int32_t>(least)), high = low;
+  std::size_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    const SignedWords key = hn::BitCast(kSigned, hn::LoadU(kWords, keys + i));
+    low = hn::Min(low, key);
+    high = hn::Max(high, key);
+  }
+  for (; i < size; ++i) {
+    least = std::min(least, keys[i]);
+    most = std::max(most, keys[i]);
+  }
+  std::int32_t lanes[2 * kLanes];
+  hn::StoreU(low, kSigned, lanes);
+  hn::StoreU(high, kSigned, lanes + kLanes);
+  for (std::size_t l = 0; l < kLanes; ++l) {
+    least = std::min(least, static_cast<std::uint32_t>(lanes[l]));
+    most = std::max(most, static_cast<std::uint32_t>(lanes[kLanes + l]));
+  }
+  range[0] = least;
+  range[1] = most;
+}
+
+// Moves the entries above `key` to the front, and the first `ties` that equal it, in their order;
+// returns how many. Out goes behind in, so that one array serves for both.
+std::size_t keep_above(std::uint32_t* indices, float* values, std::size_t size, std::uint32_t key,
+                       std::size_t ties) {
+  const SignedWords kth = hn::Set(kSigned, static_cast<std::int32_t>(key));
+  std::size_t out = 0, i = 0;
+  const auto one_by_one = [&](std::size_t end) {
+    for (; i < end; ++i) {
+      const std::uint32_t own = std::bit_cast<std::uint32_t>(values[i]) & kMagnitudeBits;
+      const bool tied = own == key && ties > 0;
+      ties -= tied ? 1 : 0;
+      if (own <= key && !tied) continue;
+      indices[out] = indices[i];
+      values[out++] = values[i];
+    }
+  };
+  while (i + kLanes <= size) {
+    const Floats x = hn::LoadU(kFloats, values + i);
+    const SignedWords keys = keys_of(x);
+    if (ties > 0 && !hn::AllFalse(kSigned, hn::Eq(keys, kth))) {
+      one_by_one(i + kLanes);
+      continue;
+    }
+    const Words positions = hn::LoadU(kWords, indices + i);
+    out += store_hits(hn::RebindMask(kFloats, hn::Gt(keys, kth)), positions, x, indices + out,
+                      values + out);
+    i += kLanes;
+  }
+  one_by_one(size);
+  return out;
+}
+
+}  // namespace
+}  // namespace kimesh::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kimesh::kernels {
+namespace {
+
+HWY_EXPORT(magnitude_keys);
+HWY_EXPORT(key_range);
+HWY_EXPORT(keep_above);
+
+constexpr std::size_t kWholeSampleMax = 4096;  // a shorter vector is its own sample
+constexpr std::uint32_t kAnythingButZero = 1;
+constexpr std::uint32_t kInfinityBits = 0x7f800000;  // NaN: above, and no bound
+
+struct Kth {
+  std::uint32_t key = 0;  // the k-th largest
+  std::size_t ties = 0;   // how many of those that equal it are among the k largest
+};
+
+// How many keys fall into each of 1024 equal parts of a range.
+class RangeCounts {
+ public:
+  static constexpr std::size_t kParts = 1024;
+
+  RangeCounts(std::span<const std::uint32_t> keys, std::uint32_t least, unsigned shift) {
+    std::size_t i = 0;
+    for (; i + kTables <= keys.size(); i += kTables)  // in turn: see MagnitudeHistogram
+      for (std::size_t table = 0; table < kTables; ++table)
+        ++tables_[table][(keys[i + table] - least) >> shift];
+    for (; i < keys.size(); ++i) ++tables_[0][(keys[i] - least) >> shift];
+  }
+  [[nodiscard]] std::size_t of(std::size_t part) const {
+    std::size_t count = 0;
+    for (const auto& table : tables_) count += table[part];
+    return count;
+  }
+
+ private:
+  static constexpr std::size_t kTables = 4;
+  std::array<std::array<std::uint32_t, kParts>, kTables> tables_{};
+};
+
+// Radix selection: the range that the keys really have is cut into parts, and the part that holds
+// the k-th largest is what is left. Four rounds at most, whatever the ties. Requires 1 <= k <=
+// keys.size(); destroys the keys.
+Kth kth_largest(std::span<std::uint32_t> keys, std::size_t k) {
+  constexpr std::size_t kFew = 64;
+  for (;;) {
+    if (keys.size() <= kFew) {
+      std::ranges::nth_element(keys, keys.begin() + static_cast<std::ptrdiff_t>(k - 1),
+                               std::greater<>());
+      const std::uint32_t key = keys[k - 1];
+      const auto larger = std::ranges::count_if(keys, [&](auto other) { return other > key; });
+      return {key, k - static_cast<std::size_t>(larger)};
+    }
+    std::array<std::uint32_t, 2> range;
+    HWY_DYNAMIC_DISPATCH(key_range)(keys.data(), keys.size(), range.data());
+    const auto [least, most] = range;
+    if (least == most) return {least, k};
+    const auto width = static_cast<unsigned>(std::bit_width(most - least));
+    const unsigned shift = width > 10 ? width - 10 : 0;
+    const RangeCounts counts(keys, least, shift);
+    std::uint32_t part = (most - least) >> shift;
+    for (std::size_t count = counts.of(part); count < k; count = counts.of(--part)) k -= count;
+    std::size_t left = 0;
+    for (const std::uint32_t key : keys) {
+      keys[left] = key;
+      left += (key - least) >> shift == part ? 1 : 0;
+    }
+    keys = keys.first(left);
+  }
+}
+
+std::span<std::uint32_t> copied(std::span<const std::uint32_t> from,
+                                Unfilled<std::uint32_t>& scratch) {
+  scratch.resize(from.size());
+  std::ranges::copy(from, scratch.begin());
+  return scratch;
+}
+
+}  // namespace
+
+Bracket::Bracket(std::span<const float> target, std::span<const float> estimate, std::size_t k,
+                 SelectScratch& scratch)
+    : scratch_(scratch), whole_(target.size() < kWholeSampleMax), rank_(static_cast<double>(k)) {
+  if (k == 0) return;
+  sample_magnitudes(target, estimate, scratch.sample);
+  if (!whole_)
+    rank_ *= static_cast<double>(scratch.sample.size()) / static_cast<double>(target.size());
+  look();
+}
+
+// Six standard deviations of a random sample, because neighbours in a line are alike; being wrong
+// costs time only.
+void Bracket::look() {
+  const double safe = whole_ ? rank_ : std::ceil(rank_ + 6 * std::sqrt(rank_) + 6);
+  key_ = kAnythingButZero;
+  if (safe > static_cast<double>(scratch_.sample.size())) return;
+  const auto keys = copied(scratch_.sample, scratch_.keys);
+  key_ = std::max(kth_largest(keys, static_cast<std::size_t>(safe)).key, kAnythingButZero);
+}
+
+float Bracket::lower() const {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  return key_ == 0 ? kInfinity : std::bit_cast<float>(std::min(key_, kInfinityBits));
+}
+bool Bracket::takes_all() const {
+  return key_ == kAnythingButZero;
+}
+
+void Bracket::widen() {
+  const std::uint32_t before = key_;
+  rank_ = 16 * rank_ + 64;
+  look();
+  if (key_ == before || whole_) key_ = kAnythingButZero;  // ties: no rank would get lower
+}
+
+Energies collect_topk(std::span<const float> target, std::span<const float> estimate, std::size_t k,
+                      std::uint32_t index_base, Entries& entries, SelectScratch& scratch) {
+  KIMESH_CHECK(target.size() == estimate.size(), "a difference has the size of both sides");
+  const std::size_t before = entries.size();
+  for (Bracket bracket(target, estimate, k, scratch);; bracket.widen()) {
+    const Energies energies =
+        collect(target, estimate, bracket.lower(), index_base, entries, nullptr);
+    const bool enough = entries.size() - before >= k || bracket.takes_all();
+    if (enough || !energies.finite()) {
+      keep_largest(k, entries, scratch, before);
+      return energies;
+    }
+    entries.resize(before);
+  }
+}
+
+void keep_largest(std::size_t k, Entries& entries, SelectScratch& scratch, std::size_t first) {
+  KIMESH_CHECK(first <= entries.size(), "a position of the entries");
+  const std::size_t size = entries.size() - first;
+  if (size == 0) return;
+  Kth kth;  // 0: zeros alone are dropped
+  if (k == 0) kth.key = std::numeric_limits<std::int32_t>::max();
+  if (k > 0 && size > k) {
+    scratch.keys.resize(size);
+    HWY_DYNAMIC_DISPATCH(magnitude_keys)
+    (entries.values.data() + first, size, scratch.keys.data());
+    kth = kth_largest(scratch.keys, k);
+    if (kth.key == 0) kth.ties = 0;
+  }
+  const std::size_t kept = HWY_DYNAMIC_DISPATCH(keep_above)(
+      entries.indices.data() + first, entries.values.data() + first, size, kth.key, kth.ties);
+  entries.resize(first + kept);
+}
+
+}  // namespace kimesh::kernels
+#endif  // HWY_ONCE

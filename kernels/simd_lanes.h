@@ -1,0 +1,127 @@
+// What the kernels build on, once for every instruction set: include it after
+// kernels/simd_dispatch.h.
+
+// A guard that Highway's repeated inclusion opens again for each set.
+#if defined(KIMESH_KERNELS_SIMD_LANES_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KIMESH_KERNELS_SIMD_LANES_H_
+#undef KIMESH_KERNELS_SIMD_LANES_H_
+#else
+#define KIMESH_KERNELS_SIMD_LANES_H_
+#endif
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kimesh::kernels::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+inline constexpr hn::ScalableTag<float> kFloats;
+inline constexpr hn::RebindToUnsigned<hn::ScalableTag<float>> kWords;
+using Floats = hn::Vec<hn::ScalableTag<float>>;
+using Words = hn::Vec<decltype(hn::RebindToUnsigned<hn::ScalableTag<float>>())>;
+using Hits = hn::Mask<hn::ScalableTag<float>>;
+
+inline constexpr std::size_t kLanes = hn::MaxLanes(hn::ScalableTag<float>());  // 1, 4, 8 or 16
+// A kernel's inner loop takes so many elements: a whole number of registers and of cache lines,
+// and of the lanes of sums.
+inline constexpr std::size_t kGroup = 64;
+inline constexpr std::size_t kRegisters = 4;  // that one step of it holds
+inline constexpr std::size_t kStep = kRegisters * kLanes;
+
+inline constexpr std::size_t kSumLanes = 8;
+
+// Σ x² in float64 in the lanes j % 8, the same bits in any instruction set: the square of a float32
+// is exact in float64, so that a fused multiply-add rounds as the two operations do.
+class SquareSum {
+ public:
+#if HWY_TARGET == HWY_SCALAR
+  using Doubles = hn::ScalableTag<double>;
+#else
+  using Half = hn::Half<hn::ScalableTag<float>>;
+  using Doubles = hn::Rebind<double, Half>;
+#endif
+  static constexpr std::size_t kWide = hn::MaxLanes(Doubles());
+  static constexpr std::size_t kParts = kSumLanes / kWide;
+
+  explicit HWY_INLINE SquareSum(const double* lanes) {
+    for (std::size_t p = 0; p < kParts; ++p) parts_[p] = hn::LoadU(Doubles(), lanes + p * kWide);
+  }
+  HWY_INLINE void store(double* lanes) const {
+    for (std::size_t p = 0; p < kParts; ++p) hn::StoreU(parts_[p], Doubles(), lanes + p * kWide);
+  }
+  // `position`: of x's first lane, modulo 8; a constant where the loop is unrolled.
+  HWY_INLINE void add(Floats x, std::size_t position) {
+    const std::size_t part = position / kWide % kParts;
+#if HWY_TARGET == HWY_SCALAR
+    add_part(hn::PromoteTo(Doubles(), x), part);
+#else
+    add_part(hn::PromoteTo(Doubles(), hn::LowerHalf(Half(), x)), part);
+    add_part(hn::PromoteTo(Doubles(), hn::UpperHalf(Half(), x)), (part + 1) % kParts);
+#endif
+  }
+
+ private:
+  HWY_INLINE void add_part(hn::Vec<Doubles> x, std::size_t part) {
+    parts_[part] = hn::MulAdd(x, x, parts_[part]);
+  }
+  hn::Vec<Doubles> parts_[kParts];
+};
+
+// The lanes that `hits` names, packed to the front; what follows them is arbitrary. Highway's own
+// Compress keeps its tables on the stack with g++ 12 and copies them there at every call.
+#if HWY_TARGET == HWY_AVX2
+inline constexpr std::array<std::uint32_t, 256> kPackedLanes = [] {
+  std::array<std::uint32_t, 256> table{};  // a lane's number in every 4 bits
+  for (std::uint32_t hits = 0; hits < 256; ++hits)
+    for (std::uint32_t lane = 0, out = 0; lane < 8; ++lane)
+      if ((hits >> lane & 1) != 0) table[hits] |= lane << (4 * out++);
+  return table;
+}();
+HWY_INLINE auto packing_of(std::size_t bits) {
+  alignas(32) static constexpr std::uint32_t kShifts[8] = {0, 4, 8, 12, 16, 20, 24, 28};
+  const Words lanes = hn::Set(kWords, kPackedLanes[bits]) >> hn::Load(kWords, kShifts);
+  return hn::IndicesFromVec(kWords, hn::And(lanes, hn::Set(kWords, 7u)));
+}
+#elif HWY_TARGET != HWY_AVX3 && HWY_TARGET != HWY_SCALAR
+inline constexpr std::array<std::array<std::uint32_t, 4>, 16> kPackedLanes = [] {
+  std::array<std::array<std::uint32_t, 4>, 16> table{};
+  for (std::uint32_t hits = 0; hits < 16; ++hits)
+    for (std::uint32_t lane = 0, out = 0; lane < 4; ++lane)
+      if ((hits >> lane & 1) != 0) table[hits][out++] = lane;
+  return table;
+}();
+HWY_INLINE auto packing_of(std::size_t bits) {
+  return hn::IndicesFromVec(kWords, hn::LoadU(kWords, kPackedLanes[bits].data()));
+}
+#endif
+
+// Writes the positions and values that `hits` names to the front of `indices` and `values`, a whole
+// register to each; returns how many count.
+HWY_INLINE std::size_t store_hits(Hits hits, Words positions, Floats x, std::uint32_t* indices,
+                                  float* values) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SCALAR
+  hn::StoreU(hn::Compress(positions, hn::RebindMask(kWords, hits)), kWords, indices);
+  hn::StoreU(hn::Compress(x, hits), kFloats, values);
+  return hn::CountTrue(kFloats, hits);
+#else
+  std::uint8_t bytes[8] = {};
+  hn::StoreMaskBits(kFloats, hits, bytes);
+  const auto packing = packing_of(bytes[0]);
+  hn::StoreU(hn::TableLookupLanes(positions, packing), kWords, indices);
+  const Words packed = hn::TableLookupLanes(hn::BitCast(kWords, x), packing);
+  hn::StoreU(hn::BitCast(kFloats, packed), kFloats, values);
+  return static_cast<std::size_t>(std::popcount(bytes[0]));
+#endif
+}
+
+}  // namespace kimesh::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // KIMESH_KERNELS_SIMD_LANES_H_
