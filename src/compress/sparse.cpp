@@ -32,9 +32,16 @@ Result<Selected> select(const AdvanceJob& job) {
                                                     setting.budget_bytes, job.target.size())
                                  : setting.keep;
   KIMESH_CHECK(keep >= 1 && keep <= job.target.size(), "1 to all elements are kept");
-  if (setting.compressor == Compressor::kDgc) return select_dgc(job, keep, fills_a_budget);
-  if (setting.compressor == Compressor::kRedsync) return select_redsync(job, keep, fills_a_budget);
-  return select_topk(job, keep);  // with a budget a threshold is the one that just fits
+  switch (setting.compressor) {
+    case Compressor::kThreshold:
+      return select_largest(job, keep);
+    case Compressor::kDgc:
+      return select_dgc(job, keep, fills_a_budget);
+    case Compressor::kRedsync:
+      return select_redsync(job, keep, fills_a_budget);
+    default:
+      return select_topk(job, keep);
+  }
 }
 
 }  // namespace

@@ -184,6 +184,12 @@ Result<Selected> select_reaching(const AdvanceJob& job) {
                                       job.scratch.entries));
 }
 
+Result<Selected> select_largest(const AdvanceJob& job, std::uint32_t keep) {
+  job.scratch.entries.clear();
+  return finish(job, kernels::collect_topk(job.target, job.estimate, keep, 0, job.scratch.entries,
+                                           job.scratch.select));
+}
+
 Result<Selected> select_dgc(const AdvanceJob& job, std::uint32_t keep, bool full) {
   return by_shares(job, keep, full, dgc);
 }

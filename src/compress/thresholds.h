@@ -9,6 +9,9 @@ namespace kimesh {
 // Fills scratch.entries with all |difference| >= setting.threshold.
 [[nodiscard]] Result<Selected> select_reaching(const AdvanceJob& job);
 
+// The `keep` largest of all pieces together: what a threshold selects that lets just so many pass.
+[[nodiscard]] Result<Selected> select_largest(const AdvanceJob& job, std::uint32_t keep);
+
 // Deep Gradient Compression (Lin et al., 2018, section 3.1 and its hierarchical selection): of each
 // piece what reaches the threshold that a sample's largest elements give; where these are more than
 // the piece's share of `keep`, the largest of them. `full`: exactly that many where the sample
