@@ -52,6 +52,60 @@ TEST(Apply, RefusesWhatNoCorrectPeerSendsAndLeavesTheEstimateAlone) {
   expect_malformed(static_cast<Form>(200), std::vector<std::byte>(16), "an unknown form");
 }
 
+std::vector<std::byte> raw(std::initializer_list<int> values) {
+  std::vector<std::byte> bytes;
+  for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
+  return bytes;
+}
+
+// Of 4 elements. Format 5: float16 and packed indices; 6: bfloat16; 7: four bits.
+// Seen to fail with each check taken out, one at a time.
+TEST(Apply, RefusesPackedAndSeededMessagesThatNoCorrectPeerSends) {
+  const Form packed = Form::kPacked, seeded = Form::kSeeded;
+  EXPECT_TRUE(validate(packed, raw({6, 2, 0b10001, 0x80, 0x3f, 0x80, 0x3f}), 4).ok());
+  expect_malformed(packed, raw({0, 1, 0, 0, 0, 0, 0, 0, 0, 0}), "the form sparse, packed");
+  expect_malformed(packed, raw({22, 2, 0b10001, 0x80, 0x3f, 0x80, 0x3f}), "an unknown format");
+  expect_malformed(packed, raw({14, 2, 0b10001, 0x80, 0x3f, 0x80, 0x3f}), "an unknown format");
+  expect_malformed(packed, raw({6, 0}), "no entry");
+  expect_malformed(packed, raw({6, 0x82, 0, 0b10001, 0x80, 0x3f, 0x80, 0x3f}), "a long count");
+  expect_malformed(packed, raw({6, 5, 0b10001, 0x80, 0x3f}), "more entries than elements");
+  expect_malformed(packed, raw({6, 2, 0b10001, 0x80, 0x3f, 0x80}), "half a value");
+  expect_malformed(packed, raw({6, 2, 0b00001, 0x80, 0x3f, 0x80, 0x3f}), "an index too few");
+  expect_malformed(packed, raw({6, 2, 0b10011, 0x80, 0x3f, 0x80, 0x3f}), "an index too many");
+  expect_malformed(packed, raw({6, 2, 0b110001, 0x80, 0x3f, 0x80, 0x3f}), "bits behind indices");
+  expect_malformed(packed, raw({6, 2, 0b00011, 0x80, 0x7f, 0x80, 0x3f}), "an infinite value");
+  expect_malformed(packed, raw({5, 1, 1, 0, 0, 0x7c}), "an infinite float16");
+  expect_malformed(packed, raw({5, 1, 1, 113, 0, 0x78}), "a float16 times too much");
+  expect_malformed(packed, raw({5, 1, 1, 114, 0, 0x3c}), "a scale that no value has");
+  expect_malformed(packed, raw({5, 1, 1, 0x82, 0, 0x3c}), "a scale under the least");
+  expect_malformed(packed, raw({7, 1, 1, 0, 0, 0x80, 0xbf, 0, 0, 0}), "a lowest value below 0");
+  expect_malformed(packed, raw({7, 1, 1, 0, 0, 0x80, 0x3f, 0x80, 0xbf, 0}), "a step below 0");
+  expect_malformed(packed, raw({7, 1, 1, 0, 0, 0x80, 0x3f, 0, 0, 0x10}), "bits behind values");
+  EXPECT_TRUE(validate(seeded, raw({2, 9, 0, 0, 0, 1, 0x80, 0x3f}), 4).ok());
+  expect_malformed(seeded, raw({}), "no head");
+  expect_malformed(seeded, raw({4, 9, 0, 0, 0, 1, 0x80, 0x3f}), "an unknown format");
+  expect_malformed(seeded, raw({2, 9, 0, 0, 0, 0}), "an empty mask");
+  expect_malformed(seeded, raw({2, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), "a large mask");
+  expect_malformed(seeded, raw({2, 9, 0, 0, 0, 1, 0x80, 0x7f}), "an infinite value");
+}
+
+TEST(Apply, RefusesBlocksThatNoCorrectPeerSends) {
+  EXPECT_TRUE(validate(Form::kInt8, raw({0x80, 0x3f, 1, 2, 3, 0x81}), 4).ok());
+  expect_malformed(Form::kInt8, raw({0x80, 0x3f, 1, 2, 3, 0x80}), "level -128");
+  expect_malformed(Form::kInt8, raw({0x80, 0xbf, 1, 2, 3, 4}), "a scale below 0");
+  expect_malformed(Form::kInt8, raw({0x80, 0x7e, 1, 2, 3, 4}), "a level times too much");
+  expect_malformed(Form::kInt8, raw({0x80, 0x7f, 1, 0, 0, 0}), "an infinite scale");
+  EXPECT_TRUE(validate(Form::kInt4, raw({0x80, 0x3f, 0x97, 0x21}), 4).ok());
+  expect_malformed(Form::kInt4, raw({0x80, 0x3f, 0x87, 0x21}), "level -8");
+  expect_malformed(Form::kInt4, raw({0x80, 0x3f, 0x97}), "a level too few");
+  EXPECT_FALSE(validate(Form::kInt4, raw({0x80, 0x3f, 0x97, 0x11}), 3).ok());  // half a byte over
+  EXPECT_TRUE(validate(Form::kSign, raw({0x80, 0x3f, 0x0f}), 4).ok());
+  expect_malformed(Form::kSign, raw({0x80, 0x3f, 0x1f}), "a fifth sign");
+  expect_malformed(Form::kSign, raw({0x80, 0xbf, 0x0f}), "a scale below 0");
+  expect_malformed(Form::kSign, raw({0x80, 0x7f, 0x0f}), "an infinite scale");
+  expect_malformed(Form::kBfloat16, raw({0, 0, 0, 0, 0, 0, 0xc0, 0x7f}), "NaN");
+}
+
 TEST(Apply, TakesPayloadsThatBeginAtAnyAddress) {
   const std::vector<std::byte> bytes = topk_bytes({1, 3}, {0.5f, -0.5f});
   std::vector<std::byte> shifted(bytes.size() + 1);
