@@ -8,6 +8,7 @@
 //
 //   bench_grid [--config FILE] [--topologies NAME,NAME,…] [--traces NAME,…] [--seeds 5]
 //              [--tried 1] [--compute 1ms] [--seconds 1200] [--POLICY SETTING,…|no] [--json FILE]
+//              [--compressors topk,dzq]  which each policy but none is run with; gravac knows topk
 #include <array>
 #include <functional>
 #include <map>
@@ -70,8 +71,8 @@ RateTrace trace_named(const std::string& name) {
   return *trace;
 }
 
-// What each policy is tried with, unless `--POLICY LIST` says otherwise: the ratio, the round time,
-// ε.
+// What each policy is tried with, unless `--POLICY LIST` says otherwise: the ratio (with dzq the
+// bits per element), the round time, ε.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSettings{{
     {"none", "-"},
     {"fixed", "0.005,0.01"},
@@ -80,16 +81,25 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSettings
     {"gravac", "0.3,0.7"},
 }};
 
-RunConfig configured(RunConfig config, const std::string& policy, const std::string& setting) {
+// A policy and what it makes messages with.
+struct Contender {
+  std::string policy;
+  CompressorKind compressor = CompressorKind::kTopk;
+};
+
+RunConfig configured(RunConfig config, const Contender& contender, const std::string& setting) {
   CompressionConfig& compression = config.compression;
+  const std::string& policy = contender.policy;
   config.round_time.reset();
-  compression.compressor = CompressorKind::kTopk;
+  compression.compressor = {};
+  compression.compressor.kind = contender.compressor;
   if (policy == "none") {
     compression.policy = PolicyKind::kNone;
-    compression.compressor = CompressorKind::kIdentity;
+    compression.compressor.kind = CompressorKind::kIdentity;
   } else if (policy == "fixed") {
     compression.policy = PolicyKind::kFixed;
-    compression.ratio = std::stod(setting);
+    const bool by_bits = contender.compressor == CompressorKind::kDzq;
+    (by_bits ? compression.compressor.bits : compression.compressor.ratio) = std::stod(setting);
   } else if (policy == "gravac") {
     compression.policy = PolicyKind::kGravac;
     compression.gravac.epsilon = std::stod(setting);
@@ -105,25 +115,25 @@ class Cell {
   Cell(const Grid& grid, const TopologyFile& topology) : grid_(grid), topology_(topology) {}
 
   // Seconds to the target by seed, of the best of the settings, which it names.
-  std::vector<double> measure(const std::string& policy, const std::string& settings,
+  std::vector<double> measure(const Contender& contender, const std::string& settings,
                               std::string& best) {
     double least = INFINITY;
     std::map<std::string, std::vector<double>> runs;
     for (const std::string& setting : words_of(settings)) {
       for (unsigned seed = 0; seed < grid_.tried; ++seed)
-        runs[setting].push_back(once(policy, setting, seed));
+        runs[setting].push_back(once(contender, setting, seed));
       double sum = 0;
       for (const double seconds : runs[setting]) sum += std::min(seconds, grid_.seconds_max);
       if (sum < least) least = sum, best = setting;
     }
     for (unsigned seed = grid_.tried; seed < grid_.seeds; ++seed)
-      runs[best].push_back(once(policy, best, seed));
+      runs[best].push_back(once(contender, best, seed));
     return runs[best];
   }
 
  private:
-  double once(const std::string& policy, const std::string& setting, unsigned seed) {
-    RunConfig config = configured(grid_.config, policy, setting);
+  double once(const Contender& contender, const std::string& setting, unsigned seed) {
+    RunConfig config = configured(grid_.config, contender, setting);
     config.seed += seed;
     return run_timed(config, topology_, grid_.compute, grid_.seconds_max).reached;
   }
@@ -145,6 +155,17 @@ Grid grid_of(const Arguments& said) {
   return grid;
 }
 
+// Both compressors that the list names, or topk alone where the policy knows no other.
+std::vector<Contender> contenders(const std::string& policy, const std::string& compressors) {
+  std::vector<Contender> all;
+  for (const std::string& compressor : words_of(compressors)) {
+    const bool dzq = compressor == "dzq";
+    if (dzq && (policy == "none" || policy == "gravac")) continue;
+    all.push_back({policy, dzq ? CompressorKind::kDzq : CompressorKind::kTopk});
+  }
+  return all;
+}
+
 void measure_topology(const Grid& grid, const std::string& name, const Arguments& said,
                       Figures& figures) {
   const std::string path = std::string(KIMESH_SOURCE_DIR) + "/topologies/" + name + ".yaml";
@@ -157,9 +178,13 @@ void measure_topology(const Grid& grid, const std::string& name, const Arguments
       const std::string policy(policy_name);
       const std::string settings = said("--" + policy, std::string(usual));
       if (settings == "no") continue;
-      std::string best;
-      const auto runs = Cell(grid, changing).measure(policy, settings, best);
-      figures.add(name + ", " + trace + ": " + policy + " (" + best + ")", "s", runs);
+      for (const Contender& contender : contenders(policy, said("--compressors", "topk"))) {
+        std::string best;
+        const auto runs = Cell(grid, changing).measure(contender, settings, best);
+        const bool dzq = contender.compressor == CompressorKind::kDzq;
+        figures.add(name + ", " + trace + ": " + policy + (dzq ? " dzq" : "") + " (" + best + ")",
+                    "s", runs);
+      }
     }
   }
 }

@@ -69,7 +69,7 @@ Best sweep_fixed(Sweep& sweep, const std::string& ratios, Figures& figures) {
   Best best;
   sweep.config.compression.policy = PolicyKind::kFixed;
   for (const std::string& ratio : words_of(ratios)) {
-    sweep.config.compression.ratio = std::stod(ratio);
+    sweep.config.compression.compressor.ratio = std::stod(ratio);
     best.take(measure(sweep, "fixed " + ratio, figures), ratio);
   }
   return best;
