@@ -50,7 +50,7 @@ struct Door {
   std::set<std::string> layers;
 };
 
-const std::array<Door, 12> kDoors = {{
+const std::array<Door, 13> kDoors = {{
     {"torch/", {"train"}},
     {"ATen/", {"train"}},
     {"c10/", {"train"}},
@@ -61,6 +61,7 @@ const std::array<Door, 12> kDoors = {{
     {"prometheus/", {"metrics"}},
     {"CLI/", {"cli"}},
     {"xxh", {"util"}},
+    {"cuda_runtime", {"kernels"}},
     {"stb/", {"data"}},
     {"hwy/", {"kernels"}},
 }};

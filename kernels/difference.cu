@@ -1,0 +1,210 @@
+#include <algorithm>
+
+#include "kernels/cuda_select.cuh"
+
+namespace kimesh::kernels {
+namespace {
+
+__global__ void over_kernel(const float* target, const float* estimate, std::size_t size,
+                            float lower, std::uint32_t* mask, double* partials) {
+  const std::size_t begin = blockIdx.x * kTile;
+  double wanted = 0, missing = 0;
+  const std::uint32_t word = make_word(begin, begin, size, [&](std::size_t j) {
+    const float t = target[j];
+    const float d = t - estimate[j];
+    wanted += static_cast<double>(t) * static_cast<double>(t);
+    missing += static_cast<double>(d) * static_cast<double>(d);
+    return fabsf(d) >= lower;
+  });
+  mask[blockIdx.x * kTileWords + threadIdx.x] = word;
+  write_partials(wanted, missing, partials);
+}
+
+// One block. Adds pairs of partial sums in an order that the number of blocks alone decides.
+__device__ void sum_pairs(const double* partials, std::size_t blocks, double& first,
+                          double& second) {
+  first = second = 0;
+  for (std::size_t b = threadIdx.x; b < blocks; b += kThreads) {
+    first += partials[2 * b];
+    second += partials[2 * b + 1];
+  }
+  first = block_sum(first);
+  second = block_sum(second);
+}
+
+__global__ void energies_kernel(const double* partials, std::size_t blocks, StepHeader* header) {
+  double wanted, missing;
+  sum_pairs(partials, blocks, wanted, missing);
+  if (threadIdx.x != 0) return;
+  constexpr double kMax = 1.7976931348623157e308;
+  header->energies = {wanted, missing};
+  header->finite = wanted <= kMax && missing <= kMax ? 1 : 0;  // false for NaN
+}
+
+__device__ std::uint32_t selected_word(const std::uint32_t* mask, const std::uint32_t* more) {
+  const std::size_t w = blockIdx.x * kTileWords + threadIdx.x;
+  return more == nullptr ? mask[w] : mask[w] | more[w];
+}
+
+__global__ void count_kernel(const std::uint32_t* mask, const std::uint32_t* more,
+                             std::uint32_t* counts) {
+  const auto count = static_cast<std::uint32_t>(__popc(selected_word(mask, more)));
+  const std::uint32_t total = block_sum(count);
+  if (threadIdx.x == 0) counts[blockIdx.x] = total;
+}
+
+// One block.
+__global__ void scan_kernel(std::uint32_t* counts, std::size_t size) {
+  std::uint32_t base = 0;
+  for (std::size_t first = 0; first < size; first += kThreads) {
+    const std::size_t i = first + threadIdx.x;
+    const Scanned scanned = block_scan(i < size ? counts[i] : 0);
+    if (i < size) counts[i] = base + scanned.before;
+    base += scanned.total;
+  }
+  if (threadIdx.x == 0) counts[size] = base;
+}
+
+__global__ void entries_kernel(StepBuffers step, StepJob job) {
+  const std::size_t begin = blockIdx.x * kTile;
+  const std::uint32_t mine = step.header->finite != 0 ? selected_word(step.mask, step.more) : 0;
+  const Scanned scanned = block_scan(static_cast<std::uint32_t>(__popc(mine)));
+  const std::uint32_t base = step.counts[blockIdx.x] + scanned.before;
+  const unsigned lane = threadIdx.x % kWarp;
+  double removed = 0, left = 0;
+  for_each_word(mine, begin, [&](unsigned k, std::uint32_t word, std::size_t j) {
+    const std::uint32_t place = __shfl_sync(kAllLanes, base, k) +
+                                static_cast<std::uint32_t>(__popc(word & ((1u << lane) - 1)));
+    if ((word >> lane & 1) == 0 || place >= step.capacity) return;
+    const float t = job.target[j];
+    const float e = job.estimate[j];
+    const float d = t - e;
+    step.entries[place] = {static_cast<std::uint32_t>(j), d};
+    if (!job.update) return;
+    const float after = e + d;
+    job.estimate[j] = after;
+    const double rest = static_cast<double>(t) - static_cast<double>(after);
+    removed += static_cast<double>(d) * static_cast<double>(d);
+    left += rest * rest;
+  });
+  write_partials(removed, left, step.partials);
+}
+
+// One block.
+__global__ void close_kernel(StepBuffers step) {
+  double removed, left;
+  sum_pairs(step.partials, step.tiles, removed, left);
+  if (threadIdx.x != 0) return;
+  step.header->added = {removed, left};
+  step.header->count = step.header->finite != 0 ? step.counts[step.tiles] : 0;
+}
+
+__global__ void scatter_kernel(const std::uint32_t* indices, const float* values, std::size_t count,
+                               float* estimate) {
+  for_each(count, [=](std::size_t c) {
+    const std::uint32_t j = indices[c];
+    estimate[j] = estimate[j] + values[c];
+  });
+}
+
+}  // namespace
+
+StepBuffers take_step(Carver& carver, std::size_t size, std::size_t capacity, std::size_t blocks) {
+  StepBuffers step;
+  step.tiles = ceil_div(size, kTile);
+  step.capacity = capacity;
+  auto* memory = carver.take<std::byte>(kHeaderBytes + capacity * sizeof(Entry));
+  step.header = reinterpret_cast<StepHeader*>(memory);
+  step.entries = memory == nullptr ? nullptr : reinterpret_cast<Entry*>(memory + kHeaderBytes);
+  step.mask = carver.take<std::uint32_t>(step.tiles * kTileWords);
+  step.counts = carver.take<std::uint32_t>(step.tiles + 1);
+  step.partials = carver.take<double>(2 * std::max(step.tiles, blocks));
+  return step;
+}
+
+void queue_energies(const StepBuffers& step, std::size_t blocks, cudaStream_t stream) {
+  launch(stream, 1, energies_kernel, step.partials, blocks, step.header);
+}
+
+void queue_scan(std::uint32_t* counts, std::size_t size, cudaStream_t stream) {
+  launch(stream, 1, scan_kernel, counts, size);
+}
+
+void queue_counts(const StepBuffers& step, cudaStream_t stream) {
+  launch(stream, step.tiles, count_kernel, step.mask, step.more, step.counts);
+  queue_scan(step.counts, step.tiles, stream);
+}
+
+void queue_entries(const StepBuffers& step, const StepJob& job, cudaStream_t stream) {
+  launch(stream, step.tiles, entries_kernel, step, job);
+  launch(stream, 1, close_kernel, step);
+}
+
+Result<Stepped> CudaDevice::bring(const StepBuffers& step, std::size_t expected, Entries& entries) {
+  const std::size_t first = std::min(expected, step.capacity);
+  std::byte* host = workspace_.host(kHeaderBytes + step.capacity * sizeof(Entry), stream_);
+  if (host == nullptr) return cuda_error(cudaErrorMemoryAllocation);
+  (void)cudaMemcpyAsync(host, step.header, kHeaderBytes + first * sizeof(Entry),
+                        cudaMemcpyDeviceToHost, stream_);
+  if (Status done = wait(); !done) return done.error();
+  const auto& header = *reinterpret_cast<const StepHeader*>(host);
+  KIMESH_CHECK(header.count <= step.capacity, "entries fit where they are put");
+  auto* found = reinterpret_cast<Entry*>(host + kHeaderBytes);
+  if (header.count > first) {
+    (void)cudaMemcpyAsync(found + first, step.entries + first,
+                          (header.count - first) * sizeof(Entry), cudaMemcpyDeviceToHost, stream_);
+    if (Status done = wait(); !done) return done.error();
+  }
+  entries.resize(header.count);
+  for (std::size_t c = 0; c < header.count; ++c) {
+    entries.indices[c] = found[c].index;
+    entries.values[c] = found[c].value;
+  }
+  return Stepped{header.energies, header.added};
+}
+
+Result<Stepped> CudaDevice::step_threshold(DeviceFloats target, DeviceFloats estimate, float lower,
+                                           bool update, Entries& entries) {
+  KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
+  KIMESH_CHECK(lower > 0, "zeros are never collected");
+  entries.clear();
+  if (target.size == 0) return Stepped{};
+  const std::size_t tiles = ceil_div(target.size, kTile);
+  Carver sizes;
+  (void)take_step(sizes, target.size, target.size, tiles);
+  Carver carver(workspace_.device(sizes.bytes(), stream_));
+  const StepBuffers step = take_step(carver, target.size, target.size, tiles);
+  if (step.header == nullptr) return cuda_error(cudaErrorMemoryAllocation);
+  launch(stream_, tiles, over_kernel, target.data, estimate.data, target.size, lower, step.mask,
+         step.partials);
+  queue_energies(step, tiles, stream_);
+  queue_counts(step, stream_);
+  queue_entries(step, {target.data, estimate.data, target.size, update}, stream_);
+  // Sparse messages carry few of the elements; a dense one costs a second copy.
+  return bring(step, target.size / 32 + 1024, entries);
+}
+
+void CudaDevice::add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
+                             DeviceFloats estimate) {
+  KIMESH_CHECK(indices.size() == values.size(), "a value for each index");
+  KIMESH_CHECK(indices.empty() || indices.back() < estimate.size, "indices inside the vector");
+  if (indices.empty()) return;
+  const auto carve = [&](Carver& carver) {
+    auto* places = carver.take<std::uint32_t>(indices.size());
+    return std::pair(places, carver.take<float>(indices.size()));
+  };
+  Carver sizes;
+  (void)carve(sizes);
+  Carver carver(workspace_.device(sizes.bytes(), stream_));
+  const auto [places, numbers] = carve(carver);
+  if (places == nullptr) return;  // the runtime remembers why
+  (void)cudaMemcpyAsync(places, indices.data(), indices.size_bytes(), cudaMemcpyHostToDevice,
+                        stream_);
+  (void)cudaMemcpyAsync(numbers, values.data(), values.size_bytes(), cudaMemcpyHostToDevice,
+                        stream_);
+  (void)cudaStreamSynchronize(stream_);  // the caller may change what was copied
+  launch(stream_, stride_blocks(indices.size()), scatter_kernel, places, numbers, indices.size(),
+         estimate.data);
+}
+
+}  // namespace kimesh::kernels

@@ -1,0 +1,318 @@
+// The exact k largest of each share, without a word to the host in between. A radix selection on
+// the magnitudes' bits, 11, 10 and 10 of them: the first pass counts all elements, the second marks
+// the candidates (what reaches the k-th largest's first digit), the others look at these alone.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cuda_select.cuh"
+
+namespace kimesh::kernels {
+namespace {
+
+constexpr unsigned kBins = 2048;
+constexpr unsigned kBinsPerThread = kBins / kThreads;
+constexpr unsigned kFirstShift = 20;  // 31 bits less the first digit's 11
+constexpr unsigned kLowerBits = 10;   // of the other two digits
+
+// A share on the device. Its blocks take the tiles of the whole vector that it touches.
+struct Segment {
+  std::size_t begin, end;
+  std::uint32_t keep;
+  std::uint32_t first_block;
+};
+
+// What is known of a segment's k-th largest.
+struct Choice {
+  std::uint32_t keep;    // k
+  std::uint32_t key;     // the digits found so far
+  std::uint32_t larger;  // how many keys are above them
+  std::uint32_t all;     // k and more are not 0: 0. Else everything goes that is not 0: 1.
+};
+
+struct SelectBuffers {
+  const float* target = nullptr;
+  const float* estimate = nullptr;
+  Segment* segments = nullptr;
+  std::uint32_t count = 0;             // of segments
+  std::size_t blocks = 0;              // of all segments
+  std::uint32_t* histogram = nullptr;  // kBins a segment
+  Choice* choices = nullptr;
+  std::uint32_t* mask = nullptr;            // the selection
+  const std::uint32_t* excluded = nullptr;  // elements that do not stand for selection; or null
+  std::uint32_t* ties = nullptr;            // a mask: the k-th largest and its equals
+  std::uint32_t* tie_counts = nullptr;      // by block
+};
+
+// This block's part of the vector.
+struct Part {
+  std::uint32_t segment;
+  std::size_t tile, tile_begin, begin, end;
+};
+
+__device__ Part part_of(const SelectBuffers& select) {
+  std::uint32_t low = 0, high = select.count;  // the last segment that begins here or before
+  while (high - low > 1) {
+    const std::uint32_t middle = (low + high) / 2;
+    if (select.segments[middle].first_block <= blockIdx.x) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  const Segment& segment = select.segments[low];
+  Part part;
+  part.segment = low;
+  part.tile = segment.begin / kTile + (blockIdx.x - segment.first_block);
+  part.tile_begin = part.tile * kTile;
+  part.begin = part.tile_begin < segment.begin ? segment.begin : part.tile_begin;
+  part.end = part.tile_begin + kTile < segment.end ? part.tile_begin + kTile : segment.end;
+  return part;
+}
+
+// The bits of this thread's word that are elements of the part.
+__device__ std::uint32_t word_of_part(const std::uint32_t* mask, const Part& part) {
+  const std::size_t first = part.tile_begin + threadIdx.x * kWarp;
+  std::uint32_t bits = kAllLanes;
+  if (first + kWarp <= part.begin || first >= part.end) return 0;
+  if (first < part.begin) bits <<= part.begin - first;
+  if (first + kWarp > part.end) bits &= kAllLanes >> (first + kWarp - part.end);
+  return mask[part.tile * kTileWords + threadIdx.x] & bits;
+}
+
+__device__ std::uint32_t key_at(const SelectBuffers& select, std::size_t j) {
+  return magnitude(select.target[j] - select.estimate[j]);
+}
+
+__device__ bool stands(const SelectBuffers& select, std::size_t j) {
+  return select.excluded == nullptr || (select.excluded[j / 32] >> j % 32 & 1) == 0;
+}
+
+__device__ void clear_bins(std::uint32_t* bins) {
+  for (unsigned b = threadIdx.x; b < kBins; b += kThreads) bins[b] = 0;
+  __syncthreads();
+}
+
+__device__ void add_bins(const std::uint32_t* bins, std::uint32_t* histogram) {
+  __syncthreads();
+  for (unsigned b = threadIdx.x; b < kBins; b += kThreads)
+    if (bins[b] != 0) atomicAdd(&histogram[b], bins[b]);
+}
+
+// Counts the first digits of all that is not 0. `partials` may be null.
+__global__ void survey_kernel(SelectBuffers select, double* partials) {
+  __shared__ std::uint32_t bins[kBins];
+  clear_bins(bins);
+  const Part part = part_of(select);
+  double wanted = 0, missing = 0;
+  (void)make_word(part.tile_begin, part.begin, part.end, [&](std::size_t j) {
+    const float t = select.target[j];
+    const float d = t - select.estimate[j];
+    wanted += static_cast<double>(t) * static_cast<double>(t);
+    missing += static_cast<double>(d) * static_cast<double>(d);
+    const std::uint32_t key = magnitude(d);
+    if (key != 0 && stands(select, j)) atomicAdd(&bins[key >> kFirstShift], 1u);
+    return false;
+  });
+  add_bins(bins, select.histogram + part.segment * kBins);
+  if (partials != nullptr) write_partials(wanted, missing, partials);
+}
+
+// A block for each segment: the next digit of its k-th largest. Leaves the histogram empty.
+__global__ void choose_kernel(SelectBuffers select, unsigned bits) {
+  Choice& choice = select.choices[blockIdx.x];
+  std::uint32_t* histogram = select.histogram + blockIdx.x * kBins;
+  const unsigned top = kBins - 1 - threadIdx.x * kBinsPerThread;  // from the largest down
+  std::uint32_t mine = 0;
+  for (unsigned b = 0; b < kBinsPerThread; ++b) mine += histogram[top - b];
+  const Scanned scanned = block_scan(mine);
+  const std::uint32_t larger = choice.larger, keep = choice.keep, key = choice.key;
+  const bool all = choice.all != 0 || scanned.total + larger < keep;
+  __syncthreads();  // every thread has read the choice
+  const std::uint32_t before = larger + scanned.before;
+  if (all) {
+    choice.all = 1;
+  } else if (keep > 0 && before < keep && before + mine >= keep) {
+    unsigned digit = top;
+    std::uint32_t above = before;
+    while (above + histogram[digit] < keep) above += histogram[digit--];
+    choice.key = key << bits | digit;
+    choice.larger = above;
+  }
+  for (unsigned b = 0; b < kBinsPerThread; ++b) histogram[top - b] = 0;
+}
+
+__global__ void candidates_kernel(SelectBuffers select) {
+  const Part part = part_of(select);
+  const Choice choice = select.choices[part.segment];
+  if (choice.keep == 0) return;
+  const std::uint32_t word = make_word(part.tile_begin, part.begin, part.end, [&](std::size_t j) {
+    const std::uint32_t key = key_at(select, j);
+    return key != 0 && (choice.all != 0 || key >> kFirstShift >= choice.key) && stands(select, j);
+  });
+  if (word != 0) atomicOr(&select.mask[part.tile * kTileWords + threadIdx.x], word);
+}
+
+// Counts the digit at `shift` of the candidates whose digits above it are those found.
+__global__ void refine_kernel(SelectBuffers select, unsigned shift) {
+  __shared__ std::uint32_t bins[kBins];
+  const Part part = part_of(select);
+  const Choice choice = select.choices[part.segment];
+  if (choice.keep == 0 || choice.all != 0) return;
+  clear_bins(bins);
+  (void)filter_word(word_of_part(select.mask, part), part.tile_begin, [&](std::size_t j) {
+    const std::uint32_t key = key_at(select, j);
+    if (key >> (shift + kLowerBits) == choice.key)
+      atomicAdd(&bins[key >> shift & ((1u << kLowerBits) - 1)], 1u);
+    return false;
+  });
+  add_bins(bins, select.histogram + part.segment * kBins);
+}
+
+// Leaves in the mask what is larger than the k-th largest; its equals go to `ties`.
+__global__ void resolve_kernel(SelectBuffers select) {
+  const Part part = part_of(select);
+  const Choice choice = select.choices[part.segment];
+  std::uint32_t tied = 0;
+  if (choice.keep > 0 && choice.all == 0) {
+    const std::uint32_t mine = word_of_part(select.mask, part);
+    const std::uint32_t larger = filter_word(
+        mine, part.tile_begin, [&](std::size_t j) { return key_at(select, j) > choice.key; });
+    tied = filter_word(mine & ~larger, part.tile_begin,
+                       [&](std::size_t j) { return key_at(select, j) == choice.key; });
+    const std::size_t w = part.tile * kTileWords + threadIdx.x;
+    if ((mine & ~larger) != 0) atomicAnd(&select.mask[w], ~(mine & ~larger));
+    if (tied != 0) atomicOr(&select.ties[w], tied);
+  }
+  const std::uint32_t count = block_sum(static_cast<std::uint32_t>(__popc(tied)));
+  if (threadIdx.x == 0) select.tie_counts[blockIdx.x] = count;
+}
+
+// Of the ties those with the lowest indices go, as many as there is room for.
+__global__ void accept_kernel(SelectBuffers select) {
+  const Part part = part_of(select);
+  const Choice choice = select.choices[part.segment];
+  if (choice.keep == 0 || choice.all != 0) return;
+  std::uint32_t tied = word_of_part(select.ties, part);
+  const Scanned scanned = block_scan(static_cast<std::uint32_t>(__popc(tied)));
+  const std::uint32_t before = select.tie_counts[blockIdx.x] -
+                               select.tie_counts[select.segments[part.segment].first_block] +
+                               scanned.before;
+  const std::uint32_t room = choice.keep - choice.larger;
+  std::uint32_t accepted = 0;
+  for (std::uint32_t i = before; i < room && tied != 0; ++i) {
+    const std::uint32_t lowest = tied & (~tied + 1);
+    accepted |= lowest;
+    tied ^= lowest;
+  }
+  if (accepted != 0) atomicOr(&select.mask[part.tile * kTileWords + threadIdx.x], accepted);
+}
+
+__global__ void begin_kernel(SelectBuffers select, std::uint32_t in_all,
+                             const std::uint32_t* already) {
+  for_each(select.count, [=](std::size_t s) {
+    const std::uint32_t keep = already == nullptr ? select.segments[s].keep : in_all - *already;
+    select.choices[s] = {keep, 0, 0, 0};
+  });
+}
+
+// Sets the mask's bits. It and the ties are 0 at first, the histogram is empty.
+void queue_selection(const SelectBuffers& select, double* partials, cudaStream_t stream) {
+  launch(stream, select.blocks, survey_kernel, select, partials);
+  launch(stream, select.count, choose_kernel, select, 11u);
+  launch(stream, select.blocks, candidates_kernel, select);
+  for (const unsigned shift : {kLowerBits, 0u}) {
+    launch(stream, select.blocks, refine_kernel, select, shift);
+    launch(stream, select.count, choose_kernel, select, kLowerBits);
+  }
+  launch(stream, select.blocks, resolve_kernel, select);
+  queue_scan(select.tie_counts, select.blocks, stream);
+  launch(stream, select.blocks, accept_kernel, select);
+}
+
+// The shares as segments, and behind them one of all, of which only the place is of interest.
+std::vector<Segment> segments_of(std::span<const Share> shares, std::size_t size) {
+  std::vector<Segment> segments;
+  std::size_t block = 0, end = 0;
+  for (const Share& share : shares) {
+    KIMESH_CHECK(share.offset == end && share.keep <= share.size, "shares follow one another");
+    end = share.offset + share.size;
+    segments.push_back({share.offset, end, share.keep, static_cast<std::uint32_t>(block)});
+    if (share.size > 0) block += ceil_div(end, kTile) - share.offset / kTile;
+  }
+  KIMESH_CHECK(end == size, "shares cover the vector");
+  segments.push_back({0, size, 0, 0});
+  return segments;
+}
+
+}  // namespace
+
+Result<Stepped> CudaDevice::step_topk(DeviceFloats target, DeviceFloats estimate,
+                                      std::span<const Share> shares, std::uint32_t in_all,
+                                      bool update, Entries& entries) {
+  KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
+  const std::vector<Segment> segments = segments_of(shares, target.size);
+  std::size_t capacity = 0, blocks = 0;
+  for (const Share& share : shares) {
+    capacity += share.keep;
+    if (share.size > 0) blocks += ceil_div(share.offset + share.size, kTile) - share.offset / kTile;
+  }
+  KIMESH_CHECK(in_all == 0 || (in_all >= capacity && in_all <= target.size),
+               "the floor is a part of what is kept");
+  capacity = std::max<std::size_t>(capacity, in_all);
+  entries.clear();
+  if (target.size == 0) return Stepped{};
+
+  StepBuffers step;
+  SelectBuffers select{target.data, estimate.data};
+  select.count = static_cast<std::uint32_t>(shares.size());
+  select.blocks = blocks;
+  const auto carve = [&](Carver& carver) {
+    step = take_step(carver, target.size, capacity, blocks);
+    const std::size_t words = step.tiles * kTileWords;
+    select.segments = carver.take<Segment>(segments.size());
+    select.choices = carver.take<Choice>(segments.size());
+    select.histogram = carver.take<std::uint32_t>(shares.size() * kBins);
+    select.tie_counts = carver.take<std::uint32_t>(blocks + 1);
+    select.ties = carver.take<std::uint32_t>(words);
+    if (in_all > 0) step.more = carver.take<std::uint32_t>(words);
+  };
+  Carver sizes;
+  carve(sizes);
+  Carver carver(workspace_.device(sizes.bytes(), stream_));
+  carve(carver);
+  std::byte* staged = workspace_.host(segments.size() * sizeof(Segment), stream_);
+  if (step.header == nullptr || staged == nullptr) return cuda_error(cudaErrorMemoryAllocation);
+  std::memcpy(staged, segments.data(), segments.size() * sizeof(Segment));
+  (void)cudaMemcpyAsync(select.segments, staged, segments.size() * sizeof(Segment),
+                        cudaMemcpyHostToDevice, stream_);
+  const std::size_t mask_bytes = step.tiles * kTileWords * sizeof(std::uint32_t);
+  (void)cudaMemsetAsync(select.histogram, 0, shares.size() * kBins * sizeof(std::uint32_t),
+                        stream_);
+  (void)cudaMemsetAsync(step.mask, 0, mask_bytes, stream_);
+  (void)cudaMemsetAsync(select.ties, 0, mask_bytes, stream_);
+  select.mask = step.mask;
+  launch(stream_, 1, begin_kernel, select, 0u, static_cast<const std::uint32_t*>(nullptr));
+  queue_selection(select, step.partials, stream_);
+  queue_energies(step, blocks, stream_);
+
+  if (in_all > 0) {
+    StepBuffers floor = step;
+    floor.more = nullptr;
+    queue_counts(floor, stream_);
+    (void)cudaMemsetAsync(step.more, 0, mask_bytes, stream_);
+    (void)cudaMemsetAsync(select.ties, 0, mask_bytes, stream_);
+    SelectBuffers rest = select;
+    rest.segments = select.segments + shares.size();
+    rest.count = 1;
+    rest.blocks = step.tiles;
+    rest.mask = step.more;
+    rest.excluded = step.mask;
+    launch(stream_, 1, begin_kernel, rest, in_all, floor.counts + step.tiles);
+    queue_selection(rest, nullptr, stream_);
+  }
+  queue_counts(step, stream_);
+  queue_entries(step, {target.data, estimate.data, target.size, update}, stream_);
+  return bring(step, capacity, entries);
+}
+
+}  // namespace kimesh::kernels

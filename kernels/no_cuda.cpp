@@ -1,0 +1,11 @@
+// What stands in the place of kernels/*.cu where kimesh is built without CUDA.
+#include "kernels/cuda.h"
+
+namespace kimesh::kernels {
+
+Result<std::unique_ptr<Device>> open_cuda() {
+  return Error{ErrorCode::kUserInput,
+               "no CUDA device: this kimesh is built without CUDA; ./dev build cuda makes one"};
+}
+
+}  // namespace kimesh::kernels

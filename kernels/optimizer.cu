@@ -1,0 +1,49 @@
+// The twins of src/optimizer.
+#include "kernels/cuda_device.cuh"
+
+namespace kimesh::kernels {
+namespace {
+
+__global__ void momentum_kernel(float m, const float* gradient, float* velocity, std::size_t size) {
+  for_each(size, [=](std::size_t j) { velocity[j] = m * velocity[j] + gradient[j]; });
+}
+
+__global__ void sgd_kernel(float rate, const float* direction, float* x, std::size_t size) {
+  for_each(size, [=](std::size_t j) { x[j] = x[j] - rate * direction[j]; });
+}
+
+// The operations of ShardOptimizer::adamw_step, in its order. Root and quotient are rounded
+// correctly here as there.
+__global__ void adamw_kernel(AdamwFactors a, const float* direction, float* m, float* v, float* x,
+                             std::size_t size) {
+  for_each(size, [=](std::size_t j) {
+    const float g = direction[j];
+    m[j] = m[j] + a.new_share1 * (g - m[j]);
+    v[j] = a.old_share2 * v[j] + a.new_share2 * (g * g);
+    const float denominator = sqrtf(v[j]) / a.root2 + a.epsilon;
+    x[j] = x[j] * a.shrink - a.size_of_step * (m[j] / denominator);
+  });
+}
+
+}  // namespace
+
+void CudaDevice::momentum(float m, DeviceFloats gradient, DeviceFloats velocity) {
+  KIMESH_CHECK(gradient.size == velocity.size, "one size");
+  launch(stream_, stride_blocks(gradient.size), momentum_kernel, m, gradient.data, velocity.data,
+         gradient.size);
+}
+
+void CudaDevice::sgd(float rate, DeviceFloats direction, DeviceFloats x) {
+  KIMESH_CHECK(direction.size == x.size, "one size");
+  launch(stream_, stride_blocks(x.size), sgd_kernel, rate, direction.data, x.data, x.size);
+}
+
+void CudaDevice::adamw(const AdamwFactors& factors, DeviceFloats direction, DeviceFloats first,
+                       DeviceFloats second, DeviceFloats x) {
+  KIMESH_CHECK(direction.size == x.size && first.size == x.size && second.size == x.size,
+               "one size");
+  launch(stream_, stride_blocks(x.size), adamw_kernel, factors, direction.data, first.data,
+         second.data, x.data, x.size);
+}
+
+}  // namespace kimesh::kernels

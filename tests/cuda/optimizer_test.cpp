@@ -1,0 +1,99 @@
+#include "kimesh/optimizer/optimizer.h"
+
+#include "kernels/vector_math.h"
+#include "tests/cuda/device.h"
+
+namespace kimesh::cuda_test {
+namespace {
+
+class CudaOptimizer : public Cuda {};
+
+TEST_F(CudaOptimizer, MomentumIsTheCpus) {
+  OptimizerConfig config;
+  config.kind = OptimizerKind::kSgd;
+  config.momentum = 0.9;
+  for (const std::size_t size : kSizes) {
+    for (const auto& [kind, name] : kKinds) {
+      std::vector<float> gradient = draw(kind, size, kSeed), velocity = draw(kind, size, kSeed + 1);
+      const kernels::DeviceBuffer g = put(gradient), v = put(velocity);
+      device().momentum(static_cast<float>(config.momentum), g.floats(), v.floats());
+      fold_gradient(config, std::vector<float>(size), gradient, velocity);
+      EXPECT_EQ(bits(get(v)), bits(velocity)) << name << ", " << size;
+    }
+  }
+}
+
+// The norm's last digits may differ, and with them the scale's.
+TEST_F(CudaOptimizer, ClipScalesToTheNormAndLeavesShortAndBrokenVectorsAlone) {
+  for (const std::size_t size : kSizes) {
+    const std::vector<float> x = draw(Kind::kGaussian, size, kSeed);
+    const double norm = std::sqrt(kernels::energy(x));
+    const kernels::DeviceBuffer held = put(x);
+    device().clip(norm + 1, held.floats());
+    EXPECT_EQ(bits(get(held)), bits(x)) << size;
+    if (size == 0) continue;
+    device().clip(norm / 3, held.floats());
+    const std::vector<float> clipped = get(held);
+    for (std::size_t j = 0; j < size; ++j)
+      ASSERT_NEAR(clipped[j], x[j] / 3, 1e-6 * std::abs(x[j])) << size << ", element " << j;
+    std::vector<float> broken = x;
+    broken[size / 2] = kNan;
+    const kernels::DeviceBuffer nan = put(broken);
+    device().clip(norm / 3, nan.floats());
+    EXPECT_EQ(bits(get(nan)), bits(broken)) << size;
+  }
+}
+
+TEST_F(CudaOptimizer, SgdStepsAreTheCpus) {
+  OptimizerConfig config;
+  config.kind = OptimizerKind::kSgd;
+  config.lr = 0.37;
+  for (const std::size_t size : kSizes) {
+    for (const auto& [kind, name] : kKinds) {
+      std::vector<float> x = draw(Kind::kGaussian, size, kSeed);
+      const std::vector<float> direction = draw(kind, size, kSeed + 1);
+      const kernels::DeviceBuffer held = put(x), d = put(direction);
+      device().sgd(static_cast<float>(config.lr), d.floats(), held.floats());
+      ShardOptimizer(config, size).step(0, x, direction);
+      EXPECT_EQ(bits(get(held)), bits(x)) << name << ", " << size;
+    }
+  }
+}
+
+kernels::AdamwFactors factors_of(const OptimizerConfig& config, double steps) {
+  const double correction1 = 1 - std::pow(config.beta1, steps);
+  const double correction2 = 1 - std::pow(config.beta2, steps);
+  return {static_cast<float>(1 - config.lr * config.weight_decay),
+          static_cast<float>(1 - config.beta1),
+          static_cast<float>(1 - config.beta2),
+          static_cast<float>(config.beta2),
+          static_cast<float>(config.lr / correction1),
+          static_cast<float>(std::sqrt(correction2)),
+          static_cast<float>(config.epsilon)};
+}
+
+// Seen to fail with the quotient's root taken by the fast intrinsic's rounding (sqrt of a product).
+TEST_F(CudaOptimizer, AdamwStepsAreTheCpusForManySteps) {
+  OptimizerConfig config;
+  config.kind = OptimizerKind::kAdamw;
+  config.lr = 0.01;
+  config.weight_decay = 0.1;
+  for (const std::size_t size : kSizes) {
+    for (const auto& [kind, name] : kKinds) {
+      std::vector<float> x = draw(Kind::kGaussian, size, kSeed);
+      const kernels::DeviceBuffer held = put(x), m = put(std::vector<float>(size)),
+                                  v = put(std::vector<float>(size));
+      ShardOptimizer optimizer(config, size);
+      for (std::uint32_t step = 1; step <= 3; ++step) {
+        const std::vector<float> direction = draw(kind, size, kSeed + step);
+        optimizer.step(step - 1, x, direction);
+        device().adamw(factors_of(config, step), put(direction).floats(), m.floats(), v.floats(),
+                       held.floats());
+      }
+      EXPECT_EQ(bits(get(held)), bits(x)) << name << ", " << size;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kimesh::cuda_test
