@@ -78,7 +78,7 @@ Energies quantise(Blocks blocks, Round round, std::span<const float> target,
 // estimate[j] += what `bytes` say of j, one rounding each. Requires is_quantised.
 void add_quantised(Blocks blocks, std::span<const std::byte> bytes, std::span<float> estimate);
 
-// The same, and returns Σ (target − estimate after)², in the lanes of difference.h.
+// The same, and returns the energy of what is left, target − estimate after, as difference.h sums.
 double add_quantised(Blocks blocks, std::span<const std::byte> bytes, std::span<const float> target,
                      std::span<float> estimate);
 

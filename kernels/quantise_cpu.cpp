@@ -1,55 +1,36 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "kernels/quantise.h"
 #include "kimesh/util/check.h"
 
-namespace kimesh::kernels {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/quantise_cpu.cpp"
+#include "kernels/simd_dispatch.h"
+#include "kernels/simd_lanes.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kimesh::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t kLanes = 8;
+using Code = std::uint8_t;
+
+inline constexpr hn::RebindToSigned<hn::ScalableTag<float>> kIntegers;
+inline constexpr hn::Rebind<std::int8_t, hn::ScalableTag<float>> kBytes;
+inline constexpr hn::Rebind<std::uint16_t, hn::ScalableTag<float>> kHalves;
+using Integers = hn::Vec<decltype(hn::RebindToSigned<hn::ScalableTag<float>>())>;
+
 constexpr std::size_t kChunk = 256;  // elements that stay in the first-level cache; whole blocks
+static_assert(kChunk % kGroup == 0, "a chunk begins in lane 0 of sums");
 constexpr float kInt8Max = 127, kInt4Max = 7;
 
-using Code = std::uint8_t;
-using Values = std::array<float, kChunk>;
-
-// Element j of a vector goes to lane j % 8: chunks begin in lane 0.
-class LaneSum {
- public:
-  // `x` is filled with zeros up to a whole number of lanes.
-  void add_squares(const float* x, std::size_t size) {
-    std::array<double, kLanes> lanes = lanes_;  // a copy, so that the sums stay in registers
-    for (std::size_t i = 0; i < size; i += kLanes)
-      for (std::size_t j = 0; j < kLanes; ++j)
-        lanes[j] += static_cast<double>(x[i + j]) * static_cast<double>(x[i + j]);
-    lanes_ = lanes;
-  }
-  void add_magnitudes(const float* x, std::size_t size) {
-    std::array<double, kLanes> lanes = lanes_;
-    for (std::size_t i = 0; i < size; i += kLanes)
-      for (std::size_t j = 0; j < kLanes; ++j) lanes[j] += static_cast<double>(std::abs(x[i + j]));
-    lanes_ = lanes;
-  }
-  void add_squared_differences(const float* x, const float* y, std::size_t size) {
-    std::array<double, kLanes> lanes = lanes_;
-    for (std::size_t i = 0; i < size; i += kLanes)
-      for (std::size_t j = 0; j < kLanes; ++j) {
-        const double difference = static_cast<double>(x[i + j]) - static_cast<double>(y[i + j]);
-        lanes[j] += difference * difference;
-      }
-    lanes_ = lanes;
-  }
-  [[nodiscard]] double total() const {
-    return ((lanes_[0] + lanes_[1]) + (lanes_[2] + lanes_[3])) +
-           ((lanes_[4] + lanes_[5]) + (lanes_[6] + lanes_[7]));
-  }
-
- private:
-  std::array<double, kLanes> lanes_{};
+// A chunk's numbers. What no element has is 0 where it was filled, and arbitrary where it was
+// decoded.
+struct Chunk {
+  alignas(64) std::array<float, kChunk> values;
+  alignas(64) std::array<std::int8_t, kChunk> levels;
 };
 
 std::uint16_t read16(const Code* bytes) {
@@ -61,138 +42,325 @@ void write16(Code* bytes, std::uint16_t value) {
   std::memcpy(bytes, &value, sizeof(value));
 }
 
+// All below work on `size` elements, and may touch more up to a whole number of registers.
+
 float largest_of(const float* x, std::size_t size) {
-  std::uint32_t largest = 0;
-  for (std::size_t j = 0; j < size; ++j) largest = std::max(largest, magnitude_bits(x[j]));
-  return std::bit_cast<float>(largest);
+  Words largest = hn::Zero(kWords);
+  for (std::size_t j = 0; j < size; j += kLanes)
+    largest = hn::Max(largest, hn::BitCast(kWords, hn::Abs(hn::Load(kFloats, x + j))));
+  return std::bit_cast<float>(hn::GetLane(hn::MaxOfLanes(kWords, largest)));
 }
 
-// What a format does with one block. `encode` may read zeros behind the block up to a whole number
-// of lanes; `decode` returns whether a correct sender writes such codes.
-struct Bfloat16 {
-  static void encode(const float* x, std::size_t size, Round round, Code* out) {
-    for (std::size_t j = 0; j < size; ++j) write16(out + 2 * j, to_bfloat16(x[j], round));
+// level_of of quantise.h, with the element's sign.
+template <Round kRound>
+HWY_INLINE Integers signed_levels(Floats x, Floats scale, Floats level_max) {
+  const Floats magnitude = hn::Abs(x), whole = hn::Set(kFloats, 12582912.0f);
+  const Floats ratio = hn::Div(magnitude, scale);
+  Floats capped = hn::IfThenElse(hn::Lt(ratio, level_max), ratio, level_max);
+  if (kRound == Round::kNearest) capped = hn::Sub(hn::Add(capped, whole), whole);
+  const Integers level = hn::ConvertTo(kIntegers, capped);
+  const Floats product = hn::Mul(hn::ConvertTo(kFloats, level), scale);
+  const auto passes =
+      kRound == Round::kNearest
+          ? hn::Gt(product, hn::Set(kFloats, std::bit_cast<float>(kInfinityBits - 1)))
+          : hn::Gt(product, magnitude);
+  const Integers one = hn::Set(kIntegers, 1);
+  const Integers kept = hn::Sub(level, hn::IfThenElseZero(hn::RebindMask(kIntegers, passes), one));
+  const auto below_zero = hn::RebindMask(kIntegers, hn::Lt(x, hn::Zero(kFloats)));
+  return hn::IfThenElse(below_zero, hn::Neg(kept), kept);
+}
+
+template <Round kRound>
+void fill_levels(const float* x, std::size_t size, float scale, float level_max,
+                 std::int8_t* levels) {
+  const Floats scales = hn::Set(kFloats, scale), max = hn::Set(kFloats, level_max);
+  for (std::size_t j = 0; j < size; j += kLanes) {
+    const Integers level = signed_levels<kRound>(hn::Load(kFloats, x + j), scales, max);
+    hn::StoreU(hn::DemoteTo(kBytes, level), kBytes, levels + j);
   }
-  static bool decode(const Code* in, std::size_t size, float* x) {
-    for (std::size_t j = 0; j < size; ++j) x[j] = from_bfloat16(read16(in + 2 * j));
-    return true;
+}
+
+// Writes the block's scale, and its levels to the chunk's.
+void make_levels(const float* x, std::size_t size, float level_max, Round round, Code* out,
+                 std::int8_t* levels) {
+  const std::uint16_t code = level_scale(largest_of(x, size), level_max);
+  write16(out, code);
+  const float scale = from_bfloat16(code);
+  if (!(scale > 0)) {
+    std::memset(levels, 0, size + 1);  // an odd number has half a byte of padding
+  } else if (round == Round::kNearest) {
+    fill_levels<Round::kNearest>(x, size, scale, level_max, levels);
+  } else {
+    fill_levels<Round::kTowardsZero>(x, size, scale, level_max, levels);
+  }
+}
+
+void multiply_levels(const std::int8_t* levels, std::size_t size, float scale, float* x) {
+  const Floats scales = hn::Set(kFloats, scale);
+  for (std::size_t j = 0; j < size; j += kLanes) {
+    const Integers level = hn::PromoteTo(kIntegers, hn::LoadU(kBytes, levels + j));
+    hn::Store(hn::Mul(hn::ConvertTo(kFloats, level), scales), kFloats, x + j);
+  }
+}
+
+std::int32_t largest_level(const std::int8_t* levels, std::size_t size) {
+  std::int32_t largest = 0;
+  for (std::size_t j = 0; j < size; ++j) {
+    const std::int32_t level = levels[j];
+    largest = std::max(largest, level < 0 ? -level : level);
+  }
+  return largest;
+}
+
+// A scale >= 0, levels that may be, and no infinite product: so is each smaller one.
+bool are_levels(std::uint16_t scale, std::int32_t largest, float level_max) {
+  return scale >> 15 == 0 && static_cast<float>(largest) <= level_max &&
+         magnitude_bits(from_bfloat16(scale)) < kInfinityBits &&
+         magnitude_bits(static_cast<float>(largest) * from_bfloat16(scale)) < kInfinityBits;
+}
+
+// Whether bits from `used` on are clear, where the elements use some of the last byte.
+bool padding_is_clear(Code last, std::size_t used) {
+  return used == 0 || last >> used == 0;
+}
+
+// What a format does with one block: `x` begins at a whole register. `is_correct`: whether a
+// correct sender writes such a block.
+struct Bfloat16 {
+  static void encode(const float* x, std::size_t size, Round round, Code* out, Chunk& scratch) {
+    std::array<std::uint16_t, kChunk> codes;
+    static_cast<void>(scratch);
+    if (round == Round::kNearest) {
+      for (std::size_t j = 0; j < size; ++j) codes[j] = to_bfloat16(x[j], Round::kNearest);
+    } else {
+      for (std::size_t j = 0; j < size; ++j) codes[j] = to_bfloat16(x[j], Round::kTowardsZero);
+    }
+    std::memcpy(out, codes.data(), size * sizeof(std::uint16_t));
+  }
+  static void decode(const Code* in, std::size_t size, Chunk&, float* x) {
+    std::array<std::uint16_t, kChunk> codes;
+    std::memcpy(codes.data(), in, size * sizeof(std::uint16_t));
+    for (std::size_t j = 0; j < size; ++j) x[j] = from_bfloat16(codes[j]);
+  }
+  static bool is_correct(const Code* in, std::size_t size, Chunk&) {
+    std::uint32_t largest = 0;
+    for (std::size_t j = 0; j < size; ++j)
+      largest = std::max<std::uint32_t>(largest, read16(in + 2 * j) & 0x7fff);
+    return largest < kInfinityBits >> 16;
   }
 };
 
-// How many bits of a byte the elements fill, and a mask of the others.
-bool padding_is_clear(Code last, std::size_t bits_used) {
-  return bits_used == 0 || last >> bits_used == 0;
+// Eight bytes of 0 or 1, the first in the lowest place, become the bits of one; and back.
+Code gathered(std::uint64_t bytes) {
+  return static_cast<Code>(bytes * 0x0102040810204080u >> 56);
+}
+std::uint64_t scattered(Code bits) {
+  const std::uint64_t own = bits * std::uint64_t{0x0101010101010101} & 0x8040201008040201u;
+  return (own + 0x7f7f7f7f7f7f7f7fu) >> 7 & 0x0101010101010101u;
 }
 
 struct Sign {
-  static void encode(const float* x, std::size_t size, Round, Code* out) {
-    LaneSum sum;
-    sum.add_magnitudes(x, size);
-    const double mean = sum.total() / static_cast<double>(size);
-    write16(out, to_bfloat16(static_cast<float>(mean), Round::kNearest));
-    for (std::size_t i = 0; i < size; i += 8) {
-      unsigned signs = 0;
-      for (std::size_t j = 0; j < 8; ++j) signs |= (x[i + j] < 0 ? 1u : 0u) << j;
-      out[2 + i / 8] = static_cast<Code>(signs);
+  static void encode(const float* x, std::size_t size, Round, Code* out, Chunk& scratch) {
+    std::array<double, kSumLanes> sums{};
+    for (std::size_t j = 0; j < size; j += kSumLanes)
+      for (std::size_t l = 0; l < kSumLanes; ++l)
+        sums[l] += static_cast<double>(std::bit_cast<float>(magnitude_bits(x[j + l])));
+    const double sum =
+        ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+    const auto mean = static_cast<float>(sum / static_cast<double>(size));
+    write16(out, to_bfloat16(mean, Round::kNearest));
+    const Integers one = hn::Set(kIntegers, 1);
+    for (std::size_t j = 0; j < size; j += kLanes) {
+      const auto below = hn::Lt(hn::Load(kFloats, x + j), hn::Zero(kFloats));
+      const Integers bit = hn::IfThenElseZero(hn::RebindMask(kIntegers, below), one);
+      hn::StoreU(hn::DemoteTo(kBytes, bit), kBytes, scratch.levels.data() + j);
+    }
+    for (std::size_t i = 0; i < size; i += 8) {  // zeros follow the last element
+      std::uint64_t bytes;
+      std::memcpy(&bytes, scratch.levels.data() + i, sizeof(bytes));
+      const std::size_t there = std::min<std::size_t>(8, size - i);
+      out[2 + i / 8] = static_cast<Code>(gathered(bytes) & (0xff >> (8 - there)));
     }
   }
-  static bool decode(const Code* in, std::size_t size, float* x) {
-    const std::uint32_t scale = std::uint32_t{read16(in)} << 16;
-    for (std::size_t j = 0; j < size; ++j) {
-      const std::uint32_t sign = static_cast<std::uint32_t>(in[2 + j / 8]) >> j % 8 << 31;
-      x[j] = std::bit_cast<float>(scale ^ sign);
+  static void decode(const Code* in, std::size_t size, Chunk& scratch, float* x) {
+    for (std::size_t i = 0; i < size; i += 8) {
+      const std::uint64_t bytes = scattered(in[2 + i / 8]);
+      std::memcpy(scratch.levels.data() + i, &bytes, sizeof(bytes));
     }
-    return scale >> 31 == 0 && padding_is_clear(in[1 + (size + 7) / 8], size % 8);
+    const Words scale = hn::Set(kWords, std::uint32_t{read16(in)} << 16);
+    for (std::size_t j = 0; j < size; j += kLanes) {
+      const Integers bit = hn::PromoteTo(kIntegers, hn::LoadU(kBytes, scratch.levels.data() + j));
+      const Words sign = hn::ShiftLeft<31>(hn::BitCast(kWords, bit));
+      hn::Store(hn::BitCast(kFloats, hn::Or(scale, sign)), kFloats, x + j);
+    }
+  }
+  static bool is_correct(const Code* in, std::size_t size, Chunk&) {
+    return read16(in) < kInfinityBits >> 16 && padding_is_clear(in[1 + (size + 7) / 8], size % 8);
   }
 };
 
 struct Int8 {
-  static void encode(const float* x, std::size_t size, Round round, Code* out) {
-    const std::uint16_t code = level_scale(largest_of(x, size), kInt8Max);
-    const float scale = from_bfloat16(code);
-    write16(out, code);
-    for (std::size_t j = 0; j < size; ++j) {
-      const std::int32_t level = level_of(std::abs(x[j]), scale, kInt8Max, round);
-      out[2 + j] = static_cast<Code>(x[j] < 0 ? -level : level);
-    }
+  static void encode(const float* x, std::size_t size, Round round, Code* out, Chunk& scratch) {
+    make_levels(x, size, kInt8Max, round, out, scratch.levels.data());
+    std::memcpy(out + 2, scratch.levels.data(), size);
   }
-  static bool decode(const Code* in, std::size_t size, float* x) {
-    const std::uint16_t code = read16(in);
-    const float scale = from_bfloat16(code);
-    bool correct = code >> 15 == 0;
-    for (std::size_t j = 0; j < size; ++j) {
-      const std::int32_t level = static_cast<std::int8_t>(in[2 + j]);
-      correct &= level != -128;
-      x[j] = static_cast<float>(level) * scale;
-    }
-    return correct;
+  static void decode(const Code* in, std::size_t size, Chunk& scratch, float* x) {
+    std::memcpy(scratch.levels.data(), in + 2, size);
+    multiply_levels(scratch.levels.data(), size, from_bfloat16(read16(in)), x);
+  }
+  static bool is_correct(const Code* in, std::size_t size, Chunk& scratch) {
+    std::memcpy(scratch.levels.data(), in + 2, size);
+    return are_levels(read16(in), largest_level(scratch.levels.data(), size), kInt8Max);
   }
 };
 
 struct Int4 {
-  static void encode(const float* x, std::size_t size, Round round, Code* out) {
-    const std::uint16_t code = level_scale(largest_of(x, size), kInt4Max);
-    const float scale = from_bfloat16(code);
-    write16(out, code);
-    std::array<Code, block_elements(Blocks::kInt4)> levels{};
-    for (std::size_t j = 0; j < size; ++j) {
-      const std::int32_t level = level_of(std::abs(x[j]), scale, kInt4Max, round);
-      levels[j] = static_cast<Code>((x[j] < 0 ? -level : level) & 15);
-    }
-    for (std::size_t j = 0; j < size; j += 2)
-      out[2 + j / 2] = static_cast<Code>(levels[j] | levels[j + 1] << 4);
+  static void encode(const float* x, std::size_t size, Round round, Code* out, Chunk& scratch) {
+    make_levels(x, size, kInt4Max, round, out, scratch.levels.data());
+    std::array<std::uint16_t, kChunk / 2> pairs;
+    std::memcpy(pairs.data(), scratch.levels.data(), size + size % 2);
+    for (std::size_t j = 0; j < (size + 1) / 2; ++j)
+      out[2 + j] = static_cast<Code>((pairs[j] & 15) | (pairs[j] >> 4 & 0xf0));
+    if (size % 2 == 1) out[2 + size / 2] &= 15;
   }
-  static bool decode(const Code* in, std::size_t size, float* x) {
-    const std::uint16_t code = read16(in);
-    const float scale = from_bfloat16(code);
-    bool correct = code >> 15 == 0 && padding_is_clear(in[1 + (size + 1) / 2], 4 * (size % 2));
-    for (std::size_t j = 0; j < size; ++j) {
-      const std::int32_t nibble = in[2 + j / 2] >> 4 * (j % 2) & 15;
-      const std::int32_t level = (nibble ^ 8) - 8;
-      correct &= level != -8;
-      x[j] = static_cast<float>(level) * scale;
-    }
-    return correct;
+  static void expand(const Code* in, std::size_t size, Chunk& scratch) {
+    std::array<std::uint16_t, kChunk / 2> pairs;
+    for (std::size_t j = 0; j < (size + 1) / 2; ++j)
+      pairs[j] = static_cast<std::uint16_t>((in[2 + j] & 15) | (in[2 + j] & 0xf0) << 4);
+    std::memcpy(scratch.levels.data(), pairs.data(), size + size % 2);
+    for (std::size_t j = 0; j < size; ++j)
+      scratch.levels[j] = static_cast<std::int8_t>((scratch.levels[j] ^ 8) - 8);
+  }
+  static void decode(const Code* in, std::size_t size, Chunk& scratch, float* x) {
+    expand(in, size, scratch);
+    multiply_levels(scratch.levels.data(), size, from_bfloat16(read16(in)), x);
+  }
+  static bool is_correct(const Code* in, std::size_t size, Chunk& scratch) {
+    expand(in, size, scratch);
+    return padding_is_clear(in[1 + (size + 1) / 2], 4 * (size % 2)) &&
+           are_levels(read16(in), largest_level(scratch.levels.data(), size), kInt4Max);
   }
 };
 
 template <typename Visit>
-auto visit(Blocks blocks, Visit&& with) {
-  switch (blocks) {
-    case Blocks::kBfloat16:
-      return with(Bfloat16{});
-    case Blocks::kSign:
-      return with(Sign{});
-    case Blocks::kInt8:
-      return with(Int8{});
-    case Blocks::kInt4:
-      return with(Int4{});
-  }
-  check_failed(__FILE__, __LINE__, "blocks", "one of the list");
+HWY_INLINE auto visit(Blocks blocks, Visit&& with) {
+  if (blocks == Blocks::kSign) return with(Sign{});
+  if (blocks == Blocks::kInt8) return with(Int8{});
+  if (blocks == Blocks::kInt4) return with(Int4{});
+  return with(Bfloat16{});
 }
 
-// Calls body(first element, elements, block's bytes) for the blocks of elements [begin, end).
+// Calls body(first element in the chunk, elements, block's bytes) for the blocks of a chunk that
+// begins at element `begin`.
 template <typename Body>
-void for_blocks(Blocks blocks, std::size_t begin, std::size_t end, Body&& body) {
+HWY_INLINE void for_blocks(Blocks blocks, std::size_t begin, std::size_t size, Body&& body) {
   const std::size_t whole = block_elements(blocks);
   const std::size_t stride = scale_bytes(blocks) + code_bytes(blocks, whole);
-  for (std::size_t at = begin; at < end; at += whole)
-    body(at, std::min(whole, end - at), at / whole * stride);
+  for (std::size_t at = 0; at < size; at += whole)
+    body(at, std::min(whole, size - at), (begin + at) / whole * stride);
 }
 
-const Code* codes(std::span<const std::byte> bytes) {
-  return reinterpret_cast<const Code*>(bytes.data());
+// A whole chunk, or what is there and zeros behind it.
+HWY_INLINE const float* padded(const float* x, std::size_t size, std::array<float, kChunk>& room) {
+  if (size == kChunk) return x;
+  room = {};
+  std::copy_n(x, size, room.begin());
+  return room.data();
 }
 
-// Adds the chunk [begin, end) of the message and leaves the values that it decoded to in `values`.
-template <typename Format>
-void add_chunk(Blocks blocks, const Code* in, std::size_t begin, std::size_t end,
-               std::span<float> estimate, Values& values) {
-  for_blocks(blocks, begin, end, [&](std::size_t at, std::size_t size, std::size_t offset) {
-    static_cast<void>(Format::decode(in + offset, size, values.data() + (at - begin)));
+HWY_INLINE void add_squares(const float* x, SquareSum& sum) {
+  for (std::size_t group = 0; group < kChunk; group += kGroup)
+    for (std::size_t j = 0; j < kGroup; j += kLanes) sum.add(hn::LoadU(kFloats, x + group + j), j);
+}
+
+// x − y where elements are, zeros behind.
+HWY_INLINE void subtract_chunk(const float* x, const float* y, std::size_t size, float* out) {
+  if (size < kChunk) std::fill_n(out, kChunk, 0.0f);
+  std::size_t j = 0;
+  for (; j + kLanes <= size; j += kLanes)
+    hn::Store(hn::Sub(hn::LoadU(kFloats, x + j), hn::LoadU(kFloats, y + j)), kFloats, out + j);
+  for (; j < size; ++j) out[j] = x[j] - y[j];
+}
+
+// `lanes`: of the energy of the target, then of that of the difference.
+void quantise_all(Blocks blocks, Round round, const float* target, const float* estimate,
+                  std::size_t size, Code* out, double* lanes) {
+  visit(blocks, [&]<typename Format>(Format) HWY_ATTR {
+    SquareSum wanted(lanes), missing(lanes + kSumLanes);
+    Chunk difference;
+    std::array<float, kChunk> room;
+    difference.levels = {};
+    for (std::size_t begin = 0; begin < size; begin += kChunk) {
+      const std::size_t count = std::min(kChunk, size - begin);
+      subtract_chunk(target + begin, estimate + begin, count, difference.values.data());
+      add_squares(padded(target + begin, count, room), wanted);
+      add_squares(difference.values.data(), missing);
+      for_blocks(blocks, begin, count,
+                 [&](std::size_t at, std::size_t elements, std::size_t offset) HWY_ATTR {
+                   Format::encode(difference.values.data() + at, elements, round, out + offset,
+                                  difference);
+                 });
+    }
+    wanted.store(lanes);
+    missing.store(lanes + kSumLanes);
   });
-  float* e = estimate.data() + begin;
-  for (std::size_t j = 0; j < end - begin; ++j) e[j] += values[j];
+}
+
+bool check_all(Blocks blocks, const Code* in, std::size_t size) {
+  return visit(blocks, [&]<typename Format>(Format) HWY_ATTR {
+    Chunk scratch;
+    bool correct = true;
+    for_blocks(blocks, 0, size,
+               [&](std::size_t, std::size_t elements, std::size_t offset)
+                   HWY_ATTR { correct &= Format::is_correct(in + offset, elements, scratch); });
+    return correct;
+  });
+}
+
+// `target` and `lanes` may be null: then nothing is summed.
+void add_all(Blocks blocks, const Code* in, const float* target, float* estimate, std::size_t size,
+             double* lanes) {
+  visit(blocks, [&]<typename Format>(Format) HWY_ATTR {
+    constexpr double kNothing[kSumLanes] = {};
+    SquareSum left(kNothing);
+    Chunk decoded;
+    for (std::size_t begin = 0; begin < size; begin += kChunk) {
+      const std::size_t count = std::min(kChunk, size - begin);
+      for_blocks(blocks, begin, count,
+                 [&](std::size_t at, std::size_t elements, std::size_t offset) HWY_ATTR {
+                   Format::decode(in + offset, elements, decoded, decoded.values.data() + at);
+                 });
+      float* e = estimate + begin;
+      for (std::size_t j = 0; j < count; ++j) e[j] += decoded.values[j];
+      if (target == nullptr) continue;
+      subtract_chunk(target + begin, e, count, decoded.values.data());
+      add_squares(decoded.values.data(), left);
+    }
+    if (target != nullptr) left.store(lanes);
+  });
+}
+
+}  // namespace
+}  // namespace kimesh::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kimesh::kernels {
+namespace {
+
+HWY_EXPORT(quantise_all);
+HWY_EXPORT(check_all);
+HWY_EXPORT(add_all);
+
+constexpr std::size_t kSumLanes = 8;
+
+double total(const double* lanes) {
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+
+const std::uint8_t* codes(std::span<const std::byte> bytes) {
+  return reinterpret_cast<const std::uint8_t*>(bytes.data());
 }
 
 }  // namespace
@@ -201,69 +369,31 @@ Energies quantise(Blocks blocks, Round round, std::span<const float> target,
                   std::span<const float> estimate, std::span<std::byte> bytes) {
   KIMESH_CHECK(target.size() == estimate.size(), "a difference has the size of both sides");
   KIMESH_CHECK(bytes.size() == quantised_bytes(blocks, target.size()), "room for all blocks");
-  return visit(blocks, [&]<typename Format>(Format) -> Energies {
-    LaneSum wanted, missing;
-    Code* out = reinterpret_cast<Code*>(bytes.data());
-    Values wanted_values, difference;
-    for (std::size_t begin = 0; begin < target.size(); begin += kChunk) {
-      const std::size_t end = std::min(begin + kChunk, target.size()), size = end - begin;
-      const float* t = target.data() + begin;
-      const float* e = estimate.data() + begin;
-      if (size < kChunk) {
-        wanted_values = {};
-        difference = {};
-        std::copy_n(t, size, wanted_values.begin());
-      }
-      for (std::size_t j = 0; j < size; ++j) difference[j] = t[j] - e[j];
-      wanted.add_squares(size < kChunk ? wanted_values.data() : t, size);
-      missing.add_squares(difference.data(), size);
-      for_blocks(blocks, begin, end, [&](std::size_t at, std::size_t count, std::size_t offset) {
-        Format::encode(difference.data() + (at - begin), count, round, out + offset);
-      });
-    }
-    return {wanted.total(), missing.total()};
-  });
+  double lanes[2 * kSumLanes] = {};
+  HWY_DYNAMIC_DISPATCH(quantise_all)
+  (blocks, round, target.data(), estimate.data(), target.size(),
+   reinterpret_cast<std::uint8_t*>(bytes.data()), lanes);
+  return {total(lanes), total(lanes + kSumLanes)};
 }
 
 bool is_quantised(Blocks blocks, std::span<const std::byte> bytes, std::size_t size) {
-  if (bytes.size() != quantised_bytes(blocks, size)) return false;
-  return visit(blocks, [&]<typename Format>(Format) -> bool {
-    bool correct = true;
-    for_blocks(blocks, 0, size, [&](std::size_t, std::size_t count, std::size_t offset) {
-      Values values;
-      correct &= Format::decode(codes(bytes) + offset, count, values.data());
-      for (std::size_t j = 0; j < count; ++j) correct &= magnitude_bits(values[j]) < kInfinityBits;
-    });
-    return correct;
-  });
+  return bytes.size() == quantised_bytes(blocks, size) &&
+         HWY_DYNAMIC_DISPATCH(check_all)(blocks, codes(bytes), size);
 }
 
 void add_quantised(Blocks blocks, std::span<const std::byte> bytes, std::span<float> estimate) {
-  visit(blocks, [&]<typename Format>(Format) {
-    Values values;
-    for (std::size_t begin = 0; begin < estimate.size(); begin += kChunk)
-      add_chunk<Format>(blocks, codes(bytes), begin, std::min(begin + kChunk, estimate.size()),
-                        estimate, values);
-  });
+  HWY_DYNAMIC_DISPATCH(add_all)
+  (blocks, codes(bytes), nullptr, estimate.data(), estimate.size(), nullptr);
 }
 
 double add_quantised(Blocks blocks, std::span<const std::byte> bytes, std::span<const float> target,
                      std::span<float> estimate) {
-  return visit(blocks, [&]<typename Format>(Format) -> double {
-    LaneSum left;
-    Values values;
-    for (std::size_t begin = 0; begin < estimate.size(); begin += kChunk) {
-      const std::size_t end = std::min(begin + kChunk, estimate.size()), size = end - begin;
-      add_chunk<Format>(blocks, codes(bytes), begin, end, estimate, values);
-      const std::size_t whole = size / kLanes * kLanes;
-      left.add_squared_differences(target.data() + begin, estimate.data() + begin, whole);
-      std::array<float, kLanes> t{}, e{};
-      std::copy_n(target.data() + begin + whole, size - whole, t.begin());
-      std::copy_n(estimate.data() + begin + whole, size - whole, e.begin());
-      left.add_squared_differences(t.data(), e.data(), size - whole);
-    }
-    return left.total();
-  });
+  double lanes[kSumLanes] = {};
+  if (estimate.empty()) return 0;
+  HWY_DYNAMIC_DISPATCH(add_all)
+  (blocks, codes(bytes), target.data(), estimate.data(), estimate.size(), lanes);
+  return total(lanes);
 }
 
 }  // namespace kimesh::kernels
+#endif
