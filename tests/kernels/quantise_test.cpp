@@ -1,0 +1,175 @@
+// Blocks against their definition, by every instruction set that the machine has.
+#include "kernels/quantise.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "kernels/simd.h"
+#include "kernels/vector_math.h"
+#include "kimesh/util/random.h"
+
+namespace kimesh::kernels {
+namespace {
+
+constexpr Blocks kAll[] = {Blocks::kBfloat16, Blocks::kSign, Blocks::kInt8, Blocks::kInt4};
+
+// Gaussian, with zeros, ties, denormals or a huge element between.
+std::vector<float> vector_of(std::uint64_t seed, std::size_t size) {
+  Random random(seed, 0, 0, Purpose::kTest);
+  const std::uint32_t kind = random.below(5);
+  std::vector<float> x(size);
+  for (float& value : x) {
+    value = static_cast<float>(random.normal());
+    if (kind == 1 && random.below(3) == 0) value = random.below(2) == 0 ? 0.0f : -0.0f;
+    if (kind == 2) value = static_cast<float>(random.below(16)) - 8;
+    if (kind == 3) value = std::bit_cast<float>(random.below(100000) | random.below(2) << 31);
+    if (kind == 4 && random.below(100) == 0) value = std::numeric_limits<float>::max() / 4;
+  }
+  return x;
+}
+
+void put16(std::vector<std::byte>& bytes, std::uint16_t value) {
+  bytes.push_back(static_cast<std::byte>(value & 0xff));
+  bytes.push_back(static_cast<std::byte>(value >> 8));
+}
+
+// A block's codes, from the definitions in quantise.h.
+void put_levels(std::span<const float> x, int level_max, int bits, Round round,
+                std::vector<std::byte>& bytes) {
+  float largest = 0;
+  for (const float value : x) largest = std::max(largest, std::abs(value));
+  const std::uint16_t scale = level_scale(largest, static_cast<float>(level_max));
+  put16(bytes, scale);
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    const int level =
+        level_of(std::abs(x[j]), from_bfloat16(scale), static_cast<float>(level_max), round);
+    const int code = (x[j] < 0 ? -level : level) & ((1 << bits) - 1);
+    if (bits == 8 || j % 2 == 0)
+      bytes.push_back(static_cast<std::byte>(code));
+    else
+      bytes.back() |= static_cast<std::byte>(code << 4);
+  }
+}
+
+void put_signs(std::span<const float> x, std::vector<std::byte>& bytes) {
+  double lanes[8] = {};
+  for (std::size_t j = 0; j < x.size(); ++j) lanes[j % 8] += static_cast<double>(std::abs(x[j]));
+  const double sum = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+                     ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+  put16(bytes,
+        to_bfloat16(static_cast<float>(sum / static_cast<double>(x.size())), Round::kNearest));
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    if (j % 8 == 0) bytes.push_back(std::byte{0});
+    if (x[j] < 0) bytes.back() |= static_cast<std::byte>(1u << j % 8);
+  }
+}
+
+std::vector<std::byte> defined(Blocks blocks, Round round, std::span<const float> difference) {
+  std::vector<std::byte> bytes;
+  for (std::size_t at = 0; at < difference.size(); at += block_elements(blocks)) {
+    const auto x = difference.subspan(at, std::min(block_elements(blocks), difference.size() - at));
+    if (blocks == Blocks::kBfloat16)
+      for (const float value : x) put16(bytes, to_bfloat16(value, round));
+    if (blocks == Blocks::kSign) put_signs(x, bytes);
+    if (blocks == Blocks::kInt8) put_levels(x, 127, 8, round, bytes);
+    if (blocks == Blocks::kInt4) put_levels(x, 7, 4, round, bytes);
+  }
+  return bytes;
+}
+
+class EveryTarget : public testing::TestWithParam<std::string_view> {
+ protected:
+  void SetUp() override { ASSERT_TRUE(force_simd(GetParam()).ok()); }
+  void TearDown() override { ASSERT_TRUE(force_simd("").ok()); }
+};
+INSTANTIATE_TEST_SUITE_P(Quantise, EveryTarget, testing::ValuesIn(simd_targets()),
+                         [](const auto& its) { return std::string(its.param); });
+
+std::vector<std::size_t> sizes() {
+  std::vector<std::size_t> all;
+  for (const std::size_t edge : {0, 8, 16, 64, 128, 256, 512, 1024})
+    for (const std::size_t step : {0, 1, 2, 3})
+      if (edge + step > 0) all.push_back(edge + step - 1);
+  for (std::size_t size = 1; size < 70; ++size) all.push_back(size);
+  return all;
+}
+
+// Seen to fail with -0 counted as below zero, with a product that may pass the magnitude, and with
+// the last elements of a block read from the next register.
+TEST_P(EveryTarget, WritesWhatTheDefinitionSays) {
+  for (const Blocks blocks : kAll)
+    for (const Round round : {Round::kTowardsZero, Round::kNearest})
+      for (const std::size_t size : sizes()) {
+        const std::uint64_t seed = size * 31 + static_cast<std::uint64_t>(blocks);
+        SCOPED_TRACE("blocks " + std::to_string(static_cast<int>(blocks)) + ", size " +
+                     std::to_string(size) + ", seed " + std::to_string(seed));
+        // One float behind the allocation's start, where no register is aligned.
+        const std::vector<float> t = vector_of(seed, size + 1),
+                                 e = vector_of(seed + 1000, size + 1);
+        const std::span target = std::span(t).subspan(1), estimate = std::span(e).subspan(1);
+        std::vector<float> difference(size);
+        for (std::size_t j = 0; j < size; ++j) difference[j] = target[j] - estimate[j];
+        std::vector<std::byte> bytes(quantised_bytes(blocks, size));
+        const Energies energies = quantise(blocks, round, target, estimate, bytes);
+        ASSERT_EQ(bytes, defined(blocks, round, difference));
+        ASSERT_EQ(energies.target, energy(target));
+        ASSERT_EQ(energies.difference, energy(difference));
+        ASSERT_TRUE(is_quantised(blocks, bytes, size));
+      }
+}
+
+// A level's value is level · scale, and all of it is added. Seen to fail with the upper half of a
+// byte not extended by its sign, and with the last block left out.
+TEST_P(EveryTarget, AddsWhatTheDefinitionSays) {
+  for (const Blocks blocks : kAll)
+    for (const std::size_t size : sizes()) {
+      SCOPED_TRACE("blocks " + std::to_string(static_cast<int>(blocks)) + ", size " +
+                   std::to_string(size));
+      // What is added to -0 is there as it came, -0 too.
+      const std::vector<float> target = vector_of(size, size), zeros(size, -0.0f);
+      std::vector<float> estimate = vector_of(size + 77, size);
+      std::vector<std::byte> bytes(quantised_bytes(blocks, size));
+      quantise(blocks, Round::kNearest, target, estimate, bytes);
+      std::vector<float> decoded = zeros, far = estimate, left(size);
+      add_quantised(blocks, bytes, decoded);
+      for (std::size_t j = 0; j < size; ++j) {
+        ASSERT_LE(std::abs(decoded[j]), 2e38f);
+        far[j] += decoded[j];
+        left[j] = target[j] - far[j];
+      }
+      ASSERT_EQ(add_quantised(blocks, bytes, target, estimate), energy(left));
+      ASSERT_TRUE(size == 0 || std::memcmp(far.data(), estimate.data(), size * sizeof(float)) == 0);
+    }
+}
+
+// Whole scales, so that nothing is rounded: what was written comes back.
+TEST_P(EveryTarget, BringsWholeLevelsBack) {
+  std::vector<float> target(300);
+  for (std::size_t j = 0; j < target.size(); ++j) target[j] = static_cast<float>(j % 15) - 7;
+  for (const Blocks blocks : {Blocks::kBfloat16, Blocks::kInt4}) {
+    std::vector<float> estimate(target.size(), 0.0f);
+    std::vector<std::byte> bytes(quantised_bytes(blocks, target.size()));
+    quantise(blocks, Round::kTowardsZero, target, estimate, bytes);
+    add_quantised(blocks, bytes, estimate);
+    EXPECT_EQ(estimate, target);
+  }
+}
+
+// Seen to fail with the comparison of NaN turned round.
+TEST_P(EveryTarget, TellsOfWhatIsNotFiniteByItsEnergies) {
+  for (const Blocks blocks : kAll)
+    for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()})
+      for (const std::size_t at : {0u, 70u, 299u}) {
+        std::vector<float> target(300, 1.0f), estimate(300, 0.5f);
+        target[at] = bad;
+        std::vector<std::byte> bytes(quantised_bytes(blocks, target.size()));
+        EXPECT_FALSE(quantise(blocks, Round::kNearest, target, estimate, bytes).finite());
+      }
+}
+
+}  // namespace
+}  // namespace kimesh::kernels
