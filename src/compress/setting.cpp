@@ -26,6 +26,10 @@ constexpr std::array<std::pair<Compressor, std::string_view>, 11> kNames = {{
     {Compressor::kDzq, "dzq"},
 }};
 
+// dzq: a head and one element whatever it is, and what any further element can take at most: two
+// symbols of 12 bits, a sign, and two numbers of 35.
+constexpr std::size_t kDzqOneBytes = 20, kDzqElementBytes = 12;
+
 }  // namespace
 
 std::uint64_t budget_of_bits(double bits, std::size_t size) {
@@ -82,6 +86,7 @@ bool is_conservative(const Setting& setting) {
 
 std::size_t smallest_message_bytes(const Setting& setting, std::size_t size) {
   if (size == 0) return 0;
+  if (setting.compressor == Compressor::kDzq) return kDzqOneBytes;
   Setting one = setting;
   one.budget_bytes = 0;
   one.keep = 1;
@@ -116,7 +121,7 @@ std::size_t bytes_of(const Setting& setting, std::size_t size) {
     case Compressor::kInt4:
       return kernels::quantised_bytes(kernels::Blocks::kInt4, size);
     case Compressor::kDzq:
-      return setting.keep * (sizeof(std::uint32_t) + sizeof(float));
+      return kDzqOneBytes + kDzqElementBytes * size;
   }
   check_failed(__FILE__, __LINE__, "compressor", "one of the list");
 }

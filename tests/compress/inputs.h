@@ -150,11 +150,11 @@ inline std::vector<Named> settings_of(Compressor compressor) {
       break;
     case Compressor::kInt8:
     case Compressor::kInt4:
+    case Compressor::kDzq:
       add_roundings(name, {.compressor = compressor}, all);
       break;
     case Compressor::kNothing:
     case Compressor::kSign:
-    case Compressor::kDzq:
       all.push_back({name, {.compressor = compressor}});
       break;
   }
@@ -177,6 +177,11 @@ inline Setting sized(const Setting& setting, Random& random, const Input& input)
     with.keep = 0;
     const std::size_t smallest = smallest_message_bytes(with, size);
     with.budget_bytes = smallest + random.below(static_cast<std::uint32_t>(6 * size + 1));
+  }
+  if (with.compressor == Compressor::kDzq) {
+    if (with.budget_bytes == 0) with.step = with.threshold;
+    with.keep = 0;
+    with.floor = random.below(2) * random.below(static_cast<std::uint32_t>(size) + 1) / 16;
   }
   return with;
 }

@@ -1,0 +1,85 @@
+// A dzq message: what its bytes say, and what the levels stand for.
+//
+//   dzq     = nothing, where nothing is sent; else
+//             flags u16:step u8:dead_zone [u8:centroids] varint:count [segments] coded
+//   flags   = u8: bit 0 values at centroids (else at the inner edges of bins), bit 1 segments
+//   follow,
+//             bits 2-4 state_bytes - 1 of the entropy coder, else 0
+//   step    = D = (256 + step % 256) * 2^(step / 256 - 157)
+//   dead_zone = the dead zone ends at T = D * dead_zone / 16
+//   segments = varint:number, for each varint:gap (behind the last one) varint:length u8:shift;
+//             there D and T are halved so often
+//   coded   = rans.h: for each element that is sent its position, its sign and its level q >= 0,
+//             which stands for magnitudes in [T + q D, T + (q + 1) D)
+//   varint  = seven bits a byte, the lowest first, bit 7: more follow; no longer than need be
+//
+// A level becomes float32(D / 32 * (2 * dead_zone + 32 q + offset)), rounded once. offset is 0 at
+// the inner edge, so that no value is over the one it stands for. At centroids it is 2 c + 1 with
+// the low half of `centroids` for q = 0, the high half for q = 1; for all above half-way between
+// this and the middle of the bin.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/difference.h"
+#include "kimesh/compress/setting.h"
+#include "kimesh/util/result.h"
+#include "src/compress/rans.h"
+
+namespace kimesh::dzq {
+
+inline constexpr std::uint32_t kStepCodes = 1 << 16;
+inline constexpr std::uint32_t kShiftMax = 255;
+
+[[nodiscard]] double step_of(std::uint32_t code);
+// Of the largest step that is not over `step`, or the nearest. Requires step > 0, finite.
+[[nodiscard]] std::uint32_t step_code_of(double step);
+
+struct Segment {
+  std::size_t begin = 0, end = 0;
+  std::uint32_t shift = 0;  // 1 to kShiftMax
+};
+
+struct Head {
+  Rounding rounding = Rounding::kTowardsZero;
+  std::uint32_t step = 0;                    // a code
+  std::uint32_t dead_zone = 0;               // 1 to 255
+  std::array<std::uint32_t, 2> centroids{};  // 0 to 15; kNearest
+  std::vector<Segment> segments;             // in order, apart, none empty
+};
+
+// Numbers to levels and back, with one step.
+class Quantiser {
+ public:
+  Quantiser(const Head& head, std::uint32_t shift);
+  [[nodiscard]] double dead_zone() const { return dead_zone_; }
+  [[nodiscard]] double step() const { return step_; }
+  // The level of a magnitude. Requires one of at least dead_zone().
+  [[nodiscard]] std::uint32_t level(float magnitude) const;
+  [[nodiscard]] float magnitude(std::uint32_t level) const {
+    return static_cast<float>(unit_ * (32.0 * level + offsets_[level < 2 ? level : 2]));
+  }
+
+ private:
+  double step_, inverse_, dead_zone_, relative_dead_zone_, unit_;
+  std::array<double, 3> offsets_;
+};
+
+// Appends head and elements. Requires what the grammar says of them and at least one element.
+void write(const Head& head, const rans::Elements& elements, std::size_t size,
+           rans::Scratch& scratch, std::vector<std::byte>& bytes);
+
+// What a message adds: entries. Errors: Malformed.
+[[nodiscard]] Status read(std::span<const std::byte> bytes, std::size_t size,
+                          kernels::Entries& entries);
+
+// What the levels of `elements` stand for, in their order. Errors: Malformed where one is not
+// finite.
+[[nodiscard]] Status dequantise(const Head& head, const rans::Elements& elements,
+                                kernels::Unfilled<float>& values);
+
+}  // namespace kimesh::dzq
