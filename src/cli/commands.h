@@ -22,12 +22,14 @@ struct NodeOptions {
   std::string name;
   std::string run_folder;  // empty: one of its own
   std::string metrics;     // HOST:PORT where Prometheus may ask; empty: nowhere
+  std::string simd;        // instruction set of the kernels; empty: the best there is
   int threads = 0;         // 0: cores / nodes of the topology on this machine's address
 };
 struct SimulateOptions {
   RunOptions run;
   std::string replay;   // folder of the run whose decisions are replayed; empty: none
   std::string compute;  // virtual duration of a gradient; empty: the default
+  std::string simd;     // as in NodeOptions
 };
 struct PlanOptions {
   std::string topology;

@@ -10,6 +10,9 @@
 namespace kimesh::cli {
 namespace {
 
+constexpr const char* kSimdHelp =
+    "instruction set of the kernels: avx512, avx2, sse4, neon or scalar; the bits are the same";
+
 void add_files(CLI::App& command, RunOptions& options) {
   command.add_option("--config", options.config, "what is trained (configs/*.yaml)")->required();
   command.add_option("--topology", options.topology, "who talks to whom (topologies/*.yaml)")
@@ -51,6 +54,7 @@ void add_node(CLI::App& app, NodeOptions& options, int& code) {
   command->add_option("--name", options.name, "which node of the topology")->required();
   command->add_option("--run-folder", options.run_folder, "where its files go");
   command->add_option("--metrics", options.metrics, "HOST:PORT where Prometheus may ask");
+  command->add_option("--simd", options.simd, kSimdHelp);
   command->add_option("--threads", options.threads, "LibTorch threads")->check(CLI::Range(1, 1024));
   command->callback([&] { code = node(options); });
 }
@@ -60,6 +64,7 @@ void add_simulate(CLI::App& app, SimulateOptions& options, int& code) {
   add_run(*command, options.run);
   command->add_option("--replay", options.replay, "repeat the decisions of this run's folder");
   command->add_option("--compute", options.compute, "virtual time of a gradient, such as 10ms");
+  command->add_option("--simd", options.simd, kSimdHelp);
   command->callback([&] { code = simulate(options); });
 }
 
@@ -95,8 +100,8 @@ int run(int argc, char** argv) {
   std::vector<std::string> files;
   PlanOptions plan_options;
   RunOptions up_options{words, "", "", "", "", false};
-  NodeOptions node_options{up_options, "", "", "", 0};
-  SimulateOptions simulate_options{up_options, "", ""};
+  NodeOptions node_options{up_options, "", "", "", "", 0};
+  SimulateOptions simulate_options{up_options, "", "", ""};
   ExportOptions export_options;
   EvalOptions eval_options;
   add_check(app, files, code);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "kernels/simd.h"
 #include "kimesh/metrics/metrics.h"
 #include "kimesh/node/live_node.h"
 #include "kimesh/observe/decision_log.h"
@@ -202,6 +203,8 @@ int run_node(const Job& job, const RunFolder& folder, NodeIndex self, bool diges
 }  // namespace
 
 int node(const NodeOptions& options) {
+  if (const Status forced = kernels::force_simd(options.simd); !forced)
+    return fail({forced.error().code, "--simd: " + forced.error().message});
   auto files = load_files(options.run.config, options.run.topology);
   if (!files) return kExitUser;
   const auto self = find_node(files->topology, options.name);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "kernels/simd.h"
 #include "kimesh/observe/decision_log.h"
 #include "kimesh/observe/model_files.h"
 #include "kimesh/observe/recorder.h"
@@ -152,6 +153,8 @@ int run_simulation(const Job& job, const RunFolder& folder, SimulationSetup setu
 }  // namespace
 
 int simulate(const SimulateOptions& options) {
+  if (const Status forced = kernels::force_simd(options.simd); !forced)
+    return fail({forced.error().code, "--simd: " + forced.error().message});
   auto files = load_files(options.run.config, options.run.topology);
   if (!files) return kExitUser;
   SimulatedCosts costs;

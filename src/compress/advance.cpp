@@ -29,6 +29,33 @@ Result<Advanced> advance_nothing(const AdvanceJob& job) {
   return result;
 }
 
+Result<Advanced> advance_family(const AdvanceJob& job) {
+  switch (job.setting.compressor) {
+    case Compressor::kTopk:
+    case Compressor::kThreshold:
+    case Compressor::kDgc:
+    case Compressor::kRedsync:
+      return advance_sparse(job);
+    case Compressor::kRandk:
+      return advance_seeded(job);
+    case Compressor::kDzq:
+      return advance_dzq(job);
+    case Compressor::kIdentity:
+    case Compressor::kSign:
+    case Compressor::kInt8:
+    case Compressor::kInt4:
+    case Compressor::kNothing:
+      break;
+  }
+  return advance_quantised(job);
+}
+
+// Whether nobody has said how long the message may be.
+bool is_open_ended(const Setting& setting) {
+  return setting.budget_bytes == 0 &&
+         (setting.compressor == Compressor::kThreshold || setting.compressor == Compressor::kDzq);
+}
+
 }  // namespace
 
 Error not_finite_at(std::size_t index) {
@@ -53,24 +80,12 @@ Result<Advanced> advance(std::span<const float> target, std::span<float> estimat
   if (dense) return advance_dense(job);
   if (setting.compressor == Compressor::kNothing) return advance_nothing(job);
   check_pieces(pieces, target.size());
-  switch (setting.compressor) {
-    case Compressor::kTopk:
-    case Compressor::kThreshold:
-    case Compressor::kDgc:
-    case Compressor::kRedsync:
-      return advance_sparse(job);
-    case Compressor::kRandk:
-      return advance_seeded(job);
-    case Compressor::kDzq:
-      return advance_dzq(job);
-    case Compressor::kIdentity:
-    case Compressor::kSign:
-    case Compressor::kInt8:
-    case Compressor::kInt4:
-    case Compressor::kNothing:
-      break;
-  }
-  return advance_quantised(job);
+  auto made = advance_family(job);
+  if (!made || !is_open_ended(setting) || made->bytes.size() <= target.size_bytes()) return made;
+  // Longer than all of it, which leaves nothing out.
+  auto all = advance_dense({target, estimate, pieces, setting, scratch, false});
+  if (all) all->curve = std::move(made->curve);
+  return all;
 }
 
 }  // namespace kimesh

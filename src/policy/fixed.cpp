@@ -15,7 +15,7 @@ class Fixed final : public Policy {
 
   Choice choose(const MessageContext& message) const override {
     if (ratio_) return {keeping(style_, keep_of_ratio(*ratio_, message.elements), message), 0};
-    if (!bits_) return {on_route(style_, message), 0};
+    if (!bits_) return {as_it_is(style_, message), 0};
     const std::uint64_t payload = budget_of_bits(*bits_, message.elements);
     const std::size_t floor = floor_payload(style_, message.elements);
     return {filling(style_, std::max<std::size_t>(payload, floor), message), 0};

@@ -77,11 +77,18 @@ Setting on_route(const Setting& style, const MessageContext& message) {
   return setting;
 }
 
-Setting keeping(const Setting& style, std::uint32_t keep, const MessageContext& message) {
-  Setting setting = on_route(style, message);
-  setting.keep = keep;
+Setting as_it_is(const Setting& style, const MessageContext& message) {
+  const Setting setting = on_route(style, message);
+  // A threshold or a step: what it sends is seen when it is sent.
+  if (style.threshold > 0 || style.step > 0) return setting;
   const bool dense = dense_bytes(message.elements) <= bytes_of(setting, message.elements);
   return dense ? Setting{} : setting;
+}
+
+Setting keeping(const Setting& style, std::uint32_t keep, const MessageContext& message) {
+  Setting sized = style;
+  sized.keep = keep;
+  return as_it_is(sized, message);
 }
 
 Setting filling(const Setting& style, std::size_t payload_bytes, const MessageContext& message) {

@@ -17,7 +17,9 @@ namespace kimesh {
 // link.
 [[nodiscard]] Setting on_route(const Setting& style, const MessageContext& message);
 
-// A message of `keep` elements, of about so many for dzq; dense where that is no longer.
+// A message of the length that its style makes it; dense where that is surely no longer.
+[[nodiscard]] Setting as_it_is(const Setting& style, const MessageContext& message);
+// A message of `keep` elements; dense where that is no longer.
 [[nodiscard]] Setting keeping(const Setting& style, std::uint32_t keep,
                               const MessageContext& message);
 // A message of at most `payload_bytes`. Requires at least the floor of the style.

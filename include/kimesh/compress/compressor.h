@@ -34,6 +34,7 @@ enum class Form : std::uint8_t {
   kDzq = 9,        // dzq.h, entropy coded
   kDzqFixed = 10,  // dzq.h, fixed widths
 };
+inline constexpr std::uint8_t kFormsKnown = 11;  // 0 to 10
 
 // An upper bound of the payload's length in bytes, exact for identity (4·size, or 2·size), sign,
 // int8, int4 and topk in raw float32 (8·keep); zeros are not sent, so that a sparse message may be
@@ -55,7 +56,7 @@ struct Advanced {
   Form form = Form::kEmpty;
   std::uint64_t kept = 0;    // elements that the message carries
   double wanted_energy = 0;  // ‖target‖², summed in float64 in a fixed order
-  double missing_energy = 0;  // ‖target − estimate after‖², to 1e-15 of ‖target − estimate before‖²
+  double missing_energy = 0;  // ‖target − estimate after‖², to 4e-15 of ‖target − estimate before‖²
   // multi-level: what the first level alone would leave out
   double first_missing_energy = 0;
   Curve curve;  // of target − estimate before, where it was asked for and an estimate is kept
@@ -75,7 +76,8 @@ struct CompressScratch {
 // `estimate` may be empty then, where no estimate is kept. All others add, with one rounding per
 // operation, what apply will add. Topk: the k_l largest |target − estimate| of each piece, ties to
 // the lower index; zeros are never selected. kNothing: no bytes, energies only. A budget is never
-// passed, not by one byte.
+// passed, not by one byte; a threshold or step without one never takes more bytes than identity,
+// which is sent then.
 // Pieces cover the vector in order. Requires a setting in its ranges and a budget of at least
 // smallest_message_bytes. Errors: NotFinite, with the index; the estimate is untouched then.
 [[nodiscard]] Result<Advanced> advance(std::span<const float> target, std::span<float> estimate,
