@@ -50,19 +50,18 @@ enum class Blocks : std::uint8_t { kBfloat16, kSign, kInt8, kInt4 };
   return to_bfloat16_up(largest / level_max);
 }
 
-// The level of an element. Towards zero its product never passes the magnitude, which a division
-// that rounds up would let happen; to nearest it is never infinite.
+// The level of an element. Towards zero its product never passes the magnitude: a float32 under
+// level · scale is so by at least one part in 2^24, and no quotient of the two rounds up to the
+// level. To nearest it is never infinite.
 [[nodiscard]] constexpr std::int32_t level_of(float magnitude, float scale, float level_max,
                                               Round round) {
   constexpr float kWhole = 12582912;  // 1.5 · 2^23: added and taken away, only whole numbers stay
   const float ratio = scale > 0 ? magnitude / scale : 0;
   const float capped = ratio < level_max ? ratio : level_max;
-  const float nearest = (capped + kWhole) - kWhole;
-  const auto level = static_cast<std::int32_t>(round == Round::kNearest ? nearest : capped);
-  const float product = static_cast<float>(level) * scale;
-  const bool passes =
-      round == Round::kNearest ? magnitude_bits(product) >= kInfinityBits : product > magnitude;
-  return level - (passes ? 1 : 0);
+  if (round == Round::kTowardsZero) return static_cast<std::int32_t>(capped);
+  const auto level = static_cast<std::int32_t>((capped + kWhole) - kWhole);
+  const bool overflows = magnitude_bits(static_cast<float>(level) * scale) >= kInfinityBits;
+  return level - (overflows ? 1 : 0);
 }
 
 // Writes target − estimate. Fills `bytes`. Shapes: target, estimate [n]; bytes

@@ -56,18 +56,17 @@ template <Round kRound>
 HWY_INLINE Integers signed_levels(Floats x, Floats scale, Floats level_max) {
   const Floats magnitude = hn::Abs(x), whole = hn::Set(kFloats, 12582912.0f);
   const Floats ratio = hn::Div(magnitude, scale);
-  Floats capped = hn::IfThenElse(hn::Lt(ratio, level_max), ratio, level_max);
-  if (kRound == Round::kNearest) capped = hn::Sub(hn::Add(capped, whole), whole);
-  const Integers level = hn::ConvertTo(kIntegers, capped);
-  const Floats product = hn::Mul(hn::ConvertTo(kFloats, level), scale);
-  const auto passes =
-      kRound == Round::kNearest
-          ? hn::Gt(product, hn::Set(kFloats, std::bit_cast<float>(kInfinityBits - 1)))
-          : hn::Gt(product, magnitude);
-  const Integers one = hn::Set(kIntegers, 1);
-  const Integers kept = hn::Sub(level, hn::IfThenElseZero(hn::RebindMask(kIntegers, passes), one));
+  const Floats capped = hn::IfThenElse(hn::Lt(ratio, level_max), ratio, level_max);
+  Integers level = hn::ConvertTo(kIntegers, capped);
+  if (kRound == Round::kNearest) {
+    level = hn::ConvertTo(kIntegers, hn::Sub(hn::Add(capped, whole), whole));
+    const Floats product = hn::Mul(hn::ConvertTo(kFloats, level), scale);
+    const auto overflows = hn::Eq(product, hn::Set(kFloats, std::bit_cast<float>(kInfinityBits)));
+    const Integers one = hn::Set(kIntegers, 1);
+    level = hn::Sub(level, hn::IfThenElseZero(hn::RebindMask(kIntegers, overflows), one));
+  }
   const auto below_zero = hn::RebindMask(kIntegers, hn::Lt(x, hn::Zero(kFloats)));
-  return hn::IfThenElse(below_zero, hn::Neg(kept), kept);
+  return hn::IfThenElse(below_zero, hn::Neg(level), level);
 }
 
 template <Round kRound>

@@ -6,6 +6,7 @@
 
 #include "kimesh/util/check.h"
 #include "src/compress/families.h"
+#include "src/compress/rans.h"
 #include "src/compress/read.h"
 
 namespace kimesh {
@@ -101,6 +102,19 @@ void write_packed_indices(std::span<const std::uint32_t> indices, std::size_t si
   }
 }
 
+bool write_coded_indices(std::span<const std::uint32_t> indices, std::size_t size,
+                         std::vector<std::byte>& bytes) {
+  if (size > rans::kSizeMax) return false;
+  const std::size_t begin = bytes.size();
+  rans::Scratch scratch;
+  bytes.push_back(std::byte{0});
+  const unsigned state_bytes = rans::encode(indices, {}, size, scratch, bytes);
+  bytes[begin] = static_cast<std::byte>(state_bytes);
+  const bool shorter = bytes.size() - begin < packed_index_bytes(indices.size(), size);
+  if (!shorter) bytes.resize(begin);
+  return shorter;
+}
+
 Status read_raw_indices(std::span<const std::byte> bytes, std::size_t size,
                         std::span<std::uint32_t> indices) {
   std::size_t next = 0;  // the least index that may follow
@@ -131,6 +145,19 @@ Status read_packed_indices(std::span<const std::byte> bytes, std::size_t size,
     indices[i] = static_cast<std::uint32_t>(index);
     next = index + 1;
   }
+  return ok_status();
+}
+
+Status read_coded_indices(std::span<const std::byte> bytes, std::size_t size,
+                          std::span<std::uint32_t> indices) {
+  if (bytes.empty() || size > rans::kSizeMax) return malformed("no coded indices");
+  const auto state_bytes = std::to_integer<unsigned>(bytes.front());
+  if (state_bytes < 1 || state_bytes > sizeof(std::uint64_t))
+    return malformed("a state of " + std::to_string(state_bytes) + " bytes");
+  rans::Elements elements;
+  const rans::Plan plan{indices.size(), size, false, state_bytes};
+  if (Status decoded = rans::decode(bytes.subspan(1), plan, elements); !decoded) return decoded;
+  std::ranges::copy(elements.indices, indices.begin());
   return ok_status();
 }
 

@@ -28,20 +28,33 @@ std::size_t index_bytes(IndexFormat indices, std::size_t count, std::size_t size
   return indices == IndexFormat::kRaw ? raw_index_bytes(count) : packed_index_bytes(count, size);
 }
 
+Status read_indices(IndexFormat format, std::span<const std::byte> bytes, std::size_t size,
+                    std::span<std::uint32_t> indices) {
+  switch (format) {
+    case IndexFormat::kRaw:
+      return read_raw_indices(bytes, size, indices);
+    case IndexFormat::kPacked:
+      return read_packed_indices(bytes, size, indices);
+    case IndexFormat::kCoded:
+      return read_coded_indices(bytes, size, indices);
+  }
+  check_failed(__FILE__, __LINE__, "format", "one of the list");
+}
+
 Result<kernels::Entries> read_entries(ValueFormat values, IndexFormat indices, std::size_t count,
                                       std::span<const std::byte> bytes, std::size_t size) {
   const std::size_t value_part = value_bytes(values, count);
-  const std::size_t index_part = index_bytes(indices, count, size);
-  if (bytes.size() != index_part + value_part)
+  const std::size_t most = index_bytes(indices, count, size);
+  const std::size_t least = indices == IndexFormat::kCoded ? 0 : most;
+  if (bytes.size() < least + value_part || bytes.size() > most + value_part)
     return malformed(std::to_string(bytes.size()) + " bytes for " + std::to_string(count) +
                      " entries");
+  const std::size_t index_part = bytes.size() - value_part;
   kernels::Entries entries;
   entries.resize(count);
-  const auto index_bytes_read = bytes.first(index_part);
-  const Status ascending = indices == IndexFormat::kRaw
-                               ? read_raw_indices(index_bytes_read, size, entries.indices)
-                               : read_packed_indices(index_bytes_read, size, entries.indices);
-  if (!ascending) return ascending.error();
+  if (Status ascending = read_indices(indices, bytes.first(index_part), size, entries.indices);
+      !ascending)
+    return ascending.error();
   if (Status finite = read_values(values, bytes.subspan(index_part), entries.values); !finite)
     return finite.error();
   return entries;
@@ -84,10 +97,13 @@ Written write_sparse(const Setting& setting, std::size_t size, kernels::Entries&
   written.bytes.reserve(sparse_bytes(setting.values, setting.indices, count, size));
   written.bytes.push_back(format_byte(setting.values, setting.indices));
   write_count(count, written.bytes);
-  if (setting.indices == IndexFormat::kRaw)
+  if (setting.indices == IndexFormat::kRaw) {
     write_raw_indices(entries.indices, written.bytes);
-  else
+  } else if (setting.indices == IndexFormat::kPacked ||
+             !write_coded_indices(entries.indices, size, written.bytes)) {
+    written.bytes.front() = format_byte(setting.values, IndexFormat::kPacked);
     write_packed_indices(entries.indices, size, written.bytes);
+  }
   written.bytes.insert(written.bytes.end(), values.begin(), values.end());
   return written;
 }
@@ -109,7 +125,7 @@ Result<std::uint32_t> read_count(std::span<const std::byte>& bytes, std::size_t 
     const auto digit = std::to_integer<std::uint64_t>(bytes[i]);
     count |= (digit & 0x7f) << kDigitBits * i;
     if (digit >= 0x80) continue;
-    if (count == 0 || digit == 0 || count > most)
+    if (digit == 0 || count > most)
       return malformed("a count of " + std::to_string(count) + " of " + std::to_string(most) +
                        " elements");
     bytes = bytes.subspan(i + 1);

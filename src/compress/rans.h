@@ -49,8 +49,9 @@ struct Plan {
   unsigned state_bytes;
 };
 
-// Requires 1 <= count <= size <= 2^31. Errors: Malformed where encode does not make such bytes; no
-// memory is taken for more elements than the bytes can hold.
+// Requires 1 <= count <= size <= 2^31. Errors: Malformed where encode does not make such bytes.
+// With marks no memory is taken for more elements than the bytes can hold; positions alone may take
+// next to no bytes, so that their number is for the caller to bound.
 [[nodiscard]] Status decode(std::span<const std::byte> bytes, const Plan& plan, Elements& elements);
 
 }  // namespace kimesh::rans

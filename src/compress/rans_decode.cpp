@@ -237,9 +237,9 @@ Status gaps_to_indices(std::span<std::uint32_t> gaps, std::size_t size) {
 }  // namespace
 
 Status decode(std::span<const std::byte> bytes, const Plan& plan, Elements& elements) {
-  // Each mark has its sign's bit; the likeliest symbol takes over 1/92 bit.
-  const std::size_t most = 8 * bytes.size() * (plan.with_marks ? 1 : 92);
-  if (plan.count > most) return malformed("more elements than the bytes can hold");
+  // Each mark has its sign's bit; positions alone may take none.
+  if (plan.with_marks && plan.count > 8 * bytes.size())
+    return malformed("more elements than the bytes can hold");
   if (bytes.size() < lanes_of(plan.count) * plan.state_bytes)
     return malformed("coded elements without their states");
   elements.indices.resize(plan.count);

@@ -90,6 +90,14 @@ TEST(Indices, PackedOnesComeBackWhateverTheirNumberIs) {
   }
 }
 
+// What is not written must not be taken from the memory that was there. Seen to fail with the
+// number of upper parts not counted.
+TEST(Indices, PackedOnesAreRefusedWhereOneIsMissing) {
+  const std::vector<std::byte> bytes{std::byte{0b00001}};  // 0 and nothing else
+  std::vector<std::uint32_t> read{0, 2};
+  EXPECT_FALSE(read_packed_indices(bytes, 4, read).ok());
+}
+
 TEST(Indices, PackedOnesTakeLittleMoreThanTheirEntropy) {
   EXPECT_LE(packed_index_bytes(100000, 10000000), 107100u);  // 1 %: 1.01 bytes of entropy
   EXPECT_EQ(packed_index_bytes(1000, 1000), 250u);           // all: two bits each
@@ -121,6 +129,25 @@ TEST(Values, FourBitsKeepEveryValueWithinItsBin) {
       for (std::size_t i = 0; i < before.size(); ++i)
         ASSERT_LE(std::abs(before[i] - entries.values[i]), bin * 1.08f) << "seed " << seed;
     }
+}
+
+// Values just under a level, where the quotient is rounded up to it. Seen to fail with quotients
+// taken as they come.
+TEST(Values, FourBitsTowardsZeroNeverPassAValue) {
+  constexpr std::array<float, 3> kCases[] = {// lowest, step, value
+                                             {0x1.31f49cp-17f, 0x1.74p-17f, 0x1.c07d26p-15f},
+                                             {0x1.1e962ep-13f, 0x1.36p-12f, 0x1.c54b16p-12f},
+                                             {0x1.1cf698p-20f, 0x1.8ep-19f, 0x1.b19ed2p-17f}};
+  for (const auto& [lowest, step, value] : kCases) {
+    kernels::Entries entries;
+    entries.resize(3);
+    std::ranges::copy(std::array<std::uint32_t, 3>{0, 1, 2}, entries.indices.begin());
+    std::ranges::copy(std::array{lowest, value, lowest + 8.01f * step}, entries.values.begin());
+    std::vector<std::byte> bytes;
+    write_values(ValueFormat::kInt4, Rounding::kTowardsZero, true, entries, bytes);
+    EXPECT_LE(entries.values[1], value);
+    EXPECT_GT(entries.values[1], value - 1.01f * step);
+  }
 }
 
 // A thousandth of the largest keeps its digits, although it is small. Seen to fail with the scale

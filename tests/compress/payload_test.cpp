@@ -71,7 +71,7 @@ TEST(Apply, RefusesPackedAndSeededMessagesThatNoCorrectPeerSends) {
   expect_malformed(packed, raw({6, 5, 0b10001, 0x80, 0x3f}), "more entries than elements");
   expect_malformed(packed, raw({6, 2, 0b10001, 0x80, 0x3f, 0x80}), "half a value");
   expect_malformed(packed, raw({6, 2, 0b00001, 0x80, 0x3f, 0x80, 0x3f}), "an index too few");
-  expect_malformed(packed, raw({6, 2, 0b10011, 0x80, 0x3f, 0x80, 0x3f}), "an index too many");
+  expect_malformed(packed, raw({6, 2, 0b11001, 0x80, 0x3f, 0x80, 0x3f}), "an index too many");
   expect_malformed(packed, raw({6, 2, 0b110001, 0x80, 0x3f, 0x80, 0x3f}), "bits behind indices");
   expect_malformed(packed, raw({6, 2, 0b00011, 0x80, 0x7f, 0x80, 0x3f}), "an infinite value");
   expect_malformed(packed, raw({5, 1, 1, 0, 0, 0x7c}), "an infinite float16");
