@@ -88,12 +88,16 @@ dzq::Message compose(const AdvanceJob& job, dzq::Candidates candidates) {
   }
 }
 
+Coder coder_of(Form form) {
+  return form == Form::kDzq ? Coder::kEntropy : Coder::kFixedWidth;
+}
+
 }  // namespace
 
 Result<Advanced> advance_dzq(const AdvanceJob& job) {
   const Setting& setting = job.setting;
   Advanced result;
-  result.form = Form::kDzq;
+  result.form = setting.coder == Coder::kEntropy ? Form::kDzq : Form::kDzqFixed;
   if (job.target.empty()) return result;
   KIMESH_CHECK((setting.step > 0) != (setting.budget_bytes > 0), "a step or a budget");
   KIMESH_CHECK(setting.budget_bytes == 0 ||
@@ -108,6 +112,7 @@ Result<Advanced> advance_dzq(const AdvanceJob& job) {
       energies.target < kNearestEnergyMax && energies.difference < kNearestEnergyMax
           ? setting.rounding
           : Rounding::kTowardsZero;
+  candidates.coder = setting.coder;
   for (const float value : entries.values)
     candidates.largest = std::max(candidates.largest, std::abs(value));
   dzq::Message message = compose(job, std::move(candidates));
@@ -126,15 +131,13 @@ Result<Advanced> advance_dzq(const AdvanceJob& job) {
 }
 
 Status validate_dzq(Form form, std::span<const std::byte> bytes, std::size_t size) {
-  if (form != Form::kDzq) return malformed("fixed widths are not written yet");
   kernels::Entries entries;
-  return dzq::read(bytes, size, entries);
+  return dzq::read(coder_of(form), bytes, size, entries);
 }
 
 Status apply_dzq(Form form, std::span<const std::byte> bytes, std::span<float> estimate) {
-  if (form != Form::kDzq) return malformed("fixed widths are not written yet");
   kernels::Entries entries;
-  if (Status good = dzq::read(bytes, estimate.size(), entries); !good) return good;
+  if (Status good = dzq::read(coder_of(form), bytes, estimate.size(), entries); !good) return good;
   for (std::size_t i = 0; i < entries.size(); ++i)
     estimate[entries.indices[i]] += entries.values[i];
   return ok_status();

@@ -12,15 +12,21 @@ namespace {
 // A dead zone of T leaves an element at T out for the bits that it would take where that costs as
 // much as bits do elsewhere: T^2 - (T - r)^2 = b D^2 ln(2) / 6, with r 0.42 D above T. Inner edges
 // lose so much within bins that finer bins beside a dead zone of 1.25 D are best at every rate.
-constexpr std::uint32_t kInnerDeadZone = 20;
+constexpr std::uint32_t kInnerDeadZone = 20, kFixedDeadZone = 16;
 std::uint32_t nearest_dead_zone(double bits) {
   const double relative = std::sqrt(0.176 + 0.1155 * std::max(bits, 0.0));
   return static_cast<std::uint32_t>(std::clamp(16 * relative + 0.5, 8.0, 18.0));
 }
 
+// Of a floor's largest element to its step.
+double largest_ratio(Coder coder) {
+  return coder == Coder::kFixedWidth ? 128 : rans::kLevelMax / 4;
+}
+
 }  // namespace
 
 std::uint32_t Composer::dead_zone(double step) const {
+  if (from_.coder == Coder::kFixedWidth) return kFixedDeadZone;
   if (from_.rounding == Rounding::kTowardsZero) return kInnerDeadZone;
   std::size_t sent = 0, first = 0;
   for (const float value : from_.entries.values) {
@@ -33,6 +39,22 @@ std::uint32_t Composer::dead_zone(double step) const {
   return nearest_dead_zone(
       log2_about(left_out / static_cast<double>(sent)) + 1 +
       log2_about(static_cast<double>(sent) / static_cast<double>(std::max<std::size_t>(first, 1))));
+}
+
+std::uint32_t Composer::best_growth() const {
+  if (from_.coder == Coder::kEntropy) return 0;
+  Head head = message_.head;
+  std::array<double, kGrowths> missing{};
+  for (head.growth = 0; head.growth < kGrowths; ++head.growth) {
+    const Quantiser quantiser(head, 0);
+    for (const float value : from_.entries.values) {
+      const double magnitude = std::abs(double{value});
+      if (magnitude < quantiser.dead_zone()) continue;
+      const double left = magnitude - double{quantiser.magnitude(quantiser.level(std::abs(value)))};
+      missing[head.growth] += left * left;
+    }
+  }
+  return static_cast<std::uint32_t>(std::ranges::min_element(missing) - missing.begin());
 }
 
 Composer::Cut Composer::cut(double dead_zone, std::size_t limit) {
@@ -54,9 +76,9 @@ void Composer::add(std::uint32_t index, float value, const Quantiser& quantiser)
   const std::uint32_t level = quantiser.level(magnitude);
   message_.elements.indices.push_back(index);
   message_.elements.marks.push_back(level << 1 | (std::signbit(value) ? 1 : 0));
-  if (level > 1) return;
-  offsets_[level] += (double{magnitude} - quantiser.dead_zone()) / quantiser.step() - level;
-  ++counts_[level];
+  if (level > 1 && from_.coder == Coder::kEntropy) return;
+  offsets_[level > 0] += quantiser.place(magnitude, level);
+  ++counts_[level > 0];
 }
 
 void Composer::take(std::size_t first, std::size_t last, const Quantiser& quantiser, Cut& cut) {
@@ -75,7 +97,7 @@ void Composer::take_floor(const Floor& floor, const Quantiser& global) {
   std::uint32_t shift = 0;
   double scale = 1;
   while (shift < kShiftMax && global.dead_zone() * scale > double{floor.smallest} &&
-         double{floor.largest} < global.step() * scale * (rans::kLevelMax / 4)) {
+         double{floor.largest} < global.step() * scale * largest_ratio(from_.coder)) {
     ++shift;
     scale /= 2;
   }
@@ -101,6 +123,8 @@ Message& Composer::compose(std::uint32_t code, std::size_t limit) {
   message_.head.rounding = from_.rounding;
   message_.head.step = code;
   message_.head.dead_zone = dead_zone(step_of(code));
+  message_.head.coder = from_.coder;
+  message_.head.growth = best_growth();
   message_.elements.indices.clear();
   message_.elements.marks.clear();
   message_.bytes.clear();

@@ -32,6 +32,7 @@ struct Candidates {
   const kernels::Entries& floors;   // the floors' elements, ascending
   std::vector<Floor> pieces;        // that have a floor, in order
   Rounding rounding = Rounding::kTowardsZero;
+  Coder coder = Coder::kEntropy;
   float largest = 0;  // magnitude
 };
 
@@ -55,6 +56,7 @@ class Composer {
     std::size_t ties;  // and so many of those that equal it
   };
   [[nodiscard]] std::uint32_t dead_zone(double step) const;
+  [[nodiscard]] std::uint32_t best_growth() const;
   [[nodiscard]] Cut cut(double dead_zone, std::size_t limit);
   void take(std::size_t first, std::size_t last, const Quantiser& quantiser, Cut& cut);
   void take_floor(const Floor& floor, const Quantiser& global);
@@ -65,7 +67,8 @@ class Composer {
   rans::Scratch scratch_;
   std::vector<float> magnitudes_;
   std::size_t reached_ = 0;
-  // Of levels 0 and 1: how far in their bins the elements lie, in bins, and how many they are.
+  // Of levels 0 and 1 (fixed widths: and above): how far in their bins the elements lie, in bins,
+  // and how many they are.
   std::array<double, 2> offsets_{};
   std::array<std::size_t, 2> counts_{};
 };

@@ -55,7 +55,8 @@ class Filler {
         enough_(budget - std::min(budget / 128, composer.candidates().size / 2048 + budget / 1024)),
         magnitudes_(composer.candidates()) {
     const double largest = composer.candidates().largest;
-    finest_ = step_code_of(largest / (rans::kLevelMax / 2)) + 1;
+    if (composer.candidates().coder == Coder::kEntropy)
+      finest_ = step_code_of(largest / (rans::kLevelMax / 2)) + 1;
     coarsest_ = std::min(step_code_of(2 * largest) + 1, kStepCodes - 1);
   }
 
@@ -120,7 +121,7 @@ class Filler {
   Composer& composer_;
   const std::size_t budget_, enough_;
   const Magnitudes magnitudes_;
-  std::uint32_t finest_, coarsest_;
+  std::uint32_t finest_ = 0, coarsest_;
   std::uint32_t over_ = 0, fits_ = 0;  // codes of steps that take too many bytes, and that do not
   Message best_;
 };

@@ -5,17 +5,17 @@
 #include <string>
 
 #include "kimesh/util/check.h"
+#include "src/compress/dzq_fixed.h"
 #include "src/compress/families.h"
 #include "src/compress/read.h"
 
 namespace kimesh::dzq {
 namespace {
 
-constexpr int kStepExponent = -157;
-constexpr std::uint32_t kStepsAnOctave = 256;
-
-constexpr unsigned kNearestFlag = 1, kSegmentsFlag = 2, kStateShift = 2, kStateMask = 7;
+constexpr unsigned kNearestFlag = 1, kSegmentsFlag = 2, kStateShift = 2, kStateMask = 7,
+                   kDoublingFlag = 4;
 constexpr unsigned kFlagsMax = kStateMask << kStateShift | kSegmentsFlag | kNearestFlag;
+constexpr unsigned kFixedFlagsMax = (kGrowths - 1) << kStateShift | kSegmentsFlag | kNearestFlag;
 
 void put_varint(std::uint64_t value, std::vector<std::byte>& bytes) {
   for (; value >= 128; value >>= 7) bytes.push_back(static_cast<std::byte>(value % 128 | 128));
@@ -80,12 +80,15 @@ struct Opened {
   std::span<const std::byte> coded;
 };
 
-Result<Opened> open(std::span<const std::byte> bytes, std::size_t size) {
+Result<Opened> open(Coder coder, std::span<const std::byte> bytes, std::size_t size) {
   Reader reader(bytes);
   Opened opened;
   const std::uint32_t flags = reader.byte();
-  if (flags > kFlagsMax) return malformed("flags that nobody sets");
+  if (flags > (coder == Coder::kEntropy ? kFlagsMax : kFixedFlagsMax))
+    return malformed("flags that nobody sets");
   Head& head = opened.head;
+  head.coder = coder;
+  head.growth = coder == Coder::kFixedWidth ? flags >> kStateShift : 0;
   head.rounding = (flags & kNearestFlag) != 0 ? Rounding::kNearest : Rounding::kTowardsZero;
   head.step = reader.byte();
   head.step |= reader.byte() << 8;
@@ -108,43 +111,6 @@ Result<Opened> open(std::span<const std::byte> bytes, std::size_t size) {
 
 }  // namespace
 
-double step_of(std::uint32_t code) {
-  return std::ldexp(static_cast<double>(kStepsAnOctave + code % kStepsAnOctave),
-                    static_cast<int>(code / kStepsAnOctave) + kStepExponent);
-}
-
-std::uint32_t step_code_of(double step) {
-  int exponent;
-  const double fraction = std::frexp(step, &exponent);  // [1/2, 1)
-  const int octave = exponent - 9 - kStepExponent;
-  if (octave < 0) return 0;
-  const auto steps = static_cast<std::uint32_t>(fraction * 2 * kStepsAnOctave) - kStepsAnOctave;
-  return std::min(static_cast<std::uint32_t>(octave) * kStepsAnOctave + steps, kStepCodes - 1);
-}
-
-Quantiser::Quantiser(const Head& head, std::uint32_t shift)
-    : step_(std::ldexp(step_of(head.step), -static_cast<int>(shift))),
-      inverse_(1 / step_),
-      dead_zone_(step_ * head.dead_zone / 16),
-      relative_dead_zone_(head.dead_zone / 16.0),
-      unit_(step_ / 32) {
-  offsets_.fill(2.0 * head.dead_zone);
-  if (head.rounding == Rounding::kTowardsZero) return;
-  const std::uint32_t first = 2 * head.centroids[0] + 1, second = 2 * head.centroids[1] + 1;
-  offsets_[0] += first;
-  offsets_[1] += second;
-  offsets_[2] += (second + 16.0) / 2;
-}
-
-std::uint32_t Quantiser::level(float magnitude) const {
-  const double wanted = double{magnitude} * inverse_ - relative_dead_zone_;
-  const auto level =
-      static_cast<std::uint32_t>(std::clamp(wanted, 0.0, static_cast<double>(rans::kLevelMax)));
-  // The product was rounded, perhaps up to the next level.
-  const bool over = level > 0 && dead_zone_ + step_ * level > double{magnitude};
-  return level - (over ? 1 : 0);
-}
-
 void write(const Head& head, const rans::Elements& elements, std::size_t size,
            rans::Scratch& scratch, std::vector<std::byte>& bytes) {
   const bool nearest = head.rounding == Rounding::kNearest;
@@ -165,10 +131,15 @@ void write(const Head& head, const rans::Elements& elements, std::size_t size,
       end = segment.end;
     }
   }
-  const unsigned state_bytes = rans::encode(elements.indices, elements.marks, size, scratch, bytes);
-  bytes[flags_at] =
-      static_cast<std::byte>((state_bytes - 1) << kStateShift | (nearest ? kNearestFlag : 0) |
-                             (head.segments.empty() ? 0 : kSegmentsFlag));
+  unsigned flags = (nearest ? kNearestFlag : 0) | (head.segments.empty() ? 0 : kSegmentsFlag);
+  if (head.coder == Coder::kFixedWidth) {
+    write_fixed(elements, bytes);
+    flags |= head.growth << kStateShift;
+  } else {
+    flags |= (rans::encode(elements.indices, elements.marks, size, scratch, bytes) - 1)
+             << kStateShift;
+  }
+  bytes[flags_at] = static_cast<std::byte>(flags);
 }
 
 Status dequantise(const Head& head, const rans::Elements& elements,
@@ -194,14 +165,18 @@ Status dequantise(const Head& head, const rans::Elements& elements,
   return ok_status();
 }
 
-Status read(std::span<const std::byte> bytes, std::size_t size, kernels::Entries& entries) {
+Status read(Coder coder, std::span<const std::byte> bytes, std::size_t size,
+            kernels::Entries& entries) {
   entries.clear();
   if (bytes.empty()) return ok_status();
-  auto opened = open(bytes, size);
+  auto opened = open(coder, bytes, size);
   if (!opened) return opened.error();
   rans::Elements elements;
   const rans::Plan plan{opened->count, size, true, opened->state_bytes};
-  if (Status decoded = rans::decode(opened->coded, plan, elements); !decoded) return decoded;
+  Status decoded = coder == Coder::kEntropy
+                       ? rans::decode(opened->coded, plan, elements)
+                       : read_fixed(opened->coded, opened->count, size, elements);
+  if (!decoded) return decoded;
   if (Status finite = dequantise(opened->head, elements, entries.values); !finite) return finite;
   entries.indices = std::move(elements.indices);
   return ok_status();

@@ -150,8 +150,11 @@ inline std::vector<Named> settings_of(Compressor compressor) {
       break;
     case Compressor::kInt8:
     case Compressor::kInt4:
+      add_roundings(name, {.compressor = compressor}, all);
+      break;
     case Compressor::kDzq:
       add_roundings(name, {.compressor = compressor}, all);
+      add_roundings(name + "_fixed", {.compressor = compressor, .coder = Coder::kFixedWidth}, all);
       break;
     case Compressor::kNothing:
     case Compressor::kSign:

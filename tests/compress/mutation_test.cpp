@@ -30,7 +30,7 @@ std::vector<Setting> settings_of(Form form) {
   if (form == Form::kSign) add({Compressor::kSign});
   if (form == Form::kInt8) add({Compressor::kInt8});
   if (form == Form::kInt4) add({Compressor::kInt4});
-  if (form == Form::kDzq) add({Compressor::kDzq});
+  if (form == Form::kDzq || form == Form::kDzqFixed) add({Compressor::kDzq});
   return all;
 }
 
@@ -86,7 +86,7 @@ class Decoder : public testing::TestWithParam<Form> {};
 INSTANTIATE_TEST_SUITE_P(OfForm, Decoder,
                          testing::Values(Form::kDense, Form::kSparse, Form::kPacked, Form::kSeeded,
                                          Form::kBfloat16, Form::kSign, Form::kInt8, Form::kInt4,
-                                         Form::kDzq),
+                                         Form::kDzq, Form::kDzqFixed),
                          [](const auto& its) {
                            return std::to_string(static_cast<int>(its.param));
                          });

@@ -1,0 +1,19 @@
+// The fixed-width body of a dzq message: values and gaps of dzq_message.h.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "src/compress/rans.h"
+
+namespace kimesh::dzq {
+
+// Requires levels of at most 7.
+void write_fixed(const rans::Elements& elements, std::vector<std::byte>& bytes);
+
+// Errors: Malformed. Requires count >= 1.
+[[nodiscard]] Status read_fixed(std::span<const std::byte> bytes, std::size_t count,
+                                std::size_t size, rans::Elements& elements);
+
+}  // namespace kimesh::dzq
