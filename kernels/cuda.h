@@ -15,6 +15,9 @@
 #include <utility>
 
 #include "kernels/difference.h"
+#include "kernels/histogram.h"
+#include "kernels/level_grid.h"
+#include "kernels/quantise.h"
 #include "kimesh/util/result.h"
 
 namespace kimesh::kernels {
@@ -53,6 +56,12 @@ struct Share {
 struct AdamwFactors {
   float shrink = 1, new_share1 = 0, new_share2 = 0, old_share2 = 0, size_of_step = 0, root2 = 1,
         epsilon = 0;
+};
+
+// Elements with their levels: positions, ascending, and 2 · level, plus 1 where the value is below
+// zero.
+struct Marks {
+  Unfilled<std::uint32_t> indices, marks;
 };
 
 // What a message's step of the channel did. `added` only where the estimate was updated.
@@ -114,9 +123,30 @@ class Device {
                                                   std::span<const Share> shares,
                                                   std::uint32_t in_all, bool update,
                                                   Entries& entries) = 0;
+  // The same for every |difference| >= grid.dead_zone, with levels in the place of values: what dzq
+  // codes. With `update` the magnitudes of the levels are added.
+  [[nodiscard]] virtual Result<Stepped> step_levels(DeviceFloats target, DeviceFloats estimate,
+                                                    const LevelGrid& grid, bool update,
+                                                    Marks& marks) = 0;
   // estimate[index] += value. Indices ascend and are below the estimate's size.
   virtual void add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
                            DeviceFloats estimate) = 0;
+
+  // Fills `bytes` as quantise of quantise.h does and adds what they decode to, as add_quantised;
+  // Stepped::added.left is what that returns. Where an element is not finite the estimate is
+  // untouched and the bytes are worthless. Shapes: bytes [quantised_bytes(blocks, size)].
+  [[nodiscard]] virtual Result<Stepped> step_blocks(Blocks blocks, Round round, DeviceFloats target,
+                                                    DeviceFloats estimate,
+                                                    std::span<std::byte> bytes) = 0;
+  // As add_quantised. Requires is_quantised.
+  virtual void add_blocks(Blocks blocks, std::span<const std::byte> bytes,
+                          DeviceFloats estimate) = 0;
+
+  // Of each part what a MagnitudeHistogram of all its elements counts; Share::keep is not read.
+  // Shapes: bins [parts, kMagnitudeBins].
+  [[nodiscard]] virtual Status count_magnitudes(DeviceFloats target, DeviceFloats estimate,
+                                                std::span<const Share> parts,
+                                                std::span<MagnitudeBin> bins) = 0;
 };
 
 // The machine's first GPU. Errors: UserInput, "no CUDA device: …", where there is none that works.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "kernels/cuda_device.cuh"
@@ -86,8 +87,12 @@ Result<DeviceBuffer> CudaDevice::allocate(std::size_t size) {
 
 void CudaDevice::upload(std::span<const float> from, DeviceFloats to) {
   KIMESH_CHECK(from.size() == to.size, "an upload has one size");
+  upload_bytes(std::as_bytes(from), to.data);
+}
+
+void CudaDevice::upload_bytes(std::span<const std::byte> from, void* to) {
   if (from.empty()) return;
-  (void)cudaMemcpyAsync(to.data, from.data(), from.size_bytes(), cudaMemcpyHostToDevice, stream_);
+  (void)cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyHostToDevice, stream_);
   (void)cudaStreamSynchronize(stream_);  // the caller may change what was copied
 }
 
@@ -96,6 +101,15 @@ Status CudaDevice::download(DeviceFloats from, std::span<float> to) {
   if (!to.empty())
     (void)cudaMemcpyAsync(to.data(), from.data, to.size_bytes(), cudaMemcpyDeviceToHost, stream_);
   return wait();
+}
+
+// Pinned memory, because a copy from any other waits for all that is queued.
+bool CudaDevice::stage(std::span<const std::byte> from, void* to) {
+  std::byte* staged = workspace_.host(from.size(), stream_);
+  if (staged == nullptr) return false;
+  std::ranges::copy(from, staged);
+  (void)cudaMemcpyAsync(to, staged, from.size(), cudaMemcpyHostToDevice, stream_);
+  return true;
 }
 
 Result<std::unique_ptr<Device>> open_cuda() {

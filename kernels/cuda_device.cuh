@@ -47,6 +47,7 @@ class Carver {
 };
 
 struct StepBuffers;
+struct Brought;
 
 class CudaDevice final : public Device {
  public:
@@ -82,8 +83,15 @@ class CudaDevice final : public Device {
   Result<Stepped> step_topk(DeviceFloats target, DeviceFloats estimate,
                             std::span<const Share> shares, std::uint32_t in_all, bool update,
                             Entries& entries) override;
+  Result<Stepped> step_levels(DeviceFloats target, DeviceFloats estimate, const LevelGrid& grid,
+                              bool update, Marks& marks) override;
   void add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
                    DeviceFloats estimate) override;
+  Result<Stepped> step_blocks(Blocks blocks, Round round, DeviceFloats target,
+                              DeviceFloats estimate, std::span<std::byte> bytes) override;
+  void add_blocks(Blocks blocks, std::span<const std::byte> bytes, DeviceFloats estimate) override;
+  Status count_magnitudes(DeviceFloats target, DeviceFloats estimate, std::span<const Share> parts,
+                          std::span<MagnitudeBin> bins) override;
 
  private:
   // What went wrong in the queue so far, once all that was queued is done.
@@ -91,9 +99,16 @@ class CudaDevice final : public Device {
   // Waits and returns the T that lies at `device`.
   template <typename T>
   Result<T> fetch(const T* device);
+  void upload_bytes(std::span<const std::byte> from, void* to);
+  // Queues a copy to the device of what the caller may change at once. Once in a call: the next
+  // call of this or of bring may come only when the queue has been waited for. False without
+  // memory.
+  bool stage(std::span<const std::byte> from, void* to);
+  // The step of everything that reaches `lower`, queued up to its counts.
+  StepBuffers queue_over(DeviceFloats target, DeviceFloats estimate, float lower);
   // Waits and takes over what a step left: all of it in one copy, where no more entries came than
-  // expected.
-  Result<Stepped> bring(const StepBuffers& step, std::size_t expected, Entries& entries);
+  // expected. The entries lie in the workspace.
+  Result<Brought> bring(const StepBuffers& step, std::size_t expected);
 
   std::string name_;
   cudaStream_t stream_;

@@ -5,17 +5,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/cuda_device.cuh"
+#include "kernels/small_floats.h"
 
 namespace kimesh::kernels {
 
 constexpr std::size_t kTile = 8192;
 constexpr std::size_t kTileWords = kTile / 32;
 static_assert(kTileWords == kThreads, "a thread for each word");
-
-constexpr std::uint32_t kMagnitudeMask = 0x7fffffff;
 
 struct StepHeader {
   Energies energies;
@@ -24,9 +24,15 @@ struct StepHeader {
   std::uint32_t finite;
 };
 
+// A selected element, and what the message says of it: its value's bits, or its mark.
 struct Entry {
   std::uint32_t index;
-  float value;
+  std::uint32_t word;
+};
+
+struct Brought {
+  Stepped stepped;
+  std::span<const Entry> entries;
 };
 
 // Memory of one step. header and entries lie in one piece, so that one copy brings both.
@@ -55,14 +61,23 @@ struct StepJob {
   bool update;
 };
 
-// Puts the sums of `blocks` pairs of partial energies into the header.
-void queue_energies(const StepBuffers& step, std::size_t blocks, cudaStream_t stream);
+// Puts the sums of `blocks` pairs of partial sums into the header: energies, and whether they are
+// finite; or what was removed and what is left.
+void queue_energies(StepHeader* header, const double* partials, std::size_t blocks,
+                    cudaStream_t stream);
+void queue_added(StepHeader* header, const double* partials, std::size_t blocks,
+                 cudaStream_t stream);
 // Number of selected elements of each tile, then their prefix sums: counts.
 void queue_counts(const StepBuffers& step, cudaStream_t stream);
 // Prefix sums of counts[0..size), the total behind them.
 void queue_scan(std::uint32_t* counts, std::size_t size, cudaStream_t stream);
 // Writes the entries that the mask and `counts` tell of, updates the estimate, closes the header.
 void queue_entries(const StepBuffers& step, const StepJob& job, cudaStream_t stream);
+void queue_marks(const StepBuffers& step, const StepJob& job, const LevelGrid& grid,
+                 cudaStream_t stream);
+
+// Entries of values.
+void unpack(std::span<const Entry> found, Entries& entries);
 
 // This thread's word: the bits of the elements in [begin, end) that meet the predicate. All threads
 // of the block call it, with the tile's first element.
@@ -116,8 +131,57 @@ inline __device__ void write_partials(double first, double second, double* parti
   partials[2 * blockIdx.x + 1] = second;
 }
 
-inline __device__ std::uint32_t magnitude(float x) {
-  return __float_as_uint(x) & kMagnitudeMask;
+// A share on the device. Its blocks take the tiles of the whole vector that it touches.
+struct Segment {
+  std::size_t begin, end;
+  std::uint32_t keep;
+  std::uint32_t first_block;
+};
+
+struct Segments {
+  const Segment* first = nullptr;
+  std::uint32_t count = 0;
+  std::size_t blocks = 0;  // of all
+};
+
+// Requires shares that cover the vector in order.
+[[nodiscard]] std::vector<Segment> segments_of(std::span<const Share> shares, std::size_t size);
+[[nodiscard]] std::size_t blocks_of(std::span<const Segment> segments);
+
+// What a block works on: a segment's part of a tile.
+struct Part {
+  std::uint32_t segment;
+  std::size_t tile, tile_begin, begin, end;
+};
+
+inline __device__ Part part_of(const Segments& segments) {
+  std::uint32_t low = 0, high = segments.count;  // the last segment that begins here or before
+  while (high - low > 1) {
+    const std::uint32_t middle = (low + high) / 2;
+    if (segments.first[middle].first_block <= blockIdx.x) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  const Segment& segment = segments.first[low];
+  Part part;
+  part.segment = low;
+  part.tile = segment.begin / kTile + (blockIdx.x - segment.first_block);
+  part.tile_begin = part.tile * kTile;
+  part.begin = part.tile_begin < segment.begin ? segment.begin : part.tile_begin;
+  part.end = part.tile_begin + kTile < segment.end ? part.tile_begin + kTile : segment.end;
+  return part;
+}
+
+// The bits of this thread's word that are elements of the part.
+inline __device__ std::uint32_t word_of_part(const std::uint32_t* mask, const Part& part) {
+  const std::size_t first = part.tile_begin + threadIdx.x * kWarp;
+  std::uint32_t bits = kAllLanes;
+  if (first + kWarp <= part.begin || first >= part.end) return 0;
+  if (first < part.begin) bits <<= part.begin - first;
+  if (first + kWarp > part.end) bits &= kAllLanes >> (first + kWarp - part.end);
+  return mask[part.tile * kTileWords + threadIdx.x] & bits;
 }
 
 }  // namespace kimesh::kernels

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 
 #include "kernels/cuda_select.cuh"
 
@@ -65,7 +68,30 @@ __global__ void scan_kernel(std::uint32_t* counts, std::size_t size) {
   if (threadIdx.x == 0) counts[size] = base;
 }
 
-__global__ void entries_kernel(StepBuffers step, StepJob job) {
+// What the message says of an element, and what that adds to the estimate.
+struct Said {
+  std::uint32_t word;
+  float value;
+};
+
+struct SayValue {
+  __device__ Said operator()(float difference) const {
+    return {__float_as_uint(difference), difference};
+  }
+};
+
+struct SayLevel {
+  LevelGrid grid;
+  __device__ Said operator()(float difference) const {
+    const std::uint32_t level = grid.level(fabsf(difference));
+    const float magnitude = grid.magnitude(level);
+    const bool below = __float_as_uint(difference) >> 31 != 0;
+    return {level << 1 | (below ? 1u : 0u), below ? -magnitude : magnitude};
+  }
+};
+
+template <typename Say>
+__global__ void entries_kernel(StepBuffers step, StepJob job, Say say) {
   const std::size_t begin = blockIdx.x * kTile;
   const std::uint32_t mine = step.header->finite != 0 ? selected_word(step.mask, step.more) : 0;
   const Scanned scanned = block_scan(static_cast<std::uint32_t>(__popc(mine)));
@@ -79,9 +105,10 @@ __global__ void entries_kernel(StepBuffers step, StepJob job) {
     const float t = job.target[j];
     const float e = job.estimate[j];
     const float d = t - e;
-    step.entries[place] = {static_cast<std::uint32_t>(j), d};
+    const Said said = say(d);
+    step.entries[place] = {static_cast<std::uint32_t>(j), said.word};
     if (!job.update) return;
-    const float after = e + d;
+    const float after = e + said.value;
     job.estimate[j] = after;
     const double rest = static_cast<double>(t) - static_cast<double>(after);
     removed += static_cast<double>(d) * static_cast<double>(d);
@@ -91,12 +118,14 @@ __global__ void entries_kernel(StepBuffers step, StepJob job) {
 }
 
 // One block.
-__global__ void close_kernel(StepBuffers step) {
+__global__ void added_kernel(const double* partials, std::size_t blocks, StepHeader* header) {
   double removed, left;
-  sum_pairs(step.partials, step.tiles, removed, left);
-  if (threadIdx.x != 0) return;
-  step.header->added = {removed, left};
-  step.header->count = step.header->finite != 0 ? step.counts[step.tiles] : 0;
+  sum_pairs(partials, blocks, removed, left);
+  if (threadIdx.x == 0) header->added = {removed, left};
+}
+
+__global__ void close_kernel(const std::uint32_t* count, StepHeader* header) {
+  if (threadIdx.x == 0) header->count = header->finite != 0 ? *count : 0;
 }
 
 __global__ void scatter_kernel(const std::uint32_t* indices, const float* values, std::size_t count,
@@ -122,8 +151,33 @@ StepBuffers take_step(Carver& carver, std::size_t size, std::size_t capacity, st
   return step;
 }
 
-void queue_energies(const StepBuffers& step, std::size_t blocks, cudaStream_t stream) {
-  launch(stream, 1, energies_kernel, step.partials, blocks, step.header);
+std::size_t blocks_of(std::span<const Segment> segments) {
+  const Segment& last = segments.back();
+  const bool empty = last.begin == last.end;
+  return last.first_block + (empty ? 0 : ceil_div(last.end, kTile) - last.begin / kTile);
+}
+
+std::vector<Segment> segments_of(std::span<const Share> shares, std::size_t size) {
+  std::vector<Segment> segments;
+  std::size_t end = 0;
+  for (const Share& share : shares) {
+    KIMESH_CHECK(share.offset == end && share.keep <= share.size, "shares follow one another");
+    end = share.offset + share.size;
+    const std::size_t block = segments.empty() ? 0 : blocks_of(segments);
+    segments.push_back({share.offset, end, share.keep, static_cast<std::uint32_t>(block)});
+  }
+  KIMESH_CHECK(end == size, "shares cover the vector");
+  return segments;
+}
+
+void queue_energies(StepHeader* header, const double* partials, std::size_t blocks,
+                    cudaStream_t stream) {
+  launch(stream, 1, energies_kernel, partials, blocks, header);
+}
+
+void queue_added(StepHeader* header, const double* partials, std::size_t blocks,
+                 cudaStream_t stream) {
+  launch(stream, 1, added_kernel, partials, blocks, header);
 }
 
 void queue_scan(std::uint32_t* counts, std::size_t size, cudaStream_t stream) {
@@ -135,12 +189,40 @@ void queue_counts(const StepBuffers& step, cudaStream_t stream) {
   queue_scan(step.counts, step.tiles, stream);
 }
 
-void queue_entries(const StepBuffers& step, const StepJob& job, cudaStream_t stream) {
-  launch(stream, step.tiles, entries_kernel, step, job);
-  launch(stream, 1, close_kernel, step);
+namespace {
+
+void queue_close(const StepBuffers& step, cudaStream_t stream) {
+  queue_added(step.header, step.partials, step.tiles, stream);
+  launch(stream, 1, close_kernel, step.counts + step.tiles, step.header);
 }
 
-Result<Stepped> CudaDevice::bring(const StepBuffers& step, std::size_t expected, Entries& entries) {
+// Sparse messages carry few of the elements; a denser one costs a second copy.
+std::size_t expected_of(std::size_t size) {
+  return size / 32 + 1024;
+}
+
+}  // namespace
+
+void queue_entries(const StepBuffers& step, const StepJob& job, cudaStream_t stream) {
+  launch(stream, step.tiles, entries_kernel<SayValue>, step, job, SayValue{});
+  queue_close(step, stream);
+}
+
+void queue_marks(const StepBuffers& step, const StepJob& job, const LevelGrid& grid,
+                 cudaStream_t stream) {
+  launch(stream, step.tiles, entries_kernel<SayLevel>, step, job, SayLevel{grid});
+  queue_close(step, stream);
+}
+
+void unpack(std::span<const Entry> found, Entries& entries) {
+  entries.resize(found.size());
+  for (std::size_t c = 0; c < found.size(); ++c) {
+    entries.indices[c] = found[c].index;
+    entries.values[c] = std::bit_cast<float>(found[c].word);
+  }
+}
+
+Result<Brought> CudaDevice::bring(const StepBuffers& step, std::size_t expected) {
   const std::size_t first = std::min(expected, step.capacity);
   std::byte* host = workspace_.host(kHeaderBytes + step.capacity * sizeof(Entry), stream_);
   if (host == nullptr) return cuda_error(cudaErrorMemoryAllocation);
@@ -155,33 +237,57 @@ Result<Stepped> CudaDevice::bring(const StepBuffers& step, std::size_t expected,
                           (header.count - first) * sizeof(Entry), cudaMemcpyDeviceToHost, stream_);
     if (Status done = wait(); !done) return done.error();
   }
-  entries.resize(header.count);
-  for (std::size_t c = 0; c < header.count; ++c) {
-    entries.indices[c] = found[c].index;
-    entries.values[c] = found[c].value;
-  }
-  return Stepped{header.energies, header.added};
+  return Brought{{header.energies, header.added}, {found, header.count}};
 }
 
-Result<Stepped> CudaDevice::step_threshold(DeviceFloats target, DeviceFloats estimate, float lower,
-                                           bool update, Entries& entries) {
+StepBuffers CudaDevice::queue_over(DeviceFloats target, DeviceFloats estimate, float lower) {
   KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
   KIMESH_CHECK(lower > 0, "zeros are never collected");
-  entries.clear();
-  if (target.size == 0) return Stepped{};
   const std::size_t tiles = ceil_div(target.size, kTile);
   Carver sizes;
   (void)take_step(sizes, target.size, target.size, tiles);
   Carver carver(workspace_.device(sizes.bytes(), stream_));
   const StepBuffers step = take_step(carver, target.size, target.size, tiles);
-  if (step.header == nullptr) return cuda_error(cudaErrorMemoryAllocation);
+  if (step.header == nullptr) return step;
   launch(stream_, tiles, over_kernel, target.data, estimate.data, target.size, lower, step.mask,
          step.partials);
-  queue_energies(step, tiles, stream_);
+  queue_energies(step.header, step.partials, tiles, stream_);
   queue_counts(step, stream_);
+  return step;
+}
+
+Result<Stepped> CudaDevice::step_threshold(DeviceFloats target, DeviceFloats estimate, float lower,
+                                           bool update, Entries& entries) {
+  entries.clear();
+  if (target.size == 0) return Stepped{};
+  const StepBuffers step = queue_over(target, estimate, lower);
+  if (step.header == nullptr) return cuda_error(cudaErrorMemoryAllocation);
   queue_entries(step, {target.data, estimate.data, target.size, update}, stream_);
-  // Sparse messages carry few of the elements; a dense one costs a second copy.
-  return bring(step, target.size / 32 + 1024, entries);
+  const auto brought = bring(step, expected_of(target.size));
+  if (!brought) return brought.error();
+  unpack(brought->entries, entries);
+  return brought->stepped;
+}
+
+Result<Stepped> CudaDevice::step_levels(DeviceFloats target, DeviceFloats estimate,
+                                        const LevelGrid& grid, bool update, Marks& marks) {
+  marks.indices.clear();
+  marks.marks.clear();
+  if (target.size == 0) return Stepped{};
+  // The least float that reaches the dead zone's edge.
+  auto lower = static_cast<float>(grid.dead_zone);
+  if (static_cast<double>(lower) < grid.dead_zone)
+    lower = std::nextafter(lower, std::numeric_limits<float>::infinity());
+  const StepBuffers step = queue_over(target, estimate, lower);
+  if (step.header == nullptr) return cuda_error(cudaErrorMemoryAllocation);
+  queue_marks(step, {target.data, estimate.data, target.size, update}, grid, stream_);
+  const auto brought = bring(step, expected_of(target.size));
+  if (!brought) return brought.error();
+  for (const Entry& entry : brought->entries) {
+    marks.indices.push_back(entry.index);
+    marks.marks.push_back(entry.word);
+  }
+  return brought->stepped;
 }
 
 void CudaDevice::add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
@@ -198,11 +304,8 @@ void CudaDevice::add_entries(std::span<const std::uint32_t> indices, std::span<c
   Carver carver(workspace_.device(sizes.bytes(), stream_));
   const auto [places, numbers] = carve(carver);
   if (places == nullptr) return;  // the runtime remembers why
-  (void)cudaMemcpyAsync(places, indices.data(), indices.size_bytes(), cudaMemcpyHostToDevice,
-                        stream_);
-  (void)cudaMemcpyAsync(numbers, values.data(), values.size_bytes(), cudaMemcpyHostToDevice,
-                        stream_);
-  (void)cudaStreamSynchronize(stream_);  // the caller may change what was copied
+  upload_bytes(std::as_bytes(indices), places);
+  upload_bytes(std::as_bytes(values), numbers);
   launch(stream_, stride_blocks(indices.size()), scatter_kernel, places, numbers, indices.size(),
          estimate.data);
 }

@@ -2,7 +2,6 @@
 // the magnitudes' bits, 11, 10 and 10 of them: the first pass counts all elements, the second marks
 // the candidates (what reaches the k-th largest's first digit), the others look at these alone.
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/cuda_select.cuh"
 
@@ -13,13 +12,6 @@ constexpr unsigned kBins = 2048;
 constexpr unsigned kBinsPerThread = kBins / kThreads;
 constexpr unsigned kFirstShift = 20;  // 31 bits less the first digit's 11
 constexpr unsigned kLowerBits = 10;   // of the other two digits
-
-// A share on the device. Its blocks take the tiles of the whole vector that it touches.
-struct Segment {
-  std::size_t begin, end;
-  std::uint32_t keep;
-  std::uint32_t first_block;
-};
 
 // What is known of a segment's k-th largest.
 struct Choice {
@@ -32,9 +24,7 @@ struct Choice {
 struct SelectBuffers {
   const float* target = nullptr;
   const float* estimate = nullptr;
-  Segment* segments = nullptr;
-  std::uint32_t count = 0;             // of segments
-  std::size_t blocks = 0;              // of all segments
+  Segments segments;
   std::uint32_t* histogram = nullptr;  // kBins a segment
   Choice* choices = nullptr;
   std::uint32_t* mask = nullptr;            // the selection
@@ -43,44 +33,8 @@ struct SelectBuffers {
   std::uint32_t* tie_counts = nullptr;      // by block
 };
 
-// This block's part of the vector.
-struct Part {
-  std::uint32_t segment;
-  std::size_t tile, tile_begin, begin, end;
-};
-
-__device__ Part part_of(const SelectBuffers& select) {
-  std::uint32_t low = 0, high = select.count;  // the last segment that begins here or before
-  while (high - low > 1) {
-    const std::uint32_t middle = (low + high) / 2;
-    if (select.segments[middle].first_block <= blockIdx.x) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  const Segment& segment = select.segments[low];
-  Part part;
-  part.segment = low;
-  part.tile = segment.begin / kTile + (blockIdx.x - segment.first_block);
-  part.tile_begin = part.tile * kTile;
-  part.begin = part.tile_begin < segment.begin ? segment.begin : part.tile_begin;
-  part.end = part.tile_begin + kTile < segment.end ? part.tile_begin + kTile : segment.end;
-  return part;
-}
-
-// The bits of this thread's word that are elements of the part.
-__device__ std::uint32_t word_of_part(const std::uint32_t* mask, const Part& part) {
-  const std::size_t first = part.tile_begin + threadIdx.x * kWarp;
-  std::uint32_t bits = kAllLanes;
-  if (first + kWarp <= part.begin || first >= part.end) return 0;
-  if (first < part.begin) bits <<= part.begin - first;
-  if (first + kWarp > part.end) bits &= kAllLanes >> (first + kWarp - part.end);
-  return mask[part.tile * kTileWords + threadIdx.x] & bits;
-}
-
 __device__ std::uint32_t key_at(const SelectBuffers& select, std::size_t j) {
-  return magnitude(select.target[j] - select.estimate[j]);
+  return magnitude_bits(select.target[j] - select.estimate[j]);
 }
 
 __device__ bool stands(const SelectBuffers& select, std::size_t j) {
@@ -102,14 +56,14 @@ __device__ void add_bins(const std::uint32_t* bins, std::uint32_t* histogram) {
 __global__ void survey_kernel(SelectBuffers select, double* partials) {
   __shared__ std::uint32_t bins[kBins];
   clear_bins(bins);
-  const Part part = part_of(select);
+  const Part part = part_of(select.segments);
   double wanted = 0, missing = 0;
   (void)make_word(part.tile_begin, part.begin, part.end, [&](std::size_t j) {
     const float t = select.target[j];
     const float d = t - select.estimate[j];
     wanted += static_cast<double>(t) * static_cast<double>(t);
     missing += static_cast<double>(d) * static_cast<double>(d);
-    const std::uint32_t key = magnitude(d);
+    const std::uint32_t key = magnitude_bits(d);
     if (key != 0 && stands(select, j)) atomicAdd(&bins[key >> kFirstShift], 1u);
     return false;
   });
@@ -142,7 +96,7 @@ __global__ void choose_kernel(SelectBuffers select, unsigned bits) {
 }
 
 __global__ void candidates_kernel(SelectBuffers select) {
-  const Part part = part_of(select);
+  const Part part = part_of(select.segments);
   const Choice choice = select.choices[part.segment];
   if (choice.keep == 0) return;
   const std::uint32_t word = make_word(part.tile_begin, part.begin, part.end, [&](std::size_t j) {
@@ -155,7 +109,7 @@ __global__ void candidates_kernel(SelectBuffers select) {
 // Counts the digit at `shift` of the candidates whose digits above it are those found.
 __global__ void refine_kernel(SelectBuffers select, unsigned shift) {
   __shared__ std::uint32_t bins[kBins];
-  const Part part = part_of(select);
+  const Part part = part_of(select.segments);
   const Choice choice = select.choices[part.segment];
   if (choice.keep == 0 || choice.all != 0) return;
   clear_bins(bins);
@@ -170,7 +124,7 @@ __global__ void refine_kernel(SelectBuffers select, unsigned shift) {
 
 // Leaves in the mask what is larger than the k-th largest; its equals go to `ties`.
 __global__ void resolve_kernel(SelectBuffers select) {
-  const Part part = part_of(select);
+  const Part part = part_of(select.segments);
   const Choice choice = select.choices[part.segment];
   std::uint32_t tied = 0;
   if (choice.keep > 0 && choice.all == 0) {
@@ -189,13 +143,13 @@ __global__ void resolve_kernel(SelectBuffers select) {
 
 // Of the ties those with the lowest indices go, as many as there is room for.
 __global__ void accept_kernel(SelectBuffers select) {
-  const Part part = part_of(select);
+  const Part part = part_of(select.segments);
   const Choice choice = select.choices[part.segment];
   if (choice.keep == 0 || choice.all != 0) return;
   std::uint32_t tied = word_of_part(select.ties, part);
   const Scanned scanned = block_scan(static_cast<std::uint32_t>(__popc(tied)));
   const std::uint32_t before = select.tie_counts[blockIdx.x] -
-                               select.tie_counts[select.segments[part.segment].first_block] +
+                               select.tie_counts[select.segments.first[part.segment].first_block] +
                                scanned.before;
   const std::uint32_t room = choice.keep - choice.larger;
   std::uint32_t accepted = 0;
@@ -209,39 +163,63 @@ __global__ void accept_kernel(SelectBuffers select) {
 
 __global__ void begin_kernel(SelectBuffers select, std::uint32_t in_all,
                              const std::uint32_t* already) {
-  for_each(select.count, [=](std::size_t s) {
-    const std::uint32_t keep = already == nullptr ? select.segments[s].keep : in_all - *already;
+  for_each(select.segments.count, [=](std::size_t s) {
+    const std::uint32_t keep =
+        already == nullptr ? select.segments.first[s].keep : in_all - *already;
     select.choices[s] = {keep, 0, 0, 0};
   });
 }
 
 // Sets the mask's bits. It and the ties are 0 at first, the histogram is empty.
 void queue_selection(const SelectBuffers& select, double* partials, cudaStream_t stream) {
-  launch(stream, select.blocks, survey_kernel, select, partials);
-  launch(stream, select.count, choose_kernel, select, 11u);
-  launch(stream, select.blocks, candidates_kernel, select);
+  launch(stream, select.segments.blocks, survey_kernel, select, partials);
+  launch(stream, select.segments.count, choose_kernel, select, 11u);
+  launch(stream, select.segments.blocks, candidates_kernel, select);
   for (const unsigned shift : {kLowerBits, 0u}) {
-    launch(stream, select.blocks, refine_kernel, select, shift);
-    launch(stream, select.count, choose_kernel, select, kLowerBits);
+    launch(stream, select.segments.blocks, refine_kernel, select, shift);
+    launch(stream, select.segments.count, choose_kernel, select, kLowerBits);
   }
-  launch(stream, select.blocks, resolve_kernel, select);
-  queue_scan(select.tie_counts, select.blocks, stream);
-  launch(stream, select.blocks, accept_kernel, select);
+  launch(stream, select.segments.blocks, resolve_kernel, select);
+  queue_scan(select.tie_counts, select.segments.blocks, stream);
+  launch(stream, select.segments.blocks, accept_kernel, select);
 }
 
-// The shares as segments, and behind them one of all, of which only the place is of interest.
-std::vector<Segment> segments_of(std::span<const Share> shares, std::size_t size) {
-  std::vector<Segment> segments;
-  std::size_t block = 0, end = 0;
-  for (const Share& share : shares) {
-    KIMESH_CHECK(share.offset == end && share.keep <= share.size, "shares follow one another");
-    end = share.offset + share.size;
-    segments.push_back({share.offset, end, share.keep, static_cast<std::uint32_t>(block)});
-    if (share.size > 0) block += ceil_div(end, kTile) - share.offset / kTile;
-  }
-  KIMESH_CHECK(end == size, "shares cover the vector");
-  segments.push_back({0, size, 0, 0});
-  return segments;
+struct Sizes {
+  std::size_t elements, capacity, blocks;
+  std::uint32_t shares;
+  bool floor;  // the shares are one, and a selection from all follows
+};
+
+// Memory of both selections. The last segment is the whole vector.
+void take_selection(Carver& carver, const Sizes& sizes, StepBuffers& step, SelectBuffers& select,
+                    Segment*& segments) {
+  step = take_step(carver, sizes.elements, sizes.capacity, sizes.blocks);
+  const std::size_t words = step.tiles * kTileWords;
+  segments = carver.take<Segment>(sizes.shares + 1);
+  select.segments = {segments, sizes.shares, sizes.blocks};
+  select.choices = carver.take<Choice>(sizes.shares + 1);
+  select.histogram = carver.take<std::uint32_t>(std::size_t{sizes.shares} * kBins);
+  select.tie_counts = carver.take<std::uint32_t>(std::max(sizes.blocks, step.tiles) + 1);
+  select.ties = carver.take<std::uint32_t>(words);
+  select.mask = step.mask;
+  if (sizes.floor) step.more = carver.take<std::uint32_t>(words);
+}
+
+// The floor is in the mask: selects the largest of the rest, until `in_all` are kept.
+void queue_rest(const StepBuffers& step, const SelectBuffers& floor, std::uint32_t in_all,
+                cudaStream_t stream) {
+  const std::size_t mask_bytes = step.tiles * kTileWords * sizeof(std::uint32_t);
+  StepBuffers floor_step = step;
+  floor_step.more = nullptr;
+  queue_counts(floor_step, stream);
+  (void)cudaMemsetAsync(step.more, 0, mask_bytes, stream);
+  (void)cudaMemsetAsync(floor.ties, 0, mask_bytes, stream);
+  SelectBuffers rest = floor;
+  rest.segments = {floor.segments.first + floor.segments.count, 1, step.tiles};
+  rest.mask = step.more;
+  rest.excluded = step.mask;
+  launch(stream, 1, begin_kernel, rest, in_all, step.counts + step.tiles);
+  queue_selection(rest, nullptr, stream);
 }
 
 }  // namespace
@@ -250,69 +228,43 @@ Result<Stepped> CudaDevice::step_topk(DeviceFloats target, DeviceFloats estimate
                                       std::span<const Share> shares, std::uint32_t in_all,
                                       bool update, Entries& entries) {
   KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
-  const std::vector<Segment> segments = segments_of(shares, target.size);
-  std::size_t capacity = 0, blocks = 0;
-  for (const Share& share : shares) {
-    capacity += share.keep;
-    if (share.size > 0) blocks += ceil_div(share.offset + share.size, kTile) - share.offset / kTile;
-  }
-  KIMESH_CHECK(in_all == 0 || (in_all >= capacity && in_all <= target.size),
+  std::vector<Segment> segments = segments_of(shares, target.size);
+  std::size_t kept = 0;
+  for (const Share& share : shares) kept += share.keep;
+  KIMESH_CHECK(in_all == 0 || (in_all >= kept && in_all <= target.size),
                "the floor is a part of what is kept");
-  capacity = std::max<std::size_t>(capacity, in_all);
   entries.clear();
   if (target.size == 0) return Stepped{};
 
+  const Sizes sizes = {target.size, std::max<std::size_t>(kept, in_all), blocks_of(segments),
+                       static_cast<std::uint32_t>(shares.size()), in_all > 0};
+  segments.push_back({0, target.size, 0, 0});
   StepBuffers step;
-  SelectBuffers select{target.data, estimate.data};
-  select.count = static_cast<std::uint32_t>(shares.size());
-  select.blocks = blocks;
-  const auto carve = [&](Carver& carver) {
-    step = take_step(carver, target.size, capacity, blocks);
-    const std::size_t words = step.tiles * kTileWords;
-    select.segments = carver.take<Segment>(segments.size());
-    select.choices = carver.take<Choice>(segments.size());
-    select.histogram = carver.take<std::uint32_t>(shares.size() * kBins);
-    select.tie_counts = carver.take<std::uint32_t>(blocks + 1);
-    select.ties = carver.take<std::uint32_t>(words);
-    if (in_all > 0) step.more = carver.take<std::uint32_t>(words);
-  };
-  Carver sizes;
-  carve(sizes);
-  Carver carver(workspace_.device(sizes.bytes(), stream_));
-  carve(carver);
-  std::byte* staged = workspace_.host(segments.size() * sizeof(Segment), stream_);
-  if (step.header == nullptr || staged == nullptr) return cuda_error(cudaErrorMemoryAllocation);
-  std::memcpy(staged, segments.data(), segments.size() * sizeof(Segment));
-  (void)cudaMemcpyAsync(select.segments, staged, segments.size() * sizeof(Segment),
-                        cudaMemcpyHostToDevice, stream_);
+  SelectBuffers select;
+  select.target = target.data;
+  select.estimate = estimate.data;
+  Segment* on_device = nullptr;
+  Carver needed;
+  take_selection(needed, sizes, step, select, on_device);
+  Carver carver(workspace_.device(needed.bytes(), stream_));
+  take_selection(carver, sizes, step, select, on_device);
+  if (step.header == nullptr || !stage(std::as_bytes(std::span(segments)), on_device))
+    return cuda_error(cudaErrorMemoryAllocation);
   const std::size_t mask_bytes = step.tiles * kTileWords * sizeof(std::uint32_t);
   (void)cudaMemsetAsync(select.histogram, 0, shares.size() * kBins * sizeof(std::uint32_t),
                         stream_);
   (void)cudaMemsetAsync(step.mask, 0, mask_bytes, stream_);
   (void)cudaMemsetAsync(select.ties, 0, mask_bytes, stream_);
-  select.mask = step.mask;
-  launch(stream_, 1, begin_kernel, select, 0u, static_cast<const std::uint32_t*>(nullptr));
+  launch(stream_, 1, begin_kernel, select, 0u, nullptr);
   queue_selection(select, step.partials, stream_);
-  queue_energies(step, blocks, stream_);
-
-  if (in_all > 0) {
-    StepBuffers floor = step;
-    floor.more = nullptr;
-    queue_counts(floor, stream_);
-    (void)cudaMemsetAsync(step.more, 0, mask_bytes, stream_);
-    (void)cudaMemsetAsync(select.ties, 0, mask_bytes, stream_);
-    SelectBuffers rest = select;
-    rest.segments = select.segments + shares.size();
-    rest.count = 1;
-    rest.blocks = step.tiles;
-    rest.mask = step.more;
-    rest.excluded = step.mask;
-    launch(stream_, 1, begin_kernel, rest, in_all, floor.counts + step.tiles);
-    queue_selection(rest, nullptr, stream_);
-  }
+  queue_energies(step.header, step.partials, sizes.blocks, stream_);
+  if (in_all > 0) queue_rest(step, select, in_all, stream_);
   queue_counts(step, stream_);
   queue_entries(step, {target.data, estimate.data, target.size, update}, stream_);
-  return bring(step, capacity, entries);
+  const auto brought = bring(step, sizes.capacity);
+  if (!brought) return brought.error();
+  unpack(brought->entries, entries);
+  return brought->stepped;
 }
 
 }  // namespace kimesh::kernels

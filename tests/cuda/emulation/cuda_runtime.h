@@ -111,6 +111,12 @@ T atomicMin(T* at, T x) {
   *at = std::min(old, x);
   return old;
 }
+template <typename T>
+T atomicMax(T* at, T x) {
+  const T old = *at;
+  *at = std::max(old, x);
+  return old;
+}
 inline unsigned atomicOr(unsigned* at, unsigned x) {
   const unsigned old = *at;
   *at = old | x;

@@ -1,0 +1,60 @@
+// The twin of MagnitudeHistogram: all its sums are of whole numbers, so that their order is free.
+#include <algorithm>
+
+#include "kernels/cuda_select.cuh"
+
+namespace kimesh::kernels {
+namespace {
+
+// Of a tile: the count above, the sum of 20-bit distances below.
+constexpr unsigned kCountShift = 40;
+static_assert(kTile << kMagnitudeBinBits < 1ull << kCountShift);
+__global__ void magnitudes_kernel(const float* target, const float* estimate, Segments segments,
+                                  unsigned long long* bins) {
+  __shared__ unsigned long long tile_bins[kMagnitudeBins];
+  for (unsigned b = threadIdx.x; b < kMagnitudeBins; b += kThreads) tile_bins[b] = 0;
+  __syncthreads();
+  const Part part = part_of(segments);
+  for (std::size_t j = part.begin + threadIdx.x; j < part.end; j += kThreads) {
+    const std::uint32_t word =
+        magnitude_bits(target[j] - estimate[j]) + ((1u << kMagnitudeBinBits) - 1);
+    atomicAdd(&tile_bins[word >> kMagnitudeBinBits],
+              (1ull << kCountShift) + (word & ((1u << kMagnitudeBinBits) - 1)));
+  }
+  __syncthreads();
+  unsigned long long* out = bins + part.segment * (2 * kMagnitudeBins);
+  for (unsigned b = threadIdx.x; b < kMagnitudeBins; b += kThreads) {
+    const unsigned long long number = tile_bins[b];
+    if (number == 0) continue;
+    atomicAdd(&out[2 * b], number >> kCountShift);
+    atomicAdd(&out[2 * b + 1], number & ((1ull << kCountShift) - 1));
+  }
+}
+
+}  // namespace
+
+Status CudaDevice::count_magnitudes(DeviceFloats target, DeviceFloats estimate,
+                                    std::span<const Share> parts, std::span<MagnitudeBin> bins) {
+  KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
+  KIMESH_CHECK(bins.size() == parts.size() * kMagnitudeBins, "bins of each part");
+  const std::vector<Segment> segments = segments_of(parts, target.size);
+  std::ranges::fill(bins, MagnitudeBin{});
+  if (target.size == 0) return ok_status();
+  const auto carve = [&](Carver& carver) {
+    auto* on_device = carver.take<Segment>(segments.size());
+    return std::pair(on_device, carver.take<unsigned long long>(2 * bins.size()));
+  };
+  Carver needed;
+  (void)carve(needed);
+  Carver carver(workspace_.device(needed.bytes(), stream_));
+  const auto [on_device, counted] = carve(carver);
+  if (on_device == nullptr || !stage(std::as_bytes(std::span(segments)), on_device))
+    return cuda_error(cudaErrorMemoryAllocation);
+  (void)cudaMemsetAsync(counted, 0, bins.size_bytes(), stream_);
+  const Segments all = {on_device, static_cast<std::uint32_t>(parts.size()), blocks_of(segments)};
+  launch(stream_, all.blocks, magnitudes_kernel, target.data, estimate.data, all, counted);
+  (void)cudaMemcpyAsync(bins.data(), counted, bins.size_bytes(), cudaMemcpyDeviceToHost, stream_);
+  return wait();
+}
+
+}  // namespace kimesh::kernels

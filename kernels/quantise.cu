@@ -1,0 +1,206 @@
+// A block of threads for 256 elements: a block of the message, or four of int4.
+#include <algorithm>
+
+#include "kernels/cuda_select.cuh"
+
+namespace kimesh::kernels {
+namespace {
+
+constexpr std::size_t kChunk = 256;
+static_assert(kChunk == kThreads, "a thread for each element");
+constexpr unsigned kSumLanes = 8;
+constexpr unsigned kInt4Block = 64;
+
+__device__ void write16(std::uint8_t* bytes, std::uint16_t value) {
+  bytes[0] = static_cast<std::uint8_t>(value);
+  bytes[1] = static_cast<std::uint8_t>(value >> 8);
+}
+__device__ std::uint16_t read16(const std::uint8_t* bytes) {
+  return static_cast<std::uint16_t>(bytes[0] | bytes[1] << 8);
+}
+
+// What the block's 256 threads hold of the chunk.
+struct Chunk {
+  std::size_t size;  // elements; the threads beyond them hold 0
+  float difference;  // of this thread's element
+  Round round;
+  std::uint8_t* out;  // the chunk's bytes
+};
+
+__device__ void write_bfloat16(const Chunk& c) {
+  if (threadIdx.x < c.size) write16(c.out + 2 * threadIdx.x, to_bfloat16(c.difference, c.round));
+}
+
+// The mean's sum goes over 8 lanes, as on the CPU.
+__device__ void write_sign(const Chunk& c) {
+  __shared__ float magnitudes[kChunk];
+  __shared__ double lanes[kSumLanes];
+  magnitudes[threadIdx.x] = fabsf(c.difference);
+  __syncthreads();
+  if (threadIdx.x < kSumLanes) {
+    double sum = 0;
+    for (unsigned j = threadIdx.x; j < kChunk; j += kSumLanes)
+      sum += static_cast<double>(magnitudes[j]);
+    lanes[threadIdx.x] = sum;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const double total = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+                         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+    const double mean = total / static_cast<double>(c.size);
+    write16(c.out, to_bfloat16(static_cast<float>(mean), Round::kNearest));
+  }
+  const std::uint32_t signs = __ballot_sync(kAllLanes, c.difference < 0);
+  if (threadIdx.x % 8 == 0 && threadIdx.x < c.size)
+    c.out[2 + threadIdx.x / 8] = static_cast<std::uint8_t>(signs >> threadIdx.x % kWarp);
+}
+
+__device__ std::int32_t signed_level(float difference, std::uint16_t code, float level_max,
+                                     Round round) {
+  const std::int32_t level = level_of(fabsf(difference), from_bfloat16(code), level_max, round);
+  return difference < 0 ? -level : level;
+}
+
+// The scale code of this thread's block, of which a chunk has kThreads / per_block.
+__device__ std::uint16_t scale_code(const Chunk& c, unsigned per_block, float level_max) {
+  __shared__ std::uint32_t largest[kChunk / kInt4Block];
+  const unsigned block = threadIdx.x / per_block;
+  if (threadIdx.x < kChunk / kInt4Block) largest[threadIdx.x] = 0;
+  __syncthreads();
+  atomicMax(&largest[block], magnitude_bits(c.difference));
+  __syncthreads();
+  return level_scale(__uint_as_float(largest[block]), level_max);
+}
+
+__device__ void write_int8(const Chunk& c) {
+  constexpr float kMax = 127;
+  const std::uint16_t code = scale_code(c, kChunk, kMax);
+  if (threadIdx.x == 0) write16(c.out, code);
+  if (threadIdx.x < c.size)
+    c.out[2 + threadIdx.x] =
+        static_cast<std::uint8_t>(signed_level(c.difference, code, kMax, c.round));
+}
+
+__device__ void write_int4(const Chunk& c) {
+  constexpr float kMax = 7;
+  constexpr std::size_t kStride = 2 + kInt4Block / 2;
+  const std::uint16_t code = scale_code(c, kInt4Block, kMax);
+  const unsigned at = threadIdx.x % kInt4Block;
+  std::uint8_t* out = c.out + threadIdx.x / kInt4Block * kStride;
+  const std::int32_t level = signed_level(c.difference, code, kMax, c.round) & 15;
+  const std::int32_t next = __shfl_down_sync(kAllLanes, level, 1);
+  if (threadIdx.x >= c.size) return;
+  if (at == 0) write16(out, code);
+  if (at % 2 == 0) out[2 + at / 2] = static_cast<std::uint8_t>(level | next << 4);
+}
+
+__global__ void quantise_kernel(Blocks blocks, Round round, StepJob job, std::uint8_t* bytes,
+                                double* partials) {
+  const std::size_t begin = blockIdx.x * kChunk, j = begin + threadIdx.x;
+  const float t = j < job.size ? job.target[j] : 0;
+  const float d = j < job.size ? t - job.estimate[j] : 0;
+  const std::size_t rest = job.size - begin;
+  const Chunk chunk = {rest < kChunk ? rest : kChunk, d, round,
+                       bytes + quantised_bytes(blocks, begin)};
+  switch (blocks) {
+    case Blocks::kBfloat16:
+      write_bfloat16(chunk);
+      break;
+    case Blocks::kSign:
+      write_sign(chunk);
+      break;
+    case Blocks::kInt8:
+      write_int8(chunk);
+      break;
+    case Blocks::kInt4:
+      write_int4(chunk);
+      break;
+  }
+  write_partials(static_cast<double>(t) * static_cast<double>(t),
+                 static_cast<double>(d) * static_cast<double>(d), partials);
+}
+
+// What the bytes say of element j.
+__device__ float decoded(Blocks blocks, const std::uint8_t* bytes, std::size_t j) {
+  const std::size_t block = j / block_elements(blocks), at = j % block_elements(blocks);
+  const std::uint8_t* in = bytes + quantised_bytes(blocks, block * block_elements(blocks));
+  if (blocks == Blocks::kBfloat16) return from_bfloat16(read16(in + 2 * at));
+  const float scale = from_bfloat16(read16(in));
+  if (blocks == Blocks::kSign) return (in[2 + at / 8] >> at % 8 & 1) != 0 ? -scale : scale;
+  if (blocks == Blocks::kInt8)
+    return static_cast<float>(static_cast<std::int8_t>(in[2 + at])) * scale;
+  const std::int32_t nibble = in[2 + at / 2] >> 4 * (at % 2) & 15;
+  return static_cast<float>((nibble ^ 8) - 8) * scale;
+}
+
+// `header` and `partials` are null at the receiver, who has checked the bytes.
+__global__ void add_blocks_kernel(Blocks blocks, StepJob job, const std::uint8_t* bytes,
+                                  const StepHeader* header, double* partials) {
+  const std::size_t j = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  double left = 0;
+  if (j < job.size && (header == nullptr || header->finite != 0)) {
+    const float after = job.estimate[j] + decoded(blocks, bytes, j);
+    job.estimate[j] = after;
+    if (partials != nullptr) {
+      const float rest = job.target[j] - after;  // rounded, as on the CPU
+      left = static_cast<double>(rest) * static_cast<double>(rest);
+    }
+  }
+  if (partials != nullptr) write_partials(0, left, partials);
+}
+
+struct BlockBuffers {
+  StepHeader* header;
+  std::uint8_t* bytes;
+  double* partials;
+};
+
+BlockBuffers take_blocks(Carver& carver, std::size_t bytes, std::size_t chunks) {
+  auto* memory = carver.take<std::byte>(kHeaderBytes + bytes);
+  BlockBuffers buffers;
+  buffers.header = reinterpret_cast<StepHeader*>(memory);
+  buffers.bytes =
+      memory == nullptr ? nullptr : reinterpret_cast<std::uint8_t*>(memory + kHeaderBytes);
+  buffers.partials = carver.take<double>(2 * chunks);
+  return buffers;
+}
+
+}  // namespace
+
+Result<Stepped> CudaDevice::step_blocks(Blocks blocks, Round round, DeviceFloats target,
+                                        DeviceFloats estimate, std::span<std::byte> bytes) {
+  KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
+  KIMESH_CHECK(bytes.size() == quantised_bytes(blocks, target.size), "room for all blocks");
+  if (target.size == 0) return Stepped{};
+  const std::size_t chunks = ceil_div(target.size, kChunk);
+  Carver needed;
+  (void)take_blocks(needed, bytes.size(), chunks);
+  Carver carver(workspace_.device(needed.bytes(), stream_));
+  const BlockBuffers made = take_blocks(carver, bytes.size(), chunks);
+  std::byte* host = workspace_.host(kHeaderBytes + bytes.size(), stream_);
+  if (made.header == nullptr || host == nullptr) return cuda_error(cudaErrorMemoryAllocation);
+  const StepJob job = {target.data, estimate.data, target.size, true};
+  launch(stream_, chunks, quantise_kernel, blocks, round, job, made.bytes, made.partials);
+  queue_energies(made.header, made.partials, chunks, stream_);
+  launch(stream_, chunks, add_blocks_kernel, blocks, job, made.bytes, made.header, made.partials);
+  queue_added(made.header, made.partials, chunks, stream_);
+  (void)cudaMemcpyAsync(host, made.header, kHeaderBytes + bytes.size(), cudaMemcpyDeviceToHost,
+                        stream_);
+  if (Status done = wait(); !done) return done.error();
+  std::copy_n(host + kHeaderBytes, bytes.size(), bytes.begin());
+  const auto& header = *reinterpret_cast<const StepHeader*>(host);
+  return Stepped{header.energies, header.added};
+}
+
+void CudaDevice::add_blocks(Blocks blocks, std::span<const std::byte> bytes,
+                            DeviceFloats estimate) {
+  KIMESH_CHECK(bytes.size() == quantised_bytes(blocks, estimate.size), "bytes of all blocks");
+  if (bytes.empty()) return;
+  auto* held = reinterpret_cast<std::uint8_t*>(workspace_.device(bytes.size(), stream_));
+  if (held == nullptr) return;  // the runtime remembers why
+  upload_bytes(bytes, held);
+  launch(stream_, ceil_div(estimate.size, kThreads), add_blocks_kernel, blocks,
+         StepJob{nullptr, estimate.data, estimate.size, true}, held, nullptr, nullptr);
+}
+
+}  // namespace kimesh::kernels
