@@ -9,14 +9,7 @@ namespace kimesh::dzq {
 
 namespace {
 
-// A dead zone of T leaves an element at T out for the bits that it would take where that costs as
-// much as bits do elsewhere: T^2 - (T - r)^2 = b D^2 ln(2) / 6, with r 0.42 D above T. Inner edges
-// lose so much within bins that finer bins beside a dead zone of 1.25 D are best at every rate.
-constexpr std::uint32_t kInnerDeadZone = 20, kFixedDeadZone = 16;
-std::uint32_t nearest_dead_zone(double bits) {
-  const double relative = std::sqrt(0.176 + 0.1155 * std::max(bits, 0.0));
-  return static_cast<std::uint32_t>(std::clamp(16 * relative + 0.5, 8.0, 18.0));
-}
+constexpr std::uint32_t kFixedDeadZone = 16;
 
 // Of a floor's largest element to its step.
 double largest_ratio(Coder coder) {
@@ -27,18 +20,8 @@ double largest_ratio(Coder coder) {
 
 std::uint32_t Composer::dead_zone(double step) const {
   if (from_.coder == Coder::kFixedWidth) return kFixedDeadZone;
-  if (from_.rounding == Rounding::kTowardsZero) return kInnerDeadZone;
-  std::size_t sent = 0, first = 0;
-  for (const float value : from_.entries.values) {
-    const double magnitude = std::abs(double{value});
-    sent += magnitude >= 0.75 * step;
-    first += magnitude >= 0.75 * step && magnitude < 1.75 * step;
-  }
-  if (sent == 0) return kInnerDeadZone;
-  const auto left_out = static_cast<double>(std::max<std::size_t>(from_.size - sent, 1));
-  return nearest_dead_zone(
-      log2_about(left_out / static_cast<double>(sent)) + 1 +
-      log2_about(static_cast<double>(sent) / static_cast<double>(std::max<std::size_t>(first, 1))));
+  return dead_zone_of(from_.rounding, static_cast<double>(from_.size),
+                      [&](double steps) { return magnitudes_.at_least(steps * step); });
 }
 
 std::uint32_t Composer::best_growth() const {
@@ -58,36 +41,37 @@ std::uint32_t Composer::best_growth() const {
 }
 
 Composer::Cut Composer::cut(double dead_zone, std::size_t limit) {
-  magnitudes_.clear();
-  for (const float value : from_.entries.values)
-    if (std::abs(double{value}) >= dead_zone) magnitudes_.push_back(std::abs(value));
-  reached_ = magnitudes_.size();
-  if (reached_ <= limit) return {dead_zone, reached_};
+  constexpr std::size_t kAll = kNoLimit;
+  if (limit == kNoLimit) return {dead_zone, kAll};
   if (limit == 0) return {std::numeric_limits<double>::infinity(), 0};
-  const auto last = magnitudes_.begin() + static_cast<std::ptrdiff_t>(limit - 1);
-  std::ranges::nth_element(magnitudes_, last, std::greater{});
+  reaching_.clear();
+  for (const float value : from_.entries.values)
+    if (std::abs(double{value}) >= dead_zone) reaching_.push_back(std::abs(value));
+  if (reaching_.size() <= limit) return {dead_zone, kAll};
+  const auto last = reaching_.begin() + static_cast<std::ptrdiff_t>(limit - 1);
+  std::ranges::nth_element(reaching_, last, std::greater{});
   const float least = *last;
-  const auto ties = std::count(magnitudes_.begin(), last + 1, least);
-  return {double{least}, static_cast<std::size_t>(ties)};
+  return {double{least}, static_cast<std::size_t>(std::count(reaching_.begin(), last + 1, least))};
 }
 
 void Composer::add(std::uint32_t index, float value, const Quantiser& quantiser) {
   const float magnitude = std::abs(value);
   const std::uint32_t level = quantiser.level(magnitude);
-  message_.elements.indices.push_back(index);
-  message_.elements.marks.push_back(level << 1 | (std::signbit(value) ? 1 : 0));
-  if (level > 1 && from_.coder == Coder::kEntropy) return;
-  offsets_[level > 0] += quantiser.place(magnitude, level);
-  ++counts_[level > 0];
+  message_.elements.indices[count_] = index;
+  message_.elements.marks[count_++] = level << 1 | (std::signbit(value) ? 1 : 0);
+  const double place = quantiser.place(magnitude, level);
+  const std::size_t group = std::min(level, from_.coder == Coder::kEntropy ? 2u : 1u);
+  offsets_[group] += place;
+  ++counts_[group];
 }
 
 void Composer::take(std::size_t first, std::size_t last, const Quantiser& quantiser, Cut& cut) {
   for (std::size_t i = first; i < last; ++i) {
     const double magnitude = std::abs(double{from_.entries.values[i]});
     if (magnitude < cut.magnitude) continue;
-    if (magnitude == cut.magnitude && cut.ties-- == 0) {
-      cut.ties = 0;
-      continue;
+    if (magnitude == cut.magnitude) {
+      if (cut.ties == 0) continue;
+      --cut.ties;
     }
     add(from_.entries.indices[i], from_.entries.values[i], quantiser);
   }
@@ -125,9 +109,10 @@ Message& Composer::compose(std::uint32_t code, std::size_t limit) {
   message_.head.dead_zone = dead_zone(step_of(code));
   message_.head.coder = from_.coder;
   message_.head.growth = best_growth();
-  message_.elements.indices.clear();
-  message_.elements.marks.clear();
+  message_.elements.indices.resize(from_.entries.size() + from_.floors.size());
+  message_.elements.marks.resize(message_.elements.indices.size());
   message_.bytes.clear();
+  count_ = 0;
   offsets_.fill(0);
   counts_.fill(0);
   const Quantiser global(message_.head, 0);
@@ -145,7 +130,9 @@ Message& Composer::compose(std::uint32_t code, std::size_t limit) {
     next = entry_at(floor.piece.offset + floor.piece.size);
   }
   take(next, from_.entries.size(), global, where);
-  if (message_.elements.indices.empty()) return message_;
+  message_.elements.indices.resize(count_);
+  message_.elements.marks.resize(count_);
+  if (count_ == 0) return message_;
   for (std::size_t q = 0; q < 2; ++q)
     if (counts_[q] > 0)
       message_.head.centroids[q] = static_cast<std::uint32_t>(

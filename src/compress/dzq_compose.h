@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "src/compress/dzq_estimates.h"
 #include "src/compress/dzq_message.h"
 #include "src/compress/families.h"
 
@@ -40,22 +41,23 @@ inline constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
 class Composer {
  public:
-  explicit Composer(Candidates candidates) : from_(std::move(candidates)) {}
+  explicit Composer(Candidates candidates)
+      : from_(std::move(candidates)), magnitudes_(from_.entries.values) {}
 
   // With the step `code`; of the elements that are not there for a floor's sake at most the `limit`
   // largest, ties to the lower index. The message stays valid until the next call.
   Message& compose(std::uint32_t code, std::size_t limit = kNoLimit);
 
-  // Elements that reached the dead zone's end in the last call, before the limit.
-  [[nodiscard]] std::size_t reached() const { return reached_; }
+  // Where a message's dead zone ends, in sixteenths of its step.
+  [[nodiscard]] std::uint32_t dead_zone(double step) const;
   [[nodiscard]] const Candidates& candidates() const { return from_; }
+  [[nodiscard]] const Magnitudes& magnitudes() const { return magnitudes_; }
 
  private:
   struct Cut {
     double magnitude;  // all above go
     std::size_t ties;  // and so many of those that equal it
   };
-  [[nodiscard]] std::uint32_t dead_zone(double step) const;
   [[nodiscard]] std::uint32_t best_growth() const;
   [[nodiscard]] Cut cut(double dead_zone, std::size_t limit);
   void take(std::size_t first, std::size_t last, const Quantiser& quantiser, Cut& cut);
@@ -63,14 +65,15 @@ class Composer {
   void add(std::uint32_t index, float value, const Quantiser& quantiser);
 
   Candidates from_;
+  Magnitudes magnitudes_;
   Message message_;
   rans::Scratch scratch_;
-  std::vector<float> magnitudes_;
-  std::size_t reached_ = 0;
-  // Of levels 0 and 1 (fixed widths: and above): how far in their bins the elements lie, in bins,
-  // and how many they are.
-  std::array<double, 2> offsets_{};
-  std::array<std::size_t, 2> counts_{};
+  std::vector<float> reaching_;
+  std::size_t count_ = 0;  // of the message's elements
+  // Of levels 0, 1 and above (fixed widths: 0 and above): how far in their bins the elements lie,
+  // in bins, and how many they are.
+  std::array<double, 3> offsets_{};
+  std::array<std::size_t, 3> counts_{};
 };
 
 // The message with the finest step that takes at most `budget` bytes; where the next finer one

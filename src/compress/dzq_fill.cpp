@@ -11,40 +11,29 @@
 namespace kimesh::dzq {
 namespace {
 
-// How many elements of what magnitude there are: 16 bins an octave, from the smallest magnitudes.
-class Magnitudes {
- public:
-  explicit Magnitudes(const Candidates& candidates) : size_(candidates.size) {
-    for (const float value : candidates.entries.values) {
-      const std::uint32_t bits = std::bit_cast<std::uint32_t>(value) & 0x7fffffff;
-      ++counts_[bits >> kShift];
-    }
-  }
+// Bits of a message with the step: gaps as if elements lay evenly, levels as if their numbers fell
+// geometrically, or less steeply. Real messages are smaller; the ratio changes slowly with the
+// step.
+double bits_about(const Composer& composer, std::uint32_t code) {
+  const double step = step_of(code), zone = step * composer.dead_zone(step) / 16;
+  const double sent = composer.magnitudes().at_least(zone);
+  if (sent < 1) return 1;
+  double logarithms = 0;
+  composer.magnitudes().for_bins([&](std::uint32_t count, double magnitude) {
+    if (magnitude < zone) return false;
+    logarithms += count * log2_about(std::max((magnitude - zone) / step + 0.5, 1.0));
+    return true;
+  });
+  const auto size = static_cast<double>(composer.candidates().size);
+  const double gap = log2_about((size + 1) / sent) + 1.4, mean = logarithms / sent;
+  return sent * (gap + 1 + mean + std::min(1.8, 1.5 * std::sqrt(mean)));
+}
 
-  // Bits of a message with the step: gaps as if elements lay evenly, levels as if their numbers
-  // fell geometrically. Real messages are smaller; the ratio changes slowly with the step.
-  [[nodiscard]] double bits(double step) const {
-    double sent = 0, levels = 0;
-    for (std::size_t bin = counts_.size(); bin-- > 0;) {
-      if (counts_[bin] == 0) continue;
-      const double magnitude =
-          std::bit_cast<float>(static_cast<std::uint32_t>(bin << kShift | 1u << (kShift - 1)));
-      if (magnitude < 0.75 * step) break;
-      sent += static_cast<double>(counts_[bin]);
-      levels += static_cast<double>(counts_[bin]) * (magnitude / step - 0.7);
-    }
-    if (sent == 0) return 1;
-    const double all = static_cast<double>(size_) + 1, mean = std::max(levels / sent, 0.01);
-    const double gap = log2_about(all / sent) + 1.4;
-    const double level = log2_about(1 + mean) + std::min(1.4, mean * log2_about(1 + 1 / mean));
-    return sent * (gap + level + 1);
-  }
+// What the search aims at, of the budget: past it a step would have to be found again.
+constexpr double kAim = 0.9985;
 
- private:
-  static constexpr unsigned kShift = 19;
-  std::size_t size_;
-  std::array<std::uint64_t, std::size_t{1} << (31 - kShift)> counts_{};
-};
+// Steps as near as this have sizes on a straight line.
+constexpr std::uint32_t kNear = 48;
 
 // The search for the step.
 class Filler {
@@ -52,8 +41,8 @@ class Filler {
   Filler(Composer& composer, std::size_t budget)
       : composer_(composer),
         budget_(budget),
-        enough_(budget - std::min(budget / 128, composer.candidates().size / 2048 + budget / 1024)),
-        magnitudes_(composer.candidates()) {
+        enough_(budget -
+                std::min(budget / 128, composer.candidates().size / 2048 + budget / 1024)) {
     const double largest = composer.candidates().largest;
     if (composer.candidates().coder == Coder::kEntropy)
       finest_ = step_code_of(largest / (rans::kLevelMax / 2)) + 1;
@@ -61,31 +50,55 @@ class Filler {
   }
 
   Message run() {
-    if (try_step(finest_) <= budget_) return std::move(best_);
-    over_ = finest_;
-    fits_ = coarsest_;
-    double ratio = 0.8;
-    for (unsigned attempt = 0; fits_ - over_ > 1 && best_.bytes.size() < enough_; ++attempt) {
-      const bool halve = attempt % 4 == 3;
-      const std::uint32_t code =
-          halve ? over_ + (fits_ - over_) / 2
-                : std::clamp(step_for(static_cast<double>(budget_) * 7.95 / ratio), over_ + 1,
-                             fits_ - 1);
-      const std::size_t bytes = try_step(code);
-      ratio = std::max(static_cast<double>(bytes), 1.0) * 8 / magnitudes_.bits(step_of(code));
-      (bytes <= budget_ ? fits_ : over_) = code;
+    const double finest_bits = bits_about(composer_, finest_);
+    if (finest_bits < 2 * 8 * budget() && try_step(finest_) <= budget_) return std::move(best_);
+    over_ = {finest_, finest_bits / 8};
+    fits_ = {coarsest_, 1};
+    bool over_known = false, fits_known = false;
+    double ratio = 0.75;
+    for (unsigned attempt = 0; fits_.code - over_.code > 1 && best_.bytes.size() < enough_;
+         ++attempt) {
+      std::uint32_t code;
+      if (attempt % 4 == 3)
+        code = over_.code + (fits_.code - over_.code) / 2;
+      else if (over_known && fits_known && fits_.code - over_.code <= kNear)
+        code = between();
+      else
+        code = step_for(8 * kAim * budget() / ratio);
+      code = std::clamp(code, over_.code + 1, fits_.code - 1);
+      const auto bytes = static_cast<double>(std::max<std::size_t>(try_step(code), 1));
+      ratio = 8 * bytes / bits_about(composer_, code);
+      const bool fits = bytes <= budget();
+      (fits ? fits_ : over_) = {code, bytes};
+      (fits ? fits_known : over_known) = true;
     }
     if (best_.bytes.size() < enough_) trim();
     return std::move(best_);
   }
 
  private:
+  struct Tried {
+    std::uint32_t code = 0;
+    double bytes = 0;
+  };
+
+  [[nodiscard]] double budget() const { return static_cast<double>(budget_); }
+
+  // Sizes fall about exponentially with the code.
+  [[nodiscard]] std::uint32_t between() const {
+    const double drop = log2_about(over_.bytes / fits_.bytes);
+    const double wanted = log2_about(over_.bytes / (kAim * budget()));
+    const auto width = static_cast<double>(fits_.code - over_.code);
+    const double share = drop > 0 ? std::clamp(wanted / drop, 0.0, 1.0) : 0.5;
+    return over_.code + static_cast<std::uint32_t>(share * width + 0.5);
+  }
+
   // The code of the step that is estimated to take so many bits.
   [[nodiscard]] std::uint32_t step_for(double bits) const {
     std::uint32_t low = finest_, high = coarsest_;
     while (high - low > 1) {
       const std::uint32_t middle = low + (high - low) / 2;
-      (magnitudes_.bits(step_of(middle)) > bits ? low : high) = middle;
+      (bits_about(composer_, middle) > bits ? low : high) = middle;
     }
     return high;
   }
@@ -99,7 +112,9 @@ class Filler {
 
   // Where many elements are equal, one step sends none of them and the next all.
   void trim() {
-    std::size_t over_bytes = try_step(over_), high = composer_.reached(), low = 0, low_bytes = 0;
+    const Message& over = composer_.compose(over_.code);
+    std::size_t over_bytes = over.bytes.size(), low_bytes = 0;
+    std::size_t high = over.elements.indices.size(), low = 0;
     for (unsigned attempt = 0; high - low > 1 && best_.bytes.size() < enough_; ++attempt) {
       const double share =
           static_cast<double>(budget_ - low_bytes) / static_cast<double>(over_bytes - low_bytes);
@@ -107,7 +122,7 @@ class Filler {
       const std::size_t limit =
           std::clamp(low + static_cast<std::size_t>(wanted * static_cast<double>(high - low)),
                      low + 1, high - 1);
-      const std::size_t bytes = try_step(over_, limit);
+      const std::size_t bytes = try_step(over_.code, limit);
       if (bytes <= budget_) {
         low = limit;
         low_bytes = bytes;
@@ -120,9 +135,8 @@ class Filler {
 
   Composer& composer_;
   const std::size_t budget_, enough_;
-  const Magnitudes magnitudes_;
   std::uint32_t finest_ = 0, coarsest_;
-  std::uint32_t over_ = 0, fits_ = 0;  // codes of steps that take too many bytes, and that do not
+  Tried over_, fits_;  // steps that take too many bytes, and that do not
   Message best_;
 };
 

@@ -159,8 +159,8 @@ class Decoder {
     const std::uint32_t table = first_table + scale.table;
     const Slot slot = tables_.find(table, static_cast<std::uint32_t>(x % kProbabilityOne));
     x = (x >> kProbabilityBits) * slot.frequency + slot.offset;
-    counts_[table].add(slot.symbol);
-    return {slot.symbol, scale.shift};
+    if (slot.symbol != kEscape) counts_[table].add(slot.symbol);
+    return {slot.symbol, scale.shift, table};
   }
 
   template <bool kChecked>
@@ -191,7 +191,8 @@ class Decoder {
     if (begun.escapes()) {
       const unsigned length = take_raw(x, kLengthBits);
       x = filled<kChecked>(x);
-      value = (take_raw(x, length) | 1u << length) & kNumberMax;
+      value = ((take_raw(x, length) | 1u << length) - 1) & kNumberMax;
+      counts_[begun.table].add(symbol_of(value, begun.shift));
     } else {
       value = begun.value(take_raw(x, begun.raw_bits()));
     }

@@ -74,10 +74,11 @@ class Modeller {
 
   std::uint32_t number(std::uint32_t v, Mean& mean, std::uint32_t first_table) {
     const Scale scale = mean.scale();
-    const Begun begun{symbol_of(v, scale.shift), scale.shift};
-    counts_[first_table + scale.table].add(begun.symbol);
+    const std::uint32_t table = first_table + scale.table, symbol = symbol_of(v, scale.shift);
+    counts_[table].add(symbol);
     mean.add(v);
-    return code_of(first_table + scale.table, begun);
+    const bool rare = epochs_.back().ranges[table][symbol].frequency == 0;
+    return code_of(table, {rare ? kEscape : symbol, scale.shift});
   }
 
   const Input& input_;
@@ -163,8 +164,8 @@ class Pusher {
   }
   std::uint64_t push_tail(std::uint64_t x, Begun begun, std::uint32_t v) {
     if (!begun.escapes()) return push_raw(x, low_bits(v, begun.raw_bits()), begun.raw_bits());
-    const auto length = static_cast<unsigned>(31 - std::countl_zero(v));
-    return push_raw(push_raw(x, low_bits(v, length), length), length, kLengthBits);
+    const auto length = static_cast<unsigned>(31 - std::countl_zero(v + 1));
+    return push_raw(push_raw(x, low_bits(v + 1, length), length), length, kLengthBits);
   }
 
   const Input& input_;

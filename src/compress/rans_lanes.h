@@ -37,9 +37,9 @@ inline std::uint32_t usual_gap(std::size_t count, std::size_t size) {
   return static_cast<std::uint32_t>((size - count) / count);
 }
 
-// The symbol of a gap or a level, and how many bits of the number the scale leaves raw.
+// The symbol of a gap or a level, its table, and how many bits of the number the scale leaves raw.
 struct Begun {
-  std::uint32_t symbol, shift;
+  std::uint32_t symbol, shift, table = 0;
   [[nodiscard]] bool escapes() const { return symbol == kEscape; }
   // Where it does not escape.
   [[nodiscard]] std::uint32_t raw_bits() const {

@@ -43,16 +43,14 @@ std::uint64_t Counts::total() const {
 
 Ranges Counts::ranges() const {
   const std::uint64_t all = total();
-  const auto largest =
-      static_cast<std::size_t>(std::ranges::max_element(counts_) - counts_.begin());
-  constexpr std::uint64_t kShared = kProbabilityOne - kSymbols;  // each has 1 before
   std::array<std::uint32_t, kSymbols> frequencies;
   std::uint32_t left = kProbabilityOne;
   for (std::size_t s = 0; s < kSymbols; ++s) {
-    frequencies[s] = 1 + static_cast<std::uint32_t>(counts_[s] * kShared / all);
-    left -= frequencies[s];
+    frequencies[s] = static_cast<std::uint32_t>((counts_[s] * kProbabilityOne + all / 2) / all);
+    if (s == 0 || s == kEscape) frequencies[s] = std::max(frequencies[s], 1u);
+    left -= frequencies[s];  // perhaps under 0, by at most one for each symbol
   }
-  frequencies[largest] += left;
+  *std::ranges::max_element(frequencies) += left;
   Ranges ranges;
   std::uint32_t start = 0;
   for (std::size_t s = 0; s < kSymbols; ++s) {

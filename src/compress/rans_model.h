@@ -5,7 +5,8 @@
 // A number v is cut by the shift s of its scale: v >> s becomes a symbol, the rest raw bits.
 //   symbols 0..7     v >> s itself
 //   symbols 8..30    four an octave from 8 to 447, with the bits below the top three raw
-//   symbol 31        more: 5 bits of length, then v without its leading one
+//   symbol 31        more, or a number whose symbol is too rare to have a place in the table:
+//                    5 bits of length (of v + 1), then v + 1 without its leading one
 #pragma once
 
 #include <algorithm>
@@ -78,7 +79,7 @@ inline constexpr std::array<Continuation, kSymbols> kContinuations = [] {
   return all;
 }();
 
-// A symbol's share [start, start + frequency) of kProbabilityOne. Every frequency is at least 1.
+// A symbol's share [start, start + frequency) of kProbabilityOne. Of a frequency of 0: it escapes.
 struct Range {
   std::uint16_t start, frequency;
   bool operator==(const Range&) const = default;
