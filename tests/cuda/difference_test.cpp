@@ -66,7 +66,8 @@ TEST_F(CudaDifference, AThresholdTakesWhatReachesIt) {
   }
 }
 
-// Seen to fail with ties accepted from the upper end, and with the second digit's shift off by one.
+// Seen to fail with ties accepted from the upper end; with a digit's shift off by one a check stops
+// it.
 TEST_F(CudaDifference, TopkOfOneShareIsTheCpus) {
   for (const std::size_t size : kSizes) {
     if (size == 0) continue;

@@ -72,7 +72,7 @@ kernels::AdamwFactors factors_of(const OptimizerConfig& config, double steps) {
           static_cast<float>(config.epsilon)};
 }
 
-// Seen to fail with the quotient's root taken by the fast intrinsic's rounding (sqrt of a product).
+// Seen to fail with the root taken of the quotient.
 TEST_F(CudaOptimizer, AdamwStepsAreTheCpusForManySteps) {
   OptimizerConfig config;
   config.kind = OptimizerKind::kAdamw;

@@ -44,6 +44,7 @@ TEST_F(CudaVectorMath, ElementwiseOperationsRoundOnceAsOnTheCpu) {
   }
 }
 
+// Seen to fail without the barrier in block_sum.
 TEST_F(CudaVectorMath, EnergiesAreTheCpusToTheLastDigitsAndTheSameEveryTime) {
   for (const std::size_t size : kSizes) {
     for (const auto& [kind, name] : kKinds) {
