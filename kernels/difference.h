@@ -36,7 +36,8 @@ struct Energies {
 struct SelectScratch {
   std::vector<std::uint32_t> sample;  // magnitude bits
   Unfilled<std::uint32_t> keys;       // magnitude bits of what is selected from
-  MagnitudeHistogram histogram;       // for callers; no kernel takes it by itself
+  // For callers; no kernel takes them by itself.
+  MagnitudeHistogram histogram, top_histogram;
 };
 
 // Appends every element with |difference| >= lower; `index_base` is added to the positions.
@@ -89,5 +90,10 @@ struct Added {
 };
 Added add_entries(std::span<const float> target, std::span<const std::uint32_t> indices,
                   std::span<const float> values, std::span<float> estimate);
+
+// As add_entries, where each value is the whole difference there: then the target need not be read
+// again. `left` is 0: what the rounding of a difference leaves, up to 2^-24 of it, is left out.
+Added add_whole_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
+                        std::span<float> estimate);
 
 }  // namespace kimesh::kernels

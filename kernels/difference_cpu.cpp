@@ -30,7 +30,7 @@ HWY_INLINE void prefetch(const float* target, const float* estimate, std::size_t
 // nothing: then every register is stored.
 template <bool kMany>
 HWY_INLINE std::size_t collect_step(const float* target, const float* estimate, std::size_t begin,
-                                    Floats lower, std::uint32_t index_base, std::uint32_t* indices,
+                                    Floats lower, Words positions, std::uint32_t* indices,
                                     float* values, SquareSum& wanted, SquareSum& missing) {
   Floats difference[kRegisters];
   for (std::size_t r = 0; r < kRegisters; ++r) {
@@ -43,9 +43,9 @@ HWY_INLINE std::size_t collect_step(const float* target, const float* estimate, 
   for (std::size_t r = 0; r < kRegisters; ++r) {
     const Hits hits = hn::Ge(hn::Abs(difference[r]), lower);
     if (!kMany && HWY_LIKELY(hn::AllFalse(kFloats, hits))) continue;
-    const auto position = index_base + static_cast<std::uint32_t>(begin + r * kLanes);
-    count += store_hits(hits, hn::Iota(kWords, position), difference[r], indices + count,
-                        values + count);
+    const Words position =
+        hn::Add(positions, hn::Set(kWords, static_cast<std::uint32_t>(r * kLanes)));
+    count += store_hits(hits, position, difference[r], indices + count, values + count);
   }
   return count;
 }
@@ -56,13 +56,17 @@ std::size_t collect_groups(const float* target, const float* estimate, std::size
                            float* values, double* lanes) {
   SquareSum wanted(lanes), missing(lanes + kSumLanes);
   const Floats lower = hn::Set(kFloats, lower_magnitude);
+  // Made once: g++ 12 would make an Iota in the loop from single numbers.
+  Words positions = hn::Iota(kWords, index_base);
+  const Words step = hn::Set(kWords, static_cast<std::uint32_t>(kStep));
   std::size_t count = 0;
   for (std::size_t group = 0; group < size; group += kGroup) {
     prefetch(target, estimate, group);
-    for (std::size_t begin = 0; begin < kGroup; begin += kStep)
-      count += collect_step<kMany>(target + group, estimate + group, begin, lower,
-                                   index_base + static_cast<std::uint32_t>(group), indices + count,
-                                   values + count, wanted, missing);
+    for (std::size_t begin = 0; begin < kGroup; begin += kStep) {
+      count += collect_step<kMany>(target + group, estimate + group, begin, lower, positions,
+                                   indices + count, values + count, wanted, missing);
+      positions = hn::Add(positions, step);
+    }
   }
   wanted.store(lanes);
   missing.store(lanes + kSumLanes);
@@ -137,6 +141,26 @@ class Collector {
   std::array<double, 2 * kLane> lanes_{};
 };
 
+// Elements here and there: their cache lines are asked for early.
+constexpr std::size_t kAddAhead = 32;
+
+// Sums that do not wait for one another.
+class AddedLanes {
+ public:
+  void add(std::size_t position, double removed, double left) {
+    removed_[position % kWays] += removed * removed;
+    left_[position % kWays] += left * left;
+  }
+  [[nodiscard]] Added total() const {
+    return {(removed_[0] + removed_[1]) + (removed_[2] + removed_[3]),
+            (left_[0] + left_[1]) + (left_[2] + left_[3])};
+  }
+
+ private:
+  static constexpr std::size_t kWays = 4;
+  std::array<double, kWays> removed_{}, left_{};
+};
+
 }  // namespace
 
 void Entries::clear() {
@@ -209,22 +233,29 @@ void sample_magnitudes(std::span<const float> target, std::span<const float> est
 
 Added add_entries(std::span<const float> target, std::span<const std::uint32_t> indices,
                   std::span<const float> values, std::span<float> estimate) {
-  constexpr std::size_t kAhead = 32, kWays = 4;  // sums that do not wait for one another
-  std::array<double, kWays> removed{}, left{};
-  const std::size_t count = indices.size();
-  for (std::size_t c = 0; c < count; ++c) {
-    const std::uint32_t ahead = indices[std::min(c + kAhead, count - 1)];
+  AddedLanes lanes;
+  for (std::size_t c = 0; c < indices.size(); ++c) {
+    const std::uint32_t ahead = indices[std::min(c + kAddAhead, indices.size() - 1)];
     hwy::Prefetch(&target[ahead]);
     hwy::Prefetch(&estimate[ahead]);
     const std::uint32_t j = indices[c];
-    const double before = static_cast<double>(target[j] - estimate[j]);
+    const float before = target[j] - estimate[j];
     estimate[j] += values[c];
-    const double after = static_cast<double>(target[j]) - static_cast<double>(estimate[j]);
-    removed[c % kWays] += before * before;
-    left[c % kWays] += after * after;
+    lanes.add(c, static_cast<double>(before),
+              static_cast<double>(target[j]) - static_cast<double>(estimate[j]));
   }
-  return {(removed[0] + removed[1]) + (removed[2] + removed[3]),
-          (left[0] + left[1]) + (left[2] + left[3])};
+  return lanes.total();
+}
+
+Added add_whole_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
+                        std::span<float> estimate) {
+  AddedLanes lanes;
+  for (std::size_t c = 0; c < indices.size(); ++c) {
+    hwy::Prefetch(&estimate[indices[std::min(c + kAddAhead, indices.size() - 1)]]);
+    estimate[indices[c]] += values[c];
+    lanes.add(c, static_cast<double>(values[c]), 0);
+  }
+  return lanes.total();
 }
 
 }  // namespace kimesh::kernels

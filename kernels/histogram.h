@@ -2,6 +2,7 @@
 // kernels/histogram_cpu.cpp is the meaning.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,29 +23,45 @@ struct MagnitudeBin {
   bool operator==(const MagnitudeBin&) const = default;
 };
 
+// The bin of a magnitude > 0.
+[[nodiscard]] constexpr std::size_t magnitude_bin(float magnitude) {
+  return (std::bit_cast<std::uint32_t>(magnitude) + ((1u << kMagnitudeBinBits) - 1)) >>
+         kMagnitudeBinBits;
+}
+
 // Of |target − estimate|. One thread at a time; keeps its memory between uses.
 class MagnitudeHistogram {
  public:
-  // Begins anew, for a vector of `size` elements: all are counted below 2^18; from there one cache
-  // line of two, from 2^21 one of four, which a hash picks.
-  void reset(std::size_t size);
+  // Begins anew, for a vector of `size` elements. A sample has all of them below 2^18; from there
+  // one cache line of two, from 2^20 one of four, from 2^22 one of eight, which a hash picks.
+  enum class Counts : std::uint8_t { kAll, kSample };
+  void reset(std::size_t size, Counts counts);
 
-  // Counts the next elements of the vector. Parts but the last have a multiple of 64 elements;
+  // Counts the next elements of the vector. Parts but the last have a multiple of 128 elements;
   // `estimate` may be empty, then it counts as 0.
   void add(std::span<const float> target, std::span<const float> estimate);
 
-  // What was counted since the reset, by bin.
+  // What was counted since the reset, by bin. Bins outside of [first_bin, end_bin) are empty, but
+  // for zeros.
   [[nodiscard]] std::span<const MagnitudeBin> bins();
+  [[nodiscard]] std::size_t first_bin() const;
+  [[nodiscard]] std::size_t end_bin() const;
   [[nodiscard]] bool sampled() const { return stride_bits_ > 0; }
 
  private:
+  // Of magnitude bits: least, less 1 (a zero is the largest then), and most.
+  struct Range {
+    std::uint32_t least = 0xffffffff, most = 0;
+  };
   void tally(std::span<const std::uint32_t> words);
   void flush();
+  void for_each_bin_met(auto&& visit);
 
   unsigned stride_bits_ = 0;  // one line of 2^stride_bits is counted
   std::size_t table_mask_ = 0;
   std::size_t groups_ = 0;             // of lines, since the reset
   std::size_t tallied_ = 0;            // elements in the tables
+  Range met_;                          // since the reset
   std::vector<std::uint64_t> tables_;  // count and sum of a bin in one number
   std::vector<MagnitudeBin> bins_;
 };

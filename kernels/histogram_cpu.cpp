@@ -14,16 +14,14 @@ HWY_BEFORE_NAMESPACE();
 namespace kimesh::kernels::HWY_NAMESPACE {
 namespace {
 
-// A float's magnitude bits, shifted so that the bins of histogram.h begin at multiples of 2^20.
-HWY_INLINE Words binned(Floats difference) {
-  const Words magnitude = hn::And(hn::BitCast(kWords, difference), hn::Set(kWords, 0x7fffffffu));
-  return hn::Add(magnitude, hn::Set(kWords, (1u << 20) - 1));
-}
-
-// The words of one line in each of `groups` groups of 2^stride_bits lines.
+// The words of one line in each of `groups` groups of 2^stride_bits lines: magnitude bits, shifted
+// so that the bins of histogram.h begin at multiples of 2^20. Widens range[0], of magnitude bits
+// less 1, and range[1], of magnitude bits.
 void line_words(const float* target, const float* estimate, std::size_t first_group,
-                std::size_t groups, unsigned stride_bits, std::uint32_t* words) {
+                std::size_t groups, unsigned stride_bits, std::uint32_t* words,
+                std::uint32_t* range) {
   constexpr std::size_t kLine = 16;
+  Words least = hn::Set(kWords, range[0]), most = hn::Set(kWords, range[1]);
   for (std::size_t g = 0; g < groups; ++g, words += kLine) {
     const auto hash = static_cast<std::uint32_t>(first_group + g) * 2654435761u;
     const std::size_t pick = (std::uint64_t{hash} << stride_bits) >> 32;  // its upper bits
@@ -31,8 +29,18 @@ void line_words(const float* target, const float* estimate, std::size_t first_gr
     for (std::size_t j = 0; j < kLine; j += kLanes) {
       Floats x = hn::LoadU(kFloats, target + begin + j);
       if (estimate != nullptr) x = hn::Sub(x, hn::LoadU(kFloats, estimate + begin + j));
-      hn::StoreU(binned(x), kWords, words + j);
+      const Words bits = hn::And(hn::BitCast(kWords, x), hn::Set(kWords, 0x7fffffffu));
+      least = hn::Min(least, hn::Sub(bits, hn::Set(kWords, 1u)));
+      most = hn::Max(most, bits);
+      hn::StoreU(hn::Add(bits, hn::Set(kWords, (1u << 20) - 1)), kWords, words + j);
     }
+  }
+  std::uint32_t lanes[2 * kLanes];
+  hn::StoreU(least, kWords, lanes);
+  hn::StoreU(most, kWords, lanes + kLanes);
+  for (std::size_t l = 0; l < kLanes; ++l) {
+    range[0] = std::min(range[0], lanes[l]);
+    range[1] = std::max(range[1], lanes[kLanes + l]);
   }
 }
 
@@ -46,8 +54,11 @@ namespace {
 
 HWY_EXPORT(line_words);
 
-constexpr std::size_t kLine = 16, kChunk = 2048;
-constexpr std::size_t kHalfMin = std::size_t{1} << 18, kQuarterMin = std::size_t{1} << 21;
+constexpr std::size_t kLine = 16;     // elements of a cache line
+constexpr std::size_t kChunk = 2048;  // words that stay in the first-level cache
+// The smallest vectors of which a half, a quarter and an eighth are counted.
+constexpr std::array<std::size_t, 3> kSampledMin = {std::size_t{1} << 18, std::size_t{1} << 20,
+                                                    std::size_t{1} << 22};
 // Increments of one bin in a row wait for one another: neighbours go to different tables. A short
 // vector has one, since they are emptied for each.
 constexpr std::size_t kTables = 4, kManyTablesMin = 16384;
@@ -59,13 +70,30 @@ constexpr std::uint32_t kAboveEdge = (1u << kMagnitudeBinBits) - 1;
 
 }  // namespace
 
-void MagnitudeHistogram::reset(std::size_t size) {
-  stride_bits_ = size < kHalfMin ? 0 : size < kQuarterMin ? 1 : 2;
+std::size_t MagnitudeHistogram::first_bin() const {
+  return met_.most == 0 ? 1 : (met_.least >> kMagnitudeBinBits) + 1;
+}
+std::size_t MagnitudeHistogram::end_bin() const {
+  return ((met_.most + kAboveEdge) >> kMagnitudeBinBits) + 1;
+}
+
+void MagnitudeHistogram::for_each_bin_met(auto&& visit) {
+  visit(0);
+  for (std::size_t b = first_bin(); b < end_bin(); ++b) visit(b);
+}
+
+void MagnitudeHistogram::reset(std::size_t size, Counts counts) {
+  if (tables_.empty()) {
+    tables_.resize(kTables * kMagnitudeBins);
+    bins_.resize(kMagnitudeBins);
+  }
+  flush();
+  for_each_bin_met([&](std::size_t b) { bins_[b] = {}; });
+  met_ = {};
+  const auto reached = std::ranges::upper_bound(kSampledMin, size) - kSampledMin.begin();
+  stride_bits_ = counts == Counts::kAll ? 0 : static_cast<unsigned>(reached);
   table_mask_ = size < kManyTablesMin ? 0 : kTables - 1;
-  groups_ = tallied_ = 0;
-  tables_.resize(kTables * kMagnitudeBins);
-  std::ranges::fill(tables_, 0u);
-  bins_.assign(kMagnitudeBins, {});
+  groups_ = 0;
 }
 
 void MagnitudeHistogram::add(std::span<const float> target, std::span<const float> estimate) {
@@ -74,20 +102,25 @@ void MagnitudeHistogram::add(std::span<const float> target, std::span<const floa
   const std::size_t group = kLine << stride_bits_;
   const std::size_t groups = target.size() / group;
   alignas(64) std::array<std::uint32_t, kChunk> words;
+  std::array<std::uint32_t, 2> range = {met_.least, met_.most};
   for (std::size_t g = 0; g < groups; g += kChunk / kLine) {
     const std::size_t now = std::min(kChunk / kLine, groups - g);
     HWY_DYNAMIC_DISPATCH(line_words)
     (target.data() + g * group, e == nullptr ? e : e + g * group, groups_, now, stride_bits_,
-     words.data());
+     words.data(), range.data());
     groups_ += now;
+    met_ = {range[0], range[1]};  // before the tally, which may empty the tables
     tally(std::span(words).first(now * kLine));
   }
   // What fills no group, at the vector's end: all of it.
   const std::size_t begin = groups * group;
   for (std::size_t j = begin; j < target.size(); ++j) {
     const float difference = e == nullptr ? target[j] : target[j] - e[j];
-    words[j - begin] = (std::bit_cast<std::uint32_t>(difference) & 0x7fffffff) + kAboveEdge;
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(difference) & 0x7fffffff;
+    range = {std::min(range[0], bits - 1), std::max(range[1], bits)};
+    words[j - begin] = bits + kAboveEdge;
   }
+  met_ = {range[0], range[1]};
   tally(std::span(words).first(target.size() - begin));
 }
 
@@ -95,8 +128,9 @@ void MagnitudeHistogram::tally(std::span<const std::uint32_t> words) {
   if (tallied_ + words.size() > kTalliedMax) flush();
   tallied_ += words.size();
   std::uint64_t* const tables = tables_.data();
+  const std::size_t mask = table_mask_;
   const auto put = [&](std::size_t i, std::size_t table) {
-    tables[(table & table_mask_) * kMagnitudeBins + (words[i] >> kMagnitudeBinBits)] +=
+    tables[(table & mask) * kMagnitudeBins + (words[i] >> kMagnitudeBinBits)] +=
         (std::uint64_t{1} << kCountShift) + (words[i] & kAboveEdge);
   };
   std::size_t i = 0;
@@ -106,13 +140,14 @@ void MagnitudeHistogram::tally(std::span<const std::uint32_t> words) {
 }
 
 void MagnitudeHistogram::flush() {
-  for (std::size_t table = 0; table <= table_mask_; ++table)
-    for (std::size_t b = 0; b < kMagnitudeBins; ++b) {
+  for_each_bin_met([&](std::size_t b) {
+    for (std::size_t table = 0; table <= table_mask_; ++table) {
       std::uint64_t& number = tables_[table * kMagnitudeBins + b];
       bins_[b].count += number >> kCountShift;
       bins_[b].above_edge += number & kSumMask;
       number = 0;
     }
+  });
   tallied_ = 0;
 }
 

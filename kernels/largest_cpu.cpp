@@ -60,8 +60,26 @@ void key_range(const std::uint32_t* keys, std::size_t size, std::uint32_t* range
   range[1] = most;
 }
 
+// Moves the keys in [least, most] to the front; returns how many. Out goes behind in, so that one
+// array serves for both.
+std::size_t keep_between(std::uint32_t* keys, std::size_t size, std::uint32_t least,
+                         std::uint32_t most) {
+  const SignedWords below = hn::Set(kSigned, static_cast<std::int32_t>(least) - 1);
+  const SignedWords high = hn::Set(kSigned, static_cast<std::int32_t>(most));
+  std::size_t out = 0, i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    const Words x = hn::LoadU(kWords, keys + i);
+    const SignedWords key = hn::BitCast(kSigned, x);
+    const auto between = hn::AndNot(hn::Gt(key, high), hn::Gt(key, below));
+    out += store_hits(hn::RebindMask(kFloats, between), x, keys + out);
+  }
+  for (; i < size; ++i)
+    if (keys[i] >= least && keys[i] <= most) keys[out++] = keys[i];
+  return out;
+}
+
 // Moves the entries above `key` to the front, and the first `ties` that equal it, in their order;
-// returns how many. Out goes behind in, so that one array serves for both.
+// returns how many. In place, as above.
 std::size_t keep_above(std::uint32_t* indices, float* values, std::size_t size, std::uint32_t key,
                        std::size_t ties) {
   const SignedWords kth = hn::Set(kSigned, static_cast<std::int32_t>(key));
@@ -102,6 +120,7 @@ namespace {
 
 HWY_EXPORT(magnitude_keys);
 HWY_EXPORT(key_range);
+HWY_EXPORT(keep_between);
 HWY_EXPORT(keep_above);
 
 constexpr std::size_t kWholeSampleMax = 4096;  // a shorter vector is its own sample
@@ -158,12 +177,9 @@ Kth kth_largest(std::span<std::uint32_t> keys, std::size_t k) {
     const RangeCounts counts(keys, least, shift);
     std::uint32_t part = (most - least) >> shift;
     for (std::size_t count = counts.of(part); count < k; count = counts.of(--part)) k -= count;
-    std::size_t left = 0;
-    for (const std::uint32_t key : keys) {
-      keys[left] = key;
-      left += (key - least) >> shift == part ? 1 : 0;
-    }
-    keys = keys.first(left);
+    const std::uint32_t first = least + (part << shift);
+    const std::uint32_t last = std::min(most, first + ((1u << shift) - 1));
+    keys = keys.first(HWY_DYNAMIC_DISPATCH(keep_between)(keys.data(), keys.size(), first, last));
   }
 }
 

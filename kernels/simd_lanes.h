@@ -102,22 +102,33 @@ HWY_INLINE auto packing_of(std::size_t bits) {
 }
 #endif
 
-// Writes the positions and values that `hits` names to the front of `indices` and `values`, a whole
-// register to each; returns how many count.
-HWY_INLINE std::size_t store_hits(Hits hits, Words positions, Floats x, std::uint32_t* indices,
-                                  float* values) {
+// Writes the lanes that `hits` names of one or two registers to the front of `first` and `second`,
+// whole registers; returns how many count.
+HWY_INLINE std::size_t store_hits(Hits hits, Words x, std::uint32_t* first) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SCALAR
-  hn::StoreU(hn::Compress(positions, hn::RebindMask(kWords, hits)), kWords, indices);
-  hn::StoreU(hn::Compress(x, hits), kFloats, values);
+  hn::StoreU(hn::Compress(x, hn::RebindMask(kWords, hits)), kWords, first);
   return hn::CountTrue(kFloats, hits);
 #else
-  std::uint8_t bytes[8] = {};
-  hn::StoreMaskBits(kFloats, hits, bytes);
-  const auto packing = packing_of(bytes[0]);
-  hn::StoreU(hn::TableLookupLanes(positions, packing), kWords, indices);
-  const Words packed = hn::TableLookupLanes(hn::BitCast(kWords, x), packing);
-  hn::StoreU(hn::BitCast(kFloats, packed), kFloats, values);
-  return static_cast<std::size_t>(std::popcount(bytes[0]));
+  std::uint8_t bits[8] = {};
+  hn::StoreMaskBits(kFloats, hits, bits);
+  hn::StoreU(hn::TableLookupLanes(x, packing_of(bits[0])), kWords, first);
+  return static_cast<std::size_t>(std::popcount(bits[0]));
+#endif
+}
+HWY_INLINE std::size_t store_hits(Hits hits, Words x, Floats y, std::uint32_t* first,
+                                  float* second) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SCALAR
+  hn::StoreU(hn::Compress(x, hn::RebindMask(kWords, hits)), kWords, first);
+  hn::StoreU(hn::Compress(y, hits), kFloats, second);
+  return hn::CountTrue(kFloats, hits);
+#else
+  std::uint8_t bits[8] = {};
+  hn::StoreMaskBits(kFloats, hits, bits);
+  const auto packing = packing_of(bits[0]);
+  hn::StoreU(hn::TableLookupLanes(x, packing), kWords, first);
+  const Words packed = hn::TableLookupLanes(hn::BitCast(kWords, y), packing);
+  hn::StoreU(hn::BitCast(kFloats, packed), kFloats, second);
+  return static_cast<std::size_t>(std::popcount(bits[0]));
 #endif
 }
 

@@ -1,45 +1,130 @@
-#include "kimesh/compress/curve.h"
+#include "src/compress/curve.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
+#include <cmath>
 
+#include "kernels/histogram.h"
+#include "kernels/vector_math.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {
 namespace {
 
-// A float's exponent and the upper two bits of its mantissa: four bins an octave, 1024 in all.
-constexpr unsigned kBinShift = 21;
-constexpr std::size_t kBins = 1024;
-constexpr std::uint32_t kMagnitudeBits = 0x7fffffff;
+using kernels::kMagnitudeBinBits;
+using kernels::MagnitudeBin;
+using kernels::MagnitudeHistogram;
 
-struct Histogram {
-  std::array<std::uint32_t, kBins> counts{};
-  std::array<double, kBins> energies{};
+// A part of the elements, whose magnitudes lie in (low, high].
+struct Stretch {
+  double count = 0, energy = 0;
+  double low = 0, high = 0;
 };
+using Stretches = std::vector<Stretch>;
 
-PieceCurve curve_of(std::span<const float> difference, Histogram& histogram) {
-  histogram = {};
-  std::size_t lowest = kBins, highest = 0;
-  for (const float x : difference) {
-    const std::size_t bin = (std::bit_cast<std::uint32_t>(x) & kMagnitudeBits) >> kBinShift;
-    ++histogram.counts[bin];
-    histogram.energies[bin] += static_cast<double>(x) * static_cast<double>(x);
-    lowest = std::min(lowest, bin);
-    highest = std::max(highest, bin);
+double magnitude_of(std::uint32_t bits) {
+  return static_cast<double>(std::bit_cast<float>(bits));
+}
+
+// Magnitudes in a bin are known by their mean. Where they do not all have that one they are spread
+// around it: by half of what an even distribution would be, between what bins of ties and bins of
+// noise have.
+Stretch stretch_of(std::size_t bin, double count, double above_edge) {
+  const auto low_bits = static_cast<std::uint32_t>((bin - 1) << kMagnitudeBinBits);
+  const double low = magnitude_of(low_bits);
+  const double high = magnitude_of(low_bits + (1u << kMagnitudeBinBits));
+  const double width = high - low;
+  const double mean = low + width * std::ldexp(above_edge / count + 1, -int{kMagnitudeBinBits});
+  const double possible = (mean - low) * (high - mean);  // with all of them at the edges
+  const double spread = count > 1 ? std::min(width * width / 24, std::max(possible, 0.0)) : 0;
+  return {count, count * (mean * mean + spread), low, high};
+}
+
+// Scales the energies to a sum that is known.
+void scale_to(double energy, std::span<Stretch> stretches) {
+  double sum = 0;
+  for (const Stretch& stretch : stretches) sum += stretch.energy;
+  if (sum == 0) return;
+  for (Stretch& stretch : stretches) stretch.energy *= energy / sum;
+}
+
+// From the smallest magnitudes upwards.
+Stretches stretches_of(MagnitudeHistogram& histogram, double energy) {
+  const std::span<const MagnitudeBin> bins = histogram.bins();
+  Stretches stretches;
+  for (std::size_t b = histogram.first_bin(); b < histogram.end_bin(); ++b)
+    if (bins[b].count > 0)
+      stretches.push_back(stretch_of(b, static_cast<double>(bins[b].count),
+                                     static_cast<double>(bins[b].above_edge)));
+  scale_to(energy, stretches);
+  return stretches;
+}
+
+// What was sampled of a piece, less what is known exactly: `known` has all that reaches `lower`.
+Stretches stretches_below(float lower, std::size_t size, MagnitudeHistogram& sample,
+                          MagnitudeHistogram& known, double energy) {
+  const std::span<const MagnitudeBin> bins = sample.bins(), top = known.bins();
+  auto sampled = static_cast<double>(bins[0].count);
+  for (std::size_t b = sample.first_bin(); b < sample.end_bin(); ++b)
+    sampled += static_cast<double>(bins[b].count);
+  const double scale = static_cast<double>(size) / sampled;
+  const std::size_t divided = kernels::magnitude_bin(lower);
+  Stretches stretches;
+  for (std::size_t b = sample.first_bin(); b < std::min(sample.end_bin(), divided + 1); ++b) {
+    const auto count = static_cast<double>(bins[b].count);
+    const double rest = scale * count - static_cast<double>(b == divided ? top[b].count : 0);
+    if (count == 0 || rest < 1) continue;
+    stretches.push_back(
+        stretch_of(b, rest, static_cast<double>(bins[b].above_edge) / count * rest));
   }
-  PieceCurve curve{static_cast<std::uint32_t>(difference.size()), {}};
-  // From the smallest magnitudes upwards, so that sums of small energies keep their digits.
+  scale_to(energy, stretches);
+  if (stretches.empty() && energy > 0)  // too few for the sample to meet one
+    stretches.push_back({1, energy, 0, static_cast<double>(lower)});
+  const double edge = magnitude_of(std::bit_cast<std::uint32_t>(lower) - 1);
+  if (!stretches.empty()) stretches.back().high = std::min(stretches.back().high, edge);
+  return stretches;
+}
+
+// In the middle of a bin a straight line from edge to edge is off by count · (high² − low²) / 8
+// where magnitudes are spread evenly. Where that counts, the bin is halved: its density is taken as
+// a straight line with the bin's mean.
+void add_halves(const Stretch& whole, double below, Stretches& halves) {
+  constexpr double kCounts = 0.003, kFewElements = 8;
+  const double off = whole.count * (whole.high * whole.high - whole.low * whole.low) / 8;
+  const double middle = (whole.low + whole.high) / 2, half = (whole.high - whole.low) / 2;
+  const double mean = std::sqrt(whole.energy / whole.count);
+  const double slope = 3 * (mean - middle) / half;  // of the density, over [-1, 1]
+  if (off < kCounts * (below + whole.energy / 2) || whole.count < kFewElements ||
+      std::abs(slope) > 1) {
+    halves.push_back(whole);
+    return;
+  }
+  const double share = 0.5 + slope / 4;  // of the upper half
+  const double upper_mean = middle + half * (0.25 + slope / 6) / share;
+  const double upper_square = upper_mean * upper_mean + half * half / 12;
+  Stretch upper{whole.count * share, 0, middle, whole.high};
+  upper.energy = std::min(whole.energy, upper.count * upper_square);
+  halves.push_back({whole.count - upper.count, whole.energy - upper.energy, whole.low, middle});
+  halves.push_back(upper);
+}
+
+// From the smallest magnitudes upwards, so that sums of small energies keep their digits.
+PieceCurve curve_of(std::size_t size, const Stretches& stretches) {
+  PieceCurve curve{static_cast<std::uint32_t>(size), {}};
+  Stretches halves;
+  double below = 0;
+  for (const Stretch& stretch : stretches) {
+    add_halves(stretch, below, halves);
+    below += stretch.energy;
+  }
   double missing = 0;
-  for (std::size_t bin = lowest; bin < kBins && bin <= highest; ++bin) {
-    if (histogram.energies[bin] == 0) continue;  // zeros, or nothing
-    curve.points.push_back({static_cast<double>(histogram.counts[bin]), missing});
-    missing += histogram.energies[bin];
+  for (const Stretch& stretch : halves) {
+    curve.points.push_back({stretch.count, missing, stretch.low});
+    missing += stretch.energy;
   }
-  curve.points.push_back({0, missing});
+  curve.points.push_back({0, missing, halves.empty() ? 0 : halves.back().high});
   std::ranges::reverse(curve.points);
-  // Each bin's count becomes what is kept when the bin and all above it are.
+  // Each stretch's count becomes what is kept when it and all above it are.
   for (std::size_t i = 1; i < curve.points.size(); ++i)
     curve.points[i].kept += curve.points[i - 1].kept;
   return curve;
@@ -58,11 +143,60 @@ double PieceCurve::missing_energy(double kept) const {
 
 Curve measure_curve(std::span<const float> difference, std::span<const Piece> pieces) {
   Curve curve;
-  curve.reserve(pieces.size());
-  Histogram histogram;
-  for (const Piece& piece : pieces)
-    curve.push_back(curve_of(difference.subspan(piece.offset, piece.size), histogram));
+  MagnitudeHistogram histogram;
+  for (const Piece& piece : pieces) {
+    const auto part = difference.subspan(piece.offset, piece.size);
+    histogram.reset(piece.size, MagnitudeHistogram::Counts::kAll);
+    histogram.add(part, {});
+    curve.push_back(curve_of(piece.size, stretches_of(histogram, kernels::energy(part))));
+  }
   return curve;
+}
+
+namespace {
+
+// Of a piece whose elements from `lower` on are known, and whose histogram is in the scratch.
+PieceCurve sampled_curve(const Piece& piece, float lower, std::span<const float> known,
+                         double energy, kernels::SelectScratch& scratch) {
+  MagnitudeHistogram& top = scratch.top_histogram;
+  top.reset(known.size(), MagnitudeHistogram::Counts::kAll);
+  top.add(known, {});
+  const double known_energy = kernels::energy(known);
+  Stretches stretches = stretches_below(lower, piece.size, scratch.histogram, top,
+                                        std::max(0.0, energy - known_energy));
+  Stretches above = stretches_of(top, known_energy);
+  const double edge = magnitude_of(std::bit_cast<std::uint32_t>(lower) - 1);  // it divides a bin
+  if (!above.empty()) above.front().low = std::max(above.front().low, edge);
+  stretches.insert(stretches.end(), above.begin(), above.end());
+  return curve_of(piece.size, stretches);
+}
+
+}  // namespace
+
+kernels::Energies collect_piece(const AdvanceJob& job, const Piece& piece, float lower,
+                                kernels::Entries& entries, Curve* curve) {
+  const auto target = job.target.subspan(piece.offset, piece.size);
+  const auto estimate = job.estimate.subspan(piece.offset, piece.size);
+  const auto base = static_cast<std::uint32_t>(piece.offset);
+  if (curve == nullptr) return kernels::collect(target, estimate, lower, base, entries);
+
+  kernels::SelectScratch& scratch = job.scratch.select;
+  // In a large message a piece is a small part, and its error a smaller one of the whole.
+  constexpr std::size_t kLargeMessage = std::size_t{1} << 22;
+  const std::size_t weight = job.target.size() < kLargeMessage ? 1 : 8;
+  scratch.histogram.reset(weight * piece.size, MagnitudeHistogram::Counts::kSample);
+  const std::size_t before = entries.size();
+  const kernels::Energies energies =
+      kernels::collect(target, estimate, lower, base, entries, &scratch.histogram);
+  if (!energies.finite()) {
+    curve->push_back({});
+  } else if (scratch.histogram.sampled()) {
+    const auto known = std::span<const float>(entries.values).subspan(before);
+    curve->push_back(sampled_curve(piece, lower, known, energies.difference, scratch));
+  } else {
+    curve->push_back(curve_of(piece.size, stretches_of(scratch.histogram, energies.difference)));
+  }
+  return energies;
 }
 
 }  // namespace kimesh

@@ -161,8 +161,8 @@ Status validate_packed(std::span<const std::byte> bytes, std::size_t size) {
 Status apply_packed(std::span<const std::byte> bytes, std::span<float> estimate) {
   const auto entries = read_packed(bytes, estimate.size());
   if (!entries) return entries.error();
-  for (std::size_t c = 0; c < entries->size(); ++c)
-    estimate[entries->indices[c]] += entries->values[c];
+  kernels::add_sparse(std::as_bytes(std::span(entries->indices)),
+                      std::as_bytes(std::span(entries->values)), estimate);
   return ok_status();
 }
 

@@ -1,5 +1,7 @@
 #include "kimesh/util/aligned_buffer.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <limits>
 #include <new>
@@ -7,6 +9,13 @@
 #include "kimesh/util/check.h"
 
 namespace kimesh {
+namespace {
+
+// Large buffers lie in large pages where the system gives some: additions to elements here and
+// there spend most of their time looking up small ones.
+constexpr std::size_t kLargePage = std::size_t{1} << 21, kLargeMin = 2 * kLargePage;
+
+}  // namespace
 
 AlignedBuffer::AlignedBuffer(std::size_t size) : size_(size) {
   if (size == 0) return;
@@ -15,15 +24,17 @@ AlignedBuffer::AlignedBuffer(std::size_t size) : size_(size) {
   // Whole cache lines, so that a kernel may load the last one without leaving the allocation.
   const std::size_t line = kBufferAlignment / sizeof(float);
   const std::size_t padded = (size + line - 1) / line * line;
-  void* memory =
-      ::operator new (padded * sizeof(float), std::align_val_t{kBufferAlignment}, std::nothrow);
+  const bool large = padded * sizeof(float) >= kLargeMin;
+  const Free free{std::align_val_t{large ? kLargePage : kBufferAlignment}};
+  void* memory = ::operator new(padded * sizeof(float), free.alignment, std::nothrow);
   KIMESH_CHECK(memory != nullptr, "the machine has memory for a buffer of the model");
-  data_.reset(static_cast<float*>(memory));
+  if (large) (void)madvise(memory, padded * sizeof(float), MADV_HUGEPAGE);  // a wish
+  data_ = {static_cast<float*>(memory), free};
   std::fill_n(data_.get(), padded, 0.0f);
 }
 
 void AlignedBuffer::Free::operator()(float* p) const {
-  ::operator delete (p, std::align_val_t{kBufferAlignment});
+  ::operator delete(p, alignment);
 }
 
 }  // namespace kimesh

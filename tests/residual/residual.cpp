@@ -133,9 +133,9 @@ Residual independent(std::size_t size, std::uint64_t seed, const Draw& draw) {
   return residual;
 }
 
-// Exponential, mean 1.
+// Exponential, mean 1; never 0, by which somebody divides: 23 bits and a half are exact.
 float exponential(Random& random) {
-  return -std::log((static_cast<float>(random.next_u32() >> 8) + 0.5F) * 0x1p-24F);
+  return -std::log((static_cast<float>(random.next_u32() >> 9) + 0.5F) * 0x1p-23F);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -32,6 +33,7 @@ class AlignedBuffer {
 
  private:
   struct Free {
+    std::align_val_t alignment;
     void operator()(float* p) const;
   };
   std::unique_ptr<float[], Free> data_;
