@@ -1,0 +1,108 @@
+// What the CUDA twins take on this machine's GPU, beside a pass that only reads both vectors. Says
+// so and ends where there is no GPU. The times are those that a caller waits, copies to the host
+// among them.
+#include "kernels/cuda.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <random>
+#include <vector>
+
+namespace kimesh {
+namespace {
+
+using kernels::Blocks;
+using kernels::Device;
+using kernels::DeviceBuffer;
+
+constexpr std::size_t kSize = 10'000'000;
+constexpr int kRuns = 15;
+
+DeviceBuffer held(Device& device, const std::vector<float>& x) {
+  auto buffer = device.allocate(x.size());
+  KIMESH_CHECK(buffer.ok(), buffer.error().message);
+  device.upload(x, buffer->floats());
+  return std::move(*buffer);
+}
+
+class Bench {
+ public:
+  explicit Bench(Device& device) : device_(device) {
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal;
+    std::vector<float> x(kSize);
+    for (float& value : x) value = normal(random);
+    target_ = held(device, x);
+    for (float& value : x) value = 0.9f * value + 0.1f * normal(random);
+    start_ = held(device, x);
+    estimate_ = held(device, x);
+  }
+
+  void run() {
+    using F = kernels::DeviceFloats;
+    const F t = target_.floats(), e = estimate_.floats();
+    kernels::Entries entries;
+    kernels::Marks marks;
+    const std::vector<kernels::Share> hundredth = {{0, kSize, kSize / 100}};
+    std::vector<kernels::MagnitudeBin> bins(kernels::kMagnitudeBins);
+    kernels::LevelGrid grid;
+    grid.step = grid.dead_zone = 0.25;
+    grid.inverse = 4;
+    grid.unit = grid.step / 32;
+    grid.level_max = 127;
+    say("read both (energies)", [&] { (void)(device_.energy(t).ok() && device_.energy(e).ok()); });
+    say("topk 1 %", [&] { (void)device_.step_topk(t, e, hundredth, 0, true, entries).ok(); });
+    say("threshold, about 1 %",
+        [&] { (void)device_.step_threshold(t, e, 0.36f, true, entries).ok(); });
+    say("dzq levels", [&] { (void)device_.step_levels(t, e, grid, true, marks).ok(); });
+    say("magnitudes", [&] { (void)device_.count_magnitudes(t, e, hundredth, bins).ok(); });
+    for (const Blocks blocks : {Blocks::kBfloat16, Blocks::kSign, Blocks::kInt8, Blocks::kInt4}) {
+      std::vector<std::byte> bytes(kernels::quantised_bytes(blocks, kSize));
+      const std::string name = "blocks " + std::to_string(static_cast<int>(blocks));
+      say(name.c_str(),
+          [&] { (void)device_.step_blocks(blocks, kernels::Round::kNearest, t, e, bytes).ok(); });
+    }
+    say("digest", [&] { (void)device_.digest(e).ok(); });
+    say("momentum", [&] { device_.momentum(0.9f, t, e); });
+  }
+
+ private:
+  void say(const char* name, const std::function<void()>& work) {
+    std::vector<double> seconds;
+    for (int run = 0; run < kRuns; ++run) {
+      device_.copy(start_.floats(), estimate_.floats());
+      KIMESH_CHECK(device_.finish().ok(), "the device works");
+      const auto begin = std::chrono::steady_clock::now();
+      work();
+      KIMESH_CHECK(device_.finish().ok(), "the device works");
+      seconds.push_back(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    std::ranges::sort(seconds);
+    const double median = seconds[seconds.size() / 2];
+    if (read_ == 0) read_ = median;
+    std::printf("%-22s %8.3f ms, %5.2f x the read pass\n", name, 1e3 * median, median / read_);
+  }
+
+  Device& device_;
+  DeviceBuffer target_, start_, estimate_;
+  double read_ = 0;
+};
+
+}  // namespace
+}  // namespace kimesh
+
+int main() {
+  auto device = kimesh::kernels::open_cuda();
+  if (!device) {
+    std::printf("%s\n", device.error().message.c_str());
+    return 0;
+  }
+  std::printf("%s, %zu elements, medians of %d runs\n", (*device)->name().c_str(), kimesh::kSize,
+              kimesh::kRuns);
+  kimesh::Bench(**device).run();
+  return 0;
+}

@@ -1,0 +1,51 @@
+#include "kernels/histogram.h"
+
+#include "tests/cuda/device.h"
+
+namespace kimesh::cuda_test {
+namespace {
+
+class CudaHistogram : public Cuda {
+ protected:
+  // By the definition of histogram.h, because MagnitudeHistogram may count a sample.
+  static void expect_same(const std::vector<float>& target, const std::vector<float>& estimate,
+                          const std::vector<kernels::Share>& parts) {
+    constexpr std::uint32_t kAbove = (1u << kernels::kMagnitudeBinBits) - 1;
+    std::vector<kernels::MagnitudeBin> expected(parts.size() * kernels::kMagnitudeBins);
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      for (std::size_t j = parts[p].offset; j < parts[p].offset + parts[p].size; ++j) {
+        const std::uint32_t word = kernels::magnitude_bits(target[j] - estimate[j]) + kAbove;
+        kernels::MagnitudeBin& bin =
+            expected[p * kernels::kMagnitudeBins + (word >> kernels::kMagnitudeBinBits)];
+        ++bin.count;
+        bin.above_edge += word & kAbove;
+      }
+    std::vector<kernels::MagnitudeBin> found(expected.size());
+    const kernels::DeviceBuffer wanted = put(target), held = put(estimate);
+    const Status done = device().count_magnitudes(wanted.floats(), held.floats(), parts, found);
+    ASSERT_TRUE(done.ok());
+    EXPECT_TRUE(found == expected);
+  }
+};
+
+TEST_F(CudaHistogram, EveryElementIsInItsBin) {
+  for (const std::size_t size : kSizes)
+    for (const auto& [kind, name] : kKinds) {
+      SCOPED_TRACE(name + ", " + std::to_string(size) + " elements");
+      expect_same(draw(kind, size, kSeed), draw(kind, size, kSeed + 1), {{0, size, 0}});
+    }
+}
+
+// Seen to fail with the parts' bins written over one another.
+TEST_F(CudaHistogram, PartsAreCountedByThemselves) {
+  std::vector<kernels::Share> parts;
+  std::size_t size = 0;
+  for (const std::size_t length : {5, 8191, 8237, 0, 1, 20000}) {
+    parts.push_back({size, length, 0});
+    size += length;
+  }
+  expect_same(draw(Kind::kHeavyTailed, size, kSeed), std::vector<float>(size), parts);
+}
+
+}  // namespace
+}  // namespace kimesh::cuda_test
