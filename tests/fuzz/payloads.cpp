@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/simd.h"
+#include "kimesh/compress/compressor.h"
+#include "kimesh/util/check.h"
+#include "tests/compress/inputs.h"
+#include "tests/fuzz/target.h"
+
+namespace kimesh::fuzz {
+namespace {
+
+constexpr std::size_t kSizeBytes = 2;
+constexpr std::size_t kElementsMax = 1 << 14;  // some blocks of every kind, and still fast
+
+std::size_t size_of(Input input) {
+  return (std::to_integer<std::size_t>(input[0]) | std::to_integer<std::size_t>(input[1]) << 8) %
+         kElementsMax;
+}
+
+bool same_bits(std::span<const float> a, std::span<const float> b) {
+  return a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+// What the simplest instruction set makes of it: the other end of a channel may have no other.
+void check_scalar(Form form, Input payload, std::span<const float> expected) {
+  std::vector<float> scalar(expected.size(), 1.0f);
+  KIMESH_CHECK(kernels::force_simd("scalar").ok(), "scalar is always there");
+  const Status status = apply(form, payload, scalar);
+  KIMESH_CHECK(kernels::force_simd("").ok(), "the best is always there");
+  KIMESH_CHECK(status.ok(), "every instruction set accepts what one accepts");
+  KIMESH_CHECK(same_bits(scalar, expected), "every instruction set decodes to the same bits");
+}
+
+template <Form form>
+bool accepts(Input input) {
+  if (input.size() < kSizeBytes) return false;
+  const std::size_t size = size_of(input);
+  const Input payload = input.subspan(kSizeBytes);
+  static const std::vector<float> before(kElementsMax, 1.0f);
+  std::vector<float> after(size, 1.0f);
+  const Status status = apply(form, payload, after);
+  KIMESH_CHECK(validate(form, payload, size).ok() == status.ok(), "validate says what apply says");
+  if (!status.ok()) {
+    KIMESH_CHECK(status.error().code == ErrorCode::kMalformed, "a payload is malformed or correct");
+    KIMESH_CHECK(same_bits(after, std::span(before).first(size)), "no trace of what is refused");
+    return false;
+  }
+  KIMESH_CHECK(std::ranges::all_of(after, [](float x) { return std::isfinite(x); }),
+               "what is accepted adds finite numbers");
+  check_scalar(form, payload, after);
+  return true;
+}
+
+std::vector<Compressor> makers_of(Form form) {
+  switch (form) {
+    case Form::kEmpty:
+      return {};
+    case Form::kDense:
+    case Form::kBfloat16:
+      return {Compressor::kIdentity};
+    case Form::kSparse:
+    case Form::kPacked:
+      return {Compressor::kTopk, Compressor::kThreshold};
+    case Form::kSeeded:
+      return {Compressor::kRandk};
+    case Form::kSign:
+      return {Compressor::kSign};
+    case Form::kInt8:
+      return {Compressor::kInt8};
+    case Form::kInt4:
+      return {Compressor::kInt4};
+    case Form::kDzq:
+    case Form::kDzqFixed:
+      return {Compressor::kDzq};
+  }
+  return {};
+}
+
+// A setting's messages for vectors of some sizes, where they take this form.
+void add_seeds(Form form, const Setting& unsized, std::vector<Bytes>& seeds) {
+  CompressScratch scratch;
+  for (const std::size_t size : {1u, 7u, 90u, 300u, 5000u}) {
+    Random random = stream(size);
+    const auto kind = static_cast<Kind>(random.below(kKinds));
+    kimesh::Input made_from = input_of(random, kind, size);
+    const Setting setting = sized(unsized, random, made_from);
+    const auto made =
+        advance(made_from.target, made_from.estimate, made_from.pieces, setting, scratch);
+    if (!made.ok() || made->form != form) continue;
+    Bytes seed = {std::byte(size & 0xff), std::byte(size >> 8)};
+    seed.insert(seed.end(), made->bytes.begin(), made->bytes.end());
+    seeds.push_back(std::move(seed));
+  }
+}
+
+template <Form form>
+std::vector<Bytes> seeds() {
+  std::vector<Bytes> all;
+  for (const Compressor compressor : makers_of(form))
+    for (const Named& named : settings_of(compressor)) add_seeds(form, named.setting, all);
+  return all;
+}
+
+template <Form form>
+Target target(std::string_view name) {
+  return {name, &accepts<form>, &seeds<form>};
+}
+
+}  // namespace
+
+std::vector<Target> payload_targets() {
+  return {target<Form::kDense>("dense"),      target<Form::kSparse>("sparse"),
+          target<Form::kPacked>("packed"),    target<Form::kSeeded>("seeded"),
+          target<Form::kBfloat16>("bfloat16"), target<Form::kSign>("sign"),
+          target<Form::kInt8>("int8"),        target<Form::kInt4>("int4"),
+          target<Form::kDzq>("dzq"),          target<Form::kDzqFixed>("dzq-fixed")};
+}
+
+}  // namespace kimesh::fuzz

@@ -1,0 +1,175 @@
+#include <filesystem>
+#include <numeric>
+
+#include "kimesh/compress/compressor.h"
+#include "kimesh/observe/decision_log.h"
+#include "kimesh/observe/recorder.h"
+#include "kimesh/observe/run_folder.h"
+#include "kimesh/observe/safetensors.h"
+#include "kimesh/util/check.h"
+#include "tests/fuzz/file_of.h"
+
+namespace kimesh::fuzz {
+namespace {
+
+bool accepts_tensors(Input input) {
+  const auto file = read_safetensors(file_of("weights.safetensors", input));
+  if (!file.ok()) return false;
+  std::size_t at = 0;
+  for (const TensorFile::Tensor& tensor : file->tensors) {
+    KIMESH_CHECK(tensor.offset == at, "tensors follow one another");
+    std::size_t elements = 1;
+    for (const std::int64_t extent : tensor.shape) elements *= static_cast<std::size_t>(extent);
+    KIMESH_CHECK(elements == tensor.size, "a tensor has as many elements as its shape says");
+    at += tensor.size;
+  }
+  KIMESH_CHECK(at == file->values.size(), "every value is some tensor's");
+  return true;
+}
+
+// With types that kimesh writes, types that it only reads, and types that it skips.
+std::vector<Bytes> tensor_seeds() {
+  const std::vector<float> values(12, 0.5f);
+  const std::vector<TensorView> tensors = {{"layers.0.weight", {2, 5}, std::span(values).first(10)},
+                                           {"layers.0.bias", {2}, std::span(values).last(2)}};
+  const std::string path = folder() + "/seed.safetensors";
+  KIMESH_CHECK(write_safetensors(path, tensors).ok(), "the seed is written");
+  const auto written = read_whole(path, 1 << 20);
+  std::string other = R"({"h":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},)"
+                      R"("b":{"dtype":"BF16","shape":[],"data_offsets":[4,6]},)"
+                      R"("i":{"dtype":"I64","shape":[1],"data_offsets":[6,14]}})";
+  Bytes types(8 + other.size() + 14);
+  types[0] = std::byte(other.size());
+  std::ranges::copy(bytes_of(other), types.begin() + 8);
+  return {bytes_of(*written), types};
+}
+
+bool accepts_record(Input input) {
+  const auto record = parse_record({reinterpret_cast<const char*>(input.data()), input.size()});
+  if (!record.ok()) return false;
+  const std::string line = to_line(*record);
+  const auto again = parse_record(line);
+  KIMESH_CHECK(again.ok() && to_line(*again) == line, "what was read can be written");
+  return true;
+}
+
+std::vector<Bytes> record_seeds() {
+  RoundRecord round;
+  round.accuracy = 0.5;
+  round.accuracy_round = 3;
+  round.links = {{.to = "b", .rate_bits_per_s = 1e6, .rate_error = 0.1, .bytes = 100}};
+  round.digests = {{0, 0x1234}};
+  round.policy = R"({"keep":0.01})";
+  EndRecord end;
+  end.text = "b is silent";
+  end.counters = {{.to = "b", .messages = 3}};
+  std::vector<Bytes> seeds;
+  for (const NodeRecord& record : {NodeRecord(StartRecord{0, "a", "0.1.0"}), NodeRecord(round),
+                                   NodeRecord(NoticeRecord{1, "waiting"}), NodeRecord(end)})
+    seeds.push_back(bytes_of(to_line(record)));
+  return seeds;
+}
+
+// Two nodes, each with a shard of two layers or a part of them.
+const Plan& plan() {
+  static const Plan plan = [] {
+    TopologyFile topology;
+    topology.nodes.resize(2);
+    topology.nodes[0].name = "a";
+    topology.nodes[1].name = "b";
+    topology.servers = {0, 1};
+    Layout layout;
+    layout.layers = {{"weight", {40, 5}, 0, 200}, {"bias", {7}, 200, 7}};
+    auto made = make_plan(topology, layout);
+    KIMESH_CHECK(made.ok(), "two nodes share two layers");
+    return std::move(*made);
+  }();
+  return plan;
+}
+
+// A replayed setting goes to the compressor as it is.
+void check_can_be_done(const Setting& setting, const Shard& shard) {
+  std::vector<float> target(shard.size), estimate(shard.size, 0.0f);
+  std::iota(target.begin(), target.end(), -3.0f);
+  std::vector<Piece> pieces;
+  for (const LayerSlice& slice : shard.layers) pieces.push_back({slice.offset, slice.size});
+  CompressScratch scratch;
+  const auto made = advance(target, estimate, pieces, setting, scratch);
+  KIMESH_CHECK(made.ok(), "a setting that was read can be carried out");
+}
+
+bool accepts_decisions(Input input) {
+  const RunFolder run(folder());
+  std::filesystem::create_directories(folder() + "/nodes");
+  file_of("nodes/a.decisions.jsonl", input);
+  file_of("nodes/b.decisions.jsonl",
+          bytes_of("{\"kind\":\"setting\",\"round\":0,\"to\":\"a\",\"shard\":0,"
+                   "\"phase\":\"reduce\",\"compressor\":\"identity\"}\n"));
+  const auto loaded = load_decisions(plan(), folder());
+  if (!loaded.ok()) {
+    KIMESH_CHECK(loaded.error().code == ErrorCode::kUserInput, "the user is told why");
+    return false;
+  }
+  for (ChannelIndex channel = 0; channel < plan().channels.size(); ++channel)
+    for (Round round = 0; round < 10; ++round)
+      if (const auto setting = (*loaded)->setting(channel, round))
+        check_can_be_done(*setting, plan().shards[plan().channels[channel].shard]);
+  return true;
+}
+
+std::vector<Setting> settings() {
+  Setting listed{.compressor = Compressor::kTopk, .keep = 9, .allocation = Allocation::kListed};
+  for (const LayerSlice& layer : plan().shards[1].layers)
+    listed.shares.push_back(layer.layer == 0 ? 9 : 0);
+  return {
+      Setting{},
+      {.compressor = Compressor::kNothing},
+      {.compressor = Compressor::kTopk, .keep = 9, .allocation = Allocation::kGlobal, .floor = 2},
+      listed,
+      {.compressor = Compressor::kTopk, .keep = 5, .first_keep = 20},
+      {.compressor = Compressor::kTopk,
+       .budget_bytes = 60,
+       .values = ValueFormat::kInt4,
+       .indices = IndexFormat::kCoded},
+      {.compressor = Compressor::kThreshold, .threshold = 2, .indices = IndexFormat::kPacked},
+      {.compressor = Compressor::kRandk, .keep = 5, .rotation = 7, .scaled = true},
+      {.compressor = Compressor::kDgc, .keep = 5},
+      {.compressor = Compressor::kRedsync, .keep = 5},
+      {.compressor = Compressor::kSign},
+      {.compressor = Compressor::kInt8, .rounding = Rounding::kNearest},
+      {.compressor = Compressor::kDzq, .floor = 3, .budget_bytes = 90},
+      {.compressor = Compressor::kDzq, .step = 0.5f, .coder = Coder::kFixedWidth},
+  };
+}
+
+std::vector<Bytes> decision_seeds() {
+  ChannelIndex own = 0;  // one of a's, for the shard that has both layers
+  while (plan().link_of(own).from != 0 || plan().channels[own].shard != 1) ++own;
+  std::vector<Decision> decisions;
+  for (const Setting& setting : settings())
+    decisions.push_back({Decision::Kind::kSetting, 3, own, setting, {}});
+  decisions.push_back({Decision::Kind::kReset, 4, own, {}, {}});
+  Word word;
+  word.closing_round = 8;
+  word.reason = StopReason::kRounds;
+  decisions.push_back({Decision::Kind::kClosing, 5, 0, {}, word});
+  decisions.push_back({Decision::Kind::kPollStop, 9, 0, {}, word});
+  std::vector<Bytes> seeds;
+  const std::string path = folder() + "/seed.jsonl";
+  for (const Decision& decision : decisions) {
+    auto log = DecisionLog::create(plan(), path);
+    KIMESH_CHECK(log.ok() && log->write(decision).ok() && log->flush().ok(), "the seed is written");
+    seeds.push_back(bytes_of(*read_whole(path, 1 << 20)));
+  }
+  return seeds;
+}
+
+}  // namespace
+
+std::vector<Target> run_file_targets() {
+  return {{"safetensors", accepts_tensors, tensor_seeds},
+          {"record", accepts_record, record_seeds},
+          {"decisions", accepts_decisions, decision_seeds}};
+}
+
+}  // namespace kimesh::fuzz

@@ -1,0 +1,37 @@
+// What the fuzzers feed: a target for each decoder that stands at a border, be it to a peer or to a
+// user's file. libfuzzer.cpp makes a program of them for `./dev fuzz`; fuzz_test.cpp replays their
+// seeds with the ordinary compiler.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace kimesh::fuzz {
+
+using Bytes = std::vector<std::byte>;
+using Input = std::span<const std::byte>;
+
+struct Target {
+  std::string_view name;
+  // Decodes the input, and aborts where the decoder breaks a promise. Returns whether all of it was
+  // taken for correct.
+  bool (*accepts)(Input input);
+  // Inputs that are correct, from the encoders or from shipped files: where mutation starts. The
+  // same at each call.
+  std::vector<Bytes> (*seeds)();
+};
+
+// Messages' payloads, a target for each form: the vector's size as u16, then the payload.
+[[nodiscard]] std::vector<Target> payload_targets();
+// What arrives on a link: frames, whole messages, chunks in any order, acks in any order.
+[[nodiscard]] std::vector<Target> link_targets();
+// What users write: configs, topologies, traces.
+[[nodiscard]] std::vector<Target> config_targets();
+// What runs leave and later commands read: weights, records, decisions.
+[[nodiscard]] std::vector<Target> run_file_targets();
+
+[[nodiscard]] std::vector<Target> all_targets();
+
+}  // namespace kimesh::fuzz
