@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/sparse.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/random.h"
 #include "src/compress/packed.h"
@@ -134,8 +135,8 @@ Status validate_seeded(std::span<const std::byte> bytes, std::size_t size) {
 Status apply_seeded(std::span<const std::byte> bytes, std::span<float> estimate) {
   const auto entries = read_seeded(bytes, estimate.size());
   if (!entries) return entries.error();
-  for (std::size_t c = 0; c < entries->size(); ++c)
-    estimate[entries->indices[c]] += entries->values[c];
+  kernels::add_sparse(std::as_bytes(std::span(entries->indices)),
+                      std::as_bytes(std::span(entries->values)), estimate);
   return ok_status();
 }
 

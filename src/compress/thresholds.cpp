@@ -65,15 +65,19 @@ struct Magnitudes {
 Magnitudes magnitudes_of(const Part& part) {
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> sums{};
-  std::uint32_t largest = 0;
-  for (std::size_t j = 0; j < part.target.size(); ++j) {
+  std::array<std::uint32_t, kLanes> largest{};
+  const auto add = [&](std::size_t j, std::size_t lane) {
     const float difference = part.target[j] - part.estimate[j];
-    sums[j % kLanes] += static_cast<double>(std::abs(difference));
-    largest = std::max(largest, kernels::magnitude_bits(difference));
-  }
+    sums[lane] += static_cast<double>(std::abs(difference));
+    largest[lane] = std::max(largest[lane], kernels::magnitude_bits(difference));
+  };
+  const std::size_t size = part.target.size(), whole = size / kLanes * kLanes;
+  for (std::size_t j = 0; j < whole; j += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) add(j + lane, lane);
+  for (std::size_t j = whole; j < size; ++j) add(j, j - whole);
   double sum = 0;
   for (const double lane : sums) sum += lane;
-  return {sum / static_cast<double>(part.target.size()), std::bit_cast<float>(largest)};
+  return {sum / static_cast<double>(size), std::bit_cast<float>(std::ranges::max(largest))};
 }
 
 void drop_below(float lower, Entries& entries) {
@@ -91,8 +95,9 @@ std::size_t count_reaching(float lower, const Entries& entries) {
       entries.values, [lower](float value) { return std::abs(value) >= lower; }));
 }
 
-// Narrows the entries, all that reach the mean, to those of the last threshold that let no more
-// than `share` pass.
+// Narrows the entries to those of the last threshold that let no more than `share` pass. They are
+// all that reach the mean; or more than `share` that reach something above it, since then no lower
+// threshold needs to be counted.
 void bisect(const Magnitudes& magnitudes, std::size_t share, std::size_t enough, Entries& entries) {
   if (entries.size() <= share) return;
   const double mean = magnitudes.mean;
@@ -118,7 +123,17 @@ void bisect(const Magnitudes& magnitudes, std::size_t share, std::size_t enough,
 
 Energies redsync(const Part& part, Entries& entries) {
   const Magnitudes magnitudes = magnitudes_of(part);
-  const Energies energies = collect_from(part, static_cast<float>(magnitudes.mean), entries);
+  const auto mean = static_cast<float>(magnitudes.mean);
+  Energies energies;
+  kernels::Bracket bracket(part.target, part.estimate, std::min(part.share + 1, part.target.size()),
+                           part.scratch);
+  for (;; bracket.widen()) {
+    entries.clear();
+    energies = collect_from(part, std::max(bracket.lower(), mean), entries);
+    if (entries.size() > part.share || bracket.lower() <= mean || bracket.takes_all() ||
+        !energies.finite())
+      break;
+  }
   if (!energies.finite()) return energies;
   const auto nearly =
       static_cast<std::size_t>(std::ceil(kNearlyAll * static_cast<double>(part.share)));
