@@ -1,4 +1,4 @@
-// A block of threads for 256 elements: a block of the message, or four of int4.
+// A thread for each element of a chunk: a block of the message, or four of int4.
 #include <algorithm>
 
 #include "kernels/cuda_select.cuh"
@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kChunk = 256;
 static_assert(kChunk == kThreads, "a thread for each element");
+constexpr std::size_t kSpan = 16 * kChunk;  // that a block of threads goes through
 constexpr unsigned kSumLanes = 8;
 constexpr unsigned kInt4Block = 64;
 
@@ -94,30 +95,35 @@ __device__ void write_int4(const Chunk& c) {
   if (at % 2 == 0) out[2 + at / 2] = static_cast<std::uint8_t>(level | next << 4);
 }
 
-__global__ void quantise_kernel(Blocks blocks, Round round, StepJob job, std::uint8_t* bytes,
-                                double* partials) {
-  const std::size_t begin = blockIdx.x * kChunk, j = begin + threadIdx.x;
-  const float t = j < job.size ? job.target[j] : 0;
-  const float d = j < job.size ? t - job.estimate[j] : 0;
-  const std::size_t rest = job.size - begin;
-  const Chunk chunk = {rest < kChunk ? rest : kChunk, d, round,
-                       bytes + quantised_bytes(blocks, begin)};
+__device__ void write_chunk(Blocks blocks, const Chunk& chunk) {
   switch (blocks) {
     case Blocks::kBfloat16:
-      write_bfloat16(chunk);
-      break;
+      return write_bfloat16(chunk);
     case Blocks::kSign:
-      write_sign(chunk);
-      break;
+      return write_sign(chunk);
     case Blocks::kInt8:
-      write_int8(chunk);
-      break;
+      return write_int8(chunk);
     case Blocks::kInt4:
-      write_int4(chunk);
-      break;
+      return write_int4(chunk);
   }
-  write_partials(static_cast<double>(t) * static_cast<double>(t),
-                 static_cast<double>(d) * static_cast<double>(d), partials);
+}
+
+__global__ void quantise_kernel(Blocks blocks, Round round, StepJob job, std::uint8_t* bytes,
+                                double* partials) {
+  double wanted = 0, missing = 0;
+  const std::size_t first = blockIdx.x * kSpan;
+  const std::size_t last = first + kSpan < job.size ? first + kSpan : job.size;
+  for (std::size_t begin = first; begin < last; begin += kChunk) {
+    const std::size_t j = begin + threadIdx.x, rest = last - begin;
+    const float t = j < last ? job.target[j] : 0;
+    const float d = j < last ? t - job.estimate[j] : 0;
+    wanted += static_cast<double>(t) * static_cast<double>(t);
+    missing += static_cast<double>(d) * static_cast<double>(d);
+    write_chunk(blocks,
+                {rest < kChunk ? rest : kChunk, d, round, bytes + quantised_bytes(blocks, begin)});
+    __syncthreads();  // the next chunk uses the same shared memory
+  }
+  write_partials(wanted, missing, partials);
 }
 
 // What the bytes say of element j.
@@ -136,15 +142,16 @@ __device__ float decoded(Blocks blocks, const std::uint8_t* bytes, std::size_t j
 // `header` and `partials` are null at the receiver, who has checked the bytes.
 __global__ void add_blocks_kernel(Blocks blocks, StepJob job, const std::uint8_t* bytes,
                                   const StepHeader* header, double* partials) {
-  const std::size_t j = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (header != nullptr && header->finite == 0) job.size = 0;
   double left = 0;
-  if (j < job.size && (header == nullptr || header->finite != 0)) {
+  const std::size_t first = blockIdx.x * kSpan;
+  const std::size_t last = first + kSpan < job.size ? first + kSpan : job.size;
+  for (std::size_t j = first + threadIdx.x; j < last; j += kThreads) {
     const float after = job.estimate[j] + decoded(blocks, bytes, j);
     job.estimate[j] = after;
-    if (partials != nullptr) {
-      const float rest = job.target[j] - after;  // rounded, as on the CPU
-      left = static_cast<double>(rest) * static_cast<double>(rest);
-    }
+    if (partials == nullptr) continue;
+    const float rest = job.target[j] - after;  // rounded, as on the CPU
+    left += static_cast<double>(rest) * static_cast<double>(rest);
   }
   if (partials != nullptr) write_partials(0, left, partials);
 }
@@ -155,13 +162,13 @@ struct BlockBuffers {
   double* partials;
 };
 
-BlockBuffers take_blocks(Carver& carver, std::size_t bytes, std::size_t chunks) {
+BlockBuffers take_blocks(Carver& carver, std::size_t bytes, std::size_t spans) {
   auto* memory = carver.take<std::byte>(kHeaderBytes + bytes);
   BlockBuffers buffers;
   buffers.header = reinterpret_cast<StepHeader*>(memory);
   buffers.bytes =
       memory == nullptr ? nullptr : reinterpret_cast<std::uint8_t*>(memory + kHeaderBytes);
-  buffers.partials = carver.take<double>(2 * chunks);
+  buffers.partials = carver.take<double>(2 * spans);
   return buffers;
 }
 
@@ -172,18 +179,18 @@ Result<Stepped> CudaDevice::step_blocks(Blocks blocks, Round round, DeviceFloats
   KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
   KIMESH_CHECK(bytes.size() == quantised_bytes(blocks, target.size), "room for all blocks");
   if (target.size == 0) return Stepped{};
-  const std::size_t chunks = ceil_div(target.size, kChunk);
+  const std::size_t spans = ceil_div(target.size, kSpan);
   Carver needed;
-  (void)take_blocks(needed, bytes.size(), chunks);
+  (void)take_blocks(needed, bytes.size(), spans);
   Carver carver(workspace_.device(needed.bytes(), stream_));
-  const BlockBuffers made = take_blocks(carver, bytes.size(), chunks);
+  const BlockBuffers made = take_blocks(carver, bytes.size(), spans);
   std::byte* host = workspace_.host(kHeaderBytes + bytes.size(), stream_);
   if (made.header == nullptr || host == nullptr) return cuda_error(cudaErrorMemoryAllocation);
   const StepJob job = {target.data, estimate.data, target.size, true};
-  launch(stream_, chunks, quantise_kernel, blocks, round, job, made.bytes, made.partials);
-  queue_energies(made.header, made.partials, chunks, stream_);
-  launch(stream_, chunks, add_blocks_kernel, blocks, job, made.bytes, made.header, made.partials);
-  queue_added(made.header, made.partials, chunks, stream_);
+  launch(stream_, spans, quantise_kernel, blocks, round, job, made.bytes, made.partials);
+  queue_energies(made.header, made.partials, spans, stream_);
+  launch(stream_, spans, add_blocks_kernel, blocks, job, made.bytes, made.header, made.partials);
+  queue_added(made.header, made.partials, spans, stream_);
   (void)cudaMemcpyAsync(host, made.header, kHeaderBytes + bytes.size(), cudaMemcpyDeviceToHost,
                         stream_);
   if (Status done = wait(); !done) return done.error();
@@ -199,7 +206,7 @@ void CudaDevice::add_blocks(Blocks blocks, std::span<const std::byte> bytes,
   auto* held = reinterpret_cast<std::uint8_t*>(workspace_.device(bytes.size(), stream_));
   if (held == nullptr) return;  // the runtime remembers why
   upload_bytes(bytes, held);
-  launch(stream_, ceil_div(estimate.size, kThreads), add_blocks_kernel, blocks,
+  launch(stream_, ceil_div(estimate.size, kSpan), add_blocks_kernel, blocks,
          StepJob{nullptr, estimate.data, estimate.size, true}, held, nullptr, nullptr);
 }
 

@@ -36,8 +36,8 @@ constexpr Blocks kAllBlocks[] = {Blocks::kBfloat16, Blocks::kSign, Blocks::kInt8
 
 // Seen to fail with the odd elements of int4 blocks one level off.
 TEST_F(CudaQuantise, BytesAndEstimatesAreTheCpus) {
-  for (const std::size_t size :
-       {0, 1, 2, 31, 32, 33, 63, 64, 65, 127, 129, 255, 256, 257, 511, 513, 1024, 1025, 8193})
+  for (const std::size_t size : {0,   1,   2,   31,  32,  33,   63,   64,   65,   127,  129,
+                                 255, 256, 257, 511, 513, 1024, 1025, 4095, 4096, 4097, 8193})
     for (const auto& [kind, name] : kKinds)
       for (const Blocks blocks : kAllBlocks)
         for (const Round round : {Round::kTowardsZero, Round::kNearest}) {
