@@ -34,7 +34,8 @@ struct Elements {
 
 // Memory between calls. One thread at a time.
 struct Scratch {
-  kernels::Unfilled<std::uint32_t> codes, words;
+  kernels::Unfilled<std::uint64_t> codes;
+  kernels::Unfilled<std::uint32_t> words;
 };
 
 // Appends `coded` to bytes; tells state_bytes, 1 to 8, which the caller keeps: decode asks for it.

@@ -74,6 +74,7 @@ class LookedUpTables {
 struct Lane {
   std::uint64_t state = 0;
   Mean gaps, levels;
+  std::size_t next = 0;  // element
 };
 
 template <typename Tables>
@@ -81,32 +82,31 @@ class Decoder {
  public:
   Decoder(std::span<const std::byte> bytes, const Plan& plan, Elements& elements)
       : split_(plan.count), elements_(elements) {
-    lanes_.fill({0, Mean(usual_gap(plan.count, plan.size)), Mean(kUsualLevel)});
     for (std::size_t l = 0; l < split_.lanes; ++l) {
+      lanes_[l] = {0, Mean(usual_gap(plan.count, plan.size)), Mean(kUsualLevel), split_.begin(l)};
       std::memcpy(&lanes_[l].state, bytes.data(), plan.state_bytes);
       bytes = bytes.subspan(plan.state_bytes);
     }
-    words_ = bytes;
+    flow_.words = bytes.data();
+    end_ = flow_.words + bytes.size();
   }
 
   // Gaps take the indices' places.
   template <bool kMarked>
   Status run() {
     std::size_t next_renewal = split_.first_renewal();
-    for (std::size_t round = 0; round < split_.rounds(); ++round) {
+    for (std::size_t round = 0; round < split_.rounds();) {
       if (round == next_renewal) {
         renew();
         next_renewal *= 2;
       }
-      const bool many_words = words_.size() >= kLanes * kElementWordsMax * sizeof(std::uint32_t);
-      if (many_words && split_.width(round) == kLanes) {
-        for (std::size_t l = 0; l < kLanes; ++l)
-          element<kMarked, false>(lanes_[l], split_.begin(l) + round);
-      } else {
-        for (std::size_t l = 0; l < split_.width(round); ++l)
-          element<kMarked, true>(lanes_[l], split_.begin(l) + round);
-        if (failed_) return malformed("coded elements that end too early");
-      }
+      const std::size_t before = round;
+      round = run_fast<kMarked>(round, std::min(next_renewal, split_.each));
+      if (round > before) continue;
+      for (std::size_t l = 0; l < split_.width(round); ++l)
+        element<kMarked, true>(lanes_[l], flow_);
+      if (flow_.failed) return malformed("coded elements that end too early");
+      ++round;
     }
     return check_end();
   }
@@ -114,37 +114,60 @@ class Decoder {
  private:
   static constexpr std::size_t kElementWordsMax = 8;
 
+  // What moves on from element to element.
+  struct Flow {
+    const std::byte* words = nullptr;  // the first that is not yet taken
+    std::uint32_t all_levels = 0;
+    bool failed = false;
+  };
+
+  // The parts of an element that do not come in symbols, and what they leave.
+  struct Rest {
+    std::uint64_t state;
+    std::uint32_t gap, level, sign;
+  };
+
+  // Whole rounds while there are words for whatever comes, in registers. Returns the next round.
+  template <bool kMarked>
+  std::size_t run_fast(std::size_t round, std::size_t end) {
+    if (split_.lanes < kLanes) return round;
+    constexpr std::size_t kRoundBytesMax = kLanes * kElementWordsMax * sizeof(std::uint32_t);
+    std::array<Lane, kLanes> lanes = lanes_;
+    Flow flow = flow_;
+    for (; round < end && left(flow) >= kRoundBytesMax; ++round)
+      for (Lane& lane : lanes) element<kMarked, false>(lane, flow);
+    lanes_ = lanes;
+    flow_ = flow;
+    return round;
+  }
+
   template <bool kMarked, bool kChecked>
-  void element(Lane& lane, std::size_t i) {
+  void element(Lane& lane, Flow& flow) {
+    const std::size_t i = lane.next++;
     std::uint64_t x = lane.state;
     const Begun gap = take(x, lane.gaps, 0);
     const Begun level = kMarked ? take(x, lane.levels, kScales) : Begun{};
-    x = filled<kChecked>(x);
+    x = filled<kChecked>(x, flow);
     const unsigned gap_bits = gap.raw_bits(), level_bits = kMarked ? 1 + level.raw_bits() : 0;
-    std::uint32_t gap_value, level_value = 0, sign = 0;
-    if (gap.escapes() || level.escapes() || gap_bits + level_bits > kRawBitsMax) [[unlikely]] {
-      gap_value = take_tail<kChecked>(x, gap);
-      if constexpr (kMarked) {
-        sign = take_raw(x, 1);
-        x = filled<kChecked>(x);
-        level_value = take_tail<kChecked>(x, level);
-      }
-    } else {
-      gap_value = gap.value(low_bits(x, gap_bits));
-      if constexpr (kMarked) {
-        const std::uint64_t rest = x >> gap_bits;
-        sign = rest & 1;
-        level_value = level.value(low_bits(rest >> 1, level.raw_bits()));
-      }
-      x = filled<kChecked>(x >> (gap_bits + level_bits));
-    }
-    lane.state = x;
-    lane.gaps.add(gap_value);
-    elements_.indices[i] = gap_value;
+    Rest rest{x >> (gap_bits + level_bits), gap.value(low_bits(x, gap_bits)), 0, 0};
     if constexpr (kMarked) {
-      lane.levels.add(level_value);
-      all_levels_ |= level_value;
-      elements_.marks[i] = level_value << 1 | sign;
+      rest.sign = x >> gap_bits & 1;
+      rest.level = level.value(low_bits(x >> (gap_bits + 1), level.raw_bits()));
+    }
+    if (gap.escapes() || level.escapes() || gap_bits + level_bits > kRawBitsMax) [[unlikely]] {
+      Flow moved = flow;  // so that the flow itself can stay in registers
+      rest = take_long<kMarked, kChecked>(x, gap, level, moved);
+      flow = moved;
+    } else {
+      rest.state = filled<kChecked>(rest.state, flow);
+    }
+    lane.state = rest.state;
+    lane.gaps.add(rest.gap);
+    elements_.indices[i] = rest.gap;
+    if constexpr (kMarked) {
+      lane.levels.add(rest.level);
+      flow.all_levels |= rest.level;
+      elements_.marks[i] = rest.level << 1 | rest.sign;
     }
   }
 
@@ -164,18 +187,24 @@ class Decoder {
   }
 
   template <bool kChecked>
-  std::uint64_t filled(std::uint64_t x) {
-    if (x >= kStateMin) return x;
+  std::uint64_t filled(std::uint64_t x, Flow& flow) const {
+    bool wanted = x < kStateMin;
+    std::uint32_t word = 0;
     if constexpr (kChecked) {
-      if (words_.size() < sizeof(std::uint32_t)) {
-        failed_ |= split_.lanes > 1;
+      if (!wanted) return x;
+      wanted = left(flow) >= sizeof(word);
+      if (!wanted) {
+        flow.failed |= split_.lanes > 1;
         return x;
       }
     }
-    std::uint32_t word;
-    std::memcpy(&word, words_.data(), sizeof(word));
-    words_ = words_.subspan(sizeof(word));
-    return x << kWordBits | word;
+    // Whether one is wanted nobody can foresee: no branch.
+    std::memcpy(&word, flow.words, sizeof(word));
+    flow.words += wanted ? sizeof(word) : 0;
+    return wanted ? x << kWordBits | word : x;
+  }
+  [[nodiscard]] std::size_t left(const Flow& flow) const {
+    return static_cast<std::size_t>(end_ - flow.words);
   }
 
   static std::uint32_t take_raw(std::uint64_t& x, unsigned bits) {
@@ -185,35 +214,46 @@ class Decoder {
   }
 
   // With the words that it takes behind each part.
+  template <bool kMarked, bool kChecked>
+  Rest take_long(std::uint64_t x, Begun gap, Begun level, Flow& flow) {
+    Rest rest{x, 0, 0, 0};
+    rest.gap = take_tail<kChecked>(rest.state, gap, flow);
+    if constexpr (kMarked) {
+      rest.sign = take_raw(rest.state, 1);
+      rest.state = filled<kChecked>(rest.state, flow);
+      rest.level = take_tail<kChecked>(rest.state, level, flow);
+    }
+    return rest;
+  }
+
   template <bool kChecked>
-  std::uint32_t take_tail(std::uint64_t& x, Begun begun) {
+  std::uint32_t take_tail(std::uint64_t& x, Begun begun, Flow& flow) {
     std::uint32_t value;
     if (begun.escapes()) {
       const unsigned length = take_raw(x, kLengthBits);
-      x = filled<kChecked>(x);
+      x = filled<kChecked>(x, flow);
       value = ((take_raw(x, length) | 1u << length) - 1) & kNumberMax;
       counts_[begun.table].add(symbol_of(value, begun.shift));
     } else {
       value = begun.value(take_raw(x, begun.raw_bits()));
     }
-    x = filled<kChecked>(x);
+    x = filled<kChecked>(x, flow);
     return value;
   }
 
   Status check_end() const {
-    if (failed_) return malformed("coded elements that end too early");
-    if (!words_.empty()) return malformed("coded elements that leave bytes over");
+    if (flow_.failed) return malformed("coded elements that end too early");
+    if (flow_.words != end_) return malformed("coded elements that leave bytes over");
     for (std::size_t l = 0; l < split_.lanes; ++l)
       if (lanes_[l].state != split_.last_state()) return malformed("a state that ends elsewhere");
-    if (all_levels_ > kLevelMax) return malformed("a level over the largest");
+    if (flow_.all_levels > kLevelMax) return malformed("a level over the largest");
     return ok_status();
   }
 
   const Split split_;
   Elements& elements_;
-  std::span<const std::byte> words_;  // those not yet taken
-  std::uint32_t all_levels_ = 0;
-  bool failed_ = false;
+  const std::byte* end_;  // of the words
+  Flow flow_;
   std::array<Lane, kLanes> lanes_;
   AllCounts counts_ = usual().counts;
   Tables tables_;

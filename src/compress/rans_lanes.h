@@ -27,6 +27,24 @@ struct Split {
   [[nodiscard]] std::size_t rounds() const { return each + (rest > 0 ? 1 : 0); }
   // Lanes that have an element in this round.
   [[nodiscard]] std::size_t width(std::size_t round) const { return round < each ? lanes : rest; }
+  // Calls visit(lane) for these, the last first.
+  template <typename Visit>
+  void for_lanes_down(std::size_t round, Visit visit) const {
+    if (round < each && lanes == kLanes) {
+      for (std::size_t l = kLanes; l-- > 0;) visit(l);
+    } else {
+      for (std::size_t l = width(round); l-- > 0;) visit(l);
+    }
+  }
+  // The first first.
+  template <typename Visit>
+  void for_lanes(std::size_t round, Visit visit) const {
+    if (round < each && lanes == kLanes) {
+      for (std::size_t l = 0; l < kLanes; ++l) visit(l);
+    } else {
+      for (std::size_t l = 0; l < width(round); ++l) visit(l);
+    }
+  }
   [[nodiscard]] std::size_t first_renewal() const { return kFirstRenewal / lanes; }
   [[nodiscard]] std::uint64_t last_state() const { return lanes == 1 ? 1 : kStateMin; }
 };
@@ -42,9 +60,7 @@ struct Begun {
   std::uint32_t symbol, shift, table = 0;
   [[nodiscard]] bool escapes() const { return symbol == kEscape; }
   // Where it does not escape.
-  [[nodiscard]] std::uint32_t raw_bits() const {
-    return std::min<std::uint32_t>(shift + kContinuations[symbol].more, kRawBitsMax);
-  }
+  [[nodiscard]] std::uint32_t raw_bits() const { return shift + kContinuations[symbol].more; }
   [[nodiscard]] std::uint32_t value(std::uint64_t raw) const {
     return static_cast<std::uint32_t>(std::uint64_t{kContinuations[symbol].top} << raw_bits() |
                                       raw) &

@@ -26,12 +26,12 @@ inline constexpr std::uint32_t kProbabilityOne = 1u << kProbabilityBits;
 inline constexpr unsigned kScales = 8;  // tables for each kind of number
 inline constexpr std::uint32_t kNumberMax = 0x7fffffff;
 
-// log2(v + 1) in sixteenths, straight between powers of two. Requires v <= kNumberMax.
-inline std::int32_t log2_sixteenths(std::uint32_t v) {
-  const std::uint32_t next = v + 1;
-  const int exponent = 31 - std::countl_zero(next);
-  const auto fraction = static_cast<std::uint32_t>((std::uint64_t{next} << 4) >> exponent);
-  return 16 * exponent + static_cast<std::int32_t>(fraction & 15);
+// log2(v + 1) in 1/256, straight between powers of two: how a float32 is written. Requires
+// v <= kNumberMax.
+inline std::int32_t log2_of_next(std::uint32_t v) {
+  constexpr std::int32_t kOne = 127 << 8;  // log2(1)
+  const auto next = static_cast<float>(std::int64_t{v} + 1);
+  return static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(next) >> 15) - kOne;
 }
 
 // Which table a number's symbol is coded with, and how many of its low bits are raw.
@@ -43,27 +43,35 @@ struct Scale {
 class Mean {
  public:
   // As if many numbers of about `expected` had come.
-  explicit Mean(std::uint32_t expected = 0) : sum_(log2_sixteenths(expected) * 16) {}
-  void add(std::uint32_t v) { sum_ += (log2_sixteenths(v) * 16 - sum_) >> 3; }
+  explicit Mean(std::uint32_t expected = 0) : mean_(log2_of_next(expected)) {}
+  void add(std::uint32_t v) { mean_ += (log2_of_next(v) - mean_) >> 3; }
   // Two tables an octave below 8, and the last two for all above.
   [[nodiscard]] Scale scale() const {
-    const std::int32_t half_octaves = sum_ >> 7;
+    const std::int32_t half_octaves = mean_ >> 7;
     const std::int32_t shift = std::max(0, (half_octaves - 6) >> 1);
     return {static_cast<std::uint32_t>(half_octaves - 2 * shift),
             static_cast<std::uint32_t>(shift)};
   }
 
  private:
-  std::int32_t sum_;  // 1/256 octaves
+  std::int32_t mean_;  // 1/256 octaves
 };
 
 // The symbol of a number. Requires v <= kNumberMax.
+inline constexpr std::uint32_t kHighMax = 447;  // of v >> s that has a symbol of its own
+inline constexpr std::array<std::uint8_t, kHighMax + 2> kSymbolsOfHigh = [] {
+  std::array<std::uint8_t, kHighMax + 2> all{};
+  for (std::uint32_t high = 0; high <= kHighMax; ++high) {
+    const auto exponent = static_cast<std::uint32_t>(31 - std::countl_zero(high | 1));
+    const std::uint32_t symbol =
+        high < 8 ? high : 8 + (exponent - 3) * 4 + ((high >> (exponent - 2)) & 3);
+    all[high] = static_cast<std::uint8_t>(symbol);
+  }
+  all[kHighMax + 1] = kEscape;
+  return all;
+}();
 inline std::uint32_t symbol_of(std::uint32_t v, std::uint32_t shift) {
-  const std::uint32_t high = v >> shift;
-  if (high < 8) return high;
-  if (high >= 448) return kEscape;
-  const auto exponent = static_cast<std::uint32_t>(31 - std::countl_zero(high));
-  return 8 + (exponent - 3) * 4 + ((high >> (exponent - 2)) & 3);
+  return kSymbolsOfHigh[std::min(v >> shift, kHighMax + 1)];
 }
 
 // How symbols below the escape continue: v = top << (shift + more) | raw bits.

@@ -1,0 +1,263 @@
+// What dzq promises beside the contract of all compressors: steps, budgets, floors, estimates.
+#include "kimesh/compress/dzq.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "kimesh/compress/compressor.h"
+#include "src/compress/dzq_message.h"
+#include "tests/compress/inputs.h"
+#include "tests/residual/residual.h"
+
+namespace kimesh {
+namespace {
+
+Setting dzq(Rounding rounding, std::uint64_t budget_bytes, float step = 0) {
+  Setting setting;
+  setting.compressor = Compressor::kDzq;
+  setting.rounding = rounding;
+  setting.budget_bytes = budget_bytes;
+  setting.step = step;
+  return setting;
+}
+
+struct Sent {
+  Advanced made;
+  std::vector<float> values;  // what was added to an estimate of zeros
+};
+
+Sent send(std::span<const float> target, std::span<const Piece> pieces, const Setting& setting,
+          bool with_curve = false) {
+  CompressScratch scratch;
+  Sent sent{{}, std::vector<float>(target.size(), 0.0f)};
+  auto made = advance(target, sent.values, pieces, setting, scratch, with_curve);
+  EXPECT_TRUE(made.ok());
+  sent.made = std::move(*made);
+  return sent;
+}
+
+double share_missing(const Sent& sent) {
+  return sent.made.missing_energy / sent.made.wanted_energy;
+}
+
+constexpr Rounding kRoundings[] = {Rounding::kTowardsZero, Rounding::kNearest};
+
+// The definition: beyond the dead zone nothing is off by more than a step. The header's step is
+// within 1/256 of the wanted one, and not over it. Seen to fail with the step rounded up.
+TEST(Dzq, LeavesLessThanAStepOfWhatItSends) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Random random = stream(seed);
+    const auto kind = random.below(2) == 0 ? Kind::kGaussian : Kind::kHeavyTailed;
+    const std::vector<float> x = vector_of(random, kind, 3000);
+    const float largest = std::abs(std::ranges::max(x, {}, [](float v) { return std::abs(v); }));
+    const float step = std::max(std::abs(x[random.below(3000)]) / 3, 1e-6f * largest);
+    const std::vector<Piece> pieces{{0, x.size()}};
+    const Sent sent = send(x, pieces, dzq(kRoundings[seed % 2], 0, step));
+    for (std::size_t j = 0; j < x.size(); ++j) {
+      const float left = std::abs(x[j] - sent.values[j]);
+      ASSERT_LE(left, (sent.values[j] == 0 ? 1.25f : 1.0f) * step) << "seed " << seed;
+      ASSERT_TRUE(sent.values[j] != 0 || std::abs(x[j]) < 1.25f * step);
+    }
+  }
+}
+
+TEST(Dzq, RoundsStepsDownByLessThanOnePartIn256) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    Random random = stream(seed);
+    const double step = std::exp(200 * random.uniform() - 100);
+    const double code = dzq::step_of(dzq::step_code_of(step));
+    if (step < 0x1p-149 || step > 0x1p107) continue;
+    EXPECT_LE(code, step);
+    EXPECT_GT(code, step * (1 - 1.0 / 256));
+  }
+}
+
+// Seen to fail with sizes guessed instead of counted.
+TEST(Dzq, NeverPassesItsBudgetAndUsesIt) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Random random = stream(seed);
+    const auto kind = static_cast<Kind>(random.below(kKinds));
+    const std::size_t size = 2000 + random.below(30000);
+    const std::vector<float> x = vector_of(random, kind, size);
+    Setting setting = dzq(kRoundings[seed % 2], 0);
+    if (seed % 8 == 7) setting.coder = Coder::kFixedWidth;
+    setting.budget_bytes =
+        20 + static_cast<std::uint64_t>(std::exp(9 * random.uniform()) * random.uniform());
+    const std::vector<Piece> pieces{{0, size}};
+    const Sent sent = send(x, pieces, setting);
+    ASSERT_LE(sent.made.bytes.size(), setting.budget_bytes) << "seed " << seed;
+    const bool plenty = kind == Kind::kGaussian || kind == Kind::kHeavyTailed ||
+                        kind == Kind::kConstant || kind == Kind::kTies;
+    if (!plenty || setting.budget_bytes < 200 || sent.made.kept == size) continue;
+    const std::size_t zeros = static_cast<std::size_t>(std::ranges::count(x, 0.0f));
+    if (sent.made.kept == size - zeros) continue;  // all of it went
+    EXPECT_GE(static_cast<double>(sent.made.bytes.size()),
+              0.97 * static_cast<double>(setting.budget_bytes) - 4)
+        << "seed " << seed << ", kind " << static_cast<int>(kind) << ", budget "
+        << setting.budget_bytes;
+  }
+}
+
+// Where all are equal, no step sends some of them: the lower indices go.
+TEST(Dzq, SendsTheFirstOfEqualElements) {
+  const std::vector<float> x(20000, -0.37f);
+  const std::vector<Piece> pieces{{0, x.size()}};
+  const Sent sent = send(x, pieces, dzq(Rounding::kTowardsZero, 100));
+  ASSERT_GT(sent.made.kept, 100u);
+  for (std::size_t j = 0; j < x.size(); ++j)
+    ASSERT_EQ(sent.values[j] != 0, j < sent.made.kept) << "element " << j;
+}
+
+TEST(Dzq, SendsNothingWhereNothingDiffers) {
+  const std::vector<float> x(500, 0.0f);
+  const Sent sent = send(x, std::vector<Piece>{{0, 500}}, dzq(Rounding::kNearest, 100));
+  EXPECT_TRUE(sent.made.bytes.empty());
+  EXPECT_EQ(sent.made.kept, 0u);
+}
+
+TEST(Dzq, SendsOneElementInTheSmallestMessage) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Random random = stream(seed);
+    const auto kind = random.below(2) == 0 ? Kind::kGaussian : Kind::kHeavyTailed;
+    const std::vector<float> x = vector_of(random, kind, 1 + random.below(100000));
+    Setting setting = dzq(kRoundings[seed % 2], 0);
+    setting.budget_bytes = smallest_message_bytes(setting, x.size());
+    const Sent sent = send(x, std::vector<Piece>{{0, x.size()}}, setting);
+    ASSERT_GE(sent.made.kept, 1u) << "seed " << seed;
+  }
+}
+
+// Values that are rounded up may overflow: towards zero then. Seen to fail without that.
+TEST(Dzq, StaysFiniteNextToTheLargestFloat) {
+  constexpr float kMax = std::numeric_limits<float>::max();
+  const std::vector<float> x{kMax, -kMax, kMax / 2, 1, 0};
+  const Sent sent = send(x, std::vector<Piece>{{0, 5}}, dzq(Rounding::kNearest, 30));
+  EXPECT_GE(sent.made.kept, 2u);
+  for (const float value : sent.values) EXPECT_TRUE(std::isfinite(value));
+}
+
+// A piece a thousand times quieter than the others sends its largest all the same. Seen to fail
+// with the floor ignored.
+TEST(DzqFloor, SendsTheLargestOfAQuietPiece) {
+  Random random = stream(1);
+  std::vector<float> x = vector_of(random, Kind::kGaussian, 20000);
+  for (std::size_t j = 8000; j < 12000; ++j) x[j] *= 1e-3f;
+  const std::vector<Piece> pieces{{0, 8000}, {8000, 4000}, {12000, 8000}};
+  const auto sent_of = [&](const Setting& setting) {
+    const Sent sent = send(x, pieces, setting);
+    EXPECT_LE(sent.made.bytes.size(), setting.budget_bytes);
+    std::vector<float> far(x.size(), 0.0f);
+    EXPECT_TRUE(apply(sent.made.form, sent.made.bytes, far).ok());
+    EXPECT_EQ(far, sent.values);
+    return std::ranges::count_if(std::span(sent.values).subspan(8000, 4000),
+                                 [](float value) { return value != 0; });
+  };
+  for (const Rounding rounding : kRoundings)
+    for (const Coder coder : {Coder::kEntropy, Coder::kFixedWidth}) {
+      Setting setting = dzq(rounding, 1000);
+      setting.coder = coder;
+      EXPECT_EQ(sent_of(setting), 0);
+      setting.floor = 100;  // 20 of the quiet piece
+      EXPECT_EQ(sent_of(setting), 20);
+    }
+}
+
+TEST(DzqFloor, TakesAtMostHalfOfABudget) {
+  Random random = stream(2);
+  const std::vector<float> x = vector_of(random, Kind::kHeavyTailed, 20000);
+  Setting setting = dzq(Rounding::kNearest, 300);
+  const std::vector<Piece> pieces{{0, 10000}, {10000, 10000}};
+  const double without = share_missing(send(x, pieces, setting));
+  setting.floor = 10000;
+  const Sent sent = send(x, pieces, setting);
+  EXPECT_LE(sent.made.bytes.size(), 300u);
+  EXPECT_LT(share_missing(sent), 0.5 + 0.5 * without);
+}
+
+struct Source {
+  const char* name;
+  test::Residual residual;
+};
+std::vector<Source> sources() {
+  std::vector<Source> all;
+  all.push_back({"residual", test::make_residual(400000, 1)});
+  all.push_back({"gaussian", test::gaussian(400000, 2)});
+  all.push_back({"laplace", test::laplace(400000, 3)});
+  return all;
+}
+
+// Seen to fail with positions over the whole vector instead of in each piece.
+TEST(DzqEstimate, IsNearTheTruth) {
+  for (const Source& source : sources())
+    for (const double bits : {0.01, 0.1, 1.0, 4.0})
+      for (const Rounding rounding : kRoundings) {
+        const std::span<const float> x = source.residual.values.span();
+        const Sent sent =
+            send(x, source.residual.pieces, dzq(rounding, budget_of_bits(bits, x.size())));
+        const auto code = std::to_integer<std::uint32_t>(sent.made.bytes[1]) |
+                          std::to_integer<std::uint32_t>(sent.made.bytes[2]) << 8;
+        const DzqEstimate estimate =
+            dzq_estimate(measure_curve(x, source.residual.pieces), dzq::step_of(code), rounding);
+        SCOPED_TRACE(std::string(source.name) + ", " + std::to_string(bits) + " bits, rounding " +
+                     std::to_string(static_cast<int>(rounding)));
+        EXPECT_NEAR(estimate.bytes / static_cast<double>(sent.made.bytes.size()), 1, 0.15);
+        EXPECT_NEAR(estimate.missing_energy / sent.made.missing_energy, 1, 0.05);
+      }
+}
+
+// Two messages, one ten times as loud: one step for both leaves out less than the same bytes for
+// each. Seen to fail with steps in proportion to the loudness.
+TEST(DzqStep, DividesBytesBetweenMessages) {
+  const test::Residual quiet = test::laplace(100000, 1);
+  test::Residual loud = test::laplace(100000, 2);
+  for (float& value : loud.values.span()) value *= 10;
+  const std::vector<Curve> curves{measure_curve(quiet.values.span(), quiet.pieces),
+                                  measure_curve(loud.values.span(), loud.pieces)};
+  const double step = dzq_step_for(curves, 20000, Rounding::kNearest);
+  const auto at = static_cast<float>(step);
+  double bytes = 0, missing = 0, equal = 0;
+  for (const test::Residual* residual : std::array<const test::Residual*, 2>{&quiet, &loud}) {
+    const std::span<const float> x = residual->values.span();
+    const Sent common = send(x, residual->pieces, dzq(Rounding::kNearest, 0, at));
+    bytes += static_cast<double>(common.made.bytes.size());
+    missing += common.made.missing_energy;
+    equal += send(x, residual->pieces, dzq(Rounding::kNearest, 10000)).made.missing_energy;
+  }
+  EXPECT_NEAR(bytes, 20000, 2000);
+  EXPECT_LT(missing, 0.9 * equal);
+  EXPECT_EQ(dzq_step_for({}, 100, Rounding::kNearest), 0);
+}
+
+// Bytes where 17.5 % of the energy are left out, beside topk with float32 and u32.
+// Seen to fail with coder tables that start flat.
+TEST(Dzq, TakesAnEighthOfTheBytesOfTopk) {
+  const test::Residual residual = test::make_residual(2'000'000, 1);
+  const std::span<const float> x = residual.values.span();
+  constexpr double kShare = 0.175;
+  const auto bytes_until = [&](auto missing_with) {
+    double low = 100, high = 8e6;
+    while (high / low > 1.01) {
+      const double middle = std::sqrt(low * high);
+      (missing_with(static_cast<std::uint64_t>(middle)) > kShare ? low : high) = middle;
+    }
+    return high;
+  };
+  const Curve curve = measure_curve(x, std::vector<Piece>{{0, x.size()}});
+  const double energy = curve[0].missing_energy(0);
+  const double topk = bytes_until([&](std::uint64_t bytes) {
+    return curve[0].missing_energy(static_cast<double>(bytes) / 8) / energy;
+  });
+  const double bars[] = {6, 8};
+  for (const Rounding rounding : kRoundings) {
+    const double bytes = bytes_until([&](std::uint64_t budget) {
+      return share_missing(send(x, residual.pieces, dzq(rounding, budget)));
+    });
+    EXPECT_GT(topk / bytes, bars[static_cast<int>(rounding)]);
+  }
+}
+
+}  // namespace
+}  // namespace kimesh
