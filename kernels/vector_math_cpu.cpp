@@ -4,94 +4,81 @@
 #include <cstdint>
 
 #include "kernels/vector_math.h"
-#include "kimesh/util/check.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/vector_math_cpu.cpp"
+#include "kernels/simd_dispatch.h"
+#include "kernels/simd_lanes.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kimesh::kernels::HWY_NAMESPACE {
+namespace {
+
+// `size` is a multiple of kGroup.
+void add_squares(const float* x, std::size_t size, double* lanes) {
+  SquareSum sum(lanes);
+  for (std::size_t group = 0; group < size; group += kGroup)
+    for (std::size_t j = 0; j < kGroup; j += kLanes) sum.add(hn::LoadU(kFloats, x + group + j), j);
+  sum.store(lanes);
+}
+
+// Whether all magnitudes are below infinity's. `size` is a multiple of kGroup.
+bool all_finite(const float* x, std::size_t size) {
+  const Words infinity = hn::Set(kWords, 0x7f800000u), magnitude = hn::Set(kWords, 0x7fffffffu);
+  Words most = hn::Zero(kWords);
+  for (std::size_t j = 0; j < size; j += kLanes)
+    most = hn::Max(most, hn::And(hn::BitCast(kWords, hn::LoadU(kFloats, x + j)), magnitude));
+  return hn::AllTrue(kWords, hn::Lt(most, infinity));
+}
+
+}  // namespace
+}  // namespace kimesh::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace kimesh::kernels {
 namespace {
 
-constexpr std::uint32_t kMagnitudeBits = 0x7fffffff;
-constexpr std::uint32_t kInfinityBits = 0x7f800000;  // NaN: above
-constexpr std::size_t kLanes = 8;
-// Three blocks of floats stay in the first-level cache while several loops walk them.
+HWY_EXPORT(add_squares);
+HWY_EXPORT(all_finite);
+
+constexpr std::size_t kGroup = 64, kSumLanes = 8;
 constexpr std::size_t kBlock = 2048;
-static_assert(kBlock % kLanes == 0, "a block begins in lane 0");
 
-// Element j of a vector always goes to lane j % 8, and the lanes are added in one order.
-class LaneSum {
- public:
-  void add_squares(std::span<const float> x) {  // the elements before these filled whole lanes
-    const std::size_t whole = x.size() / kLanes * kLanes;
-    add_lanes(x.first(whole));
-    if (whole == x.size()) return;
-    std::array<float, kLanes> tail{};  // zeros change no sum
-    std::ranges::copy(x.subspan(whole), tail.begin());
-    add_lanes(tail);
-  }
-  [[nodiscard]] double total() const {
-    return ((lanes_[0] + lanes_[1]) + (lanes_[2] + lanes_[3])) +
-           ((lanes_[4] + lanes_[5]) + (lanes_[6] + lanes_[7]));
-  }
-
- private:
-  void add_lanes(std::span<const float> x) {
-    std::array<double, kLanes> lanes = lanes_;  // a copy, so that the sums stay in registers
-    for (std::size_t i = 0; i < x.size(); i += kLanes)
-      for (std::size_t j = 0; j < kLanes; ++j)
-        lanes[j] += static_cast<double>(x[i + j]) * static_cast<double>(x[i + j]);
-    lanes_ = lanes;
-  }
-
-  std::array<double, kLanes> lanes_{};
-};
-
-bool is_finite(float x) {
-  return (std::bit_cast<std::uint32_t>(x) & kMagnitudeBits) < kInfinityBits;
+// The elements that fill no group, and zeros.
+std::array<float, kGroup> rest_of(std::span<const float> x) {
+  std::array<float, kGroup> rest{};
+  std::ranges::copy(x.subspan(x.size() / kGroup * kGroup), rest.begin());
+  return rest;
 }
 
-// As is_finite for all at once, in a form that every compiler vectorises: what reaches infinity
-// carries into the top bit.
-bool all_finite(std::span<const float> x) {
-  std::uint32_t carry = 0;
-  for (const float value : x)
-    carry |= (std::bit_cast<std::uint32_t>(value) & kMagnitudeBits) + (0x80000000 - kInfinityBits);
-  return carry >> 31 == 0;
+bool is_finite(float x) {
+  constexpr std::uint32_t kInfinityBits = 0x7f800000;  // NaN: above
+  return (std::bit_cast<std::uint32_t>(x) & 0x7fffffff) < kInfinityBits;
 }
 
 }  // namespace
 
 double energy(std::span<const float> x) {
-  LaneSum sum;
-  sum.add_squares(x);
-  return sum.total();
+  std::array<double, kSumLanes> lanes{};
+  const std::size_t whole = x.size() / kGroup * kGroup;
+  HWY_DYNAMIC_DISPATCH(add_squares)(x.data(), whole, lanes.data());
+  if (whole < x.size()) HWY_DYNAMIC_DISPATCH(add_squares)(rest_of(x).data(), kGroup, lanes.data());
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 }
 
 std::optional<std::size_t> first_not_finite(std::span<const float> x) {
+  const auto finite = HWY_DYNAMIC_DISPATCH(all_finite);
   for (std::size_t begin = 0; begin < x.size(); begin += kBlock) {
     const auto block = x.subspan(begin, std::min(kBlock, x.size() - begin));
-    if (all_finite(block)) continue;
+    const std::size_t whole = block.size() / kGroup * kGroup;
+    if (finite(block.data(), whole) && finite(rest_of(block).data(), kGroup)) continue;
     const auto found = std::ranges::find_if_not(block, is_finite);
     return begin + static_cast<std::size_t>(found - block.begin());
   }
   return std::nullopt;
 }
 
-Difference subtract(std::span<const float> target, std::span<const float> estimate,
-                    std::span<float> difference) {
-  KIMESH_CHECK(target.size() == estimate.size() && target.size() == difference.size(),
-               "a difference has the size of both sides");
-  LaneSum wanted, missing;
-  bool finite = true;
-  for (std::size_t begin = 0; begin < target.size(); begin += kBlock) {
-    const std::size_t size = std::min(kBlock, target.size() - begin);
-    const float* t = target.data() + begin;
-    const float* e = estimate.data() + begin;
-    float* d = difference.data() + begin;
-    for (std::size_t j = 0; j < size; ++j) d[j] = t[j] - e[j];
-    finite &= all_finite({d, size});
-    wanted.add_squares({t, size});
-    missing.add_squares({d, size});
-  }
-  return {finite, wanted.total(), missing.total()};
-}
-
 }  // namespace kimesh::kernels
+#endif  // HWY_ONCE

@@ -62,10 +62,6 @@ Error not_finite_at(std::size_t index) {
   return {ErrorCode::kNotFinite, "element " + std::to_string(index) + " is NaN or infinite"};
 }
 
-void CompressScratch::reserve(std::size_t size) {
-  if (difference.size() < size) difference = AlignedBuffer(size);
-}
-
 Result<Advanced> advance(std::span<const float> target, std::span<float> estimate,
                          std::span<const Piece> pieces, const Setting& setting,
                          CompressScratch& scratch, bool with_curve) {

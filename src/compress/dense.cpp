@@ -14,13 +14,6 @@ static_assert(std::endian::native == std::endian::little,
 
 }  // namespace
 
-Curve difference_curve(const AdvanceJob& job) {
-  job.scratch.reserve(job.target.size());
-  const std::span<float> difference = job.scratch.difference.span().first(job.target.size());
-  if (!kernels::subtract(job.target, job.estimate, difference).finite) return {};
-  return measure_curve(difference, job.pieces);
-}
-
 Result<Advanced> advance_dense(const AdvanceJob& job) {
   if (const auto bad = kernels::first_not_finite(job.target)) return not_finite_at(*bad);
   Advanced result;

@@ -197,6 +197,18 @@ Status check_finite(const AdvanceJob& job, const kernels::Energies& energies) {
   check_failed(__FILE__, __LINE__, "energies", "energies are finite where every element is");
 }
 
+// Nothing is selected: the entries that a curve rests on go where only global selection has any.
+Curve difference_curve(const AdvanceJob& job) {
+  Curve curve;
+  Entries& entries = job.scratch.floor_entries;
+  for (const Piece& piece : job.pieces) {
+    entries.clear();
+    const std::size_t look_at = share_to_look_at(job, piece, 0);
+    if (!collect_share(job, piece, look_at, INFINITY, entries, &curve).finite()) return {};
+  }
+  return curve;
+}
+
 Result<Selected> select_topk(const AdvanceJob& job, std::uint32_t keep) {
   KIMESH_CHECK(keep >= 1 && keep <= job.target.size(), "topk keeps 1 to all elements");
   job.scratch.entries.clear();

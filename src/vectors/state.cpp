@@ -31,7 +31,6 @@ Vectors::State::State(const Plan& plan_in, NodeIndex self_in, VectorsOptions opt
       estimates.emplace(channel, AlignedBuffer(size));
   }
   target = AlignedBuffer(largest);
-  if (options.keeps_estimates) scratch.reserve(largest);
 }
 
 std::span<float> Vectors::State::shard_span(ShardIndex shard) {

@@ -121,8 +121,7 @@ std::span<const float> Vectors::estimate(ChannelIndex channel) const {
 
 std::size_t Vectors::bytes_held() const {
   std::size_t floats = state_->parameters.size() + state_->gradient.size() +
-                       state_->velocity.size() + state_->target.size() +
-                       state_->scratch.difference.size();
+                       state_->velocity.size() + state_->target.size();
   for (const auto& [channel, estimate] : state_->estimates) floats += estimate.size();
   std::size_t bytes = floats * sizeof(float);
   for (const auto& [shard, optimizer] : state_->optimizers) bytes += optimizer.bytes_held();

@@ -57,29 +57,5 @@ TEST(FirstNotFinite, FindsTheFirstOfAnyKindAtAnyPlace) {
     }
 }
 
-// Seen to fail with the energies exchanged, and with the operands exchanged.
-TEST(Subtract, GivesTheDifferenceAndBothEnergies) {
-  for (const std::size_t size : kSizes) {
-    const std::vector<float> target = uneven(size, 1), estimate = uneven(size, 2);
-    std::vector<float> difference(size), expected(size);
-    for (std::size_t i = 0; i < size; ++i) expected[i] = target[i] - estimate[i];
-    const Difference found = subtract(target, estimate, difference);
-    EXPECT_TRUE(found.finite);
-    EXPECT_EQ(difference, expected);
-    EXPECT_EQ(found.target_energy, lane_sum(target));
-    EXPECT_EQ(found.missing_energy, lane_sum(expected));
-  }
-}
-
-// Seen to fail with `finite` taken from the target alone.
-TEST(Subtract, SaysWhenADifferenceOfFiniteNumbersOverflows) {
-  const float large = std::numeric_limits<float>::max();
-  std::vector<float> target(3000, 1.0f), estimate(3000, 1.0f), difference(3000);
-  EXPECT_TRUE(subtract(target, estimate, difference).finite);
-  target[2500] = large;
-  estimate[2500] = -large;
-  EXPECT_FALSE(subtract(target, estimate, difference).finite);
-}
-
 }  // namespace
 }  // namespace kimesh::kernels

@@ -62,14 +62,12 @@ struct Advanced {
   Curve curve;  // of target − estimate before, where it was asked for and an estimate is kept
 };
 
-// Memory that the caller keeps between calls, so that a message allocates its bytes only. `reserve`
-// takes the float vector at once; else the first call that needs it does. One thread at a time.
+// Memory that the caller keeps between calls, so that a message allocates its bytes only. One
+// thread at a time.
 struct CompressScratch {
-  AlignedBuffer difference;
   std::vector<std::uint32_t> shares;
   kernels::Entries entries, floor_entries;
   kernels::SelectScratch select;
-  void reserve(std::size_t size);
 };
 
 // Writes the message that brings `estimate` nearer to `target`. Identity in float32 assigns;

@@ -4,7 +4,7 @@
 // Buffers (d: size of the model): parameters w [d], gradient g [d], velocity v [d] with momentum
 // only, per reduce_in channel the estimate that it holds, per outgoing channel the estimate of the
 // far side, only where the policy compresses; AdamW's moments for the owned shard; a target of the
-// largest shard, and where the policy compresses a difference of the same size.
+// largest shard.
 // Thread: actions one at a time, in order of issue; gradient work may run beside actions that do
 // not touch g and v.
 #pragma once
