@@ -9,7 +9,7 @@
 // median of `seeds`, better 11 than 5. `none` in place of a list leaves that side out.
 //
 //   bench_sweep [--config FILE] [--topology FILE] [--compute 1ms] [--seeds 5] [--fixed R,R,…]
-//               [--kimad T,T,…] [--lr X] [--momentum X] [--decay X] [--batch N] [--every N]
+//               [--kimad T,T,…] [--dzq T,T,…] [--lr X] [--momentum X] [--decay X] [--batch N] [--every N]
 //               [--json FILE]
 #include <sstream>
 
@@ -68,6 +68,7 @@ struct Best {
 Best sweep_fixed(Sweep& sweep, const std::string& ratios, Figures& figures) {
   Best best;
   sweep.config.compression.policy = PolicyKind::kFixed;
+  sweep.config.compression.compressor = {};
   for (const std::string& ratio : words_of(ratios)) {
     sweep.config.compression.compressor.ratio = std::stod(ratio);
     best.take(measure(sweep, "fixed " + ratio, figures), ratio);
@@ -75,12 +76,16 @@ Best sweep_fixed(Sweep& sweep, const std::string& ratios, Figures& figures) {
   return best;
 }
 
-Best sweep_kimad(Sweep& sweep, const std::string& times, Figures& figures) {
+Best sweep_kimad(Sweep& sweep, CompressorKind compressor, const std::string& times,
+                 Figures& figures) {
   Best best;
   sweep.config.compression.policy = PolicyKind::kKimad;
+  sweep.config.compression.compressor = {};
+  sweep.config.compression.compressor.kind = compressor;
+  const std::string name = compressor == CompressorKind::kDzq ? "kimad dzq " : "kimad topk ";
   for (const std::string& time : words_of(times)) {
     sweep.config.round_time = or_exit(parse_duration(time));
-    best.take(measure(sweep, "kimad " + time, figures), time);
+    best.take(measure(sweep, name + time, figures), time);
   }
   return best;
 }
@@ -111,10 +116,15 @@ int main(int count, char** words) {
   fmt::print("{}; a gradient takes {} of virtual time; medians of {} seeds\n", machine(),
              format_duration(sweep.compute), sweep.seeds);
   Figures figures;
-  const Best kimad =
-      sweep_kimad(sweep, argument(count, words, "--kimad", "12.5ms,18ms,25ms,35ms,50ms"), figures);
+  const std::string times = argument(count, words, "--kimad", "12.5ms,18ms,25ms,35ms,50ms");
+  const Best dzq = sweep_kimad(sweep, CompressorKind::kDzq,
+                               argument(count, words, "--dzq", "9ms," + times), figures);
+  const Best kimad = sweep_kimad(sweep, CompressorKind::kTopk, times, figures);
   const Best fixed = sweep_fixed(
       sweep, argument(count, words, "--fixed", "0.001,0.0014,0.002,0.0028,0.004,0.0056"), figures);
+  if (!kimad.setting.empty() && !dzq.setting.empty())
+    figures.add("kimad, dzq (" + dzq.setting + ") / topk (" + kimad.setting + ")", "",
+                {dzq.seconds / kimad.seconds});
   if (!kimad.setting.empty() && !fixed.setting.empty()) {
     figures.add("best kimad (" + kimad.setting + ")", "s", {kimad.seconds});
     figures.add("best fixed (" + fixed.setting + ")", "s", {fixed.seconds});
