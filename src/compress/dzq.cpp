@@ -1,18 +1,16 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "kimesh/util/check.h"
+#include "src/compress/curve.h"
 #include "src/compress/dzq_compose.h"
 #include "src/compress/families.h"
 #include "src/compress/select.h"
 
 namespace kimesh {
 namespace {
-
-// An element takes at least a sign, and where not all are sent, a gap: with a budget no more can be
-// sent than take so many bits each.
-constexpr std::size_t kBitsMin = 2;
 
 // Floors get at most half of a budget, at so many bytes for an element; where they turn out to need
 // more, half as many elements.
@@ -21,16 +19,39 @@ constexpr std::uint64_t kFloorShareOfBudget = 2, kFloorBytesEach = 2;
 // Energies over which a value that is rounded up, or its sum with the estimate, might overflow.
 constexpr double kNearestEnergyMax = 1e70;
 
-std::size_t candidates_of(std::size_t budget_bytes, std::size_t size) {
-  const std::size_t most = 8 / kBitsMin * std::min(budget_bytes, size);
-  return std::min(std::max<std::size_t>(most, 1), size);
+// How many elements a budget can hold at most: a sign each and, the sparser the more, a gap. Where
+// gaps are cheaper than that because elements cluster, the budget buys finer steps instead.
+std::size_t candidates_of(std::uint64_t budget_bytes, std::size_t size) {
+  constexpr double kBitsMin = 2, kBitsMax = 8, kFewElements = 1 << 16;
+  const double budget_bits = 8 * static_cast<double>(budget_bytes);
+  const auto all = static_cast<double>(size);
+  const double sparseness = all / std::min(budget_bits / 4, all);
+  const double bits = all <= kFewElements
+                          ? kBitsMin
+                          : std::clamp(1.5 + 0.5 * dzq::log2_about(sparseness), kBitsMin, kBitsMax);
+  return static_cast<std::size_t>(std::clamp(budget_bits / bits, 1.0, all));
+}
+
+// With a step: all that reach the least dead zone of such a step.
+Result<Selected> collect_for_step(const AdvanceJob& job) {
+  const bool nearest = job.setting.rounding == Rounding::kNearest;
+  const double step = dzq::step_of(dzq::step_code_of(job.setting.step));
+  const auto zone = static_cast<float>(nearest ? step / 2 : step);
+  const float lower = std::max(zone, std::numeric_limits<float>::denorm_min());
+  Selected selected;
+  job.scratch.entries.clear();
+  for (const Piece& piece : job.pieces)
+    selected.energies += collect_piece(job, piece, lower, job.scratch.entries,
+                                       job.with_curve ? &selected.curve : nullptr);
+  if (Status finite = check_finite(job, selected.energies); !finite) return finite.error();
+  return selected;
 }
 
 // Fills scratch.entries with all that a message of this setting can carry.
 Result<Selected> collect_candidates(const AdvanceJob& job) {
   const Setting& setting = job.setting;
-  const std::size_t keep =
-      setting.step > 0 ? job.target.size() : candidates_of(setting.budget_bytes, job.target.size());
+  if (setting.step > 0) return collect_for_step(job);
+  const std::size_t keep = candidates_of(setting.budget_bytes, job.target.size());
   Setting global;
   global.compressor = Compressor::kTopk;
   global.keep = static_cast<std::uint32_t>(std::max<std::size_t>(keep, setting.floor));
@@ -47,6 +68,7 @@ std::vector<dzq::Floor> find_floors(const AdvanceJob& job, std::uint32_t floor) 
   scratch.floor_entries.clear();
   std::vector<dzq::Floor> floors;
   if (floor == 0) return floors;
+  scratch.shares.resize(job.pieces.size());
   share_out(floor, job.setting.rotation, job.pieces, scratch.shares);
   kernels::Entries own;
   for (std::size_t l = 0; l < job.pieces.size(); ++l) {
@@ -56,12 +78,20 @@ std::vector<dzq::Floor> find_floors(const AdvanceJob& job, std::uint32_t floor) 
              scratch.entries.indices.begin();
     };
     const auto first = position(piece.offset), last = position(piece.offset + piece.size);
-    if (scratch.shares[l] == 0 || first == last) continue;
-    own.indices.assign(scratch.entries.indices.begin() + first,
-                       scratch.entries.indices.begin() + last);
-    own.values.assign(scratch.entries.values.begin() + first,
-                      scratch.entries.values.begin() + last);
-    kernels::keep_largest(scratch.shares[l], own, scratch.select);
+    if (scratch.shares[l] == 0) continue;
+    own.clear();
+    if (static_cast<std::size_t>(last - first) < scratch.shares[l]) {
+      kernels::collect_topk(job.target.subspan(piece.offset, piece.size),
+                            job.estimate.subspan(piece.offset, piece.size), scratch.shares[l],
+                            static_cast<std::uint32_t>(piece.offset), own, scratch.select);
+    } else {
+      own.indices.assign(scratch.entries.indices.begin() + first,
+                         scratch.entries.indices.begin() + last);
+      own.values.assign(scratch.entries.values.begin() + first,
+                        scratch.entries.values.begin() + last);
+      kernels::keep_largest(scratch.shares[l], own, scratch.select);
+    }
+    if (own.size() == 0) continue;
     const auto [least, most] =
         std::ranges::minmax(own.values, {}, [](float v) { return std::abs(v); });
     kernels::Entries& all = scratch.floor_entries;

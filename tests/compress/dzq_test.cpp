@@ -133,10 +133,11 @@ TEST(Dzq, SendsOneElementInTheSmallestMessage) {
 // Values that are rounded up may overflow: towards zero then. Seen to fail without that.
 TEST(Dzq, StaysFiniteNextToTheLargestFloat) {
   constexpr float kMax = std::numeric_limits<float>::max();
-  const std::vector<float> x{kMax, -kMax, kMax / 2, 1, 0};
-  const Sent sent = send(x, std::vector<Piece>{{0, 5}}, dzq(Rounding::kNearest, 30));
-  EXPECT_GE(sent.made.kept, 2u);
-  for (const float value : sent.values) EXPECT_TRUE(std::isfinite(value));
+  const std::vector<float> x{kMax, 1, 0, 0, 0};
+  for (float step = kMax; step > 1e31f; step *= 0.9f) {
+    const Sent sent = send(x, std::vector<Piece>{{0, 5}}, dzq(Rounding::kNearest, 0, step));
+    for (const float value : sent.values) ASSERT_TRUE(std::isfinite(value));
+  }
 }
 
 // A piece a thousand times quieter than the others sends its largest all the same. Seen to fail
@@ -165,16 +166,19 @@ TEST(DzqFloor, SendsTheLargestOfAQuietPiece) {
     }
 }
 
+// Seen to fail with floors that may take all of it.
 TEST(DzqFloor, TakesAtMostHalfOfABudget) {
   Random random = stream(2);
-  const std::vector<float> x = vector_of(random, Kind::kHeavyTailed, 20000);
+  std::vector<float> x = vector_of(random, Kind::kGaussian, 20000);
+  for (std::size_t j = 10000; j < 20000; ++j) x[j] *= 1e-3f;
   Setting setting = dzq(Rounding::kNearest, 300);
-  const std::vector<Piece> pieces{{0, 10000}, {10000, 10000}};
-  const double without = share_missing(send(x, pieces, setting));
   setting.floor = 10000;
-  const Sent sent = send(x, pieces, setting);
+  const Sent sent = send(x, std::vector<Piece>{{0, 10000}, {10000, 10000}}, setting);
+  const auto quiet = std::ranges::count_if(std::span(sent.values).subspan(10000),
+                                           [](float value) { return value != 0; });
+  EXPECT_GE(quiet, 30);
+  EXPECT_LE(quiet, 40);
   EXPECT_LE(sent.made.bytes.size(), 300u);
-  EXPECT_LT(share_missing(sent), 0.5 + 0.5 * without);
 }
 
 struct Source {
@@ -232,8 +236,8 @@ TEST(DzqStep, DividesBytesBetweenMessages) {
 }
 
 // Bytes where 17.5 % of the energy are left out, beside topk with float32 and u32.
-// Seen to fail with coder tables that start flat.
-TEST(Dzq, TakesAnEighthOfTheBytesOfTopk) {
+// Seen to fail with a coder that takes no notice of neighbours.
+TEST(Dzq, TakesAnEleventhOfTheBytesOfTopk) {
   const test::Residual residual = test::make_residual(2'000'000, 1);
   const std::span<const float> x = residual.values.span();
   constexpr double kShare = 0.175;
@@ -250,7 +254,7 @@ TEST(Dzq, TakesAnEighthOfTheBytesOfTopk) {
   const double topk = bytes_until([&](std::uint64_t bytes) {
     return curve[0].missing_energy(static_cast<double>(bytes) / 8) / energy;
   });
-  const double bars[] = {6, 8};
+  const double bars[] = {9.5, 11};
   for (const Rounding rounding : kRoundings) {
     const double bytes = bytes_until([&](std::uint64_t budget) {
       return share_missing(send(x, residual.pieces, dzq(rounding, budget)));

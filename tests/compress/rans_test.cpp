@@ -136,11 +136,12 @@ TEST(Rans, RefusesWhatItDoesNotWrite) {
   Random random = stream(3);
   for (const std::size_t count : {50u, 5000u}) {
     Sample sample;
-    sample.size = 10 * count;
+    sample.size = 10 * count + 2;
     for (std::uint32_t i = 0; i < count; ++i) {
       sample.indices.push_back(10 * i + random.below(10));
       sample.marks.push_back(random.below(8));
     }
+    sample.indices.back() = static_cast<std::uint32_t>(10 * count + 1);
     Scratch scratch;
     std::vector<std::byte> bytes;
     const unsigned state_bytes = encode(sample.indices, sample.marks, sample.size, scratch, bytes);
@@ -149,7 +150,7 @@ TEST(Rans, RefusesWhatItDoesNotWrite) {
       return !decode(from, {n, size, true, state_bytes}, elements).ok();
     };
     EXPECT_FALSE(refused(bytes, count, sample.size));
-    EXPECT_TRUE(refused(bytes, count, sample.indices.back())) << "an index past the end";
+    EXPECT_TRUE(refused(bytes, count, sample.size - 1)) << "an index past the end";
     EXPECT_TRUE(refused(bytes, count - 1, sample.size)) << "too few elements";
     EXPECT_TRUE(refused(bytes, count + 1, sample.size)) << "too many elements";
     EXPECT_TRUE(refused(std::span(bytes).first(bytes.size() - 1), count, sample.size));
@@ -158,6 +159,10 @@ TEST(Rans, RefusesWhatItDoesNotWrite) {
     bytes.resize(bytes.size() + 4);
     EXPECT_TRUE(refused(bytes, count, sample.size)) << "a word over";
     EXPECT_TRUE(refused(bytes, 1u << 31, kSizeMax)) << "more than the bytes can hold";
+    sample.marks[7] = 2 * (kLevelMax + 1);
+    bytes.clear();
+    encode(sample.indices, sample.marks, sample.size, scratch, bytes);
+    EXPECT_TRUE(refused(bytes, count, sample.size)) << "a level over the largest";
   }
 }
 
