@@ -86,7 +86,7 @@ void make_levels(const float* x, std::size_t size, float level_max, Round round,
   write16(out, code);
   const float scale = from_bfloat16(code);
   if (!(scale > 0)) {
-    std::memset(levels, 0, size + 1);  // an odd number has half a byte of padding
+    std::memset(levels, 0, size + size % 2);  // an odd number has half a byte of padding
   } else if (round == Round::kNearest) {
     fill_levels<Round::kNearest>(x, size, scale, level_max, levels);
   } else {
