@@ -2,6 +2,7 @@
 #include "kernels/sparse.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "kimesh/util/check.h"
 #include "src/compress/packed.h"
@@ -55,30 +56,45 @@ Result<Attempt> attempt(const AdvanceJob& job, std::uint32_t keep) {
   return Attempt{keep, std::move(*selected), std::move(written)};
 }
 
+// A number of elements and the bytes that it took.
+struct Tried {
+  std::size_t keep, bytes;
+};
+
+// The next number to try. While nothing was over the budget, elements cost what they did so far;
+// then they cost what lies between the two.
+std::size_t next_keep(Tried fits, std::optional<Tried> over, std::size_t budget) {
+  constexpr double kCautious = 0.995;
+  const Tried from = over ? fits : Tried{0, 0};
+  const Tried to = over.value_or(fits);
+  const double cost =
+      static_cast<double>(to.bytes - from.bytes) / static_cast<double>(to.keep - from.keep);
+  const double rest = kCautious * static_cast<double>(budget) - static_cast<double>(from.bytes);
+  return from.keep + static_cast<std::size_t>(std::max(0.0, rest / cost));
+}
+
 // How many elements the coder gets into a budget is known when it has coded them. `least` surely
-// fit; from their bytes follows how many more may.
+// fit.
 Result<Attempt> fill_coded(const AdvanceJob& job, std::uint32_t least) {
-  constexpr double kNearlyAll = 0.985, kCautious = 0.995;
+  constexpr double kNearlyAll = 0.985;
   constexpr int kAttempts = 8;
   const std::size_t budget = job.setting.budget_bytes;
+  const AdvanceJob without_curve{job.target,  job.estimate, job.pieces,
+                                 job.setting, job.scratch,  false};
   auto best = attempt(job, least);
   if (!best) return best;
   kernels::Entries entries = job.scratch.entries;
-  std::size_t too_many = job.target.size() + 1, last = least,
-              last_bytes = best->written.bytes.size();
+  std::optional<Tried> over;
   for (int i = 1; i < kAttempts; ++i) {
-    const std::size_t filled = best->written.bytes.size(), fits = best->keep;
-    if (static_cast<double>(filled) >= kNearlyAll * static_cast<double>(budget) || last_bytes == 0)
+    const Tried fits{best->keep, best->written.bytes.size()};
+    const std::size_t most = over ? over->keep - 1 : job.target.size();
+    if (fits.bytes == 0 || fits.keep == most ||
+        static_cast<double>(fits.bytes) >= kNearlyAll * static_cast<double>(budget))
       break;
-    const double guess = kCautious * static_cast<double>(last) * static_cast<double>(budget) /
-                         static_cast<double>(last_bytes);
-    if (fits + 1 >= too_many) break;
-    last = std::clamp(static_cast<std::size_t>(guess), fits + 1, too_many - 1);
-    auto next = attempt({job.target, job.estimate, job.pieces, job.setting, job.scratch, false},
-                        static_cast<std::uint32_t>(last));
-    last_bytes = next->written.bytes.size();
-    if (last_bytes > budget) {
-      too_many = last;
+    const std::size_t keep = std::clamp(next_keep(fits, over, budget), fits.keep + 1, most);
+    auto next = attempt(without_curve, static_cast<std::uint32_t>(keep));
+    if (next->written.bytes.size() > budget) {
+      over = Tried{keep, next->written.bytes.size()};
       continue;
     }
     next->selected.curve = std::move(best->selected.curve);

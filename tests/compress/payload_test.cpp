@@ -81,6 +81,9 @@ TEST(Apply, RefusesPackedAndSeededMessagesThatNoCorrectPeerSends) {
   expect_malformed(packed, raw({7, 1, 1, 0, 0, 0x80, 0xbf, 0, 0, 0}), "a lowest value below 0");
   expect_malformed(packed, raw({7, 1, 1, 0, 0, 0x80, 0x3f, 0x80, 0xbf, 0}), "a step below 0");
   expect_malformed(packed, raw({7, 1, 1, 0, 0, 0x80, 0x3f, 0, 0, 0x10}), "bits behind values");
+  expect_malformed(packed, raw({10, 1, 0x80, 0x3f}), "no coded indices");
+  expect_malformed(packed, raw({10, 1, 0, 0x80, 0x3f}), "a state of no bytes");
+  expect_malformed(packed, raw({10, 1, 1, 0, 0, 0, 0, 0x80, 0x3f}), "more than packed ones take");
   EXPECT_TRUE(validate(seeded, raw({2, 9, 0, 0, 0, 1, 0x80, 0x3f}), 4).ok());
   expect_malformed(seeded, raw({}), "no head");
   expect_malformed(seeded, raw({4, 9, 0, 0, 0, 1, 0x80, 0x3f}), "an unknown format");
