@@ -81,8 +81,7 @@ void expect_near(const PieceCurve& curve, std::span<const float> x, double share
   ASSERT_EQ(curve.points.back().missing_energy, 0) << what;
 }
 
-// Seen to fail with a bin's elements all taken to be at its lower edge, with bins of four an
-// octave, and without halves.
+// Seen to fail with a bin's elements all taken to be at its lower edge.
 TEST(Curve, OfAllElementsIsWithinOnePercentForEveryK) {
   for (const Kind& kind : kinds())
     for (const std::size_t size : {1000u, 20000u, 300000u})
@@ -100,8 +99,9 @@ TEST(Curve, OfAllElementsIsWithinOnePercentForEveryK) {
 }
 
 // As a step makes it: with samples, whose sizes have their edges at 2^18 and 2^20.
-// Seen to fail with the sample's counts not scaled, with the known part counted from the sample as
-// well, and with every second line by its position in place of the hash.
+// Seen to fail with the sample's counts not scaled, with what is known of the divided bin counted
+// from the sample as well, with the first line of each group in place of the hash, with half of
+// what lies above a bin's edge, and without halves.
 TEST(Curve, OfASampledPieceIsNearTheTruthForEveryK) {
   CompressScratch scratch;
   for (const Kind& kind : kinds())
@@ -152,7 +152,7 @@ TEST(Curve, OfAllLayersIsWithinOnePercent) {
 
 // Small pieces, some of them of a few elements that share a bin: there a straight line is off by
 // at most what the magnitudes of a bin differ by, and never far below.
-// Seen to fail: with the edge's own bin counted as missing.
+// Seen to fail with half of what lies above a bin's edge.
 TEST(Curve, OfFewElementsIsOffByLessThanABin) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random = stream(seed);
