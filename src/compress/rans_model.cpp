@@ -7,10 +7,10 @@ namespace kimesh::rans {
 namespace {
 
 // What a table starts from weighs as much as so many symbols.
-constexpr double kPriorWeight = 24;
+constexpr double kPriorWeight = 40;
 
 // The usual mean of v >> s, by table.
-constexpr std::array<double, kScales> kUsualMeans = {0.9, 1.6, 2.7, 4.1, 6.2, 9.2, 13.4, 19.3};
+constexpr std::array<double, kScales> kUsualMeans = {0.2, 0.9, 1.9, 3.0, 4.6, 7.0, 10.0, 14.0};
 
 double power(double base, unsigned exponent) {
   double result = 1;

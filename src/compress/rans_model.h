@@ -120,7 +120,7 @@ struct Usual {
 [[nodiscard]] const Usual& usual();
 
 // Tables are made anew from the counts once so many elements are coded; then after twice as many.
-inline constexpr std::size_t kFirstRenewal = 32;
+inline constexpr std::size_t kFirstRenewal = 16;
 
 // Elements are dealt to lanes that are coded side by side, in runs: from so many on to four.
 inline constexpr std::size_t kLanes = 4;

@@ -41,6 +41,14 @@ Setting randk(ValueFormat values) {
   return {.compressor = Compressor::kRandk, .keep = 4, .rotation = 7, .values = values};
 }
 
+Setting dzq(Rounding rounding, Coder coder, std::uint32_t floor = 0) {
+  return {.compressor = Compressor::kDzq,
+          .floor = floor,
+          .step = 1.25f,
+          .rounding = rounding,
+          .coder = coder};
+}
+
 Setting dense(Compressor compressor, Rounding rounding,
               ValueFormat values = ValueFormat::kFloat32) {
   return {.compressor = compressor, .values = values, .rounding = rounding};
@@ -79,6 +87,14 @@ const Golden kGolden[] = {
     {"int8", dense(Compressor::kInt8, kToZero), Form::kInt8, "623d1bfb0038820000d30d"},
     {"int8 to nearest", dense(Compressor::kInt8, kNearest), Form::kInt8, "623d1bfb0038810000d30e"},
     {"int4", dense(Compressor::kInt4, kToZero), Form::kInt4, "803f013009e000"},
+    {"dzq", dzq(kToZero, Coder::kEntropy), Form::kDzq, "0c4095140384492123"},
+    {"dzq with a segment", dzq(kToZero, Coder::kEntropy, 6), Form::kDzq,
+     "0e40951406010009034b1a34cd46464fa7c88cc5a8"},
+    {"dzq to nearest", dzq(kNearest, Coder::kEntropy), Form::kDzq, "1140950b88048a051ed205"},
+    {"dzq in fixed widths", dzq(kToZero, Coder::kFixedWidth), Form::kDzqFixed,
+     "0040951004405900020002"},
+    {"dzq in fixed widths to nearest", dzq(kNearest, Coder::kFixedWidth), Form::kDzqFixed,
+     "054095103304203500020002"},
     {"int4 to nearest", dense(Compressor::kInt4, kNearest), Form::kInt4, "803f023009e001"},
 };
 

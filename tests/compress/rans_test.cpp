@@ -159,6 +159,7 @@ TEST(Rans, RefusesWhatItDoesNotWrite) {
     bytes.resize(bytes.size() + 4);
     EXPECT_TRUE(refused(bytes, count, sample.size)) << "a word over";
     EXPECT_TRUE(refused(bytes, 1u << 31, kSizeMax)) << "more than the bytes can hold";
+    EXPECT_LT(elements.indices.capacity(), 1u << 20) << "memory for these";
     sample.marks[7] = 2 * (kLevelMax + 1);
     bytes.clear();
     encode(sample.indices, sample.marks, sample.size, scratch, bytes);
