@@ -36,11 +36,13 @@ void Simulator::State::act(NodeIndex index, Evaluate& action) {
 
 void Simulator::State::act(NodeIndex index, AdvanceChannel& action) {
   Node& node = nodes[index];
-  const double seconds =
+  double seconds =
       to_seconds(setup.costs.work) +
       setup.costs.encode_s_per_element * static_cast<double>(plan.elements(action.channel));
-  const double end = pay(node.worker_free, seconds);
   auto result = node.vectors.advance(action);
+  if (result && result->form == Form::kDzq)
+    seconds += setup.costs.encode_s_per_coded_byte * static_cast<double>(result->bytes.size());
+  const double end = pay(node.worker_free, seconds);
   if (!result) return push(end, ToNode{index, WorkFailed{result.error().message}});
   const auto bytes = static_cast<std::uint32_t>(result->bytes.size());
   const PayloadId payload = next_payload++;
@@ -53,12 +55,14 @@ void Simulator::State::act(NodeIndex index, AdvanceChannel& action) {
 
 void Simulator::State::act(NodeIndex index, ApplyMessage& action) {
   Node& node = nodes[index];
-  const double seconds =
-      to_seconds(setup.costs.work) +
-      setup.costs.apply_s_per_element * static_cast<double>(plan.elements(action.channel));
-  const double end = pay(node.worker_free, seconds);
   const auto payload = payloads.find(action.payload);
   KIMESH_CHECK(payload != payloads.end(), "a payload is applied once");
+  double seconds =
+      to_seconds(setup.costs.work) +
+      setup.costs.apply_s_per_element * static_cast<double>(plan.elements(action.channel));
+  if (action.form == Form::kDzq)
+    seconds += setup.costs.decode_s_per_coded_byte * static_cast<double>(payload->second.size());
+  const double end = pay(node.worker_free, seconds);
   const auto digest = node.vectors.apply(action, payload->second);
   payloads.erase(payload);
   if (!digest) return push(end, ToNode{index, WorkFailed{digest.error().message}});
