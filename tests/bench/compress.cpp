@@ -7,6 +7,7 @@
 //   --only WORD  cases whose name has it, and what they are compared with
 //   --json FILE  the figures
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include "kernels/difference.h"
 #include "kernels/simd.h"
 #include "kimesh/compress/compressor.h"
+#include "kimesh/util/check.h"
 #include "kimesh/util/random.h"
 #include "tests/bench/figures.h"
 #include "tests/residual/residual.h"
@@ -201,6 +203,45 @@ void bench_input(Input& input, const Options& options, Figures& figures) {
   report(input.name, cases, figures);
 }
 
+// Zeros that take no memory until they are written.
+class SparseMapping {
+ public:
+  explicit SparseMapping(std::size_t size) : size_(size) {
+    data_ = mmap(nullptr, size * sizeof(float), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    KIMESH_CHECK(data_ != MAP_FAILED, "addresses for a mapping that takes no memory");
+  }
+  ~SparseMapping() { munmap(data_, size_ * sizeof(float)); }
+  SparseMapping(const SparseMapping&) = delete;
+  SparseMapping& operator=(const SparseMapping&) = delete;
+  [[nodiscard]] std::span<float> span() { return {static_cast<float*>(data_), size_}; }
+
+ private:
+  std::size_t size_;
+  void* data_;
+};
+
+// As many elements as a message may have: once, for what does not fit 32 bits somewhere.
+void bench_largest(Figures& figures) {
+  constexpr std::size_t kSize = std::size_t{1} << 31, kLoud = 3001, kStride = kSize / kLoud;
+  SparseMapping target(kSize), estimate(kSize), far(kSize);
+  for (std::size_t i = 0; i < kLoud; ++i)
+    target.span()[kSize - 1 - i * kStride] = 1 + static_cast<float>(i);
+  CompressScratch scratch;
+  const std::vector<Piece> pieces{{0, kSize / 2 + 1}, {kSize / 2 + 1, kSize / 2 - 1}};
+  const Setting setting{Compressor::kTopk, kLoud - 1, 0, Allocation::kGlobal};
+  const double begin = processor_seconds();
+  auto made = advance(target.span(), estimate.span(), pieces, setting, scratch, true);
+  const double end = processor_seconds();
+  KIMESH_CHECK(made.ok() && made->kept == kLoud - 1 && made->missing_energy == 1,
+               "all but the smallest are sent");
+  KIMESH_CHECK(made->curve[1].size == kSize / 2 - 1, "a curve of every piece");
+  KIMESH_CHECK(apply(made->form, made->bytes, far.span()).ok(), "the far side takes them");
+  KIMESH_CHECK(far.span()[kSize - 1] == 0 && far.span()[kSize - 1 - kStride] == 2,
+               "each at its place");
+  figures.add("2^31 elements, nearly all 0: step with curves", "s", {end - begin});
+}
+
 }  // namespace
 }  // namespace kimesh::bench
 
@@ -224,5 +265,6 @@ int main(int count, char** words) {
     Input input = make_input("residual", test::make_residual(size, 1));
     bench_input(input, options, figures);
   }
+  if (options.only.empty()) bench_largest(figures);
   return figures.write(argument(count, words, "--json", "")) ? 0 : 1;
 }

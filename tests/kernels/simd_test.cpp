@@ -10,6 +10,7 @@
 
 #include "kernels/difference.h"
 #include "kernels/histogram.h"
+#include "kernels/sparse.h"
 #include "kernels/vector_math.h"
 #include "kimesh/util/random.h"
 
@@ -98,6 +99,11 @@ Trace run_all(const Input& input, std::size_t offset) {
       trace.add(bin.above_edge);
     }
   }
+  const auto bytes = std::as_bytes(target);
+  trace.add(std::uint64_t{first_value_not_finite(bytes).value_or(~std::size_t{0})});
+  const auto indices = std::as_bytes(std::span(entries.indices));
+  for (const std::size_t size : {target.size(), target.size() / 2})
+    trace.add(std::uint64_t{first_out_of_order(indices, size).value_or(~std::size_t{0})});
   if (finite) trace.add(energy(target));
   trace.add(std::uint64_t{first_not_finite(target).value_or(~std::size_t{0})});
   return trace;

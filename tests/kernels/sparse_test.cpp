@@ -33,8 +33,8 @@ std::vector<std::uint32_t> every_third() {
   return indices;
 }
 
-// Seen to fail with the first index of a part not compared with the last one before, with `<` for
-// `<=`, and with only the last index of a part compared with the size.
+// Seen to fail with registers compared with themselves, with `<=` for `<`, and with no index but
+// the last of a part compared with the size.
 TEST(Sparse, FindsTheFirstIndexThatIsOutOfOrder) {
   EXPECT_EQ(first_out_of_order(Bytes(every_third()).span(), 3 * kCount), std::nullopt);
   EXPECT_EQ(first_out_of_order({}, 0), std::nullopt);
@@ -50,7 +50,7 @@ TEST(Sparse, FindsTheFirstIndexThatIsOutOfOrder) {
   }
 }
 
-// Seen to fail with the part's begin left out of the position.
+// Seen to fail with the values that fill no group left out.
 TEST(Sparse, FindsTheFirstValueThatIsNotFinite) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const float bad : {infinity, -infinity, std::nanf(""), -std::nanf("")})
@@ -62,7 +62,7 @@ TEST(Sparse, FindsTheFirstValueThatIsNotFinite) {
     }
 }
 
-// Seen to fail with the values of the first part added for the second as well.
+// Seen to fail with the last values left out.
 TEST(Sparse, AddsEachValueToItsPlace) {
   std::vector<float> values, estimate(3 * kCount, 1.0f), expected = estimate;
   for (std::size_t i = 0; i < kCount; ++i) {
