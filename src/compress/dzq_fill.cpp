@@ -29,8 +29,9 @@ double bits_about(const Composer& composer, std::uint32_t code) {
   return sent * (gap + 1 + mean + std::min(1.8, 1.5 * std::sqrt(mean)));
 }
 
-// What the search aims at, of the budget: past it a step would have to be found again.
-constexpr double kAim = 0.9985;
+// The search ends this near below the budget, by bytes or by share: another try costs more than
+// they bring. It aims at the middle.
+constexpr std::size_t kLeftBytes = 16, kLeftBytesShare = 32, kLeftShare = 128;
 
 // Steps as near as this have sizes on a straight line.
 constexpr std::uint32_t kNear = 48;
@@ -42,7 +43,8 @@ class Filler {
       : composer_(composer),
         budget_(budget),
         enough_(budget -
-                std::min(budget / 128, composer.candidates().size / 2048 + budget / 1024)) {
+                std::max(std::min(budget / kLeftBytesShare, kLeftBytes), budget / kLeftShare)),
+        aim_(static_cast<double>(enough_ + budget) / 2) {
     const double largest = composer.candidates().largest;
     if (composer.candidates().coder == Coder::kEntropy)
       finest_ = step_code_of(largest / (rans::kLevelMax / 2)) + 1;
@@ -64,7 +66,7 @@ class Filler {
       else if (over_known && fits_known && fits_.code - over_.code <= kNear)
         code = between();
       else
-        code = step_for(8 * kAim * budget() / ratio);
+        code = step_for(8 * aim_ / ratio);
       code = std::clamp(code, over_.code + 1, fits_.code - 1);
       const auto bytes = static_cast<double>(std::max<std::size_t>(try_step(code), 1));
       ratio = 8 * bytes / bits_about(composer_, code);
@@ -87,7 +89,7 @@ class Filler {
   // Sizes fall about exponentially with the code.
   [[nodiscard]] std::uint32_t between() const {
     const double drop = log2_about(over_.bytes / fits_.bytes);
-    const double wanted = log2_about(over_.bytes / (kAim * budget()));
+    const double wanted = log2_about(over_.bytes / aim_);
     const auto width = static_cast<double>(fits_.code - over_.code);
     const double share = drop > 0 ? std::clamp(wanted / drop, 0.0, 1.0) : 0.5;
     return over_.code + static_cast<std::uint32_t>(share * width + 0.5);
@@ -135,6 +137,7 @@ class Filler {
 
   Composer& composer_;
   const std::size_t budget_, enough_;
+  const double aim_;  // bytes
   std::uint32_t finest_ = 0, coarsest_;
   Tried over_, fits_;  // steps that take too many bytes, and that do not
   Message best_;

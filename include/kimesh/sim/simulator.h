@@ -31,7 +31,7 @@ struct SimulatedCosts {
   double step_s_per_element = 3e-10;
   // What dzq's entropy coder takes beside the passes: a budget is met in three or four tries
   // (measured on messages of 2 kB).
-  double encode_s_per_coded_byte = 2e-7, decode_s_per_coded_byte = 3e-8;
+  double encode_s_per_coded_byte = 2.5e-7, decode_s_per_coded_byte = 3e-8;
   Duration work{
       std::chrono::microseconds(20)};  // of each action beside: queues and thread switches
   Duration hop{std::chrono::microseconds(
