@@ -49,8 +49,8 @@ class EveryCompressor : public testing::TestWithParam<Compressor> {
 INSTANTIATE_TEST_SUITE_P(Contract, EveryCompressor, testing::ValuesIn(kAll),
                          [](const auto& its) { return std::string(name_of(its.param)); });
 
-// Seen to fail with the sender's estimate given the values before they were rounded, with a mask
-// drawn from the count instead of the seed, and with blocks' last element left out.
+// Seen to fail with the sender's estimate given the values before they were rounded, and with
+// a mask drawn from another seed.
 TEST_P(EveryCompressor, LeavesTheSameBitsAtBothEnds) {
   for_settings([&](Random& random, const Setting& unsized) {
     Input input = random_input(random);
@@ -66,7 +66,7 @@ TEST_P(EveryCompressor, LeavesTheSameBitsAtBothEnds) {
   });
 }
 
-// Seen to fail with a value format's head left out of the count, and with indices of 5 bytes.
+// Seen to fail with a value format's head left out of the count, and with a count's own bytes.
 TEST_P(EveryCompressor, TakesNoMoreBytesThanItSays) {
   for_settings([&](Random& random, const Setting& unsized) {
     Input input = random_input(random);
@@ -137,7 +137,7 @@ TEST_P(EveryCompressor, LeavesNoMoreThanThereWas) {
 }
 
 // 0 <= C(v)_j / v_j <= 1 for every j: what a chain needs (design, invariant 3). Seen to fail with
-// each format rounded to nearest, and with levels' quotients taken as they come.
+// each format rounded to nearest.
 TEST_P(EveryCompressor, IsConservativeWhereItSaysSo) {
   for_settings([&](Random& random, const Setting& unsized) {
     Input input = random_input(random);

@@ -54,7 +54,7 @@ TEST(SmallFloats, Float16IsTheNextOneTowardsZeroOrTheNearestWithTiesToEven) {
   }
 }
 
-// Seen to fail with the addition of half a unit left out, and with ties rounded up.
+// Seen to fail with ties rounded up.
 TEST(SmallFloats, Bfloat16IsTheNextOneTowardsZeroOrTheNearestButNeverInfinite) {
   Random random = stream(2);
   for (int n = 0; n < 200000; ++n) {
@@ -213,7 +213,7 @@ TEST(Randk, IsRightOnAverageWhereItIsScaled) {
 // in place of those of the best one.
 TEST(CodedIndices, KeepToABudgetWhereLaterOnesCostMore) {
   CompressScratch scratch;
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Random random = stream(seed);
     std::vector<float> target(50000);
     for (float& value : target)
@@ -223,7 +223,7 @@ TEST(CodedIndices, KeepToABudgetWhereLaterOnesCostMore) {
     Setting setting{.compressor = Compressor::kTopk, .allocation = Allocation::kGlobal};
     setting.values = ValueFormat::kInt4;
     setting.indices = IndexFormat::kCoded;
-    setting.budget_bytes = 1500 + random.below(1000);
+    setting.budget_bytes = seed % 2 == 0 ? 1500 + random.below(1000) : 50 + random.below(100);
     auto made = advance(target, near, std::vector<Piece>{{0, target.size()}}, setting, scratch);
     ASSERT_TRUE(made.ok());
     ASSERT_LE(made->bytes.size(), setting.budget_bytes) << "seed " << seed;

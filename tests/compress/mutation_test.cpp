@@ -91,8 +91,8 @@ INSTANTIATE_TEST_SUITE_P(OfForm, Decoder,
                            return std::to_string(static_cast<int>(its.param));
                          });
 
-// Seen to fail with each form's check of finite values taken out, and with the check of its length
-// or order taken out (then under asan).
+// Seen to fail with the checks of finite values taken out, and with that of a packed message's
+// length.
 TEST_P(Decoder, SurvivesAMillionDamagedMessages) {
   const std::vector<Message> messages = messages_of(GetParam());
   ASSERT_GT(messages.size(), 5u);

@@ -59,7 +59,7 @@ std::vector<std::byte> raw(std::initializer_list<int> values) {
 }
 
 // Of 4 elements. Format 5: float16 and packed indices; 6: bfloat16; 7: four bits.
-// Seen to fail with each check taken out, one at a time.
+// Seen to fail with each check taken out, one at a time, but for that of a coder's state.
 TEST(Apply, RefusesPackedAndSeededMessagesThatNoCorrectPeerSends) {
   const Form packed = Form::kPacked, seeded = Form::kSeeded;
   EXPECT_TRUE(validate(packed, raw({6, 2, 0b10001, 0x80, 0x3f, 0x80, 0x3f}), 4).ok());

@@ -52,7 +52,8 @@ TEST_P(ByThreshold, SendsTheLargestOfEachPieceAndNeverMoreThanItsShare) {
   }
 }
 
-// Seen to fail with the sample's rank halved (dgc), and with a bisection of one step (redsync).
+// Seen to fail with two fifths of the sample's rank (dgc), and with a bisection of one step
+// (redsync).
 TEST_P(ByThreshold, SendsAboutAsManyAsItIsAskedFor) {
   for (const Kind kind : {Kind::kGaussian, Kind::kHeavyTailed})
     for (const std::uint32_t keep : {200u, 2000u, 20000u}) {

@@ -102,6 +102,24 @@ TEST(Levels, ToNearestAreNeverInfinite) {
   EXPECT_EQ(level_of(kMax, scale, 7, Round::kNearest), 6);
 }
 
+std::uint16_t get16(const std::byte* at) {
+  return static_cast<std::uint16_t>(std::to_integer<unsigned>(at[0]) |
+                                    std::to_integer<unsigned>(at[1]) << 8);
+}
+
+// What element `j` of the message decodes to, from the definitions in quantise.h.
+float defined_value(Blocks blocks, std::span<const std::byte> bytes, std::size_t j) {
+  if (blocks == Blocks::kBfloat16) return from_bfloat16(get16(&bytes[2 * j]));
+  const std::size_t whole = block_elements(blocks), i = j % whole;
+  const std::byte* block = &bytes[j / whole * (scale_bytes(blocks) + code_bytes(blocks, whole))];
+  const float scale = from_bfloat16(get16(block));
+  const auto code = [&](std::size_t at) { return std::to_integer<int>(block[2 + at]); };
+  if (blocks == Blocks::kSign) return (code(i / 8) >> i % 8 & 1) == 1 ? -scale : scale;
+  if (blocks == Blocks::kInt8) return static_cast<float>((code(i) ^ 128) - 128) * scale;
+  const int nibble = code(i / 2) >> 4 * (i % 2) & 15;
+  return static_cast<float>((nibble ^ 8) - 8) * scale;
+}
+
 class EveryTarget : public testing::TestWithParam<std::string_view> {
  protected:
   void SetUp() override { ASSERT_TRUE(force_simd(GetParam()).ok()); }
@@ -119,8 +137,8 @@ std::vector<std::size_t> sizes() {
   return all;
 }
 
-// Seen to fail with -0 counted as below zero, with a product that may pass the magnitude, and with
-// the last elements of a block read from the next register.
+// Seen to fail with -0 counted as below zero, with an infinite product let through, and with the
+// energy of a last short chunk left out.
 TEST_P(EveryTarget, WritesWhatTheDefinitionSays) {
   for (const Blocks blocks : kAll)
     for (const Round round : {Round::kTowardsZero, Round::kNearest})
@@ -144,7 +162,7 @@ TEST_P(EveryTarget, WritesWhatTheDefinitionSays) {
 }
 
 // A level's value is level · scale, and all of it is added. Seen to fail with the upper half of a
-// byte not extended by its sign, and with the last block left out.
+// byte not extended by its sign, and with a chunk's last element left out.
 TEST_P(EveryTarget, AddsWhatTheDefinitionSays) {
   for (const Blocks blocks : kAll)
     for (const std::size_t size : sizes()) {
@@ -158,7 +176,7 @@ TEST_P(EveryTarget, AddsWhatTheDefinitionSays) {
       std::vector<float> decoded = zeros, far = estimate, left(size);
       add_quantised(blocks, bytes, decoded);
       for (std::size_t j = 0; j < size; ++j) {
-        ASSERT_TRUE(std::isfinite(decoded[j]));
+        ASSERT_EQ(decoded[j], defined_value(blocks, bytes, j)) << "element " << j;
         far[j] += decoded[j];
         left[j] = target[j] - far[j];
       }
@@ -180,7 +198,6 @@ TEST_P(EveryTarget, BringsWholeLevelsBack) {
   }
 }
 
-// Seen to fail with the comparison of NaN turned round.
 TEST_P(EveryTarget, TellsOfWhatIsNotFiniteByItsEnergies) {
   for (const Blocks blocks : kAll)
     for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()})
