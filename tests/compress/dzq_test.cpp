@@ -75,7 +75,7 @@ TEST(Dzq, RoundsStepsDownByLessThanOnePartIn256) {
   }
 }
 
-// Seen to fail with sizes guessed instead of counted.
+// Seen to fail with three bytes over the budget let pass, and with ties never counted down.
 TEST(Dzq, NeverPassesItsBudgetAndUsesIt) {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Random random = stream(seed);
@@ -218,7 +218,7 @@ TEST(DzqEstimate, IsNearTheTruth) {
 }
 
 // Two messages, one ten times as loud: one step for both leaves out less than the same bytes for
-// each. Seen to fail with steps in proportion to the loudness.
+// each. Seen to fail with the step a third too large.
 TEST(DzqStep, DividesBytesBetweenMessages) {
   const test::Residual quiet = test::laplace(100000, 1);
   test::Residual loud = test::laplace(100000, 2);

@@ -53,8 +53,8 @@ void expect_round_trip(const Sample& sample, bool marked) {
   EXPECT_TRUE(std::ranges::equal(elements.marks, marks));
 }
 
-// Seen to fail with the raw bits of two numbers in the wrong order, with words taken at the start
-// of an element (four lanes only), and with an inverse that was rounded down.
+// Seen to fail with words taken at the start of an element instead of its end (four lanes only),
+// and with an inverse that was rounded down.
 TEST(Rans, ReadsWhatItWrote) {
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
