@@ -71,9 +71,11 @@ class KimadLive : public testing::TestWithParam<Case> {};
 // Seen to fail: without --replay, which the last line keeps in sight.
 TEST_P(KimadLive, IsRepeatedBitForBitByItsDecisionLog) {
   const Scratch scratch;
-  scratch.write("config.yaml", config_text(GetParam().model,
-                                           "compression: {policy: kimad, compressor: topk}\n"
-                                           "round_time: 15ms\nstop: {rounds: 200}\n"));
+  const std::string compressor = GetParam().model == kMlp ? "dzq" : "topk";
+  scratch.write(
+      "config.yaml",
+      config_text(GetParam().model, "compression: {policy: kimad, compressor: " + compressor +
+                                        "}\nround_time: 15ms\nstop: {rounds: 200}\n"));
   scratch.write("steps.csv", "0,4Mbit\n0.7,1Mbit\n1.5,6Mbit\n2.2,2Mbit\n3,2Mbit\n");
   std::string text = read_text(scratch.path() + "/" + scratch.topology(GetParam().topology));
   text = text.substr(0, text.find("\nlinks:")) + "\nlinks:\n  default: {trace: steps.csv}\n";
