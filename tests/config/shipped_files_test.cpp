@@ -58,7 +58,7 @@ TEST(ShippedFiles, DigitsSaysWhatItSays) {
   EXPECT_EQ(config.optimizer.weight_decay, 0.001);
   EXPECT_EQ(config.compression.policy, PolicyKind::kKimad);
   EXPECT_EQ(config.compression.compressor.kind, CompressorKind::kDzq);
-  EXPECT_EQ(config.round_time, std::chrono::milliseconds(25));
+  EXPECT_EQ(config.round_time, std::chrono::milliseconds(18));
   EXPECT_EQ(config.stop.rounds, 2000u);
   EXPECT_EQ(config.stop.accuracy, 0.96);
   EXPECT_EQ(config.stop.time, std::nullopt);
