@@ -19,6 +19,8 @@
 // others are tested against. SSSE3 machines without SSE4 are too rare, vectors of unknown length
 // too different, to be worth their code.
 #define HWY_COMPILE_ALL_ATTAINABLE
+// Highway would take an emulation of 128-bit vectors for it where the compiler allows that.
+#define HWY_BROKEN_EMU128 1
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 
 #include "hwy/foreach_target.h"
