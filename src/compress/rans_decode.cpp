@@ -149,7 +149,8 @@ class Decoder {
     const Begun level = kMarked ? take(x, lane.levels, kScales) : Begun{};
     x = filled<kChecked>(x, flow);
     const unsigned gap_bits = gap.raw_bits(), level_bits = kMarked ? 1 + level.raw_bits() : 0;
-    Rest rest{x >> (gap_bits + level_bits), gap.value(low_bits(x, gap_bits)), 0, 0};
+    // Over 31 bits are taken anew below; a damaged message may ask for over 64.
+    Rest rest{x >> (gap_bits + level_bits) % 64, gap.value(low_bits(x, gap_bits)), 0, 0};
     if constexpr (kMarked) {
       rest.sign = x >> gap_bits & 1;
       rest.level = level.value(low_bits(x >> (gap_bits + 1), level.raw_bits()));
