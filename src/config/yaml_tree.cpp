@@ -4,6 +4,7 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -112,13 +113,18 @@ std::optional<std::string> read_text(const std::string& path, std::size_t bytes_
     why = std::strerror(errno);
     return std::nullopt;
   }
-  std::string text(bytes_max + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  constexpr std::size_t kStep = 1 << 16;  // most files are smaller
+  std::string text;
+  while (in && text.size() <= bytes_max) {
+    const std::size_t before = text.size();
+    text.resize(before + std::min(kStep, bytes_max + 1 - before));
+    in.read(text.data() + before, static_cast<std::streamsize>(text.size() - before));
+    text.resize(before + static_cast<std::size_t>(in.gcount()));
+  }
   if (in.bad()) {
     why = "the disk does not give it";
     return std::nullopt;
   }
-  text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.size() > bytes_max) {
     why = fmt::format("it is larger than {} bytes", bytes_max);
     return std::nullopt;
