@@ -6,6 +6,8 @@
 
 #include "tests/fuzz/target.h"
 
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+
 namespace {
 
 kimesh::fuzz::Target chosen{};
@@ -32,4 +34,12 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   (void)chosen.accepts({reinterpret_cast<const std::byte*>(data), size});
   return 0;
+}
+
+// Of four mutations one goes out as it is.
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
+                                               std::size_t most, unsigned seed) {
+  size = LLVMFuzzerMutate(data, size, most);
+  if (chosen.mend && seed % 4 != 0) chosen.mend({reinterpret_cast<std::byte*>(data), size});
+  return size;
 }

@@ -42,6 +42,14 @@ bool accepts_frame(Input input) {
   return true;
 }
 
+// The head, all but the type.
+void mend_frame(std::span<std::byte> input) {
+  static const Bytes head = encode_frame(Heartbeat{});
+  constexpr std::size_t kType = 3;
+  for (std::size_t i = 0; i < std::min(head.size(), input.size()); ++i)
+    if (i != kType) input[i] = head[i];
+}
+
 std::vector<Bytes> frame_seeds() {
   static const Bytes content(40, std::byte{7});
   const std::array<Frame, 9> frames = {
@@ -79,15 +87,29 @@ bool accepts_message(Input input) {
   return true;
 }
 
+// The numbers of controls and of payload bytes, to what there is.
+void mend_message(std::span<std::byte> input) {
+  constexpr std::size_t kControls = 22, kPayload = 24;  // u16, u32
+  if (input.size() < kMessageHeadBytes) return;
+  const std::size_t most = (input.size() - kMessageHeadBytes) / sizeof(double);
+  const auto controls = static_cast<std::uint16_t>(std::to_integer<std::size_t>(input[kControls]) %
+                                                   (std::min(most, kControlsMax) + 1));
+  const auto payload = static_cast<std::uint32_t>(input.size() - message_bytes(0, controls));
+  std::memcpy(&input[kControls], &controls, sizeof controls);
+  std::memcpy(&input[kPayload], &payload, sizeof payload);
+}
+
 std::vector<Bytes> message_seeds() {
   static const Bytes payload(24, std::byte{9});
   const ControlVector said{.nodes = 2, .loss = 0.5, .correct = 3, .samples = 4, .compute_s = 0.1};
   const Word word{.accuracy = 0.9, .accuracy_round = 3, .closing_round = 8, .stop = true};
   std::vector<Bytes> seeds;
   for (const Control& control : {Control{}, said.to_control(), word.to_control()}) {
-    WireMessage message{.round = 1, .generation = 2, .shard = 3, .phase = 1, .form = 2};
-    message.control.assign(control.begin(), control.begin() + static_cast<std::ptrdiff_t>(
-                                                                  controls_to_send(control)));
+    WireMessage message;
+    message.shard = 3;
+    message.form = 2;
+    message.control.assign(
+        control.begin(), control.begin() + static_cast<std::ptrdiff_t>(controls_to_send(control)));
     message.payload = payload;
     seeds.push_back(encode_message(message));
   }
@@ -221,15 +243,16 @@ std::vector<Bytes> ack_seeds() {
     return bytes;
   };
   return {script({kPush, 100, 0, kPlace, 0, kAck, 1, 100, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 2, 1, 0}),
-          script({kPush, 9, 0, kPush, 8, 0, kPlace, 1, kPlace, 1, kNewConnection, kPlace, 0, kAck,
-                  2, 8, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 2, 1, 0})};
+          script({kPush,  9, 0,    kPush, 8, 0, kPlace, 1, kPlace, 1, kNewConnection,
+                  kPlace, 0, kAck, 2,     8, 0, 0,      0, 0,      0, 0,
+                  9,      0, 0,    0,     2, 1, 0})};
 }
 
 }  // namespace
 
 std::vector<Target> link_targets() {
-  return {{"frame", accepts_frame, frame_seeds},
-          {"message", accepts_message, message_seeds},
+  return {{"frame", accepts_frame, frame_seeds, mend_frame},
+          {"message", accepts_message, message_seeds, mend_message},
           {"chunks", accepts_chunks, chunk_seeds},
           {"acks", accepts_acks, ack_seeds}};
 }

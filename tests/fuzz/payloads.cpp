@@ -111,11 +111,11 @@ Target target(std::string_view name) {
 }  // namespace
 
 std::vector<Target> payload_targets() {
-  return {target<Form::kDense>("dense"),      target<Form::kSparse>("sparse"),
-          target<Form::kPacked>("packed"),    target<Form::kSeeded>("seeded"),
+  return {target<Form::kDense>("dense"),       target<Form::kSparse>("sparse"),
+          target<Form::kPacked>("packed"),     target<Form::kSeeded>("seeded"),
           target<Form::kBfloat16>("bfloat16"), target<Form::kSign>("sign"),
-          target<Form::kInt8>("int8"),        target<Form::kInt4>("int4"),
-          target<Form::kDzq>("dzq"),          target<Form::kDzqFixed>("dzq-fixed")};
+          target<Form::kInt8>("int8"),         target<Form::kInt4>("int4"),
+          target<Form::kDzq>("dzq"),           target<Form::kDzqFixed>("dzq-fixed")};
 }
 
 }  // namespace kimesh::fuzz
