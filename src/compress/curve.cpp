@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "kernels/histogram.h"
 #include "kernels/vector_math.h"
@@ -32,7 +33,8 @@ double magnitude_of(std::uint32_t bits) {
 Stretch stretch_of(std::size_t bin, double count, double above_edge) {
   const auto low_bits = static_cast<std::uint32_t>((bin - 1) << kMagnitudeBinBits);
   const double low = magnitude_of(low_bits);
-  const double high = magnitude_of(low_bits + (1u << kMagnitudeBinBits));
+  const double high = std::min(magnitude_of(low_bits + (1u << kMagnitudeBinBits)),
+                               static_cast<double>(std::numeric_limits<float>::max()));
   const double width = high - low;
   const double mean = low + width * std::ldexp(above_edge / count + 1, -int{kMagnitudeBinBits});
   const double possible = (mean - low) * (high - mean);  // with all of them at the edges

@@ -145,7 +145,14 @@ Result<Advanced> advance_dzq(const AdvanceJob& job) {
   candidates.coder = setting.coder;
   for (const float value : entries.values)
     candidates.largest = std::max(candidates.largest, std::abs(value));
-  dzq::Message message = compose(job, std::move(candidates));
+  dzq::Message message = compose(job, candidates);
+  const std::size_t least = std::min<std::size_t>(std::max(setting.floor, 1u), entries.size());
+  if (candidates.coder == Coder::kFixedWidth && message.elements.indices.size() < least) {
+    // In fixed widths the gaps of few elements alone may be longer than a budget.
+    candidates.coder = Coder::kEntropy;
+    result.form = Form::kDzq;
+    message = compose(job, std::move(candidates));
+  }
   if (message.bytes.empty()) message.elements = {};
   kernels::Unfilled<float> values;
   const Status finite = dzq::dequantise(message.head, message.elements, values);

@@ -136,8 +136,8 @@ void put_in(const Entries& more, Entries& entries) {
 Selected select_globally(const AdvanceJob& job, std::uint32_t first, std::uint32_t keep) {
   const Setting& setting = job.setting;
   CompressScratch& scratch = job.scratch;
-  KIMESH_CHECK(setting.floor <= keep, "the floor is a part of what is kept");
-  share_out(setting.floor, setting.rotation, job.pieces, scratch.shares);
+  // A budget in bytes may hold fewer elements than the floor has.
+  share_out(std::min(setting.floor, keep), setting.rotation, job.pieces, scratch.shares);
   Selected selected;
   selected.energies = collect_globally(job, first, job.with_curve ? &selected.curve : nullptr);
   Entries &entries = scratch.entries, &floor = scratch.floor_entries;

@@ -98,11 +98,12 @@ std::size_t count_reaching(float lower, const Entries& entries) {
 // Narrows the entries to those of the last threshold that let no more than `share` pass. They are
 // all that reach the mean; or more than `share` that reach something above it, since then no lower
 // threshold needs to be counted.
-void bisect(const Magnitudes& magnitudes, std::size_t share, std::size_t enough, Entries& entries) {
+void bisect(const Magnitudes& magnitudes, std::size_t share, std::size_t enough, Entries& entries,
+            kernels::SelectScratch& scratch) {
   if (entries.size() <= share) return;
   const double mean = magnitudes.mean;
   const double range = static_cast<double>(magnitudes.largest) - mean;
-  double low = 0, high = 1;  // too many reach low; of high it is known that not
+  double low = 0, high = 1;  // too many reach low; of high it is known that not, once it is under 1
   float best = std::numeric_limits<float>::infinity();
   constexpr int kSteps = 32;  // more than a float32 has digits
   for (int step = 0; step < kSteps; ++step) {
@@ -118,6 +119,7 @@ void bisect(const Magnitudes& magnitudes, std::size_t share, std::size_t enough,
     best = lower;
     if (count >= enough) break;
   }
+  if (std::isinf(best)) return kernels::keep_largest(share, entries, scratch);  // the largest tie
   drop_below(best, entries);
 }
 
@@ -137,7 +139,7 @@ Energies redsync(const Part& part, Entries& entries) {
   if (!energies.finite()) return energies;
   const auto nearly =
       static_cast<std::size_t>(std::ceil(kNearlyAll * static_cast<double>(part.share)));
-  bisect(magnitudes, part.share, part.full ? nearly : (part.share + 1) / 2, entries);
+  bisect(magnitudes, part.share, part.full ? nearly : (part.share + 1) / 2, entries, part.scratch);
   if (part.full && entries.size() < nearly) return select_exactly(part, entries);
   return energies;
 }

@@ -105,7 +105,10 @@ int level_of(float magnitude, float lowest, float step, Round round) {
   if (!(step > 0)) return 0;
   const float ratio = (magnitude - lowest) / step;
   const float capped = std::min(ratio, static_cast<float>(kLevelMax));
-  if (round == Round::kNearest) return static_cast<int>(std::nearbyint(capped));
+  if (round == Round::kNearest) {
+    const int nearest = static_cast<int>(std::nearbyint(capped));
+    return std::isfinite(level_value(lowest, step, nearest)) ? nearest : nearest - 1;
+  }
   const int q = static_cast<int>(capped);
   return level_value(lowest, step, q) > magnitude ? q - 1 : q;
 }

@@ -56,7 +56,8 @@ class Buckets {
  private:
   static std::size_t number(const Stretch& stretch) {
     constexpr unsigned kMantissaBits = 52;
-    return std::bit_cast<std::uint64_t>(std::max(stretch.each, 0.0)) >> kMantissaBits;
+    const double each = stretch.each > 0 ? stretch.each : 0;  // of what is no number, too
+    return std::bit_cast<std::uint64_t>(each) >> kMantissaBits;
   }
   std::vector<std::size_t> begins_ = std::vector<std::size_t>(kCount + 1);
   std::vector<Stretch> sorted_;

@@ -56,11 +56,12 @@ double bytes_per_kept(const Setting& style) {
 }
 
 std::size_t floor_payload(const Setting& style, std::size_t elements) {
-  const std::uint32_t keep = floor_keep(elements);
-  const double bytes = std::ceil(bytes_per_kept(style) * keep);
-  const std::size_t payload = counts_elements(style) ? static_cast<std::size_t>(bytes)
-                                                     : static_cast<std::size_t>(bytes) +
-                                                           smallest_message_bytes(style, elements);
+  Setting floor = style;
+  floor.keep = floor_keep(elements);
+  const bool dzq = style.compressor == Compressor::kDzq;
+  const std::size_t payload = dzq ? static_cast<std::size_t>(std::ceil(kDzqBytes * floor.keep)) +
+                                        smallest_message_bytes(style, elements)
+                                  : bytes_of(floor, elements);
   return std::min(payload, dense_bytes(elements));
 }
 
@@ -100,6 +101,9 @@ Setting filling(const Setting& style, std::size_t payload_bytes, const MessageCo
   if (dense_bytes(message.elements) <= payload_bytes) return Setting{};
   Setting setting = on_route(style, message);
   setting.budget_bytes = payload_bytes;
+  // In fixed widths every 255 elements that are passed over take a byte.
+  constexpr std::size_t kElementsAByte = 64;
+  if (payload_bytes < message.elements / kElementsAByte) setting.coder = Coder::kEntropy;
   return setting;
 }
 

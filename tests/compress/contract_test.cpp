@@ -210,5 +210,34 @@ TEST_P(EveryCompressor, IsRefusedWhenItIsCut) {
   });
 }
 
+// What a policy gives where time is up: less than the floor of elements would take.
+// Seen to fail: a selection of fewer elements than its floor, and gaps longer than the budget.
+TEST(Budget, BelowTheFloorStillSendsSomething) {
+  CompressScratch scratch;
+  Random random = stream(7);
+  constexpr std::size_t kSize = 200'000;
+  std::vector<float> target(kSize);
+  for (float& value : target) value = static_cast<float>(random.normal());
+  Setting coded{Compressor::kTopk};
+  coded.values = ValueFormat::kFloat16;
+  coded.indices = IndexFormat::kCoded;
+  coded.allocation = Allocation::kGlobal;
+  Setting fixed{Compressor::kDzq};
+  fixed.coder = Coder::kFixedWidth;
+  for (Setting setting : {coded, fixed}) {
+    setting.floor = kSize / 1000;
+    setting.budget_bytes = 320;
+    std::vector<float> estimate(kSize, 0.0f);
+    auto made = advance(target, estimate, std::vector<Piece>{{0, 150'000}, {150'000, 50'000}},
+                        setting, scratch);
+    ASSERT_TRUE(made.ok());
+    EXPECT_LE(made->bytes.size(), setting.budget_bytes);
+    EXPECT_GT(made->kept, 30u);
+    std::vector<float> far(kSize, 0.0f);
+    ASSERT_TRUE(apply(made->form, made->bytes, far).ok());
+    EXPECT_EQ(far, estimate);
+  }
+}
+
 }  // namespace
 }  // namespace kimesh

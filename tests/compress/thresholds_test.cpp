@@ -88,5 +88,21 @@ TEST(Threshold, OfABudgetSendsTheLargestOfAll) {
   EXPECT_EQ(estimate, (std::vector<float>{0, 0, 0, 10, 20, 30}));
 }
 
+// No threshold between mean and largest lets few enough of equal ones pass: the lower indices go.
+// Seen to fail: nothing was sent, for ever.
+TEST(Redsync, SendsSomethingWhereTheLargestTie) {
+  CompressScratch scratch;
+  for (const std::size_t size : {2, 1000}) {
+    std::vector<float> target(size, 0.3f), estimate(size, 0.0f);
+    for (std::size_t j = 1; j < size; j += 2) target[j] = -0.3f;
+    const auto keep = static_cast<std::uint32_t>(size / 100 + 1);
+    auto made = advance(target, estimate, std::vector<Piece>{{0, size}},
+                        {Compressor::kRedsync, keep}, scratch);
+    ASSERT_TRUE(made.ok());
+    EXPECT_EQ(made->kept, keep);
+    EXPECT_EQ(estimate[0], 0.3f);
+  }
+}
+
 }  // namespace
 }  // namespace kimesh

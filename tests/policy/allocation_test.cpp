@@ -261,5 +261,18 @@ TEST(KnapsackShares, AreNearTheOptimumAndFarFromOneRatioForAll) {
               worst, best_gain);
 }
 
+// The last round of a run that diverges. Seen to fail: an energy that is no number was a place
+// outside of the table.
+TEST(ThresholdAllocation, TakesDifferencesNearTheLargestFloat) {
+  std::vector<float> values(1000, 0.5f);
+  values[3] = 3.3e38f;
+  const Piece piece{0, values.size()};
+  const Curve curve = measure_curve(values, std::span(&piece, 1));
+  for (const CurvePoint& point : curve[0].points) EXPECT_TRUE(std::isfinite(point.missing_energy));
+  const std::vector<const Curve*> curves{&curve, &curve};
+  const std::vector<double> floors{1, 1};
+  EXPECT_EQ(threshold_allocation(curves, 100, floors).size(), 2u);
+}
+
 }  // namespace
 }  // namespace kimesh
