@@ -99,6 +99,13 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Open> open_;
 };
 
+// The parser quotes characters of the file as they are, line feeds and worse among them.
+std::string in_one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+  return text;
+}
+
 }  // namespace
 
 std::optional<std::string> read_text(const std::string& path, std::size_t bytes_max,
@@ -162,10 +169,11 @@ std::optional<YamlValue> read_yaml(const std::string& path, Complaints& complain
     complaints.add(refused.line, refused.message, refused.remedy);
   } catch (const YAML::Exception& error) {
     complaints.add(error.mark.is_null() ? 0 : error.mark.line + 1,
-                   fmt::format("this is not YAML: {}", error.msg),
+                   fmt::format("this is not YAML: {}", in_one_line(error.msg)),
                    "Mend the indentation (spaces, no tabs), brackets or quotes here or just above");
   } catch (const std::exception& error) {
-    complaints.add(0, fmt::format("this is not YAML: {}", error.what()), "Mend the file");
+    complaints.add(0, fmt::format("this is not YAML: {}", in_one_line(error.what())),
+                   "Mend the file");
   }
   return std::nullopt;
 }
