@@ -35,6 +35,10 @@ bool accepts_frame(Input input) {
   KIMESH_CHECK(is_map || std::ranges::equal(again, input), "a frame of numbers has one form");
   const auto decoded = decode_frame(again);
   KIMESH_CHECK(decoded.ok() && encode_frame(*decoded) == again, "what was read can be written");
+  if (const auto* chunk = std::get_if<Chunk>(&*frame)) {
+    const std::uint64_t end = std::uint64_t{chunk->offset} + chunk->bytes.size();
+    KIMESH_CHECK(chunk->index < chunk->count && end <= chunk->total, "a chunk is of its message");
+  }
   if (const auto* hello = std::get_if<Hello>(&*frame)) {
     const auto refusal = refusal_of(*hello, kOurs);
     KIMESH_CHECK(!refusal || shows_well(*refusal), "a stranger's words are shown without controls");
@@ -168,10 +172,11 @@ bool accepts_chunks(Input input) {
     const auto arrival = decoded.ok() ? inbox.add(std::get<Chunk>(*decoded), now, script.number(1))
                                       : Result<Inbox::Arrival>(decoded.error());
     all_good = all_good && arrival.ok();
-    if (!arrival.ok() || !arrival->message) continue;
+    if (!arrival.ok()) continue;
+    KIMESH_CHECK(chunk.total <= kMessageMax, "no message is larger than the plan's");
+    if (!arrival->message) continue;
     KIMESH_CHECK(arrival->ack && arrival->ack->sequence == ++delivered, "handed on once, in order");
     KIMESH_CHECK(arrival->message->size() == arrival->ack->bytes, "an ack tells what came");
-    KIMESH_CHECK(arrival->message->size() <= kMessageMax, "no message is larger than the plan's");
   }
   return all_good;
 }
@@ -242,10 +247,13 @@ std::vector<Bytes> ack_seeds() {
     for (const int number : numbers) bytes.push_back(std::byte(number));
     return bytes;
   };
-  return {script({kPush, 100, 0, kPlace, 0, kAck, 1, 100, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 2, 1, 0}),
-          script({kPush,  9, 0,    kPush, 8, 0, kPlace, 1, kPlace, 1, kNewConnection,
-                  kPlace, 0, kAck, 2,     8, 0, 0,      0, 0,      0, 0,
-                  9,      0, 0,    0,     2, 1, 0})};
+  // Sequence, bytes, tail bytes, the tail's time and its shift, chunks.
+  return {
+      script({kPush, 100, 0, kPlace, 0, kAck, 1, 100, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 2, 1, 0}),
+      script({kPush, 9, 0, kPlace, 1, kAck, 1, 9, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 32, 1, 0}),
+      script({kPush,  9, 0,    kPush, 8, 0, kPlace, 1, kPlace, 1, kNewConnection,
+              kPlace, 0, kAck, 2,     8, 0, 0,      0, 0,      0, 0,
+              9,      0, 0,    0,     2, 1, 0})};
 }
 
 }  // namespace
