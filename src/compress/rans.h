@@ -21,6 +21,7 @@
 
 #include "kernels/difference.h"
 #include "kimesh/util/result.h"
+#include "src/compress/rans_steps.h"
 
 namespace kimesh::rans {
 
@@ -36,12 +37,21 @@ struct Elements {
 struct Scratch {
   kernels::Unfilled<std::uint64_t> codes;
   kernels::Unfilled<std::uint32_t> words;
+  kernels::Unfilled<Step> steps;  // of all tables, for each time that they were made
 };
 
 // Appends `coded` to bytes; tells state_bytes, 1 to 8, which the caller keeps: decode asks for it.
 // Requires 1 to `size` elements, size <= 2^31.
 unsigned encode(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> marks,
                 std::size_t size, Scratch& scratch, std::vector<std::byte>& bytes);
+
+// As encode, in two calls with one scratch and nothing between. The first tells how many bits
+// `coded` takes: with one lane up to 16 too few, with four within 64. The second writes it.
+[[nodiscard]] std::uint64_t measure(std::span<const std::uint32_t> indices,
+                                    std::span<const std::uint32_t> marks, std::size_t size,
+                                    Scratch& scratch);
+unsigned write(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> marks,
+               Scratch& scratch, std::vector<std::byte>& bytes);
 
 // What decode has to know beside the bytes.
 struct Plan {

@@ -27,45 +27,27 @@ struct Code {
   [[nodiscard]] unsigned level_shift() const { return static_cast<unsigned>(raw() >> 5); }
 };
 
-// How a symbol is put on a state, x becoming x / frequency * 2^12 + x % frequency + start, without
-// a division (Granlund, Montgomery, 1994): the quotient is the upper half of x * inverse, shifted.
-// For a frequency of 1 it is x - 1, which `added` makes good.
-struct Step {
-  std::uint64_t inverse = 0;
-  std::uint32_t added = 0;
-  std::uint16_t frequency = 0;
-  std::uint8_t shift = 0;
+// The tables between two renewals, by table and symbol in one number.
+constexpr std::size_t kTableSteps = std::size_t{kTables} * kSymbols;
 
-  [[nodiscard]] std::uint64_t push(std::uint64_t x) const {
-    __extension__ using Wide = unsigned __int128;
-    const auto upper = static_cast<std::uint64_t>(static_cast<Wide>(x) * inverse >> 64);
-    return x + added + (upper >> shift) * (kProbabilityOne - frequency);
-  }
-};
-
-// Exact for x < 2^63. Requires frequency < 2^12.
-Step step_of(Range range) {
-  if (range.frequency == 0) return {};
-  if (range.frequency == 1)
-    return {~std::uint64_t{0}, range.start + kProbabilityOne - 1u, range.frequency, 0};
-  const auto bits = static_cast<unsigned>(std::bit_width(range.frequency - 1u));
-  // ceil(2^(63 + bits) / frequency), in two steps of a long division
-  const std::uint64_t high = (std::uint64_t{1} << (31 + bits)) / range.frequency;
-  const std::uint64_t rest = (std::uint64_t{1} << (31 + bits)) % range.frequency;
-  const std::uint64_t low = ((rest << 32) + range.frequency - 1) / range.frequency;
-  return {(high << 32) + low, range.start, range.frequency, static_cast<std::uint8_t>(bits - 1)};
+std::span<Step, kSymbols> steps_of(Step* all, std::size_t table) {
+  return std::span<Step, kSymbols>(all + table * kSymbols, kSymbols);
 }
 
-// The tables between two renewals, by table and symbol in one number.
-struct Epoch {
-  std::size_t first_round;
-  std::array<Step, std::size_t{kTables} * kSymbols> steps;
-
-  Epoch(std::size_t first_round_, const AllRanges& ranges) : first_round(first_round_) {
+const std::array<Step, kTableSteps>& usual_steps() {
+  static const std::array<Step, kTableSteps> all = [] {
+    std::array<Step, kTableSteps> made;
     for (std::size_t t = 0; t < kTables; ++t)
-      for (std::size_t s = 0; s < kSymbols; ++s) steps[t * kSymbols + s] = step_of(ranges[t][s]);
-  }
-};
+      fill_steps(usual().ranges[t], steps_of(made.data(), t));
+    return made;
+  }();
+  return all;
+}
+
+// Of an escape, behind its length.
+unsigned escape_length(std::uint32_t v) {
+  return static_cast<unsigned>(31 - std::countl_zero(v + 1));
+}
 
 struct Input {
   std::span<const std::uint32_t> indices, marks;
@@ -74,27 +56,35 @@ struct Input {
   }
 };
 
-// The first pass: each element's symbols, and the tables as they were.
+// The first pass: each element's symbols, the tables as they were, and how many bits all takes.
 class Modeller {
  public:
-  Modeller(const Input& input, std::size_t size, kernels::Unfilled<std::uint64_t>& codes)
-      : input_(input), split_(input.indices.size()), codes_(codes) {
-    codes_.resize(split_.count);
+  Modeller(const Input& input, std::size_t size, Scratch& scratch)
+      : input_(input), split_(input.indices.size()), scratch_(scratch) {
+    scratch.codes.resize(split_.count);
+    codes_ = scratch.codes.data();
+    scratch.steps.assign(usual_steps().begin(), usual_steps().end());
+    steps_ = scratch.steps.data();
     for (std::size_t l = 0; l < kLanes; ++l)
       lanes_[l] = {Mean(usual_gap(split_.count, size)), Mean(kUsualLevel), split_.begin(l)};
   }
 
   template <bool kMarked>
-  std::vector<Epoch> run() {
+  std::uint64_t run() {
     std::size_t next_renewal = split_.first_renewal();
     for (std::size_t round = 0; round < split_.rounds(); ++round) {
       if (round == next_renewal) {
-        renew(round);
+        renew();
         next_renewal *= 2;
       }
       split_.for_lanes(round, [&](std::size_t l) { element<kMarked>(lanes_[l]); });
     }
-    return std::move(epochs_);
+    for (std::size_t t = 0; t < kTables; ++t)
+      cost_ += cost_of(before_[t], counts_[t], steps_of(steps_, t));
+    // A lane of several begins with 31 bits and is written in 64, of which 47 are filled on
+    // average.
+    const std::uint64_t states = split_.lanes == 1 ? 0 : split_.lanes * (31 + 64 - 47);
+    return raw_bits_ + (cost_ >> kCostBits) + states;
   }
 
  private:
@@ -103,11 +93,18 @@ class Modeller {
     std::size_t next = 0;  // element
   };
 
-  void renew(std::size_t round) {
-    AllRanges ranges;
-    for (std::size_t t = 0; t < kTables; ++t) ranges[t] = counts_[t].ranges();
-    epochs_.emplace_back(round, ranges);
-    steps_ = epochs_.back().steps.data();
+  void renew() {
+    const std::size_t all = scratch_.steps.size();
+    scratch_.steps.resize(all + kTableSteps);
+    Step* const last = scratch_.steps.data() + all - kTableSteps;
+    steps_ = last + kTableSteps;
+    std::copy(last, last + kTableSteps, steps_);
+    for (std::size_t t = 0; t < kTables; ++t) {
+      if (counts_[t] == before_[t]) continue;
+      cost_ += cost_of(before_[t], counts_[t], steps_of(last, t));
+      before_[t] = counts_[t];
+      fill_steps(counts_[t].ranges(), steps_of(steps_, t));
+    }
   }
 
   template <bool kMarked>
@@ -127,9 +124,11 @@ class Modeller {
       bits += 1 + second.raw_bits();
     }
     if (first.escapes() || second.escapes() || bits > kRawBitsMax) [[unlikely]] {
+      raw_bits_ += long_bits<kMarked>(i, gap, first, second) - Code::kLong;
       bits = Code::kLong;
       raw = second.shift << 5 | first.shift;
     }
+    raw_bits_ += bits;
     codes_[i] = places | std::uint64_t{bits} << Code::kBitsAt | raw << Code::kRawAt;
   }
 
@@ -142,34 +141,45 @@ class Modeller {
     return {rare ? kEscape : symbol, scale.shift, table};
   }
 
+  template <bool kMarked>
+  [[nodiscard]] std::uint64_t long_bits(std::size_t i, std::uint32_t gap, Begun first,
+                                        Begun second) const {
+    std::uint64_t bits = tail_bits(first, gap);
+    if constexpr (kMarked) bits += 1 + tail_bits(second, input_.marks[i] >> 1);
+    return bits;
+  }
+  static unsigned tail_bits(Begun begun, std::uint32_t v) {
+    return begun.escapes() ? kLengthBits + escape_length(v) : begun.raw_bits();
+  }
+
   const Input& input_;
   const Split split_;
-  kernels::Unfilled<std::uint64_t>& codes_;
+  Scratch& scratch_;
+  std::uint64_t* codes_;
+  Step* steps_;  // the last ones
   std::array<Lane, kLanes> lanes_;
-  AllCounts counts_ = usual().counts;
-  std::vector<Epoch> epochs_{Epoch(0, usual().ranges)};
-  const Step* steps_ = epochs_.back().steps.data();
+  AllCounts counts_ = usual().counts, before_ = counts_;  // the latter when steps_ were made
+  std::uint64_t cost_ = 0, raw_bits_ = 0;
 };
 
 // The second pass, from the last element to the first: states and the words they shed.
 class Pusher {
  public:
-  Pusher(const Input& input, const std::vector<Epoch>& epochs, Scratch& scratch)
-      : input_(input), split_(input.indices.size()), epochs_(epochs), scratch_(scratch) {
+  Pusher(const Input& input, Scratch& scratch)
+      : input_(input), split_(input.indices.size()), scratch_(scratch) {
     states_.fill(split_.last_state());
     for (std::size_t l = 0; l < kLanes; ++l) ends_[l] = split_.begin(l + 1);
   }
 
   template <bool kMarked>
   void run() {
-    auto epoch = epochs_.rbegin();
-    for (std::size_t round = split_.rounds(); round-- > 0;) {
-      while (round < epoch->first_round) ++epoch;
-      if (scratch_.words.size() < words_ + kLanes * kElementWordsMax)
-        scratch_.words.resize(2 * scratch_.words.size() + 64 * kLanes * kElementWordsMax);
-      split_.for_lanes_down(round, [&](std::size_t l) {
-        states_[l] = element<kMarked>(states_[l], --ends_[l], *epoch);
-      });
+    // Tables were made where the first round of each is the double of the one before, or 0.
+    std::size_t epoch = scratch_.steps.size() / kTableSteps - 1;
+    for (std::size_t end = split_.rounds();; --epoch) {
+      const std::size_t begin = epoch == 0 ? 0 : split_.first_renewal() << (epoch - 1);
+      run_epoch<kMarked>(begin, end, scratch_.steps.data() + epoch * kTableSteps);
+      if (epoch == 0) break;
+      end = begin;
     }
   }
 
@@ -191,15 +201,26 @@ class Pusher {
   static constexpr std::size_t kElementWordsMax = 8;
 
   template <bool kMarked>
-  std::uint64_t element(std::uint64_t x, std::size_t i, const Epoch& epoch) {
+  void run_epoch(std::size_t begin, std::size_t end, const Step* steps) {
+    for (std::size_t round = end; round-- > begin;) {
+      if (scratch_.words.size() < words_ + kLanes * kElementWordsMax)
+        scratch_.words.resize(2 * scratch_.words.size() + 64 * kLanes * kElementWordsMax);
+      split_.for_lanes_down(round, [&](std::size_t l) {
+        states_[l] = element<kMarked>(states_[l], --ends_[l], steps);
+      });
+    }
+  }
+
+  template <bool kMarked>
+  std::uint64_t element(std::uint64_t x, std::size_t i, const Step* steps) {
     const Code code{scratch_.codes[i]};
     if (code.bits() == Code::kLong) [[unlikely]]
       x = push_long<kMarked>(x, i);
     else
       x = push_raw(x, code.raw(), code.bits());
-    const Step& gap = epoch.steps[code.gap()];
+    const Step& gap = steps[code.gap()];
     if constexpr (!kMarked) return gap.push(shed(x, gap.frequency, kProbabilityBits));
-    const Step& level = epoch.steps[code.level()];
+    const Step& level = steps[code.level()];
     const std::uint64_t both = std::uint64_t{gap.frequency} * level.frequency;
     return gap.push(level.push(shed(x, both, 2 * kProbabilityBits)));
   }
@@ -228,38 +249,43 @@ class Pusher {
   }
   std::uint64_t push_tail(std::uint64_t x, Begun begun, std::uint32_t v) {
     if (!begun.escapes()) return push_raw(x, low_bits(v, begun.raw_bits()), begun.raw_bits());
-    const auto length = static_cast<unsigned>(31 - std::countl_zero(v + 1));
+    const unsigned length = escape_length(v);
     return push_raw(push_raw(x, low_bits(v + 1, length), length), length, kLengthBits);
   }
 
   const Input& input_;
   const Split split_;
-  const std::vector<Epoch>& epochs_;
   Scratch& scratch_;
   std::array<std::uint64_t, kLanes> states_;
   std::array<std::size_t, kLanes> ends_;  // behind a lane's next element
   std::size_t words_ = 0;
 };
 
-template <bool kMarked>
-unsigned run(const Input& input, std::size_t size, Scratch& scratch,
-             std::vector<std::byte>& bytes) {
-  const std::vector<Epoch> epochs = Modeller(input, size, scratch.codes).run<kMarked>();
-  Pusher pusher(input, epochs, scratch);
-  pusher.run<kMarked>();
-  return pusher.write(bytes);
-}
-
 }  // namespace
 
-unsigned encode(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> marks,
-                std::size_t size, Scratch& scratch, std::vector<std::byte>& bytes) {
+std::uint64_t measure(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> marks,
+                      std::size_t size, Scratch& scratch) {
   KIMESH_CHECK(!indices.empty() && indices.back() < size && size <= kSizeMax,
                "elements of the vector");
   KIMESH_CHECK(marks.empty() || marks.size() == indices.size(), "a mark for each or none");
   const Input input{indices, marks};
-  return marks.empty() ? run<false>(input, size, scratch, bytes)
-                       : run<true>(input, size, scratch, bytes);
+  Modeller modeller(input, size, scratch);
+  return marks.empty() ? modeller.run<false>() : modeller.run<true>();
+}
+
+unsigned write(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> marks,
+               Scratch& scratch, std::vector<std::byte>& bytes) {
+  KIMESH_CHECK(scratch.codes.size() == indices.size(), "what was measured");
+  const Input input{indices, marks};
+  Pusher pusher(input, scratch);
+  marks.empty() ? pusher.run<false>() : pusher.run<true>();
+  return pusher.write(bytes);
+}
+
+unsigned encode(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> marks,
+                std::size_t size, Scratch& scratch, std::vector<std::byte>& bytes) {
+  [[maybe_unused]] const std::uint64_t bits = measure(indices, marks, size, scratch);
+  return write(indices, marks, scratch, bytes);
 }
 
 }  // namespace kimesh::rans

@@ -99,6 +99,11 @@ class Counts {
  public:
   explicit Counts(unsigned scale);
   void add(std::uint32_t symbol) { counts_[symbol] += kUnit; }
+  // How many of a symbol have come since.
+  [[nodiscard]] std::uint64_t since(const Counts& before, std::uint32_t symbol) const {
+    return (counts_[symbol] - before.counts_[symbol]) / kUnit;
+  }
+  bool operator==(const Counts&) const = default;
   [[nodiscard]] std::uint64_t total() const;
   [[nodiscard]] Ranges ranges() const;
 
