@@ -10,6 +10,7 @@ namespace kimesh::dzq {
 namespace {
 
 constexpr std::uint32_t kFixedDeadZone = 16;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Of a floor's largest element to its step.
 double largest_ratio(Coder coder) {
@@ -41,40 +42,49 @@ std::uint32_t Composer::best_growth() const {
 }
 
 Composer::Cut Composer::cut(double dead_zone, std::size_t limit) {
-  constexpr std::size_t kAll = kNoLimit;
-  if (limit == kNoLimit) return {dead_zone, kAll};
-  if (limit == 0) return {std::numeric_limits<double>::infinity(), 0};
+  auto least = static_cast<float>(dead_zone);
+  if (double{least} < dead_zone) least = std::nextafter(least, kInfinity);
+  if (limit >= from_.entries.size()) return {least, kNoLimit};
+  if (limit == 0) return {kInfinity, 0};
+  const Magnitudes::Bin bin = magnitudes_.of_rank(limit);
   reaching_.clear();
-  for (const float value : from_.entries.values)
-    if (std::abs(double{value}) >= dead_zone) reaching_.push_back(std::abs(value));
-  if (reaching_.size() <= limit) return {dead_zone, kAll};
-  const auto last = reaching_.begin() + static_cast<std::ptrdiff_t>(limit - 1);
-  std::ranges::nth_element(reaching_, last, std::greater{});
-  const float least = *last;
-  return {double{least}, static_cast<std::size_t>(std::count(reaching_.begin(), last + 1, least))};
-}
-
-void Composer::add(std::uint32_t index, float value, const Quantiser& quantiser) {
-  const float magnitude = std::abs(value);
-  const std::uint32_t level = quantiser.level(magnitude);
-  message_.elements.indices[count_] = index;
-  message_.elements.marks[count_++] = level << 1 | (std::signbit(value) ? 1 : 0);
-  const double place = quantiser.place(magnitude, level);
-  const std::size_t group = std::min(level, from_.coder == Coder::kEntropy ? 2u : 1u);
-  offsets_[group] += place;
-  ++counts_[group];
-}
-
-void Composer::take(std::size_t first, std::size_t last, const Quantiser& quantiser, Cut& cut) {
-  for (std::size_t i = first; i < last; ++i) {
-    const double magnitude = std::abs(double{from_.entries.values[i]});
-    if (magnitude < cut.magnitude) continue;
-    if (magnitude == cut.magnitude) {
-      if (cut.ties == 0) continue;
-      --cut.ties;
-    }
-    add(from_.entries.indices[i], from_.entries.values[i], quantiser);
+  for (const float value : from_.entries.values) {
+    const float magnitude = std::abs(value);
+    if (magnitude >= std::max(bin.low, least) && magnitude < bin.high)
+      reaching_.push_back(magnitude);
   }
+  const std::size_t rank = limit - bin.above;
+  if (reaching_.size() < rank) return {least, kNoLimit};
+  const auto last = reaching_.begin() + static_cast<std::ptrdiff_t>(rank - 1);
+  std::ranges::nth_element(reaching_, last, std::greater{});
+  const float smallest = *last;
+  return {smallest, static_cast<std::size_t>(std::count(reaching_.begin(), last + 1, smallest))};
+}
+
+// What reaches the cut nobody can foresee: no branch.
+void Composer::take(const kernels::Entries& from, std::size_t first, std::size_t last, Cut& cut) {
+  std::uint32_t* const indices = message_.elements.indices.data();
+  float* const values = values_.data();
+  std::size_t count = count_, ties = cut.ties;
+  for (std::size_t i = first; i < last; ++i) {
+    const float value = from.values[i], magnitude = std::abs(value);
+    indices[count] = from.indices[i];
+    values[count] = value;
+    const bool tie = magnitude == cut.magnitude && ties > 0;
+    ties -= tie ? 1 : 0;
+    count += magnitude > cut.magnitude || tie ? 1 : 0;
+  }
+  count_ = count;
+  cut.ties = ties;
+}
+
+void Composer::end_run(std::uint32_t shift) {
+  const std::size_t begin = runs_.empty() ? 0 : runs_.back().end;
+  if (count_ == begin) return;
+  Quantiser(message_.head, shift)
+      .mark(std::span(values_).subspan(begin, count_ - begin),
+            std::span(message_.elements.marks).subspan(begin, count_ - begin));
+  runs_.push_back({count_, shift});
 }
 
 void Composer::take_floor(const Floor& floor, const Quantiser& global) {
@@ -85,14 +95,12 @@ void Composer::take_floor(const Floor& floor, const Quantiser& global) {
     ++shift;
     scale /= 2;
   }
-  const Quantiser own(message_.head, shift);
-  bool any = false;
-  for (std::size_t i = floor.first; i < floor.last; ++i) {
-    if (std::abs(double{from_.floors.values[i]}) < own.dead_zone()) continue;
-    add(from_.floors.indices[i], from_.floors.values[i], own);
-    any = true;
-  }
-  if (!any || shift == 0) return;
+  Cut own = cut(global.dead_zone() * scale, kNoLimit);
+  const std::size_t before = count_;
+  take(from_.floors, floor.first, floor.last, own);
+  end_run(shift);
+  floors_count_ += count_ - before;
+  if (count_ == before || shift == 0) return;
   std::vector<Segment>& segments = message_.head.segments;
   const std::size_t end = floor.piece.offset + floor.piece.size;
   if (!segments.empty() && segments.back().end == floor.piece.offset &&
@@ -102,43 +110,83 @@ void Composer::take_floor(const Floor& floor, const Quantiser& global) {
     segments.push_back({floor.piece.offset, end, shift});
 }
 
-Message& Composer::compose(std::uint32_t code, std::size_t limit) {
+void Composer::choose(std::size_t limit) {
+  const Quantiser global(message_.head, 0);
+  Cut where = cut(global.dead_zone(), limit);
+  const kernels::Entries& entries = from_.entries;
+  const auto entry_at = [&](std::size_t position) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(entries.indices, position) -
+                                    entries.indices.begin());
+  };
+  std::size_t next = 0;
+  for (const Floor& floor : from_.pieces) {
+    if (floor.smallest >= where.magnitude) continue;
+    take(entries, next, entry_at(floor.piece.offset), where);
+    end_run(0);
+    take_floor(floor, global);
+    next = entry_at(floor.piece.offset + floor.piece.size);
+  }
+  take(entries, next, entries.size(), where);
+  end_run(0);
+}
+
+void Composer::find_centroids() {
+  // Of levels 0 and 1 (fixed widths: 0 and above): how far in their bins the elements lie, in bins,
+  // and how many they are.
+  std::array<double, 2> places{};
+  std::array<std::size_t, 2> counts{};
+  const bool fixed = from_.coder == Coder::kFixedWidth;
+  std::size_t i = 0;
+  for (const Run& run : runs_) {
+    const Quantiser quantiser(message_.head, run.shift);
+    for (; i < run.end; ++i) {
+      const std::uint32_t level = message_.elements.marks[i] >> 1;
+      const double place = quantiser.place(std::abs(values_[i]), level);
+      const bool first = level == 0, second = level == 1 || (fixed && level > 1);
+      places[0] += first ? place : 0;
+      places[1] += second ? place : 0;
+      counts[0] += first ? 1 : 0;
+      counts[1] += second ? 1 : 0;
+    }
+  }
+  for (std::size_t q = 0; q < 2; ++q)
+    if (counts[q] > 0)
+      message_.head.centroids[q] = static_cast<std::uint32_t>(
+          std::clamp(16 * places[q] / static_cast<double>(counts[q]), 0.0, 15.0));
+}
+
+std::size_t Composer::measure(std::uint32_t code, std::size_t limit) {
   message_.head = {};
   message_.head.rounding = from_.rounding;
   message_.head.step = code;
   message_.head.dead_zone = dead_zone(step_of(code));
   message_.head.coder = from_.coder;
   message_.head.growth = best_growth();
-  message_.elements.indices.resize(from_.entries.size() + from_.floors.size());
-  message_.elements.marks.resize(message_.elements.indices.size());
+  // One more than there can be: a place for what is not taken.
+  const std::size_t most = from_.entries.size() + from_.floors.size() + 1;
+  message_.elements.indices.resize(most);
+  message_.elements.marks.resize(most);
+  values_.resize(most);
+  runs_.clear();
+  count_ = floors_count_ = 0;
   message_.bytes.clear();
-  count_ = 0;
-  offsets_.fill(0);
-  counts_.fill(0);
-  const Quantiser global(message_.head, 0);
-  Cut where = cut(global.dead_zone(), limit);
-  std::size_t next = 0;
-  const auto entry_at = [&](std::size_t position) {
-    return static_cast<std::size_t>(std::ranges::lower_bound(from_.entries.indices, position) -
-                                    from_.entries.indices.begin());
-  };
-  for (const Floor& floor : from_.pieces) {
-    if (double{floor.smallest} >= where.magnitude) continue;
-    const std::size_t first = entry_at(floor.piece.offset);
-    take(next, first, global, where);
-    take_floor(floor, global);
-    next = entry_at(floor.piece.offset + floor.piece.size);
-  }
-  take(next, from_.entries.size(), global, where);
+  choose(limit);
   message_.elements.indices.resize(count_);
   message_.elements.marks.resize(count_);
-  if (count_ == 0) return message_;
-  for (std::size_t q = 0; q < 2; ++q)
-    if (counts_[q] > 0)
-      message_.head.centroids[q] = static_cast<std::uint32_t>(
-          std::clamp(16 * offsets_[q] / static_cast<double>(counts_[q]), 0.0, 15.0));
-  write(message_.head, message_.elements, from_.size, scratch_, message_.bytes);
+  if (count_ == 0) return 0;
+  return dzq::measure(message_.head, message_.elements, from_.size, scratch_);
+}
+
+Message& Composer::finish() {
+  if (count_ == 0 || !message_.bytes.empty()) return message_;
+  if (from_.rounding == Rounding::kNearest) find_centroids();
+  write(message_.head, message_.elements, scratch_, message_.bytes);
   return message_;
+}
+
+Message& Composer::compose(std::uint32_t code, std::size_t limit) {
+  [[maybe_unused]] const std::size_t bytes = measure(code, limit);
+  return finish();
 }
 
 }  // namespace kimesh::dzq

@@ -48,32 +48,45 @@ class Composer {
   // largest, ties to the lower index. The message stays valid until the next call.
   Message& compose(std::uint32_t code, std::size_t limit = kNoLimit);
 
+  // As compose, in two calls. The first tells how many bytes the message takes, to a few (see
+  // dzq::measure), 0 where no element is sent; the second makes them.
+  [[nodiscard]] std::size_t measure(std::uint32_t code, std::size_t limit = kNoLimit);
+  Message& finish();
+
   // Where a message's dead zone ends, in sixteenths of its step.
   [[nodiscard]] std::uint32_t dead_zone(double step) const;
   [[nodiscard]] const Candidates& candidates() const { return from_; }
   [[nodiscard]] const Magnitudes& magnitudes() const { return magnitudes_; }
+  // Of the message that was measured: elements, and those that a limit counts.
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] std::size_t limited_count() const { return count_ - floors_count_; }
 
  private:
   struct Cut {
-    double magnitude;  // all above go
+    float magnitude;   // all above go
     std::size_t ties;  // and so many of those that equal it
+  };
+  // Elements that have one quantiser: up to `end`.
+  struct Run {
+    std::size_t end;
+    std::uint32_t shift;
   };
   [[nodiscard]] std::uint32_t best_growth() const;
   [[nodiscard]] Cut cut(double dead_zone, std::size_t limit);
-  void take(std::size_t first, std::size_t last, const Quantiser& quantiser, Cut& cut);
+  void choose(std::size_t limit);
+  void take(const kernels::Entries& from, std::size_t first, std::size_t last, Cut& cut);
   void take_floor(const Floor& floor, const Quantiser& global);
-  void add(std::uint32_t index, float value, const Quantiser& quantiser);
+  void end_run(std::uint32_t shift);
+  void find_centroids();
 
   Candidates from_;
   Magnitudes magnitudes_;
   Message message_;
   rans::Scratch scratch_;
   std::vector<float> reaching_;
-  std::size_t count_ = 0;  // of the message's elements
-  // Of levels 0, 1 and above (fixed widths: 0 and above): how far in their bins the elements lie,
-  // in bins, and how many they are.
-  std::array<double, 3> offsets_{};
-  std::array<std::size_t, 3> counts_{};
+  kernels::Unfilled<float> values_;  // of the message's elements
+  std::vector<Run> runs_;
+  std::size_t count_ = 0, floors_count_ = 0;  // of the message's elements
 };
 
 // The message with the finest step that takes at most `budget` bytes; where the next finer one

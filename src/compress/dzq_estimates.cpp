@@ -6,7 +6,17 @@ Magnitudes::Magnitudes(std::span<const float> values) {
   constexpr std::uint32_t kMagnitudeBits = 0x7fffffff;
   for (const float value : values)
     ++reaching_[(std::bit_cast<std::uint32_t>(value) & kMagnitudeBits) >> kShift];
-  for (std::size_t bin = kBins; bin-- > 0;) reaching_[bin] += reaching_[bin + 1];
+  for (std::size_t bin = kBins; bin-- > 0;) {
+    if (end_ == 0 && reaching_[bin] > 0) end_ = bin + 1;
+    reaching_[bin] += reaching_[bin + 1];
+  }
+}
+
+Magnitudes::Bin Magnitudes::of_rank(std::size_t rank) const {
+  const auto reached = [&](std::uint32_t count) { return count >= rank; };
+  const auto fewer = std::ranges::partition_point(reaching_, reached);
+  const auto bin = static_cast<std::size_t>(fewer - reaching_.begin()) - 1;
+  return {static_cast<float>(edge(bin)), static_cast<float>(edge(bin + 1)), *fewer};
 }
 
 double Magnitudes::at_least(double magnitude) const {

@@ -27,11 +27,17 @@ class Magnitudes {
   explicit Magnitudes(std::span<const float> values);
   // How many reach this magnitude, as if they lay evenly in each bin. Requires a number >= 0.
   [[nodiscard]] double at_least(double magnitude) const;
+  // The bin of the `rank`-th largest: its edges, and how many elements are larger than all in it.
+  struct Bin {
+    float low, high;
+    std::size_t above;
+  };
+  [[nodiscard]] Bin of_rank(std::size_t rank) const;
   // Calls visit(count, magnitude) for each bin that has elements, from the largest, while it says
   // so.
   template <typename Visit>
   void for_bins(Visit visit) const {
-    for (std::size_t bin = reaching_.size() - 1; bin-- > 0;) {
+    for (std::size_t bin = end_; bin-- > 0;) {
       const std::uint32_t count = reaching_[bin] - reaching_[bin + 1];
       if (count > 0 && !visit(count, edge(bin) * 1.02)) return;
     }
@@ -44,6 +50,7 @@ class Magnitudes {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bin) << kShift);
   }
   std::array<std::uint32_t, kBins + 1> reaching_{};  // by bin: its elements and all larger ones
+  std::size_t end_ = 0;                              // behind the last bin that has elements
 };
 
 // Where the dead zone of a message ends, in sixteenths of the step D. `at_least` tells how many of

@@ -30,11 +30,19 @@ double bits_about(const Composer& composer, std::uint32_t code) {
 }
 
 // The search ends this near below the budget, by bytes or by share: another try costs more than
-// they bring. It aims at the middle.
+// they bring.
 constexpr std::size_t kLeftBytes = 16, kLeftBytesShare = 32, kLeftShare = 128;
+
+// What is a little over the budget loses its smallest elements: as if the dead zone, which a head
+// has in sixteenths of a step, ended at most this share further out. They are worth what finer
+// steps are.
+constexpr double kTrimShare = 1.0 / 80, kTrimNear = 1.1;
 
 // Steps as near as this have sizes on a straight line.
 constexpr std::uint32_t kNear = 48;
+
+// Of the bits of a message's smallest elements to those of all.
+constexpr double kSmallestBits = 0.8;
 
 // The search for the step.
 class Filler {
@@ -53,38 +61,47 @@ class Filler {
 
   Message run() {
     const double finest_bits = bits_about(composer_, finest_);
-    if (finest_bits < 2 * 8 * budget() && try_step(finest_) <= budget_) return std::move(best_);
-    over_ = {finest_, finest_bits / 8};
-    fits_ = {coarsest_, 1};
-    bool over_known = false, fits_known = false;
+    over_ = {finest_, 0, finest_bits / 8};
+    fits_ = {coarsest_, 0, 1};
+    if (finest_bits >= 2 * 8 * budget() || !attempt(finest_)) search();
+    if (!done_) trim();
+    if (!done_ && best_bytes_ > 0) done_ = composer_.measure(best_.code, best_.limit) > 0;
+    return done_ ? std::move(composer_.finish()) : Message{};
+  }
+
+ private:
+  struct Tried {
+    std::uint32_t code = 0;
+    std::size_t count = 0;
+    double bytes = 0;
+  };
+  struct Choice {
+    std::uint32_t code;
+    std::size_t limit = kNoLimit;
+  };
+
+  [[nodiscard]] double budget() const { return static_cast<double>(budget_); }
+
+  // Until a step fits, or one is over by what trimming takes away.
+  void search() {
     double ratio = 0.75;
-    for (unsigned attempt = 0; fits_.code - over_.code > 1 && best_.bytes.size() < enough_;
-         ++attempt) {
+    bool over_known = false, fits_known = false;
+    for (unsigned attempts = 0; fits_.code - over_.code > 1; ++attempts) {
       std::uint32_t code;
-      if (attempt % 4 == 3)
+      if (attempts % 4 == 3)
         code = over_.code + (fits_.code - over_.code) / 2;
       else if (over_known && fits_known && fits_.code - over_.code <= kNear)
         code = between();
       else
         code = step_for(8 * aim_ / ratio);
       code = std::clamp(code, over_.code + 1, fits_.code - 1);
-      const auto bytes = static_cast<double>(std::max<std::size_t>(try_step(code), 1));
-      ratio = 8 * bytes / bits_about(composer_, code);
-      const bool fits = bytes <= budget();
-      (fits ? fits_ : over_) = {code, bytes};
-      (fits ? fits_known : over_known) = true;
+      if (attempt(code)) return;
+      const Tried& now = over_.code == code ? over_ : fits_;
+      ratio = 8 * std::max(now.bytes, 1.0) / bits_about(composer_, code);
+      (over_.code == code ? over_known : fits_known) = true;
+      if (over_known && trims_little()) return;
     }
-    if (best_.bytes.size() < enough_) trim();
-    return std::move(best_);
   }
-
- private:
-  struct Tried {
-    std::uint32_t code = 0;
-    double bytes = 0;
-  };
-
-  [[nodiscard]] double budget() const { return static_cast<double>(budget_); }
 
   // Sizes fall about exponentially with the code.
   [[nodiscard]] std::uint32_t between() const {
@@ -97,7 +114,7 @@ class Filler {
 
   // The code of the step that is estimated to take so many bits.
   [[nodiscard]] std::uint32_t step_for(double bits) const {
-    std::uint32_t low = finest_, high = coarsest_;
+    std::uint32_t low = over_.code, high = fits_.code;
     while (high - low > 1) {
       const std::uint32_t middle = low + (high - low) / 2;
       (bits_about(composer_, middle) > bits ? low : high) = middle;
@@ -105,33 +122,50 @@ class Filler {
     return high;
   }
 
-  std::size_t try_step(std::uint32_t code, std::size_t limit = kNoLimit) {
-    Message& made = composer_.compose(code, limit);
-    const std::size_t bytes = made.bytes.size();
-    if (bytes <= budget_ && bytes > best_.bytes.size()) std::swap(best_, made);
-    return bytes;
+  // Whether few elements have to go of what is over.
+  [[nodiscard]] bool trims_little() const {
+    const double step = step_of(over_.code), zone = step * composer_.dead_zone(step) / 16;
+    const Magnitudes& all = composer_.magnitudes();
+    const double few = all.at_least(zone) - all.at_least((1 + kTrimShare) * zone);
+    const double bytes_each = kSmallestBits * over_.bytes / static_cast<double>(over_.count);
+    return over_.bytes - aim_ <= few * bytes_each;
+  }
+
+  // How far bytes may be from what was measured.
+  [[nodiscard]] std::size_t slack(std::size_t bytes) const {
+    constexpr std::size_t kOneLane = 2, kSeveral = 9, kShare = 1 << 16;
+    return rans::lanes_of(composer_.count()) == 1 ? kOneLane : kSeveral + bytes / kShare;
+  }
+
+  // Whether the message with these is what was looked for. It is only made where that may be.
+  bool attempt(std::uint32_t code, std::size_t limit = kNoLimit) {
+    std::size_t bytes = composer_.measure(code, limit);
+    const std::size_t off = slack(bytes);
+    if (bytes + off >= enough_ && bytes <= budget_ + off) bytes = composer_.finish().bytes.size();
+    const bool fits = bytes <= budget_;
+    (fits ? fits_ : over_) = {code, composer_.limited_count(), static_cast<double>(bytes)};
+    if (fits && bytes > best_bytes_) {
+      best_ = {code, limit};
+      best_bytes_ = bytes;
+    }
+    done_ = fits && (bytes >= enough_ || code == finest_);
+    return done_;
   }
 
   // Where many elements are equal, one step sends none of them and the next all.
   void trim() {
-    const Message& over = composer_.compose(over_.code);
-    std::size_t over_bytes = over.bytes.size(), low_bytes = 0;
-    std::size_t high = over.elements.indices.size(), low = 0;
-    for (unsigned attempt = 0; high - low > 1 && best_.bytes.size() < enough_; ++attempt) {
-      const double share =
-          static_cast<double>(budget_ - low_bytes) / static_cast<double>(over_bytes - low_bytes);
-      const double wanted = attempt % 4 == 3 ? 0.5 : 0.998 * share;
-      const std::size_t limit =
-          std::clamp(low + static_cast<std::size_t>(wanted * static_cast<double>(high - low)),
-                     low + 1, high - 1);
-      const std::size_t bytes = try_step(over_.code, limit);
-      if (bytes <= budget_) {
-        low = limit;
-        low_bytes = bytes;
-      } else {
-        high = limit;
-        over_bytes = bytes;
-      }
+    const std::uint32_t code = over_.code;
+    if (over_.count == 0 && attempt(code)) return;
+    fits_ = {code, 0, 0};
+    for (unsigned attempts = 0; over_.count - fits_.count > 1; ++attempts) {
+      const auto high = static_cast<double>(over_.count), low = static_cast<double>(fits_.count);
+      const bool near = fits_.count == 0 && over_.bytes < kTrimNear * budget();
+      const double bytes_each =
+          (over_.bytes - fits_.bytes) / (high - low) * (near ? kSmallestBits : 1);
+      const double wanted =
+          attempts % 4 == 3 ? (high + low) / 2 : high - (over_.bytes - aim_) / bytes_each;
+      const double limit = std::clamp(wanted, low + 1, high - 1);
+      if (attempt(code, static_cast<std::size_t>(limit))) return;
     }
   }
 
@@ -139,8 +173,10 @@ class Filler {
   const std::size_t budget_, enough_;
   const double aim_;  // bytes
   std::uint32_t finest_ = 0, coarsest_;
-  Tried over_, fits_;  // steps that take too many bytes, and that do not
-  Message best_;
+  Tried over_, fits_;  // what takes too many bytes, and what does not
+  Choice best_{};
+  std::size_t best_bytes_ = 0;
+  bool done_ = false;
 };
 
 }  // namespace

@@ -12,6 +12,17 @@ constexpr std::uint32_t kFar = 255;  // a gap that goes on in the next byte
 
 }  // namespace
 
+std::size_t fixed_bytes(const rans::Elements& elements) {
+  const std::size_t count = elements.indices.size();
+  std::size_t bytes = (count + 1) / 2 + count;
+  std::uint32_t next = 0;
+  for (const std::uint32_t index : elements.indices) {
+    bytes += (index - next) / kFar;
+    next = index + 1;
+  }
+  return bytes;
+}
+
 void write_fixed(const rans::Elements& elements, std::vector<std::byte>& bytes) {
   const std::size_t count = elements.marks.size();
   for (std::size_t i = 0; i < count; i += 2) {

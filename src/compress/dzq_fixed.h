@@ -9,7 +9,9 @@
 
 namespace kimesh::dzq {
 
-// Requires levels of at most 7.
+[[nodiscard]] std::size_t fixed_bytes(const rans::Elements& elements);
+
+// Appends so many. Requires levels of at most 7.
 void write_fixed(const rans::Elements& elements, std::vector<std::byte>& bytes);
 
 // Errors: Malformed. Requires count >= 1.

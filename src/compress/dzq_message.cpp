@@ -22,6 +22,26 @@ void put_varint(std::uint64_t value, std::vector<std::byte>& bytes) {
   bytes.push_back(static_cast<std::byte>(value));
 }
 
+void put_segments(std::span<const Segment> segments, std::vector<std::byte>& bytes) {
+  if (segments.empty()) return;
+  put_varint(segments.size(), bytes);
+  std::size_t end = 0;
+  for (const Segment& segment : segments) {
+    put_varint(segment.begin - end, bytes);
+    put_varint(segment.end - segment.begin, bytes);
+    bytes.push_back(static_cast<std::byte>(segment.shift));
+    end = segment.end;
+  }
+}
+
+std::size_t head_bytes(const Head& head, std::size_t count) {
+  constexpr std::size_t kFixedPart = 4;
+  std::vector<std::byte> varying;
+  put_varint(count, varying);
+  put_segments(head.segments, varying);
+  return kFixedPart + (head.rounding == Rounding::kNearest ? 1 : 0) + varying.size();
+}
+
 // Reads from the front of bytes; what is not there is 0 and tells so at the end.
 class Reader {
  public:
@@ -111,8 +131,15 @@ Result<Opened> open(Coder coder, std::span<const std::byte> bytes, std::size_t s
 
 }  // namespace
 
-void write(const Head& head, const rans::Elements& elements, std::size_t size,
-           rans::Scratch& scratch, std::vector<std::byte>& bytes) {
+std::size_t measure(const Head& head, const rans::Elements& elements, std::size_t size,
+                    rans::Scratch& scratch) {
+  const std::size_t before = head_bytes(head, elements.indices.size());
+  if (head.coder == Coder::kFixedWidth) return before + fixed_bytes(elements);
+  return before + rans::measure(elements.indices, elements.marks, size, scratch) / 8 + 1;
+}
+
+void write(const Head& head, const rans::Elements& elements, rans::Scratch& scratch,
+           std::vector<std::byte>& bytes) {
   const bool nearest = head.rounding == Rounding::kNearest;
   const std::size_t flags_at = bytes.size();
   bytes.push_back({});
@@ -121,23 +148,13 @@ void write(const Head& head, const rans::Elements& elements, std::size_t size,
   bytes.push_back(static_cast<std::byte>(head.dead_zone));
   if (nearest) bytes.push_back(static_cast<std::byte>(head.centroids[0] | head.centroids[1] << 4));
   put_varint(elements.indices.size(), bytes);
-  if (!head.segments.empty()) {
-    put_varint(head.segments.size(), bytes);
-    std::size_t end = 0;
-    for (const Segment& segment : head.segments) {
-      put_varint(segment.begin - end, bytes);
-      put_varint(segment.end - segment.begin, bytes);
-      bytes.push_back(static_cast<std::byte>(segment.shift));
-      end = segment.end;
-    }
-  }
+  put_segments(head.segments, bytes);
   unsigned flags = (nearest ? kNearestFlag : 0) | (head.segments.empty() ? 0 : kSegmentsFlag);
   if (head.coder == Coder::kFixedWidth) {
     write_fixed(elements, bytes);
     flags |= head.growth << kStateShift;
   } else {
-    flags |= (rans::encode(elements.indices, elements.marks, size, scratch, bytes) - 1)
-             << kStateShift;
+    flags |= (rans::write(elements.indices, elements.marks, scratch, bytes) - 1) << kStateShift;
   }
   bytes[flags_at] = static_cast<std::byte>(flags);
 }
@@ -145,20 +162,22 @@ void write(const Head& head, const rans::Elements& elements, std::size_t size,
 Status dequantise(const Head& head, const rans::Elements& elements,
                   kernels::Unfilled<float>& values) {
   values.resize(elements.marks.size());
-  const Quantiser global(head, 0);
-  auto segment = head.segments.begin();
-  std::size_t i = 0;
+  std::size_t next = 0;
   float largest = 0;
   const auto run = [&](const Quantiser& quantiser, std::size_t end) {
-    for (; i < values.size() && elements.indices[i] < end; ++i) {
-      const float magnitude = quantiser.magnitude(elements.marks[i] >> 1);
+    const auto from = elements.indices.begin() + static_cast<std::ptrdiff_t>(next);
+    const auto last = static_cast<std::size_t>(std::lower_bound(from, elements.indices.end(), end) -
+                                               elements.indices.begin());
+    for (; next < last; ++next) {
+      const float magnitude = quantiser.magnitude(elements.marks[next] >> 1);
       largest = std::max(largest, magnitude);
-      values[i] = (elements.marks[i] & 1) != 0 ? -magnitude : magnitude;
+      values[next] = (elements.marks[next] & 1) != 0 ? -magnitude : magnitude;
     }
   };
-  for (; segment != head.segments.end(); ++segment) {
-    run(global, segment->begin);
-    run(Quantiser(head, segment->shift), segment->end);
+  const Quantiser global(head, 0);
+  for (const Segment& segment : head.segments) {
+    run(global, segment.begin);
+    run(Quantiser(head, segment.shift), segment.end);
   }
   run(global, rans::kSizeMax);
   if (!std::isfinite(largest)) return malformed("a level that is no float32");

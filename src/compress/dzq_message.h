@@ -77,6 +77,8 @@ class Quantiser {
     return fixed_ ? fixed_magnitudes_[level]
                   : static_cast<float>(unit_ * (32.0 * level + offsets_[level < 2 ? level : 2]));
   }
+  // Of each value 2 * level + sign. Requires magnitudes of at least dead_zone().
+  void mark(std::span<const float> values, std::span<std::uint32_t> marks) const;
   // How far in the level's bin a magnitude lies: 0 at its inner edge, 1 at its outer one.
   [[nodiscard]] double place(float magnitude, std::uint32_t level) const;
 
@@ -92,9 +94,14 @@ class Quantiser {
   std::array<float, kFixedLevels> fixed_magnitudes_{};
 };
 
-// Appends head and elements. Requires what the grammar says of them and at least one element.
-void write(const Head& head, const rans::Elements& elements, std::size_t size,
-           rans::Scratch& scratch, std::vector<std::byte>& bytes);
+// How many bytes head and elements take: in fixed widths to the byte, else as rans::measure tells,
+// and a byte for what it does not. Requires what the grammar says of them and at least one element.
+[[nodiscard]] std::size_t measure(const Head& head, const rans::Elements& elements,
+                                  std::size_t size, rans::Scratch& scratch);
+
+// Appends them. Requires that `scratch` last measured these elements.
+void write(const Head& head, const rans::Elements& elements, rans::Scratch& scratch,
+           std::vector<std::byte>& bytes);
 
 // What a message adds: entries. Errors: Malformed.
 [[nodiscard]] Status read(Coder coder, std::span<const std::byte> bytes, std::size_t size,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "src/compress/dzq_message.h"
@@ -45,12 +46,25 @@ Quantiser::Quantiser(const Head& head, std::uint32_t shift)
 }
 
 std::uint32_t Quantiser::even_level(float magnitude) const {
-  const double wanted = double{magnitude} * inverse_ - relative_dead_zone_;
-  const auto level =
-      static_cast<std::uint32_t>(std::clamp(wanted, 0.0, static_cast<double>(rans::kLevelMax)));
+  constexpr double kMost = rans::kLevelMax;
+  const double exact = magnitude, place = exact * inverse_ - relative_dead_zone_;
+  const double bounded = place > kMost ? kMost : place < 0 ? 0 : place;
+  const auto level = static_cast<std::int32_t>(bounded);
   // The product was rounded, perhaps up to the next level.
-  const bool over = level > 0 && dead_zone_ + step_ * level > double{magnitude};
-  return level - (over ? 1 : 0);
+  const std::int32_t over = dead_zone_ + step_ * level > exact ? 1 : 0;
+  return static_cast<std::uint32_t>(std::max(level - over, 0));
+}
+
+void Quantiser::mark(std::span<const float> values, std::span<std::uint32_t> marks) const {
+  const auto sign = [](float value) { return std::bit_cast<std::uint32_t>(value) >> 31; };
+  if (fixed_) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      marks[i] = fixed_level(std::abs(values[i])) << 1 | sign(values[i]);
+    return;
+  }
+  const Quantiser own = *this;  // which no mark can be part of
+  for (std::size_t i = 0; i < values.size(); ++i)
+    marks[i] = own.even_level(std::abs(values[i])) << 1 | sign(values[i]);
 }
 
 void Quantiser::make_fixed(const Head& head) {
