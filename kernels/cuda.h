@@ -131,6 +131,11 @@ class Device {
   // estimate[index] += value. Indices ascend and are below the estimate's size.
   virtual void add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
                            DeviceFloats estimate) = 0;
+  // The same, and what that did, as add_entries of difference.h.
+  [[nodiscard]] virtual Result<Added> add_entries(DeviceFloats target,
+                                                  std::span<const std::uint32_t> indices,
+                                                  std::span<const float> values,
+                                                  DeviceFloats estimate) = 0;
 
   // Fills `bytes` as quantise of quantise.h does and adds what they decode to, as add_quantised;
   // Stepped::added.left is what that returns. Where an element is not finite the estimate is

@@ -48,6 +48,15 @@ class Carver {
 
 struct StepBuffers;
 struct Brought;
+struct StepHeader;
+
+// Entries that came from the host.
+struct Placed {
+  std::uint32_t* indices = nullptr;
+  float* values = nullptr;
+  StepHeader* header = nullptr;
+  double* partials = nullptr;
+};
 
 class CudaDevice final : public Device {
  public:
@@ -87,6 +96,8 @@ class CudaDevice final : public Device {
                               bool update, Marks& marks) override;
   void add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
                    DeviceFloats estimate) override;
+  Result<Added> add_entries(DeviceFloats target, std::span<const std::uint32_t> indices,
+                            std::span<const float> values, DeviceFloats estimate) override;
   Result<Stepped> step_blocks(Blocks blocks, Round round, DeviceFloats target,
                               DeviceFloats estimate, std::span<std::byte> bytes) override;
   void add_blocks(Blocks blocks, std::span<const std::byte> bytes, DeviceFloats estimate) override;
@@ -106,6 +117,10 @@ class CudaDevice final : public Device {
   bool stage(std::span<const std::byte> from, void* to);
   // The step of everything that reaches `lower`, queued up to its counts.
   StepBuffers queue_over(DeviceFloats target, DeviceFloats estimate, float lower);
+  // Entries of the host on the device, in the workspace, beside `blocks` pairs of partial sums and
+  // a header; null without memory.
+  Placed place(std::span<const std::uint32_t> indices, std::span<const float> values,
+               std::size_t blocks);
   // Waits and takes over what a step left: all of it in one copy, where no more entries came than
   // expected. The entries lie in the workspace.
   Result<Brought> bring(const StepBuffers& step, std::size_t expected);

@@ -136,6 +136,24 @@ __global__ void scatter_kernel(const std::uint32_t* indices, const float* values
   });
 }
 
+__global__ void scatter_and_sum_kernel(const float* target, const std::uint32_t* indices,
+                                       const float* values, std::size_t count, float* estimate,
+                                       double* partials) {
+  double removed = 0, left = 0;
+  for_each(count, [&](std::size_t c) {
+    const std::uint32_t j = indices[c];
+    const float t = target[j];
+    const float e = estimate[j];
+    const float d = t - e;
+    const float after = e + values[c];
+    estimate[j] = after;
+    const double rest = static_cast<double>(t) - static_cast<double>(after);
+    removed += static_cast<double>(d) * static_cast<double>(d);
+    left += rest * rest;
+  });
+  write_partials(removed, left, partials);
+}
+
 }  // namespace
 
 StepBuffers take_step(Carver& carver, std::size_t size, std::size_t capacity, std::size_t blocks) {
@@ -290,24 +308,51 @@ Result<Stepped> CudaDevice::step_levels(DeviceFloats target, DeviceFloats estima
   return brought->stepped;
 }
 
-void CudaDevice::add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
-                             DeviceFloats estimate) {
+Placed CudaDevice::place(std::span<const std::uint32_t> indices, std::span<const float> values,
+                         std::size_t blocks) {
   KIMESH_CHECK(indices.size() == values.size(), "a value for each index");
-  KIMESH_CHECK(indices.empty() || indices.back() < estimate.size, "indices inside the vector");
-  if (indices.empty()) return;
   const auto carve = [&](Carver& carver) {
-    auto* places = carver.take<std::uint32_t>(indices.size());
-    return std::pair(places, carver.take<float>(indices.size()));
+    Placed placed;
+    placed.indices = carver.take<std::uint32_t>(indices.size());
+    placed.values = carver.take<float>(values.size());
+    placed.header = carver.take<StepHeader>(1);
+    placed.partials = carver.take<double>(2 * blocks);
+    return placed;
   };
   Carver sizes;
   (void)carve(sizes);
   Carver carver(workspace_.device(sizes.bytes(), stream_));
-  const auto [places, numbers] = carve(carver);
-  if (places == nullptr) return;  // the runtime remembers why
-  upload_bytes(std::as_bytes(indices), places);
-  upload_bytes(std::as_bytes(values), numbers);
-  launch(stream_, stride_blocks(indices.size()), scatter_kernel, places, numbers, indices.size(),
-         estimate.data);
+  const Placed placed = carve(carver);
+  if (placed.indices == nullptr) return placed;  // the runtime remembers why
+  upload_bytes(std::as_bytes(indices), placed.indices);
+  upload_bytes(std::as_bytes(values), placed.values);
+  return placed;
+}
+
+void CudaDevice::add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
+                             DeviceFloats estimate) {
+  KIMESH_CHECK(indices.empty() || indices.back() < estimate.size, "indices inside the vector");
+  if (indices.empty()) return;
+  const Placed placed = place(indices, values, 0);
+  if (placed.indices == nullptr) return;
+  launch(stream_, stride_blocks(indices.size()), scatter_kernel, placed.indices, placed.values,
+         indices.size(), estimate.data);
+}
+
+Result<Added> CudaDevice::add_entries(DeviceFloats target, std::span<const std::uint32_t> indices,
+                                      std::span<const float> values, DeviceFloats estimate) {
+  KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
+  KIMESH_CHECK(indices.empty() || indices.back() < estimate.size, "indices inside the vector");
+  if (indices.empty()) return Added{};
+  const std::size_t blocks = stride_blocks(indices.size());
+  const Placed placed = place(indices, values, blocks);
+  if (placed.indices == nullptr) return cuda_error(cudaErrorMemoryAllocation);
+  launch(stream_, blocks, scatter_and_sum_kernel, target.data, placed.indices, placed.values,
+         indices.size(), estimate.data, placed.partials);
+  queue_added(placed.header, placed.partials, blocks, stream_);
+  const auto header = fetch(placed.header);
+  if (!header) return header.error();
+  return header->added;
 }
 
 }  // namespace kimesh::kernels

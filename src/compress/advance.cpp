@@ -1,9 +1,8 @@
-#include <cstring>
 #include <string>
+#include <utility>
 
 #include "kimesh/util/check.h"
-#include "src/compress/families.h"
-#include "src/compress/select.h"
+#include "src/compress/host_difference.h"
 
 namespace kimesh {
 namespace {
@@ -19,13 +18,12 @@ void check_pieces(std::span<const Piece> pieces, std::size_t size) {
 
 // No bytes: what there would be to send.
 Result<Advanced> advance_nothing(const AdvanceJob& job) {
-  job.scratch.entries.clear();
-  const kernels::Energies energies = kernels::collect_topk(job.target, job.estimate, 0, 0,
-                                                           job.scratch.entries, job.scratch.select);
-  if (Status finite = check_finite(job, energies); !finite) return finite.error();
+  auto survey = job.difference.survey(job);
+  if (!survey) return survey.error();
   Advanced result;
-  result.wanted_energy = energies.target;
-  result.missing_energy = energies.difference;
+  result.wanted_energy = survey->energies.target;
+  result.missing_energy = survey->energies.difference;
+  result.curve = std::move(survey->curve);
   return result;
 }
 
@@ -62,26 +60,33 @@ Error not_finite_at(std::size_t index) {
   return {ErrorCode::kNotFinite, "element " + std::to_string(index) + " is NaN or infinite"};
 }
 
-Result<Advanced> advance(std::span<const float> target, std::span<float> estimate,
-                         std::span<const Piece> pieces, const Setting& setting,
-                         CompressScratch& scratch, bool with_curve) {
-  const AdvanceJob job{target, estimate, pieces, setting, scratch, with_curve};
+Result<Advanced> advance(Difference& difference, std::span<const Piece> pieces,
+                         const Setting& setting, CompressScratch& scratch, bool with_curve) {
+  const AdvanceJob job{difference, pieces, setting, scratch, with_curve};
   const bool dense =
       setting.compressor == Compressor::kIdentity && setting.values == ValueFormat::kFloat32;
-  KIMESH_CHECK(estimate.size() == target.size() || (dense && estimate.empty()),
-               "one size, or no estimate");
+  KIMESH_CHECK(difference.has_estimate() || dense, "one size, or no estimate");
   KIMESH_CHECK(setting.budget_bytes == 0 ||
-                   setting.budget_bytes >= smallest_message_bytes(setting, target.size()),
+                   setting.budget_bytes >= smallest_message_bytes(setting, job.size()),
                "a budget that the smallest message keeps");
   if (dense) return advance_dense(job);
   if (setting.compressor == Compressor::kNothing) return advance_nothing(job);
-  check_pieces(pieces, target.size());
+  check_pieces(pieces, job.size());
   auto made = advance_family(job);
-  if (!made || !is_open_ended(setting) || made->bytes.size() <= target.size_bytes()) return made;
+  const std::size_t all_bytes = job.size() * sizeof(float);
+  if (!made || !is_open_ended(setting) || made->bytes.size() <= all_bytes) return made;
   // Longer than all of it, which leaves nothing out.
-  auto all = advance_dense({target, estimate, pieces, setting, scratch, false});
+  auto all = advance_dense({difference, pieces, setting, scratch, false});
   if (all) all->curve = std::move(made->curve);
   return all;
+}
+
+Result<Advanced> advance(std::span<const float> target, std::span<float> estimate,
+                         std::span<const Piece> pieces, const Setting& setting,
+                         CompressScratch& scratch, bool with_curve) {
+  KIMESH_CHECK(estimate.size() == target.size() || estimate.empty(), "one size, or no estimate");
+  HostDifference difference(target, estimate);
+  return advance(difference, pieces, setting, scratch, with_curve);
 }
 
 }  // namespace kimesh

@@ -20,14 +20,14 @@ Status validate_dense(std::span<const std::byte> bytes, std::size_t size) {
   return check_floats(bytes);
 }
 
-Error unknown_form(Form form) {
-  return malformed("form " + std::to_string(static_cast<int>(form)) + " is unknown");
-}
-
 }  // namespace
 
 Error malformed(std::string what) {
   return {ErrorCode::kMalformed, "a payload that no correct peer sends: " + std::move(what)};
+}
+
+Error unknown_form(Form form) {
+  return malformed("form " + std::to_string(static_cast<int>(form)) + " is unknown");
 }
 
 Status check_floats(std::span<const std::byte> values) {

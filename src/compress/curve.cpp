@@ -50,14 +50,19 @@ void scale_to(double energy, std::span<Stretch> stretches) {
   for (Stretch& stretch : stretches) stretch.energy *= energy / sum;
 }
 
-// From the smallest magnitudes upwards.
-Stretches stretches_of(MagnitudeHistogram& histogram, double energy) {
-  const std::span<const MagnitudeBin> bins = histogram.bins();
+// Those of the bins [first, end), from the smallest magnitudes upwards.
+Stretches stretches_of(std::span<const MagnitudeBin> bins, std::size_t first, std::size_t end) {
   Stretches stretches;
-  for (std::size_t b = histogram.first_bin(); b < histogram.end_bin(); ++b)
+  for (std::size_t b = first; b < end; ++b)
     if (bins[b].count > 0)
       stretches.push_back(stretch_of(b, static_cast<double>(bins[b].count),
                                      static_cast<double>(bins[b].above_edge)));
+  return stretches;
+}
+
+Stretches stretches_of(MagnitudeHistogram& histogram, double energy) {
+  const std::span<const MagnitudeBin> bins = histogram.bins();
+  Stretches stretches = stretches_of(bins, histogram.first_bin(), histogram.end_bin());
   scale_to(energy, stretches);
   return stretches;
 }
@@ -150,55 +155,32 @@ Curve measure_curve(std::span<const float> difference, std::span<const Piece> pi
     const auto part = difference.subspan(piece.offset, piece.size);
     histogram.reset(piece.size, MagnitudeHistogram::Counts::kAll);
     histogram.add(part, {});
-    curve.push_back(curve_of(piece.size, stretches_of(histogram, kernels::energy(part))));
+    curve.push_back(counted_curve(piece.size, histogram, kernels::energy(part)));
   }
   return curve;
 }
 
-namespace {
+PieceCurve counted_curve(std::size_t size, MagnitudeHistogram& histogram, double energy) {
+  return curve_of(size, stretches_of(histogram, energy));
+}
 
-// Of a piece whose elements from `lower` on are known, and whose histogram is in the scratch.
-PieceCurve sampled_curve(const Piece& piece, float lower, std::span<const float> known,
-                         double energy, kernels::SelectScratch& scratch) {
+PieceCurve counted_curve(std::size_t size, std::span<const MagnitudeBin> bins) {
+  return curve_of(size, stretches_of(bins, 1, bins.size()));
+}
+
+PieceCurve sampled_curve(std::size_t size, float lower, std::span<const float> known, double energy,
+                         kernels::SelectScratch& scratch) {
   MagnitudeHistogram& top = scratch.top_histogram;
   top.reset(known.size(), MagnitudeHistogram::Counts::kAll);
   top.add(known, {});
   const double known_energy = kernels::energy(known);
-  Stretches stretches = stretches_below(lower, piece.size, scratch.histogram, top,
-                                        std::max(0.0, energy - known_energy));
+  Stretches stretches =
+      stretches_below(lower, size, scratch.histogram, top, std::max(0.0, energy - known_energy));
   Stretches above = stretches_of(top, known_energy);
   const double edge = magnitude_of(std::bit_cast<std::uint32_t>(lower) - 1);  // it divides a bin
   if (!above.empty()) above.front().low = std::max(above.front().low, edge);
   stretches.insert(stretches.end(), above.begin(), above.end());
-  return curve_of(piece.size, stretches);
-}
-
-}  // namespace
-
-kernels::Energies collect_piece(const AdvanceJob& job, const Piece& piece, float lower,
-                                kernels::Entries& entries, Curve* curve) {
-  const auto target = job.target.subspan(piece.offset, piece.size);
-  const auto estimate = job.estimate.subspan(piece.offset, piece.size);
-  const auto base = static_cast<std::uint32_t>(piece.offset);
-  if (curve == nullptr) return kernels::collect(target, estimate, lower, base, entries);
-
-  kernels::SelectScratch& scratch = job.scratch.select;
-  // In a large message a piece is a small part, and its error a smaller one of the whole.
-  constexpr std::size_t kLargeMessage = std::size_t{1} << 22;
-  const std::size_t weight = job.target.size() < kLargeMessage ? 1 : 8;
-  scratch.histogram.reset(weight * piece.size, MagnitudeHistogram::Counts::kSample);
-  const std::size_t before = entries.size();
-  const kernels::Energies energies =
-      kernels::collect(target, estimate, lower, base, entries, &scratch.histogram);
-  if (!energies.finite()) {
-    curve->push_back({});
-  } else if (scratch.histogram.sampled()) {
-    const auto known = std::span<const float>(entries.values).subspan(before);
-    curve->push_back(sampled_curve(piece, lower, known, energies.difference, scratch));
-  } else {
-    curve->push_back(curve_of(piece.size, stretches_of(scratch.histogram, energies.difference)));
-  }
-  return energies;
+  return curve_of(size, stretches);
 }
 
 }  // namespace kimesh

@@ -1,14 +1,24 @@
-// Curves that a selection makes on its way.
+// Curves of pieces, from histograms of their magnitudes.
 #pragma once
 
-#include "src/compress/families.h"
+#include <cstddef>
+#include <span>
+
+#include "kernels/difference.h"
+#include "kernels/histogram.h"
+#include "kimesh/compress/curve.h"
 
 namespace kimesh {
 
-// kernels::collect on a piece of the job, with positions in the whole vector; where `curve` is not
-// null, it gets the piece's curve while its elements are in the cache. Where the piece is sampled
-// what reaches `lower` is known exactly: the larger a share of the energy that is, the better.
-kernels::Energies collect_piece(const AdvanceJob& job, const Piece& piece, float lower,
-                                kernels::Entries& entries, Curve* curve);
+// Of a piece of `size` elements that were all counted; of the first `energy` is known better than
+// bins tell. Shapes: bins [kMagnitudeBins].
+[[nodiscard]] PieceCurve counted_curve(std::size_t size, kernels::MagnitudeHistogram& histogram,
+                                       double energy);
+[[nodiscard]] PieceCurve counted_curve(std::size_t size,
+                                       std::span<const kernels::MagnitudeBin> bins);
+
+// Of a piece whose elements from `lower` on are known, and of which scratch.histogram has a sample.
+[[nodiscard]] PieceCurve sampled_curve(std::size_t size, float lower, std::span<const float> known,
+                                       double energy, kernels::SelectScratch& scratch);
 
 }  // namespace kimesh

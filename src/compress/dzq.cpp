@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "kimesh/util/check.h"
-#include "src/compress/curve.h"
 #include "src/compress/dzq_compose.h"
 #include "src/compress/families.h"
 #include "src/compress/select.h"
@@ -32,38 +31,31 @@ std::size_t candidates_of(std::uint64_t budget_bytes, std::size_t size) {
   return static_cast<std::size_t>(std::clamp(budget_bits / bits, 1.0, all));
 }
 
-// With a step: all that reach the least dead zone of such a step.
-Result<Selected> collect_for_step(const AdvanceJob& job) {
-  const bool nearest = job.setting.rounding == Rounding::kNearest;
-  const double step = dzq::step_of(dzq::step_code_of(job.setting.step));
+// Where the least dead zone of such a step ends.
+float least_dead_zone(const Setting& setting) {
+  const bool nearest = setting.rounding == Rounding::kNearest;
+  const double step = dzq::step_of(dzq::step_code_of(setting.step));
   const auto zone = static_cast<float>(nearest ? step / 2 : step);
-  const float lower = std::max(zone, std::numeric_limits<float>::denorm_min());
-  Selected selected;
-  job.scratch.entries.clear();
-  for (const Piece& piece : job.pieces)
-    selected.energies += collect_piece(job, piece, lower, job.scratch.entries,
-                                       job.with_curve ? &selected.curve : nullptr);
-  if (Status finite = check_finite(job, selected.energies); !finite) return finite.error();
-  return selected;
+  return std::max(zone, std::numeric_limits<float>::denorm_min());
 }
 
 // Fills scratch.entries with all that a message of this setting can carry.
 Result<Selected> collect_candidates(const AdvanceJob& job) {
   const Setting& setting = job.setting;
-  if (setting.step > 0) return collect_for_step(job);
-  const std::size_t keep = candidates_of(setting.budget_bytes, job.target.size());
+  if (setting.step > 0) return job.difference.select_reaching(job, least_dead_zone(setting));
+  const std::size_t keep = candidates_of(setting.budget_bytes, job.size());
   Setting global;
   global.compressor = Compressor::kTopk;
   global.keep = static_cast<std::uint32_t>(std::max<std::size_t>(keep, setting.floor));
   global.rotation = setting.rotation;
   global.allocation = Allocation::kGlobal;
   global.floor = setting.floor;
-  return select_topk({job.target, job.estimate, job.pieces, global, job.scratch, job.with_curve},
+  return select_topk({job.difference, job.pieces, global, job.scratch, job.with_curve},
                      global.keep);
 }
 
 // The largest elements of each piece that has a share of `floor`, into scratch.floor_entries.
-std::vector<dzq::Floor> find_floors(const AdvanceJob& job, std::uint32_t floor) {
+Result<std::vector<dzq::Floor>> find_floors(const AdvanceJob& job, std::uint32_t floor) {
   CompressScratch& scratch = job.scratch;
   scratch.floor_entries.clear();
   std::vector<dzq::Floor> floors;
@@ -79,11 +71,9 @@ std::vector<dzq::Floor> find_floors(const AdvanceJob& job, std::uint32_t floor) 
     };
     const auto first = position(piece.offset), last = position(piece.offset + piece.size);
     if (scratch.shares[l] == 0) continue;
-    own.clear();
     if (static_cast<std::size_t>(last - first) < scratch.shares[l]) {
-      kernels::collect_topk(job.target.subspan(piece.offset, piece.size),
-                            job.estimate.subspan(piece.offset, piece.size), scratch.shares[l],
-                            static_cast<std::uint32_t>(piece.offset), own, scratch.select);
+      const Status found = job.difference.select_piece(job, piece, scratch.shares[l], own);
+      if (!found) return found.error();
     } else {
       own.indices.assign(scratch.entries.indices.begin() + first,
                          scratch.entries.indices.begin() + last);
@@ -102,16 +92,20 @@ std::vector<dzq::Floor> find_floors(const AdvanceJob& job, std::uint32_t floor) 
   return floors;
 }
 
-dzq::Message compose(const AdvanceJob& job, dzq::Candidates candidates) {
+Result<dzq::Message> compose(const AdvanceJob& job, dzq::Candidates candidates) {
   const Setting& setting = job.setting;
   if (setting.step > 0) {
-    candidates.pieces = find_floors(job, setting.floor);
+    auto floors = find_floors(job, setting.floor);
+    if (!floors) return floors.error();
+    candidates.pieces = std::move(*floors);
     dzq::Composer composer(std::move(candidates));
     return std::move(composer.compose(dzq::step_code_of(setting.step)));
   }
   const std::uint64_t affordable = setting.budget_bytes / kFloorShareOfBudget / kFloorBytesEach;
   for (std::uint64_t floor = std::min<std::uint64_t>(setting.floor, affordable);; floor /= 2) {
-    candidates.pieces = find_floors(job, static_cast<std::uint32_t>(floor));
+    auto floors = find_floors(job, static_cast<std::uint32_t>(floor));
+    if (!floors) return floors.error();
+    candidates.pieces = std::move(*floors);
     dzq::Composer composer(candidates);
     dzq::Message message = dzq::fill(composer, setting.budget_bytes);
     if (!message.bytes.empty() || floor == 0) return message;
@@ -128,16 +122,16 @@ Result<Advanced> advance_dzq(const AdvanceJob& job) {
   const Setting& setting = job.setting;
   Advanced result;
   result.form = setting.coder == Coder::kEntropy ? Form::kDzq : Form::kDzqFixed;
-  if (job.target.empty()) return result;
+  if (job.size() == 0) return result;
   KIMESH_CHECK((setting.step > 0) != (setting.budget_bytes > 0), "a step or a budget");
   KIMESH_CHECK(setting.budget_bytes == 0 ||
-                   setting.budget_bytes >= smallest_message_bytes(setting, job.target.size()),
+                   setting.budget_bytes >= smallest_message_bytes(setting, job.size()),
                "a budget of at least the smallest message");
   auto selected = collect_candidates(job);
   if (!selected) return selected.error();
   kernels::Entries& entries = job.scratch.entries;
   const kernels::Energies& energies = selected->energies;
-  dzq::Candidates candidates{job.target.size(), entries, job.scratch.floor_entries, {}};
+  dzq::Candidates candidates{job.size(), entries, job.scratch.floor_entries, {}};
   candidates.rounding =
       energies.target < kNearestEnergyMax && energies.difference < kNearestEnergyMax
           ? setting.rounding
@@ -145,38 +139,46 @@ Result<Advanced> advance_dzq(const AdvanceJob& job) {
   candidates.coder = setting.coder;
   for (const float value : entries.values)
     candidates.largest = std::max(candidates.largest, std::abs(value));
-  dzq::Message message = compose(job, candidates);
+  auto message = compose(job, candidates);
+  if (!message) return message.error();
   const std::size_t least = std::min<std::size_t>(std::max(setting.floor, 1u), entries.size());
-  if (candidates.coder == Coder::kFixedWidth && message.elements.indices.size() < least) {
+  if (candidates.coder == Coder::kFixedWidth && message->elements.indices.size() < least) {
     // In fixed widths the gaps of few elements alone may be longer than a budget.
     candidates.coder = Coder::kEntropy;
     result.form = Form::kDzq;
     message = compose(job, std::move(candidates));
+    if (!message) return message.error();
   }
-  if (message.bytes.empty()) message.elements = {};
+  if (message->bytes.empty()) message->elements = {};
   kernels::Unfilled<float> values;
-  const Status finite = dzq::dequantise(message.head, message.elements, values);
+  const Status finite = dzq::dequantise(message->head, message->elements, values);
   KIMESH_CHECK(finite.ok(), "levels of finite elements are finite");
-  result.bytes = std::move(message.bytes);
+  const auto added = job.difference.add(job, message->elements.indices, values, false);
+  if (!added) return added.error();
+  result.bytes = std::move(message->bytes);
   result.kept = values.size();
-  const kernels::Added added =
-      kernels::add_entries(job.target, message.elements.indices, values, job.estimate);
   result.wanted_energy = energies.target;
-  result.missing_energy = std::max(0.0, energies.difference - added.removed) + added.left;
+  result.missing_energy = std::max(0.0, energies.difference - added->removed) + added->left;
   result.curve = std::move(selected->curve);
   return result;
 }
 
-Status validate_dzq(Form form, std::span<const std::byte> bytes, std::size_t size) {
+Result<kernels::Entries> read_dzq(Form form, std::span<const std::byte> bytes, std::size_t size) {
   kernels::Entries entries;
-  return dzq::read(coder_of(form), bytes, size, entries);
+  if (Status good = dzq::read(coder_of(form), bytes, size, entries); !good) return good.error();
+  return entries;
+}
+
+Status validate_dzq(Form form, std::span<const std::byte> bytes, std::size_t size) {
+  if (const auto entries = read_dzq(form, bytes, size); !entries) return entries.error();
+  return ok_status();
 }
 
 Status apply_dzq(Form form, std::span<const std::byte> bytes, std::span<float> estimate) {
-  kernels::Entries entries;
-  if (Status good = dzq::read(coder_of(form), bytes, estimate.size(), entries); !good) return good;
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    estimate[entries.indices[i]] += entries.values[i];
+  const auto entries = read_dzq(form, bytes, estimate.size());
+  if (!entries) return entries.error();
+  for (std::size_t i = 0; i < entries->size(); ++i)
+    estimate[entries->indices[i]] += entries->values[i];
   return ok_status();
 }
 

@@ -2,32 +2,39 @@
 // file; compressor.h says what advance, validate and apply promise.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
-#include "kimesh/compress/compressor.h"
+#include "src/compress/difference.h"
 
 namespace kimesh {
 
 struct AdvanceJob {
-  std::span<const float> target;
-  std::span<float> estimate;
+  Difference& difference;
   std::span<const Piece> pieces;
   const Setting& setting;
   CompressScratch& scratch;
   bool with_curve;
+  // What a pass selects is sent, all of it and as it is: it may be added on the way.
+  bool sends_selection = false;
+
+  [[nodiscard]] std::size_t size() const { return difference.size(); }
 };
+
+// As advance of compressor.h, wherever the floats lie.
+[[nodiscard]] Result<Advanced> advance(Difference& difference, std::span<const Piece> pieces,
+                                       const Setting& setting, CompressScratch& scratch,
+                                       bool with_curve);
 
 // "a payload that no correct peer sends: …"
 [[nodiscard]] Error malformed(std::string what);
-
-// What there was to send, by piece, although all of it may be sent: a policy may want less the next
-// time. Empty where that is not finite.
-[[nodiscard]] Curve difference_curve(const AdvanceJob& job);
+[[nodiscard]] Error unknown_form(Form form);
 
 // Adds scratch.entries to the estimate and fills in the energies and what was kept. Requires the
 // energies of the whole vector before.
-void add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies, Advanced& result);
+[[nodiscard]] Status add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies,
+                                     Advanced& result);
 
 // identity in float32: all of it, assigned.
 [[nodiscard]] Result<Advanced> advance_dense(const AdvanceJob& job);
@@ -45,6 +52,16 @@ void add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies, A
 [[nodiscard]] Status validate_quantised(Form form, std::span<const std::byte> bytes,
                                         std::size_t size);
 [[nodiscard]] Status validate_dzq(Form form, std::span<const std::byte> bytes, std::size_t size);
+
+// What kernels/quantise.h calls a form; none of the others.
+[[nodiscard]] std::optional<kernels::Blocks> blocks_of(Form form);
+// The elements that a message carries. Errors: Malformed.
+[[nodiscard]] Result<kernels::Entries> read_sparse(std::span<const std::byte> bytes,
+                                                   std::size_t size);
+[[nodiscard]] Result<kernels::Entries> read_seeded(std::span<const std::byte> bytes,
+                                                   std::size_t size);
+[[nodiscard]] Result<kernels::Entries> read_dzq(Form form, std::span<const std::byte> bytes,
+                                                std::size_t size);
 
 // Each adds what bytes decode to. Errors: Malformed, before the estimate is touched.
 [[nodiscard]] Status apply_sparse(std::span<const std::byte> bytes, std::span<float> estimate);

@@ -2,7 +2,6 @@
 #include "kernels/quantise.h"
 #include "kimesh/util/check.h"
 #include "src/compress/families.h"
-#include "src/compress/select.h"
 
 namespace kimesh {
 namespace {
@@ -27,8 +26,12 @@ Written form_of(const Setting& setting) {
   }
 }
 
-kernels::Blocks blocks_of(Form form) {
+}  // namespace
+
+std::optional<kernels::Blocks> blocks_of(Form form) {
   switch (form) {
+    case Form::kBfloat16:
+      return kernels::Blocks::kBfloat16;
     case Form::kSign:
       return kernels::Blocks::kSign;
     case Form::kInt8:
@@ -36,11 +39,9 @@ kernels::Blocks blocks_of(Form form) {
     case Form::kInt4:
       return kernels::Blocks::kInt4;
     default:
-      return kernels::Blocks::kBfloat16;
+      return std::nullopt;
   }
 }
-
-}  // namespace
 
 Result<Advanced> advance_quantised(const AdvanceJob& job) {
   const Written written = form_of(job.setting);
@@ -49,20 +50,18 @@ Result<Advanced> advance_quantised(const AdvanceJob& job) {
                                    : kernels::Round::kTowardsZero;
   Advanced result;
   result.form = written.form;
-  result.bytes.resize(kernels::quantised_bytes(written.blocks, job.target.size()));
-  const kernels::Energies energies =
-      kernels::quantise(written.blocks, round, job.target, job.estimate, result.bytes);
-  if (Status finite = check_finite(job, energies); !finite) return finite.error();
-  if (job.with_curve) result.curve = difference_curve(job);
-  result.kept = job.target.size();
-  result.wanted_energy = energies.target;
-  result.missing_energy =
-      kernels::add_quantised(written.blocks, result.bytes, job.target, job.estimate);
+  result.bytes.resize(kernels::quantised_bytes(written.blocks, job.size()));
+  auto quantised =
+      job.difference.quantise(job, written.blocks, round, result.bytes, result.missing_energy);
+  if (!quantised) return quantised.error();
+  result.kept = job.size();
+  result.wanted_energy = quantised->energies.target;
+  result.curve = std::move(quantised->curve);
   return result;
 }
 
 Status validate_quantised(Form form, std::span<const std::byte> bytes, std::size_t size) {
-  if (!kernels::is_quantised(blocks_of(form), bytes, size))
+  if (!kernels::is_quantised(*blocks_of(form), bytes, size))
     return malformed(std::to_string(bytes.size()) + " bytes that are no blocks of " +
                      std::to_string(size) + " elements");
   return ok_status();
@@ -70,7 +69,7 @@ Status validate_quantised(Form form, std::span<const std::byte> bytes, std::size
 
 Status apply_quantised(Form form, std::span<const std::byte> bytes, std::span<float> estimate) {
   if (Status valid = validate_quantised(form, bytes, estimate.size()); !valid) return valid;
-  kernels::add_quantised(blocks_of(form), bytes, estimate);
+  kernels::add_quantised(*blocks_of(form), bytes, estimate);
   return ok_status();
 }
 

@@ -9,9 +9,9 @@
 #include "kernels/sparse.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/random.h"
+#include "src/compress/host_difference.h"
 #include "src/compress/packed.h"
 #include "src/compress/read.h"
-#include "src/compress/select.h"
 #include "src/compress/values.h"
 
 namespace kimesh {
@@ -25,10 +25,11 @@ void take_masked(const AdvanceJob& job, std::vector<std::uint32_t> mask) {
   kernels::Entries& entries = job.scratch.entries;
   entries.resize(mask.size());
   std::ranges::copy(mask, entries.indices.begin());
-  const double scale = static_cast<double>(job.target.size()) / static_cast<double>(mask.size());
+  const HostDifference& host = host_of(job);
+  const double scale = static_cast<double>(job.size()) / static_cast<double>(mask.size());
   constexpr auto kLargest = static_cast<double>(std::numeric_limits<float>::max());
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const float difference = job.target[mask[i]] - job.estimate[mask[i]];
+    const float difference = host.target()[mask[i]] - host.estimate()[mask[i]];
     const double scaled = std::clamp(static_cast<double>(difference) * scale, -kLargest, kLargest);
     entries.values[i] = job.setting.scaled ? static_cast<float>(scaled) : difference;
   }
@@ -43,26 +44,6 @@ std::vector<std::byte> write(const Setting& setting, kernels::Entries& entries) 
   write_count(static_cast<std::uint32_t>(entries.size()), bytes);
   write_values(setting.values, setting.rounding, false, entries, bytes);
   return bytes;
-}
-
-Result<kernels::Entries> read_seeded(std::span<const std::byte> bytes, std::size_t size) {
-  kernels::Entries entries;
-  if (bytes.empty() && size == 0) return entries;
-  if (bytes.size() < kHeadBytes) return malformed("no format and seed");
-  const auto format = std::to_integer<unsigned>(bytes.front());
-  if (format > 3) return malformed("format " + std::to_string(format) + " is unknown");
-  const auto seed = read<std::uint32_t>(bytes.subspan(1), 0);
-  std::span<const std::byte> rest = bytes.subspan(kHeadBytes);
-  const auto count = read_count(rest, size);
-  if (!count) return count.error();
-  const auto values = static_cast<ValueFormat>(format);
-  if (rest.size() != value_bytes(values, *count))
-    return malformed(std::to_string(rest.size()) + " bytes for " + std::to_string(*count) +
-                     " values");
-  entries.resize(*count);
-  if (Status finite = read_values(values, rest, entries.values); !finite) return finite.error();
-  std::ranges::copy(draw_mask(seed, *count, size), entries.indices.begin());
-  return entries;
 }
 
 }  // namespace
@@ -109,22 +90,39 @@ Result<Advanced> advance_seeded(const AdvanceJob& job) {
   const Setting& setting = job.setting;
   Advanced result;
   result.form = Form::kSeeded;
-  if (job.target.empty()) return result;
-  const std::size_t size = job.target.size();
+  const std::size_t size = job.size();
+  if (size == 0) return result;
   const std::uint32_t keep = setting.budget_bytes > 0
                                  ? seeded_that_fits(setting.values, setting.budget_bytes, size)
                                  : setting.keep;
   KIMESH_CHECK(keep >= 1 && keep <= size, "1 to all elements are kept");
-  kernels::Entries none;
-  constexpr float kNoneReaches = std::numeric_limits<float>::max();
-  const kernels::Energies energies =
-      kernels::collect(job.target, job.estimate, kNoneReaches, 0, none);
-  if (Status finite = check_finite(job, energies); !finite) return finite.error();
-  if (job.with_curve) result.curve = difference_curve(job);
+  auto survey = job.difference.survey(job);
+  if (!survey) return survey.error();
+  result.curve = std::move(survey->curve);
   take_masked(job, draw_mask(setting.rotation, keep, size));
   result.bytes = write(setting, job.scratch.entries);
-  add_to_estimate(job, energies, result);
+  if (Status added = add_to_estimate(job, survey->energies, result); !added) return added.error();
   return result;
+}
+
+Result<kernels::Entries> read_seeded(std::span<const std::byte> bytes, std::size_t size) {
+  kernels::Entries entries;
+  if (bytes.empty() && size == 0) return entries;
+  if (bytes.size() < kHeadBytes) return malformed("no format and seed");
+  const auto format = std::to_integer<unsigned>(bytes.front());
+  if (format > 3) return malformed("format " + std::to_string(format) + " is unknown");
+  const auto seed = read<std::uint32_t>(bytes.subspan(1), 0);
+  std::span<const std::byte> rest = bytes.subspan(kHeadBytes);
+  const auto count = read_count(rest, size);
+  if (!count) return count.error();
+  const auto values = static_cast<ValueFormat>(format);
+  if (rest.size() != value_bytes(values, *count))
+    return malformed(std::to_string(rest.size()) + " bytes for " + std::to_string(*count) +
+                     " values");
+  entries.resize(*count);
+  if (Status finite = read_values(values, rest, entries.values); !finite) return finite.error();
+  std::ranges::copy(draw_mask(seed, *count, size), entries.indices.begin());
+  return entries;
 }
 
 Status validate_seeded(std::span<const std::byte> bytes, std::size_t size) {

@@ -59,19 +59,19 @@ CompressorTraits traits_of(Compressor compressor) {
   switch (compressor) {
     case Compressor::kNothing:
     case Compressor::kIdentity:
-      return {.conservative = true, .meets_budgets = false};
+    case Compressor::kInt8:
+    case Compressor::kInt4:
+      return {.conservative = true, .meets_budgets = false, .on_devices = true};
     case Compressor::kTopk:
     case Compressor::kThreshold:
+    case Compressor::kDzq:
+      return {.conservative = true, .meets_budgets = true, .on_devices = true};
     case Compressor::kRandk:
     case Compressor::kDgc:
     case Compressor::kRedsync:
-    case Compressor::kDzq:
-      return {.conservative = true, .meets_budgets = true};
+      return {.conservative = true, .meets_budgets = true, .on_devices = false};
     case Compressor::kSign:
-      return {.conservative = false, .meets_budgets = false};
-    case Compressor::kInt8:
-    case Compressor::kInt4:
-      return {.conservative = true, .meets_budgets = false};
+      return {.conservative = false, .meets_budgets = false, .on_devices = true};
   }
   check_failed(__FILE__, __LINE__, "compressor", "one of the list");
 }

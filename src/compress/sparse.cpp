@@ -2,11 +2,14 @@
 #include "kernels/sparse.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <optional>
 
 #include "kimesh/util/check.h"
 #include "src/compress/packed.h"
 #include "src/compress/read.h"
+#include "src/compress/select.h"
 #include "src/compress/thresholds.h"
 
 namespace kimesh {
@@ -28,11 +31,25 @@ bool fills_a_budget(const Setting& setting) {
   return setting.budget_bytes > 0;
 }
 
+// The largest wherever they are, although the setting says how large.
+Result<Selected> select_largest(const AdvanceJob& job, std::uint32_t keep) {
+  Setting largest;
+  largest.compressor = Compressor::kTopk;
+  largest.allocation = Allocation::kGlobal;
+  return select_topk(
+      {job.difference, job.pieces, largest, job.scratch, job.with_curve, job.sends_selection},
+      keep);
+}
+
 Result<Selected> select(const AdvanceJob& job, std::uint32_t keep) {
   const Setting& setting = job.setting;
   switch (setting.compressor) {
     case Compressor::kThreshold:
-      return fills_a_budget(setting) ? select_largest(job, keep) : select_reaching(job);
+      KIMESH_CHECK(
+          fills_a_budget(setting) || (setting.threshold > 0 && std::isfinite(setting.threshold)),
+          "a threshold above 0");
+      return fills_a_budget(setting) ? select_largest(job, keep)
+                                     : job.difference.select_reaching(job, setting.threshold);
     case Compressor::kDgc:
       return select_dgc(job, keep, fills_a_budget(setting));
     case Compressor::kRedsync:
@@ -40,6 +57,17 @@ Result<Selected> select(const AdvanceJob& job, std::uint32_t keep) {
     default:
       return select_topk(job, keep);
   }
+}
+
+// Whether values travel as they are found.
+bool sends_whole_values(const Setting& setting) {
+  return setting.values == ValueFormat::kFloat32 && !setting.scaled;
+}
+
+// Whether one selection decides the message.
+bool sends_selection(const Setting& setting) {
+  const bool tries = setting.indices == IndexFormat::kCoded && fills_a_budget(setting);
+  return sends_whole_values(setting) && setting.first_keep == 0 && !tries;
 }
 
 // A selection as it was written. scratch.entries hold what the far side decodes.
@@ -52,7 +80,7 @@ struct Attempt {
 Result<Attempt> attempt(const AdvanceJob& job, std::uint32_t keep) {
   auto selected = select(job, keep);
   if (!selected) return selected.error();
-  Written written = write_sparse(job.setting, job.target.size(), job.scratch.entries);
+  Written written = write_sparse(job.setting, job.size(), job.scratch.entries);
   return Attempt{keep, std::move(*selected), std::move(written)};
 }
 
@@ -79,15 +107,14 @@ Result<Attempt> fill_coded(const AdvanceJob& job, std::uint32_t least) {
   constexpr double kNearlyAll = 0.985;
   constexpr int kAttempts = 8;
   const std::size_t budget = job.setting.budget_bytes;
-  const AdvanceJob without_curve{job.target,  job.estimate, job.pieces,
-                                 job.setting, job.scratch,  false};
+  const AdvanceJob without_curve{job.difference, job.pieces, job.setting, job.scratch, false};
   auto best = attempt(job, least);
   if (!best) return best;
   kernels::Entries entries = job.scratch.entries;
   std::optional<Tried> over;
   for (int i = 1; i < kAttempts; ++i) {
     const Tried fits{best->keep, best->written.bytes.size()};
-    const std::size_t most = over ? over->keep - 1 : job.target.size();
+    const std::size_t most = over ? over->keep - 1 : job.size();
     if (fits.bytes == 0 || fits.keep == most ||
         static_cast<double>(fits.bytes) >= kNearlyAll * static_cast<double>(budget))
       break;
@@ -109,20 +136,22 @@ Result<Attempt> make(const AdvanceJob& job) {
   const Setting& setting = job.setting;
   if (!fills_a_budget(setting)) {
     KIMESH_CHECK(setting.compressor == Compressor::kThreshold ||
-                     (setting.keep >= 1 && setting.keep <= job.target.size()),
+                     (setting.keep >= 1 && setting.keep <= job.size()),
                  "1 to all elements are kept");
     return attempt(job, setting.keep);
   }
   KIMESH_CHECK(setting.allocation != Allocation::kListed, "shares say how many elements are kept");
   const std::uint32_t keep =
-      sparse_that_fits(setting.values, setting.indices, setting.budget_bytes, job.target.size());
+      sparse_that_fits(setting.values, setting.indices, setting.budget_bytes, job.size());
   return setting.indices == IndexFormat::kCoded ? fill_coded(job, keep) : attempt(job, keep);
 }
 
 }  // namespace
 
-Result<Advanced> advance_sparse(const AdvanceJob& job) {
-  if (job.target.empty()) return Advanced{.bytes = {}, .form = Form::kSparse, .curve = {}};
+Result<Advanced> advance_sparse(const AdvanceJob& asked) {
+  AdvanceJob job = asked;
+  job.sends_selection = sends_selection(job.setting);
+  if (job.size() == 0) return Advanced{.bytes = {}, .form = Form::kSparse, .curve = {}};
   auto made = make(job);
   if (!made) return made.error();
   Advanced result;
@@ -130,26 +159,27 @@ Result<Advanced> advance_sparse(const AdvanceJob& job) {
   result.bytes = std::move(made->written.bytes);
   result.curve = std::move(made->selected.curve);
   result.first_missing_energy = made->selected.first_missing_energy;
-  add_to_estimate(job, made->selected.energies, result);
+  if (Status added = add_to_estimate(job, made->selected.energies, result); !added)
+    return added.error();
   return result;
 }
 
-void add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies, Advanced& result) {
+Status add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies, Advanced& result) {
   const kernels::Entries& entries = job.scratch.entries;
-  // Values that are sent as they are spare a look at the target.
-  const bool whole = job.setting.values == ValueFormat::kFloat32 && !job.setting.scaled;
-  const kernels::Added added =
-      whole ? kernels::add_whole_entries(entries.indices, entries.values, job.estimate)
-            : kernels::add_entries(job.target, entries.indices, entries.values, job.estimate);
+  const auto added =
+      job.difference.add(job, entries.indices, entries.values, sends_whole_values(job.setting));
+  if (!added) return added.error();
   result.kept = entries.size();
   result.wanted_energy = energies.target;
-  result.missing_energy = std::max(0.0, energies.difference - added.removed) + added.left;
+  result.missing_energy = std::max(0.0, energies.difference - added->removed) + added->left;
+  return ok_status();
 }
 
 Status validate_sparse(std::span<const std::byte> bytes, std::size_t size) {
   if (bytes.size() % kEntryBytes != 0)
     return malformed(std::to_string(bytes.size()) + " bytes are no whole number of entries");
   const SparseView sparse = view(bytes);
+  if (kernels::all_entries_correct(sparse.indices, sparse.values, size)) return ok_status();
   if (const auto bad = kernels::first_out_of_order(sparse.indices, size)) {
     const std::size_t index = read<std::uint32_t>(sparse.indices, *bad);
     if (index >= size)
@@ -167,6 +197,17 @@ Status apply_sparse(std::span<const std::byte> bytes, std::span<float> estimate)
   const SparseView sparse = view(bytes);
   kernels::add_sparse(sparse.indices, sparse.values, estimate);
   return ok_status();
+}
+
+Result<kernels::Entries> read_sparse(std::span<const std::byte> bytes, std::size_t size) {
+  if (Status valid = validate_sparse(bytes, size); !valid) return valid.error();
+  const SparseView sparse = view(bytes);
+  kernels::Entries entries;
+  entries.resize(sparse.count);
+  if (sparse.count == 0) return entries;
+  std::memcpy(entries.indices.data(), sparse.indices.data(), sparse.indices.size());
+  std::memcpy(entries.values.data(), sparse.values.data(), sparse.values.size());
+  return entries;
 }
 
 Status validate_packed(std::span<const std::byte> bytes, std::size_t size) {

@@ -9,6 +9,7 @@
 
 #include "kernels/small_floats.h"
 #include "kimesh/util/check.h"
+#include "src/compress/host_difference.h"
 
 namespace kimesh {
 namespace {
@@ -151,18 +152,12 @@ void append(const Entries& from, Entries& to) {
   std::ranges::copy(from.values, to.values.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
-Result<Selected> finish(const AdvanceJob& job, const Energies& energies) {
-  if (Status finite = check_finite(job, energies); !finite) return finite.error();
-  Selected selected{energies, 0, {}};
-  if (job.with_curve) selected.curve = difference_curve(job);
-  return selected;
-}
-
 // By pieces, as the setting allots `keep` to them.
 template <typename Select>
 Result<Selected> by_shares(const AdvanceJob& job, std::uint32_t keep, bool full, Select&& select) {
+  const HostDifference& host = host_of(job);
   const Setting& setting = job.setting;
-  const std::array<Piece, 1> whole = {Piece{0, job.target.size()}};
+  const std::array<Piece, 1> whole = {Piece{0, job.size()}};
   const bool global = setting.allocation == Allocation::kGlobal;
   const std::span<const Piece> pieces = global ? std::span<const Piece>(whole) : job.pieces;
   std::vector<std::uint32_t> shares = setting.shares;
@@ -177,8 +172,8 @@ Result<Selected> by_shares(const AdvanceJob& job, std::uint32_t keep, bool full,
   for (std::size_t l = 0; l < pieces.size(); ++l) {
     const auto [offset, size] = pieces[l];
     if (size == 0) continue;
-    const Part part{job.target.subspan(offset, size),
-                    job.estimate.subspan(offset, size),
+    const Part part{host.target().subspan(offset, size),
+                    host.estimate().subspan(offset, size),
                     shares[l],
                     static_cast<std::uint32_t>(offset),
                     full,
@@ -188,24 +183,11 @@ Result<Selected> by_shares(const AdvanceJob& job, std::uint32_t keep, bool full,
         shares[l] == 0 ? collect_from(part, kLargest, part_entries) : select(part, part_entries);
     if (shares[l] > 0) append(part_entries, job.scratch.entries);
   }
-  return finish(job, energies);
+  if (Status finite = host.check_finite(energies); !finite) return finite.error();
+  return Selected{energies, 0, job.with_curve ? host.curve(job) : Curve{}};
 }
 
 }  // namespace
-
-Result<Selected> select_reaching(const AdvanceJob& job) {
-  KIMESH_CHECK(job.setting.threshold > 0 && std::isfinite(job.setting.threshold),
-               "a threshold above 0");
-  job.scratch.entries.clear();
-  return finish(job, kernels::collect(job.target, job.estimate, job.setting.threshold, 0,
-                                      job.scratch.entries));
-}
-
-Result<Selected> select_largest(const AdvanceJob& job, std::uint32_t keep) {
-  job.scratch.entries.clear();
-  return finish(job, kernels::collect_topk(job.target, job.estimate, keep, 0, job.scratch.entries,
-                                           job.scratch.select));
-}
 
 Result<Selected> select_dgc(const AdvanceJob& job, std::uint32_t keep, bool full) {
   return by_shares(job, keep, full, dgc);

@@ -1,16 +1,10 @@
-// Selections by a threshold: which elements of the difference a message of threshold, dgc or
-// redsync carries. Cheaper than the exact k largest, or thought to be.
+// Selections by a threshold that is sought: which elements of the difference a message of dgc or
+// redsync carries. Cheaper than the exact k largest, or thought to be. On the host only.
 #pragma once
 
-#include "src/compress/select.h"
+#include "src/compress/families.h"
 
 namespace kimesh {
-
-// Fills scratch.entries with all |difference| >= setting.threshold.
-[[nodiscard]] Result<Selected> select_reaching(const AdvanceJob& job);
-
-// The `keep` largest of all pieces together: what a threshold selects that lets just so many pass.
-[[nodiscard]] Result<Selected> select_largest(const AdvanceJob& job, std::uint32_t keep);
 
 // Deep Gradient Compression (Lin et al., 2018, section 3.1 and its hierarchical selection): of each
 // piece what reaches the threshold that a sample's largest elements give; where these are more than

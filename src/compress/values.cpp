@@ -101,7 +101,7 @@ float level_value(float lowest, float step, int q) {
   return lowest + static_cast<float>(q) * step;
 }
 
-int level_of(float magnitude, float lowest, float step, Round round) {
+int int4_level(float magnitude, float lowest, float step, Round round) {
   if (!(step > 0)) return 0;
   const float ratio = (magnitude - lowest) / step;
   const float capped = std::min(ratio, static_cast<float>(kLevelMax));
@@ -127,7 +127,7 @@ void write_int4(Round round, std::span<float> values, std::vector<std::byte>& by
     append(bytes, step_code);
     std::array<unsigned, kBlock> nibbles{};
     for (std::size_t i = 0; i < block.size(); ++i) {
-      const int q = level_of(std::abs(block[i]), lowest, step, round);
+      const int q = int4_level(std::abs(block[i]), lowest, step, round);
       nibbles[i] = static_cast<unsigned>(q) | (std::signbit(block[i]) ? 8u : 0u);
       block[i] = std::copysign(level_value(lowest, step, q), block[i]);
     }

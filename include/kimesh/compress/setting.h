@@ -93,6 +93,8 @@ struct CompressorTraits {
   bool conservative = false;
   // Its messages become as small as asked; else a message has one size.
   bool meets_budgets = false;
+  // kernels/cuda.h has what it needs; the others look at floats on the host.
+  bool on_devices = false;
 };
 [[nodiscard]] CompressorTraits traits_of(Compressor compressor);
 
