@@ -8,6 +8,12 @@
 
 namespace kimesh::kernels {
 
+// Whether every index is above the one before it and below `size`, and every value finite: one look
+// at a message, which lasts as long as its bytes take to come from memory. Requires as many values
+// as indices. False may also be said where size > 2^32 - 1: the two below find what is wrong.
+[[nodiscard]] bool all_entries_correct(std::span<const std::byte> indices,
+                                       std::span<const std::byte> values, std::size_t size);
+
 // Position of the first index that is not above the one before it, or not below `size`.
 [[nodiscard]] std::optional<std::size_t> first_out_of_order(std::span<const std::byte> indices,
                                                             std::size_t size);

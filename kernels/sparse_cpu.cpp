@@ -26,26 +26,33 @@ HWY_INLINE Words words_at(const std::byte* bytes) {
 #endif
 }
 
-// Whether none of `count` numbers, a multiple of kGroup, is as large as `end` or not above the one
-// before it; there is one before the first.
-bool in_order(const std::byte* numbers, std::size_t count, std::uint32_t end) {
-  const Words limit = hn::Set(kWords, end);
-  auto good = hn::Eq(limit, limit);
-  for (std::size_t i = 0; i < count; i += kLanes) {
-    const Words own = words_at(numbers + i * sizeof(std::uint32_t));
-    const Words before = words_at(numbers + i * sizeof(std::uint32_t) - sizeof(std::uint32_t));
-    good = hn::And(good, hn::And(hn::Lt(before, own), hn::Lt(own, limit)));
+// Whether each of `count` indices, a multiple of kStep, is above the one before it and below `end`,
+// and each of as many values finite. There is an index before the first, which is below 2^32 - 1.
+bool entries_correct(const std::byte* indices, const std::byte* values, std::size_t count,
+                     std::uint32_t end) {
+  constexpr std::size_t kAhead = 1024;  // bytes
+  const Words magnitude = hn::Set(kWords, 0x7fffffffu), one = hn::Set(kWords, 1u);
+  Words largest_index = hn::Zero(kWords), largest_magnitude = hn::Zero(kWords);
+  auto ascend = hn::Eq(one, one);
+  for (std::size_t i = 0; i < count; i += kStep) {
+    const std::byte* const index = indices + i * sizeof(std::uint32_t);
+    const std::byte* const value = values + i * sizeof(float);
+    for (std::size_t ahead = 0; ahead < kStep * sizeof(float); ahead += 64) {
+      hwy::Prefetch(index + kAhead + ahead);
+      hwy::Prefetch(value + kAhead + ahead);
+    }
+    for (std::size_t r = 0; r < kRegisters; ++r) {
+      const std::size_t place = r * kLanes * sizeof(std::uint32_t);
+      const Words own = words_at(index + place);
+      const Words next = hn::Add(words_at(index + place - sizeof(std::uint32_t)), one);
+      ascend = hn::And(ascend, hn::Eq(own, hn::Max(own, next)));
+      largest_index = hn::Max(largest_index, own);
+      largest_magnitude = hn::Max(largest_magnitude, hn::And(words_at(value + place), magnitude));
+    }
   }
-  return hn::AllTrue(kWords, good);
-}
-
-// Whether none of `count` numbers, a multiple of kGroup, is the bits of NaN or infinity.
-bool all_values_finite(const std::byte* numbers, std::size_t count) {
-  const Words magnitude = hn::Set(kWords, 0x7fffffffu);
-  Words most = hn::Zero(kWords);
-  for (std::size_t i = 0; i < count; i += kLanes)
-    most = hn::Max(most, hn::And(words_at(numbers + i * sizeof(float)), magnitude));
-  return hn::AllTrue(kWords, hn::Lt(most, hn::Set(kWords, 0x7f800000u)));
+  const auto below = hn::Lt(largest_index, hn::Set(kWords, end));
+  const auto finite = hn::Lt(largest_magnitude, hn::Set(kWords, 0x7f800000u));
+  return hn::AllTrue(kWords, hn::And(ascend, hn::And(below, finite)));
 }
 
 }  // namespace
@@ -56,11 +63,9 @@ HWY_AFTER_NAMESPACE();
 namespace kimesh::kernels {
 namespace {
 
-HWY_EXPORT(in_order);
-HWY_EXPORT(all_values_finite);
+HWY_EXPORT(entries_correct);
 
 constexpr std::size_t kGroup = 64;
-constexpr std::size_t kChunk = 1024;  // numbers that are looked at one by one where one is wrong
 
 template <typename T>
 T number_at(std::span<const std::byte> bytes, std::size_t position) {
@@ -76,57 +81,74 @@ bool is_finite(std::uint32_t bits) {
 
 }  // namespace
 
-std::optional<std::size_t> first_out_of_order(std::span<const std::byte> indices,
-                                              std::size_t size) {
+bool all_entries_correct(std::span<const std::byte> indices, std::span<const std::byte> values,
+                         std::size_t size) {
+  KIMESH_CHECK(indices.size() == values.size(), "a value for each index");
   const std::size_t count = indices.size() / sizeof(std::uint32_t);
   const auto end = static_cast<std::uint32_t>(std::min<std::size_t>(size, 0xffffffff));
-  const auto good = HWY_DYNAMIC_DISPATCH(in_order);
+  const auto follows = [&](std::size_t i, std::size_t least) {
+    const std::size_t index = number_at<std::uint32_t>(indices, i);
+    return index >= least && index < end && is_finite(number_at<std::uint32_t>(values, i));
+  };
+  if (count == 0) return true;
+  if (!follows(0, 0)) return false;  // alone, since nothing is before it
+  const std::size_t whole = (count - 1) / kGroup * kGroup;
+  constexpr std::size_t kFirst = sizeof(std::uint32_t);
+  if (!HWY_DYNAMIC_DISPATCH(entries_correct)(indices.data() + kFirst, values.data() + kFirst, whole,
+                                             end))
+    return false;
+  for (std::size_t i = 1 + whole; i < count; ++i)
+    if (!follows(i, std::size_t{number_at<std::uint32_t>(indices, i - 1)} + 1)) return false;
+  return true;
+}
+
+std::optional<std::size_t> first_out_of_order(std::span<const std::byte> indices,
+                                              std::size_t size) {
   std::size_t next = 0;  // the least that may follow
-  for (std::size_t i = 0; i < count;) {
-    const std::size_t whole = std::min(kChunk, (count - i) / kGroup * kGroup);
-    if (i > 0 && whole > 0 && good(indices.data() + i * sizeof(std::uint32_t), whole, end)) {
-      i += whole;
-      next = std::size_t{number_at<std::uint32_t>(indices, i - 1)} + 1;
-      continue;
-    }
-    // The first alone, since nothing is before it; the last few; and where something is wrong.
-    const std::size_t stop = i == 0 ? 1 : whole > 0 ? i + whole : count;
-    for (; i < stop; ++i) {
-      const std::size_t index = number_at<std::uint32_t>(indices, i);
-      if (index < next || index >= size) return i;
-      next = index + 1;
-    }
+  for (std::size_t i = 0; i < indices.size() / sizeof(std::uint32_t); ++i) {
+    const std::size_t index = number_at<std::uint32_t>(indices, i);
+    if (index < next || index >= size) return i;
+    next = index + 1;
   }
   return std::nullopt;
 }
 
 std::optional<std::size_t> first_value_not_finite(std::span<const std::byte> values) {
-  const std::size_t count = values.size() / sizeof(float);
-  const auto good = HWY_DYNAMIC_DISPATCH(all_values_finite);
-  for (std::size_t i = 0; i < count;) {
-    const std::size_t whole = std::min(kChunk, (count - i) / kGroup * kGroup);
-    const std::size_t stop = whole > 0 ? i + whole : count;
-    if (whole > 0 && good(values.data() + i * sizeof(float), whole)) i = stop;
-    for (; i < stop; ++i)
-      if (!is_finite(number_at<std::uint32_t>(values, i))) return i;
-  }
+  for (std::size_t i = 0; i < values.size() / sizeof(float); ++i)
+    if (!is_finite(number_at<std::uint32_t>(values, i))) return i;
   return std::nullopt;
 }
 
+// Where lines hold several entries each, instructions count as much as memory: indices are loaded
+// in pairs, and as early as lines of few entries need it.
 void add_sparse(std::span<const std::byte> indices, std::span<const std::byte> values,
                 std::span<float> estimate) {
-  constexpr std::size_t kAhead = 32;
+  constexpr std::size_t kAhead = 128, kUnrolled = 8;
   KIMESH_CHECK(indices.size() == values.size(), "a value for each index");
   const std::size_t count = indices.size() / sizeof(std::uint32_t);
-  const auto add = [&](std::size_t i) {
-    estimate[number_at<std::uint32_t>(indices, i)] += number_at<float>(values, i);
+  float* const out = estimate.data();
+  const auto pair_at = [&](std::size_t i) {
+    std::uint64_t pair;
+    std::memcpy(&pair, indices.data() + i * sizeof(std::uint32_t), sizeof(pair));
+    return pair;
+  };
+  const auto add = [&](std::size_t index, std::size_t i) {
+    out[index] += number_at<float>(values, i);
   };
   std::size_t i = 0;
-  for (; i + kAhead < count; ++i) {
-    __builtin_prefetch(&estimate[number_at<std::uint32_t>(indices, i + kAhead)], 1);
-    add(i);
+  for (; i + kAhead + kUnrolled <= count; i += kUnrolled) {
+    for (std::size_t u = 0; u < kUnrolled; u += 2) {
+      const std::uint64_t pair = pair_at(i + kAhead + u);
+      __builtin_prefetch(out + (pair & 0xffffffff), 1);
+      __builtin_prefetch(out + (pair >> 32), 1);
+    }
+    for (std::size_t u = 0; u < kUnrolled; u += 2) {
+      const std::uint64_t pair = pair_at(i + u);
+      add(pair & 0xffffffff, i + u);
+      add(pair >> 32, i + u + 1);
+    }
   }
-  for (; i < count; ++i) add(i);
+  for (; i < count; ++i) add(number_at<std::uint32_t>(indices, i), i);
 }
 
 }  // namespace kimesh::kernels

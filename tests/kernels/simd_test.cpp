@@ -102,8 +102,11 @@ Trace run_all(const Input& input, std::size_t offset) {
   const auto bytes = std::as_bytes(target);
   trace.add(std::uint64_t{first_value_not_finite(bytes).value_or(~std::size_t{0})});
   const auto indices = std::as_bytes(std::span(entries.indices));
-  for (const std::size_t size : {target.size(), target.size() / 2})
+  const auto values = std::as_bytes(std::span(entries.values));
+  for (const std::size_t size : {target.size(), target.size() / 2}) {
     trace.add(std::uint64_t{first_out_of_order(indices, size).value_or(~std::size_t{0})});
+    trace.add(std::uint64_t{all_entries_correct(indices, values, size)});
+  }
   if (finite) trace.add(energy(target));
   trace.add(std::uint64_t{first_not_finite(target).value_or(~std::size_t{0})});
   return trace;
