@@ -55,6 +55,7 @@ std::vector<Asked> everything(std::size_t size, std::span<const Piece> pieces) {
   all.back().setting.first_keep = static_cast<std::uint32_t>(size - size / 4);
   all.push_back({"topk, two levels, global", all.back().setting});
   all.back().setting.allocation = Allocation::kGlobal;
+  all.back().setting.floor = few - few / 4;
   all.push_back({"topk, listed", topk(0, Allocation::kListed)});
   for (const Piece& piece : pieces) {
     all.back().setting.shares.push_back(static_cast<std::uint32_t>(piece.size / 3));
