@@ -25,48 +25,78 @@ HWY_INLINE void prefetch(const float* target, const float* estimate, std::size_t
   }
 }
 
-// Elements [begin, begin + kStep): their energies, and the entries that reach `lower`, at the end
-// of what there is. Where hits are many, a branch that guesses wrong costs more than storing
-// nothing: then every register is stored.
-template <bool kMany>
-HWY_INLINE std::size_t collect_step(const float* target, const float* estimate, std::size_t begin,
-                                    Floats lower, Words positions, std::uint32_t* indices,
-                                    float* values, SquareSum& wanted, SquareSum& missing) {
-  Floats difference[kRegisters];
-  for (std::size_t r = 0; r < kRegisters; ++r) {
-    const Floats t = hn::LoadU(kFloats, target + begin + r * kLanes);
-    difference[r] = hn::Sub(t, hn::LoadU(kFloats, estimate + begin + r * kLanes));
-    wanted.add(t, begin + r * kLanes);
-    missing.add(difference[r], begin + r * kLanes);
+// A group's differences: which of a register's reach `lower`.
+HWY_INLINE Hits look(const float* target, const float* estimate, Floats lower, float* differences) {
+  const Floats difference = hn::Sub(hn::LoadU(kFloats, target), hn::LoadU(kFloats, estimate));
+  hn::StoreU(difference, kFloats, differences);
+  return hn::Ge(hn::Abs(difference), lower);
+}
+
+// Adds a group to both energies. From memory, where it has just been: a conversion that loads
+// needs none of the shuffles that one between registers takes.
+HWY_INLINE void add_energies(const float* target, const float* differences, SquareSum& wanted,
+                             SquareSum& missing) {
+  for (std::size_t j = 0; j < kGroup; j += kSumLanes) {
+    wanted.add_lanes(target + j);
+    missing.add_lanes(differences + j);
   }
-  std::size_t count = 0;
-  for (std::size_t r = 0; r < kRegisters; ++r) {
-    const Hits hits = hn::Ge(hn::Abs(difference[r]), lower);
-    if (!kMany && HWY_LIKELY(hn::AllFalse(kFloats, hits))) continue;
-    const Words position =
-        hn::Add(positions, hn::Set(kWords, static_cast<std::uint32_t>(r * kLanes)));
-    count += store_hits(hits, position, difference[r], indices + count, values + count);
-  }
+}
+
+// Bit i: lane i.
+HWY_INLINE std::uint64_t bits_of(Hits hits) {
+  std::uint8_t bytes[8] = {};
+  hn::StoreMaskBits(kFloats, hits, bytes);
+  if (kLanes <= 8) return bytes[0];
+  return bytes[0] | std::uint64_t{bytes[1]} << 8;
+}
+
+// A group's hits one by one, which are a handful at most: two without a branch that could guess
+// wrong. Stores two entries at least.
+HWY_INLINE std::size_t take_marked(std::uint64_t marks, const float* differences,
+                                   std::uint32_t position, std::uint32_t* indices, float* values) {
+  const auto count = static_cast<std::size_t>(std::popcount(marks));
+  const auto take = [&](std::size_t i) {
+    const auto j = static_cast<std::uint32_t>(std::countr_zero(marks)) % std::uint32_t{kGroup};
+    marks &= marks - 1;
+    indices[i] = position + j;
+    values[i] = differences[j];
+  };
+  take(0);
+  take(1);
+  for (std::size_t i = 2; HWY_UNLIKELY(i < count); ++i) take(i);
   return count;
 }
 
+// Where hits are many, branches on single ones would guess wrong: then every register is stored,
+// whether there are any in it or not.
 template <bool kMany>
-std::size_t collect_groups(const float* target, const float* estimate, std::size_t size,
-                           float lower_magnitude, std::uint32_t index_base, std::uint32_t* indices,
-                           float* values, double* lanes) {
+HWY_INLINE std::size_t collect_groups(const float* target, const float* estimate, std::size_t size,
+                                      float lower_magnitude, std::uint32_t index_base,
+                                      std::uint32_t* indices, float* values, double* lanes) {
+  alignas(64) float differences[kGroup];
   SquareSum wanted(lanes), missing(lanes + kSumLanes);
   const Floats lower = hn::Set(kFloats, lower_magnitude);
   // Made once: g++ 12 would make an Iota in the loop from single numbers.
   Words positions = hn::Iota(kWords, index_base);
-  const Words step = hn::Set(kWords, static_cast<std::uint32_t>(kStep));
+  const Words step = hn::Set(kWords, static_cast<std::uint32_t>(kLanes));
   std::size_t count = 0;
   for (std::size_t group = 0; group < size; group += kGroup) {
     prefetch(target, estimate, group);
-    for (std::size_t begin = 0; begin < kGroup; begin += kStep) {
-      count += collect_step<kMany>(target + group, estimate + group, begin, lower, positions,
-                                   indices + count, values + count, wanted, missing);
-      positions = hn::Add(positions, step);
+    std::uint64_t marks = 0;
+    for (std::size_t j = 0; j < kGroup; j += kLanes) {
+      const Hits hits = look(target + group + j, estimate + group + j, lower, differences + j);
+      if (kMany) {
+        const Floats difference = hn::LoadU(kFloats, differences + j);
+        count += store_hits(hits, positions, difference, indices + count, values + count);
+        positions = hn::Add(positions, step);
+      } else {
+        marks |= bits_of(hits) << j;
+      }
     }
+    add_energies(target + group, differences, wanted, missing);
+    if (!kMany)
+      count += take_marked(marks, differences, index_base + static_cast<std::uint32_t>(group),
+                           indices + count, values + count);
   }
   wanted.store(lanes);
   missing.store(lanes + kSumLanes);
@@ -100,8 +130,8 @@ HWY_EXPORT(collect_many);
 constexpr std::size_t kGroup = 64;
 constexpr std::size_t kChunk = 4096;  // elements between two looks at the room for entries
 constexpr std::size_t kSlack = 64;    // whole registers are stored
-// More hits than this in a chunk: the next is taken to be alike. Branches on one in 16 elements.
-constexpr std::size_t kManyHits = kChunk / 512;
+// More hits than this in a chunk: the next is taken to be alike.
+constexpr std::size_t kManyHits = kChunk / 16;
 constexpr std::size_t kLane = 8;
 
 double total(const double* lanes) {

@@ -66,6 +66,12 @@ class SquareSum {
     add_part(hn::PromoteTo(Doubles(), hn::UpperHalf(Half(), x)), (part + 1) % kParts);
 #endif
   }
+  // Eight elements from memory, the first of which belongs to the first lane.
+  HWY_INLINE void add_lanes(const float* x) {
+    constexpr hn::Rebind<float, Doubles> kWideFloats;
+    for (std::size_t p = 0; p < kParts; ++p)
+      add_part(hn::PromoteTo(Doubles(), hn::LoadU(kWideFloats, x + p * kWide)), p);
+  }
 
  private:
   HWY_INLINE void add_part(hn::Vec<Doubles> x, std::size_t part) {

@@ -199,7 +199,8 @@ TEST(CollectTopk, DoesNotDependOnWhatItsScratchHeld) {
   }
 }
 
-// Seen to fail with `>` for `>=` in the step, and with the last group left out.
+// Seen to fail with `>` for `>=` in the step, with the last group left out, and with the third hit
+// of a group forgotten.
 TEST(Collect, TakesEveryElementThatReachesTheBound) {
   for (const Input& input : inputs())
     for (const std::size_t size : kSizes) {

@@ -117,8 +117,9 @@ struct BestAtTheEnd {
   ~BestAtTheEnd() { EXPECT_TRUE(force_simd("").ok()); }
 };
 
-// Seen to fail with the squares of a register's upper half added to the lower one's lanes, with two
-// lanes exchanged in one row of AVX2's table, and with scalar code that samples other lines.
+// Seen to fail with the squares of a register's upper half added to the lower one's lanes, with
+// those in memory added to the lanes beside theirs, with two lanes exchanged in one row of AVX2's
+// table, and with scalar code that samples other lines.
 TEST(Simd, EveryInstructionSetGivesTheBitsOfScalarCode) {
   const BestAtTheEnd at_the_end;
   for (unsigned kind = 0; kind < 7; ++kind)
