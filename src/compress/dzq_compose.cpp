@@ -17,9 +17,23 @@ double largest_ratio(Coder coder) {
   return coder == Coder::kFixedWidth ? 128 : rans::kLevelMax / 4;
 }
 
+// Of all floats those reach it that reach the least float which does.
+float least_reaching(double dead_zone) {
+  const auto least = static_cast<float>(dead_zone);
+  return double{least} < dead_zone ? std::nextafter(least, kInfinity) : least;
+}
+
 }  // namespace
 
+std::size_t Composer::count_reaching(double dead_zone) const {
+  const float least = least_reaching(dead_zone);
+  std::uint32_t count = 0;
+  for (const float value : from_.entries.values) count += std::abs(value) >= least ? 1 : 0;
+  return count;
+}
+
 std::uint32_t Composer::dead_zone(double step) const {
+  if (from_.whole != nullptr) return from_.whole->dead_zone(step);
   if (from_.coder == Coder::kFixedWidth) return kFixedDeadZone;
   return dead_zone_of(from_.rounding, static_cast<double>(from_.size),
                       [&](double steps) { return magnitudes_.at_least(steps * step); });
@@ -42,8 +56,7 @@ std::uint32_t Composer::best_growth() const {
 }
 
 Composer::Cut Composer::cut(double dead_zone, std::size_t limit) {
-  auto least = static_cast<float>(dead_zone);
-  if (double{least} < dead_zone) least = std::nextafter(least, kInfinity);
+  const float least = least_reaching(dead_zone);
   if (limit >= from_.entries.size()) return {least, kNoLimit};
   if (limit == 0) return {kInfinity, 0};
   const Magnitudes::Bin bin = magnitudes_.of_rank(limit);

@@ -26,6 +26,8 @@ struct Floor {
   float smallest = 0, largest = 0;  // magnitudes of these
 };
 
+class Composer;
+
 // What a message can be made of.
 struct Candidates {
   std::size_t size = 0;             // elements of the vector
@@ -35,6 +37,8 @@ struct Candidates {
   Rounding rounding = Rounding::kTowardsZero;
   Coder coder = Coder::kEntropy;
   float largest = 0;  // magnitude
+  // Of a sample: whose dead zones its messages have. Outlives it.
+  const Composer* whole = nullptr;
 };
 
 inline constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
@@ -57,6 +61,8 @@ class Composer {
   [[nodiscard]] std::uint32_t dead_zone(double step) const;
   [[nodiscard]] const Candidates& candidates() const { return from_; }
   [[nodiscard]] const Magnitudes& magnitudes() const { return magnitudes_; }
+  // How many entries a dead zone lets through.
+  [[nodiscard]] std::size_t count_reaching(double dead_zone) const;
   // Of the message that was measured: elements, and those that a limit counts.
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] std::size_t limited_count() const { return count_ - floors_count_; }

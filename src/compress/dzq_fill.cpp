@@ -29,17 +29,50 @@ double bits_about(const Composer& composer, std::uint32_t code) {
   return sent * (gap + 1 + mean + std::min(1.8, 1.5 * std::sqrt(mean)));
 }
 
+// Runs of the entries, evenly spread, as if nothing lay between them.
+constexpr std::size_t kRun = 512, kRunsLeast = 16, kRunsOf = 16;
+
+struct Sample {
+  kernels::Entries entries;
+  std::size_t size = 0;
+};
+
+Sample sample_of(const Candidates& from) {
+  const std::size_t runs = from.entries.size() / kRun;
+  const std::size_t every = std::min(kRunsOf, runs / kRunsLeast);
+  Sample sample;
+  for (std::size_t run = every / 2; run < runs; run += every) {
+    const std::size_t first = run * kRun, last = first + kRun;
+    const std::size_t begin = first == 0 ? 0 : from.entries.indices[first - 1] + 1;
+    for (std::size_t i = first; i < last; ++i) {
+      sample.entries.indices.push_back(
+          static_cast<std::uint32_t>(sample.size + from.entries.indices[i] - begin));
+      sample.entries.values.push_back(from.entries.values[i]);
+    }
+    sample.size = sample.entries.indices.back() + std::size_t{1};
+  }
+  return sample;
+}
+
 // The search ends this near below the budget, by bytes or by share: another try costs more than
-// they bring.
-constexpr std::size_t kLeftBytes = 16, kLeftBytesShare = 32, kLeftShare = 128;
+// they bring, which is more where every element has many bits.
+std::size_t enough_of(std::size_t budget, std::size_t size) {
+  constexpr std::size_t kLeftBytes = 16, kLeftBytesShare = 32, kManyBits = 4;
+  const std::size_t left_share = 8 * budget > kManyBits * size ? 256 : 128;
+  return budget - std::max(std::min(budget / kLeftBytesShare, kLeftBytes), budget / left_share);
+}
 
 // What is a little over the budget loses its smallest elements: as if the dead zone, which a head
 // has in sixteenths of a step, ended at most this share further out. They are worth what finer
-// steps are.
-constexpr double kTrimShare = 1.0 / 80, kTrimNear = 1.1;
+// steps are. Nor is it more than a share of the bytes: heads tell what messages take.
+constexpr double kTrimShare = 1.0 / 80, kTrimBytesShare = 1.0 / 20, kTrimNear = 1.5;
 
-// Steps as near as this have sizes on a straight line.
-constexpr std::uint32_t kNear = 48;
+// Of a message's bits to what is estimated.
+constexpr double kUsualRatio = 0.9;
+
+// From so many entries on a sample tells that better. Bytes that tables take to be learned.
+constexpr std::size_t kSampledEntries = kRun * kRunsLeast;
+constexpr double kLearning = 40;
 
 // Of the bits of a message's smallest elements to those of all.
 constexpr double kSmallestBits = 0.8;
@@ -50,9 +83,8 @@ class Filler {
   Filler(Composer& composer, std::size_t budget)
       : composer_(composer),
         budget_(budget),
-        enough_(budget -
-                std::max(std::min(budget / kLeftBytesShare, kLeftBytes), budget / kLeftShare)),
-        aim_(static_cast<double>(enough_ + budget) / 2) {
+        enough_(enough_of(budget, composer.candidates().size)),
+        aim_(static_cast<double>(enough_ + 3 * budget) / 4) {
     const double largest = composer.candidates().largest;
     if (composer.candidates().coder == Coder::kEntropy)
       finest_ = step_code_of(largest / (rans::kLevelMax / 2)) + 1;
@@ -66,7 +98,8 @@ class Filler {
     if (finest_bits >= 2 * 8 * budget() || !attempt(finest_)) search();
     if (!done_) trim();
     if (!done_ && best_bytes_ > 0) done_ = composer_.measure(best_.code, best_.limit) > 0;
-    return done_ ? std::move(composer_.finish()) : Message{};
+    if (!done_ || composer_.finish().bytes.size() > budget_) return {};
+    return std::move(composer_.finish());
   }
 
  private:
@@ -82,34 +115,58 @@ class Filler {
 
   [[nodiscard]] double budget() const { return static_cast<double>(budget_); }
 
+  // From a sample of many entries, what is to be estimated of a step that takes what is aimed at.
+  [[nodiscard]] double first_bits() const {
+    const Candidates& all = composer_.candidates();
+    double wanted_bits = 8 * aim_ / kUsualRatio;
+    if (all.entries.size() < kSampledEntries) return wanted_bits;
+    const Sample sample = sample_of(all);
+    Composer composer(
+        {sample.size, sample.entries, {}, {}, all.rounding, all.coder, all.largest, &composer_});
+    Size last{0, 0};
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      const std::uint32_t code = step_for(wanted_bits);
+      const double step = step_of(code), zone = step * composer_.dead_zone(step) / 16;
+      const auto bytes = static_cast<double>(composer.measure(code));
+      if (composer.count() == 0) break;
+      const double each = std::max(bytes - kLearning, 1.0) / static_cast<double>(composer.count());
+      const auto count = static_cast<double>(composer_.count_reaching(zone));
+      const Size now{bits_about(composer_, code), kLearning + each * count};
+      wanted_bits = bits_for_aim(last, now);
+      last = now;
+    }
+    return wanted_bits;
+  }
+
   // Until a step fits, or one is over by what trimming takes away.
   void search() {
-    double ratio = 0.75;
-    bool over_known = false, fits_known = false;
+    Size last{0, 0};
+    double wanted_bits = first_bits();
     for (unsigned attempts = 0; fits_.code - over_.code > 1; ++attempts) {
-      std::uint32_t code;
-      if (attempts % 4 == 3)
-        code = over_.code + (fits_.code - over_.code) / 2;
-      else if (over_known && fits_known && fits_.code - over_.code <= kNear)
-        code = between();
-      else
-        code = step_for(8 * aim_ / ratio);
-      code = std::clamp(code, over_.code + 1, fits_.code - 1);
+      const bool halve = attempts % 4 == 3;
+      const std::uint32_t code =
+          std::clamp(halve ? over_.code + (fits_.code - over_.code) / 2 : step_for(wanted_bits),
+                     over_.code + 1, fits_.code - 1);
       if (attempt(code)) return;
-      const Tried& now = over_.code == code ? over_ : fits_;
-      ratio = 8 * std::max(now.bytes, 1.0) / bits_about(composer_, code);
-      (over_.code == code ? over_known : fits_known) = true;
-      if (over_known && trims_little()) return;
+      const Tried& tried = over_.code == code ? over_ : fits_;
+      const Size now{bits_about(composer_, code), std::max(tried.bytes, 1.0)};
+      wanted_bits = bits_for_aim(last, now);
+      last = now;
+      if (over_.code == code && over_.count == 0) return;  // but for floors
+      if (over_.count > 0 && trims_little()) return;
     }
   }
 
-  // Sizes fall about exponentially with the code.
-  [[nodiscard]] std::uint32_t between() const {
-    const double drop = log2_about(over_.bytes / fits_.bytes);
-    const double wanted = log2_about(over_.bytes / aim_);
-    const auto width = static_cast<double>(fits_.code - over_.code);
-    const double share = drop > 0 ? std::clamp(wanted / drop, 0.0, 1.0) : 0.5;
-    return over_.code + static_cast<std::uint32_t>(share * width + 0.5);
+  // What was estimated of a step, and what it took.
+  struct Size {
+    double bits, bytes;
+  };
+  // Sizes are straight in estimates, of which floors take a constant part.
+  [[nodiscard]] double bits_for_aim(const Size& last, const Size& now) const {
+    const double slope = (now.bytes - last.bytes) / (now.bits - last.bits);
+    const double usual = now.bytes / now.bits;
+    const bool good = last.bits != now.bits && slope > usual / 4 && slope < usual * 4;
+    return std::max(now.bits + (aim_ - now.bytes) / (good ? slope : usual), 1.0);
   }
 
   // The code of the step that is estimated to take so many bits.
@@ -128,7 +185,7 @@ class Filler {
     const Magnitudes& all = composer_.magnitudes();
     const double few = all.at_least(zone) - all.at_least((1 + kTrimShare) * zone);
     const double bytes_each = kSmallestBits * over_.bytes / static_cast<double>(over_.count);
-    return over_.bytes - aim_ <= few * bytes_each;
+    return over_.bytes - aim_ <= std::min(few * bytes_each, kTrimBytesShare * budget());
   }
 
   // How far bytes may be from what was measured.
