@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/adamw_factors.h"
 #include "kernels/difference.h"
 #include "kernels/histogram.h"
 #include "kernels/level_grid.h"
@@ -49,13 +50,6 @@ class DeviceBuffer {
 struct Share {
   std::size_t offset = 0, size = 0;
   std::uint32_t keep = 0;
-};
-
-// What AdamW multiplies and divides by in one step (optimizer/shard_optimizer.cpp says where the
-// numbers come from).
-struct AdamwFactors {
-  float shrink = 1, new_share1 = 0, new_share2 = 0, old_share2 = 0, size_of_step = 0, root2 = 1,
-        epsilon = 0;
 };
 
 // Elements with their levels: positions, ascending, and 2 · level, plus 1 where the value is below

@@ -228,6 +228,8 @@ void Engine::close() {
   worker_.reset();
   trainer_.reset();
   network_.reset();
+  // Where a device failed its node has failed as well, and says why.
+  (void)vectors_.bring_parameters();
   const auto w = vectors_.parameters();
   end_.parameters.assign(w.begin(), w.end());
   end_.rounds = started_ ? core_.round() + 1 : 0;

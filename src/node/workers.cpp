@@ -108,16 +108,19 @@ void TrainerThread::run() {
 
 Event TrainerThread::carry_out(const Work& work) {
   const auto begun = std::chrono::steady_clock::now();
+  const auto failed = [&](const Error& error) {
+    return WorkFailed{"node " + name_ + ", round " + std::to_string(work.round) + ": " +
+                      error.message};
+  };
+  if (const Status brought = vectors_.bring_parameters(); !brought) return failed(brought.error());
   if (work.evaluate) {
     const EvaluationNumbers numbers = objective_.evaluate();
     return Evaluated{work.round, static_cast<double>(numbers.correct),
                      static_cast<double>(numbers.samples), numbers.loss_sum, since(begun)};
   }
   const auto numbers = objective_.gradient(work.round);
-  if (!numbers)
-    return WorkFailed{"node " + name_ + ", round " + std::to_string(work.round) + ": " +
-                      numbers.error().message};
-  vectors_.fold_gradient();
+  if (!numbers) return failed(numbers.error());
+  if (const Status folded = vectors_.fold_gradient(); !folded) return failed(folded.error());
   return GradientDone{work.round, numbers->loss, since(begun)};
 }
 

@@ -16,18 +16,23 @@ void Simulator::State::act(NodeIndex index, ComputeGradient& action) {
   Node& node = nodes[index];
   const double seconds = to_seconds(setup.costs.gradient);
   const double end = pay(node.trainer_free, seconds);
+  const auto failed = [&](const Error& error) {
+    push(end, ToNode{index, WorkFailed{"node " + plan.view.nodes[index] + ": " + error.message}});
+  };
+  if (const Status brought = node.vectors.bring_parameters(); !brought)
+    return failed(brought.error());
   const auto numbers = setup.nodes[index].objective->gradient(action.round);
-  if (!numbers) {
-    return push(end, ToNode{index, WorkFailed{"node " + plan.view.nodes[index] + ": " +
-                                              numbers.error().message}});
-  }
-  node.vectors.fold_gradient();
+  if (!numbers) return failed(numbers.error());
+  if (const Status folded = node.vectors.fold_gradient(); !folded) return failed(folded.error());
   push(end, ToNode{index, GradientDone{action.round, numbers->loss, from_seconds(seconds)}});
 }
 
 void Simulator::State::act(NodeIndex index, Evaluate& action) {
   const double seconds = to_seconds(setup.costs.evaluate);
   const double end = pay(nodes[index].trainer_free, seconds);
+  if (const Status brought = nodes[index].vectors.bring_parameters(); !brought)
+    return push(end, ToNode{index, WorkFailed{"node " + plan.view.nodes[index] + ": " +
+                                              brought.error().message}});
   const EvaluationNumbers numbers = setup.nodes[index].objective->evaluate();
   push(end, ToNode{index, Evaluated{action.round, static_cast<double>(numbers.correct),
                                     static_cast<double>(numbers.samples), numbers.loss_sum,

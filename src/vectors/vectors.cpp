@@ -1,15 +1,12 @@
 #include "kimesh/vectors/vectors.h"
 
-#include <algorithm>
-#include <bit>
 #include <string>
 #include <utility>
 
-#include "kernels/vector_math.h"
-#include "kimesh/ef21/channel.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/digest.h"
-#include "src/vectors/state.h"
+#include "src/vectors/device_store.h"
+#include "src/vectors/host_store.h"
 
 namespace kimesh {
 namespace {
@@ -23,119 +20,101 @@ std::string name_of(const Plan& plan, ChannelIndex channel, Round round) {
          plan.view.nodes[link.to] + ", round " + std::to_string(round);
 }
 
+Error about(const Error& error, const std::string& what) {
+  return {error.code, error.message + " (" + what + ")"};
+}
+
+bool receives_gather(const Plan& plan, ChannelIndex channel, NodeIndex node) {
+  return plan.channels[channel].phase == Phase::kGather && plan.link_of(channel).to == node;
+}
+
 }  // namespace
 
-Vectors::Vectors(const Plan& plan, NodeIndex self, VectorsOptions options)
-    : state_(std::make_unique<State>(plan, self, std::move(options))) {}
+Vectors::Vectors(const Plan& plan, NodeIndex self, const VectorsOptions& options) {
+  KIMESH_CHECK((options.device == nullptr) == (options.gradient_device == nullptr),
+               "two queues of a device or none");
+  if (options.device != nullptr)
+    store_ = std::make_unique<DeviceStore>(plan, self, options);
+  else
+    store_ = std::make_unique<HostStore>(plan, self, options);
+}
 Vectors::~Vectors() = default;
 Vectors::Vectors(Vectors&&) noexcept = default;
 
 std::span<float> Vectors::parameters() {
-  return state_->parameters.span();
+  return store_->parameters();
 }
 std::span<float> Vectors::gradient() {
-  return state_->gradient.span();
+  return store_->gradient();
 }
-
 void Vectors::start() {
-  if (!state_->options.keeps_estimates) return;
-  for (std::size_t s = 0; s < state_->plan.shards.size(); ++s)
-    for (const ChannelIndex channel : state_->plan.seats[s][state_->self].gather_out)
-      std::ranges::copy(state_->shard_span(static_cast<ShardIndex>(s)),
-                        state_->estimate_span(channel).begin());
+  store_->start();
 }
-
-void Vectors::fold_gradient() {
-  kimesh::fold_gradient(state_->options.optimizer, state_->parameters.span(),
-                        state_->gradient.span(), state_->velocity.span());
+Status Vectors::bring_parameters() {
+  return store_->bring_parameters();
+}
+Status Vectors::fold_gradient() {
+  return store_->fold_gradient();
 }
 
 Result<AdvanceResult> Vectors::advance(const AdvanceChannel& action) {
-  if (state_->step_error) return *state_->step_error;
-  const Plan& plan = state_->plan;
-  const Channel& channel = plan.channels[action.channel];
+  if (step_error_) return *step_error_;
+  const Plan& plan = store_->plan();
   KIMESH_CHECK(action.estimate.kind == BufferId::Kind::kEstimate, "an outgoing channel's estimate");
-  KIMESH_CHECK(!action.restart || channel.phase == Phase::kReduce ||
+  KIMESH_CHECK(!action.restart || plan.channels[action.channel].phase == Phase::kReduce ||
                    action.setting.compressor == Compressor::kIdentity,
                "a restarted gather assigns");
-  const std::span<float> estimate = state_->writable(action.estimate, channel.shard);
-  KIMESH_CHECK(!estimate.empty() || action.setting.compressor == Compressor::kIdentity,
+  KIMESH_CHECK(store_->has_estimate(action.estimate.index) ||
+                   action.setting.compressor == Compressor::kIdentity,
                "without an estimate every message is dense");
-  const std::span<const float> target = state_->sum(action.terms, channel.shard);
-  auto made = state_->send(action, target, estimate);
-  if (!made) {
-    return Error{made.error().code, state_->describe_not_finite(target, channel.shard) + " (" +
-                                        name_of(plan, action.channel, action.round) + ")"};
-  }
-  AdvanceResult result{
-      std::move(made->bytes), made->form, made->wanted_energy, made->missing_energy, 0,
-      std::move(made->curve), made->kept};
-  if (action.digest) result.digest = channel_digest(target, estimate);
-  return result;
+  auto made = store_->advance(action);
+  if (!made) return about(made.error(), name_of(plan, action.channel, action.round));
+  return made;
 }
 
 Result<std::uint64_t> Vectors::apply(const ApplyMessage& action,
                                      std::span<const std::byte> payload) {
-  const Channel& channel = state_->plan.channels[action.channel];
-  const std::span<float> estimate = state_->writable(action.estimate, channel.shard);
-  KIMESH_CHECK(!estimate.empty(), "a receiver holds its estimate");
-  const bool zeroes_parameters =
-      action.restart && channel.phase == Phase::kGather && action.form != Form::kDense;
-  Status status = zeroes_parameters
-                      ? Status(Error{ErrorCode::kMalformed, "a restarted gather that is not dense"})
-                      : apply_to_channel(action.form, payload, estimate, action.restart);
-  if (!status) {
-    return Error{
-        status.error().code,
-        status.error().message + " (" + name_of(state_->plan, action.channel, action.round) + ")"};
-  }
-  return action.digest ? digest_floats(estimate) : 0;
+  const Plan& plan = store_->plan();
+  const bool zeroes_parameters = action.restart && action.form != Form::kDense &&
+                                 plan.channels[action.channel].phase == Phase::kGather;
+  auto applied = zeroes_parameters
+                     ? Error{ErrorCode::kMalformed, "a restarted gather that is not dense"}
+                     : store_->apply(action, payload);
+  if (!applied) return about(applied.error(), name_of(plan, action.channel, action.round));
+  return applied;
 }
 
 std::uint64_t Vectors::step(const StepShard& action) {
-  const auto optimizer = state_->optimizers.find(action.shard);
-  KIMESH_CHECK(optimizer != state_->optimizers.end(), "a shard that this node owns");
-  const std::span<float> parameters = state_->shard_span(action.shard);
-  const std::span<const float> direction = state_->sum(action.terms, action.shard);
-  if (kernels::first_not_finite(direction)) {
-    state_->step_error = {ErrorCode::kNotFinite,
-                          state_->describe_not_finite(direction, action.shard) +
-                              " (the gradient of shard " + std::to_string(action.shard) +
-                              " at its owner, round " + std::to_string(action.round) + ")"};
-  } else {
-    optimizer->second.step(action.round, parameters, direction);
-  }
-  return action.digest ? digest_floats(parameters) : 0;
+  const Plan& plan = store_->plan();
+  KIMESH_CHECK(plan.shards[action.shard].owner == store_->self(), "a shard that this node owns");
+  const auto stepped = store_->step(action);
+  if (stepped) return *stepped;
+  step_error_ = about(stepped.error(), "the gradient of shard " + std::to_string(action.shard) +
+                                           " at its owner, round " + std::to_string(action.round));
+  return action.digest ? digest_floats(shard(action.shard)) : 0;
 }
 
 std::span<const float> Vectors::shard(ShardIndex shard) const {
-  return state_->shard_span(shard);
+  return store_->shard(shard);
 }
 
 std::span<const float> Vectors::estimate(ChannelIndex channel) const {
-  const Plan& plan = state_->plan;
-  const bool receives_gather =
-      plan.channels[channel].phase == Phase::kGather && plan.link_of(channel).to == state_->self;
-  return receives_gather ? shard(plan.channels[channel].shard) : state_->estimate_span(channel);
+  const Plan& plan = store_->plan();
+  if (receives_gather(plan, channel, store_->self())) return shard(plan.channels[channel].shard);
+  return store_->has_estimate(channel) ? store_->estimate(channel) : std::span<const float>{};
 }
 
 std::size_t Vectors::bytes_held() const {
-  std::size_t floats = state_->parameters.size() + state_->gradient.size() +
-                       state_->velocity.size() + state_->target.size();
-  for (const auto& [channel, estimate] : state_->estimates) floats += estimate.size();
-  std::size_t bytes = floats * sizeof(float);
-  for (const auto& [shard, optimizer] : state_->optimizers) bytes += optimizer.bytes_held();
-  return bytes;
+  return store_->bytes_held();
 }
 
 void Vectors::corrupt_for_test(ChannelIndex channel) {
-  const bool receives_gather = state_->plan.channels[channel].phase == Phase::kGather &&
-                               state_->plan.link_of(channel).to == state_->self;
-  const std::span<float> held = receives_gather
-                                    ? state_->shard_span(state_->plan.channels[channel].shard)
-                                    : state_->estimate_span(channel);
-  KIMESH_CHECK(!held.empty(), "an end that keeps an estimate");
-  held[0] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(held[0]) ^ 1u);
+  const Plan& plan = store_->plan();
+  const ShardIndex shard = plan.channels[channel].shard;
+  KIMESH_CHECK(plan.shards[shard].size > 0, "an estimate with elements");
+  if (receives_gather(plan, channel, store_->self())) return store_->corrupt_parameters(shard);
+  KIMESH_CHECK(store_->has_estimate(channel), "an end that keeps an estimate");
+  store_->corrupt_estimate(channel);
 }
 
 }  // namespace kimesh

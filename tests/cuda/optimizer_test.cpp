@@ -60,18 +60,6 @@ TEST_F(CudaOptimizer, SgdStepsAreTheCpus) {
   }
 }
 
-kernels::AdamwFactors factors_of(const OptimizerConfig& config, double steps) {
-  const double correction1 = 1 - std::pow(config.beta1, steps);
-  const double correction2 = 1 - std::pow(config.beta2, steps);
-  return {static_cast<float>(1 - config.lr * config.weight_decay),
-          static_cast<float>(1 - config.beta1),
-          static_cast<float>(1 - config.beta2),
-          static_cast<float>(config.beta2),
-          static_cast<float>(config.lr / correction1),
-          static_cast<float>(std::sqrt(correction2)),
-          static_cast<float>(config.epsilon)};
-}
-
 // Seen to fail with the root taken of the quotient.
 TEST_F(CudaOptimizer, AdamwStepsAreTheCpusForManySteps) {
   OptimizerConfig config;
@@ -87,7 +75,7 @@ TEST_F(CudaOptimizer, AdamwStepsAreTheCpusForManySteps) {
       for (std::uint32_t step = 1; step <= 3; ++step) {
         const std::vector<float> direction = draw(kind, size, kSeed + step);
         optimizer.step(step - 1, x, direction);
-        device().adamw(factors_of(config, step), put(direction).floats(), m.floats(), v.floats(),
+        device().adamw(adamw_factors(config, step - 1, step), put(direction).floats(), m.floats(), v.floats(),
                        held.floats());
       }
       EXPECT_EQ(bits(get(held)), bits(x)) << name << ", " << size;

@@ -41,7 +41,7 @@ TEST(Vectors, TwoNodesDoThePlainArithmeticOfARound) {
   for (Round round = 0; round < 2; ++round) {
     std::ranges::copy(std::vector<float>{4, 8}, mesh.nodes[0].gradient().begin());
     std::ranges::copy(std::vector<float>{-4, 16}, mesh.nodes[1].gradient().begin());
-    for (Vectors& node : mesh.nodes) node.fold_gradient();
+    for (Vectors& node : mesh.nodes) ASSERT_TRUE(node.fold_gradient().ok());
     mesh.reduce(round, {Compressor::kTopk, 1, 0});
     mesh.gather(round, {Compressor::kTopk, 1, 0});
   }
@@ -77,7 +77,7 @@ Mesh started(const Plan& plan, std::size_t nodes, const VectorsOptions& options,
 void round_of(Mesh& mesh, Round round, std::uint64_t seed, Random& random) {
   for (std::size_t n = 0; n < mesh.nodes.size(); ++n) {
     fill(mesh.nodes[n].gradient(), seed, static_cast<std::uint32_t>(n), round);
-    mesh.nodes[n].fold_gradient();
+    ASSERT_TRUE(mesh.nodes[n].fold_gradient().ok());
   }
   const auto draw = [&] {
     return random.below(8) == 0
@@ -124,7 +124,7 @@ TEST(Vectors, DenseMessagesGiveTheSameBitsWhetherEstimatesAreKeptOrNot) {
       for (Round round = 0; round < 5; ++round) {
         for (std::size_t n = 0; n < shape.nodes; ++n) {
           fill(mesh->nodes[n].gradient(), 2, static_cast<std::uint32_t>(n), round);
-          mesh->nodes[n].fold_gradient();
+          ASSERT_TRUE(mesh->nodes[n].fold_gradient().ok());
         }
         mesh->reduce(round, kDense);
         mesh->gather(round, kDense);
@@ -177,7 +177,7 @@ TEST(Vectors, NameTheLayerWhereAGradientIsNotFinite) {
   Mesh mesh = started(plan, 2, {{}, 0.5, true}, 1);
   Vectors& node = mesh.nodes[1];
   node.gradient()[3] = std::numeric_limits<float>::quiet_NaN();
-  node.fold_gradient();
+  ASSERT_TRUE(node.fold_gradient().ok());
   const ChannelIndex channel = *plan.seats[0][1].reduce_out;
   const auto terms = mesh.reduce_terms(0, 1);
   auto made = node.advance({channel,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/adamw_factors.h"
 #include "kimesh/config/run_config.h"
 #include "kimesh/util/aligned_buffer.h"
 #include "kimesh/util/ids.h"
@@ -26,6 +27,10 @@ namespace kimesh {
 void fold_gradient(const OptimizerConfig& config, std::span<const float> parameters,
                    std::span<float> gradient, std::span<float> velocity);
 
+// Of step number `steps` of a shard, counted from 1, in `round`: computed in float64, rounded once.
+[[nodiscard]] kernels::AdamwFactors adamw_factors(const OptimizerConfig& config, Round round,
+                                                  std::uint64_t steps);
+
 // At the owner of a shard: x -= lr · p for sgd; AdamW (Loshchilov and Hutter, 2019; as
 // torch.optim.AdamW) on its own span otherwise. Holds the moments. Thread: one at a time.
 class ShardOptimizer {
@@ -36,7 +41,7 @@ class ShardOptimizer {
   [[nodiscard]] std::size_t bytes_held() const;  // of the moments
 
  private:
-  void adamw_step(double lr, std::span<float> parameters, std::span<const float> direction);
+  void adamw_step(Round round, std::span<float> parameters, std::span<const float> direction);
 
   OptimizerConfig config_;
   std::size_t size_;

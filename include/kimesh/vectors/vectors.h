@@ -1,17 +1,20 @@
-// The float vectors of one node, and the core's actions carried out on them. On the CPU here; a
-// CUDA twin keeps this interface, which is why nothing above holds a pointer to a float.
+// The float vectors of one node, and the core's actions carried out on them: in the host's memory
+// or on a GPU, which is why nothing above holds a pointer to a float. Both make the same bytes of
+// the same floats; energies, and with them what policies decide, may differ in their last digits,
+// and so may a gradient that is clipped.
 //
 // Buffers (d: size of the model): parameters w [d], gradient g [d], velocity v [d] with momentum
 // only, per reduce_in channel the estimate that it holds, per outgoing channel the estimate of the
 // far side, only where the policy compresses; AdamW's moments for the owned shard; a target of the
-// largest shard.
-// Thread: actions one at a time, in order of issue; gradient work may run beside actions that do
-// not touch g and v.
+// largest shard. On a GPU all these are there, and a second w and g on the host, where the
+// objective computes. Thread: actions one at a time, in order of issue; gradient work may run
+// beside actions that do not touch g and v.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,11 +26,18 @@
 
 namespace kimesh {
 
+namespace kernels {
+class Device;
+}
+
 struct VectorsOptions {
   OptimizerConfig optimizer;
   double data_weight = 1;  // ω_i
   // false where every message is dense: outgoing channels hold no estimate
   bool keeps_estimates = true;
+  // None: the host's memory. Else two queues of one GPU, the second for gradient work. Compressors
+  // are then such as have CompressorTraits::on_devices.
+  std::shared_ptr<kernels::Device> device{}, gradient_device{};
 };
 
 // What an advance made. The bytes are the message's payload.
@@ -43,11 +53,11 @@ struct AdvanceResult {
 class Vectors {
  public:
   // `plan` outlives this.
-  Vectors(const Plan& plan, NodeIndex self, VectorsOptions options);
+  Vectors(const Plan& plan, NodeIndex self, const VectorsOptions& options);
   ~Vectors();
   Vectors(Vectors&&) noexcept;
 
-  // For the objective to bind to. Addresses stay.
+  // For the objective to bind to: on the host, at addresses that stay.
   [[nodiscard]] std::span<float> parameters();
   [[nodiscard]] std::span<float> gradient();
 
@@ -55,8 +65,11 @@ class Vectors {
   // equal to them.
   void start();
 
+  // Before anybody reads parameters(): what actions did to them since. Errors: Io, when a device
+  // failed or has not the memory for all vectors; so everywhere below.
+  [[nodiscard]] Status bring_parameters();
   // After the objective filled the gradient: clip, coupled decay, momentum.
-  void fold_gradient();
+  [[nodiscard]] Status fold_gradient();
   // A restarted gather channel must be sent dense: the far side's estimate are its parameters.
   // Errors: NotFinite, with layer and channel; also when a step before found that. The estimate is
   // untouched then.
@@ -65,20 +78,25 @@ class Vectors {
   [[nodiscard]] Result<std::uint64_t> apply(const ApplyMessage& action,
                                             std::span<const std::byte> payload);
   // Returns the digest of x[s], 0 when not asked for. A sum with NaN or infinity leaves x[s] alone,
-  // and the next advance, at the latest that of this shard's gather, returns the error.
+  // and the next advance, at the latest that of this shard's gather, returns the error; so it does
+  // a device's.
   [[nodiscard]] std::uint64_t step(const StepShard& action);
 
   [[nodiscard]] std::span<const float> shard(ShardIndex shard) const;  // w_i[s]
   // What this end of a channel holds: at the receiver of a gather w_i[s]. Empty when none is kept.
+  // Valid until the next call.
   [[nodiscard]] std::span<const float> estimate(ChannelIndex channel) const;
-  [[nodiscard]] std::size_t bytes_held() const;  // of all float vectors
+  [[nodiscard]] std::size_t bytes_held() const;  // of all float vectors, wherever they are
   // Flips the lowest bit of the first element of an estimate, as a bad memory cell would. Requires
   // that this end keeps one.
   void corrupt_for_test(ChannelIndex channel);
 
  private:
-  class State;
-  std::unique_ptr<State> state_;
+  class Store;
+  class HostStore;
+  class DeviceStore;
+  std::unique_ptr<Store> store_;
+  std::optional<Error> step_error_;
 };
 
 }  // namespace kimesh

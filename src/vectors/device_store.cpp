@@ -1,0 +1,227 @@
+#include "src/vectors/device_store.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "kimesh/compress/device.h"
+#include "kimesh/optimizer/optimizer.h"
+#include "kimesh/util/check.h"
+
+namespace kimesh {
+
+using kernels::DeviceBuffer;
+using kernels::DeviceFloats;
+
+Vectors::DeviceStore::DeviceStore(const Plan& plan, NodeIndex self, const VectorsOptions& options)
+    : Store(plan, self, options),
+      device_(*options.device),
+      gradient_device_(*options.gradient_device),
+      host_parameters_(plan.layout.size()),
+      host_gradient_(plan.layout.size()),
+      parameters_(allocate(plan.layout.size())),
+      gradient_(allocate(plan.layout.size())),
+      target_(allocate(largest_shard())) {
+  if (keeps_velocity(options.optimizer)) velocity_ = allocate(plan.layout.size());
+  for (const ChannelIndex channel : kept_estimates())
+    estimates_.emplace(channel, allocate(elements_of(channel)));
+  if (options.optimizer.kind != OptimizerKind::kAdamw) return;
+  for (std::size_t s = 0; s < plan.shards.size(); ++s) {
+    const std::size_t size = plan.shards[s].size;
+    if (plan.shards[s].owner == self)
+      moments_.emplace(static_cast<ShardIndex>(s), Moments{allocate(size), allocate(size)});
+  }
+}
+
+DeviceBuffer Vectors::DeviceStore::allocate(std::size_t size) {
+  auto made = device_.allocate(size);
+  if (made) return std::move(*made);
+  if (allocated_) {
+    allocated_ = Error{made.error().code, "the vectors of this node do not fit on " +
+                                              device_.name() + ": " + made.error().message};
+  }
+  return {};
+}
+
+void Vectors::DeviceStore::start() {
+  if (!allocated_) return;
+  device_.upload(host_parameters_.span(), parameters_.floats());
+  if (options().keeps_estimates)
+    for (std::size_t s = 0; s < plan().shards.size(); ++s)
+      for (const ChannelIndex channel : plan().seats[s][self()].gather_out)
+        device_.copy(shard_of(parameters_, static_cast<ShardIndex>(s)), estimate_of(channel));
+  allocated_ = device_.finish();
+}
+
+Status Vectors::DeviceStore::bring_parameters() {
+  if (!allocated_) return allocated_;
+  if (!parameters_changed_.exchange(false)) return ok_status();
+  return gradient_device_.download(parameters_.floats(), host_parameters_.span());
+}
+
+Status Vectors::DeviceStore::fold_gradient() {
+  if (!allocated_) return allocated_;
+  const OptimizerConfig& config = options().optimizer;
+  const DeviceFloats gradient = gradient_.floats();
+  gradient_device_.upload(host_gradient_.span(), gradient);
+  if (config.clip) gradient_device_.clip(*config.clip, gradient);
+  if (config.kind == OptimizerKind::kSgd && config.weight_decay != 0)
+    gradient_device_.add_scaled(static_cast<float>(config.weight_decay), parameters_.floats(),
+                                gradient);
+  if (velocity_.size() > 0)
+    gradient_device_.momentum(static_cast<float>(config.momentum), gradient, velocity_.floats());
+  return gradient_device_.finish();
+}
+
+DeviceFloats Vectors::DeviceStore::shard_of(const DeviceBuffer& whole, ShardIndex shard) const {
+  return whole.floats().subspan(plan().shards[shard].begin, plan().shards[shard].size);
+}
+
+DeviceFloats Vectors::DeviceStore::estimate_of(ChannelIndex channel) const {
+  const auto found = estimates_.find(channel);
+  return found == estimates_.end() ? DeviceFloats{} : found->second.floats();
+}
+
+DeviceFloats Vectors::DeviceStore::writable(BufferId buffer, ShardIndex shard) const {
+  check_writable(buffer, shard);
+  return buffer.kind == BufferId::Kind::kEstimate ? estimate_of(buffer.index)
+                                                  : shard_of(parameters_, shard);
+}
+
+void Vectors::DeviceStore::add_term(BufferId term, ShardIndex shard, bool first) {
+  const DeviceFloats out = target_.floats().subspan(0, plan().shards[shard].size);
+  if (term.kind == BufferId::Kind::kContribution) {
+    KIMESH_CHECK(term.index == shard, "a contribution of the action's shard");
+    const DeviceFloats source = shard_of(velocity_.size() > 0 ? velocity_ : gradient_, shard);
+    const auto weight = static_cast<float>(options().data_weight);
+    return first ? device_.scale(weight, source, out) : device_.add_scaled(weight, source, out);
+  }
+  const DeviceFloats source = term.kind == BufferId::Kind::kEstimate ? estimate_of(term.index)
+                                                                     : shard_of(parameters_, shard);
+  KIMESH_CHECK(source.size == out.size, "a term that this node holds, of the shard's size");
+  return first ? device_.copy(source, out) : device_.add(source, out);
+}
+
+DeviceFloats Vectors::DeviceStore::sum(std::span<const BufferId> terms, ShardIndex shard) {
+  KIMESH_CHECK(!terms.empty(), "a sum has a term");
+  if (terms.size() == 1 && terms[0] == BufferId{BufferId::Kind::kParameters, shard})
+    return shard_of(parameters_, shard);
+  for (std::size_t t = 0; t < terms.size(); ++t) add_term(terms[t], shard, t == 0);
+  return target_.floats().subspan(0, plan().shards[shard].size);
+}
+
+// As advance_channel and advance_residual of ef21/channel.h.
+Result<Advanced> Vectors::DeviceStore::send(const AdvanceChannel& action, DeviceFloats target,
+                                            DeviceFloats estimate) {
+  const std::span<const Piece> pieces = pieces_of(plan().channels[action.channel].shard);
+  const bool residual = action.feedback == Feedback::kEf14 && estimate.size > 0;
+  if (residual) device_.subtract(estimate, target);
+  if ((action.restart || residual) && estimate.size > 0) {
+    const auto bad = device_.first_not_finite(target);
+    if (!bad) return bad.error();
+    if (*bad) return Error{ErrorCode::kNotFinite, "an element of the target"};
+    device_.fill(estimate, 0);
+  }
+  auto made =
+      kimesh::advance(device_, target, estimate, pieces, action.setting, scratch_, action.curve);
+  if (made && residual) device_.subtract(target, estimate);
+  return made;
+}
+
+Result<AdvanceResult> Vectors::DeviceStore::advance(const AdvanceChannel& action) {
+  if (!allocated_) return allocated_.error();
+  const ShardIndex shard = plan().channels[action.channel].shard;
+  const DeviceFloats estimate = writable(action.estimate, shard);
+  const DeviceFloats target = sum(action.terms, shard);
+  auto made = send(action, target, estimate);
+  if (!made && made.error().code == ErrorCode::kNotFinite) {
+    const auto bad = device_.first_not_finite(target);
+    return bad ? not_finite(*bad, shard) : bad.error();
+  }
+  if (!made) return made.error();
+  const auto digest = finish(action.digest, estimate.size > 0 ? estimate : target);
+  if (!digest) return digest.error();
+  return with_digest(std::move(*made), *digest);
+}
+
+Result<std::uint64_t> Vectors::DeviceStore::apply(const ApplyMessage& action,
+                                                  std::span<const std::byte> payload) {
+  if (!allocated_) return allocated_.error();
+  const DeviceFloats estimate = writable(action.estimate, plan().channels[action.channel].shard);
+  KIMESH_CHECK(estimate.size > 0, "a receiver holds its estimate");
+  if (action.restart) {
+    if (Status valid = validate(action.form, payload, estimate.size); !valid) return valid.error();
+    if (action.form != Form::kDense) device_.fill(estimate, 0);
+  }
+  const Status applied = kimesh::apply(action.form, payload, device_, estimate);
+  if (!applied) return applied.error();
+  if (action.estimate.kind == BufferId::Kind::kParameters) parameters_changed_ = true;
+  return finish(action.digest, estimate);
+}
+
+void Vectors::DeviceStore::take_step(const StepShard& action, DeviceFloats direction) {
+  const OptimizerConfig& config = options().optimizer;
+  const DeviceFloats parameters = shard_of(parameters_, action.shard);
+  parameters_changed_ = true;
+  if (config.kind == OptimizerKind::kSgd)
+    return device_.sgd(static_cast<float>(learning_rate(config, action.round)), direction,
+                       parameters);
+  Moments& moments = moments_.at(action.shard);
+  device_.adamw(adamw_factors(config, action.round, ++moments.steps), direction,
+                moments.first.floats(), moments.second.floats(), parameters);
+}
+
+Result<std::uint64_t> Vectors::DeviceStore::step(const StepShard& action) {
+  if (!allocated_) return allocated_.error();
+  const DeviceFloats direction = sum(action.terms, action.shard);
+  const auto bad = device_.first_not_finite(direction);
+  if (!bad) return bad.error();
+  if (*bad) return not_finite(*bad, action.shard);
+  take_step(action, direction);
+  return finish(action.digest, shard_of(parameters_, action.shard));
+}
+
+Result<std::uint64_t> Vectors::DeviceStore::finish(bool digest, DeviceFloats of) {
+  if (digest) return device_.digest(of);
+  if (Status done = device_.finish(); !done) return done.error();
+  return std::uint64_t{0};
+}
+
+std::span<const float> Vectors::DeviceStore::shard(ShardIndex shard) {
+  (void)bring_parameters();
+  return host_parameters_.span().subspan(plan().shards[shard].begin, plan().shards[shard].size);
+}
+
+std::span<const float> Vectors::DeviceStore::estimate(ChannelIndex channel) {
+  const DeviceFloats floats = estimate_of(channel);
+  looked_at_ = AlignedBuffer(floats.size);
+  (void)device_.download(floats, looked_at_.span());
+  return looked_at_.span();
+}
+
+std::size_t Vectors::DeviceStore::bytes_held() const {
+  std::size_t floats = host_parameters_.size() + host_gradient_.size() + parameters_.size() +
+                       gradient_.size() + velocity_.size() + target_.size();
+  for (const auto& [channel, estimate] : estimates_) floats += estimate.size();
+  for (const auto& [shard, moments] : moments_)
+    floats += moments.first.size() + moments.second.size();
+  return floats * sizeof(float);
+}
+
+void Vectors::DeviceStore::flip_lowest_bit(DeviceFloats floats) {
+  float first = 0;
+  (void)device_.download(floats.subspan(0, 1), std::span(&first, 1));
+  first = std::bit_cast<float>(std::bit_cast<std::uint32_t>(first) ^ 1u);
+  device_.upload(std::span(&first, 1), floats.subspan(0, 1));
+}
+
+void Vectors::DeviceStore::corrupt_parameters(ShardIndex shard) {
+  flip_lowest_bit(shard_of(parameters_, shard));
+  parameters_changed_ = true;
+}
+
+void Vectors::DeviceStore::corrupt_estimate(ChannelIndex channel) {
+  flip_lowest_bit(estimate_of(channel));
+}
+
+}  // namespace kimesh

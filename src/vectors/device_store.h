@@ -1,0 +1,69 @@
+// Vectors in a GPU's memory. The objective computes on the host: once a round its gradient goes up
+// and the parameters that changed come down.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <unordered_map>
+
+#include "kernels/cuda.h"
+#include "kimesh/util/aligned_buffer.h"
+#include "src/vectors/store.h"
+
+namespace kimesh {
+
+class Vectors::DeviceStore final : public Store {
+ public:
+  // Where the device has not the memory, everything but start returns that error.
+  DeviceStore(const Plan& plan, NodeIndex self, const VectorsOptions& options);
+
+  std::span<float> parameters() override { return host_parameters_.span(); }
+  std::span<float> gradient() override { return host_gradient_.span(); }
+  void start() override;
+  Status bring_parameters() override;
+  Status fold_gradient() override;
+  Result<AdvanceResult> advance(const AdvanceChannel& action) override;
+  Result<std::uint64_t> apply(const ApplyMessage& action,
+                              std::span<const std::byte> payload) override;
+  Result<std::uint64_t> step(const StepShard& action) override;
+  bool has_estimate(ChannelIndex channel) const override { return estimates_.contains(channel); }
+  std::span<const float> shard(ShardIndex shard) override;
+  std::span<const float> estimate(ChannelIndex channel) override;
+  std::size_t bytes_held() const override;
+  void corrupt_parameters(ShardIndex shard) override;
+  void corrupt_estimate(ChannelIndex channel) override;
+
+ private:
+  // AdamW's, of an owned shard.
+  struct Moments {
+    kernels::DeviceBuffer first, second;
+    std::uint64_t steps = 0;
+  };
+
+  [[nodiscard]] kernels::DeviceBuffer allocate(std::size_t size);
+  [[nodiscard]] kernels::DeviceFloats shard_of(const kernels::DeviceBuffer& whole,
+                                               ShardIndex shard) const;
+  [[nodiscard]] kernels::DeviceFloats estimate_of(ChannelIndex channel) const;
+  [[nodiscard]] kernels::DeviceFloats writable(BufferId buffer, ShardIndex shard) const;
+  [[nodiscard]] kernels::DeviceFloats sum(std::span<const BufferId> terms, ShardIndex shard);
+  void add_term(BufferId term, ShardIndex shard, bool first);
+  [[nodiscard]] Result<Advanced> send(const AdvanceChannel& action, kernels::DeviceFloats target,
+                                      kernels::DeviceFloats estimate);
+  void take_step(const StepShard& action, kernels::DeviceFloats direction);
+  // Waits for the device.
+  [[nodiscard]] Result<std::uint64_t> finish(bool digest, kernels::DeviceFloats of);
+  void flip_lowest_bit(kernels::DeviceFloats floats);
+
+  kernels::Device& device_;           // of actions
+  kernels::Device& gradient_device_;  // of gradient work, which may run beside them
+  Status allocated_ = ok_status();
+  AlignedBuffer host_parameters_, host_gradient_;
+  std::atomic<bool> parameters_changed_{false};  // since they were brought
+  kernels::DeviceBuffer parameters_, gradient_, velocity_, target_;
+  std::unordered_map<ChannelIndex, kernels::DeviceBuffer> estimates_;
+  std::map<ShardIndex, Moments> moments_;
+  CompressScratch scratch_;
+  AlignedBuffer looked_at_;  // what estimate() shows
+};
+
+}  // namespace kimesh
