@@ -62,9 +62,9 @@ constexpr std::array<std::size_t, 3> kSampledMin = {std::size_t{1} << 18, std::s
 // Increments of one bin in a row wait for one another: neighbours go to different tables. A short
 // vector has one, since they are emptied for each.
 constexpr std::size_t kTables = 4, kManyTablesMin = 16384;
-// A table's number: the count above, the sum of 20-bit distances below.
-constexpr unsigned kCountShift = 40;
-constexpr std::uint64_t kSumMask = (std::uint64_t{1} << kCountShift) - 1;
+// A table's number sums words, which need not be taken apart: each adds kOne, its bin in the bits
+// from 20 on, and its distance in those below. So many that distances sum to less than kOne.
+constexpr std::uint64_t kOne = std::uint64_t{1} << 40;
 constexpr std::size_t kTalliedMax = std::size_t{1} << 20;
 constexpr std::uint32_t kAboveEdge = (1u << kMagnitudeBinBits) - 1;
 
@@ -130,8 +130,8 @@ void MagnitudeHistogram::tally(std::span<const std::uint32_t> words) {
   std::uint64_t* const tables = tables_.data();
   const std::size_t mask = table_mask_;
   const auto put = [&](std::size_t i, std::size_t table) {
-    tables[(table & mask) * kMagnitudeBins + (words[i] >> kMagnitudeBinBits)] +=
-        (std::uint64_t{1} << kCountShift) + (words[i] & kAboveEdge);
+    const std::uint64_t word = words[i];
+    tables[(table & mask) * kMagnitudeBins + (word >> kMagnitudeBinBits)] += kOne + word;
   };
   std::size_t i = 0;
   for (; i + kTables <= words.size(); i += kTables)
@@ -141,10 +141,12 @@ void MagnitudeHistogram::tally(std::span<const std::uint32_t> words) {
 
 void MagnitudeHistogram::flush() {
   for_each_bin_met([&](std::size_t b) {
+    const std::uint64_t each = kOne + (std::uint64_t{b} << kMagnitudeBinBits);  // less distances
     for (std::size_t table = 0; table <= table_mask_; ++table) {
       std::uint64_t& number = tables_[table * kMagnitudeBins + b];
-      bins_[b].count += number >> kCountShift;
-      bins_[b].above_edge += number & kSumMask;
+      if (number == 0) continue;
+      bins_[b].count += number / each;
+      bins_[b].above_edge += number % each;
       number = 0;
     }
   });
