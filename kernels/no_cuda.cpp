@@ -4,8 +4,10 @@
 namespace kimesh::kernels {
 
 Result<std::unique_ptr<Device>> open_cuda() {
-  return Error{ErrorCode::kUserInput,
-               "no CUDA device: this kimesh is built without CUDA; ./dev build cuda makes one"};
+  return Error{
+      ErrorCode::kUserInput,
+      "no CUDA device: this kimesh is built without CUDA. Run ./dev build cuda kimesh, which "
+      "makes build/cuda/kimesh"};
 }
 
 }  // namespace kimesh::kernels

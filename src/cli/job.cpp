@@ -113,8 +113,20 @@ CoreOptions Job::core_options(NodeIndex node, bool digests) const {
   return options;
 }
 
+Status Job::open_device() {
+  if (config().device == DeviceKind::kCpu) return ok_status();
+  Status opened = use_gpu(opened_);
+  if (opened) return opened;
+  return Error{ErrorCode::kUserInput,
+               fmt::format("{}:{}: device: cuda asks for a GPU, but there is {}",
+                           files_.config_path, config().device_line, opened.error().message)};
+}
+
 VectorsOptions Job::vectors_options(NodeIndex node) const {
-  return kimesh::vectors_options(config(), weights_[node]);
+  VectorsOptions options = kimesh::vectors_options(config(), weights_[node]);
+  options.device = opened_.device;
+  options.gradient_device = opened_.gradient_device;
+  return options;
 }
 
 int Job::threads(std::size_t local_nodes) const {

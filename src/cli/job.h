@@ -51,6 +51,9 @@ class Job {
   [[nodiscard]] std::uint64_t config_digest() const;
   [[nodiscard]] double data_weight(NodeIndex node) const { return weights_[node]; }
   [[nodiscard]] CoreOptions core_options(NodeIndex node, bool digests) const;
+  // Before vectors_options of a node that runs in this process; all of them share the device.
+  // Errors: UserInput, when this machine has not what the config names.
+  [[nodiscard]] Status open_device();
   [[nodiscard]] VectorsOptions vectors_options(NodeIndex node) const;
   // LibTorch's threads per node when `local_nodes` share this machine.
   [[nodiscard]] int threads(std::size_t local_nodes) const;
@@ -68,6 +71,7 @@ class Job {
   std::optional<QuadraticProblem> quadratic_;
   NamedValues frozen_;
   std::vector<double> weights_;  // ω_i
+  VectorsOptions opened_;        // nothing but the device
   Plan plan_;
 };
 

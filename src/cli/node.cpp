@@ -217,6 +217,7 @@ int node(const NodeOptions& options) {
   if (!metrics) return fail(metrics.error());
   const auto job = Job::make(std::move(*files));
   if (!job) return fail(job.error());
+  if (const Status opened = (*job)->open_device(); !opened) return fail(opened.error());
   const std::size_t local = nodes_on_the_host_of((*job)->topology(), *self);
   set_training_threads(options.threads > 0 ? options.threads : (*job)->threads(local));
 

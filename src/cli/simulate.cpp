@@ -101,6 +101,7 @@ Result<SimulationSetup> make_setup(const Job& job, const SimulateOptions& option
     setup.nodes.push_back(
         simulated_node(job.config(), job.topology(), i, job.data_weight(i), std::move(*objective)));
     setup.nodes.back().core.digest_shards = options.run.digests;
+    setup.nodes.back().vectors = job.vectors_options(i);
   }
   setup.links = simulated_links(job.topology(), job.plan());
   return setup;
@@ -165,6 +166,7 @@ int simulate(const SimulateOptions& options) {
   }
   const auto job = Job::make(std::move(*files));
   if (!job) return fail(job.error());
+  if (const Status opened = (*job)->open_device(); !opened) return fail(opened.error());
   if ((*job)->quadratic() == nullptr) set_training_threads((*job)->threads((*job)->nodes()));
   std::unique_ptr<DecisionSource> replay;
   if (!options.replay.empty()) {

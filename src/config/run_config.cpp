@@ -60,8 +60,19 @@ void read_objective(MapReader& top, RunConfig& config, Complaints& complaints) {
   if (const YamlMember* data = top.find("data")) read_data(data->value, config.data, complaints);
 }
 
+// These look at floats where the CPU has them.
+void check_device(MapReader& top, const RunConfig& config) {
+  const CompressorKind kind = config.compression.compressor.kind;
+  const bool only_on_cpu = kind == CompressorKind::kRandk || kind == CompressorKind::kDgc ||
+                           kind == CompressorKind::kRedsync;
+  if (config.device == DeviceKind::kCuda && only_on_cpu)
+    top.complain("device", "this config's compressor has no version for GPUs",
+                 "Write device: cpu, or compressor: topk or dzq");
+}
+
 // What two sections can only tell together.
 void check_sections(MapReader& top, const RunConfig& config) {
+  check_device(top, config);
   if (config.quadratic) {
     if (config.stop.accuracy)
       top.complain("stop", "stop.accuracy cannot be reached: a quadratic has no test set",
@@ -104,7 +115,7 @@ Loaded<RunConfig> load_config(const std::string& path) {
   if (const auto root = read_yaml(path, complaints)) {
     MapReader top(complaints, *root, "",
                   {"model", "data", "quadratic", "optimizer", "compression", "round_time", "stop",
-                   "evaluate_every", "seed", "threads"});
+                   "evaluate_every", "seed", "threads", "device"});
     read_objective(top, config, complaints);
     top.require("optimizer", "optimizer: {kind: sgd, lr: 0.1}");
     if (const YamlMember* member = top.find("optimizer"))
@@ -121,6 +132,8 @@ Loaded<RunConfig> load_config(const std::string& path) {
     top.read_whole("evaluate_every", config.evaluate_every, {1, double{limits::kRoundsMax}});
     top.read("seed", config.seed);
     top.read_whole("threads", config.threads, {0, double{limits::kThreadsMax}});
+    top.choose("device", config.device, {{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}});
+    config.device_line = top.line_of("device");
     check_sections(top, config);
     if (complaints.empty() && !config.quadratic) check_model_suits_data(top, config);
   }

@@ -30,6 +30,15 @@ bool receives_gather(const Plan& plan, ChannelIndex channel, NodeIndex node) {
 
 }  // namespace
 
+Status use_gpu(VectorsOptions& options) {
+  for (auto* queue : {&options.device, &options.gradient_device}) {
+    auto opened = kernels::open_cuda();
+    if (!opened) return opened.error();
+    *queue = std::move(*opened);
+  }
+  return ok_status();
+}
+
 Vectors::Vectors(const Plan& plan, NodeIndex self, const VectorsOptions& options) {
   KIMESH_CHECK((options.device == nullptr) == (options.gradient_device == nullptr),
                "two queues of a device or none");

@@ -38,7 +38,7 @@ TEST(RunConfig, ReadsAModelOnFiles) {
       "            schedule: {kind: step, warmup: 5, every: 100, factor: 0.5}}\n"
       "compression: {policy: fixed, compressor: topk, ratio: 0.01, digest_every: 7}\n"
       "stop: {rounds: 300, accuracy: 1, time: 2h}\n"
-      "evaluate_every: 20\nseed: 18446744073709551615\nthreads: 2\n");
+      "evaluate_every: 20\nseed: 18446744073709551615\nthreads: 2\ndevice: cuda\n");
   EXPECT_EQ(c.model.kind, ModelKind::kCnn);
   EXPECT_EQ(c.model.channels, (std::vector<std::int64_t>{16, 32, 64}));
   EXPECT_EQ(c.model.dense, 256);
@@ -66,6 +66,7 @@ TEST(RunConfig, ReadsAModelOnFiles) {
   EXPECT_EQ(c.evaluate_every, 20u);
   EXPECT_EQ(c.seed, 18446744073709551615u);
   EXPECT_EQ(c.threads, 2);
+  EXPECT_EQ(c.device, DeviceKind::kCuda);
 }
 
 TEST(RunConfig, ReadsDeepModelsAndWhatTheyStartFrom) {
@@ -155,8 +156,10 @@ TEST(RunConfigCanonical, IsTheSameForTheSameMeaning) {
   spelled.model = "{kind: mlp, hidden: [256, 128]}";
   spelled.data = "{split: even, kind: digits, batch: 32, test_share: 0.20}";
   spelled.optimizer = "{kind: sgd, lr: 1e-1, momentum: 0.0, schedule: {kind: constant}}";
-  // Threads differ between machines, and no round time matters where everything is sent.
-  spelled.more = "threads: 3\nround_time: 25ms\ncompression: {policy: none}\nseed: 1\n";
+  // Threads and devices differ between machines, and no round time matters where everything is
+  // sent.
+  spelled.more =
+      "threads: 3\ndevice: cuda\nround_time: 25ms\ncompression: {policy: none}\nseed: 1\n";
   EXPECT_EQ(one, spelled.canonical());
 }
 

@@ -196,6 +196,19 @@ TEST_F(Failure, BadFilesAreRefusedBeforeAnythingStarts) {
   EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/runs"));
 }
 
+// Seen to fail: nodes that each say so.
+TEST_F(Failure, ADeviceThatIsNotThereIsNamedOnceBeforeAnythingStarts) {
+  scratch.write("config.yaml", std::string(kEndlessConfig) + "device: cuda\n");
+  const Ended ended = run_program(scratch, up());
+  if (ended.code != 2 && ended.err.find("GPU") == std::string::npos)
+    GTEST_SKIP() << "this machine has a GPU, and kimesh is built for it";
+  EXPECT_EQ(ended.code, 2);
+  ASSERT_EQ(lines_of(ended.err).size(), 1u) << ended.err;
+  EXPECT_THAT(ended.err, ContainsRegex("config.yaml:[0-9]+: device: cuda asks for a GPU, but there "
+                                       "is no CUDA device: .*"));
+  EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/runs"));
+}
+
 // That it takes under two seconds is held in virtual time (Run.StopsEverywhereAfterCtrlCAtOneNode);
 // here only hangs count. Seen to fail: shards of node b not written.
 TEST_F(Failure, CtrlCEndsAllAndLeavesAWholeModel) {

@@ -51,6 +51,9 @@ struct QuadraticConfig {
   double heterogeneity = 1;  // standard deviation of b between nodes
 };
 
+// Where a node's float vectors lie and messages are made; gradients are computed on the CPU.
+enum class DeviceKind { kCpu, kCuda };
+
 struct RunConfig {
   ModelConfig model;
   DataConfig data;
@@ -62,9 +65,11 @@ struct RunConfig {
   Round evaluate_every = 10;
   std::uint64_t seed = 1;
   int threads = 0;  // LibTorch threads per node; 0: cores / local nodes
+  DeviceKind device = DeviceKind::kCpu;
+  int device_line = 0;
 
-  // As TopologyFile::canonical. Left out: paths and threads, which differ between machines, and
-  // what means nothing with the kinds that were chosen.
+  // As TopologyFile::canonical. Left out: paths, threads and device, which differ between machines,
+  // and what means nothing with the kinds that were chosen.
   [[nodiscard]] std::string canonical() const;
 };
 

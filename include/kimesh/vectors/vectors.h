@@ -40,6 +40,9 @@ struct VectorsOptions {
   std::shared_ptr<kernels::Device> device{}, gradient_device{};
 };
 
+// Puts the vectors on this machine's GPU. Errors: UserInput, when there is none that works.
+[[nodiscard]] Status use_gpu(VectorsOptions& options);
+
 // What an advance made. The bytes are the message's payload.
 struct AdvanceResult {
   std::vector<std::byte> bytes;
