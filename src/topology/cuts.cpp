@@ -109,6 +109,12 @@ Result<std::vector<Shard>> cut_shards(const Layout& layout, std::span<const Node
                          : std::clamp(rows.nearest(ends[i]), first + 1, rows.count() - shards_left);
     const std::size_t begin = rows.begin_of(first);
     const std::size_t size = rows.begin_of(end) - begin;
+    if (size > kShardElementsMax) {
+      return Error{ErrorCode::kUserInput,
+                   fmt::format("A server would own {} parameters, and a message has room for {}. "
+                               "Name more servers, or weigh them more evenly.",
+                               size, kShardElementsMax)};
+    }
     shards.push_back({owners[i], begin, size, slices(layout, begin, size)});
     first = end;
   }
