@@ -1,3 +1,4 @@
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -9,10 +10,13 @@
 namespace kimesh::rans {
 namespace {
 
-// What a state tells of its next symbol.
+// What a state tells of its next symbol: which one of all tables of its kind, and its share.
 struct Slot {
-  std::uint32_t symbol, offset, frequency;
+  std::uint32_t index, offset, frequency;
 };
+std::uint32_t index_of(std::size_t table, std::size_t symbol) {
+  return static_cast<std::uint32_t>(table % kScales * kSymbols + symbol);
+}
 
 // Tables for few elements: cheap to make, a symbol is found by comparing with all starts.
 class SearchedTables {
@@ -30,7 +34,7 @@ class SearchedTables {
       symbols = static_cast<std::int16_t>(symbols + (start <= static_cast<std::int16_t>(place)));
     const auto symbol = static_cast<std::uint32_t>(symbols - 1);
     const Range range = ranges_[table][symbol];
-    return {symbol, place - range.start, range.frequency};
+    return {index_of(table, symbol), place - range.start, range.frequency};
   }
 
  private:
@@ -45,13 +49,14 @@ class LookedUpTables {
   void renew(const AllRanges& ranges) { fill_all(ranges); }
   [[nodiscard]] Slot find(std::uint32_t table, std::uint32_t place) const {
     const std::uint32_t entry = entries_[table * kProbabilityOne + place];
-    return {entry % (1u << kSymbolBits), (entry >> kSymbolBits) % kProbabilityOne,
-            entry >> (kSymbolBits + kProbabilityBits)};
+    return {entry % (1u << kIndexBits), (entry >> kIndexBits) % kProbabilityOne,
+            entry >> (kIndexBits + kProbabilityBits)};
   }
 
  private:
-  static constexpr unsigned kSymbolBits = 8;
-  static_assert(kProbabilityOne - kSymbols < 1u << (32 - kProbabilityBits - kSymbolBits));
+  static constexpr unsigned kIndexBits = 8;
+  static_assert(kScales * kSymbols == 1 << kIndexBits);
+  static_assert(kProbabilityOne - kSymbols < 1u << (32 - kProbabilityBits - kIndexBits));
 
   void fill_all(const AllRanges& ranges) {
     for (std::size_t t = 0; t < kTables; ++t) {
@@ -60,9 +65,9 @@ class LookedUpTables {
       for (std::uint32_t s = 0; s < kSymbols; ++s) {
         const Range range = ranges[t][s];
         const std::uint32_t first =
-            std::uint32_t{range.frequency} << (kSymbolBits + kProbabilityBits) | s;
+            std::uint32_t{range.frequency} << (kIndexBits + kProbabilityBits) | index_of(t, s);
         std::uint32_t* const entries = &entries_[t * kProbabilityOne + range.start];
-        for (std::uint32_t j = 0; j < range.frequency; ++j) entries[j] = first | j << kSymbolBits;
+        for (std::uint32_t j = 0; j < range.frequency; ++j) entries[j] = first | j << kIndexBits;
       }
     }
   }
@@ -127,6 +132,17 @@ class Decoder {
     std::uint32_t gap, level, sign;
   };
 
+  // A symbol that a state began with: where it is counted, among those of all tables.
+  struct Taken : Begun {
+    std::uint32_t place = 0;
+  };
+
+  // An element whose symbols are known: their indices, and how many raw bits are behind each.
+  struct Started {
+    std::uint64_t state;
+    std::uint32_t gap, level, gap_bits, level_bits;
+  };
+
   // Whole rounds while there are words for whatever comes, in registers. Returns the next round.
   template <bool kMarked>
   std::size_t run_fast(std::size_t round, std::size_t end) {
@@ -134,19 +150,83 @@ class Decoder {
     constexpr std::size_t kRoundBytesMax = kLanes * kElementWordsMax * sizeof(std::uint32_t);
     std::array<Lane, kLanes> lanes = lanes_;
     Flow flow = flow_;
-    for (; round < end && left(flow) >= kRoundBytesMax; ++round)
-      for (Lane& lane : lanes) element<kMarked, false>(lane, flow);
+    for (; round < end && left(flow) >= kRoundBytesMax; ++round) fast_round<kMarked>(lanes, flow);
     lanes_ = lanes;
     flow_ = flow;
     return round;
+  }
+
+  // The symbols of all lanes are found before anything else is done: then the memory that tells
+  // them is waited for once. A round that has an unusual element is decoded anew, so that little
+  // has to be kept for it.
+  template <bool kMarked>
+  void fast_round(std::array<Lane, kLanes>& lanes, Flow& flow) {
+    std::array<Started, kLanes> all;
+    unsigned most = 0;
+#pragma GCC unroll 4
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      Started& its = all[l];
+      its.state = lanes[l].state;
+      start(lanes[l].gaps, 0, its.state, its.gap, its.gap_bits);
+      its.level_bits = 0;
+      if constexpr (kMarked) start(lanes[l].levels, kScales, its.state, its.level, its.level_bits);
+      most = std::max(most, its.gap_bits + its.level_bits);
+    }
+    if (most >= kRawBitsMax) [[unlikely]] {
+      flow = unusual_round<kMarked>(lanes, flow);
+      return;
+    }
+#pragma GCC unroll 4
+    for (std::size_t l = 0; l < kLanes; ++l) finish<kMarked>(lanes[l], all[l], flow);
+  }
+
+  void start(const Mean& mean, std::uint32_t first_table, std::uint64_t& state,
+             std::uint32_t& index, std::uint32_t& bits) const {
+    const Scale scale = mean.scale();
+    const Slot slot = tables_.find(first_table + scale.table,
+                                   static_cast<std::uint32_t>(state % kProbabilityOne));
+    state = (state >> kProbabilityBits) * slot.frequency + slot.offset;
+    index = slot.index;
+    bits = scale.shift + kMoreBits[slot.index % kSymbols];
+  }
+
+  template <bool kMarked>
+  void finish(Lane& lane, const Started& its, Flow& flow) {
+    const std::size_t i = lane.next++;
+    std::uint64_t x = filled<false>(its.state, flow);
+    const std::uint32_t gap = value_of(its.gap, its.gap_bits, x);
+    ++come_[its.gap];
+    elements_.indices[i] = gap;
+    lane.gaps.add(gap);
+    x >>= its.gap_bits;
+    if constexpr (kMarked) {
+      const std::uint32_t level = value_of(its.level, its.level_bits, x >> 1);
+      ++come_[std::size_t{kScales} * kSymbols + its.level];
+      elements_.marks[i] = level << 1 | static_cast<std::uint32_t>(x & 1);
+      lane.levels.add(level);
+      flow.all_levels |= level;
+      x >>= 1 + its.level_bits;
+    }
+    lane.state = filled<false>(x, flow);
+  }
+
+  static std::uint32_t value_of(std::uint32_t index, std::uint32_t bits, std::uint64_t x) {
+    const std::uint64_t top = kContinuations[index % kSymbols].top;
+    return static_cast<std::uint32_t>(top << bits | low_bits(x, bits)) & kNumberMax;
+  }
+
+  template <bool kMarked>
+  [[gnu::noinline]] Flow unusual_round(std::array<Lane, kLanes>& lanes, Flow flow) {
+    for (Lane& lane : lanes) element<kMarked, false>(lane, flow);
+    return flow;
   }
 
   template <bool kMarked, bool kChecked>
   void element(Lane& lane, Flow& flow) {
     const std::size_t i = lane.next++;
     std::uint64_t x = lane.state;
-    const Begun gap = take(x, lane.gaps, 0);
-    const Begun level = kMarked ? take(x, lane.levels, kScales) : Begun{};
+    const Taken gap = take(x, lane.gaps, 0);
+    const Taken level = kMarked ? take(x, lane.levels, kScales) : Taken{};
     x = filled<kChecked>(x, flow);
     const unsigned gap_bits = gap.raw_bits(), level_bits = kMarked ? 1 + level.raw_bits() : 0;
     // Over 31 bits are taken anew below; a damaged message may ask for over 64.
@@ -155,17 +235,16 @@ class Decoder {
       rest.sign = x >> gap_bits & 1;
       rest.level = level.value(low_bits(x >> (gap_bits + 1), level.raw_bits()));
     }
-    if (gap.escapes() || level.escapes() || gap_bits + level_bits > kRawBitsMax) [[unlikely]] {
-      Flow moved = flow;  // so that the flow itself can stay in registers
-      rest = take_long<kMarked, kChecked>(x, gap, level, moved);
-      flow = moved;
-    } else {
+    if (gap.escapes() || level.escapes() || gap_bits + level_bits > kRawBitsMax)
+      rest = take_long<kMarked, kChecked>(x, gap, level, flow);
+    else
       rest.state = filled<kChecked>(rest.state, flow);
-    }
+    if (!gap.escapes()) ++come_[gap.place];
     lane.state = rest.state;
     lane.gaps.add(rest.gap);
     elements_.indices[i] = rest.gap;
     if constexpr (kMarked) {
+      if (!level.escapes()) ++come_[level.place];
       lane.levels.add(rest.level);
       flow.all_levels |= rest.level;
       elements_.marks[i] = rest.level << 1 | rest.sign;
@@ -174,17 +253,21 @@ class Decoder {
 
   void renew() {
     AllRanges ranges;
-    for (std::size_t t = 0; t < kTables; ++t) ranges[t] = counts_[t].ranges();
+    for (std::uint32_t t = 0; t < kTables; ++t) {
+      for (std::uint32_t s = 0; s < kSymbols; ++s)
+        counts_[t].add(s, come_[std::size_t{t} * kSymbols + s]);
+      ranges[t] = counts_[t].ranges();
+    }
+    come_.fill(0);
     tables_.renew(ranges);
   }
 
-  Begun take(std::uint64_t& x, const Mean& mean, std::uint32_t first_table) {
+  Taken take(std::uint64_t& x, const Mean& mean, std::uint32_t first_table) {
     const Scale scale = mean.scale();
-    const std::uint32_t table = first_table + scale.table;
-    const Slot slot = tables_.find(table, static_cast<std::uint32_t>(x % kProbabilityOne));
+    const Slot slot =
+        tables_.find(first_table + scale.table, static_cast<std::uint32_t>(x % kProbabilityOne));
     x = (x >> kProbabilityBits) * slot.frequency + slot.offset;
-    if (slot.symbol != kEscape) counts_[table].add(slot.symbol);
-    return {slot.symbol, scale.shift, table};
+    return {{slot.index % kSymbols, scale.shift}, first_table * kSymbols + slot.index};
   }
 
   template <bool kChecked>
@@ -216,7 +299,7 @@ class Decoder {
 
   // With the words that it takes behind each part.
   template <bool kMarked, bool kChecked>
-  Rest take_long(std::uint64_t x, Begun gap, Begun level, Flow& flow) {
+  Rest take_long(std::uint64_t x, const Taken& gap, const Taken& level, Flow& flow) {
     Rest rest{x, 0, 0, 0};
     rest.gap = take_tail<kChecked>(rest.state, gap, flow);
     if constexpr (kMarked) {
@@ -228,13 +311,13 @@ class Decoder {
   }
 
   template <bool kChecked>
-  std::uint32_t take_tail(std::uint64_t& x, Begun begun, Flow& flow) {
+  std::uint32_t take_tail(std::uint64_t& x, const Taken& begun, Flow& flow) {
     std::uint32_t value;
     if (begun.escapes()) {
       const unsigned length = take_raw(x, kLengthBits);
       x = filled<kChecked>(x, flow);
       value = ((take_raw(x, length) | 1u << length) - 1) & kNumberMax;
-      counts_[begun.table].add(symbol_of(value, begun.shift));
+      ++come_[begun.place / kSymbols * kSymbols + symbol_of(value, begun.shift)];
     } else {
       value = begun.value(take_raw(x, begun.raw_bits()));
     }
@@ -256,7 +339,8 @@ class Decoder {
   const std::byte* end_;  // of the words
   Flow flow_;
   std::array<Lane, kLanes> lanes_;
-  AllCounts counts_ = usual().counts;
+  AllCounts counts_ = usual().counts;                                  // when tables were last made
+  std::array<std::uint32_t, std::size_t{kTables} * kSymbols> come_{};  // since
   Tables tables_;
 };
 

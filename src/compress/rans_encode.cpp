@@ -65,22 +65,21 @@ class Modeller {
     codes_ = scratch.codes.data();
     scratch.steps.assign(usual_steps().begin(), usual_steps().end());
     steps_ = scratch.steps.data();
+    for (std::size_t t = 0; t < kTables; ++t) find_rare(t);
     for (std::size_t l = 0; l < kLanes; ++l)
       lanes_[l] = {Mean(usual_gap(split_.count, size)), Mean(kUsualLevel), split_.begin(l)};
   }
 
   template <bool kMarked>
   std::uint64_t run() {
-    std::size_t next_renewal = split_.first_renewal();
-    for (std::size_t round = 0; round < split_.rounds(); ++round) {
-      if (round == next_renewal) {
-        renew();
-        next_renewal *= 2;
-      }
-      split_.for_lanes(round, [&](std::size_t l) { element<kMarked>(lanes_[l]); });
+    std::size_t begin = 0;
+    for (std::size_t end = split_.first_renewal(); end < split_.rounds(); end *= 2) {
+      run_rounds<kMarked>(begin, end);
+      renew();
+      begin = end;
     }
-    for (std::size_t t = 0; t < kTables; ++t)
-      cost_ += cost_of(before_[t], counts_[t], steps_of(steps_, t));
+    run_rounds<kMarked>(begin, split_.rounds());
+    for (std::size_t t = 0; t < kTables; ++t) cost_ += cost_of(come(t), steps_of(steps_, t));
     // A lane of several begins with 31 bits and is written in 64, of which 47 are filled on
     // average.
     const std::uint64_t states = split_.lanes == 1 ? 0 : split_.lanes * (31 + 64 - 47);
@@ -93,6 +92,11 @@ class Modeller {
     std::size_t next = 0;  // element
   };
 
+  // Of a number: its symbol, or the escape, among those of all tables, and how it continues.
+  struct Coded {
+    std::uint32_t place, shift, bits;
+  };
+
   void renew() {
     const std::size_t all = scratch_.steps.size();
     scratch_.steps.resize(all + kTableSteps);
@@ -100,56 +104,84 @@ class Modeller {
     steps_ = last + kTableSteps;
     std::copy(last, last + kTableSteps, steps_);
     for (std::size_t t = 0; t < kTables; ++t) {
-      if (counts_[t] == before_[t]) continue;
-      cost_ += cost_of(before_[t], counts_[t], steps_of(last, t));
-      before_[t] = counts_[t];
+      const auto its = come(t);
+      if (std::ranges::count(its, 0u) == kSymbols) continue;
+      cost_ += cost_of(its, steps_of(last, t));
+      for (std::uint32_t s = 0; s < kSymbols; ++s) counts_[t].add(s, its[s]);
+      std::ranges::fill(its, 0u);
       fill_steps(counts_[t].ranges(), steps_of(steps_, t));
+      find_rare(t);
     }
   }
 
+  [[nodiscard]] std::span<std::uint32_t, kSymbols> come(std::size_t table) {
+    return std::span<std::uint32_t, kSymbols>(&come_[table * kSymbols], kSymbols);
+  }
+
+  void find_rare(std::size_t table) {
+    for (std::uint32_t s = 0; s < kSymbols; ++s) {
+      const std::size_t place = table * kSymbols + s;
+      const bool rare = steps_[place].frequency == 0;
+      coded_[place] = static_cast<std::uint8_t>(rare ? kEscape : s);
+    }
+  }
+
+  // What moves on is in registers.
   template <bool kMarked>
-  void element(Lane& lane) {
+  void run_rounds(std::size_t begin, std::size_t end) {
+    std::array<Lane, kLanes> lanes = lanes_;
+    std::uint64_t raw_bits = 0;
+    for (std::size_t round = begin; round < end; ++round)
+      split_.for_lanes(round, [&](std::size_t l) { raw_bits += element<kMarked>(lanes[l]); });
+    lanes_ = lanes;
+    raw_bits_ += raw_bits;
+  }
+
+  // Returns how many raw bits it has.
+  template <bool kMarked>
+  std::uint32_t element(Lane& lane) {
     const std::size_t i = lane.next++;
     const std::uint32_t gap = input_.gap(i);
-    const Begun first = number(gap, lane.gaps, 0);
-    std::uint64_t places = first.table * kSymbols + first.symbol;
-    std::uint32_t bits = first.raw_bits();
-    std::uint64_t raw = low_bits(gap, bits);
-    Begun second{};
+    const Coded first = number(gap, lane.gaps, 0);
+    std::uint64_t places = first.place;
+    std::uint32_t bits = first.bits;
+    std::uint64_t raw = low_bits(gap, first.bits % 64);
+    Coded second{};
     if constexpr (kMarked) {
       const std::uint32_t mark = input_.marks[i];
       second = number(mark >> 1, lane.levels, kScales);
-      places |= std::uint64_t{second.table * kSymbols + second.symbol} << Code::kPlaceBits;
-      raw |= (low_bits(mark >> 1, second.raw_bits()) << 1 | (mark & 1)) << bits;
-      bits += 1 + second.raw_bits();
+      places |= std::uint64_t{second.place} << Code::kPlaceBits;
+      raw |= (low_bits(mark >> 1, second.bits % 64) << 1 | (mark & 1)) << first.bits % 64;
+      bits += 1 + second.bits;
     }
-    if (first.escapes() || second.escapes() || bits > kRawBitsMax) [[unlikely]] {
-      raw_bits_ += long_bits<kMarked>(i, gap, first, second) - Code::kLong;
-      bits = Code::kLong;
-      raw = second.shift << 5 | first.shift;
+    if (bits <= kRawBitsMax) [[likely]] {
+      codes_[i] = places | std::uint64_t{bits} << Code::kBitsAt | raw << Code::kRawAt;
+      return bits;
     }
-    raw_bits_ += bits;
-    codes_[i] = places | std::uint64_t{bits} << Code::kBitsAt | raw << Code::kRawAt;
+    raw = second.shift << 5 | first.shift;
+    codes_[i] = places | std::uint64_t{Code::kLong} << Code::kBitsAt | raw << Code::kRawAt;
+    return long_bits<kMarked>(i, gap, first, second);
   }
 
-  Begun number(std::uint32_t v, Mean& mean, std::uint32_t first_table) {
+  Coded number(std::uint32_t v, Mean& mean, std::uint32_t first_table) {
     const Scale scale = mean.scale();
-    const std::uint32_t table = first_table + scale.table, symbol = symbol_of(v, scale.shift);
-    counts_[table].add(symbol);
+    const std::uint32_t table = first_table + scale.table;
+    const std::uint32_t place = table * kSymbols + symbol_of(v, scale.shift);
+    ++come_[place];
     mean.add(v);
-    const bool rare = steps_[table * kSymbols + symbol].frequency == 0;
-    return {rare ? kEscape : symbol, scale.shift, table};
+    const std::uint32_t symbol = coded_[place];
+    return {table * kSymbols + symbol, scale.shift, scale.shift + kMoreBits[symbol]};
   }
 
   template <bool kMarked>
-  [[nodiscard]] std::uint64_t long_bits(std::size_t i, std::uint32_t gap, Begun first,
-                                        Begun second) const {
-    std::uint64_t bits = tail_bits(first, gap);
+  [[nodiscard]] std::uint32_t long_bits(std::size_t i, std::uint32_t gap, const Coded& first,
+                                        const Coded& second) const {
+    std::uint32_t bits = tail_bits(first, gap);
     if constexpr (kMarked) bits += 1 + tail_bits(second, input_.marks[i] >> 1);
     return bits;
   }
-  static unsigned tail_bits(Begun begun, std::uint32_t v) {
-    return begun.escapes() ? kLengthBits + escape_length(v) : begun.raw_bits();
+  static std::uint32_t tail_bits(const Coded& coded, std::uint32_t v) {
+    return coded.place % kSymbols == kEscape ? kLengthBits + escape_length(v) : coded.bits;
   }
 
   const Input& input_;
@@ -158,7 +190,9 @@ class Modeller {
   std::uint64_t* codes_;
   Step* steps_;  // the last ones
   std::array<Lane, kLanes> lanes_;
-  AllCounts counts_ = usual().counts, before_ = counts_;  // the latter when steps_ were made
+  AllCounts counts_ = usual().counts;              // when steps_ were made
+  std::array<std::uint32_t, kTableSteps> come_{};  // since
+  std::array<std::uint8_t, kTableSteps> coded_;    // symbols as they are coded: rare ones escape
   std::uint64_t cost_ = 0, raw_bits_ = 0;
 };
 

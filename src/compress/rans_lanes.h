@@ -68,6 +68,14 @@ struct Begun {
   }
 };
 
+// How many bits symbols leave beside those of the shift; an escape leaves more than a state has.
+inline constexpr std::array<std::uint8_t, kSymbols> kMoreBits = [] {
+  std::array<std::uint8_t, kSymbols> all{};
+  for (std::size_t s = 0; s < kEscape; ++s) all[s] = kContinuations[s].more;
+  all[kEscape] = kStateBits;
+  return all;
+}();
+
 constexpr std::uint64_t low_bits(std::uint64_t x, unsigned bits) {
   return x & ((std::uint64_t{1} << bits) - 1);
 }

@@ -98,12 +98,7 @@ using Ranges = std::array<Range, kSymbols>;
 class Counts {
  public:
   explicit Counts(unsigned scale);
-  void add(std::uint32_t symbol) { counts_[symbol] += kUnit; }
-  // How many of a symbol have come since.
-  [[nodiscard]] std::uint64_t since(const Counts& before, std::uint32_t symbol) const {
-    return (counts_[symbol] - before.counts_[symbol]) / kUnit;
-  }
-  bool operator==(const Counts&) const = default;
+  void add(std::uint32_t symbol, std::uint64_t times = 1) { counts_[symbol] += times * kUnit; }
   [[nodiscard]] std::uint64_t total() const;
   [[nodiscard]] Ranges ranges() const;
 

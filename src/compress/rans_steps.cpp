@@ -55,13 +55,13 @@ void fill_steps(const Ranges& ranges, std::span<Step, kSymbols> steps) {
   }
 }
 
-std::uint64_t cost_of(const Counts& before, const Counts& now,
+std::uint64_t cost_of(std::span<const std::uint32_t, kSymbols> come,
                       std::span<const Step, kSymbols> steps) {
   const std::uint32_t escape = kByFrequency.costs[steps[kEscape].frequency];
   std::uint64_t sum = 0;
   for (std::uint32_t s = 0; s < kSymbols; ++s) {
     const std::uint32_t frequency = steps[s].frequency;
-    sum += now.since(before, s) * (frequency > 0 ? kByFrequency.costs[frequency] : escape);
+    sum += std::uint64_t{come[s]} * (frequency > 0 ? kByFrequency.costs[frequency] : escape);
   }
   return sum;
 }

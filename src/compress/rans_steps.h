@@ -27,10 +27,10 @@ struct Step {
 // Those of a table.
 void fill_steps(const Ranges& ranges, std::span<Step, kSymbols> steps);
 
-// In 1/65536 bits, of the symbols that `now` has counted and `before` had not yet. One without a
-// place in the table takes the escape's bits; those behind it are not in this.
+// In 1/65536 bits, of symbols of a table that have come so often. One without a place in the table
+// takes the escape's bits; those behind it are not in this.
 inline constexpr unsigned kCostBits = 16;
-[[nodiscard]] std::uint64_t cost_of(const Counts& before, const Counts& now,
+[[nodiscard]] std::uint64_t cost_of(std::span<const std::uint32_t, kSymbols> come,
                                     std::span<const Step, kSymbols> steps);
 
 }  // namespace kimesh::rans
