@@ -21,12 +21,10 @@ std::uint32_t index_of(std::size_t table, std::size_t symbol) {
 // Tables for few elements: cheap to make, a symbol is found by comparing with all starts.
 class SearchedTables {
  public:
-  SearchedTables() { renew(usual().ranges); }
-  void renew(const AllRanges& ranges) {
-    ranges_ = ranges;
-    for (std::size_t t = 0; t < kTables; ++t)
-      for (std::size_t s = 0; s < kSymbols; ++s)
-        starts_[t][s] = static_cast<std::int16_t>(ranges[t][s].start);
+  void renew(std::size_t table, const Ranges& ranges) {
+    ranges_[table] = ranges;
+    for (std::size_t s = 0; s < kSymbols; ++s)
+      starts_[table][s] = static_cast<std::int16_t>(ranges[s].start);
   }
   [[nodiscard]] Slot find(std::uint32_t table, std::uint32_t place) const {
     std::int16_t symbols = 0;
@@ -45,8 +43,16 @@ class SearchedTables {
 // Tables for many elements, with an entry for each place.
 class LookedUpTables {
  public:
-  LookedUpTables() : entries_(kTables * std::size_t{kProbabilityOne}) { fill_all(usual().ranges); }
-  void renew(const AllRanges& ranges) { fill_all(ranges); }
+  LookedUpTables() : entries_(kTables * std::size_t{kProbabilityOne}) {}
+  void renew(std::size_t table, const Ranges& ranges) {
+    for (std::uint32_t s = 0; s < kSymbols; ++s) {
+      const Range range = ranges[s];
+      const std::uint32_t first =
+          std::uint32_t{range.frequency} << (kIndexBits + kProbabilityBits) | index_of(table, s);
+      std::uint32_t* const entries = &entries_[table * kProbabilityOne + range.start];
+      for (std::uint32_t j = 0; j < range.frequency; ++j) entries[j] = first | j << kIndexBits;
+    }
+  }
   [[nodiscard]] Slot find(std::uint32_t table, std::uint32_t place) const {
     const std::uint32_t entry = entries_[table * kProbabilityOne + place];
     return {entry % (1u << kIndexBits), (entry >> kIndexBits) % kProbabilityOne,
@@ -58,22 +64,7 @@ class LookedUpTables {
   static_assert(kScales * kSymbols == 1 << kIndexBits);
   static_assert(kProbabilityOne - kSymbols < 1u << (32 - kProbabilityBits - kIndexBits));
 
-  void fill_all(const AllRanges& ranges) {
-    for (std::size_t t = 0; t < kTables; ++t) {
-      if (std::ranges::equal(ranges[t], ranges_[t])) continue;
-      ranges_[t] = ranges[t];
-      for (std::uint32_t s = 0; s < kSymbols; ++s) {
-        const Range range = ranges[t][s];
-        const std::uint32_t first =
-            std::uint32_t{range.frequency} << (kIndexBits + kProbabilityBits) | index_of(t, s);
-        std::uint32_t* const entries = &entries_[t * kProbabilityOne + range.start];
-        for (std::uint32_t j = 0; j < range.frequency; ++j) entries[j] = first | j << kIndexBits;
-      }
-    }
-  }
-
   kernels::Unfilled<std::uint32_t> entries_;
-  AllRanges ranges_{};
 };
 
 struct Lane {
@@ -87,6 +78,7 @@ class Decoder {
  public:
   Decoder(std::span<const std::byte> bytes, const Plan& plan, Elements& elements)
       : split_(plan.count), elements_(elements) {
+    for (std::size_t t = 0; t < kTables; ++t) tables_.renew(t, usual().ranges[t]);
     for (std::size_t l = 0; l < split_.lanes; ++l) {
       lanes_[l] = {0, Mean(usual_gap(plan.count, plan.size)), Mean(kUsualLevel), split_.begin(l)};
       std::memcpy(&lanes_[l].state, bytes.data(), plan.state_bytes);
@@ -252,14 +244,13 @@ class Decoder {
   }
 
   void renew() {
-    AllRanges ranges;
-    for (std::uint32_t t = 0; t < kTables; ++t) {
-      for (std::uint32_t s = 0; s < kSymbols; ++s)
-        counts_[t].add(s, come_[std::size_t{t} * kSymbols + s]);
-      ranges[t] = counts_[t].ranges();
+    for (std::size_t t = 0; t < kTables; ++t) {
+      const auto its = std::span(come_).subspan(t * kSymbols, kSymbols);
+      if (std::ranges::count(its, 0u) == kSymbols) continue;
+      for (std::uint32_t s = 0; s < kSymbols; ++s) counts_[t].add(s, its[s]);
+      std::ranges::fill(its, 0u);
+      tables_.renew(t, counts_[t].ranges());
     }
-    come_.fill(0);
-    tables_.renew(ranges);
   }
 
   Taken take(std::uint64_t& x, const Mean& mean, std::uint32_t first_table) {
