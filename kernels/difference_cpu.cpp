@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/difference.h"
+#include "kernels/sparse.h"
 #include "kimesh/util/check.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -177,9 +178,23 @@ constexpr std::size_t kAddAhead = 32;
 // Sums that do not wait for one another.
 class AddedLanes {
  public:
+  static constexpr std::size_t kWays = 4;
+
   void add(std::size_t position, double removed, double left) {
     removed_[position % kWays] += removed * removed;
     left_[position % kWays] += left * left;
+  }
+  // All at once, with nothing left.
+  void add(std::span<const float> removed) {
+    std::array<double, kWays> sums = removed_;
+    const std::size_t whole = removed.size() / kWays * kWays;
+    for (std::size_t c = 0; c < whole; c += kWays)
+      for (std::size_t way = 0; way < kWays; ++way) {
+        const auto x = static_cast<double>(removed[c + way]);
+        sums[way] += x * x;
+      }
+    removed_ = sums;
+    for (std::size_t c = whole; c < removed.size(); ++c) add(c, static_cast<double>(removed[c]), 0);
   }
   [[nodiscard]] Added total() const {
     return {(removed_[0] + removed_[1]) + (removed_[2] + removed_[3]),
@@ -187,7 +202,6 @@ class AddedLanes {
   }
 
  private:
-  static constexpr std::size_t kWays = 4;
   std::array<double, kWays> removed_{}, left_{};
 };
 
@@ -279,12 +293,9 @@ Added add_entries(std::span<const float> target, std::span<const std::uint32_t> 
 
 Added add_whole_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
                         std::span<float> estimate) {
+  add_sparse(std::as_bytes(indices), std::as_bytes(values), estimate);
   AddedLanes lanes;
-  for (std::size_t c = 0; c < indices.size(); ++c) {
-    hwy::Prefetch(&estimate[indices[std::min(c + kAddAhead, indices.size() - 1)]]);
-    estimate[indices[c]] += values[c];
-    lanes.add(c, static_cast<double>(values[c]), 0);
-  }
+  lanes.add(values);
   return lanes.total();
 }
 

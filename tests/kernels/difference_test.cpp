@@ -261,7 +261,8 @@ TEST(KeepLargest, LeavesWhatComesBeforeAndDropsZeros) {
   EXPECT_EQ(entries.size(), 1u);
 }
 
-// Seen to fail with `removed` taken from the values where these are not the whole difference.
+// Seen to fail with `removed` taken from the values where these are not the whole difference, and
+// with what follows the last four whole entries left out.
 TEST(AddEntries, ReportsWhatItRemovesAndLeaves) {
   const std::vector<float> target{1, 2, 3, 4, 5, 6}, values{1, 2, 0.5f, 6};
   const std::vector<std::uint32_t> indices{0, 1, 2, 5};
@@ -272,6 +273,8 @@ TEST(AddEntries, ReportsWhatItRemovesAndLeaves) {
   EXPECT_EQ(added.left, 1.5 * 1.5);
   EXPECT_EQ(add_whole_entries(indices, values, whole).removed, 1 + 4 + 0.25 + 36);
   EXPECT_EQ(whole, estimate);
+  const std::vector<std::uint32_t> all{0, 1, 2, 3, 4, 5};
+  EXPECT_EQ(add_whole_entries(all, target, whole).removed, 1 + 4 + 9 + 16 + 25 + 36);
 }
 
 }  // namespace
