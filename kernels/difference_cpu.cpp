@@ -19,7 +19,7 @@ namespace {
 
 // Asks for what is read soon: the hardware's own foresight ends with a page of memory.
 HWY_INLINE void prefetch(const float* target, const float* estimate, std::size_t from) {
-  constexpr std::size_t kAhead = 1024, kLine = 16;
+  constexpr std::size_t kAhead = 512, kLine = 16;
   for (std::size_t j = from; j < from + kGroup; j += kLine) {
     hwy::Prefetch(target + j + kAhead);
     hwy::Prefetch(estimate + j + kAhead);
