@@ -75,8 +75,8 @@ TEST_F(CudaOptimizer, AdamwStepsAreTheCpusForManySteps) {
       for (std::uint32_t step = 1; step <= 3; ++step) {
         const std::vector<float> direction = draw(kind, size, kSeed + step);
         optimizer.step(step - 1, x, direction);
-        device().adamw(adamw_factors(config, step - 1, step), put(direction).floats(), m.floats(), v.floats(),
-                       held.floats());
+        device().adamw(adamw_factors(config, step - 1, step), put(direction).floats(), m.floats(),
+                       v.floats(), held.floats());
       }
       EXPECT_EQ(bits(get(held)), bits(x)) << name << ", " << size;
     }
