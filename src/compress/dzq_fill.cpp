@@ -33,7 +33,7 @@ double bits_about(const Composer& composer, std::uint32_t code) {
 constexpr std::size_t kRun = 512, kRunsLeast = 16, kRunsOf = 16;
 
 struct Sample {
-  kernels::Entries entries;
+  kernels::Entries entries, floors;  // of the latter none
   std::size_t size = 0;
 };
 
@@ -121,8 +121,14 @@ class Filler {
     double wanted_bits = 8 * aim_ / kUsualRatio;
     if (all.entries.size() < kSampledEntries) return wanted_bits;
     const Sample sample = sample_of(all);
-    Composer composer(
-        {sample.size, sample.entries, {}, {}, all.rounding, all.coder, all.largest, &composer_});
+    Composer composer({sample.size,
+                       sample.entries,
+                       sample.floors,
+                       {},
+                       all.rounding,
+                       all.coder,
+                       all.largest,
+                       &composer_});
     Size last{0, 0};
     for (int attempt = 0; attempt < 2; ++attempt) {
       const std::uint32_t code = step_for(wanted_bits);
