@@ -15,7 +15,8 @@ class Bytes {
  public:
   template <typename T>
   explicit Bytes(const std::vector<T>& numbers) : bytes_(1 + numbers.size() * sizeof(T)) {
-    std::memcpy(bytes_.data() + 1, numbers.data(), numbers.size() * sizeof(T));
+    if (!numbers.empty())
+      std::memcpy(bytes_.data() + 1, numbers.data(), numbers.size() * sizeof(T));
   }
   [[nodiscard]] std::span<const std::byte> span() const { return std::span(bytes_).subspan(1); }
 
