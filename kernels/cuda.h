@@ -103,6 +103,9 @@ class Device {
   virtual void adamw(const AdamwFactors& factors, DeviceFloats direction, DeviceFloats first,
                      DeviceFloats second, DeviceFloats x) = 0;
 
+  // Of target and difference, as a step tells them.
+  [[nodiscard]] virtual Result<Energies> energies(DeviceFloats target, DeviceFloats estimate) = 0;
+
   // The fused steps of a channel: fills `entries` as collect and collect_topk of difference.h do,
   // and with `update` adds these to the estimate, as add_entries. Nothing comes back in between:
   // what the steps find (thresholds, ties, counts) stays on the device. Where an element is not

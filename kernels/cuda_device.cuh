@@ -87,6 +87,7 @@ class CudaDevice final : public Device {
   void adamw(const AdamwFactors& factors, DeviceFloats direction, DeviceFloats first,
              DeviceFloats second, DeviceFloats x) override;
 
+  Result<Energies> energies(DeviceFloats target, DeviceFloats estimate) override;
   Result<Stepped> step_threshold(DeviceFloats target, DeviceFloats estimate, float lower,
                                  bool update, Entries& entries) override;
   Result<Stepped> step_topk(DeviceFloats target, DeviceFloats estimate,

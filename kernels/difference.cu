@@ -23,6 +23,18 @@ __global__ void over_kernel(const float* target, const float* estimate, std::siz
   write_partials(wanted, missing, partials);
 }
 
+__global__ void squares_kernel(const float* target, const float* estimate, std::size_t size,
+                               double* partials) {
+  double wanted = 0, missing = 0;
+  for_each(size, [&](std::size_t j) {
+    const float t = target[j];
+    const float d = t - estimate[j];
+    wanted += static_cast<double>(t) * static_cast<double>(t);
+    missing += static_cast<double>(d) * static_cast<double>(d);
+  });
+  write_partials(wanted, missing, partials);
+}
+
 // One block. Adds pairs of partial sums in an order that the number of blocks alone decides.
 __device__ void sum_pairs(const double* partials, std::size_t blocks, double& first,
                           double& second) {
@@ -242,20 +254,42 @@ void unpack(std::span<const Entry> found, Entries& entries) {
 
 Result<Brought> CudaDevice::bring(const StepBuffers& step, std::size_t expected) {
   const std::size_t first = std::min(expected, step.capacity);
-  std::byte* host = workspace_.host(kHeaderBytes + step.capacity * sizeof(Entry), stream_);
+  std::byte* host = workspace_.host(kHeaderBytes + first * sizeof(Entry), stream_);
   if (host == nullptr) return cuda_error(cudaErrorMemoryAllocation);
   (void)cudaMemcpyAsync(host, step.header, kHeaderBytes + first * sizeof(Entry),
                         cudaMemcpyDeviceToHost, stream_);
   if (Status done = wait(); !done) return done.error();
-  const auto& header = *reinterpret_cast<const StepHeader*>(host);
+  const StepHeader header = *reinterpret_cast<const StepHeader*>(host);
   KIMESH_CHECK(header.count <= step.capacity, "entries fit where they are put");
-  auto* found = reinterpret_cast<Entry*>(host + kHeaderBytes);
   if (header.count > first) {
-    (void)cudaMemcpyAsync(found + first, step.entries + first,
-                          (header.count - first) * sizeof(Entry), cudaMemcpyDeviceToHost, stream_);
+    host = workspace_.host(kHeaderBytes + header.count * sizeof(Entry), stream_);
+    if (host == nullptr) return cuda_error(cudaErrorMemoryAllocation);
+    (void)cudaMemcpyAsync(host + kHeaderBytes, step.entries, header.count * sizeof(Entry),
+                          cudaMemcpyDeviceToHost, stream_);
     if (Status done = wait(); !done) return done.error();
   }
+  const auto* found = reinterpret_cast<const Entry*>(host + kHeaderBytes);
   return Brought{{header.energies, header.added}, {found, header.count}};
+}
+
+Result<Energies> CudaDevice::energies(DeviceFloats target, DeviceFloats estimate) {
+  KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
+  if (target.size == 0) return Energies{};
+  const std::size_t blocks = stride_blocks(target.size);
+  const auto carve = [&](Carver& carver) {
+    auto* header = carver.take<StepHeader>(1);
+    return std::pair(header, carver.take<double>(2 * blocks));
+  };
+  Carver sizes;
+  (void)carve(sizes);
+  Carver carver(workspace_.device(sizes.bytes(), stream_));
+  const auto [header, partials] = carve(carver);
+  if (header == nullptr) return cuda_error(cudaErrorMemoryAllocation);
+  launch(stream_, blocks, squares_kernel, target.data, estimate.data, target.size, partials);
+  queue_energies(header, partials, blocks, stream_);
+  const auto done = fetch(header);
+  if (!done) return done.error();
+  return done->energies;
 }
 
 StepBuffers CudaDevice::queue_over(DeviceFloats target, DeviceFloats estimate, float lower) {

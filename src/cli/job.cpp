@@ -113,9 +113,18 @@ CoreOptions Job::core_options(NodeIndex node, bool digests) const {
   return options;
 }
 
+Status Job::check_device() const {
+  VectorsOptions closed_again;
+  return open_device(closed_again);
+}
+
 Status Job::open_device() {
+  return open_device(opened_);
+}
+
+Status Job::open_device(VectorsOptions& options) const {
   if (config().device == DeviceKind::kCpu) return ok_status();
-  Status opened = use_gpu(opened_);
+  Status opened = use_gpu(options);
   if (opened) return opened;
   return Error{ErrorCode::kUserInput,
                fmt::format("{}:{}: device: cuda asks for a GPU, but there is {}",

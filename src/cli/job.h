@@ -51,8 +51,10 @@ class Job {
   [[nodiscard]] std::uint64_t config_digest() const;
   [[nodiscard]] double data_weight(NodeIndex node) const { return weights_[node]; }
   [[nodiscard]] CoreOptions core_options(NodeIndex node, bool digests) const;
+  // Whether this machine has the device that the config names. Errors: UserInput.
+  [[nodiscard]] Status check_device() const;
   // Before vectors_options of a node that runs in this process; all of them share the device.
-  // Errors: UserInput, when this machine has not what the config names.
+  // Errors: as check_device.
   [[nodiscard]] Status open_device();
   [[nodiscard]] VectorsOptions vectors_options(NodeIndex node) const;
   // LibTorch's threads per node when `local_nodes` share this machine.
@@ -65,6 +67,7 @@ class Job {
   explicit Job(Files files) : files_(std::move(files)) {}
   [[nodiscard]] Result<Layout> prepare(std::span<const double> declared_weights);
   [[nodiscard]] Status take_weights();
+  [[nodiscard]] Status open_device(VectorsOptions& options) const;
 
   Files files_;
   std::optional<TrainingData> data_;

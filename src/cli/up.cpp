@@ -144,7 +144,7 @@ int up(const RunOptions& options) {
   }
   const auto job = Job::make(std::move(*files));
   if (!job) return fail(job.error());
-  if (const Status opened = (*job)->open_device(); !opened) return fail(opened.error());
+  if (const Status there = (*job)->check_device(); !there) return fail(there.error());
   set_training_threads((*job)->threads((*job)->nodes()));  // for the record of the environment
   const auto folder = (*job)->make_folder(options);
   if (!folder) return fail(folder.error());

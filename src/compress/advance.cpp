@@ -16,14 +16,13 @@ void check_pieces(std::span<const Piece> pieces, std::size_t size) {
   KIMESH_CHECK(end == size, "pieces cover the vector");
 }
 
-// No bytes: what there would be to send.
+// No bytes: energies only.
 Result<Advanced> advance_nothing(const AdvanceJob& job) {
-  auto survey = job.difference.survey(job);
+  const auto survey = job.difference.survey(job);
   if (!survey) return survey.error();
   Advanced result;
   result.wanted_energy = survey->energies.target;
   result.missing_energy = survey->energies.difference;
-  result.curve = std::move(survey->curve);
   return result;
 }
 
@@ -70,7 +69,8 @@ Result<Advanced> advance(Difference& difference, std::span<const Piece> pieces,
                    setting.budget_bytes >= smallest_message_bytes(setting, job.size()),
                "a budget that the smallest message keeps");
   if (dense) return advance_dense(job);
-  if (setting.compressor == Compressor::kNothing) return advance_nothing(job);
+  if (setting.compressor == Compressor::kNothing)
+    return advance_nothing({difference, pieces, setting, scratch, false});
   check_pieces(pieces, job.size());
   auto made = advance_family(job);
   const std::size_t all_bytes = job.size() * sizeof(float);

@@ -1,13 +1,13 @@
 #include "src/compress/device_difference.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "kernels/vector_math.h"
 #include "kimesh/util/check.h"
 #include "src/compress/curve.h"
+#include "src/compress/entries.h"
 
 namespace kimesh {
 namespace {
@@ -22,8 +22,6 @@ std::vector<Share> shares_of(std::span<const Piece> pieces, std::span<const std:
     shares.push_back({pieces[l].offset, pieces[l].size, keep.empty() ? 0 : keep[l]});
   return shares;
 }
-
-constexpr float kNoneReaches = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
@@ -65,9 +63,10 @@ Result<Selected> DeviceDifference::selected(const AdvanceJob& job, Result<kernel
 
 Result<Selected> DeviceDifference::survey(const AdvanceJob& job) {
   auto before = curve(job);
-  return selected(
-      job, device_.step_threshold(target_, estimate_, kNoneReaches, false, job.scratch.entries),
-      std::move(before));
+  job.scratch.entries.clear();
+  const auto energies = device_.energies(target_, estimate_);
+  if (!energies) return energies.error();
+  return selected(job, kernels::Stepped{*energies, {}}, std::move(before));
 }
 
 Result<Selected> DeviceDifference::select_reaching(const AdvanceJob& job, float lower) {
@@ -99,13 +98,11 @@ Result<Selected> DeviceDifference::select_globally(const AdvanceJob& job, std::u
   if (!found) return found;
   std::size_t next = 0;
   for (std::size_t l = 0; l < job.pieces.size(); ++l) {
-    const std::size_t first = floor.size(), end = job.pieces[l].offset + job.pieces[l].size;
-    for (; next < entries.size() && entries.indices[next] < end; ++next) {
-      if (floors[l] == 0) continue;
-      floor.indices.push_back(entries.indices[next]);
-      floor.values.push_back(entries.values[next]);
-    }
-    kernels::keep_largest(floors[l], floor, job.scratch.select, first);
+    const std::size_t end = floor.size(), first = next;
+    next = first_from(job.pieces[l].offset + job.pieces[l].size, entries);
+    if (floors[l] == 0) continue;
+    append(entries, first, next, floor);
+    kernels::keep_largest(floors[l], floor, job.scratch.select, end);
   }
   return found;
 }

@@ -20,9 +20,9 @@ struct Selected {
   Curve curve;  // where it was asked for
 };
 
-// Passes read target and estimate once. They fill job.scratch.entries, ascending, with elements of
-// the difference. Errors: NotFinite, with the index; the estimate is untouched then. Io where a
-// device failed.
+// Passes fill job.scratch.entries, ascending, with elements of the difference; as a rule they read
+// target and estimate once. Errors: NotFinite, with the index; the estimate is untouched then. Io
+// where a device failed.
 class Difference {
  public:
   Difference() = default;

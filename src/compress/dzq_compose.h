@@ -19,7 +19,7 @@ struct Message {
   std::vector<std::byte> bytes;  // none where no element is sent
 };
 
-// A piece that has a floor: its `count` largest elements are sent whatever the step.
+// A piece that has a floor: its largest elements are sent whatever the step.
 struct Floor {
   Piece piece;
   std::size_t first = 0, last = 0;  // its elements among `Candidates::floors`
@@ -30,10 +30,11 @@ class Composer;
 
 // What a message can be made of.
 struct Candidates {
-  std::size_t size = 0;             // elements of the vector
-  const kernels::Entries& entries;  // all that matter, ascending
-  const kernels::Entries& floors;   // the floors' elements, ascending
-  std::vector<Floor> pieces;        // that have a floor, in order
+  std::size_t size = 0;  // elements of the vector
+  // All that matter, and those of the floors; both ascend and outlive whoever composes them.
+  const kernels::Entries& entries;
+  const kernels::Entries& floors;
+  std::vector<Floor> pieces;  // that have a floor, in order
   Rounding rounding = Rounding::kTowardsZero;
   Coder coder = Coder::kEntropy;
   float largest = 0;  // magnitude
@@ -48,8 +49,8 @@ class Composer {
   explicit Composer(Candidates candidates)
       : from_(std::move(candidates)), magnitudes_(from_.entries.values) {}
 
-  // With the step `code`; of the elements that are not there for a floor's sake at most the `limit`
-  // largest, ties to the lower index. The message stays valid until the next call.
+  // With the step `code`; but for what floors send only what is among the `limit` largest entries,
+  // ties to the lower index. The message stays valid until the next call.
   Message& compose(std::uint32_t code, std::size_t limit = kNoLimit);
 
   // As compose, in two calls. The first tells how many bytes the message takes, to a few (see
@@ -95,8 +96,8 @@ class Composer {
   std::size_t count_ = 0, floors_count_ = 0;  // of the message's elements
 };
 
-// The message with the finest step that takes at most `budget` bytes; where the next finer one
-// would leave much of the budget unused, that one, without its smallest elements.
+// The message with the finest step that takes at most `budget` bytes; or one that is a little over,
+// or after which much of the budget would be unused, without its smallest elements.
 [[nodiscard]] Message fill(Composer& composer, std::size_t budget);
 
 }  // namespace kimesh::dzq

@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "kimesh/util/check.h"
@@ -54,6 +55,37 @@ Sample sample_of(const Candidates& from) {
   return sample;
 }
 
+// In fixed widths finer steps do not leave out less for ever, since what lies beyond the last bin
+// is cut off. The step that leaves out least when all that reach it are sent, to a quarter of an
+// octave.
+std::uint32_t best_fixed_step(const Candidates& from, const Magnitudes& magnitudes) {
+  constexpr std::uint32_t kQuarterOctave = 64;
+  constexpr double kWidest = 1 << 15;  // of the last bin's end to the step
+  Head head;
+  head.coder = Coder::kFixedWidth;
+  head.dead_zone = 16;
+  double least = std::numeric_limits<double>::infinity();
+  std::uint32_t best = 0;
+  const std::uint32_t last = step_code_of(from.largest);
+  for (head.step = step_code_of(from.largest / kWidest); head.step <= last;
+       head.step += kQuarterOctave)
+    for (head.growth = 0; head.growth < kGrowths; ++head.growth) {
+      const Quantiser quantiser(head, 0);
+      double missing = 0;
+      magnitudes.for_bins([&](std::uint32_t count, double magnitude) {
+        const auto rounded = static_cast<float>(magnitude);
+        const double sent =
+            magnitude < quantiser.dead_zone() ? 0 : quantiser.magnitude(quantiser.level(rounded));
+        missing += count * (magnitude - sent) * (magnitude - sent);
+        return true;
+      });
+      if (missing >= least) continue;
+      least = missing;
+      best = head.step;
+    }
+  return best;
+}
+
 // The search ends this near below the budget, by bytes or by share: another try costs more than
 // they bring, which is more where every element has many bits.
 std::size_t enough_of(std::size_t budget, std::size_t size) {
@@ -85,9 +117,10 @@ class Filler {
         budget_(budget),
         enough_(enough_of(budget, composer.candidates().size)),
         aim_(static_cast<double>(enough_ + 3 * budget) / 4) {
-    const double largest = composer.candidates().largest;
-    if (composer.candidates().coder == Coder::kEntropy)
-      finest_ = step_code_of(largest / (rans::kLevelMax / 2)) + 1;
+    const Candidates& all = composer.candidates();
+    const double largest = all.largest;
+    finest_ = all.coder == Coder::kEntropy ? step_code_of(largest / (rans::kLevelMax / 2)) + 1
+                                           : best_fixed_step(all, composer.magnitudes());
     coarsest_ = std::min(step_code_of(2 * largest) + 1, kStepCodes - 1);
   }
 
@@ -206,29 +239,35 @@ class Filler {
     const std::size_t off = slack(bytes);
     if (bytes + off >= enough_ && bytes <= budget_ + off) bytes = composer_.finish().bytes.size();
     const bool fits = bytes <= budget_;
+    fitted_ = fits;
     (fits ? fits_ : over_) = {code, composer_.limited_count(), static_cast<double>(bytes)};
     if (fits && bytes > best_bytes_) {
       best_ = {code, limit};
       best_bytes_ = bytes;
     }
-    done_ = fits && (bytes >= enough_ || code == finest_);
+    done_ = fits && (bytes >= enough_ || (code == finest_ && limit == kNoLimit));
     return done_;
   }
 
-  // Where many elements are equal, one step sends none of them and the next all.
+  // Where many elements are equal, one step sends none of them and the next all. Limits rank all
+  // entries, those of pieces with a floor as well: what is sent says nothing of the next limit.
   void trim() {
     const std::uint32_t code = over_.code;
     if (over_.count == 0 && attempt(code)) return;
+    if (over_.count == 0) return;
     fits_ = {code, 0, 0};
-    for (unsigned attempts = 0; over_.count - fits_.count > 1; ++attempts) {
-      const auto high = static_cast<double>(over_.count), low = static_cast<double>(fits_.count);
-      const bool near = fits_.count == 0 && over_.bytes < kTrimNear * budget();
+    const double step = step_of(code), zone = step * composer_.dead_zone(step) / 16;
+    std::size_t most = composer_.count_reaching(zone), least = 0;
+    for (unsigned attempts = 0; most - least > 1; ++attempts) {
+      const auto high = static_cast<double>(most), low = static_cast<double>(least);
+      const bool near = least == 0 && over_.bytes < kTrimNear * budget();
       const double bytes_each =
           (over_.bytes - fits_.bytes) / (high - low) * (near ? kSmallestBits : 1);
       const double wanted =
           attempts % 4 == 3 ? (high + low) / 2 : high - (over_.bytes - aim_) / bytes_each;
-      const double limit = std::clamp(wanted, low + 1, high - 1);
-      if (attempt(code, static_cast<std::size_t>(limit))) return;
+      const auto limit = static_cast<std::size_t>(std::clamp(wanted, low + 1, high - 1));
+      if (attempt(code, limit)) return;
+      (fitted_ ? least : most) = limit;
     }
   }
 
@@ -239,7 +278,7 @@ class Filler {
   Tried over_, fits_;  // what takes too many bytes, and what does not
   Choice best_{};
   std::size_t best_bytes_ = 0;
-  bool done_ = false;
+  bool fitted_ = false, done_ = false;  // the last try; all of it
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "kernels/vector_math.h"
 #include "kimesh/util/check.h"
 #include "src/compress/curve.h"
+#include "src/compress/entries.h"
 
 namespace kimesh {
 namespace {
@@ -23,19 +24,6 @@ static_assert(std::endian::native == std::endian::little,
 std::size_t share_to_look_at(const AdvanceJob& job, const Piece& piece, std::size_t share) {
   constexpr std::size_t kShare = 256;
   return job.with_curve ? std::max(share, piece.size / kShare) : share;
-}
-
-std::size_t count_reaching(float lower, const Entries& entries) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(entries.values, [&](float x) { return std::abs(x) >= lower; }));
-}
-
-void append(const Entries& from, std::size_t first, Entries& to) {
-  const std::size_t end = to.size();
-  to.resize(end + from.size() - first);
-  const auto begin = static_cast<std::ptrdiff_t>(first), at = static_cast<std::ptrdiff_t>(end);
-  std::copy(from.indices.begin() + begin, from.indices.end(), to.indices.begin() + at);
-  std::copy(from.values.begin() + begin, from.values.end(), to.values.begin() + at);
 }
 
 }  // namespace
@@ -120,10 +108,15 @@ Result<Selected> HostDifference::survey(const AdvanceJob& job) {
 
 Result<Selected> HostDifference::select_reaching(const AdvanceJob& job, float lower) {
   Selected selected;
-  job.scratch.entries.clear();
-  for (const Piece& piece : job.pieces)
-    selected.energies += collect_piece(job, piece, lower, job.scratch.entries,
-                                       job.with_curve ? &selected.curve : nullptr);
+  Entries& entries = job.scratch.entries;
+  entries.clear();
+  Curve* curve = job.with_curve ? &selected.curve : nullptr;
+  for (const Piece& piece : job.pieces) {
+    const std::size_t before = entries.size();
+    const std::size_t look_at = share_to_look_at(job, piece, 0);
+    selected.energies += collect_share(job, piece, look_at, lower, entries, curve);
+    if (look_at > 0) drop_below(lower, entries, before);
+  }
   if (Status finite = check_finite(selected.energies); !finite) return finite.error();
   return selected;
 }
@@ -163,7 +156,7 @@ Energies HostDifference::collect_globally(const AdvanceJob& job, std::uint32_t k
       const std::size_t look_at = share_to_look_at(job, job.pieces[l], floors[l]);
       energies += collect_share(job, job.pieces[l], look_at, lower, entries, curve);
       if (floors[l] == 0) continue;
-      append(entries, before, floor);
+      append(entries, before, entries.size(), floor);
       kernels::keep_largest(floors[l], floor, scratch.select, floor_before);
     }
     if (!energies.finite() || takes_all || count_reaching(lower, entries) >= keep) return energies;

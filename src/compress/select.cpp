@@ -6,6 +6,7 @@
 
 #include "kernels/vector_math.h"
 #include "kimesh/util/check.h"
+#include "src/compress/entries.h"
 
 namespace kimesh {
 namespace {
@@ -50,11 +51,9 @@ void keep_shares(const AdvanceJob& job, std::span<const std::uint32_t> shares) {
   kept.clear();
   std::size_t next = 0;
   for (std::size_t l = 0; l < job.pieces.size(); ++l) {
-    const std::size_t before = kept.size(), end = job.pieces[l].offset + job.pieces[l].size;
-    for (; next < entries.size() && entries.indices[next] < end; ++next) {
-      kept.indices.push_back(entries.indices[next]);
-      kept.values.push_back(entries.values[next]);
-    }
+    const std::size_t before = kept.size(), first = next;
+    next = first_from(job.pieces[l].offset + job.pieces[l].size, entries);
+    append(entries, first, next, kept);
     kernels::keep_largest(shares[l], kept, job.scratch.select, before);
   }
   std::swap(entries, kept);

@@ -120,6 +120,7 @@ Result<Attempt> fill_coded(const AdvanceJob& job, std::uint32_t least) {
       break;
     const std::size_t keep = std::clamp(next_keep(fits, over, budget), fits.keep + 1, most);
     auto next = attempt(without_curve, static_cast<std::uint32_t>(keep));
+    if (!next) return next;
     if (next->written.bytes.size() > budget) {
       over = Tried{keep, next->written.bytes.size()};
       continue;

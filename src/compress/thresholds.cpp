@@ -9,6 +9,7 @@
 
 #include "kernels/small_floats.h"
 #include "kimesh/util/check.h"
+#include "src/compress/entries.h"
 #include "src/compress/host_difference.h"
 
 namespace kimesh {
@@ -81,21 +82,6 @@ Magnitudes magnitudes_of(const Part& part) {
   return {sum / static_cast<double>(size), std::bit_cast<float>(std::ranges::max(largest))};
 }
 
-void drop_below(float lower, Entries& entries) {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!(std::abs(entries.values[i]) >= lower)) continue;
-    entries.indices[kept] = entries.indices[i];
-    entries.values[kept++] = entries.values[i];
-  }
-  entries.resize(kept);
-}
-
-std::size_t count_reaching(float lower, const Entries& entries) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      entries.values, [lower](float value) { return std::abs(value) >= lower; }));
-}
-
 // Narrows the entries to those of the last threshold that let no more than `share` pass. They are
 // all that reach the mean; or more than `share` that reach something above it, since then no lower
 // threshold needs to be counted.
@@ -145,13 +131,6 @@ Energies redsync(const Part& part, Entries& entries) {
   return energies;
 }
 
-void append(const Entries& from, Entries& to) {
-  const std::size_t end = to.size();
-  to.resize(end + from.size());
-  std::ranges::copy(from.indices, to.indices.begin() + static_cast<std::ptrdiff_t>(end));
-  std::ranges::copy(from.values, to.values.begin() + static_cast<std::ptrdiff_t>(end));
-}
-
 // By pieces, as the setting allots `keep` to them.
 template <typename Select>
 Result<Selected> by_shares(const AdvanceJob& job, std::uint32_t keep, bool full, Select&& select) {
@@ -181,7 +160,7 @@ Result<Selected> by_shares(const AdvanceJob& job, std::uint32_t keep, bool full,
     part_entries.clear();
     energies +=
         shares[l] == 0 ? collect_from(part, kLargest, part_entries) : select(part, part_entries);
-    if (shares[l] > 0) append(part_entries, job.scratch.entries);
+    if (shares[l] > 0) append(part_entries, 0, part_entries.size(), job.scratch.entries);
   }
   if (Status finite = host.check_finite(energies); !finite) return finite.error();
   return Selected{energies, 0, job.with_curve ? host.curve(job) : Curve{}};

@@ -55,8 +55,10 @@ void Vectors::DeviceStore::start() {
 
 Status Vectors::DeviceStore::bring_parameters() {
   if (!allocated_) return allocated_;
-  if (!parameters_changed_.exchange(false)) return ok_status();
-  return gradient_device_.download(parameters_.floats(), host_parameters_.span());
+  if (!parameters_changed_) return ok_status();
+  Status brought = gradient_device_.download(parameters_.floats(), host_parameters_.span());
+  if (brought) parameters_changed_ = false;  // nothing changes them while they are read
+  return brought;
 }
 
 Status Vectors::DeviceStore::fold_gradient() {
@@ -115,6 +117,7 @@ Result<Advanced> Vectors::DeviceStore::send(const AdvanceChannel& action, Device
                                             DeviceFloats estimate) {
   const std::span<const Piece> pieces = pieces_of(plan().channels[action.channel].shard);
   const bool residual = action.feedback == Feedback::kEf14 && estimate.size > 0;
+  KIMESH_CHECK(!residual || target.data == target_.floats().data, "what a reduce wants is a sum");
   if (residual) device_.subtract(estimate, target);
   if ((action.restart || residual) && estimate.size > 0) {
     const auto bad = device_.first_not_finite(target);

@@ -120,6 +120,29 @@ TEST(Curve, OfASampledPieceIsNearTheTruthForEveryK) {
       }
 }
 
+// However little reaches the threshold, the largest are looked at one by one. Seen to fail with
+// those alone that reach it.
+TEST(Curve, OfAMessageByAThresholdIsNearTheTruth) {
+  constexpr std::size_t kSize = 1 << 19;
+  test::Residual made = test::gaussian(kSize, 3);
+  made.values.span()[kSize / 3] = 1000;
+  Setting threshold, step;
+  threshold.compressor = Compressor::kThreshold;
+  threshold.threshold = 2000;
+  step.compressor = Compressor::kDzq;
+  step.step = 2000;
+  for (const Setting& setting : {threshold, step}) {
+    CompressScratch scratch;
+    std::vector<float> estimate(kSize, 0.0f);
+    const std::vector<Piece> pieces{{0, kSize}};
+    auto sent = advance(made.values.span(), estimate, pieces, setting, scratch, true);
+    ASSERT_TRUE(sent.ok());
+    EXPECT_EQ(sent->kept, 0u);
+    EXPECT_TRUE(sent->bytes.empty());
+    expect_near(sent->curve[0], made.values.span(), 0.01, std::string(name_of(setting.compressor)));
+  }
+}
+
 // What a message of many layers leaves out is known better than what each of them does: the errors
 // of samples go either way. Random shares of the layers, as policies try them.
 TEST(Curve, OfAllLayersIsWithinOnePercent) {

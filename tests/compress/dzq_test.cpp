@@ -94,6 +94,8 @@ TEST(Dzq, NeverPassesItsBudgetAndUsesIt) {
     if (!plenty || setting.budget_bytes < 200 || sent.made.kept == size) continue;
     const std::size_t zeros = static_cast<std::size_t>(std::ranges::count(x, 0.0f));
     if (sent.made.kept == size - zeros) continue;  // all of it went
+    // Eight bins that hold a heavy tail have no room for small elements.
+    if (setting.coder == Coder::kFixedWidth && kind == Kind::kHeavyTailed) continue;
     EXPECT_GE(static_cast<double>(sent.made.bytes.size()),
               0.97 * static_cast<double>(setting.budget_bytes) - 4)
         << "seed " << seed << ", kind " << static_cast<int>(kind) << ", budget "
@@ -109,6 +111,54 @@ TEST(Dzq, SendsTheFirstOfEqualElements) {
   ASSERT_GT(sent.made.kept, 100u);
   for (std::size_t j = 0; j < x.size(); ++j)
     ASSERT_EQ(sent.values[j] != 0, j < sent.made.kept) << "element " << j;
+}
+
+// A loud piece of many equal elements beside a quiet one, both with floors: what is cut off at a
+// rank is not what a floor sends anyway. Seen to fail, by never ending, with limits that were
+// sought among what is sent.
+TEST(DzqFloor, FindsAnEndWhereTiesAndFloorsMeet) {
+  constexpr std::size_t kQuiet = 40000, kLoud = 4000;
+  const std::vector<Piece> pieces{{0, kQuiet}, {kQuiet, kLoud}};
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Random random = stream(seed);
+    const auto sign = [&] { return random.below(2) == 0 ? 1.0f : -1.0f; };
+    const float spread = seed % 2 == 0 ? 0.0f : 0.1f;
+    std::vector<float> x(kQuiet + kLoud);
+    for (float& value : x)
+      value = 0.1f * sign() * (1 + spread * static_cast<float>(random.uniform()));
+    for (int i = 0; i < 80; ++i) x[random.below(kQuiet)] = sign();
+    for (std::size_t j = kQuiet; j < x.size(); ++j) x[j] = 0.5f * sign();
+    Setting setting = dzq(kRoundings[seed / 2 % 2], 200 + 100 * random.below(12));
+    setting.floor = 50 + random.below(200);
+    const Sent sent = send(x, pieces, setting);
+    EXPECT_LE(sent.made.bytes.size(), setting.budget_bytes) << "seed " << seed;
+    EXPECT_GE(static_cast<double>(sent.made.bytes.size()),
+              0.9 * static_cast<double>(setting.budget_bytes))
+        << "seed " << seed << ", budget " << setting.budget_bytes << ", floor " << setting.floor;
+  }
+}
+
+// Bytes that no step needs stay unused, since the last of eight bins cuts off what lies beyond it.
+// Seen to fail with the finest step that there is, which leaves nearly all.
+TEST(Dzq, InFixedWidthsLeavesLittleWhateverTheBudget) {
+  for (const Kind kind : {Kind::kGaussian, Kind::kHeavyTailed, Kind::kConstant}) {
+    for (const Rounding rounding : kRoundings) {
+      Random random = stream(1);
+      const std::vector<float> x = vector_of(random, kind, 20000);
+      const std::vector<Piece> pieces{{0, x.size()}};
+      double before = 1;
+      for (const double bytes_each : {0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0}) {
+        Setting setting =
+            dzq(rounding, static_cast<std::uint64_t>(bytes_each * static_cast<double>(x.size())));
+        setting.coder = Coder::kFixedWidth;
+        const double missing = share_missing(send(x, pieces, setting));
+        EXPECT_LT(missing, std::max(1.02 * before, 0.001))
+            << "kind " << static_cast<int>(kind) << ", " << bytes_each << " bytes an element";
+        before = std::min(before, missing);
+      }
+      EXPECT_LT(before, 0.2) << "kind " << static_cast<int>(kind);
+    }
+  }
 }
 
 TEST(Dzq, SendsNothingWhereNothingDiffers) {

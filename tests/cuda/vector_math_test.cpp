@@ -88,5 +88,26 @@ TEST_F(CudaVectorMath, DigestsAreTheCpus) {
   }
 }
 
+TEST_F(CudaVectorMath, EnergiesOfADifferenceAreTheCpus) {
+  for (const std::size_t size : kSizes) {
+    for (const auto& [kind, name] : kKinds) {
+      std::vector<float> target = draw(kind, size, kSeed);
+      const std::vector<float> estimate = draw(Kind::kGaussian, size, kSeed + 1);
+      const auto compare = [&] {
+        const auto got = device().energies(put(target).floats(), put(estimate).floats());
+        ASSERT_TRUE(got.ok()) << got.error().message;
+        kernels::Entries none;
+        const kernels::Energies expected = kernels::collect(target, estimate, kInfinity, 0, none);
+        EXPECT_TRUE(is_near(got->target, expected.target)) << name << ", " << size;
+        EXPECT_TRUE(is_near(got->difference, expected.difference)) << name << ", " << size;
+      };
+      compare();
+      if (size == 0) continue;
+      target[size / 2] = kNan;
+      compare();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kimesh::cuda_test
