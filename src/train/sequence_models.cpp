@@ -8,6 +8,17 @@ namespace {
 
 namespace nn = torch::nn;
 
+// Torch hands a recurrence in bfloat16 to oneDNN whatever the processor is, and oneDNN has one for
+// AVX-512 only. Elsewhere it stays in float32.
+bool recurs_in_bfloat16() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+#else
+  return false;
+#endif
+}
+
 // Starts every sample with an empty memory.
 struct LstmNetwork : NeuralNetwork {
   LstmNetwork(const ModelConfig& config, const SampleShape& shape)
@@ -18,7 +29,13 @@ struct LstmNetwork : NeuralNetwork {
         head(register_module("head", nn::Linear(config.hidden_size, shape.vocabulary))) {}
 
   torch::Tensor forward(const torch::Tensor& inputs) override {
-    return head(std::get<0>(lstm(embedding(inputs))));
+    return head(recur(embedding(inputs)));
+  }
+
+  torch::Tensor recur(const torch::Tensor& embedded) {
+    if (recurs_in_bfloat16()) return std::get<0>(lstm(embedded));
+    const c10::impl::ExcludeDispatchKeyGuard as_it_is(c10::DispatchKey::AutocastCPU);
+    return std::get<0>(lstm(embedded));
   }
 
   nn::Embedding embedding;

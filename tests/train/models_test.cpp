@@ -175,7 +175,7 @@ class LearningModels : public testing::TestWithParam<Learner> {};
 TEST_P(LearningModels, LowerTheirLossWithinAFewDozenSteps) {
   at::set_num_threads(1);
   Learner learner = GetParam();
-  const int steps = reads_tokens(learner.config.kind) ? 80 : 40;
+  const int steps = reads_tokens(learner.config.kind) ? 80 : 60;
   for (const ComputeKind compute : {ComputeKind::kFloat32, ComputeKind::kBfloat16}) {
     learner.config.compute = compute;
     const auto [first, last] = train(learner.config, learner.shape, steps);
