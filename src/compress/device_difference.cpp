@@ -118,8 +118,7 @@ Status DeviceDifference::select_piece(const AdvanceJob&, const Piece& piece, std
   return check_finite(stepped->energies);
 }
 
-Result<kernels::Added> DeviceDifference::add(const AdvanceJob&,
-                                             std::span<const std::uint32_t> indices,
+Result<kernels::Added> DeviceDifference::add(std::span<const std::uint32_t> indices,
                                              std::span<const float> values, bool) {
   if (added_) return *std::exchange(added_, std::nullopt);
   return device_.add_entries(target_, indices, values, estimate_);

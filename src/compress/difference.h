@@ -52,8 +52,7 @@ class Difference {
   // estimate[index] += value, as kernels::add_entries; nothing more where a pass of this job did
   // that on the way. `whole`: each value is the whole difference there, which spares a look at the
   // target.
-  [[nodiscard]] virtual Result<kernels::Added> add(const AdvanceJob& job,
-                                                   std::span<const std::uint32_t> indices,
+  [[nodiscard]] virtual Result<kernels::Added> add(std::span<const std::uint32_t> indices,
                                                    std::span<const float> values, bool whole) = 0;
   // Fills `bytes` as kernels::quantise and adds what they decode to. `left`: energy of what is
   // left.

@@ -5,6 +5,7 @@
 
 #include "kimesh/util/check.h"
 #include "src/compress/dzq_compose.h"
+#include "src/compress/entries.h"
 #include "src/compress/families.h"
 #include "src/compress/select.h"
 
@@ -65,20 +66,15 @@ Result<std::vector<dzq::Floor>> find_floors(const AdvanceJob& job, std::uint32_t
   kernels::Entries own;
   for (std::size_t l = 0; l < job.pieces.size(); ++l) {
     const Piece& piece = job.pieces[l];
-    const auto position = [&](std::size_t index) {
-      return std::ranges::lower_bound(scratch.entries.indices, index) -
-             scratch.entries.indices.begin();
-    };
-    const auto first = position(piece.offset), last = position(piece.offset + piece.size);
     if (scratch.shares[l] == 0) continue;
-    if (static_cast<std::size_t>(last - first) < scratch.shares[l]) {
+    const std::size_t first = first_from(piece.offset, scratch.entries);
+    const std::size_t last = first_from(piece.offset + piece.size, scratch.entries);
+    if (last - first < scratch.shares[l]) {
       const Status found = job.difference.select_piece(job, piece, scratch.shares[l], own);
       if (!found) return found.error();
     } else {
-      own.indices.assign(scratch.entries.indices.begin() + first,
-                         scratch.entries.indices.begin() + last);
-      own.values.assign(scratch.entries.values.begin() + first,
-                        scratch.entries.values.begin() + last);
+      own.clear();
+      append(scratch.entries, first, last, own);
       kernels::keep_largest(scratch.shares[l], own, scratch.select);
     }
     if (own.size() == 0) continue;
@@ -86,8 +82,7 @@ Result<std::vector<dzq::Floor>> find_floors(const AdvanceJob& job, std::uint32_t
         std::ranges::minmax(own.values, {}, [](float v) { return std::abs(v); });
     kernels::Entries& all = scratch.floor_entries;
     floors.push_back({piece, all.size(), all.size() + own.size(), std::abs(least), std::abs(most)});
-    all.indices.insert(all.indices.end(), own.indices.begin(), own.indices.end());
-    all.values.insert(all.values.end(), own.values.begin(), own.values.end());
+    append(own, 0, own.size(), all);
   }
   return floors;
 }
@@ -99,7 +94,8 @@ Result<dzq::Message> compose(const AdvanceJob& job, dzq::Candidates candidates) 
     if (!floors) return floors.error();
     candidates.pieces = std::move(*floors);
     dzq::Composer composer(std::move(candidates));
-    return std::move(composer.compose(dzq::step_code_of(setting.step)));
+    (void)composer.measure(dzq::step_code_of(setting.step));
+    return std::move(composer.finish());
   }
   const std::uint64_t affordable = setting.budget_bytes / kFloorShareOfBudget / kFloorBytesEach;
   for (std::uint64_t floor = std::min<std::uint64_t>(setting.floor, affordable);; floor /= 2) {
@@ -153,7 +149,7 @@ Result<Advanced> advance_dzq(const AdvanceJob& job) {
   kernels::Unfilled<float> values;
   const Status finite = dzq::dequantise(message->head, message->elements, values);
   KIMESH_CHECK(finite.ok(), "levels of finite elements are finite");
-  const auto added = job.difference.add(job, message->elements.indices, values, false);
+  const auto added = job.difference.add(message->elements.indices, values, false);
   if (!added) return added.error();
   result.bytes = std::move(message->bytes);
   result.kept = values.size();

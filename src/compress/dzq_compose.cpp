@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "src/compress/dzq_estimates.h"
+#include "src/compress/entries.h"
 
 namespace kimesh::dzq {
 
@@ -26,10 +27,7 @@ float least_reaching(double dead_zone) {
 }  // namespace
 
 std::size_t Composer::count_reaching(double dead_zone) const {
-  const float least = least_reaching(dead_zone);
-  std::uint32_t count = 0;
-  for (const float value : from_.entries.values) count += std::abs(value) >= least ? 1 : 0;
-  return count;
+  return kimesh::count_reaching(least_reaching(dead_zone), from_.entries);
 }
 
 std::uint32_t Composer::dead_zone(double step) const {
@@ -37,6 +35,11 @@ std::uint32_t Composer::dead_zone(double step) const {
   if (from_.coder == Coder::kFixedWidth) return kFixedDeadZone;
   return dead_zone_of(from_.rounding, static_cast<double>(from_.size),
                       [&](double steps) { return magnitudes_.at_least(steps * step); });
+}
+
+double Composer::zone_of(std::uint32_t code) const {
+  const double step = step_of(code);
+  return step * dead_zone(step) / 16;
 }
 
 std::uint32_t Composer::best_growth() const {
@@ -127,17 +130,13 @@ void Composer::choose(std::size_t limit) {
   const Quantiser global(message_.head, 0);
   Cut where = cut(global.dead_zone(), limit);
   const kernels::Entries& entries = from_.entries;
-  const auto entry_at = [&](std::size_t position) {
-    return static_cast<std::size_t>(std::ranges::lower_bound(entries.indices, position) -
-                                    entries.indices.begin());
-  };
   std::size_t next = 0;
   for (const Floor& floor : from_.pieces) {
     if (floor.smallest >= where.magnitude) continue;
-    take(entries, next, entry_at(floor.piece.offset), where);
+    take(entries, next, first_from(floor.piece.offset, entries), where);
     end_run(0);
     take_floor(floor, global);
-    next = entry_at(floor.piece.offset + floor.piece.size);
+    next = first_from(floor.piece.offset + floor.piece.size, entries);
   }
   take(entries, next, entries.size(), where);
   end_run(0);
@@ -195,11 +194,6 @@ Message& Composer::finish() {
   if (from_.rounding == Rounding::kNearest) find_centroids();
   write(message_.head, message_.elements, scratch_, message_.bytes);
   return message_;
-}
-
-Message& Composer::compose(std::uint32_t code, std::size_t limit) {
-  [[maybe_unused]] const std::size_t bytes = measure(code, limit);
-  return finish();
 }
 
 }  // namespace kimesh::dzq

@@ -51,15 +51,14 @@ class Composer {
 
   // With the step `code`; but for what floors send only what is among the `limit` largest entries,
   // ties to the lower index. The message stays valid until the next call.
-  Message& compose(std::uint32_t code, std::size_t limit = kNoLimit);
-
-  // As compose, in two calls. The first tells how many bytes the message takes, to a few (see
-  // dzq::measure), 0 where no element is sent; the second makes them.
+  // In two calls: the first tells how many bytes the message takes, to a few (see dzq::measure), 0
+  // where no element is sent; the second makes them.
   [[nodiscard]] std::size_t measure(std::uint32_t code, std::size_t limit = kNoLimit);
   Message& finish();
 
-  // Where a message's dead zone ends, in sixteenths of its step.
+  // Where a message's dead zone ends: in sixteenths of its step, and itself.
   [[nodiscard]] std::uint32_t dead_zone(double step) const;
+  [[nodiscard]] double zone_of(std::uint32_t code) const;
   [[nodiscard]] const Candidates& candidates() const { return from_; }
   [[nodiscard]] const Magnitudes& magnitudes() const { return magnitudes_; }
   // How many entries a dead zone lets through.

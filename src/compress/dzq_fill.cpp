@@ -16,7 +16,7 @@ namespace {
 // geometrically, or less steeply. Real messages are smaller; the ratio changes slowly with the
 // step.
 double bits_about(const Composer& composer, std::uint32_t code) {
-  const double step = step_of(code), zone = step * composer.dead_zone(step) / 16;
+  const double step = step_of(code), zone = composer.zone_of(code);
   const double sent = composer.magnitudes().at_least(zone);
   if (sent < 1) return 1;
   double logarithms = 0;
@@ -58,21 +58,21 @@ Sample sample_of(const Candidates& from) {
 // In fixed widths finer steps do not leave out less for ever, since what lies beyond the last bin
 // is cut off. The step that leaves out least when all that reach it are sent, to a quarter of an
 // octave.
-std::uint32_t best_fixed_step(const Candidates& from, const Magnitudes& magnitudes) {
+std::uint32_t best_fixed_step(const Composer& composer) {
   constexpr std::uint32_t kQuarterOctave = 64;
   constexpr double kWidest = 1 << 15;  // of the last bin's end to the step
+  const double largest = composer.candidates().largest;
   Head head;
   head.coder = Coder::kFixedWidth;
-  head.dead_zone = 16;
+  head.dead_zone = composer.dead_zone(1);  // the same for all steps
   double least = std::numeric_limits<double>::infinity();
   std::uint32_t best = 0;
-  const std::uint32_t last = step_code_of(from.largest);
-  for (head.step = step_code_of(from.largest / kWidest); head.step <= last;
-       head.step += kQuarterOctave)
+  const std::uint32_t last = step_code_of(largest);
+  for (head.step = step_code_of(largest / kWidest); head.step <= last; head.step += kQuarterOctave)
     for (head.growth = 0; head.growth < kGrowths; ++head.growth) {
       const Quantiser quantiser(head, 0);
       double missing = 0;
-      magnitudes.for_bins([&](std::uint32_t count, double magnitude) {
+      composer.magnitudes().for_bins([&](std::uint32_t count, double magnitude) {
         const auto rounded = static_cast<float>(magnitude);
         const double sent =
             magnitude < quantiser.dead_zone() ? 0 : quantiser.magnitude(quantiser.level(rounded));
@@ -120,7 +120,7 @@ class Filler {
     const Candidates& all = composer.candidates();
     const double largest = all.largest;
     finest_ = all.coder == Coder::kEntropy ? step_code_of(largest / (rans::kLevelMax / 2)) + 1
-                                           : best_fixed_step(all, composer.magnitudes());
+                                           : best_fixed_step(composer);
     coarsest_ = std::min(step_code_of(2 * largest) + 1, kStepCodes - 1);
   }
 
@@ -165,7 +165,7 @@ class Filler {
     Size last{0, 0};
     for (int attempt = 0; attempt < 2; ++attempt) {
       const std::uint32_t code = step_for(wanted_bits);
-      const double step = step_of(code), zone = step * composer_.dead_zone(step) / 16;
+      const double zone = composer_.zone_of(code);
       const auto bytes = static_cast<double>(composer.measure(code));
       if (composer.count() == 0) break;
       const double each = std::max(bytes - kLearning, 1.0) / static_cast<double>(composer.count());
@@ -220,7 +220,7 @@ class Filler {
 
   // Whether few elements have to go of what is over.
   [[nodiscard]] bool trims_little() const {
-    const double step = step_of(over_.code), zone = step * composer_.dead_zone(step) / 16;
+    const double zone = composer_.zone_of(over_.code);
     const Magnitudes& all = composer_.magnitudes();
     const double few = all.at_least(zone) - all.at_least((1 + kTrimShare) * zone);
     const double bytes_each = kSmallestBits * over_.bytes / static_cast<double>(over_.count);
@@ -256,7 +256,7 @@ class Filler {
     if (over_.count == 0 && attempt(code)) return;
     if (over_.count == 0) return;
     fits_ = {code, 0, 0};
-    const double step = step_of(code), zone = step * composer_.dead_zone(step) / 16;
+    const double zone = composer_.zone_of(code);
     std::size_t most = composer_.count_reaching(zone), least = 0;
     for (unsigned attempts = 0; most - least > 1; ++attempts) {
       const auto high = static_cast<double>(most), low = static_cast<double>(least);

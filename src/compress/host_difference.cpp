@@ -181,8 +181,7 @@ Status HostDifference::select_piece(const AdvanceJob& job, const Piece& piece, s
   return check_finite(energies);
 }
 
-Result<kernels::Added> HostDifference::add(const AdvanceJob&,
-                                           std::span<const std::uint32_t> indices,
+Result<kernels::Added> HostDifference::add(std::span<const std::uint32_t> indices,
                                            std::span<const float> values, bool whole) {
   return whole ? kernels::add_whole_entries(indices, values, estimate_)
                : kernels::add_entries(target_, indices, values, estimate_);

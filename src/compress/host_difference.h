@@ -23,8 +23,8 @@ class HostDifference final : public Difference {
                                    std::span<const std::uint32_t> floors) override;
   Status select_piece(const AdvanceJob& job, const Piece& piece, std::uint32_t keep,
                       kernels::Entries& entries) override;
-  Result<kernels::Added> add(const AdvanceJob& job, std::span<const std::uint32_t> indices,
-                             std::span<const float> values, bool whole) override;
+  Result<kernels::Added> add(std::span<const std::uint32_t> indices, std::span<const float> values,
+                             bool whole) override;
   Result<Selected> quantise(const AdvanceJob& job, kernels::Blocks blocks, kernels::Round round,
                             std::span<std::byte> bytes, double& left) override;
   Result<Selected> assign(const AdvanceJob& job, std::span<std::byte> bytes) override;

@@ -168,7 +168,7 @@ Result<Advanced> advance_sparse(const AdvanceJob& asked) {
 Status add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies, Advanced& result) {
   const kernels::Entries& entries = job.scratch.entries;
   const auto added =
-      job.difference.add(job, entries.indices, entries.values, sends_whole_values(job.setting));
+      job.difference.add(entries.indices, entries.values, sends_whole_values(job.setting));
   if (!added) return added.error();
   result.kept = entries.size();
   result.wanted_energy = energies.target;
