@@ -120,6 +120,7 @@ class Simulator::State {
   void act(NodeIndex node, ApplyMessage& action);
   void act(NodeIndex node, StepShard& action);
   double pay(double& resource, double seconds);
+  void trainer_failed(NodeIndex index, double end, const Error& error);
 
   std::vector<Node> nodes;
   std::vector<LinkState> links;

@@ -12,18 +12,20 @@ double Simulator::State::pay(double& resource, double seconds) {
   return resource;
 }
 
+void Simulator::State::trainer_failed(NodeIndex index, double end, const Error& error) {
+  push(end, ToNode{index, WorkFailed{"node " + plan.view.nodes[index] + ": " + error.message}});
+}
+
 void Simulator::State::act(NodeIndex index, ComputeGradient& action) {
   Node& node = nodes[index];
   const double seconds = to_seconds(setup.costs.gradient);
   const double end = pay(node.trainer_free, seconds);
-  const auto failed = [&](const Error& error) {
-    push(end, ToNode{index, WorkFailed{"node " + plan.view.nodes[index] + ": " + error.message}});
-  };
   if (const Status brought = node.vectors.bring_parameters(); !brought)
-    return failed(brought.error());
+    return trainer_failed(index, end, brought.error());
   const auto numbers = setup.nodes[index].objective->gradient(action.round);
-  if (!numbers) return failed(numbers.error());
-  if (const Status folded = node.vectors.fold_gradient(); !folded) return failed(folded.error());
+  if (!numbers) return trainer_failed(index, end, numbers.error());
+  if (const Status folded = node.vectors.fold_gradient(); !folded)
+    return trainer_failed(index, end, folded.error());
   push(end, ToNode{index, GradientDone{action.round, numbers->loss, from_seconds(seconds)}});
 }
 
@@ -31,8 +33,7 @@ void Simulator::State::act(NodeIndex index, Evaluate& action) {
   const double seconds = to_seconds(setup.costs.evaluate);
   const double end = pay(nodes[index].trainer_free, seconds);
   if (const Status brought = nodes[index].vectors.bring_parameters(); !brought)
-    return push(end, ToNode{index, WorkFailed{"node " + plan.view.nodes[index] + ": " +
-                                              brought.error().message}});
+    return trainer_failed(index, end, brought.error());
   const EvaluationNumbers numbers = setup.nodes[index].objective->evaluate();
   push(end, ToNode{index, Evaluated{action.round, static_cast<double>(numbers.correct),
                                     static_cast<double>(numbers.samples), numbers.loss_sum,
