@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kimesh/config/run_config.h"
-#include "src/config/complaints.h"
+#include "kimesh/config/complaints.h"
 
 namespace kimesh {
 namespace {

@@ -6,7 +6,7 @@
 #include "src/config/compressor_keys.h"
 #include "src/config/config_reader.h"
 #include "src/config/limits.h"
-#include "src/config/map_reader.h"
+#include "kimesh/config/map_reader.h"
 
 namespace kimesh {
 namespace {

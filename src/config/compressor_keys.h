@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kimesh/config/compression_config.h"
-#include "src/config/map_reader.h"
+#include "kimesh/config/map_reader.h"
 
 namespace kimesh {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "kimesh/config/run_config.h"
-#include "src/config/complaints.h"
-#include "src/config/yaml_tree.h"
+#include "kimesh/config/complaints.h"
+#include "kimesh/config/yaml_tree.h"
 
 namespace kimesh {
 

@@ -4,7 +4,7 @@
 
 #include "src/config/config_reader.h"
 #include "src/config/limits.h"
-#include "src/config/map_reader.h"
+#include "kimesh/config/map_reader.h"
 
 namespace kimesh {
 namespace {

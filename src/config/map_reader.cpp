@@ -1,4 +1,4 @@
-#include "src/config/map_reader.h"
+#include "kimesh/config/map_reader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -241,6 +241,28 @@ void MapReader::read(std::string_view key, std::vector<std::int64_t>& target, Ra
     numbers.push_back(*number);
   }
   target = std::move(numbers);
+}
+
+void MapReader::read(std::string_view key, std::vector<std::string>& target,
+                     std::size_t count_max) {
+  const YamlMember* member = find(key);
+  if (member == nullptr) return;
+  const std::string remedy =
+      fmt::format("Write a list of at most {} names, such as {}: [one, two]", count_max, key);
+  const YamlValue& value = member->value;
+  if (value.kind != YamlValue::Kind::kList || value.items.size() > count_max) {
+    const bool list = value.kind == YamlValue::Kind::kList;
+    const std::string is =
+        list ? fmt::format("a list of {}", value.items.size()) : kind_name(value);
+    return fail(member->line, fmt::format("{} is {}, not a list of names", name(key), is), remedy);
+  }
+  std::vector<std::string> texts;
+  for (const YamlValue& item : value.items) {
+    if (item.kind != YamlValue::Kind::kText || item.text.empty())
+      return fail(item.line, fmt::format("{} holds {}", name(key), kind_name(item)), remedy);
+    texts.push_back(item.text);
+  }
+  target = std::move(texts);
 }
 
 std::optional<std::size_t> MapReader::choice_of(std::string_view key,

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/config/yaml_tree.h"
+#include "kimesh/config/yaml_tree.h"
 
 namespace kimesh {
 namespace {

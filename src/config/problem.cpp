@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "src/config/complaints.h"
+#include "kimesh/config/complaints.h"
 
 namespace kimesh {
 namespace {

@@ -10,8 +10,8 @@
 #include "kimesh/util/check.h"
 #include "kimesh/util/units.h"
 #include "src/config/limits.h"
-#include "src/config/map_reader.h"
-#include "src/config/yaml_tree.h"
+#include "kimesh/config/map_reader.h"
+#include "kimesh/config/yaml_tree.h"
 
 namespace kimesh {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kimesh/config/topology_file.h"
-#include "src/config/complaints.h"
+#include "kimesh/config/complaints.h"
 
 namespace kimesh {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "kimesh/config/topology_file.h"
-#include "src/config/complaints.h"
-#include "src/config/map_reader.h"
+#include "kimesh/config/complaints.h"
+#include "kimesh/config/map_reader.h"
 
 namespace kimesh {
 

@@ -1,4 +1,4 @@
-#include "src/config/yaml_tree.h"
+#include "kimesh/config/yaml_tree.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>

@@ -11,20 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "kimesh/config/range.h"
+#include "kimesh/config/yaml_tree.h"
 #include "kimesh/util/ids.h"
-#include "src/config/yaml_tree.h"
 
 namespace kimesh {
-
-// The numbers that may stand at a place; both ends belong to it unless `above` leaves the low one
-// out.
-struct Range {
-  double low = 0;
-  double high = 0;
-  bool above = false;
-  [[nodiscard]] bool holds(double x) const { return (above ? x > low : x >= low) && x <= high; }
-  [[nodiscard]] std::string text() const;  // "from 0 to 1", "above 0 and at most 1"
-};
 
 class MapReader {
  public:
@@ -36,8 +27,10 @@ class MapReader {
 
   [[nodiscard]] const YamlMember* find(std::string_view key) const;
   [[nodiscard]] int line_of(std::string_view key) const;  // of the map when the key is not there
+  [[nodiscard]] const YamlValue& map() const { return value_; }
   // Complains when `key` is not there.
   void require(std::string_view key, std::string_view example);
+  [[nodiscard]] std::size_t failures() const { return failures_; }  // complaints made so far
   // Complains about each of `keys` that is there, because `reason` ("kind: cnn") rules it out.
   void refuse(std::initializer_list<std::string_view> keys, std::string_view reason);
   // Complains about `key`, which is there, at its line.
@@ -52,6 +45,7 @@ class MapReader {
   void read_bytes(std::string_view key, std::optional<std::uint64_t>& target);  // above 0
   void read(std::string_view key, std::vector<std::int64_t>& target, Range each,
             std::size_t count_max);
+  void read(std::string_view key, std::vector<std::string>& target, std::size_t count_max);
 
   template <typename T>
   void read(std::string_view key, std::optional<T>& target, Range range) {
@@ -79,10 +73,12 @@ class MapReader {
     return index.has_value();
   }
 
- private:
-  const std::string* text_of(std::string_view key, const std::string& wanted);
+  // Position of the key's word in `names`; nothing: it is not there, or has complained.
   std::optional<std::size_t> choice_of(std::string_view key,
                                        const std::vector<std::string_view>& names);
+
+ private:
+  const std::string* text_of(std::string_view key, const std::string& wanted);
   void fail(int line, std::string message, std::string remedy);
   [[nodiscard]] std::string name(std::string_view key) const;  // "optimizer.lr"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "src/config/complaints.h"
+#include "kimesh/config/complaints.h"
 
 namespace kimesh {
 

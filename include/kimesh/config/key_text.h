@@ -1,0 +1,33 @@
+// What declarations of keys say about themselves: the canonical text that nodes compare, and tables
+// for people.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kimesh/config/keys.h"
+
+namespace kimesh {
+
+// The values of all keys that are set, as text: same meaning, same text. Its digest goes into the
+// handshake. Paths are left out, since they differ between machines, and so are keys that
+// describe() leaves out where Keys::wants_local() is false.
+[[nodiscard]] std::string canonical_text(const std::function<void(Keys&)>& describe);
+
+// One key as people read it.
+struct KeyRow {
+  std::string name;      // with the sections around it: "schedule.kind"
+  std::string kind;      // the kind that has the key, "sgd"; empty: every kind
+  std::string values;    // "a number from 0 to 1", "one of: raw, packed, coded"
+  std::string fallback;  // the default; empty: none, the key may be left out; "required"
+  std::string help;
+};
+// All keys of a declaration, those of every kind included, in the order of the declaration.
+[[nodiscard]] std::vector<KeyRow> key_rows(const std::function<void(Keys&)>& describe);
+
+// Aligned columns for a terminal, and a table in Markdown.
+[[nodiscard]] std::string plain_table(const std::vector<KeyRow>& rows);
+[[nodiscard]] std::string markdown_table(const std::vector<KeyRow>& rows);
+
+}  // namespace kimesh

@@ -1,0 +1,206 @@
+// The keys of one map of a user's file, declared once. A struct of options declares its keys in
+// describe(Keys&), one call a key; each call binds the key to a field, whose value at that time is
+// the default:
+//
+//   struct GravacOptions {
+//     double epsilon = 0.9;
+//     void describe(Keys& keys) {
+//       keys.number("epsilon", epsilon, {0, 1, true}, "gain that a compression factor must keep");
+//     }
+//   };
+//
+// Whoever needs to know the keys visits that declaration: KeyReader fills the fields from a file
+// and complains, CanonicalText writes what nodes must agree on, KeyTable lists keys, ranges and
+// defaults for `kimesh explain` and the docs. Thread: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "kimesh/config/kind_table.h"
+#include "kimesh/config/range.h"
+#include "kimesh/util/ids.h"
+
+namespace kimesh {
+
+// The field that a key is bound to, and what may stand there. References are valid during visit().
+struct NumberValue {
+  double& value;
+  Range range;
+};
+struct WholeValue {
+  std::int64_t& value;
+  Range range;
+};
+struct SeedValue {
+  std::uint64_t& value;  // all 64 bits
+};
+struct DurationValue {
+  Duration& value;
+  Range seconds;
+};
+struct RateValue {
+  double& bits_per_s;  // above 0
+};
+struct BytesValue {
+  std::uint64_t& bytes;  // above 0
+};
+struct ChoiceValue {
+  std::size_t& index;  // of `names`
+  const std::vector<std::string_view>& names;
+};
+struct TextValue {
+  std::string& value;
+};
+struct PathValue {
+  std::string& value;  // in the file relative to it; here resolved
+};
+struct TextListValue {
+  std::vector<std::string>& value;
+  std::size_t count_max;
+};
+struct WholeListValue {
+  std::vector<std::int64_t>& value;
+  Range each;
+  std::size_t count_max;
+};
+using KeyValue =
+    std::variant<NumberValue, WholeValue, SeedValue, DurationValue, RateValue, BytesValue,
+                 ChoiceValue, TextValue, PathValue, TextListValue, WholeListValue>;
+
+struct Key {
+  std::string_view name;
+  std::string_view help;  // one line, without a full stop
+};
+
+// A key whose value names one of several kinds, each with keys of its own in the same map.
+struct KindChoice {
+  std::vector<std::string_view> names;
+  std::optional<std::size_t> chosen;        // what the field holds; nothing: no kind yet
+  std::function<void(std::size_t)> choose;  // puts a fresh one of this kind into the field
+  // Visits the keys of this kind: the field's own where it is the chosen one, else a fresh one's.
+  std::function<void(std::size_t, Keys&)> describe;
+};
+
+class Keys {
+ public:
+  virtual ~Keys() = default;
+
+  // ---- one key each. `help` says what the value means, with its unit.
+  void number(std::string_view name, double& value, Range range, std::string_view help);
+  void number(std::string_view name, std::optional<double>& value, Range range,
+              std::string_view help);
+  template <typename T>
+  void whole(std::string_view name, T& value, Range range, std::string_view help);
+  template <typename T>
+  void whole(std::string_view name, std::optional<T>& value, Range range, std::string_view help);
+  void seed(std::string_view name, std::uint64_t& value, std::string_view help);
+  void duration(std::string_view name, Duration& value, Range seconds, std::string_view help);
+  void duration(std::string_view name, std::optional<Duration>& value, Range seconds,
+                std::string_view help);
+  void rate(std::string_view name, std::optional<double>& bits_per_s, std::string_view help);
+  void bytes(std::string_view name, std::optional<std::uint64_t>& bytes, std::string_view help);
+  void flag(std::string_view name, bool& value, std::string_view help);
+  template <typename T>
+  void choice(std::string_view name, T& value,
+              std::initializer_list<std::pair<std::string_view, std::type_identity_t<T>>> choices,
+              std::string_view help);
+  void text(std::string_view name, std::string& value, std::string_view help);
+  void path(std::string_view name, std::string& value, std::string_view help);
+  void texts(std::string_view name, std::vector<std::string>& value, std::size_t count_max,
+             std::string_view help);
+  void wholes(std::string_view name, std::vector<std::int64_t>& value, Range each,
+              std::size_t count_max, std::string_view help);
+
+  // A map of its own below this key.
+  virtual void section(Key key, const std::function<void(Keys&)>& describe) = 0;
+  // One of `words`, or a map of its own, such as `split: even` and `split: {dirichlet: 0.3}`.
+  // `index` is that of the word; words.size() stands for the map.
+  virtual void word_or_section(Key key, std::size_t& index,
+                               const std::vector<std::string_view>& words,
+                               const std::function<void(Keys&)>& describe) = 0;
+  // Names a kind of `table`; the keys of the chosen kind follow in this map. Null: none is chosen.
+  template <typename Options>
+  void kind(std::string_view name, std::shared_ptr<Options>& options,
+            const KindTable<Options>& table, std::string_view help);
+
+  // ---- rules, for the visitor that reads a file; nothing happens in the others.
+  // The key must be there. `example` is what to add: "label: with the column of the class".
+  virtual void require(std::string_view /*name*/, std::string_view /*example*/) {}
+  // Each of these keys that is there is refused: "... means nothing with REASON".
+  virtual void refuse(std::initializer_list<std::string_view> /*names*/,
+                      std::string_view /*reason*/) {}
+  // What several keys together must keep: a complaint at the line of `name` where it does not hold.
+  virtual void check(bool /*holds*/, std::string_view /*name*/, std::string /*message*/,
+                     std::string /*remedy*/) {}
+  // Whether the user wrote this key.
+  [[nodiscard]] virtual bool is_given(std::string_view /*name*/) const { return false; }
+  // True where all keys are wanted, whatever the others say: describe() must not leave out keys
+  // that only some combination of other keys has.
+  [[nodiscard]] virtual bool wants_all() const { return false; }
+  // False where keys that may differ between machines (threads, device) are left out.
+  [[nodiscard]] virtual bool wants_local() const { return true; }
+
+ protected:
+  // `is_set` tells whether an optional field holds a value; a visitor that fills the field sets it.
+  virtual void visit(const Key& key, const KeyValue& value, bool& is_set) = 0;
+  virtual void visit_kind(const Key& key, const KindChoice& choice) = 0;
+
+ private:
+  void visit_value(std::string_view name, const KeyValue& value, std::string_view help);
+};
+
+template <typename T>
+void Keys::whole(std::string_view name, T& value, Range range, std::string_view help) {
+  auto number = static_cast<std::int64_t>(value);
+  visit_value(name, WholeValue{number, range}, help);
+  value = static_cast<T>(number);
+}
+
+template <typename T>
+void Keys::whole(std::string_view name, std::optional<T>& value, Range range,
+                 std::string_view help) {
+  bool is_set = value.has_value();
+  auto number = static_cast<std::int64_t>(value.value_or(T{}));
+  visit({name, help}, WholeValue{number, range}, is_set);
+  if (is_set) value = static_cast<T>(number);
+}
+
+template <typename T>
+void Keys::choice(
+    std::string_view name, T& value,
+    std::initializer_list<std::pair<std::string_view, std::type_identity_t<T>>> choices,
+    std::string_view help) {
+  std::vector<std::string_view> names;
+  std::size_t index = 0;
+  for (const auto& [word, meaning] : choices) {
+    if (meaning == value) index = names.size();
+    names.push_back(word);
+  }
+  visit_value(name, ChoiceValue{index, names}, help);
+  value = (choices.begin() + index)->second;
+}
+
+template <typename Options>
+void Keys::kind(std::string_view name, std::shared_ptr<Options>& options,
+                const KindTable<Options>& table, std::string_view help) {
+  KindChoice choice;
+  choice.names = table.names();
+  if (options != nullptr) choice.chosen = table.index_of(options->kind_name());
+  choice.choose = [&](std::size_t index) { options = table.make(index); };
+  choice.describe = [&](std::size_t index, Keys& keys) {
+    const bool own = options != nullptr && options->kind_name() == choice.names[index];
+    (own ? options : table.make(index))->describe(keys);
+  };
+  visit_kind({name, help}, choice);
+}
+
+}  // namespace kimesh

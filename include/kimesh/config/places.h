@@ -1,0 +1,33 @@
+// Where the keys of a file stand, for sentences about what only several sections or files together
+// can tell.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace kimesh {
+
+class Places {
+ public:
+  Places() = default;
+  explicit Places(std::string file) : file_(std::move(file)) {}
+
+  [[nodiscard]] const std::string& file() const { return file_; }
+  // `key` with the sections around it: "compression.policy".
+  void set(const std::string& key, int line) { lines_[key] = line; }
+  // Line of the key; where it is not in the file that of the closest section around it, or 0.
+  [[nodiscard]] int line(const std::string& key) const {
+    for (std::string name = key;;) {
+      if (const auto found = lines_.find(name); found != lines_.end()) return found->second;
+      const std::size_t dot = name.rfind('.');
+      if (dot == std::string::npos) return 0;
+      name.resize(dot);
+    }
+  }
+
+ private:
+  std::string file_;
+  std::map<std::string, int> lines_;
+};
+
+}  // namespace kimesh

@@ -1,0 +1,17 @@
+// The numbers that may stand at a place of a user's file.
+#pragma once
+
+#include <string>
+
+namespace kimesh {
+
+// Both ends belong to it unless `above` leaves the low one out.
+struct Range {
+  double low = 0;
+  double high = 0;
+  bool above = false;
+  [[nodiscard]] bool holds(double x) const { return (above ? x > low : x >= low) && x <= high; }
+  [[nodiscard]] std::string text() const;  // "from 0 to 1", "above 0 and at most 1"
+};
+
+}  // namespace kimesh

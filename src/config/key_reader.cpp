@@ -1,0 +1,209 @@
+#include "kimesh/config/key_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "kimesh/config/complaints.h"
+
+namespace kimesh {
+namespace {
+
+bool holds(const std::vector<std::string_view>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// The names of all keys that a map may have, those of every kind included.
+class NameCollector final : public Keys {
+ public:
+  void section(Key key, const std::function<void(Keys&)>&) override { add(key.name); }
+  void word_or_section(Key key, std::size_t&, const std::vector<std::string_view>&,
+                       const std::function<void(Keys&)>&) override {
+    add(key.name);
+  }
+  bool wants_all() const override { return true; }
+
+  [[nodiscard]] const std::vector<std::string_view>& names() const { return names_; }
+  // The key that chooses among the kinds of which some have `name`; empty: none does.
+  [[nodiscard]] std::string_view chooser_of(std::string_view name) const {
+    const auto found =
+        std::ranges::find(choosers_, name, &std::pair<std::string_view, std::string_view>::first);
+    return found == choosers_.end() ? std::string_view{} : found->second;
+  }
+
+ protected:
+  void visit(const Key& key, const KeyValue&, bool&) override { add(key.name); }
+  void visit_kind(const Key& key, const KindChoice& choice) override {
+    add(key.name);
+    const std::string_view outer = std::exchange(chooser_, key.name);
+    for (std::size_t i = 0; i < choice.names.size(); ++i) choice.describe(i, *this);
+    chooser_ = outer;
+  }
+
+ private:
+  void add(std::string_view name) {
+    if (!chooser_.empty()) choosers_.emplace_back(name, chooser_);
+    if (!holds(names_, name)) names_.push_back(name);
+  }
+
+  std::vector<std::string_view> names_;
+  std::string_view chooser_;
+  std::vector<std::pair<std::string_view, std::string_view>> choosers_;
+};
+
+class KeyReader final : public Keys {
+ public:
+  KeyReader(const YamlValue& value, std::string where, Complaints& complaints, Places& places,
+            const NameCollector& known)
+      : reader_(complaints, value, where, known.names()),
+        where_(std::move(where)),
+        complaints_(complaints),
+        places_(places),
+        known_(known) {
+    for (const YamlMember& member : value.members) places_.set(path_of(member.key), member.line);
+  }
+
+  void section(Key key, const std::function<void(Keys&)>& describe) override {
+    visited_.push_back(key.name);
+    if (const YamlMember* member = reader_.find(key.name))
+      read_keys(member->value, path_of(key.name), complaints_, places_, describe);
+  }
+
+  void word_or_section(Key key, std::size_t& index, const std::vector<std::string_view>& words,
+                       const std::function<void(Keys&)>& describe) override {
+    visited_.push_back(key.name);
+    const YamlMember* member = reader_.find(key.name);
+    if (member == nullptr) return;
+    if (member->value.kind == YamlValue::Kind::kMap) {
+      index = words.size();
+      return read_keys(member->value, path_of(key.name), complaints_, places_, describe);
+    }
+    const auto word = std::ranges::find(words, member->value.text);
+    if (member->value.kind == YamlValue::Kind::kText && word != words.end()) {
+      index = static_cast<std::size_t>(word - words.begin());
+      return;
+    }
+    NameCollector inner;
+    describe(inner);
+    reader_.complain(
+        key.name, fmt::format("{} is {}", path_of(key.name), kimesh::kind_name(member->value)),
+        fmt::format("Write one of: {}, {{{}: ...}}", joined(words), joined(inner.names())));
+  }
+
+  void require(std::string_view name, std::string_view example) override {
+    reader_.require(name, example);
+  }
+  void refuse(std::initializer_list<std::string_view> names, std::string_view reason) override {
+    for (const std::string_view name : names) {
+      if (!refused_.insert(std::string(name)).second) continue;
+      reader_.refuse({name}, reason);
+    }
+  }
+  void check(bool holds, std::string_view name, std::string message, std::string remedy) override {
+    if (!holds) reader_.complain(name, std::move(message), std::move(remedy));
+  }
+  bool is_given(std::string_view name) const override { return reader_.find(name) != nullptr; }
+
+  // Keys that some kind has, but not the chosen one. Where no kind is known, nothing is said: it
+  // would mislead.
+  void refuse_what_was_not_visited() {
+    if (kind_is_unknown_) return;
+    for (const YamlMember& member : reader_.map().members) {
+      const std::string_view name = member.key;
+      if (holds(visited_, name) || !holds(known_.names(), name)) continue;
+      const std::string_view chooser = known_.chooser_of(name);
+      const auto chosen = chosen_.find(std::string(chooser));
+      refuse({name}, chosen == chosen_.end() ? "the other keys that are given"
+                                             : fmt::format("{}: {}", chooser, chosen->second));
+    }
+  }
+
+ protected:
+  void visit(const Key& key, const KeyValue& value, bool& is_set) override {
+    visited_.push_back(key.name);
+    if (reader_.find(key.name) == nullptr) return;
+    const std::size_t before = reader_.failures();
+    std::visit([&](const auto& field) { read(key.name, field); }, value);
+    if (reader_.failures() == before) is_set = true;
+  }
+
+  void visit_kind(const Key& key, const KindChoice& choice) override {
+    visited_.push_back(key.name);
+    std::optional<std::size_t> index = choice.chosen;
+    if (reader_.find(key.name) != nullptr) {
+      index = reader_.choice_of(key.name, choice.names);
+      if (index) choice.choose(*index);
+    }
+    if (!index) {
+      kind_is_unknown_ = true;
+      return;
+    }
+    chosen_[std::string(key.name)] = choice.names[*index];
+    choice.describe(*index, *this);
+  }
+
+ private:
+  [[nodiscard]] std::string path_of(std::string_view key) const {
+    return where_.empty() ? std::string(key) : fmt::format("{}.{}", where_, key);
+  }
+
+  void read(std::string_view name, const NumberValue& field) {
+    reader_.read(name, field.value, field.range);
+  }
+  void read(std::string_view name, const WholeValue& field) {
+    reader_.read(name, field.value, field.range);
+  }
+  void read(std::string_view name, const SeedValue& field) { reader_.read(name, field.value); }
+  void read(std::string_view name, const DurationValue& field) {
+    reader_.read(name, field.value, field.seconds);
+  }
+  void read(std::string_view name, const RateValue& field) {
+    std::optional<double> rate;
+    reader_.read_rate(name, rate);
+    if (rate) field.bits_per_s = *rate;
+  }
+  void read(std::string_view name, const BytesValue& field) {
+    std::optional<std::uint64_t> bytes;
+    reader_.read_bytes(name, bytes);
+    if (bytes) field.bytes = *bytes;
+  }
+  void read(std::string_view name, const ChoiceValue& field) {
+    if (const auto index = reader_.choice_of(name, field.names)) field.index = *index;
+  }
+  void read(std::string_view name, const TextValue& field) { reader_.read(name, field.value); }
+  void read(std::string_view name, const PathValue& field) {
+    reader_.read(name, field.value);
+    if (!field.value.empty()) field.value = path_beside(complaints_.file(), field.value);
+  }
+  void read(std::string_view name, const TextListValue& field) {
+    reader_.read(name, field.value, field.count_max);
+  }
+  void read(std::string_view name, const WholeListValue& field) {
+    reader_.read(name, field.value, field.each, field.count_max);
+  }
+
+  MapReader reader_;
+  std::string where_;
+  Complaints& complaints_;
+  Places& places_;
+  const NameCollector& known_;
+  std::vector<std::string_view> visited_;
+  std::set<std::string> refused_;
+  std::map<std::string, std::string_view> chosen_;  // by the key that chooses
+  bool kind_is_unknown_ = false;
+};
+
+}  // namespace
+
+void read_keys(const YamlValue& value, const std::string& where, Complaints& complaints,
+               Places& places, const std::function<void(Keys&)>& describe) {
+  NameCollector known;
+  describe(known);
+  KeyReader reader(value, where, complaints, places, known);
+  if (value.kind != YamlValue::Kind::kMap) return;  // the reader has complained
+  describe(reader);
+  reader.refuse_what_was_not_visited();
+}
+
+}  // namespace kimesh

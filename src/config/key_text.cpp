@@ -1,0 +1,226 @@
+#include "kimesh/config/key_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kimesh/config/map_reader.h"
+
+namespace kimesh {
+namespace {
+
+std::string plain_number(double x) {
+  constexpr double kExact = 1e15;
+  return std::abs(x) < kExact && x == std::floor(x) ? fmt::format("{:.0f}", x)
+                                                    : fmt::format("{}", x);
+}
+
+// Exact, since nodes compare it.
+struct ExactText {
+  std::string operator()(const NumberValue& field) const { return fmt::format("{}", field.value); }
+  std::string operator()(const WholeValue& field) const { return fmt::format("{}", field.value); }
+  std::string operator()(const SeedValue& field) const { return fmt::format("{}", field.value); }
+  std::string operator()(const DurationValue& field) const {
+    return fmt::format("{}", field.value.count());
+  }
+  std::string operator()(const RateValue& field) const {
+    return fmt::format("{}", field.bits_per_s);
+  }
+  std::string operator()(const BytesValue& field) const { return fmt::format("{}", field.bytes); }
+  std::string operator()(const ChoiceValue& field) const {
+    return std::string(field.names[field.index]);
+  }
+  std::string operator()(const TextValue& field) const { return field.value; }
+  std::string operator()(const PathValue&) const { return "a file"; }
+  std::string operator()(const TextListValue& field) const {
+    return fmt::format("{}", fmt::join(field.value, " "));
+  }
+  std::string operator()(const WholeListValue& field) const {
+    return fmt::format("{}", fmt::join(field.value, " "));
+  }
+};
+
+// As people write it in a file.
+struct WrittenText : ExactText {
+  using ExactText::operator();
+  std::string operator()(const NumberValue& field) const { return plain_number(field.value); }
+  std::string operator()(const DurationValue& field) const {
+    const double seconds = to_seconds(field.value);
+    return seconds > 0 && seconds < 1 ? fmt::format("{}ms", seconds * 1e3)
+                                      : fmt::format("{}s", seconds);
+  }
+  std::string operator()(const WholeListValue& field) const {
+    return fmt::format("[{}]", fmt::join(field.value, ", "));
+  }
+};
+
+// What may stand there.
+struct DomainText {
+  std::string operator()(const NumberValue& field) const { return "number " + field.range.text(); }
+  std::string operator()(const WholeValue& field) const {
+    return "whole number " + field.range.text();
+  }
+  std::string operator()(const SeedValue&) const { return "whole number of 64 bits"; }
+  std::string operator()(const DurationValue& field) const {
+    return fmt::format("time from {}s to {}s, such as 25ms", field.seconds.low,
+                       plain_number(field.seconds.high));
+  }
+  std::string operator()(const RateValue&) const { return "rate above 0, such as 2Mbit"; }
+  std::string operator()(const BytesValue&) const { return "size above 0, such as 50GB"; }
+  std::string operator()(const ChoiceValue& field) const { return joined(field.names); }
+  std::string operator()(const TextValue&) const { return "text"; }
+  std::string operator()(const PathValue&) const { return "path, relative to this file"; }
+  std::string operator()(const TextListValue& field) const {
+    return fmt::format("list of at most {} names", field.count_max);
+  }
+  std::string operator()(const WholeListValue& field) const {
+    return fmt::format("list of at most {} whole numbers {}", field.count_max, field.each.text());
+  }
+};
+
+class CanonicalText final : public Keys {
+ public:
+  bool wants_local() const override { return false; }
+  void section(Key key, const std::function<void(Keys&)>& describe) override {
+    const std::string outer = std::exchange(prefix_, prefix_ + std::string(key.name) + ".");
+    describe(*this);
+    prefix_ = outer;
+  }
+  void word_or_section(Key key, std::size_t& index, const std::vector<std::string_view>& words,
+                       const std::function<void(Keys&)>& describe) override {
+    if (index >= words.size()) return section(key, describe);
+    add(key.name, words[index]);
+  }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ protected:
+  void visit(const Key& key, const KeyValue& value, bool& is_set) override {
+    if (is_set) add(key.name, std::visit(ExactText{}, value));
+  }
+  void visit_kind(const Key& key, const KindChoice& choice) override {
+    if (!choice.chosen) return;
+    add(key.name, choice.names[*choice.chosen]);
+    choice.describe(*choice.chosen, *this);
+  }
+
+ private:
+  void add(std::string_view name, std::string_view value) {
+    text_ += fmt::format("{}{} {}\n", prefix_, name, value);
+  }
+  std::string prefix_, text_;
+};
+
+class RowCollector final : public Keys {
+ public:
+  bool wants_all() const override { return true; }
+  void require(std::string_view name, std::string_view) override {
+    required_.push_back({prefix_ + std::string(name), kind_});
+  }
+  void section(Key key, const std::function<void(Keys&)>& describe) override {
+    add({prefix_ + std::string(key.name), kind_, "map", "", std::string(key.help)});
+    below(key, describe);
+  }
+  void word_or_section(Key key, std::size_t& index, const std::vector<std::string_view>& words,
+                       const std::function<void(Keys&)>& describe) override {
+    add({prefix_ + std::string(key.name), kind_, joined(words) + ", or a map",
+         index < words.size() ? std::string(words[index]) : "a map", std::string(key.help)});
+    below(key, describe);
+  }
+  [[nodiscard]] std::vector<KeyRow> take() {
+    for (const auto& [name, kind] : required_)
+      for (KeyRow& row : rows_)
+        if (row.name == name && (kind.empty() || row.kind == kind)) row.fallback = "required";
+    return std::move(rows_);
+  }
+
+ protected:
+  void visit(const Key& key, const KeyValue& value, bool& is_set) override {
+    add({prefix_ + std::string(key.name), kind_, std::visit(DomainText{}, value),
+         is_set ? std::visit(WrittenText{}, value) : std::string(), std::string(key.help)});
+  }
+  void visit_kind(const Key& key, const KindChoice& choice) override {
+    add({prefix_ + std::string(key.name), kind_, joined(choice.names),
+         choice.chosen ? std::string(choice.names[*choice.chosen]) : std::string(),
+         std::string(key.help)});
+    const std::string outer = kind_;
+    for (std::size_t i = 0; i < choice.names.size(); ++i) {
+      kind_ = choice.names[i];
+      choice.describe(i, *this);
+    }
+    kind_ = outer;
+  }
+
+ private:
+  void below(const Key& key, const std::function<void(Keys&)>& describe) {
+    const std::string outer = std::exchange(prefix_, prefix_ + std::string(key.name) + ".");
+    describe(*this);
+    prefix_ = outer;
+  }
+  // Kinds that share a key share its row, if all else is equal.
+  void add(KeyRow row) {
+    const auto same = std::ranges::find_if(rows_, [&](const KeyRow& other) {
+      return other.name == row.name && other.values == row.values &&
+             other.fallback == row.fallback && other.help == row.help;
+    });
+    if (same == rows_.end())
+      rows_.push_back(std::move(row));
+    else if (!same->kind.empty() && !row.kind.empty() && same->kind != row.kind)
+      same->kind += ", " + row.kind;
+  }
+
+  std::string prefix_, kind_;
+  std::vector<KeyRow> rows_;
+  std::vector<std::pair<std::string, std::string>> required_;
+};
+
+using Cells = std::array<std::string, 5>;
+
+std::vector<Cells> cells_of(const std::vector<KeyRow>& rows) {
+  std::vector<Cells> cells{{"key", "of", "values", "default", "meaning"}};
+  for (const KeyRow& row : rows)
+    cells.push_back({row.name, row.kind, row.values, row.fallback, row.help});
+  return cells;
+}
+
+}  // namespace
+
+std::string canonical_text(const std::function<void(Keys&)>& describe) {
+  CanonicalText text;
+  describe(text);
+  return text.take();
+}
+
+std::vector<KeyRow> key_rows(const std::function<void(Keys&)>& describe) {
+  RowCollector rows;
+  describe(rows);
+  return rows.take();
+}
+
+std::string plain_table(const std::vector<KeyRow>& rows) {
+  const std::vector<Cells> cells = cells_of(rows);
+  std::array<std::size_t, 5> widths{};
+  for (const Cells& row : cells)
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  std::string text;
+  for (const Cells& row : cells) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c)
+      if (widths[c] > 0) line += fmt::format("{:<{}}  ", row[c], widths[c]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string markdown_table(const std::vector<KeyRow>& rows) {
+  std::string text = "| key | of | values | default | meaning |\n|---|---|---|---|---|\n";
+  for (const KeyRow& row : rows)
+    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name, row.kind, row.values,
+                        row.fallback, row.help);
+  return text;
+}
+
+}  // namespace kimesh

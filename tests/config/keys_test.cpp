@@ -1,0 +1,183 @@
+// One declaration of keys, read by all that visit it.
+#include "kimesh/config/keys.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kimesh/config/complaints.h"
+#include "kimesh/config/key_reader.h"
+#include "kimesh/config/key_text.h"
+#include "tests/config/text_file.h"
+
+namespace kimesh {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct ShapeOptions : KindOptions {};
+struct Box final : ShapeOptions {
+  double side = 1;
+  std::optional<std::int64_t> floors;
+  void describe(Keys& keys) override {
+    keys.number("side", side, {0, 10, true}, "length of an edge, metres");
+    keys.whole("floors", floors, {1, 9}, "how many lie on one another");
+  }
+};
+struct Ball final : ShapeOptions {
+  double radius = 2;
+  void describe(Keys& keys) override {
+    keys.require("radius", "radius: with a length");
+    keys.number("radius", radius, {0, 10, true}, "metres");
+  }
+};
+
+const KindTable<ShapeOptions>& shapes() {
+  static const KindTable<ShapeOptions> table("shape",
+                                             {{"box", "six faces", make_options<Box, ShapeOptions>},
+                                              {"ball", "none", make_options<Ball, ShapeOptions>}});
+  return table;
+}
+
+struct Toy {
+  enum class Colour { kRed, kBlue };
+  std::shared_ptr<ShapeOptions> shape;
+  Colour colour = Colour::kBlue;
+  Duration lasts{std::chrono::seconds(2)};
+  std::optional<double> rate;
+  std::string path;
+  std::size_t split = 0;
+  double concentration = 0.5;
+  int threads = 0;
+  std::vector<std::string> names;
+
+  void describe(Keys& keys) {
+    keys.require("kind", "kind: box");
+    keys.kind("kind", shape, shapes(), "its shape");
+    keys.choice("colour", colour, {{"red", Colour::kRed}, {"blue", Colour::kBlue}}, "of its skin");
+    keys.section({"play", "how long and how fast"}, [&](Keys& play) {
+      play.duration("lasts", lasts, {1, 60}, "of a game");
+      play.rate("rate", rate, "of a game's messages");
+    });
+    keys.path("path", path, "where it lies");
+    keys.word_or_section({"split", "among children"}, split, {"even", "random"}, [&](Keys& map) {
+      map.number("dirichlet", concentration, {0, 1}, "concentration");
+    });
+    keys.texts("names", names, 3, "that it listens to");
+    if (keys.wants_local()) keys.whole("threads", threads, {0, 8}, "of this machine");
+    keys.check(names.size() != 2, "names", "two names quarrel", "Write one or three");
+  }
+};
+
+struct Reading {
+  Toy toy;
+  Places places;
+  std::vector<std::string> problems;
+};
+
+Reading read(const std::string& text) {
+  const TextFile file("toy.yaml", text);
+  Reading reading;
+  Complaints complaints(file.path());
+  reading.places = Places(file.path());
+  const auto root = read_yaml(file.path(), complaints);
+  if (root)
+    read_keys(*root, "", complaints, reading.places,
+              [&](Keys& keys) { reading.toy.describe(keys); });
+  for (Problem& problem : complaints.take()) {
+    problem.file = "toy.yaml";
+    reading.problems.push_back(to_string(problem));
+  }
+  return reading;
+}
+
+std::string canonical(Toy& toy) {
+  return canonical_text([&](Keys& keys) { toy.describe(keys); });
+}
+
+TEST(Keys, AFileFillsTheFieldsOfTheChosenKind) {
+  const Reading reading = read(
+      "kind: box\nside: 3\ncolour: red\nplay: {lasts: 5s, rate: 2Mbit}\npath: a/b\n"
+      "split: {dirichlet: 0.25}\nnames: [one]\nthreads: 4\n");
+  EXPECT_THAT(reading.problems, ElementsAre());
+  const auto* box = dynamic_cast<const Box*>(reading.toy.shape.get());
+  ASSERT_NE(box, nullptr);
+  EXPECT_EQ(box->kind_name(), "box");
+  EXPECT_EQ(box->side, 3);
+  EXPECT_FALSE(box->floors.has_value());
+  EXPECT_EQ(reading.toy.colour, Toy::Colour::kRed);
+  EXPECT_EQ(reading.toy.lasts, Duration(std::chrono::seconds(5)));
+  EXPECT_EQ(reading.toy.rate, 2e6);
+  EXPECT_THAT(reading.toy.path, testing::EndsWith("/a/b"));
+  EXPECT_EQ(reading.toy.split, 2u);
+  EXPECT_EQ(reading.toy.concentration, 0.25);
+  EXPECT_EQ(reading.toy.threads, 4);
+}
+
+TEST(Keys, EveryProblemIsSaidWithItsLine) {
+  const Reading reading = read(
+      "kind: box\nradius: 3\ncolour: green\nplay: {lasts: 5}\nsplit: odd\n"
+      "names: [a, b]\nside: 0\nshine: 1\n");
+  EXPECT_THAT(
+      reading.problems,
+      ElementsAre("toy.yaml:2: radius means nothing with kind: box. Remove it.",
+                  "toy.yaml:3: colour is 'green'. Write one of: red, blue.",
+                  HasSubstr("toy.yaml:4: play.lasts is '5'"),
+                  "toy.yaml:5: split is 'odd'. Write one of: even, random, {dirichlet: ...}.",
+                  "toy.yaml:6: two names quarrel. Write one or three.",
+                  "toy.yaml:7: side is '0'. Write a number above 0 and at most 10.",
+                  HasSubstr("toy.yaml:8: unknown key 'shine' in the file. Write one of: kind, "
+                            "side, floors, radius, colour")));
+}
+
+TEST(Keys, WhereTheKindIsUnknownItsKeysAreNotJudged) {
+  EXPECT_THAT(read("kind: cone\nradius: 3\nside: 2\n").problems,
+              ElementsAre("toy.yaml:1: kind is 'cone'. Write one of: box, ball."));
+  EXPECT_THAT(read("radius: 3\n").problems,
+              ElementsAre("toy.yaml:1: kind is missing. Add kind: box."));
+}
+
+TEST(Keys, AKeyThatAKindRequiresIsMissed) {
+  EXPECT_THAT(read("kind: ball\n").problems,
+              ElementsAre("toy.yaml:1: radius is missing. Add radius: with a length."));
+}
+
+TEST(Keys, PlacesTellTheLineOfAKeyOrOfWhatIsAroundIt) {
+  const Reading reading = read("kind: box\n\nplay:\n  lasts: 5s\n");
+  EXPECT_EQ(reading.places.line("play.lasts"), 4);
+  EXPECT_EQ(reading.places.line("play.rate"), 3);
+  EXPECT_EQ(reading.places.line("colour"), 0);
+}
+
+TEST(Keys, CanonicalTextSaysWhatIsSetAndWhatNodesMustAgreeOn) {
+  Reading reading = read("kind: box\nthreads: 3\npath: x\nplay: {rate: 1kbit}\n");
+  const std::string text = canonical(reading.toy);
+  EXPECT_EQ(text,
+            "kind box\nside 1\ncolour blue\nplay.lasts 2000000000\nplay.rate 1000\n"
+            "path a file\nsplit even\n");
+  Reading other = read("kind: box\npath: y\nplay: {rate: 1kbit}\nside: 1.0\n");
+  EXPECT_EQ(canonical(other.toy), text);
+}
+
+TEST(Keys, TablesListEveryKindsKeysWithRangesAndDefaults) {
+  Toy toy;
+  const auto rows = key_rows([&](Keys& keys) { toy.describe(keys); });
+  const std::string plain = plain_table(rows);
+  EXPECT_THAT(plain, HasSubstr("kind             "));
+  EXPECT_THAT(plain, HasSubstr("radius           ball  number above 0 and at most 10"));
+  EXPECT_THAT(plain, HasSubstr("required"));
+  EXPECT_THAT(
+      markdown_table(rows),
+      HasSubstr("| `play.lasts` |  | time from 1s to 60s, such as 25ms | 2s | of a game |"));
+}
+
+TEST(KindTable, AKindOfTheUsersOwnIsFoundByItsName) {
+  KindTable<ShapeOptions> table("shape", {});
+  table.add({"box", "six faces", make_options<Box, ShapeOptions>});
+  EXPECT_THAT(table.names(), ElementsAre("box"));
+  EXPECT_EQ(table.make("box")->kind_name(), "box");
+  EXPECT_FALSE(table.find("ball").has_value());
+}
+
+}  // namespace
+}  // namespace kimesh
