@@ -17,7 +17,6 @@
 #include "kernels/adamw_factors.h"
 #include "kernels/difference.h"
 #include "kernels/histogram.h"
-#include "kernels/level_grid.h"
 #include "kernels/quantise.h"
 #include "kimesh/util/result.h"
 
@@ -50,12 +49,6 @@ class DeviceBuffer {
 struct Share {
   std::size_t offset = 0, size = 0;
   std::uint32_t keep = 0;
-};
-
-// Elements with their levels: positions, ascending, and 2 · level, plus 1 where the value is below
-// zero.
-struct Marks {
-  Unfilled<std::uint32_t> indices, marks;
 };
 
 // What a message's step of the channel did. `added` only where the estimate was updated.
@@ -120,11 +113,6 @@ class Device {
                                                   std::span<const Share> shares,
                                                   std::uint32_t in_all, bool update,
                                                   Entries& entries) = 0;
-  // The same for every |difference| >= grid.dead_zone, with levels in the place of values: what dzq
-  // codes. With `update` the magnitudes of the levels are added.
-  [[nodiscard]] virtual Result<Stepped> step_levels(DeviceFloats target, DeviceFloats estimate,
-                                                    const LevelGrid& grid, bool update,
-                                                    Marks& marks) = 0;
   // estimate[index] += value. Indices ascend and are below the estimate's size.
   virtual void add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
                            DeviceFloats estimate) = 0;

@@ -93,8 +93,6 @@ class CudaDevice final : public Device {
   Result<Stepped> step_topk(DeviceFloats target, DeviceFloats estimate,
                             std::span<const Share> shares, std::uint32_t in_all, bool update,
                             Entries& entries) override;
-  Result<Stepped> step_levels(DeviceFloats target, DeviceFloats estimate, const LevelGrid& grid,
-                              bool update, Marks& marks) override;
   void add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
                    DeviceFloats estimate) override;
   Result<Added> add_entries(DeviceFloats target, std::span<const std::uint32_t> indices,

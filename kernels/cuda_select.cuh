@@ -24,10 +24,10 @@ struct StepHeader {
   std::uint32_t finite;
 };
 
-// A selected element, and what the message says of it: its value's bits, or its mark.
+// A selected element and its value.
 struct Entry {
   std::uint32_t index;
-  std::uint32_t word;
+  float value;
 };
 
 struct Brought {
@@ -73,10 +73,7 @@ void queue_counts(const StepBuffers& step, cudaStream_t stream);
 void queue_scan(std::uint32_t* counts, std::size_t size, cudaStream_t stream);
 // Writes the entries that the mask and `counts` tell of, updates the estimate, closes the header.
 void queue_entries(const StepBuffers& step, const StepJob& job, cudaStream_t stream);
-void queue_marks(const StepBuffers& step, const StepJob& job, const LevelGrid& grid,
-                 cudaStream_t stream);
 
-// Entries of values.
 void unpack(std::span<const Entry> found, Entries& entries);
 
 // This thread's word: the bits of the elements in [begin, end) that meet the predicate. All threads

@@ -1,7 +1,4 @@
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <limits>
 
 #include "kernels/cuda_select.cuh"
 
@@ -80,30 +77,7 @@ __global__ void scan_kernel(std::uint32_t* counts, std::size_t size) {
   if (threadIdx.x == 0) counts[size] = base;
 }
 
-// What the message says of an element, and what that adds to the estimate.
-struct Said {
-  std::uint32_t word;
-  float value;
-};
-
-struct SayValue {
-  __device__ Said operator()(float difference) const {
-    return {__float_as_uint(difference), difference};
-  }
-};
-
-struct SayLevel {
-  LevelGrid grid;
-  __device__ Said operator()(float difference) const {
-    const std::uint32_t level = grid.level(fabsf(difference));
-    const float magnitude = grid.magnitude(level);
-    const bool below = __float_as_uint(difference) >> 31 != 0;
-    return {level << 1 | (below ? 1u : 0u), below ? -magnitude : magnitude};
-  }
-};
-
-template <typename Say>
-__global__ void entries_kernel(StepBuffers step, StepJob job, Say say) {
+__global__ void entries_kernel(StepBuffers step, StepJob job) {
   const std::size_t begin = blockIdx.x * kTile;
   const std::uint32_t mine = step.header->finite != 0 ? selected_word(step.mask, step.more) : 0;
   const Scanned scanned = block_scan(static_cast<std::uint32_t>(__popc(mine)));
@@ -117,10 +91,9 @@ __global__ void entries_kernel(StepBuffers step, StepJob job, Say say) {
     const float t = job.target[j];
     const float e = job.estimate[j];
     const float d = t - e;
-    const Said said = say(d);
-    step.entries[place] = {static_cast<std::uint32_t>(j), said.word};
+    step.entries[place] = {static_cast<std::uint32_t>(j), d};
     if (!job.update) return;
-    const float after = e + said.value;
+    const float after = e + d;
     job.estimate[j] = after;
     const double rest = static_cast<double>(t) - static_cast<double>(after);
     removed += static_cast<double>(d) * static_cast<double>(d);
@@ -234,13 +207,7 @@ std::size_t expected_of(std::size_t size) {
 }  // namespace
 
 void queue_entries(const StepBuffers& step, const StepJob& job, cudaStream_t stream) {
-  launch(stream, step.tiles, entries_kernel<SayValue>, step, job, SayValue{});
-  queue_close(step, stream);
-}
-
-void queue_marks(const StepBuffers& step, const StepJob& job, const LevelGrid& grid,
-                 cudaStream_t stream) {
-  launch(stream, step.tiles, entries_kernel<SayLevel>, step, job, SayLevel{grid});
+  launch(stream, step.tiles, entries_kernel, step, job);
   queue_close(step, stream);
 }
 
@@ -248,7 +215,7 @@ void unpack(std::span<const Entry> found, Entries& entries) {
   entries.resize(found.size());
   for (std::size_t c = 0; c < found.size(); ++c) {
     entries.indices[c] = found[c].index;
-    entries.values[c] = std::bit_cast<float>(found[c].word);
+    entries.values[c] = found[c].value;
   }
 }
 
@@ -318,27 +285,6 @@ Result<Stepped> CudaDevice::step_threshold(DeviceFloats target, DeviceFloats est
   const auto brought = bring(step, expected_of(target.size));
   if (!brought) return brought.error();
   unpack(brought->entries, entries);
-  return brought->stepped;
-}
-
-Result<Stepped> CudaDevice::step_levels(DeviceFloats target, DeviceFloats estimate,
-                                        const LevelGrid& grid, bool update, Marks& marks) {
-  marks.indices.clear();
-  marks.marks.clear();
-  if (target.size == 0) return Stepped{};
-  // The least float that reaches the dead zone's edge.
-  auto lower = static_cast<float>(grid.dead_zone);
-  if (static_cast<double>(lower) < grid.dead_zone)
-    lower = std::nextafter(lower, std::numeric_limits<float>::infinity());
-  const StepBuffers step = queue_over(target, estimate, lower);
-  if (step.header == nullptr) return cuda_error(cudaErrorMemoryAllocation);
-  queue_marks(step, {target.data, estimate.data, target.size, update}, grid, stream_);
-  const auto brought = bring(step, expected_of(target.size));
-  if (!brought) return brought.error();
-  for (const Entry& entry : brought->entries) {
-    marks.indices.push_back(entry.index);
-    marks.marks.push_back(entry.word);
-  }
   return brought->stepped;
 }
 

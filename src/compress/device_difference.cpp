@@ -58,7 +58,7 @@ Result<Selected> DeviceDifference::selected(const AdvanceJob& job, Result<kernel
   if (Status finite = check_finite(stepped->energies); !finite) return finite.error();
   added_.reset();
   if (job.sends_selection) added_ = stepped->added;
-  return Selected{stepped->energies, 0, std::move(*curve)};
+  return Selected{stepped->energies, std::move(*curve)};
 }
 
 Result<Selected> DeviceDifference::survey(const AdvanceJob& job) {
@@ -145,7 +145,7 @@ Result<Selected> DeviceDifference::assign(const AdvanceJob& job, std::span<std::
   const std::span<float> floats(reinterpret_cast<float*>(bytes.data()), target_.size);
   if (Status copied = device_.download(target_, floats); !copied) return copied.error();
   if (has_estimate()) device_.copy(target_, estimate_);
-  return Selected{{*energy, 0}, 0, std::move(*before)};
+  return Selected{{*energy, 0}, std::move(*before)};
 }
 
 }  // namespace kimesh

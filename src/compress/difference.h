@@ -16,8 +16,7 @@ struct AdvanceJob;
 // What a pass found besides the entries that it left in the job's scratch.
 struct Selected {
   kernels::Energies energies;  // of the whole vector
-  double first_missing_energy = 0;
-  Curve curve;  // where it was asked for
+  Curve curve;                 // where it was asked for
 };
 
 // Passes fill job.scratch.entries, ascending, with elements of the difference; as a rule they read

@@ -67,7 +67,7 @@ bool sends_whole_values(const Setting& setting) {
 // Whether one selection decides the message.
 bool sends_selection(const Setting& setting) {
   const bool tries = setting.indices == IndexFormat::kCoded && fills_a_budget(setting);
-  return sends_whole_values(setting) && setting.first_keep == 0 && !tries;
+  return sends_whole_values(setting) && !tries;
 }
 
 // A selection as it was written. scratch.entries hold what the far side decodes.
@@ -159,7 +159,6 @@ Result<Advanced> advance_sparse(const AdvanceJob& asked) {
   result.form = made->written.form;
   result.bytes = std::move(made->written.bytes);
   result.curve = std::move(made->selected.curve);
-  result.first_missing_energy = made->selected.first_missing_energy;
   if (Status added = add_to_estimate(job, made->selected.energies, result); !added)
     return added.error();
   return result;

@@ -163,7 +163,7 @@ Result<Selected> by_shares(const AdvanceJob& job, std::uint32_t keep, bool full,
     if (shares[l] > 0) append(part_entries, 0, part_entries.size(), job.scratch.entries);
   }
   if (Status finite = host.check_finite(energies); !finite) return finite.error();
-  return Selected{energies, 0, job.with_curve ? host.curve(job) : Curve{}};
+  return Selected{energies, job.with_curve ? host.curve(job) : Curve{}};
 }
 
 }  // namespace

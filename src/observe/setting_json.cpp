@@ -85,9 +85,6 @@ void check(FieldReader& fields, const Setting& setting, std::size_t elements,
     fields.complain(fmt::format("'keep' is {} of {} elements", setting.keep, elements));
   if (setting.floor > elements || (keeps(setting) && setting.floor > setting.keep))
     fields.complain("'floor' is over 'keep'");
-  if (setting.first_keep > elements ||
-      (setting.first_keep > 0 && setting.first_keep < setting.keep))
-    fields.complain("'first_keep' is not between 'keep' and all elements");
   if (setting.allocation == Allocation::kListed) check_shares(fields, layers, setting);
   if (setting.budget_bytes > 0 && setting.budget_bytes < smallest_message_bytes(setting, elements))
     fields.complain("'budget_bytes' holds no message");
@@ -115,7 +112,6 @@ void put_setting(Json& json, const Setting& setting) {
   put(json, "rounding", kRoundings, setting.rounding);
   put(json, "coder", kCoders, setting.coder);
   if (setting.scaled) json["scaled"] = true;
-  if (setting.first_keep > 0) json["first_keep"] = setting.first_keep;
 }
 
 Setting read_setting(FieldReader& fields, std::size_t elements,
@@ -142,7 +138,6 @@ Setting read_setting(FieldReader& fields, std::size_t elements,
   take(fields, "rounding", kRoundings, setting.rounding);
   take(fields, "coder", kCoders, setting.coder);
   take(fields, "scaled", setting.scaled);
-  take(fields, "first_keep", setting.first_keep);
   if (fields.ok()) check(fields, setting, elements, layers);
   return setting;
 }

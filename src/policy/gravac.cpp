@@ -20,11 +20,7 @@ class Gravac final : public Policy {
 
   Choice choose(const MessageContext& message) const override {
     const GravacSearch& search = search_of(message.link_number);
-    Setting setting = keeping(style_, gravac_keep(search.factor(), message.elements), message);
-    // Multi-level compression: theta_s works on what theta_min has left, not on everything again.
-    const std::uint32_t first = gravac_keep(search.theta_min(), message.elements);
-    if (setting.compressor == Compressor::kTopk && first > setting.keep) setting.first_keep = first;
-    return {setting, 0};
+    return {keeping(style_, gravac_keep(search.factor(), message.elements), message), 0};
   }
   bool wants_curves() const override { return true; }
 

@@ -45,19 +45,12 @@ class Bench {
     using F = kernels::DeviceFloats;
     const F t = target_.floats(), e = estimate_.floats();
     kernels::Entries entries;
-    kernels::Marks marks;
     const std::vector<kernels::Share> hundredth = {{0, kSize, kSize / 100}};
     std::vector<kernels::MagnitudeBin> bins(kernels::kMagnitudeBins);
-    kernels::LevelGrid grid;
-    grid.step = grid.dead_zone = 0.25;
-    grid.inverse = 4;
-    grid.unit = grid.step / 32;
-    grid.level_max = 127;
     say("read both (energies)", [&] { (void)(device_.energy(t).ok() && device_.energy(e).ok()); });
     say("topk 1 %", [&] { (void)device_.step_topk(t, e, hundredth, 0, true, entries).ok(); });
     say("threshold, about 1 %",
         [&] { (void)device_.step_threshold(t, e, 0.36f, true, entries).ok(); });
-    say("dzq levels", [&] { (void)device_.step_levels(t, e, grid, true, marks).ok(); });
     say("magnitudes", [&] { (void)device_.count_magnitudes(t, e, hundredth, bins).ok(); });
     for (const Blocks blocks : {Blocks::kBfloat16, Blocks::kSign, Blocks::kInt8, Blocks::kInt4}) {
       std::vector<std::byte> bytes(kernels::quantised_bytes(blocks, kSize));

@@ -140,7 +140,7 @@ std::vector<Setting> settings() {
       {.compressor = Compressor::kNothing},
       {.compressor = Compressor::kTopk, .keep = 9, .allocation = Allocation::kGlobal, .floor = 2},
       listed,
-      {.compressor = Compressor::kTopk, .keep = 5, .first_keep = 20},
+      {.compressor = Compressor::kTopk, .keep = 5},
       {.compressor = Compressor::kTopk,
        .budget_bytes = 60,
        .values = ValueFormat::kInt4,

@@ -223,8 +223,6 @@ TEST(Gravac, SearchesForEachLinkOnItsOwnWhenToldSo) {
     for (Round r = 0; r < kWindow; ++r) policy->observe({r, milliseconds(100), messages});
     const bool own = scope == GravacOptions::Scope::kLink;
     EXPECT_EQ(policy->choose(message_on(0)).setting.keep, own ? 5'000u : 10'000u);
-    EXPECT_EQ(policy->choose(message_on(0)).setting.first_keep, own ? 10'000u : 0u)
-        << "what is tried is chosen from what theta_min has left";
     EXPECT_EQ(policy->choose(message_on(1)).setting.keep, 10'000u);
     EXPECT_EQ(policy->choose(message_on(7)).setting.keep, 10'000u) << "never seen";
     EXPECT_EQ(policy->choose(message_on(0)).budget_bytes, 0u);

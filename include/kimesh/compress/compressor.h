@@ -57,8 +57,6 @@ struct Advanced {
   std::uint64_t kept = 0;    // elements that the message carries
   double wanted_energy = 0;  // ‖target‖², summed in float64 in a fixed order
   double missing_energy = 0;  // ‖target − estimate after‖², to 4e-15 of ‖target − estimate before‖²
-  // multi-level: what the first level alone would leave out
-  double first_missing_energy = 0;
   Curve curve;  // of target − estimate before, where it was asked for and an estimate is kept
 };
 

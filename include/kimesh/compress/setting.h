@@ -72,9 +72,6 @@ struct Setting {
   // randk: values times size / keep, so that the message is right on average (unbiased). For one
   // hop without feedback only.
   bool scaled = false;
-  // topk by multi-level compression (Tyagi, Swany: GraVAC, 2023): the `keep` largest among the
-  // `first_keep` largest, found in two steps; 0: directly.
-  std::uint32_t first_keep = 0;
   bool operator==(const Setting&) const = default;
 };
 

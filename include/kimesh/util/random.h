@@ -9,14 +9,14 @@
 
 namespace kimesh {
 
-// What a draw is for. The numbers are part of every golden file: append, never renumber.
+// What a draw is for. The numbers are part of every golden file: append, never renumber. 6 was
+// used once.
 enum class Purpose : std::uint32_t {
   kInitialParameters = 1,
   kDataSplit = 2,
   kBatchOrder = 3,
   kTestSet = 4,
   kQuadratic = 5,
-  kSimulatorFaults = 6,
   kTest = 7,
   kNoise = 8,
   kMask = 9,

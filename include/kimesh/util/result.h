@@ -12,14 +12,11 @@ namespace kimesh {
 
 // The closed list of what a caller can act on. The sentence beside it is for people.
 enum class ErrorCode {
-  kMalformed,    // bytes that no correct peer sends
-  kUserInput,    // the user's file or argument is wrong: exit code 2
-  kIo,           // a file or disk fails
-  kNetwork,      // an address cannot be used, a peer cannot be reached
-  kRefused,      // a peer does not want us, or we do not want it
-  kNotFinite,    // NaN or infinity in a gradient or a message
-  kDead,         // a peer has been silent for too long
-  kInterrupted,  // somebody asked us to stop
+  kMalformed,  // bytes that no correct peer sends
+  kUserInput,  // the user's file or argument is wrong: exit code 2
+  kIo,         // a file or disk fails
+  kNetwork,    // an address cannot be used, a peer cannot be reached
+  kNotFinite,  // NaN or infinity in a gradient or a message
 };
 
 struct Error {
