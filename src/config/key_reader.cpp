@@ -40,6 +40,7 @@ class NameCollector final : public Keys {
     for (std::size_t i = 0; i < choice.names.size(); ++i) choice.describe(i, *this);
     chooser_ = outer;
   }
+  void visit_entries(const Key& key, const Entries&) override { add(key.name); }
 
  private:
   void add(std::string_view name) {
@@ -52,6 +53,78 @@ class NameCollector final : public Keys {
   std::vector<std::pair<std::string_view, std::string_view>> choosers_;
 };
 
+// Reads a map of entries that all have the same keys.
+class EntryReader {
+ public:
+  EntryReader(std::string where, const Entries& entries, Complaints& complaints, Places& places)
+      : where_(std::move(where)),
+        entries_(entries),
+        rule_(entries.rule),
+        complaints_(complaints),
+        places_(places) {}
+
+  void read(const YamlValue& map) {
+    if (map.kind != YamlValue::Kind::kMap)
+      return complaints_.add(
+          map.line, fmt::format("{} is {}, not a map", where_, kimesh::kind_name(map)),
+          fmt::format("Write one line per {}, such as {}", rule_.noun, rule_.example));
+    const std::size_t count = map.members.size();
+    if (count < rule_.count_min || count > rule_.count_max)
+      return complaints_.add(
+          map.line, fmt::format("the number of {}s is {}", rule_.noun, count),
+          fmt::format("Write from {} to {} {}s", rule_.count_min, rule_.count_max, rule_.noun));
+    for (const YamlMember& member : map.members)
+      if (is_common(member)) read_common(member);
+    for (const YamlMember& member : map.members)
+      if (!is_common(member)) read_entry(member);
+  }
+
+ private:
+  [[nodiscard]] bool is_common(const YamlMember& member) const {
+    return !rule_.common.empty() && member.key == rule_.common;
+  }
+
+  void read_common(const YamlMember& member) {
+    if (is_first(member.key, member)) read_member(member, member.key, entries_.describe_common);
+  }
+
+  void read_entry(const YamlMember& member) {
+    const auto name = rule_.name_of != nullptr ? rule_.name_of(member.key)
+                                               : std::optional<std::string>(member.key);
+    if (!name)
+      return complaints_.add(member.line,
+                             fmt::format("{} is no name for a {}", quoted(member.key), rule_.noun),
+                             fmt::format("Write {}", rule_.names));
+    if (!is_first(*name, member)) return;
+    const std::size_t index = entries_.append(*name);
+    read_member(member, *name, [&](Keys& keys) { entries_.describe(index, keys); });
+  }
+
+  bool is_first(const std::string& name, const YamlMember& member) {
+    const auto [it, is_new] = lines_.emplace(name, member.line);
+    if (!is_new)
+      complaints_.add(
+          member.line,
+          fmt::format("{} {} was already given in line {}", rule_.noun, name, it->second),
+          "Keep one of them, or rename one");
+    return is_new;
+  }
+
+  void read_member(const YamlMember& member, const std::string& name,
+                   const std::function<void(Keys&)>& describe) {
+    const std::string where = fmt::format("{}.{}", where_, name);
+    places_.set(where, member.line);
+    read_keys(member.value, where, complaints_, places_, describe);
+  }
+
+  std::string where_;
+  const Entries& entries_;
+  const EntryRule& rule_;
+  Complaints& complaints_;
+  Places& places_;
+  std::map<std::string, int> lines_;  // by name
+};
+
 class KeyReader final : public Keys {
  public:
   KeyReader(const YamlValue& value, std::string where, Complaints& complaints, Places& places,
@@ -61,7 +134,7 @@ class KeyReader final : public Keys {
         complaints_(complaints),
         places_(places),
         known_(known) {
-    for (const YamlMember& member : value.members) places_.set(path_of(member.key), member.line);
+    for (const YamlMember& member : value.members) note_places(path_of(member.key), member);
   }
 
   void section(Key key, const std::function<void(Keys&)>& describe) override {
@@ -101,7 +174,9 @@ class KeyReader final : public Keys {
     }
   }
   void check(bool holds, std::string_view name, std::string message, std::string remedy) override {
-    if (!holds) reader_.complain(name, std::move(message), std::move(remedy));
+    if (holds) return;
+    const int line = places_.line(path_of(name));
+    complaints_.add(line > 0 ? line : reader_.map().line, std::move(message), std::move(remedy));
   }
   bool is_given(std::string_view name) const override { return reader_.find(name) != nullptr; }
 
@@ -143,7 +218,22 @@ class KeyReader final : public Keys {
     choice.describe(*index, *this);
   }
 
+  void visit_entries(const Key& key, const Entries& entries) override {
+    visited_.push_back(key.name);
+    if (const YamlMember* member = reader_.find(key.name))
+      EntryReader(path_of(key.name), entries, complaints_, places_).read(member->value);
+  }
+
  private:
+  // A map's members that hold no maps of their own keys are known by their place as well.
+  void note_places(const std::string& path, const YamlMember& member) {
+    places_.set(path, member.line);
+    for (std::size_t i = 0; i < member.value.items.size(); ++i)
+      places_.set(fmt::format("{}.{}", path, i), member.value.items[i].line);
+    for (const YamlMember& inner : member.value.members)
+      places_.set(fmt::format("{}.{}", path, inner.key), inner.line);
+  }
+
   [[nodiscard]] std::string path_of(std::string_view key) const {
     return where_.empty() ? std::string(key) : fmt::format("{}.{}", where_, key);
   }
@@ -177,7 +267,10 @@ class KeyReader final : public Keys {
     if (!field.value.empty()) field.value = path_beside(complaints_.file(), field.value);
   }
   void read(std::string_view name, const TextListValue& field) {
-    reader_.read(name, field.value, field.count_max);
+    reader_.read(name, field.value, field.rule);
+  }
+  void read(std::string_view name, const TextPairsValue& field) {
+    reader_.read(name, field.value, field.rule);
   }
   void read(std::string_view name, const WholeListValue& field) {
     reader_.read(name, field.value, field.each, field.count_max);

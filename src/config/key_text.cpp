@@ -38,6 +38,12 @@ struct ExactText {
   std::string operator()(const TextListValue& field) const {
     return fmt::format("{}", fmt::join(field.value, " "));
   }
+  std::string operator()(const TextPairsValue& field) const {
+    std::string text;
+    for (const auto& [name, value] : field.value)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, value);
+    return text;
+  }
   std::string operator()(const WholeListValue& field) const {
     return fmt::format("{}", fmt::join(field.value, " "));
   }
@@ -74,7 +80,11 @@ struct DomainText {
   std::string operator()(const TextValue&) const { return "text"; }
   std::string operator()(const PathValue&) const { return "path, relative to this file"; }
   std::string operator()(const TextListValue& field) const {
-    return fmt::format("list of at most {} names", field.count_max);
+    return field.rule.word.empty() ? field.rule.text()
+                                   : fmt::format("{}, or {}", field.rule.word, field.rule.text());
+  }
+  std::string operator()(const TextPairsValue& field) const {
+    return fmt::format("map of {}, such as {}", field.rule.each, field.rule.example);
   }
   std::string operator()(const WholeListValue& field) const {
     return fmt::format("list of at most {} whole numbers {}", field.count_max, field.each.text());
@@ -104,6 +114,22 @@ class CanonicalText final : public Keys {
     if (!choice.chosen) return;
     add(key.name, choice.names[*choice.chosen]);
     choice.describe(*choice.chosen, *this);
+  }
+  void visit_entries(const Key& key, const Entries& entries) override {
+    const std::string outer = prefix_;
+    const auto below = [&](std::string_view name) {
+      prefix_ = fmt::format("{}{}.{}.", outer, key.name, name);
+      text_ += fmt::format("{}{} {}\n", outer, key.name, name);
+    };
+    if (!entries.rule.common.empty()) {
+      below(entries.rule.common);
+      entries.describe_common(*this);
+    }
+    for (std::size_t i = 0; i < entries.names.size(); ++i) {
+      below(entries.names[i]);
+      entries.describe(i, *this);
+    }
+    prefix_ = outer;
   }
 
  private:
@@ -138,8 +164,20 @@ class RowCollector final : public Keys {
 
  protected:
   void visit(const Key& key, const KeyValue& value, bool& is_set) override {
+    std::string fallback = is_set ? std::visit(WrittenText{}, value) : std::string();
+    const auto* list = std::get_if<TextListValue>(&value);
+    if (!is_set && list != nullptr) fallback = list->rule.word;
     add({prefix_ + std::string(key.name), kind_, std::visit(DomainText{}, value),
-         is_set ? std::visit(WrittenText{}, value) : std::string(), std::string(key.help)});
+         std::move(fallback), std::string(key.help)});
+  }
+  void visit_entries(const Key& key, const Entries& entries) override {
+    const EntryRule& rule = entries.rule;
+    add({prefix_ + std::string(key.name), kind_, fmt::format("map, one line per {}", rule.noun), "",
+         std::string(key.help)});
+    const std::string outer =
+        std::exchange(prefix_, fmt::format("{}{}.{}.", prefix_, key.name, rule.placeholder));
+    entries.describe_common(*this);
+    prefix_ = outer;
   }
   void visit_kind(const Key& key, const KindChoice& choice) override {
     add({prefix_ + std::string(key.name), kind_, joined(choice.names),

@@ -64,10 +64,24 @@ void Keys::path(std::string_view name, std::string& value, std::string_view help
   visit({name, help}, PathValue{value}, is_set);
 }
 
-void Keys::texts(std::string_view name, std::vector<std::string>& value, std::size_t count_max,
+void Keys::texts(std::string_view name, std::vector<std::string>& value, const ListRule& rule,
                  std::string_view help) {
   bool is_set = !value.empty();
-  visit({name, help}, TextListValue{value, count_max}, is_set);
+  visit({name, help}, TextListValue{value, rule}, is_set);
+}
+
+void Keys::texts(std::string_view name, std::vector<std::string>& value, std::size_t count_max,
+                 std::string_view help) {
+  ListRule rule;
+  rule.count_max = count_max;
+  texts(name, value, rule, help);
+}
+
+void Keys::text_pairs(std::string_view name,
+                      std::vector<std::pair<std::string, std::string>>& value, const ListRule& rule,
+                      std::string_view help) {
+  bool is_set = !value.empty();
+  visit({name, help}, TextPairsValue{value, rule}, is_set);
 }
 
 void Keys::wholes(std::string_view name, std::vector<std::int64_t>& value, Range each,

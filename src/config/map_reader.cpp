@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 
 #include "kimesh/util/units.h"
 #include "src/config/limits.h"
@@ -75,6 +76,11 @@ std::optional<std::int64_t> parse_whole(std::string_view text) {
 std::string Range::text() const {
   return above ? fmt::format("above {} and at most {}", plain(low), plain(high))
                : fmt::format("from {} to {}", plain(low), plain(high));
+}
+
+std::string ListRule::text() const {
+  return count_min == 0 ? fmt::format("list of at most {} {}", count_max, each)
+                        : fmt::format("list of {} to {} {}", count_min, count_max, each);
 }
 
 MapReader::MapReader(Complaints& complaints, const YamlValue& value, std::string where,
@@ -243,26 +249,62 @@ void MapReader::read(std::string_view key, std::vector<std::int64_t>& target, Ra
   target = std::move(numbers);
 }
 
-void MapReader::read(std::string_view key, std::vector<std::string>& target,
-                     std::size_t count_max) {
+void MapReader::read(std::string_view key, std::vector<std::string>& target, const ListRule& rule) {
   const YamlMember* member = find(key);
   if (member == nullptr) return;
-  const std::string remedy =
-      fmt::format("Write a list of at most {} names, such as {}: [one, two]", count_max, key);
   const YamlValue& value = member->value;
-  if (value.kind != YamlValue::Kind::kList || value.items.size() > count_max) {
-    const bool list = value.kind == YamlValue::Kind::kList;
-    const std::string is =
-        list ? fmt::format("a list of {}", value.items.size()) : kind_name(value);
-    return fail(member->line, fmt::format("{} is {}, not a list of names", name(key), is), remedy);
-  }
+  if (!rule.word.empty() && value.kind == YamlValue::Kind::kText && value.text == rule.word)
+    return target.clear();
+  const std::string list = fmt::format("a {}, such as {}: {}", rule.text(), key, rule.example);
+  const std::string remedy = rule.word.empty()
+                                 ? "Write " + list
+                                 : fmt::format("Write {}: {}, or {}", key, rule.word, list);
+  if (value.kind != YamlValue::Kind::kList)
+    return fail(member->line,
+                fmt::format("{} is {}, not a list of {}", name(key), kind_name(value), rule.each),
+                remedy);
+  if (!rule.holds(value.items.size()))
+    return fail(member->line, fmt::format("{} is a list of {}", name(key), value.items.size()),
+                remedy);
   std::vector<std::string> texts;
   for (const YamlValue& item : value.items) {
-    if (item.kind != YamlValue::Kind::kText || item.text.empty())
-      return fail(item.line, fmt::format("{} holds {}", name(key), kind_name(item)), remedy);
-    texts.push_back(item.text);
+    const bool good = item.kind == YamlValue::Kind::kText && !item.text.empty();
+    if (!good) fail(item.line, fmt::format("{} holds {}", name(key), kind_name(item)), remedy);
+    texts.push_back(good ? item.text : std::string());
   }
   target = std::move(texts);
+}
+
+void MapReader::read(std::string_view key, std::vector<std::pair<std::string, std::string>>& target,
+                     const ListRule& rule) {
+  const YamlMember* member = find(key);
+  if (member == nullptr) return;
+  const YamlValue& map = member->value;
+  const std::string remedy =
+      fmt::format("Write a map of {} to {} {}, such as {}: {}", rule.count_min, rule.count_max,
+                  rule.each, key, rule.example);
+  if (map.kind != YamlValue::Kind::kMap)
+    return fail(member->line, fmt::format("{} is {}, not a map", name(key), kind_name(map)),
+                remedy);
+  if (!rule.holds(map.members.size()))
+    return fail(member->line, fmt::format("{} is a map of {}", name(key), map.members.size()),
+                remedy);
+  std::vector<std::pair<std::string, std::string>> pairs;
+  std::map<std::string_view, int> lines;
+  for (const YamlMember& pair : map.members) {
+    const auto [it, is_new] = lines.emplace(pair.key, pair.line);
+    if (!is_new) {
+      fail(pair.line,
+           fmt::format("{}.{} was already given in line {}", name(key), pair.key, it->second),
+           "Keep one of them");
+    } else if (pair.value.kind != YamlValue::Kind::kText || pair.value.text.empty()) {
+      fail(pair.line, fmt::format("{}.{} is {}", name(key), pair.key, kind_name(pair.value)),
+           remedy);
+    } else {
+      pairs.emplace_back(pair.key, pair.value.text);
+    }
+  }
+  target = std::move(pairs);
 }
 
 std::optional<std::size_t> MapReader::choice_of(std::string_view key,

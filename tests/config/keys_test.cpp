@@ -39,6 +39,28 @@ const KindTable<ShapeOptions>& shapes() {
   return table;
 }
 
+struct Room {
+  std::string name;
+  double width = 4;
+  std::string door;
+  void describe(Keys& keys) {
+    keys.number("width", width, {0, 10, true}, "metres");
+    keys.text("door", door, "its colour");
+  }
+};
+
+std::optional<std::string> lower_case(std::string_view key) {
+  if (key.starts_with('-')) return std::nullopt;
+  std::string name(key);
+  for (char& c : name) c = static_cast<char>(std::tolower(c));
+  return name;
+}
+
+constexpr EntryRule kRooms{
+    "room", "ROOM", "hall: {width: 3}", "a word without a dash in front", lower_case, 1,
+    3,      "usual"};
+constexpr ListRule kGuests{1, 3, "guests", "[ann, bob]", "nobody"};
+
 struct Toy {
   enum class Colour { kRed, kBlue };
   std::shared_ptr<ShapeOptions> shape;
@@ -49,7 +71,10 @@ struct Toy {
   std::size_t split = 0;
   double concentration = 0.5;
   int threads = 0;
-  std::vector<std::string> names;
+  std::vector<std::string> names, guests;
+  std::vector<std::pair<std::string, std::string>> beds;
+  std::vector<Room> rooms;
+  Room usual;
 
   void describe(Keys& keys) {
     keys.require("kind", "kind: box");
@@ -64,6 +89,10 @@ struct Toy {
       map.number("dirichlet", concentration, {0, 1}, "concentration");
     });
     keys.texts("names", names, 3, "that it listens to");
+    keys.texts("guests", guests, kGuests, "who stays");
+    keys.text_pairs("beds", beds, {0, 2, "guests and beds", "{ann: red}"}, "who sleeps where");
+    keys.entries("rooms", rooms, usual, kRooms, "what is inside");
+    keys.check(guests.size() < 3 || guests[2] != "bob", "guests.2", "bob comes late", "Ask ann");
     if (keys.wants_local()) keys.whole("threads", threads, {0, 8}, "of this machine");
     keys.check(names.size() != 2, "names", "two names quarrel", "Write one or three");
   }
@@ -130,6 +159,47 @@ TEST(Keys, EveryProblemIsSaidWithItsLine) {
                             "side, floors, radius, colour")));
 }
 
+TEST(Keys, EntriesBeginWithTheCommonOneWhereverItStands) {
+  const Reading reading = read(
+      "kind: box\nrooms:\n  HALL: {width: 3}\n  usual: {door: red}\n  attic: {door: blue}\n"
+      "beds: {ann: soft}\nguests: nobody\n");
+  EXPECT_THAT(reading.problems, ElementsAre());
+  ASSERT_EQ(reading.toy.rooms.size(), 2u);
+  EXPECT_EQ(reading.toy.rooms[0].name, "hall");
+  EXPECT_EQ(reading.toy.rooms[0].width, 3);
+  EXPECT_EQ(reading.toy.rooms[0].door, "red");
+  EXPECT_EQ(reading.toy.rooms[1].door, "blue");
+  EXPECT_EQ(reading.toy.rooms[1].width, 4);
+  EXPECT_EQ(reading.places.line("rooms.hall.width"), 3);
+  EXPECT_EQ(reading.places.line("rooms.attic.width"), 5);
+  EXPECT_THAT(reading.toy.beds, ElementsAre(testing::Pair("ann", "soft")));
+}
+
+TEST(Keys, EveryProblemOfEntriesListsAndPairsIsSaidWithItsLine) {
+  const Reading reading = read(
+      "kind: box\nrooms:\n  hall: {width: 0}\n  Hall: {}\n  -a: {}\nguests: [a,\n  [b],\n  bob]\n"
+      "beds:\n  ann: [1]\n  ann: soft\n");
+  EXPECT_THAT(
+      reading.problems,
+      ElementsAre(
+          "toy.yaml:3: rooms.hall.width is '0'. Write a number above 0 and at most 10.",
+          "toy.yaml:4: room hall was already given in line 3. Keep one of them, or rename one.",
+          "toy.yaml:5: '-a' is no name for a room. Write a word without a dash in front.",
+          "toy.yaml:7: guests holds a list. Write guests: nobody, or a list of 1 to 3 guests, "
+          "such as guests: [ann, bob].",
+          "toy.yaml:8: bob comes late. Ask ann.",
+          "toy.yaml:10: beds.ann is a list. Write a map of 0 to 2 guests and beds, such as beds: "
+          "{ann: red}.",
+          "toy.yaml:11: beds.ann was already given in line 10. Keep one of them."));
+  EXPECT_THAT(read("kind: box\nrooms: [a]\nguests: []\nbeds: red\n").problems,
+              ElementsAre("toy.yaml:2: rooms is a list, not a map. Write one line per room, such "
+                          "as hall: {width: 3}.",
+                          HasSubstr("toy.yaml:3: guests is a list of 0. Write guests: nobody"),
+                          HasSubstr("toy.yaml:4: beds is 'red', not a map. Write a map")));
+  EXPECT_THAT(read("kind: box\nrooms: {a: {}, b: {}, c: {}, d: {}}\n").problems,
+              ElementsAre("toy.yaml:2: the number of rooms is 4. Write from 1 to 3 rooms."));
+}
+
 TEST(Keys, WhereTheKindIsUnknownItsKeysAreNotJudged) {
   EXPECT_THAT(read("kind: cone\nradius: 3\nside: 2\n").problems,
               ElementsAre("toy.yaml:1: kind is 'cone'. Write one of: box, ball."));
@@ -154,7 +224,11 @@ TEST(Keys, CanonicalTextSaysWhatIsSetAndWhatNodesMustAgreeOn) {
   const std::string text = canonical(reading.toy);
   EXPECT_EQ(text,
             "kind box\nside 1\ncolour blue\nplay.lasts 2000000000\nplay.rate 1000\n"
-            "path a file\nsplit even\n");
+            "path a file\nsplit even\nrooms usual\nrooms.usual.width 4\n");
+  Reading rooms = read("kind: box\nrooms: {hall: {door: red}}\nbeds: {a: b}\nguests: [c]\n");
+  EXPECT_THAT(canonical(rooms.toy),
+              HasSubstr("guests c\nbeds a: b\nrooms usual\nrooms.usual.width 4\nrooms hall\n"
+                        "rooms.hall.width 4\nrooms.hall.door red\n"));
   Reading other = read("kind: box\npath: y\nplay: {rate: 1kbit}\nside: 1.0\n");
   EXPECT_EQ(canonical(other.toy), text);
 }
@@ -163,9 +237,11 @@ TEST(Keys, TablesListEveryKindsKeysWithRangesAndDefaults) {
   Toy toy;
   const auto rows = key_rows([&](Keys& keys) { toy.describe(keys); });
   const std::string plain = plain_table(rows);
-  EXPECT_THAT(plain, HasSubstr("kind             "));
-  EXPECT_THAT(plain, HasSubstr("radius           ball  number above 0 and at most 10"));
+  EXPECT_THAT(plain, HasSubstr("\nradius  "));
+  EXPECT_THAT(plain, HasSubstr("ball  number above 0 and at most 10"));
   EXPECT_THAT(plain, HasSubstr("required"));
+  EXPECT_THAT(plain, HasSubstr("rooms.ROOM.width"));
+  EXPECT_THAT(plain, HasSubstr("nobody, or list of 1 to 3 guests"));
   EXPECT_THAT(
       markdown_table(rows),
       HasSubstr("| `play.lasts` |  | time from 1s to 60s, such as 25ms | 2s | of a game |"));

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "kimesh/config/kind_table.h"
+#include "kimesh/config/list_rule.h"
 #include "kimesh/config/range.h"
 #include "kimesh/util/ids.h"
 
@@ -64,8 +65,12 @@ struct PathValue {
   std::string& value;  // in the file relative to it; here resolved
 };
 struct TextListValue {
-  std::vector<std::string>& value;
-  std::size_t count_max;
+  std::vector<std::string>& value;  // an item that is no text is empty: places tell the others'
+  const ListRule& rule;
+};
+struct TextPairsValue {
+  std::vector<std::pair<std::string, std::string>>& value;  // a map of texts, in its order
+  const ListRule& rule;
 };
 struct WholeListValue {
   std::vector<std::int64_t>& value;
@@ -74,7 +79,7 @@ struct WholeListValue {
 };
 using KeyValue =
     std::variant<NumberValue, WholeValue, SeedValue, DurationValue, RateValue, BytesValue,
-                 ChoiceValue, TextValue, PathValue, TextListValue, WholeListValue>;
+                 ChoiceValue, TextValue, PathValue, TextListValue, TextPairsValue, WholeListValue>;
 
 struct Key {
   std::string_view name;
@@ -84,10 +89,32 @@ struct Key {
 // A key whose value names one of several kinds, each with keys of its own in the same map.
 struct KindChoice {
   std::vector<std::string_view> names;
+  std::vector<std::string_view> helps;      // by kind, one line each
   std::optional<std::size_t> chosen;        // what the field holds; nothing: no kind yet
   std::function<void(std::size_t)> choose;  // puts a fresh one of this kind into the field
   // Visits the keys of this kind: the field's own where it is the chosen one, else a fresh one's.
   std::function<void(std::size_t, Keys&)> describe;
+};
+
+// How the entries of a map are named, where all have the same keys: `nodes` holds one map a node.
+struct EntryRule {
+  std::string_view noun;         // "node": sentences speak of it
+  std::string_view placeholder;  // stands for a name in tables: "NODE"
+  std::string_view example;      // of an entry: "a: {address: \"tcp://127.0.0.1:7101\"}"
+  std::string_view names;        // what a name looks like: "1 to 32 of a-z, 0-9, _ and -"
+  // The name that a key of the file stands for; nothing: it is no name. Null: all are names.
+  std::optional<std::string> (*name_of)(std::string_view key) = nullptr;
+  std::size_t count_min = 0, count_max = 0;
+  // The entry whose values all others begin with, wherever it stands: "default". Empty: there is
+  // none, and all begin with what the field's own default says.
+  std::string_view common = {};
+};
+struct Entries {
+  const EntryRule& rule;
+  std::vector<std::string> names;                         // of those that the field holds
+  std::function<void(std::size_t, Keys&)> describe;       // visits the keys of one
+  std::function<void(Keys&)> describe_common;             // what a further one begins with
+  std::function<std::size_t(const std::string&)> append;  // a further one of this name; its index
 };
 
 class Keys {
@@ -115,13 +142,23 @@ class Keys {
               std::string_view help);
   void text(std::string_view name, std::string& value, std::string_view help);
   void path(std::string_view name, std::string& value, std::string_view help);
+  void texts(std::string_view name, std::vector<std::string>& value, const ListRule& rule,
+             std::string_view help);
   void texts(std::string_view name, std::vector<std::string>& value, std::size_t count_max,
              std::string_view help);
+  // A map of texts: `parents: {b: a, c: a}`.
+  void text_pairs(std::string_view name, std::vector<std::pair<std::string, std::string>>& value,
+                  const ListRule& rule, std::string_view help);
   void wholes(std::string_view name, std::vector<std::int64_t>& value, Range each,
               std::size_t count_max, std::string_view help);
 
   // A map of its own below this key.
   virtual void section(Key key, const std::function<void(Keys&)>& describe) = 0;
+  // A map from names to maps of the same keys. An Entry has a `name` and describe(Keys&); `common`
+  // is what an entry begins with.
+  template <typename Entry>
+  void entries(std::string_view name, std::vector<Entry>& entries, Entry& common,
+               const EntryRule& rule, std::string_view help);
   // One of `words`, or a map of its own, such as `split: even` and `split: {dirichlet: 0.3}`.
   // `index` is that of the word; words.size() stands for the map.
   virtual void word_or_section(Key key, std::size_t& index,
@@ -139,6 +176,7 @@ class Keys {
   virtual void refuse(std::initializer_list<std::string_view> /*names*/,
                       std::string_view /*reason*/) {}
   // What several keys together must keep: a complaint at the line of `name` where it does not hold.
+  // `name` may lie below a key: "edges.2" is the third item of a list.
   virtual void check(bool /*holds*/, std::string_view /*name*/, std::string /*message*/,
                      std::string /*remedy*/) {}
   // Whether the user wrote this key.
@@ -153,6 +191,7 @@ class Keys {
   // `is_set` tells whether an optional field holds a value; a visitor that fills the field sets it.
   virtual void visit(const Key& key, const KeyValue& value, bool& is_set) = 0;
   virtual void visit_kind(const Key& key, const KindChoice& choice) = 0;
+  virtual void visit_entries(const Key& key, const Entries& entries) = 0;
 
  private:
   void visit_value(std::string_view name, const KeyValue& value, std::string_view help);
@@ -189,11 +228,27 @@ void Keys::choice(
   value = (choices.begin() + index)->second;
 }
 
+template <typename Entry>
+void Keys::entries(std::string_view name, std::vector<Entry>& entries, Entry& common,
+                   const EntryRule& rule, std::string_view help) {
+  Entries erased{rule, {}, {}, {}, {}};
+  for (const Entry& entry : entries) erased.names.push_back(entry.name);
+  erased.describe = [&](std::size_t index, Keys& keys) { entries[index].describe(keys); };
+  erased.describe_common = [&](Keys& keys) { common.describe(keys); };
+  erased.append = [&](const std::string& entry) {
+    entries.push_back(common);
+    entries.back().name = entry;
+    return entries.size() - 1;
+  };
+  visit_entries({name, help}, erased);
+}
+
 template <typename Options>
 void Keys::kind(std::string_view name, std::shared_ptr<Options>& options,
                 const KindTable<Options>& table, std::string_view help) {
   KindChoice choice;
   choice.names = table.names();
+  choice.helps = table.helps();
   if (options != nullptr) choice.chosen = table.index_of(options->kind_name());
   choice.choose = [&](std::size_t index) { options = table.make(index); };
   choice.describe = [&](std::size_t index, Keys& keys) {

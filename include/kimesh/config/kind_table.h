@@ -79,6 +79,11 @@ class KindTable {
     for (const Kind<Options>& kind : kinds_) names.push_back(kind.name);
     return names;
   }
+  [[nodiscard]] std::vector<std::string_view> helps() const {
+    std::vector<std::string_view> helps;
+    for (const Kind<Options>& kind : kinds_) helps.push_back(kind.help);
+    return helps;
+  }
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const {
     for (std::size_t i = 0; i < kinds_.size(); ++i)
       if (kinds_[i].name == name) return i;

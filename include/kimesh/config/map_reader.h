@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "kimesh/config/list_rule.h"
 #include "kimesh/config/range.h"
 #include "kimesh/config/yaml_tree.h"
 #include "kimesh/util/ids.h"
@@ -45,7 +46,11 @@ class MapReader {
   void read_bytes(std::string_view key, std::optional<std::uint64_t>& target);  // above 0
   void read(std::string_view key, std::vector<std::int64_t>& target, Range each,
             std::size_t count_max);
-  void read(std::string_view key, std::vector<std::string>& target, std::size_t count_max);
+  // An item that is no text has its complaint, and is empty: the others keep their places.
+  void read(std::string_view key, std::vector<std::string>& target, const ListRule& rule);
+  // A map of texts.
+  void read(std::string_view key, std::vector<std::pair<std::string, std::string>>& target,
+            const ListRule& rule);
 
   template <typename T>
   void read(std::string_view key, std::optional<T>& target, Range range) {

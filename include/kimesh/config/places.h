@@ -15,6 +15,7 @@ class Places {
   [[nodiscard]] const std::string& file() const { return file_; }
   // `key` with the sections around it: "compression.policy".
   void set(const std::string& key, int line) { lines_[key] = line; }
+  [[nodiscard]] bool is_given(const std::string& key) const { return lines_.contains(key); }
   // Line of the key; where it is not in the file that of the closest section around it, or 0.
   [[nodiscard]] int line(const std::string& key) const {
     for (std::string name = key;;) {
