@@ -43,6 +43,11 @@ class Job {
     return quadratic_ ? &*quadratic_ : nullptr;
   }
 
+  // Whether what is scored are tokens, so that a perplexity is told.
+  [[nodiscard]] bool trains_on_text() const {
+    return !quadratic_ && reads_tokens(config().model.kind);
+  }
+
   // Reads the node's part of the data. Errors: UserInput.
   [[nodiscard]] Result<std::unique_ptr<Objective>> objective(NodeIndex node) const;
   // What of the model is not in the plan, because it never changes.

@@ -117,8 +117,8 @@ class NodeWatch {
   Status round(TimePoint now, const RoundReport& report) {
     const Status decided = decisions_.flush();
     if (!decided.ok()) return decided;
-    const RoundRecord made =
-        make_round_record(job_.plan(), job_.topology(), self_, origin_, report);
+    RoundRecord made = make_round_record(job_.plan(), job_.topology(), self_, origin_, report);
+    if (job_.trains_on_text()) add_perplexity(made);
     if (metrics_ != nullptr) metrics_->observe(made);
     const Status recorded = record(made);
     view_.update(tally_, now);

@@ -45,7 +45,9 @@ class SimulationWatch {
   [[nodiscard]] SimulationObserver observer() {
     SimulationObserver observer;
     observer.report = [this](NodeIndex node, TimePoint, const RoundReport& report) {
-      record(node, make_round_record(job_.plan(), job_.topology(), node, TimePoint{}, report));
+      RoundRecord made = make_round_record(job_.plan(), job_.topology(), node, TimePoint{}, report);
+      if (job_.trains_on_text()) add_perplexity(made);
+      record(node, made);
       view_.update(tally_, std::chrono::steady_clock::now());
     };
     observer.decision = [this](NodeIndex node, TimePoint, const Decision& decision) {

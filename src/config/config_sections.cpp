@@ -76,17 +76,18 @@ void read_optimizer(const YamlValue& value, OptimizerConfig& optimizer, Complain
 }
 
 void read_stop(const YamlValue& value, StopConfig& stop, Complaints& complaints) {
-  MapReader reader(complaints, value, "stop", {"rounds", "accuracy", "time"});
+  MapReader reader(complaints, value, "stop", {"rounds", "accuracy", "loss", "time"});
   if (reader.find("rounds") != nullptr) {
     Round rounds = 0;
     reader.read_whole("rounds", rounds, kRounds);
     if (rounds > 0) stop.rounds = rounds;
   }
   reader.read("accuracy", stop.accuracy, {0, 1, true});
+  reader.read("loss", stop.loss, {0, limits::kStopLossMax, true});
   reader.read("time", stop.time, {limits::kRoundTimeSecondsMin, limits::kStopSecondsMax});
   if (value.kind == YamlValue::Kind::kMap && value.members.empty())
     complaints.add(value.line, "stop is empty: the run would never end",
-                   "Write one or more of: rounds, accuracy, time");
+                   "Write one or more of: rounds, accuracy, loss, time");
 }
 
 }  // namespace kimesh

@@ -67,6 +67,8 @@ inline constexpr double kClipMax = 1e12;  // a norm that no float32 model needs
 inline constexpr std::int64_t kRoundsMax = 1'000'000'000;
 inline constexpr double kRoundTimeSecondsMin = 1e-3;  // below a ZeroMQ hop's own cost
 inline constexpr double kRoundTimeSecondsMax = 3600;
+// A model that gives every class the same chance has the logarithm of their number, 11 at most.
+inline constexpr double kStopLossMax = 1000;
 inline constexpr double kStopSecondsMax = 3 * 365 * 86400.0;  // three years
 inline constexpr std::int64_t kThreadsMax = 1024;
 

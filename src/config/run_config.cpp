@@ -43,6 +43,7 @@ std::string canonical_stop(const StopConfig& stop) {
   std::string text = "stop";
   if (stop.rounds) text += fmt::format(" rounds {}", *stop.rounds);
   if (stop.accuracy) text += fmt::format(" accuracy {}", *stop.accuracy);
+  if (stop.loss) text += fmt::format(" loss {}", *stop.loss);
   if (stop.time) text += fmt::format(" time {}", stop.time->count());
   return text + "\n";
 }
@@ -70,15 +71,18 @@ void check_device(MapReader& top, const RunConfig& config) {
                  "Write device: cpu, or compressor: topk or dzq");
 }
 
+void check_quadratic_stop(MapReader& top, const StopConfig& stop) {
+  for (const auto& [key, target] : {std::pair{"accuracy", stop.accuracy}, {"loss", stop.loss}})
+    if (target)
+      top.complain("stop",
+                   fmt::format("stop.{} cannot be reached: a quadratic has no test set", key),
+                   "Write stop: {rounds: 1000}");
+}
+
 // What two sections can only tell together.
 void check_sections(MapReader& top, const RunConfig& config) {
   check_device(top, config);
-  if (config.quadratic) {
-    if (config.stop.accuracy)
-      top.complain("stop", "stop.accuracy cannot be reached: a quadratic has no test set",
-                   "Write stop: {rounds: 1000}");
-    return;
-  }
+  if (config.quadratic) return check_quadratic_stop(top, config.stop);
   const bool digits = config.data.kind == DataKind::kDigits;
   const std::size_t blocks = config.model.channels.size();
   if (config.model.kind == ModelKind::kCnn && digits && blocks > limits::kDigitsBlocksMax)

@@ -52,6 +52,8 @@ struct MetricsServer::Series {
   Gauges& own_loss = gauge("kimesh_own_loss", "Loss of this node's batch");
   Gauges& accuracy = gauge("kimesh_accuracy", "Of the latest evaluation by all nodes");
   Gauges& accuracy_round = gauge("kimesh_accuracy_round", "Round of that evaluation");
+  Gauges& test_loss = gauge("kimesh_test_loss", "Mean loss of a sample of that evaluation");
+  Gauges& perplexity = gauge("kimesh_perplexity", "Its exponential, of models of text");
   Gauges& round_seconds = gauge("kimesh_round_seconds", "Duration of the latest round");
   Counters& seconds = counter("kimesh_seconds_total", "Time of this node, by what it went to");
   Counters& notices = counter("kimesh_notices_total", "Waits, resets, reconnects and warnings");
@@ -113,6 +115,8 @@ void MetricsServer::observe(const RoundRecord& round) {
   s.own_loss.Add({}).Set(round.own_loss);
   if (round.accuracy) s.accuracy.Add({}).Set(*round.accuracy);
   if (round.accuracy_round) s.accuracy_round.Add({}).Set(*round.accuracy_round);
+  if (round.test_loss) s.test_loss.Add({}).Set(*round.test_loss);
+  if (round.perplexity) s.perplexity.Add({}).Set(*round.perplexity);
   s.round_seconds.Add({}).Set(round.round_s);
   for (const auto& [part, seconds] : {std::pair{"compute", round.compute_s},
                                       {"evaluate", round.evaluate_s},

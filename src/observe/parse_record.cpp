@@ -84,6 +84,8 @@ NodeRecord read_round(FieldReader& fields) {
   fields.read("own_loss", round.own_loss);
   fields.read("accuracy", round.accuracy);
   fields.read("accuracy_round", round.accuracy_round);
+  fields.read("test_loss", round.test_loss);
+  fields.read("perplexity", round.perplexity);
   fields.read("compute_s", round.compute_s);
   fields.read("evaluate_s", round.evaluate_s);
   fields.read("encode_s", round.encode_s);
@@ -140,8 +142,9 @@ std::optional<Outcome> outcome_of(const std::string& name) {
 }
 
 std::optional<StopReason> reason_of(const std::string& name) {
-  for (const StopReason reason : {StopReason::kNone, StopReason::kRounds, StopReason::kAccuracy,
-                                  StopReason::kTime, StopReason::kTraffic, StopReason::kWish})
+  for (const StopReason reason :
+       {StopReason::kNone, StopReason::kRounds, StopReason::kAccuracy, StopReason::kLoss,
+        StopReason::kTime, StopReason::kTraffic, StopReason::kWish})
     if (reason_name(reason) == name) return reason;
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 #include "kimesh/observe/recorder.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kimesh/util/digest.h"
 #include "src/observe/json.h"
@@ -60,6 +61,8 @@ Json to_json(const RoundRecord& round) {
   json["own_loss"] = number(round.own_loss);
   json["accuracy"] = number_or_null(round.accuracy);
   json["accuracy_round"] = round.accuracy_round ? Json(*round.accuracy_round) : Json(nullptr);
+  json["test_loss"] = number_or_null(round.test_loss);
+  if (round.perplexity) json["perplexity"] = number(*round.perplexity);
   json["compute_s"] = number(round.compute_s);
   json["evaluate_s"] = number(round.evaluate_s);
   json["encode_s"] = number(round.encode_s);
@@ -114,6 +117,8 @@ std::string reason_name(StopReason reason) {
       return "rounds";
     case StopReason::kAccuracy:
       return "accuracy";
+    case StopReason::kLoss:
+      return "loss";
     case StopReason::kTime:
       return "time";
     case StopReason::kTraffic:
@@ -168,6 +173,7 @@ RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology, No
   if (report.word.accuracy_round != kNoRound) {
     record.accuracy = report.word.accuracy;
     record.accuracy_round = report.word.accuracy_round;
+    record.test_loss = report.word.test_loss;
   }
   record.compute_s = to_seconds(report.compute);
   record.evaluate_s = to_seconds(report.evaluate);
@@ -182,6 +188,10 @@ RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology, No
     record.links.push_back(make_link_record(plan, topology, self, record.time_s, link));
   record.digests = report.digests;
   return record;
+}
+
+void add_perplexity(RoundRecord& record) {
+  if (record.test_loss) record.perplexity = std::exp(*record.test_loss);
 }
 
 Result<NodeRecorder> NodeRecorder::create(std::string path, Flush flush) {

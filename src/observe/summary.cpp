@@ -92,6 +92,8 @@ std::string headline(const RunEnd& end) {
       switch (end.reason) {
         case StopReason::kAccuracy:
           return "done: the accuracy was reached";
+        case StopReason::kLoss:
+          return "done: the test loss was reached";
         case StopReason::kRounds:
           return "done: all rounds were made";
         case StopReason::kTime:
@@ -145,6 +147,8 @@ std::string summary_json(const RunTally& tally, const RunEnd& end) {
   json["accuracy"] = latest ? number_or_null(latest->accuracy) : Json(nullptr);
   json["accuracy_round"] =
       latest && latest->accuracy_round ? Json(*latest->accuracy_round) : Json(nullptr);
+  json["test_loss"] = latest ? number_or_null(latest->test_loss) : Json(nullptr);
+  if (latest && latest->perplexity) json["perplexity"] = number(*latest->perplexity);
   json["loss"] = latest ? number(latest->loss) : Json(nullptr);
   json["rounds"] = tally.rounds();
   json["seconds"] = number(tally.clock_s());
@@ -169,6 +173,8 @@ std::string summary_text(const RunTally& tally, const RunEnd& end) {
     text += fmt::format("  {:<14}{}\n", label, value);
   };
   row("accuracy", accuracy_text(tally));
+  if (latest && latest->test_loss) row("test loss", fmt::format("{:.4g}", *latest->test_loss));
+  if (latest && latest->perplexity) row("perplexity", fmt::format("{:.4g}", *latest->perplexity));
   if (latest) row("loss", fmt::format("{:.4g}", latest->loss));
   if (end.gradient_norm_squared) row("‖∇f‖²", fmt::format("{:.3e}", *end.gradient_norm_squared));
   row("rounds", std::to_string(tally.rounds()));
@@ -199,6 +205,8 @@ std::vector<Figure> figures_of(const RunTally& tally, const RunEnd& end) {
   };
   const RoundRecord* latest = tally.latest();
   if (latest && latest->accuracy) add("accuracy", *latest->accuracy, "1");
+  if (latest && latest->test_loss) add("test_loss", *latest->test_loss, "nat");
+  if (latest && latest->perplexity) add("perplexity", *latest->perplexity, "1");
   if (latest) add("loss", latest->loss, "1");
   if (end.gradient_norm_squared) add("gradient_norm_squared", *end.gradient_norm_squared, "1");
   add("rounds", tally.rounds(), "1");

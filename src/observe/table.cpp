@@ -38,14 +38,17 @@ std::string row_text(std::string text, std::size_t columns) {
   return text + "\n";
 }
 
-std::string accuracy_text(const RoundRecord& round) {
-  if (!round.accuracy) return "not yet";
-  return fmt::format("{:.4f} (round {})", *round.accuracy, round.accuracy_round.value_or(0));
+std::string evaluation_text(const RoundRecord& round) {
+  if (!round.accuracy) return "accuracy not yet";
+  std::string text = fmt::format("accuracy {:.4f}", *round.accuracy);
+  if (round.test_loss) text += fmt::format(" test loss {:.4g}", *round.test_loss);
+  if (round.perplexity) text += fmt::format(" perplexity {:.4g}", *round.perplexity);
+  return text + fmt::format(" (round {})", round.accuracy_round.value_or(0));
 }
 
 std::string headline(const RunTally& tally, const RoundRecord& round) {
-  return fmt::format("round {}  loss {:.4g}  accuracy {}  {:.3g} rounds/s", round.round, round.loss,
-                     accuracy_text(round), tally.rounds_per_s());
+  return fmt::format("round {}  loss {:.4g}  {}  {:.3g} rounds/s", round.round, round.loss,
+                     evaluation_text(round), tally.rounds_per_s());
 }
 
 struct Column {

@@ -33,8 +33,7 @@ Word Core::State::decide_word(const ControlVector& from_all) {
     next.accuracy = from_all.correct / from_all.samples;
     next.test_loss = from_all.test_loss / from_all.samples;
     next.accuracy_round = round;
-    const bool hit = options.stop_accuracy && next.accuracy >= *options.stop_accuracy;
-    hits = hit ? hits + 1 : 0;
+    count_hits(next);
   }
   if (poll) {
     end_poll(next, from_all);
@@ -42,6 +41,20 @@ Word Core::State::decide_word(const ControlVector& from_all) {
     call_closing(next, from_all);
   }
   return next;
+}
+
+// Whether the latest evaluation reached `target`, which is kAccuracy or kLoss. A loss that is not a
+// number reaches nothing.
+bool Core::State::reached(StopReason target, const Word& latest) const {
+  if (target == StopReason::kAccuracy)
+    return options.stop_accuracy && latest.accuracy >= *options.stop_accuracy;
+  KIMESH_CHECK(target == StopReason::kLoss, "only targets of the test set are reached");
+  return options.stop_loss && latest.test_loss <= *options.stop_loss;
+}
+
+void Core::State::count_hits(const Word& latest) {
+  accuracy_hits = reached(StopReason::kAccuracy, latest) ? accuracy_hits + 1 : 0;
+  loss_hits = reached(StopReason::kLoss, latest) ? loss_hits + 1 : 0;
 }
 
 // Ends that need no confirmation come first.
@@ -55,8 +68,10 @@ void Core::State::call_closing(Word& next, const ControlVector& from_all) {
     next.reason = StopReason::kRounds;
   } else if (from_all.stop_wish > 0) {
     next.reason = from_all.stop_wish > kTimeIsOver ? StopReason::kTraffic : StopReason::kTime;
-  } else if (hits >= kHitsInARow) {
+  } else if (accuracy_hits >= kHitsInARow) {
     next.reason = StopReason::kAccuracy;
+  } else if (loss_hits >= kHitsInARow) {
+    next.reason = StopReason::kLoss;
   } else {
     return;
   }
@@ -64,15 +79,14 @@ void Core::State::call_closing(Word& next, const ControlVector& from_all) {
   emit(Decided{{Decision::Kind::kClosing, round, 0, {}, next}});
 }
 
-// The models are equal now. An accuracy that they do not confirm lets training go on; every other
-// reason stands.
+// The models are equal now. Where they do not reach the target for which the closing round was
+// called, training goes on; every other reason stands.
 void Core::State::end_poll(Word& next, const ControlVector& from_all) {
-  const bool reached = options.stop_accuracy && next.accuracy_round == round &&
-                       next.accuracy >= *options.stop_accuracy;
-  next.stop = next.reason != StopReason::kAccuracy || reached;
+  const bool is_target = next.reason == StopReason::kAccuracy || next.reason == StopReason::kLoss;
+  next.stop = !is_target || (next.accuracy_round == round && reached(next.reason, next));
   if (replay) next.stop = replay->poll_stop(round).has_value();
   if (!next.stop) {
-    hits = 0;
+    accuracy_hits = loss_hits = 0;
     next.reason = StopReason::kNone;
     next.closing_round = kNoRound;
     return call_closing(next, from_all);  // the next training round may be the last

@@ -77,7 +77,7 @@ Word Word::from_control(std::span<const double> v) {
   word.evaluate_s = value_at(v, 5);
   word.closing_round = round_at(v, 6);
   const double reason = value_at(v, 7);
-  const bool known = reason >= 0 && reason <= static_cast<double>(StopReason::kTraffic);
+  const bool known = reason >= 0 && reason <= static_cast<double>(StopReason::kLoss);
   word.reason = known ? static_cast<StopReason>(static_cast<int>(reason)) : StopReason::kNone;
   word.stop = value_at(v, 8) != 0;
   return word;

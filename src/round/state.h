@@ -120,6 +120,8 @@ class Core::State {
 
   // agree.cpp
   [[nodiscard]] Word decide_word(const ControlVector& sum);
+  void count_hits(const Word& latest);
+  [[nodiscard]] bool reached(StopReason target, const Word& latest) const;
   void call_closing(Word& next, const ControlVector& sum);
   void end_poll(Word& next, const ControlVector& from_all);
   [[nodiscard]] Duration run_clock() const;
@@ -161,7 +163,8 @@ class Core::State {
   ControlVector own;  // of this round
   ControlVector sum;  // of this round, with the children's
   Word word;          // the owner's latest
-  unsigned hits = 0;  // evaluations in a row that reached the accuracy (owner of shard 0)
+  // Evaluations in a row that reached the target (owner of shard 0).
+  unsigned accuracy_hits = 0, loss_hits = 0;
   Round trained = 0;  // rounds with a gradient so far, this one included
   StopReason stop_reason = StopReason::kNone;
 

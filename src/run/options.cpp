@@ -146,6 +146,7 @@ CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, 
   options.traffic_bytes = spec.traffic_bytes;
   options.stop_rounds = config.stop.rounds;
   options.stop_accuracy = config.stop.accuracy;
+  options.stop_loss = config.stop.loss;
   options.stop_time = config.stop.time;
   options.evaluate_every = config.evaluate_every;
   options.has_test_set = !config.quadratic;

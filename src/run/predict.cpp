@@ -80,6 +80,7 @@ SimulationSetup make_setup(const RunConfig& config, const TopologyFile& topology
     CoreOptions& core = setup.nodes.back().core;
     core.stop_rounds = rounds + 2;  // the end has messages of its own kind: they are not measured
     core.stop_accuracy.reset();
+    core.stop_loss.reset();
     core.stop_time.reset();
     core.traffic_bytes.reset();
     core.evaluate_every = 0;

@@ -37,7 +37,7 @@ TEST(RunConfig, ReadsAModelOnFiles) {
       "            weight_decay: 0.01, clip: 2.5,\n"
       "            schedule: {kind: step, warmup: 5, every: 100, factor: 0.5}}\n"
       "compression: {policy: fixed, compressor: topk, ratio: 0.01, digest_every: 7}\n"
-      "stop: {rounds: 300, accuracy: 1, time: 2h}\n"
+      "stop: {rounds: 300, accuracy: 1, loss: 2.05, time: 2h}\n"
       "evaluate_every: 20\nseed: 18446744073709551615\nthreads: 2\ndevice: cuda\n");
   EXPECT_EQ(c.model.kind, ModelKind::kCnn);
   EXPECT_EQ(c.model.channels, (std::vector<std::int64_t>{16, 32, 64}));
@@ -62,6 +62,7 @@ TEST(RunConfig, ReadsAModelOnFiles) {
   EXPECT_EQ(c.compression.digest_every, 7u);
   EXPECT_EQ(c.stop.rounds, 300u);
   EXPECT_EQ(c.stop.accuracy, 1);
+  EXPECT_EQ(c.stop.loss, 2.05);
   EXPECT_EQ(c.stop.time, 2h);
   EXPECT_EQ(c.evaluate_every, 20u);
   EXPECT_EQ(c.seed, 18446744073709551615u);
@@ -191,8 +192,8 @@ TEST(RunConfigCanonical, IsOtherForAnyOtherMeaning) {
         "{kind: sgd, lr: 0.1, schedule: {kind: cosine, rounds: 5}}",
         "{kind: sgd, lr: 0.1, schedule: {kind: cosine, rounds: 6}}"})
     all.push_back(Parts{.optimizer = x}.canonical());
-  for (const char* x :
-       {"{rounds: 11}", "{accuracy: 0.9}", "{accuracy: 0.8}", "{time: 10s}", "{time: 11s}"})
+  for (const char* x : {"{rounds: 11}", "{accuracy: 0.9}", "{accuracy: 0.8}", "{loss: 0.9}",
+                        "{loss: 0.8}", "{time: 10s}", "{time: 11s}"})
     all.push_back(Parts{.stop = x}.canonical());
   for (const char* x :
        {"seed: 2\n",

@@ -107,7 +107,8 @@ TEST(Weights, OfOneRunAreWhereAnotherStartsAndWhatIsFrozenStays) {
   EXPECT_GE(figure(scratch, "accuracy"), 0.8);
 }
 
-// Every word of the text follows from the one before it.
+// Every word of the text follows from the one before it. The run ends by its loss, which is that of
+// the very model it saves.
 TEST(Eval, OfATextTellsThePerplexity) {
   const Scratch scratch;
   std::string text;
@@ -119,11 +120,16 @@ TEST(Eval, OfATextTellsThePerplexity) {
                   "model: " + model +
                       "\ndata: {kind: text, path: text.txt, tokens: word, length: 12, batch: 8}\n"
                       "optimizer: {kind: adamw, lr: 0.01}\ncompression: {policy: none}\n"
-                      "stop: {rounds: 60}\nevaluate_every: 20\nthreads: 1\nseed: 3\n");
+                      "stop: {rounds: 500, loss: 0.6}\nevaluate_every: 10\nthreads: 1\nseed: 3\n");
     const std::string run = model.substr(7, 4);
     simulate(scratch, "config.yaml", run);
     const Ended ended = score(scratch, "runs/" + run + "/model.safetensors", "config.yaml");
     ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
+    const nlohmann::json summary = scratch.summary(run);
+    EXPECT_EQ(summary["reason"], "loss") << model;
+    EXPECT_LE(summary["test_loss"], 0.6);
+    EXPECT_NEAR(figure(scratch, "loss"), summary["test_loss"].get<double>(), 1e-5);
+    EXPECT_NEAR(figure(scratch, "perplexity"), summary["perplexity"].get<double>(), 1e-5);
     EXPECT_LT(figure(scratch, "perplexity"), 2) << model;
     EXPECT_GT(figure(scratch, "accuracy"), 0.8) << model;
   }

@@ -68,6 +68,8 @@ std::vector<Bytes> record_seeds() {
   RoundRecord round;
   round.accuracy = 0.5;
   round.accuracy_round = 3;
+  round.test_loss = 2;
+  round.perplexity = 7.4;
   LinkRecord link;
   link.to = "b";
   link.rate_bits_per_s = 1e6;

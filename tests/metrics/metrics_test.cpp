@@ -83,8 +83,14 @@ TEST(Metrics, WhatIsUnknownIsAbsentAndNotZero) {
   RoundRecord evaluated = a_round(1);
   evaluated.accuracy = 0.75;
   evaluated.accuracy_round = 9;
+  evaluated.test_loss = 0.5;
   server->observe(evaluated);
   EXPECT_THAT(scrape(server->port()), HasSubstr("kimesh_accuracy{node=\"a\"} 0.75\n"));
+  EXPECT_THAT(scrape(server->port()), HasSubstr("kimesh_test_loss{node=\"a\"} 0.5\n"));
+  EXPECT_THAT(scrape(server->port()), Not(HasSubstr("kimesh_perplexity{")));
+  evaluated.perplexity = 1.625;
+  server->observe(evaluated);
+  EXPECT_THAT(scrape(server->port()), HasSubstr("kimesh_perplexity{node=\"a\"} 1.625\n"));
 }
 
 // A run that diverges ends by itself; until then its loss must not break the page.

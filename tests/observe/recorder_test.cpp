@@ -23,6 +23,7 @@ RoundRecord a_round() {
   round.own_loss = 1e-300;
   round.accuracy = 0.975;
   round.accuracy_round = 5;
+  round.test_loss = 2.5;
   round.compute_s = 0.01;
   round.wait_s = 0.25;
   round.round_s = 0.26;
@@ -45,6 +46,10 @@ TEST(NodeRecord, ComesBackAsItWasWritten) {
   expect_round_trip(StartRecord{0, "a", "0.1.0"});
   expect_round_trip(a_round());
   expect_round_trip(RoundRecord{});
+  RoundRecord text = a_round();
+  add_perplexity(text);
+  expect_round_trip(text);
+  expect_round_trip(EndRecord{9, Outcome::kDone, StopReason::kLoss, "", 12, 8.5, {}});
   expect_round_trip(NoticeRecord{1.5, "waiting for b (\"tcp://x\"):\n 5 s"});
   expect_round_trip(EndRecord{9, Outcome::kStopped, StopReason::kWish, "Ctrl-C", 12, 8.5, {}});
   expect_round_trip(
@@ -56,8 +61,8 @@ TEST(NodeRecord, WritesARoundWithTheseFields) {
   EXPECT_EQ(
       to_line(a_round()),
       R"({"event":"round","time_s":12.5,"round":7,"poll":false,"loss":0.30000000000000004,)"
-      R"("own_loss":1e-300,"accuracy":0.975,"accuracy_round":5,"compute_s":0.01,"evaluate_s":0.0,)"
-      R"("encode_s":0.0,"apply_s":0.0,"step_s":0.0,"wait_s":0.25,"round_s":0.26,)"
+      R"("own_loss":1e-300,"accuracy":0.975,"accuracy_round":5,"test_loss":2.5,"compute_s":0.01,)"
+      R"("evaluate_s":0.0,"encode_s":0.0,"apply_s":0.0,"step_s":0.0,"wait_s":0.25,"round_s":0.26,)"
       R"("evaluate_max_s":0.5,"links":[{"to":"b","rate_bits_per_s":500000.0,"rate_error":0.02,)"
       R"("true_rate_bits_per_s":490000.0,"fixed_cost_s":0.001,"budget_bytes":1000,"bytes":990,)"
       R"("kept":120,"elements":2400,"gain":0.4,"wire_s":0.2},{"to":"c","rate_bits_per_s":null,)"
@@ -138,13 +143,20 @@ TEST(RoundRecord, HasNoAccuracyAndNoRateBeforeTheyAreKnown) {
   const Plan plan = test::small_plan();
   RoundReport report = a_report();
   RoundRecord record = make_round_record(plan, test::topology_of(2), 0, TimePoint{}, report);
-  EXPECT_FALSE(record.accuracy || record.accuracy_round);
+  EXPECT_FALSE(record.accuracy || record.accuracy_round || record.test_loss);
+  add_perplexity(record);
+  EXPECT_FALSE(record.perplexity);
   EXPECT_FALSE(record.links[0].rate_bits_per_s || record.links[0].rate_error);
   report.word.accuracy = 0.5;
   report.word.accuracy_round = 0;
+  report.word.test_loss = 2;
   report.links[0].bytes_per_s = 1'000;
   record = make_round_record(plan, test::topology_of(2), 0, TimePoint{}, report);
   EXPECT_EQ(record.accuracy, 0.5);
+  EXPECT_EQ(record.test_loss, 2);
+  EXPECT_FALSE(record.perplexity) << "not every model scores tokens";
+  add_perplexity(record);
+  EXPECT_DOUBLE_EQ(*record.perplexity, std::exp(2.0));
   EXPECT_EQ(record.links[0].rate_bits_per_s, 8'000);
 }
 

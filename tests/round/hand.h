@@ -59,7 +59,19 @@ inline ApplyDone applied(const ApplyMessage& action) {
 
 class Hand {
  public:
-  Hand(Plan the_plan, NodeIndex self) : plan(std::move(the_plan)), core(plan, self, options()) {}
+  Hand(Plan the_plan, NodeIndex self, const CoreOptions& options = default_options(),
+       const DecisionSource* replay = nullptr)
+      : plan(std::move(the_plan)), core(plan, self, options, replay) {}
+
+  static CoreOptions default_options() {
+    CoreOptions options;
+    options.policy.kind = PolicyOptions::Kind::kFixed;
+    options.policy.ratio = 0.1;
+    options.data_weight = 0.5;
+    options.has_test_set = false;
+    options.dead_after = std::chrono::seconds(10);
+    return options;
+  }
 
   const Answer& start() {
     answer_.actions.clear();
@@ -101,15 +113,6 @@ class Hand {
   Core core;
 
  private:
-  static CoreOptions options() {
-    CoreOptions options;
-    options.policy.kind = PolicyOptions::Kind::kFixed;
-    options.policy.ratio = 0.1;
-    options.data_weight = 0.5;
-    options.has_test_set = false;
-    options.dead_after = std::chrono::seconds(10);
-    return options;
-  }
   TimePoint now_{std::chrono::seconds(1)};
   Answer answer_;
 };

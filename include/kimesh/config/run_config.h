@@ -40,6 +40,7 @@ struct OptimizerConfig {
 struct StopConfig {
   std::optional<Round> rounds;
   std::optional<double> accuracy;  // of the test set, (0, 1]
+  std::optional<double> loss;      // mean over the test set's samples (of text: tokens), in nats
   std::optional<Duration> time;    // of the run's clock, which leaves evaluation out
 };
 

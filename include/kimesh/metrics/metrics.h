@@ -8,6 +8,9 @@
 //   kimesh_loss, kimesh_own_loss       the mesh's loss before the step; of this node's batch
 //   kimesh_accuracy                    of the latest evaluation with all nodes in it; absent before
 //   kimesh_accuracy_round              when that was; absent before
+//   kimesh_test_loss                   of that evaluation, mean of a sample (of text: a token);
+//                                      absent before
+//   kimesh_perplexity                  exp of it, of models of text; absent before, and of others
 //   kimesh_round_seconds               what the latest round took
 //   kimesh_seconds_total{part}         time by what it went to: compute, evaluate, encode, apply,
 //                                      step, wait

@@ -14,6 +14,9 @@
 //            own_loss         of this node's batch
 //            accuracy         of the latest evaluation with all nodes in it; null: none yet
 //            accuracy_round   when that was; null: none yet
+//            test_loss        mean loss of a sample (of text: a token) of the same evaluation, in
+//                             nats; null: none yet
+//            perplexity       exp(test_loss), of models of text; else absent
 //            compute_s evaluate_s encode_s apply_s step_s
 //                             what this node spent on its gradient, on evaluation, on compressing,
 //                             on applying messages, on optimizer steps
@@ -40,7 +43,7 @@
 //            policy           what the policy has learnt, an object of its own; absent: nothing
 //   notice   text             what is waited for, resets, reconnects, warnings
 //   end      outcome          "done", "stopped" (Ctrl-C) or "failed"
-//            reason           "rounds", "accuracy", "time", "traffic", "stopped" or "none"
+//            reason           "rounds", "accuracy", "loss", "time", "traffic", "stopped" or "none"
 //            text             why, when failed or stopped
 //            rounds           begun in all, polls included
 //            seconds          from the begin of the first round to the end
@@ -86,6 +89,7 @@ struct RoundRecord {
   double loss = 0, own_loss = 0;
   std::optional<double> accuracy;
   std::optional<Round> accuracy_round;
+  std::optional<double> test_loss, perplexity;
   double compute_s = 0, evaluate_s = 0, encode_s = 0, apply_s = 0, step_s = 0;
   double wait_s = 0, round_s = 0, evaluate_max_s = 0;
   std::vector<LinkRecord> links;
@@ -129,6 +133,9 @@ using NodeRecord = std::variant<StartRecord, RoundRecord, NoticeRecord, EndRecor
 [[nodiscard]] RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology,
                                             NodeIndex self, TimePoint origin,
                                             const RoundReport& report);
+
+// For models of text: the perplexity of the record's evaluation, where there was one.
+void add_perplexity(RoundRecord& record);
 
 // Writes one node's file. Thread: one at a time.
 class NodeRecorder {

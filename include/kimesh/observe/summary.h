@@ -3,6 +3,8 @@
 // summary.json:
 //   outcome, reason, text     as a node's end (recorder.h), of the mesh
 //   accuracy, accuracy_round  of the latest evaluation; null: none
+//   test_loss                 of that evaluation, mean of a sample (of text: a token); null: none
+//   perplexity                exp(test_loss), of models of text; else absent
 //   loss                      the mesh's, of the last round; null: no round was completed
 //   rounds                    with a gradient, completed by every node
 //   seconds                   run's clock: from the first round on, without evaluation
@@ -40,7 +42,7 @@ struct RunEnd {
 
 // JSON text, with a line feed at the end.
 [[nodiscard]] std::string summary_json(const RunTally& tally, const RunEnd& end);
-// A few lines for people: how it ended, accuracy, time, bytes against dense, slowest link.
+// A few lines for people: how it ended, accuracy, losses, time, bytes against dense, slowest link.
 [[nodiscard]] std::string summary_text(const RunTally& tally, const RunEnd& end);
 
 // One measured number. `runs` holds the values that it is the median of.

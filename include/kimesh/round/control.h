@@ -24,10 +24,9 @@ using Control = std::array<double, kControlSlots>;
 struct ControlVector {
   double nodes = 0;  // sum of ones
   double loss = 0;   // Σ ω_i · (mean loss of node i's batch)
-  double correct =
-      0;  // sums of the evaluation made at the start of this round; samples 0: none was made
-  double samples = 0;
-  double test_loss = 0;
+  // Sums of the evaluation made at the start of this round; samples 0: none was made. A sample of a
+  // text is a token.
+  double correct = 0, samples = 0, test_loss = 0;
   double compute_s = 0;   // max: T_comp
   double evaluate_s = 0;  // max: what the run's clock leaves out
   double stop_wish = 0;   // max: 0 none, 1 the time is over, 2 a node's traffic is
@@ -41,8 +40,8 @@ struct ControlVector {
 // No round at all.
 inline constexpr Round kNoRound = 0xffffffff;
 
-// Why a run ends.
-enum class StopReason : std::uint8_t { kNone, kRounds, kAccuracy, kTime, kWish, kTraffic };
+// Why a run ends. The values travel and never change.
+enum class StopReason : std::uint8_t { kNone, kRounds, kAccuracy, kTime, kWish, kTraffic, kLoss };
 
 // Comes down: what the owner of shard 0 made of it.
 struct Word {

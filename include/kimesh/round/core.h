@@ -9,10 +9,10 @@
 //   next round
 // A channel sends again only after the far core has applied its last message.
 //
-// Ends: rounds, accuracy, time and wishes all go through a closing round C, whose gather is dense
-// at every hop, and a poll C + 1, in which every node evaluates the now equal models. The poll's
-// word says stop, or goes on when an accuracy was not confirmed. Then each node says bye and waits
-// for its peers' byes. Failures and Ctrl-C halt at once.
+// Ends: rounds, targets of the test set (accuracy, loss), time and wishes all go through a closing
+// round C, whose gather is dense at every hop, and a poll C + 1, in which every node evaluates the
+// now equal models. The poll's word says stop, or goes on when the target was not confirmed. Then
+// each node says bye and waits for its peers' byes. Failures and Ctrl-C halt at once.
 #pragma once
 
 #include <memory>
@@ -45,7 +45,9 @@ struct CoreOptions {
   double data_weight = 1;                    // ω_i: weights the loss in the control vector
   std::optional<double> uplink_bytes_per_s;  // the node's declared cap
   std::optional<Round> stop_rounds;
-  std::optional<double> stop_accuracy;         // reached twice in a row, then confirmed by a poll
+  // Targets of the test set: reached twice in a row, then confirmed by a poll.
+  std::optional<double> stop_accuracy;         // this or more
+  std::optional<double> stop_loss;             // this or less
   std::optional<Duration> stop_time;           // of the run's clock
   Round evaluate_every = 0;                    // 0: only in polls
   bool has_test_set = true;                    // false: polls ask nobody to evaluate
