@@ -1,7 +1,7 @@
 // Samples as tensors. Private to the layer: it shows LibTorch.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cstdint>
 #include <span>

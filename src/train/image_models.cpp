@@ -1,4 +1,6 @@
 // Models of images. GroupNorm wherever the papers have BatchNorm: see complaint_about.
+#include <torch/nn.h>
+
 #include <algorithm>
 #include <numeric>
 

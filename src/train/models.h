@@ -1,7 +1,7 @@
 // The models that a config can name, as LibTorch modules. Private to the layer: it shows LibTorch.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/nn/module.h>
 
 #include <memory>
 #include <optional>

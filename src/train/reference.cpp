@@ -1,6 +1,7 @@
 #include "src/train/reference.h"
 
-#include <torch/torch.h>
+#include <torch/nn/functional/loss.h>
+#include <torch/optim.h>
 
 #include <numeric>
 

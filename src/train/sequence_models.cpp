@@ -1,4 +1,6 @@
 // Models of tokens: from each position, scores of the token that follows.
+#include <torch/nn.h>
+
 #include <utility>
 
 #include "src/train/models.h"

@@ -1,8 +1,10 @@
 #include "kimesh/train/trainer.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/Version.h>
-#include <torch/torch.h>
+#include <torch/nn/functional/loss.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <bit>
