@@ -3,8 +3,8 @@
 
 #include <regex>
 
-#include "kimesh/config/run_config.h"
 #include "kimesh/observe/text_file.h"
+#include "kimesh/run/run_config.h"
 #include "src/cli/commands.h"
 #include "src/cli/say.h"
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/config/run_config.h"
 #include "kimesh/objective/quadratic.h"
 #include "kimesh/observe/run_folder.h"
 #include "kimesh/round/core.h"
+#include "kimesh/run/run_config.h"
 #include "kimesh/topology/plan.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/vectors/vectors.h"

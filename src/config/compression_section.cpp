@@ -3,15 +3,14 @@
 #include <string_view>
 #include <vector>
 
-#include "src/config/compressor_keys.h"
-#include "src/config/config_reader.h"
-#include "src/config/limits.h"
 #include "kimesh/config/map_reader.h"
+#include "src/config/compressor_keys.h"
+#include "src/config/limits.h"
 
 namespace kimesh {
 namespace {
 
-constexpr Range kRoundsOrNone{0, double{limits::kRoundsMax}};
+constexpr Range kRoundsOrNone{0, kRoundsMax};
 constexpr Range kFactors{1, limits::kFactorMax};
 
 void read_kimad_plus(MapReader& reader, CompressionConfig& compression) {
@@ -33,7 +32,7 @@ void read_gravac(MapReader& reader, GravacConfig& gravac) {
                     "Write a theta_max that is larger than theta_min");
   reader.read("epsilon", gravac.epsilon, {0, 1, true});
   reader.read("omega", gravac.omega, {0, limits::kOmegaMax, true});
-  reader.read_whole("window", gravac.window, {1, double{limits::kRoundsMax}});
+  reader.read_whole("window", gravac.window, {1, kRoundsMax});
   reader.choose(
       "scaling", gravac.scaling,
       {{"exponential", ScalingKind::kExponential}, {"geometric", ScalingKind::kGeometric}});

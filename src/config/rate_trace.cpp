@@ -7,11 +7,11 @@
 #include <limits>
 #include <utility>
 
+#include "kimesh/config/map_reader.h"
+#include "kimesh/config/yaml_tree.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/units.h"
 #include "src/config/limits.h"
-#include "kimesh/config/map_reader.h"
-#include "kimesh/config/yaml_tree.h"
 
 namespace kimesh {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "kimesh/config/topology_file.h"
 #include "kimesh/config/complaints.h"
+#include "kimesh/config/topology_file.h"
 
 namespace kimesh {
 

@@ -1,9 +1,9 @@
 // The parts of load_topology: each reads one section and complains about it.
 #pragma once
 
-#include "kimesh/config/topology_file.h"
 #include "kimesh/config/complaints.h"
 #include "kimesh/config/map_reader.h"
+#include "kimesh/config/topology_file.h"
 
 namespace kimesh {
 

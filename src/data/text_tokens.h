@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "kimesh/config/data_config.h"
+#include "kimesh/data/data_config.h"
 #include "src/data/byte_file.h"
 
 namespace kimesh {

@@ -1,8 +1,8 @@
 // Whether a model suits its data.
 #pragma once
 
-#include "kimesh/config/model_config.h"
 #include "kimesh/data/sample_shape.h"
+#include "kimesh/objective/model_config.h"
 #include "kimesh/util/result.h"
 
 namespace kimesh {

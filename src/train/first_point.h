@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/config/model_config.h"
+#include "kimesh/objective/model_config.h"
 #include "kimesh/topology/layout.h"
 #include "kimesh/util/result.h"
 

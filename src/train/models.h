@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "kimesh/config/run_config.h"
 #include "kimesh/data/sample_shape.h"
+#include "kimesh/run/run_config.h"
 #include "kimesh/topology/layout.h"
 
 namespace kimesh {

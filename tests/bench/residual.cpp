@@ -23,8 +23,8 @@
 #include <span>
 #include <string>
 
-#include "kimesh/config/run_config.h"
 #include "kimesh/optimizer/optimizer.h"
+#include "kimesh/run/run_config.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/check.h"
 #include "tests/bench/figures.h"

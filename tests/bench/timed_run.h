@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "kimesh/config/run_config.h"
+#include "kimesh/run/run_config.h"
 #include "kimesh/run/options.h"
 #include "kimesh/sim/simulator.h"
 #include "kimesh/train/trainer.h"

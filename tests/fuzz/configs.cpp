@@ -2,7 +2,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "kimesh/config/run_config.h"
+#include "kimesh/run/run_config.h"
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/check.h"
 #include "src/config/rate_trace.h"

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "kimesh/config/complaints.h"
+#include "kimesh/config/yaml_tree.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
@@ -64,6 +66,9 @@ struct CompressionConfig {
   int feedback_line = 0;    // of `feedback`
   Round digest_every = 50;  // rounds between digests of both ends of a channel; 0: never
 };
+
+void read_compression(const YamlValue& value, CompressionConfig& compression,
+                      Complaints& complaints);
 
 // As RunConfig::canonical, of this section and what the policy reads of `round_time`.
 [[nodiscard]] std::string canonical(const CompressionConfig& compression,

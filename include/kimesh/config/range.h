@@ -14,4 +14,7 @@ struct Range {
   [[nodiscard]] std::string text() const;  // "from 0 to 1", "above 0 and at most 1"
 };
 
+// Rounds are 32-bit counters; arithmetic on them stays below the top.
+inline constexpr double kRoundsMax = 1'000'000'000;
+
 }  // namespace kimesh

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/config/data_config.h"
+#include "kimesh/data/data_config.h"
 #include "kimesh/data/sample_shape.h"
 #include "kimesh/util/result.h"
 

@@ -7,12 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/config/run_config.h"
 #include "kimesh/objective/objective.h"
 #include "kimesh/util/ids.h"
 #include "kimesh/util/result.h"
 
 namespace kimesh {
+
+// Stands for the trainer in `kimesh simulate`.
+struct QuadraticConfig {
+  std::string path;  // CSV of node,j,a,b, resolved as DataConfig::path; empty: seeded
+  std::uint32_t dimension = 200;
+  double condition = 100;    // largest over smallest curvature of the mean
+  double heterogeneity = 1;  // standard deviation of b between nodes
+};
 
 // The whole mesh's problem, a_ij > 0. Values are float64; the nodes see them rounded to float32.
 struct QuadraticProblem {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "kernels/adamw_factors.h"
-#include "kimesh/config/run_config.h"
+#include "kimesh/optimizer/optimizer_config.h"
 #include "kimesh/util/aligned_buffer.h"
 #include "kimesh/util/ids.h"
 

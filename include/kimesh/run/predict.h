@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/config/run_config.h"
 #include "kimesh/config/topology_file.h"
+#include "kimesh/run/run_config.h"
 #include "kimesh/sim/simulator.h"
 #include "kimesh/topology/plan.h"
 

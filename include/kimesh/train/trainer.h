@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/config/run_config.h"
 #include "kimesh/data/dataset.h"
 #include "kimesh/data/split.h"
 #include "kimesh/objective/objective.h"
+#include "kimesh/run/run_config.h"
 
 namespace kimesh {
 

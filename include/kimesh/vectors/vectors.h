@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "kimesh/compress/compressor.h"
-#include "kimesh/config/run_config.h"
+#include "kimesh/optimizer/optimizer_config.h"
 #include "kimesh/round/action.h"
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/result.h"

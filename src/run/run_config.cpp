@@ -1,11 +1,11 @@
-#include "kimesh/config/run_config.h"
+#include "kimesh/run/run_config.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "src/config/config_reader.h"
-#include "src/config/limits.h"
 #include "kimesh/config/map_reader.h"
+#include "src/run/config_reader.h"
+#include "src/run/limits.h"
 
 namespace kimesh {
 namespace {
@@ -133,7 +133,7 @@ Loaded<RunConfig> load_config(const std::string& path) {
     top.require("stop", "stop: {rounds: 1000}, without which the run would never end");
     if (const YamlMember* member = top.find("stop"))
       read_stop(member->value, config.stop, complaints);
-    top.read_whole("evaluate_every", config.evaluate_every, {1, double{limits::kRoundsMax}});
+    top.read_whole("evaluate_every", config.evaluate_every, {1, kRoundsMax});
     top.read("seed", config.seed);
     top.read_whole("threads", config.threads, {0, double{limits::kThreadsMax}});
     top.choose("device", config.device, {{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}});

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 
-#include "src/config/config_reader.h"
-#include "src/config/limits.h"
 #include "kimesh/config/map_reader.h"
-#include "src/config/model_limits.h"
+#include "src/run/config_reader.h"
+#include "src/run/limits.h"
+#include "src/run/model_limits.h"
 
 namespace kimesh {
 namespace {

@@ -7,49 +7,21 @@
 #include <vector>
 
 #include "kimesh/config/compression_config.h"
-#include "kimesh/config/data_config.h"
-#include "kimesh/config/model_config.h"
 #include "kimesh/config/problem.h"
 #include "kimesh/config/topology_file.h"
+#include "kimesh/data/data_config.h"
+#include "kimesh/objective/model_config.h"
+#include "kimesh/objective/quadratic.h"
+#include "kimesh/optimizer/optimizer_config.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
-
-enum class OptimizerKind { kSgd, kAdamw };
-enum class ScheduleKind { kConstant, kStep, kCosine };
-
-// lr(round) = lr * warm-up * schedule; a function of the round only.
-struct ScheduleConfig {
-  ScheduleKind kind = ScheduleKind::kConstant;
-  Round warmup = 0;     // rounds of linear rise, (round + 1) / warmup
-  Round every = 0;      // step: rounds between drops
-  double factor = 0.1;  // step: multiplier at each drop
-  Round rounds = 0;     // cosine: length of the half wave
-};
-
-struct OptimizerConfig {
-  OptimizerKind kind = OptimizerKind::kSgd;
-  double lr = 0.1;
-  double momentum = 0;                                // sgd, at the workers
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // adamw, at the owner
-  double weight_decay = 0;     // sgd: coupled, at the workers; adamw: decoupled, at the owner
-  std::optional<double> clip;  // global L2 norm of the node's own gradient
-  ScheduleConfig schedule;
-};
 
 struct StopConfig {
   std::optional<Round> rounds;
   std::optional<double> accuracy;  // of the test set, (0, 1]
   std::optional<double> loss;      // mean over the test set's samples (of text: tokens), in nats
   std::optional<Duration> time;    // of the run's clock, which leaves evaluation out
-};
-
-// Stands for the trainer in `kimesh simulate`.
-struct QuadraticConfig {
-  std::string path;  // CSV of node,j,a,b, resolved as DataConfig::path; empty: seeded
-  std::uint32_t dimension = 200;
-  double condition = 100;    // largest over smallest curvature of the mean
-  double heterogeneity = 1;  // standard deviation of b between nodes
 };
 
 // Where a node's float vectors lie and messages are made; gradients are computed on the CPU.

@@ -1,9 +1,9 @@
 // The parts of load_config: each reads one section of the file and complains about it.
 #pragma once
 
-#include "kimesh/config/run_config.h"
 #include "kimesh/config/complaints.h"
 #include "kimesh/config/yaml_tree.h"
+#include "kimesh/run/run_config.h"
 
 namespace kimesh {
 
@@ -11,8 +11,6 @@ void read_model(const YamlValue& value, ModelConfig& model, Complaints& complain
 void read_data(const YamlValue& value, DataConfig& data, Complaints& complaints);
 void read_quadratic(const YamlValue& value, QuadraticConfig& quadratic, Complaints& complaints);
 void read_optimizer(const YamlValue& value, OptimizerConfig& optimizer, Complaints& complaints);
-void read_compression(const YamlValue& value, CompressionConfig& compression,
-                      Complaints& complaints);
 void read_stop(const YamlValue& value, StopConfig& stop, Complaints& complaints);
 
 }  // namespace kimesh

@@ -1,14 +1,14 @@
 #include <fmt/format.h>
 
-#include "src/config/config_reader.h"
-#include "src/config/limits.h"
 #include "kimesh/config/map_reader.h"
+#include "src/run/config_reader.h"
+#include "src/run/limits.h"
 
 namespace kimesh {
 namespace {
 
-constexpr Range kRounds{1, double{limits::kRoundsMax}};
-constexpr Range kRoundsOrNone{0, double{limits::kRoundsMax}};
+constexpr Range kRounds{1, kRoundsMax};
+constexpr Range kRoundsOrNone{0, kRoundsMax};
 
 void read_schedule(const YamlValue& value, ScheduleConfig& schedule, Complaints& complaints) {
   MapReader reader(complaints, value, "optimizer.schedule",

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/config/run_config.h"
+#include "kimesh/run/run_config.h"
 
 namespace kimesh {
 namespace {

@@ -1,4 +1,4 @@
-#include "kimesh/config/run_config.h"
+#include "kimesh/run/run_config.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kimesh/config/run_config.h"
 #include "kimesh/config/complaints.h"
+#include "kimesh/run/run_config.h"
 
 namespace kimesh {
 namespace {

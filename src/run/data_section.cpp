@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "src/config/config_reader.h"
-#include "src/config/limits.h"
 #include "kimesh/config/map_reader.h"
+#include "src/run/config_reader.h"
+#include "src/run/limits.h"
 
 namespace kimesh {
 namespace {
@@ -69,7 +69,7 @@ void read_text(MapReader& reader, DataConfig& data) {
   reader.choose("tokens", data.tokens,
                 {{"character", TokenKind::kCharacter}, {"word", TokenKind::kWord}});
   reader.read("length", data.length, {1, double{limits::kTextLengthMax}});
-  reader.read("count_min", data.count_min, {1, double{limits::kRoundsMax}});
+  reader.read("count_min", data.count_min, {1, kRoundsMax});
   reader.read("vocabulary_max", data.vocabulary_max, {2, double{limits::kVocabularyMax}});
   read_share(reader, data);
 }

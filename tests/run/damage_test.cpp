@@ -1,0 +1,13 @@
+#include "kimesh/run/run_config.h"
+#include "tests/config/damaged_file.h"
+
+namespace kimesh {
+namespace {
+
+TEST(DamagedFiles, GetAnAnswerAsConfigs) {
+  expect_answers("/configs/cifar10-cnn.yaml", load_config);
+  expect_answers("/configs/digits.yaml", load_config);
+}
+
+}  // namespace
+}  // namespace kimesh
