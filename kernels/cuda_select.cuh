@@ -1,4 +1,4 @@
-// What the fused steps share. A selection is a mask: bit j % 32 of word j / 32 says whether element
+// What the fused steps quota. A selection is a mask: bit j % 32 of word j / 32 says whether element
 // j goes. A block works on a tile of 8192 elements, a thread holds one word of its tile; a warp
 // reads 32 elements at a time, one a lane.
 #pragma once
@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cuda_device.cuh"
+#include "kernels/cuda_memory.cuh"
 #include "kernels/small_floats.h"
 
 namespace kimesh::kernels {
@@ -128,7 +128,7 @@ inline __device__ void write_partials(double first, double second, double* parti
   partials[2 * blockIdx.x + 1] = second;
 }
 
-// A share on the device. Its blocks take the tiles of the whole vector that it touches.
+// A quota on the device. Its blocks take the tiles of the whole vector that it touches.
 struct Segment {
   std::size_t begin, end;
   std::uint32_t keep;
@@ -141,8 +141,8 @@ struct Segments {
   std::size_t blocks = 0;  // of all
 };
 
-// Requires shares that cover the vector in order.
-[[nodiscard]] std::vector<Segment> segments_of(std::span<const Share> shares, std::size_t size);
+// Requires quotas that cover the vector in order.
+[[nodiscard]] std::vector<Segment> segments_of(std::span<const Quota> quotas, std::size_t size);
 [[nodiscard]] std::size_t blocks_of(std::span<const Segment> segments);
 
 // What a block works on: a segment's part of a tile.

@@ -1,5 +1,5 @@
 // The twin of util/digest.cpp: eight threads a chunk, one for each lane of XXH3.
-#include "kernels/cuda_device.cuh"
+#include "kernels/cuda_memory.cuh"
 #include "kimesh/util/digest_chunk.h"
 
 namespace kimesh::kernels {
@@ -43,7 +43,7 @@ __global__ void digest_kernel(const float* x, std::size_t size, std::size_t chun
 
 }  // namespace
 
-Result<std::uint64_t> CudaDevice::digest(DeviceFloats x) {
+Result<std::uint64_t> CudaMemory::digest(MemorySpan x) {
   auto* sum =
       reinterpret_cast<unsigned long long*>(workspace_.device(sizeof(std::uint64_t), stream_));
   if (sum == nullptr) return cuda_error(cudaErrorMemoryAllocation);

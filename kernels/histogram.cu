@@ -33,8 +33,8 @@ __global__ void magnitudes_kernel(const float* target, const float* estimate, Se
 
 }  // namespace
 
-Status CudaDevice::count_magnitudes(DeviceFloats target, DeviceFloats estimate,
-                                    std::span<const Share> parts, std::span<MagnitudeBin> bins) {
+Status CudaMemory::count_magnitudes(MemorySpan target, MemorySpan estimate,
+                                    std::span<const Quota> parts, std::span<MagnitudeBin> bins) {
   KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
   KIMESH_CHECK(bins.size() == parts.size() * kMagnitudeBins, "bins of each part");
   const std::vector<Segment> segments = segments_of(parts, target.size);

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "kernels/difference.h"
+#include "kernels/collect.h"
 #include "kimesh/util/check.h"
 
 #undef HWY_TARGET_INCLUDE

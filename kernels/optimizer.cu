@@ -1,5 +1,5 @@
 // The twins of src/optimizer.
-#include "kernels/cuda_device.cuh"
+#include "kernels/cuda_memory.cuh"
 
 namespace kimesh::kernels {
 namespace {
@@ -27,19 +27,19 @@ __global__ void adamw_kernel(AdamwFactors a, const float* direction, float* m, f
 
 }  // namespace
 
-void CudaDevice::momentum(float m, DeviceFloats gradient, DeviceFloats velocity) {
+void CudaMemory::momentum(float m, MemorySpan gradient, MemorySpan velocity) {
   KIMESH_CHECK(gradient.size == velocity.size, "one size");
   launch(stream_, stride_blocks(gradient.size), momentum_kernel, m, gradient.data, velocity.data,
          gradient.size);
 }
 
-void CudaDevice::sgd(float rate, DeviceFloats direction, DeviceFloats x) {
+void CudaMemory::sgd(float rate, MemorySpan direction, MemorySpan x) {
   KIMESH_CHECK(direction.size == x.size, "one size");
   launch(stream_, stride_blocks(x.size), sgd_kernel, rate, direction.data, x.data, x.size);
 }
 
-void CudaDevice::adamw(const AdamwFactors& factors, DeviceFloats direction, DeviceFloats first,
-                       DeviceFloats second, DeviceFloats x) {
+void CudaMemory::adamw(const AdamwFactors& factors, MemorySpan direction, MemorySpan first,
+                       MemorySpan second, MemorySpan x) {
   KIMESH_CHECK(direction.size == x.size && first.size == x.size && second.size == x.size,
                "one size");
   launch(stream_, stride_blocks(x.size), adamw_kernel, factors, direction.data, first.data,

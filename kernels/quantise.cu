@@ -24,12 +24,12 @@ __device__ std::uint16_t read16(const std::uint8_t* bytes) {
 struct Chunk {
   std::size_t size;  // elements; the threads beyond them hold 0
   float difference;  // of this thread's element
-  Round round;
+  Rounding rounding;
   std::uint8_t* out;  // the chunk's bytes
 };
 
 __device__ void write_bfloat16(const Chunk& c) {
-  if (threadIdx.x < c.size) write16(c.out + 2 * threadIdx.x, to_bfloat16(c.difference, c.round));
+  if (threadIdx.x < c.size) write16(c.out + 2 * threadIdx.x, to_bfloat16(c.difference, c.rounding));
 }
 
 // The mean's sum goes over 8 lanes, as on the CPU.
@@ -49,7 +49,7 @@ __device__ void write_sign(const Chunk& c) {
     const double total = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
                          ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
     const double mean = total / static_cast<double>(c.size);
-    write16(c.out, to_bfloat16(static_cast<float>(mean), Round::kNearest));
+    write16(c.out, to_bfloat16(static_cast<float>(mean), Rounding::kNearest));
   }
   const std::uint32_t signs = __ballot_sync(kAllLanes, c.difference < 0);
   if (threadIdx.x % 8 == 0 && threadIdx.x < c.size)
@@ -57,8 +57,8 @@ __device__ void write_sign(const Chunk& c) {
 }
 
 __device__ std::int32_t signed_level(float difference, std::uint16_t code, float level_max,
-                                     Round round) {
-  const std::int32_t level = level_of(fabsf(difference), from_bfloat16(code), level_max, round);
+                                     Rounding rounding) {
+  const std::int32_t level = level_of(fabsf(difference), from_bfloat16(code), level_max, rounding);
   return difference < 0 ? -level : level;
 }
 
@@ -79,7 +79,7 @@ __device__ void write_int8(const Chunk& c) {
   if (threadIdx.x == 0) write16(c.out, code);
   if (threadIdx.x < c.size)
     c.out[2 + threadIdx.x] =
-        static_cast<std::uint8_t>(signed_level(c.difference, code, kMax, c.round));
+        static_cast<std::uint8_t>(signed_level(c.difference, code, kMax, c.rounding));
 }
 
 __device__ void write_int4(const Chunk& c) {
@@ -88,7 +88,7 @@ __device__ void write_int4(const Chunk& c) {
   const std::uint16_t code = scale_code(c, kInt4Block, kMax);
   const unsigned at = threadIdx.x % kInt4Block;
   std::uint8_t* out = c.out + threadIdx.x / kInt4Block * kStride;
-  const std::int32_t level = signed_level(c.difference, code, kMax, c.round) & 15;
+  const std::int32_t level = signed_level(c.difference, code, kMax, c.rounding) & 15;
   const std::int32_t next = __shfl_down_sync(kAllLanes, level, 1);
   if (threadIdx.x >= c.size) return;
   if (at == 0) write16(out, code);
@@ -108,7 +108,7 @@ __device__ void write_chunk(Blocks blocks, const Chunk& chunk) {
   }
 }
 
-__global__ void quantise_kernel(Blocks blocks, Round round, StepJob job, std::uint8_t* bytes,
+__global__ void quantise_kernel(Blocks blocks, Rounding rounding, StepJob job, std::uint8_t* bytes,
                                 double* partials) {
   double wanted = 0, missing = 0;
   const std::size_t first = blockIdx.x * kSpan;
@@ -119,8 +119,8 @@ __global__ void quantise_kernel(Blocks blocks, Round round, StepJob job, std::ui
     const float d = j < last ? t - job.estimate[j] : 0;
     wanted += static_cast<double>(t) * static_cast<double>(t);
     missing += static_cast<double>(d) * static_cast<double>(d);
-    write_chunk(blocks,
-                {rest < kChunk ? rest : kChunk, d, round, bytes + quantised_bytes(blocks, begin)});
+    write_chunk(blocks, {rest < kChunk ? rest : kChunk, d, rounding,
+                         bytes + quantised_bytes(blocks, begin)});
     __syncthreads();  // the next chunk uses the same shared memory
   }
   write_partials(wanted, missing, partials);
@@ -174,8 +174,8 @@ BlockBuffers take_blocks(Carver& carver, std::size_t bytes, std::size_t spans) {
 
 }  // namespace
 
-Result<Stepped> CudaDevice::step_blocks(Blocks blocks, Round round, DeviceFloats target,
-                                        DeviceFloats estimate, std::span<std::byte> bytes) {
+Result<Stepped> CudaMemory::step_blocks(Blocks blocks, Rounding rounding, MemorySpan target,
+                                        MemorySpan estimate, std::span<std::byte> bytes) {
   KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
   KIMESH_CHECK(bytes.size() == quantised_bytes(blocks, target.size), "room for all blocks");
   if (target.size == 0) return Stepped{};
@@ -187,7 +187,7 @@ Result<Stepped> CudaDevice::step_blocks(Blocks blocks, Round round, DeviceFloats
   std::byte* host = workspace_.host(kHeaderBytes + bytes.size(), stream_);
   if (made.header == nullptr || host == nullptr) return cuda_error(cudaErrorMemoryAllocation);
   const StepJob job = {target.data, estimate.data, target.size, true};
-  launch(stream_, spans, quantise_kernel, blocks, round, job, made.bytes, made.partials);
+  launch(stream_, spans, quantise_kernel, blocks, rounding, job, made.bytes, made.partials);
   queue_energies(made.header, made.partials, spans, stream_);
   launch(stream_, spans, add_blocks_kernel, blocks, job, made.bytes, made.header, made.partials);
   queue_added(made.header, made.partials, spans, stream_);
@@ -199,8 +199,7 @@ Result<Stepped> CudaDevice::step_blocks(Blocks blocks, Round round, DeviceFloats
   return Stepped{header.energies, header.added};
 }
 
-void CudaDevice::add_blocks(Blocks blocks, std::span<const std::byte> bytes,
-                            DeviceFloats estimate) {
+void CudaMemory::add_blocks(Blocks blocks, std::span<const std::byte> bytes, MemorySpan estimate) {
   KIMESH_CHECK(bytes.size() == quantised_bytes(blocks, estimate.size), "bytes of all blocks");
   if (bytes.empty()) return;
   auto* held = reinterpret_cast<std::uint8_t*>(workspace_.device(bytes.size(), stream_));

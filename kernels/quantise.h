@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/difference.h"
+#include "kernels/collect.h"
 #include "kernels/small_floats.h"
 
 namespace kimesh::kernels {
@@ -54,20 +54,20 @@ enum class Blocks : std::uint8_t { kBfloat16, kSign, kInt8, kInt4 };
 // level · scale is so by at least one part in 2^24, and no quotient of the two rounds up to the
 // level. To nearest it is never infinite.
 [[nodiscard]] constexpr std::int32_t level_of(float magnitude, float scale, float level_max,
-                                              Round round) {
+                                              Rounding rounding) {
   constexpr float kWhole = 12582912;  // 1.5 · 2^23: added and taken away, only whole numbers stay
   const float ratio = scale > 0 ? magnitude / scale : 0;
   const float capped = ratio < level_max ? ratio : level_max;
-  if (round == Round::kTowardsZero) return static_cast<std::int32_t>(capped);
+  if (rounding == Rounding::kTowardsZero) return static_cast<std::int32_t>(capped);
   const auto level = static_cast<std::int32_t>((capped + kWhole) - kWhole);
   const bool overflows = magnitude_bits(static_cast<float>(level) * scale) >= kInfinityBits;
   return level - (overflows ? 1 : 0);
 }
 
 // Writes target − estimate. Fills `bytes`. Shapes: target, estimate [n]; bytes
-// [quantised_bytes(blocks, n)]. Energies as in difference.h; where they are not finite the bytes
+// [quantised_bytes(blocks, n)]. Energies as in collect.h; where they are not finite the bytes
 // are worthless.
-Energies quantise(Blocks blocks, Round round, std::span<const float> target,
+Energies quantise(Blocks blocks, Rounding rounding, std::span<const float> target,
                   std::span<const float> estimate, std::span<std::byte> bytes);
 
 // Whether these are bytes that quantise could have written for so many elements: their number,
@@ -77,7 +77,7 @@ Energies quantise(Blocks blocks, Round round, std::span<const float> target,
 // estimate[j] += what `bytes` say of j, one rounding each. Requires is_quantised.
 void add_quantised(Blocks blocks, std::span<const std::byte> bytes, std::span<float> estimate);
 
-// The same, and returns the energy of what is left, target − estimate after, as difference.h sums.
+// The same, and returns the energy of what is left, target − estimate after, as collect.h sums.
 double add_quantised(Blocks blocks, std::span<const std::byte> bytes, std::span<const float> target,
                      std::span<float> estimate);
 

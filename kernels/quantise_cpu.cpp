@@ -52,13 +52,13 @@ float largest_of(const float* x, std::size_t size) {
 }
 
 // level_of of quantise.h, with the element's sign.
-template <Round kRound>
+template <Rounding kRounding>
 HWY_INLINE Integers signed_levels(Floats x, Floats scale, Floats level_max) {
   const Floats magnitude = hn::Abs(x), whole = hn::Set(kFloats, 12582912.0f);
   const Floats ratio = hn::Div(magnitude, scale);
   const Floats capped = hn::IfThenElse(hn::Lt(ratio, level_max), ratio, level_max);
   Integers level = hn::ConvertTo(kIntegers, capped);
-  if (kRound == Round::kNearest) {
+  if (kRounding == Rounding::kNearest) {
     level = hn::ConvertTo(kIntegers, hn::Sub(hn::Add(capped, whole), whole));
     const Floats product = hn::Mul(hn::ConvertTo(kFloats, level), scale);
     const auto overflows = hn::Eq(product, hn::Set(kFloats, std::bit_cast<float>(kInfinityBits)));
@@ -69,28 +69,28 @@ HWY_INLINE Integers signed_levels(Floats x, Floats scale, Floats level_max) {
   return hn::IfThenElse(below_zero, hn::Neg(level), level);
 }
 
-template <Round kRound>
+template <Rounding kRounding>
 void fill_levels(const float* x, std::size_t size, float scale, float level_max,
                  std::int8_t* levels) {
   const Floats scales = hn::Set(kFloats, scale), max = hn::Set(kFloats, level_max);
   for (std::size_t j = 0; j < size; j += kLanes) {
-    const Integers level = signed_levels<kRound>(hn::Load(kFloats, x + j), scales, max);
+    const Integers level = signed_levels<kRounding>(hn::Load(kFloats, x + j), scales, max);
     hn::StoreU(hn::DemoteTo(kBytes, level), kBytes, levels + j);
   }
 }
 
 // Writes the block's scale, and its levels to the chunk's.
-void make_levels(const float* x, std::size_t size, float level_max, Round round, Code* out,
+void make_levels(const float* x, std::size_t size, float level_max, Rounding rounding, Code* out,
                  std::int8_t* levels) {
   const std::uint16_t code = level_scale(largest_of(x, size), level_max);
   write16(out, code);
   const float scale = from_bfloat16(code);
   if (!(scale > 0)) {
     std::memset(levels, 0, size + size % 2);  // an odd number has half a byte of padding
-  } else if (round == Round::kNearest) {
-    fill_levels<Round::kNearest>(x, size, scale, level_max, levels);
+  } else if (rounding == Rounding::kNearest) {
+    fill_levels<Rounding::kNearest>(x, size, scale, level_max, levels);
   } else {
-    fill_levels<Round::kTowardsZero>(x, size, scale, level_max, levels);
+    fill_levels<Rounding::kTowardsZero>(x, size, scale, level_max, levels);
   }
 }
 
@@ -126,13 +126,12 @@ bool padding_is_clear(Code last, std::size_t used) {
 // What a format does with one block: `x` begins at a whole register. `is_correct`: whether a
 // correct sender writes such a block.
 struct Bfloat16 {
-  static void encode(const float* x, std::size_t size, Round round, Code* out, Chunk& scratch) {
+  static void encode(const float* x, std::size_t size, Rounding rounding, Code* out, Chunk&) {
     std::array<std::uint16_t, kChunk> codes;
-    static_cast<void>(scratch);
-    if (round == Round::kNearest) {
-      for (std::size_t j = 0; j < size; ++j) codes[j] = to_bfloat16(x[j], Round::kNearest);
+    if (rounding == Rounding::kNearest) {
+      for (std::size_t j = 0; j < size; ++j) codes[j] = to_bfloat16(x[j], Rounding::kNearest);
     } else {
-      for (std::size_t j = 0; j < size; ++j) codes[j] = to_bfloat16(x[j], Round::kTowardsZero);
+      for (std::size_t j = 0; j < size; ++j) codes[j] = to_bfloat16(x[j], Rounding::kTowardsZero);
     }
     std::memcpy(out, codes.data(), size * sizeof(std::uint16_t));
   }
@@ -159,7 +158,7 @@ std::uint64_t scattered(Code bits) {
 }
 
 struct Sign {
-  static void encode(const float* x, std::size_t size, Round, Code* out, Chunk& scratch) {
+  static void encode(const float* x, std::size_t size, Rounding, Code* out, Chunk& scratch) {
     std::array<double, kSumLanes> sums{};
     for (std::size_t j = 0; j < size; j += kSumLanes)
       for (std::size_t l = 0; l < kSumLanes; ++l)
@@ -167,7 +166,7 @@ struct Sign {
     const double sum =
         ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
     const auto mean = static_cast<float>(sum / static_cast<double>(size));
-    write16(out, to_bfloat16(mean, Round::kNearest));
+    write16(out, to_bfloat16(mean, Rounding::kNearest));
     const Integers one = hn::Set(kIntegers, 1);
     for (std::size_t j = 0; j < size; j += kLanes) {
       const auto below = hn::Lt(hn::Load(kFloats, x + j), hn::Zero(kFloats));
@@ -199,8 +198,9 @@ struct Sign {
 };
 
 struct Int8 {
-  static void encode(const float* x, std::size_t size, Round round, Code* out, Chunk& scratch) {
-    make_levels(x, size, kInt8Max, round, out, scratch.levels.data());
+  static void encode(const float* x, std::size_t size, Rounding rounding, Code* out,
+                     Chunk& scratch) {
+    make_levels(x, size, kInt8Max, rounding, out, scratch.levels.data());
     std::memcpy(out + 2, scratch.levels.data(), size);
   }
   static void decode(const Code* in, std::size_t size, Chunk& scratch, float* x) {
@@ -214,8 +214,9 @@ struct Int8 {
 };
 
 struct Int4 {
-  static void encode(const float* x, std::size_t size, Round round, Code* out, Chunk& scratch) {
-    make_levels(x, size, kInt4Max, round, out, scratch.levels.data());
+  static void encode(const float* x, std::size_t size, Rounding rounding, Code* out,
+                     Chunk& scratch) {
+    make_levels(x, size, kInt4Max, rounding, out, scratch.levels.data());
     std::array<std::uint16_t, kChunk / 2> pairs;
     std::memcpy(pairs.data(), scratch.levels.data(), size + size % 2);
     for (std::size_t j = 0; j < (size + 1) / 2; ++j)
@@ -282,7 +283,7 @@ HWY_INLINE void subtract_chunk(const float* x, const float* y, std::size_t size,
 }
 
 // `lanes`: of the energy of the target, then of that of the difference.
-void quantise_all(Blocks blocks, Round round, const float* target, const float* estimate,
+void quantise_all(Blocks blocks, Rounding rounding, const float* target, const float* estimate,
                   std::size_t size, Code* out, double* lanes) {
   visit(blocks, [&]<typename Format>(Format) HWY_ATTR {
     SquareSum wanted(lanes), missing(lanes + kSumLanes);
@@ -296,7 +297,7 @@ void quantise_all(Blocks blocks, Round round, const float* target, const float* 
       add_squares(difference.values.data(), missing);
       for_blocks(blocks, begin, count,
                  [&](std::size_t at, std::size_t elements, std::size_t offset) HWY_ATTR {
-                   Format::encode(difference.values.data() + at, elements, round, out + offset,
+                   Format::encode(difference.values.data() + at, elements, rounding, out + offset,
                                   difference);
                  });
     }
@@ -364,13 +365,13 @@ const std::uint8_t* codes(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Energies quantise(Blocks blocks, Round round, std::span<const float> target,
+Energies quantise(Blocks blocks, Rounding rounding, std::span<const float> target,
                   std::span<const float> estimate, std::span<std::byte> bytes) {
   KIMESH_CHECK(target.size() == estimate.size(), "a difference has the size of both sides");
   KIMESH_CHECK(bytes.size() == quantised_bytes(blocks, target.size()), "room for all blocks");
   double lanes[2 * kSumLanes] = {};
   HWY_DYNAMIC_DISPATCH(quantise_all)
-  (blocks, round, target.data(), estimate.data(), target.size(),
+  (blocks, rounding, target.data(), estimate.data(), target.size(),
    reinterpret_cast<std::uint8_t*>(bytes.data()), lanes);
   return {total(lanes), total(lanes + kSumLanes)};
 }

@@ -5,10 +5,9 @@
 #include <bit>
 #include <cstdint>
 
-namespace kimesh::kernels {
+#include "kernels/rounding.h"
 
-// Where a value goes that lies between two that can be written. Nearest: of two as near, the even.
-enum class Round : std::uint8_t { kTowardsZero, kNearest };
+namespace kimesh::kernels {
 
 inline constexpr std::uint32_t kMagnitudeMask = 0x7fffffff;
 inline constexpr std::uint32_t kInfinityBits = 0x7f800000;  // NaN: above
@@ -23,9 +22,9 @@ inline constexpr std::uint32_t kInfinityBits = 0x7f800000;  // NaN: above
 }
 
 // Towards zero, or to nearest but never to infinity.
-[[nodiscard]] constexpr std::uint16_t to_bfloat16(float x, Round round) {
+[[nodiscard]] constexpr std::uint16_t to_bfloat16(float x, Rounding rounding) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
-  const std::uint32_t half = round == Round::kNearest ? 0x7fff + (bits >> 16 & 1) : 0;
+  const std::uint32_t half = rounding == Rounding::kNearest ? 0x7fff + (bits >> 16 & 1) : 0;
   const std::uint32_t rounded = bits + half;
   const bool overflows = (rounded & kMagnitudeMask) >= kInfinityBits;
   return static_cast<std::uint16_t>((overflows ? bits : rounded) >> 16);
@@ -52,7 +51,7 @@ inline constexpr std::uint32_t kInfinityBits = 0x7f800000;  // NaN: above
 }
 
 // Requires |x| <= 2^15.
-[[nodiscard]] constexpr std::uint16_t to_float16(float x, Round round) {
+[[nodiscard]] constexpr std::uint16_t to_float16(float x, Rounding rounding) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t magnitude = bits & kMagnitudeMask, exponent = magnitude >> 23;
   const std::uint32_t sign = bits >> 31 << 15;
@@ -63,7 +62,7 @@ inline constexpr std::uint32_t kInfinityBits = 0x7f800000;  // NaN: above
   const std::uint32_t digits =
       normal ? magnitude - (112u << 23) : (magnitude & 0x7fffff) | 0x800000;
   std::uint32_t code = digits >> shift;
-  if (round == Round::kNearest) {
+  if (rounding == Rounding::kNearest) {
     const std::uint32_t rest = digits - (code << shift), half = 1u << (shift - 1);
     code += rest > half || (rest == half && (code & 1) == 1) ? 1 : 0;
   }

@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "kernels/cuda_device.cuh"
+#include "kernels/cuda_memory.cuh"
 
 namespace kimesh::kernels {
 namespace {
@@ -63,7 +63,7 @@ __global__ void not_finite_kernel(const float* x, std::size_t size, unsigned lon
 }
 
 // Queues Σ x²; null where there is no memory to do it in. 8 more bytes follow the sum.
-double* queue_energy(DeviceFloats x, Workspace& workspace, cudaStream_t stream) {
+double* queue_energy(MemorySpan x, Workspace& workspace, cudaStream_t stream) {
   const std::size_t blocks = stride_blocks(x.size);
   const auto carve = [&](Carver& carver) {
     double* total = carver.take<double>(2);
@@ -81,41 +81,41 @@ double* queue_energy(DeviceFloats x, Workspace& workspace, cudaStream_t stream) 
 
 }  // namespace
 
-void CudaDevice::fill(DeviceFloats y, float value) {
+void CudaMemory::fill(MemorySpan y, float value) {
   launch(stream_, stride_blocks(y.size), fill_kernel, y.data, y.size, value);
 }
 
-void CudaDevice::copy(DeviceFloats x, DeviceFloats y) {
+void CudaMemory::copy(MemorySpan x, MemorySpan y) {
   KIMESH_CHECK(x.size == y.size, "a copy has one size");
   if (x.size == 0) return;
   (void)cudaMemcpyAsync(y.data, x.data, x.size * sizeof(float), cudaMemcpyDeviceToDevice, stream_);
 }
 
-void CudaDevice::scale(float a, DeviceFloats x, DeviceFloats y) {
+void CudaMemory::scale(float a, MemorySpan x, MemorySpan y) {
   KIMESH_CHECK(x.size == y.size, "one size");
   launch(stream_, stride_blocks(x.size), scale_kernel, a, x.data, y.data, x.size);
 }
 
-void CudaDevice::add_scaled(float a, DeviceFloats x, DeviceFloats y) {
+void CudaMemory::add_scaled(float a, MemorySpan x, MemorySpan y) {
   KIMESH_CHECK(x.size == y.size, "one size");
   launch(stream_, stride_blocks(x.size), add_scaled_kernel, a, x.data, y.data, x.size);
 }
 
-void CudaDevice::add(DeviceFloats x, DeviceFloats y) {
+void CudaMemory::add(MemorySpan x, MemorySpan y) {
   KIMESH_CHECK(x.size == y.size, "one size");
   launch(stream_, stride_blocks(x.size), add_kernel, x.data, y.data, x.size);
 }
 
-void CudaDevice::subtract(DeviceFloats x, DeviceFloats y) {
+void CudaMemory::subtract(MemorySpan x, MemorySpan y) {
   KIMESH_CHECK(x.size == y.size, "one size");
   launch(stream_, stride_blocks(x.size), subtract_kernel, x.data, y.data, x.size);
 }
 
-Result<double> CudaDevice::energy(DeviceFloats x) {
+Result<double> CudaMemory::energy(MemorySpan x) {
   return fetch<double>(queue_energy(x, workspace_, stream_));
 }
 
-Result<std::optional<std::size_t>> CudaDevice::first_not_finite(DeviceFloats x) {
+Result<std::optional<std::size_t>> CudaMemory::first_not_finite(MemorySpan x) {
   auto* first =
       reinterpret_cast<unsigned long long*>(workspace_.device(sizeof(std::uint64_t), stream_));
   if (first == nullptr) return cuda_error(cudaErrorMemoryAllocation);
@@ -127,7 +127,7 @@ Result<std::optional<std::size_t>> CudaDevice::first_not_finite(DeviceFloats x) 
   return std::optional<std::size_t>(*found);
 }
 
-void CudaDevice::clip(double norm_max, DeviceFloats x) {
+void CudaMemory::clip(double norm_max, MemorySpan x) {
   double* energy = queue_energy(x, workspace_, stream_);
   if (energy == nullptr) return;  // the runtime remembers why
   auto* factor = reinterpret_cast<float*>(energy + 1);

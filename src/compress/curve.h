@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "kernels/difference.h"
+#include "kernels/collect.h"
 #include "kernels/histogram.h"
 #include "kimesh/compress/curve.h"
 

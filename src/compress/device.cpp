@@ -31,8 +31,8 @@ Result<kernels::Entries> read_entries(Form form, std::span<const std::byte> byte
 
 }  // namespace
 
-Result<Advanced> advance(kernels::Device& device, kernels::DeviceFloats target,
-                         kernels::DeviceFloats estimate, std::span<const Piece> pieces,
+Result<Advanced> advance(kernels::Memory& device, kernels::MemorySpan target,
+                         kernels::MemorySpan estimate, std::span<const Piece> pieces,
                          const Setting& setting, CompressScratch& scratch, bool with_curve) {
   KIMESH_CHECK(traits_of(setting.compressor).on_devices, "a compressor that devices have");
   KIMESH_CHECK(estimate.size == target.size || estimate.size == 0, "one size, or no estimate");
@@ -40,8 +40,8 @@ Result<Advanced> advance(kernels::Device& device, kernels::DeviceFloats target,
   return advance(difference, pieces, setting, scratch, with_curve);
 }
 
-Status apply(Form form, std::span<const std::byte> bytes, kernels::Device& device,
-             kernels::DeviceFloats estimate) {
+Status apply(Form form, std::span<const std::byte> bytes, kernels::Memory& device,
+             kernels::MemorySpan estimate) {
   if (form == Form::kEmpty) return validate(form, bytes, estimate.size);
   if (form == Form::kDense) {
     if (Status valid = validate(form, bytes, estimate.size); !valid) return valid;

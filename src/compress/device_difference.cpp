@@ -13,10 +13,10 @@ namespace kimesh {
 namespace {
 
 using kernels::Entries;
-using kernels::Share;
+using kernels::Quota;
 
-std::vector<Share> shares_of(std::span<const Piece> pieces, std::span<const std::uint32_t> keep) {
-  std::vector<Share> shares;
+std::vector<Quota> shares_of(std::span<const Piece> pieces, std::span<const std::uint32_t> keep) {
+  std::vector<Quota> shares;
   shares.reserve(pieces.size());
   for (std::size_t l = 0; l < pieces.size(); ++l)
     shares.push_back({pieces[l].offset, pieces[l].size, keep.empty() ? 0 : keep[l]});
@@ -109,7 +109,7 @@ Result<Selected> DeviceDifference::select_globally(const AdvanceJob& job, std::u
 
 Status DeviceDifference::select_piece(const AdvanceJob&, const Piece& piece, std::uint32_t keep,
                                       Entries& entries) {
-  const Share whole{0, piece.size, keep};
+  const Quota whole{0, piece.size, keep};
   const auto stepped = device_.step_topk(target_.subspan(piece.offset, piece.size),
                                          estimate_.subspan(piece.offset, piece.size),
                                          std::span(&whole, 1), 0, false, entries);
@@ -125,7 +125,7 @@ Result<kernels::Added> DeviceDifference::add(std::span<const std::uint32_t> indi
 }
 
 Result<Selected> DeviceDifference::quantise(const AdvanceJob& job, kernels::Blocks blocks,
-                                            kernels::Round round, std::span<std::byte> bytes,
+                                            Rounding round, std::span<std::byte> bytes,
                                             double& left) {
   auto before = curve(job);
   auto stepped = device_.step_blocks(blocks, round, target_, estimate_, bytes);

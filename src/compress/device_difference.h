@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "kernels/cuda.h"
+#include "kernels/memory.h"
 #include "src/compress/families.h"
 
 namespace kimesh {
@@ -12,8 +12,8 @@ namespace kimesh {
 class DeviceDifference final : public Difference {
  public:
   // `estimate` has the target's size or, where none is kept, none. Nothing is owned.
-  DeviceDifference(kernels::Device& device, kernels::DeviceFloats target,
-                   kernels::DeviceFloats estimate)
+  DeviceDifference(kernels::Memory& device, kernels::MemorySpan target,
+                   kernels::MemorySpan estimate)
       : device_(device), target_(target), estimate_(estimate) {}
 
   std::size_t size() const override { return target_.size; }
@@ -28,7 +28,7 @@ class DeviceDifference final : public Difference {
                       kernels::Entries& entries) override;
   Result<kernels::Added> add(std::span<const std::uint32_t> indices, std::span<const float> values,
                              bool whole) override;
-  Result<Selected> quantise(const AdvanceJob& job, kernels::Blocks blocks, kernels::Round round,
+  Result<Selected> quantise(const AdvanceJob& job, kernels::Blocks blocks, Rounding round,
                             std::span<std::byte> bytes, double& left) override;
   Result<Selected> assign(const AdvanceJob& job, std::span<std::byte> bytes) override;
 
@@ -40,8 +40,8 @@ class DeviceDifference final : public Difference {
                                           Result<Curve> curve);
   [[nodiscard]] Status check_finite(const kernels::Energies& energies);
 
-  kernels::Device& device_;
-  kernels::DeviceFloats target_, estimate_;
+  kernels::Memory& device_;
+  kernels::MemorySpan target_, estimate_;
   std::optional<kernels::Added> added_;  // by the last pass
 };
 

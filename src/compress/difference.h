@@ -56,7 +56,7 @@ class Difference {
   // Fills `bytes` as kernels::quantise and adds what they decode to. `left`: energy of what is
   // left.
   [[nodiscard]] virtual Result<Selected> quantise(const AdvanceJob& job, kernels::Blocks blocks,
-                                                  kernels::Round round, std::span<std::byte> bytes,
+                                                  Rounding round, std::span<std::byte> bytes,
                                                   double& left) = 0;
   // Fills `bytes` with the target and makes it the estimate, where there is one.
   [[nodiscard]] virtual Result<Selected> assign(const AdvanceJob& job,

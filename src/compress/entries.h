@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "kernels/difference.h"
+#include "kernels/collect.h"
 
 namespace kimesh {
 

@@ -188,7 +188,7 @@ Result<kernels::Added> HostDifference::add(std::span<const std::uint32_t> indice
 }
 
 Result<Selected> HostDifference::quantise(const AdvanceJob& job, kernels::Blocks blocks,
-                                          kernels::Round round, std::span<std::byte> bytes,
+                                          Rounding round, std::span<std::byte> bytes,
                                           double& left) {
   Selected selected;
   selected.energies = kernels::quantise(blocks, round, target_, estimate_, bytes);

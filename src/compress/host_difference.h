@@ -25,7 +25,7 @@ class HostDifference final : public Difference {
                       kernels::Entries& entries) override;
   Result<kernels::Added> add(std::span<const std::uint32_t> indices, std::span<const float> values,
                              bool whole) override;
-  Result<Selected> quantise(const AdvanceJob& job, kernels::Blocks blocks, kernels::Round round,
+  Result<Selected> quantise(const AdvanceJob& job, kernels::Blocks blocks, Rounding round,
                             std::span<std::byte> bytes, double& left) override;
   Result<Selected> assign(const AdvanceJob& job, std::span<std::byte> bytes) override;
 

@@ -45,14 +45,11 @@ std::optional<kernels::Blocks> blocks_of(Form form) {
 
 Result<Advanced> advance_quantised(const AdvanceJob& job) {
   const Written written = form_of(job.setting);
-  const kernels::Round round = job.setting.rounding == Rounding::kNearest
-                                   ? kernels::Round::kNearest
-                                   : kernels::Round::kTowardsZero;
   Advanced result;
   result.form = written.form;
   result.bytes.resize(kernels::quantised_bytes(written.blocks, job.size()));
-  auto quantised =
-      job.difference.quantise(job, written.blocks, round, result.bytes, result.missing_energy);
+  auto quantised = job.difference.quantise(job, written.blocks, job.setting.rounding, result.bytes,
+                                           result.missing_energy);
   if (!quantised) return quantised.error();
   result.kept = job.size();
   result.wanted_energy = quantised->energies.target;

@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/difference.h"
+#include "kernels/collect.h"
 #include "kimesh/util/result.h"
 #include "src/compress/rans_steps.h"
 

@@ -13,17 +13,11 @@
 namespace kimesh {
 namespace {
 
-using kernels::Round;
-
 constexpr std::size_t kBlock = 64;  // values that share a step
 constexpr int kLevelMax = 7;
 // Largest exponent of a scaled value, so that one that is rounded up is no infinity yet; and the
 // least scale, with which the smallest binary16 is the smallest float32.
 constexpr int kFloat16Top = 14, kFloat16ScaleMin = -125, kFloat16ScaleMax = 127 - kFloat16Top;
-
-Round round_of(Rounding rounding) {
-  return rounding == Rounding::kNearest ? Round::kNearest : Round::kTowardsZero;
-}
 
 template <typename T>
 void append(std::vector<std::byte>& bytes, T value) {
@@ -55,31 +49,31 @@ int float16_scale(float largest) {
 struct Float16 {
   explicit Float16(int scale)
       : up(kernels::power_of_two(scale)), down(kernels::power_of_two(-scale)) {}
-  [[nodiscard]] std::uint16_t encode(float value, Round round) const {
-    const std::uint16_t code = kernels::to_float16(value * down, round);
+  [[nodiscard]] std::uint16_t encode(float value, Rounding rounding) const {
+    const std::uint16_t code = kernels::to_float16(value * down, rounding);
     // What is next to the largest float32 must not be rounded to infinity.
     return std::isfinite(decode(code)) ? code
-                                       : kernels::to_float16(value * down, Round::kTowardsZero);
+                                       : kernels::to_float16(value * down, Rounding::kTowardsZero);
   }
   [[nodiscard]] float decode(std::uint16_t code) const { return kernels::from_float16(code) * up; }
   float up, down;
 };
 
 struct Bfloat16 {
-  [[nodiscard]] std::uint16_t encode(float value, Round round) const {
-    return kernels::to_bfloat16(value, round);
+  [[nodiscard]] std::uint16_t encode(float value, Rounding rounding) const {
+    return kernels::to_bfloat16(value, rounding);
   }
   [[nodiscard]] float decode(std::uint16_t code) const { return kernels::from_bfloat16(code); }
 };
 
 template <typename Format>
-void write_halves(const Format& format, Round round, bool drop_zeros, kernels::Entries& entries,
-                  std::vector<std::byte>& bytes) {
+void write_halves(const Format& format, Rounding rounding, bool drop_zeros,
+                  kernels::Entries& entries, std::vector<std::byte>& bytes) {
   const std::size_t begin = bytes.size();
   bytes.resize(begin + entries.size() * sizeof(std::uint16_t));
   std::size_t kept = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const std::uint16_t code = format.encode(entries.values[i], round);
+    const std::uint16_t code = format.encode(entries.values[i], rounding);
     const float value = format.decode(code);
     if (drop_zeros && value == 0) continue;
     std::memcpy(bytes.data() + begin + kept * sizeof(code), &code, sizeof(code));
@@ -101,11 +95,11 @@ float level_value(float lowest, float step, int q) {
   return lowest + static_cast<float>(q) * step;
 }
 
-int int4_level(float magnitude, float lowest, float step, Round round) {
+int int4_level(float magnitude, float lowest, float step, Rounding rounding) {
   if (!(step > 0)) return 0;
   const float ratio = (magnitude - lowest) / step;
   const float capped = std::min(ratio, static_cast<float>(kLevelMax));
-  if (round == Round::kNearest) {
+  if (rounding == Rounding::kNearest) {
     const int nearest = static_cast<int>(std::nearbyint(capped));
     return std::isfinite(level_value(lowest, step, nearest)) ? nearest : nearest - 1;
   }
@@ -115,19 +109,19 @@ int int4_level(float magnitude, float lowest, float step, Round round) {
 
 // A step is rounded down, so that no level passes the largest magnitude. Towards zero a value lies
 // in one of eight bins with a level at its lower edge; to nearest the levels reach from end to end.
-void write_int4(Round round, std::span<float> values, std::vector<std::byte>& bytes) {
+void write_int4(Rounding rounding, std::span<float> values, std::vector<std::byte>& bytes) {
   const float lowest = magnitudes_of(values).lowest;
   append(bytes, lowest);
-  const int bins = round == Round::kNearest ? kLevelMax : kLevelMax + 1;
+  const int bins = rounding == Rounding::kNearest ? kLevelMax : kLevelMax + 1;
   for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
     const auto block = values.subspan(begin, std::min(kBlock, values.size() - begin));
     const float width = (magnitudes_of(block).largest - lowest) / static_cast<float>(bins);
-    const std::uint16_t step_code = kernels::to_bfloat16(width, Round::kTowardsZero);
+    const std::uint16_t step_code = kernels::to_bfloat16(width, Rounding::kTowardsZero);
     const float step = kernels::from_bfloat16(step_code);
     append(bytes, step_code);
     std::array<unsigned, kBlock> nibbles{};
     for (std::size_t i = 0; i < block.size(); ++i) {
-      const int q = int4_level(std::abs(block[i]), lowest, step, round);
+      const int q = int4_level(std::abs(block[i]), lowest, step, rounding);
       nibbles[i] = static_cast<unsigned>(q) | (std::signbit(block[i]) ? 8u : 0u);
       block[i] = std::copysign(level_value(lowest, step, q), block[i]);
     }
@@ -204,7 +198,6 @@ std::size_t value_bytes(ValueFormat format, std::size_t count) {
 
 void write_values(ValueFormat format, Rounding rounding, bool drop_zeros, kernels::Entries& entries,
                   std::vector<std::byte>& bytes) {
-  const Round round = round_of(rounding);
   switch (format) {
     case ValueFormat::kFloat32: {
       const std::size_t end = bytes.size(), size = entries.size() * sizeof(float);
@@ -215,12 +208,12 @@ void write_values(ValueFormat format, Rounding rounding, bool drop_zeros, kernel
     case ValueFormat::kFloat16: {
       const int scale = float16_scale(magnitudes_of(entries.values).largest);
       append(bytes, static_cast<std::int8_t>(scale));
-      return write_halves(Float16(scale), round, drop_zeros, entries, bytes);
+      return write_halves(Float16(scale), rounding, drop_zeros, entries, bytes);
     }
     case ValueFormat::kBfloat16:
-      return write_halves(Bfloat16(), round, drop_zeros, entries, bytes);
+      return write_halves(Bfloat16(), rounding, drop_zeros, entries, bytes);
     case ValueFormat::kInt4:  // no value becomes 0 that was not
-      return write_int4(round, entries.values, bytes);
+      return write_int4(rounding, entries.values, bytes);
   }
 }
 

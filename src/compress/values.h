@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/difference.h"
+#include "kernels/collect.h"
 #include "kimesh/compress/setting.h"
 #include "kimesh/util/result.h"
 

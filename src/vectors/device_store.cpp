@@ -10,8 +10,8 @@
 
 namespace kimesh {
 
-using kernels::DeviceBuffer;
-using kernels::DeviceFloats;
+using kernels::MemoryBuffer;
+using kernels::MemorySpan;
 
 Vectors::DeviceStore::DeviceStore(const Plan& plan, NodeIndex self, const VectorsOptions& options)
     : Store(plan, self, options),
@@ -33,7 +33,7 @@ Vectors::DeviceStore::DeviceStore(const Plan& plan, NodeIndex self, const Vector
   }
 }
 
-DeviceBuffer Vectors::DeviceStore::allocate(std::size_t size) {
+MemoryBuffer Vectors::DeviceStore::allocate(std::size_t size) {
   auto made = device_.allocate(size);
   if (made) return std::move(*made);
   if (allocated_) {
@@ -64,7 +64,7 @@ Status Vectors::DeviceStore::bring_parameters() {
 Status Vectors::DeviceStore::fold_gradient() {
   if (!allocated_) return allocated_;
   const OptimizerConfig& config = options().optimizer;
-  const DeviceFloats gradient = gradient_.floats();
+  const MemorySpan gradient = gradient_.floats();
   gradient_device_.upload(host_gradient_.span(), gradient);
   if (config.clip) gradient_device_.clip(*config.clip, gradient);
   if (config.kind == OptimizerKind::kSgd && config.weight_decay != 0)
@@ -75,36 +75,36 @@ Status Vectors::DeviceStore::fold_gradient() {
   return gradient_device_.finish();
 }
 
-DeviceFloats Vectors::DeviceStore::shard_of(const DeviceBuffer& whole, ShardIndex shard) const {
+MemorySpan Vectors::DeviceStore::shard_of(const MemoryBuffer& whole, ShardIndex shard) const {
   return whole.floats().subspan(plan().shards[shard].begin, plan().shards[shard].size);
 }
 
-DeviceFloats Vectors::DeviceStore::estimate_of(ChannelIndex channel) const {
+MemorySpan Vectors::DeviceStore::estimate_of(ChannelIndex channel) const {
   const auto found = estimates_.find(channel);
-  return found == estimates_.end() ? DeviceFloats{} : found->second.floats();
+  return found == estimates_.end() ? MemorySpan{} : found->second.floats();
 }
 
-DeviceFloats Vectors::DeviceStore::writable(BufferId buffer, ShardIndex shard) const {
+MemorySpan Vectors::DeviceStore::writable(BufferId buffer, ShardIndex shard) const {
   check_writable(buffer, shard);
   return buffer.kind == BufferId::Kind::kEstimate ? estimate_of(buffer.index)
                                                   : shard_of(parameters_, shard);
 }
 
 void Vectors::DeviceStore::add_term(BufferId term, ShardIndex shard, bool first) {
-  const DeviceFloats out = target_.floats().subspan(0, plan().shards[shard].size);
+  const MemorySpan out = target_.floats().subspan(0, plan().shards[shard].size);
   if (term.kind == BufferId::Kind::kContribution) {
     KIMESH_CHECK(term.index == shard, "a contribution of the action's shard");
-    const DeviceFloats source = shard_of(velocity_.size() > 0 ? velocity_ : gradient_, shard);
+    const MemorySpan source = shard_of(velocity_.size() > 0 ? velocity_ : gradient_, shard);
     const auto weight = static_cast<float>(options().data_weight);
     return first ? device_.scale(weight, source, out) : device_.add_scaled(weight, source, out);
   }
-  const DeviceFloats source = term.kind == BufferId::Kind::kEstimate ? estimate_of(term.index)
-                                                                     : shard_of(parameters_, shard);
+  const MemorySpan source = term.kind == BufferId::Kind::kEstimate ? estimate_of(term.index)
+                                                                   : shard_of(parameters_, shard);
   KIMESH_CHECK(source.size == out.size, "a term that this node holds, of the shard's size");
   return first ? device_.copy(source, out) : device_.add(source, out);
 }
 
-DeviceFloats Vectors::DeviceStore::sum(std::span<const BufferId> terms, ShardIndex shard) {
+MemorySpan Vectors::DeviceStore::sum(std::span<const BufferId> terms, ShardIndex shard) {
   KIMESH_CHECK(!terms.empty(), "a sum has a term");
   if (terms.size() == 1 && terms[0] == BufferId{BufferId::Kind::kParameters, shard})
     return shard_of(parameters_, shard);
@@ -113,8 +113,8 @@ DeviceFloats Vectors::DeviceStore::sum(std::span<const BufferId> terms, ShardInd
 }
 
 // As advance_channel and advance_residual of ef21/channel.h.
-Result<Advanced> Vectors::DeviceStore::send(const AdvanceChannel& action, DeviceFloats target,
-                                            DeviceFloats estimate) {
+Result<Advanced> Vectors::DeviceStore::send(const AdvanceChannel& action, MemorySpan target,
+                                            MemorySpan estimate) {
   const std::span<const Piece> pieces = pieces_of(plan().channels[action.channel].shard);
   const bool residual = action.feedback == Feedback::kEf14 && estimate.size > 0;
   KIMESH_CHECK(!residual || target.data == target_.floats().data, "what a reduce wants is a sum");
@@ -134,8 +134,8 @@ Result<Advanced> Vectors::DeviceStore::send(const AdvanceChannel& action, Device
 Result<AdvanceResult> Vectors::DeviceStore::advance(const AdvanceChannel& action) {
   if (!allocated_) return allocated_.error();
   const ShardIndex shard = plan().channels[action.channel].shard;
-  const DeviceFloats estimate = writable(action.estimate, shard);
-  const DeviceFloats target = sum(action.terms, shard);
+  const MemorySpan estimate = writable(action.estimate, shard);
+  const MemorySpan target = sum(action.terms, shard);
   auto made = send(action, target, estimate);
   if (!made && made.error().code == ErrorCode::kNotFinite) {
     const auto bad = device_.first_not_finite(target);
@@ -150,7 +150,7 @@ Result<AdvanceResult> Vectors::DeviceStore::advance(const AdvanceChannel& action
 Result<std::uint64_t> Vectors::DeviceStore::apply(const ApplyMessage& action,
                                                   std::span<const std::byte> payload) {
   if (!allocated_) return allocated_.error();
-  const DeviceFloats estimate = writable(action.estimate, plan().channels[action.channel].shard);
+  const MemorySpan estimate = writable(action.estimate, plan().channels[action.channel].shard);
   KIMESH_CHECK(estimate.size > 0, "a receiver holds its estimate");
   if (action.restart) {
     if (Status valid = validate(action.form, payload, estimate.size); !valid) return valid.error();
@@ -162,9 +162,9 @@ Result<std::uint64_t> Vectors::DeviceStore::apply(const ApplyMessage& action,
   return finish(action.digest, estimate);
 }
 
-void Vectors::DeviceStore::take_step(const StepShard& action, DeviceFloats direction) {
+void Vectors::DeviceStore::take_step(const StepShard& action, MemorySpan direction) {
   const OptimizerConfig& config = options().optimizer;
-  const DeviceFloats parameters = shard_of(parameters_, action.shard);
+  const MemorySpan parameters = shard_of(parameters_, action.shard);
   parameters_changed_ = true;
   if (config.kind == OptimizerKind::kSgd)
     return device_.sgd(static_cast<float>(learning_rate(config, action.round)), direction,
@@ -176,7 +176,7 @@ void Vectors::DeviceStore::take_step(const StepShard& action, DeviceFloats direc
 
 Result<std::uint64_t> Vectors::DeviceStore::step(const StepShard& action) {
   if (!allocated_) return allocated_.error();
-  const DeviceFloats direction = sum(action.terms, action.shard);
+  const MemorySpan direction = sum(action.terms, action.shard);
   const auto bad = device_.first_not_finite(direction);
   if (!bad) return bad.error();
   if (*bad) return not_finite(*bad, action.shard);
@@ -184,7 +184,7 @@ Result<std::uint64_t> Vectors::DeviceStore::step(const StepShard& action) {
   return finish(action.digest, shard_of(parameters_, action.shard));
 }
 
-Result<std::uint64_t> Vectors::DeviceStore::finish(bool digest, DeviceFloats of) {
+Result<std::uint64_t> Vectors::DeviceStore::finish(bool digest, MemorySpan of) {
   if (digest) return device_.digest(of);
   if (Status done = device_.finish(); !done) return done.error();
   return std::uint64_t{0};
@@ -196,7 +196,7 @@ std::span<const float> Vectors::DeviceStore::shard(ShardIndex shard) {
 }
 
 std::span<const float> Vectors::DeviceStore::estimate(ChannelIndex channel) {
-  const DeviceFloats floats = estimate_of(channel);
+  const MemorySpan floats = estimate_of(channel);
   looked_at_ = AlignedBuffer(floats.size);
   (void)device_.download(floats, looked_at_.span());
   return looked_at_.span();
@@ -211,7 +211,7 @@ std::size_t Vectors::DeviceStore::bytes_held() const {
   return floats * sizeof(float);
 }
 
-void Vectors::DeviceStore::flip_lowest_bit(DeviceFloats floats) {
+void Vectors::DeviceStore::flip_lowest_bit(MemorySpan floats) {
   float first = 0;
   (void)device_.download(floats.subspan(0, 1), std::span(&first, 1));
   first = std::bit_cast<float>(std::bit_cast<std::uint32_t>(first) ^ 1u);

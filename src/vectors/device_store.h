@@ -6,7 +6,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "kernels/cuda.h"
+#include "kernels/memory.h"
 #include "kimesh/util/aligned_buffer.h"
 #include "src/vectors/store.h"
 
@@ -36,31 +36,31 @@ class Vectors::DeviceStore final : public Store {
  private:
   // AdamW's, of an owned shard.
   struct Moments {
-    kernels::DeviceBuffer first, second;
+    kernels::MemoryBuffer first, second;
     std::uint64_t steps = 0;
   };
 
-  [[nodiscard]] kernels::DeviceBuffer allocate(std::size_t size);
-  [[nodiscard]] kernels::DeviceFloats shard_of(const kernels::DeviceBuffer& whole,
-                                               ShardIndex shard) const;
-  [[nodiscard]] kernels::DeviceFloats estimate_of(ChannelIndex channel) const;
-  [[nodiscard]] kernels::DeviceFloats writable(BufferId buffer, ShardIndex shard) const;
-  [[nodiscard]] kernels::DeviceFloats sum(std::span<const BufferId> terms, ShardIndex shard);
+  [[nodiscard]] kernels::MemoryBuffer allocate(std::size_t size);
+  [[nodiscard]] kernels::MemorySpan shard_of(const kernels::MemoryBuffer& whole,
+                                             ShardIndex shard) const;
+  [[nodiscard]] kernels::MemorySpan estimate_of(ChannelIndex channel) const;
+  [[nodiscard]] kernels::MemorySpan writable(BufferId buffer, ShardIndex shard) const;
+  [[nodiscard]] kernels::MemorySpan sum(std::span<const BufferId> terms, ShardIndex shard);
   void add_term(BufferId term, ShardIndex shard, bool first);
-  [[nodiscard]] Result<Advanced> send(const AdvanceChannel& action, kernels::DeviceFloats target,
-                                      kernels::DeviceFloats estimate);
-  void take_step(const StepShard& action, kernels::DeviceFloats direction);
+  [[nodiscard]] Result<Advanced> send(const AdvanceChannel& action, kernels::MemorySpan target,
+                                      kernels::MemorySpan estimate);
+  void take_step(const StepShard& action, kernels::MemorySpan direction);
   // Waits for the device.
-  [[nodiscard]] Result<std::uint64_t> finish(bool digest, kernels::DeviceFloats of);
-  void flip_lowest_bit(kernels::DeviceFloats floats);
+  [[nodiscard]] Result<std::uint64_t> finish(bool digest, kernels::MemorySpan of);
+  void flip_lowest_bit(kernels::MemorySpan floats);
 
-  kernels::Device& device_;           // of actions
-  kernels::Device& gradient_device_;  // of gradient work, which may run beside them
+  kernels::Memory& device_;           // of actions
+  kernels::Memory& gradient_device_;  // of gradient work, which may run beside them
   Status allocated_ = ok_status();
   AlignedBuffer host_parameters_, host_gradient_;
   std::atomic<bool> parameters_changed_{false};  // since they were brought
-  kernels::DeviceBuffer parameters_, gradient_, velocity_, target_;
-  std::unordered_map<ChannelIndex, kernels::DeviceBuffer> estimates_;
+  kernels::MemoryBuffer parameters_, gradient_, velocity_, target_;
+  std::unordered_map<ChannelIndex, kernels::MemoryBuffer> estimates_;
   std::map<ShardIndex, Moments> moments_;
   CompressScratch scratch_;
   AlignedBuffer looked_at_;  // what estimate() shows

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/difference.h"
+#include "kernels/collect.h"
 #include "kernels/simd.h"
 #include "kimesh/compress/compressor.h"
 #include "kimesh/util/check.h"

@@ -1,8 +1,6 @@
 // What the CUDA twins take on this machine's GPU, beside a pass that only reads both vectors. Says
 // so and ends where there is no GPU. The times are those that a caller waits, copies to the host
 // among them.
-#include "kernels/cuda.h"
-
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -11,17 +9,19 @@
 #include <random>
 #include <vector>
 
+#include "kernels/memory.h"
+
 namespace kimesh {
 namespace {
 
 using kernels::Blocks;
-using kernels::Device;
-using kernels::DeviceBuffer;
+using kernels::Memory;
+using kernels::MemoryBuffer;
 
 constexpr std::size_t kSize = 10'000'000;
 constexpr int kRuns = 15;
 
-DeviceBuffer held(Device& device, const std::vector<float>& x) {
+MemoryBuffer held(Memory& device, const std::vector<float>& x) {
   auto buffer = device.allocate(x.size());
   KIMESH_CHECK(buffer.ok(), buffer.error().message);
   device.upload(x, buffer->floats());
@@ -30,7 +30,7 @@ DeviceBuffer held(Device& device, const std::vector<float>& x) {
 
 class Bench {
  public:
-  explicit Bench(Device& device) : device_(device) {
+  explicit Bench(Memory& device) : device_(device) {
     std::mt19937 random(1);
     std::normal_distribution<float> normal;
     std::vector<float> x(kSize);
@@ -42,10 +42,10 @@ class Bench {
   }
 
   void run() {
-    using F = kernels::DeviceFloats;
+    using F = kernels::MemorySpan;
     const F t = target_.floats(), e = estimate_.floats();
     kernels::Entries entries;
-    const std::vector<kernels::Share> hundredth = {{0, kSize, kSize / 100}};
+    const std::vector<kernels::Quota> hundredth = {{0, kSize, kSize / 100}};
     std::vector<kernels::MagnitudeBin> bins(kernels::kMagnitudeBins);
     say("read both (energies)", [&] { (void)(device_.energy(t).ok() && device_.energy(e).ok()); });
     say("topk 1 %", [&] { (void)device_.step_topk(t, e, hundredth, 0, true, entries).ok(); });
@@ -55,8 +55,9 @@ class Bench {
     for (const Blocks blocks : {Blocks::kBfloat16, Blocks::kSign, Blocks::kInt8, Blocks::kInt4}) {
       std::vector<std::byte> bytes(kernels::quantised_bytes(blocks, kSize));
       const std::string name = "blocks " + std::to_string(static_cast<int>(blocks));
-      say(name.c_str(),
-          [&] { (void)device_.step_blocks(blocks, kernels::Round::kNearest, t, e, bytes).ok(); });
+      say(name.c_str(), [&] {
+        (void)device_.step_blocks(blocks, kernels::Rounding::kNearest, t, e, bytes).ok();
+      });
     }
     say("digest", [&] { (void)device_.digest(e).ok(); });
     say("momentum", [&] { device_.momentum(0.9f, t, e); });
@@ -80,8 +81,8 @@ class Bench {
     std::printf("%-22s %8.3f ms, %5.2f x the read pass\n", name, 1e3 * median, median / read_);
   }
 
-  Device& device_;
-  DeviceBuffer target_, start_, estimate_;
+  Memory& device_;
+  MemoryBuffer target_, start_, estimate_;
   double read_ = 0;
 };
 

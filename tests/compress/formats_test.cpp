@@ -16,8 +16,6 @@
 namespace kimesh {
 namespace {
 
-using kernels::Round;
-
 std::vector<std::uint32_t> random_indices(Random& random, std::size_t count, std::size_t size) {
   std::set<std::uint32_t> chosen;
   while (chosen.size() < count) chosen.insert(random.below(static_cast<std::uint32_t>(size)));
@@ -47,10 +45,10 @@ TEST(SmallFloats, Float16IsTheNextOneTowardsZeroOrTheNearestWithTiesToEven) {
     const float x = random.below(4) == 0
                         ? middle
                         : low + (high - low) * 0.0625f * static_cast<float>(random.below(16));
-    ASSERT_EQ(kernels::to_float16(x, Round::kTowardsZero), below) << x;
+    ASSERT_EQ(kernels::to_float16(x, Rounding::kTowardsZero), below) << x;
     const bool up = x > middle || (x == middle && below % 2 == 1);
-    ASSERT_EQ(kernels::to_float16(x, Round::kNearest), below + (up ? 1 : 0)) << x;
-    ASSERT_EQ(kernels::to_float16(-x, Round::kTowardsZero), below | 0x8000) << x;
+    ASSERT_EQ(kernels::to_float16(x, Rounding::kNearest), below + (up ? 1 : 0)) << x;
+    ASSERT_EQ(kernels::to_float16(-x, Rounding::kTowardsZero), below | 0x8000) << x;
   }
 }
 
@@ -60,17 +58,17 @@ TEST(SmallFloats, Bfloat16IsTheNextOneTowardsZeroOrTheNearestButNeverInfinite) {
   for (int n = 0; n < 200000; ++n) {
     const float x = std::bit_cast<float>(random.next_u32());
     if (!std::isfinite(x)) continue;
-    const float low = kernels::from_bfloat16(kernels::to_bfloat16(x, Round::kTowardsZero));
-    const float near = kernels::from_bfloat16(kernels::to_bfloat16(x, Round::kNearest));
+    const float low = kernels::from_bfloat16(kernels::to_bfloat16(x, Rounding::kTowardsZero));
+    const float near = kernels::from_bfloat16(kernels::to_bfloat16(x, Rounding::kNearest));
     ASSERT_LE(std::abs(low), std::abs(x));
     ASSERT_TRUE(std::isfinite(near));
     const double step = std::abs(static_cast<double>(x)) * 0x1p-7 + 0x1p-133;
     ASSERT_LE(std::abs(static_cast<double>(x) - static_cast<double>(near)),
               std::isfinite(2 * x) ? step / 2 : step);
   }
-  EXPECT_EQ(kernels::to_bfloat16(std::numeric_limits<float>::max(), Round::kNearest), 0x7f7f);
-  EXPECT_EQ(kernels::to_bfloat16(std::bit_cast<float>(0x3f808000), Round::kNearest), 0x3f80);
-  EXPECT_EQ(kernels::to_bfloat16(std::bit_cast<float>(0x3f818000), Round::kNearest), 0x3f82);
+  EXPECT_EQ(kernels::to_bfloat16(std::numeric_limits<float>::max(), Rounding::kNearest), 0x7f7f);
+  EXPECT_EQ(kernels::to_bfloat16(std::bit_cast<float>(0x3f808000), Rounding::kNearest), 0x3f80);
+  EXPECT_EQ(kernels::to_bfloat16(std::bit_cast<float>(0x3f818000), Rounding::kNearest), 0x3f82);
 }
 
 // Seen to fail with upper parts read from one bit too early.

@@ -1,6 +1,6 @@
 #include "kernels/histogram.h"
 
-#include "tests/cuda/device.h"
+#include "tests/cuda/cuda_fixture.h"
 
 namespace kimesh::cuda_test {
 namespace {
@@ -9,7 +9,7 @@ class CudaHistogram : public Cuda {
  protected:
   // By the definition of histogram.h, because MagnitudeHistogram may count a sample.
   static void expect_same(const std::vector<float>& target, const std::vector<float>& estimate,
-                          const std::vector<kernels::Share>& parts) {
+                          const std::vector<kernels::Quota>& parts) {
     constexpr std::uint32_t kAbove = (1u << kernels::kMagnitudeBinBits) - 1;
     std::vector<kernels::MagnitudeBin> expected(parts.size() * kernels::kMagnitudeBins);
     for (std::size_t p = 0; p < parts.size(); ++p)
@@ -21,7 +21,7 @@ class CudaHistogram : public Cuda {
         bin.above_edge += word & kAbove;
       }
     std::vector<kernels::MagnitudeBin> found(expected.size());
-    const kernels::DeviceBuffer wanted = put(target), held = put(estimate);
+    const kernels::MemoryBuffer wanted = put(target), held = put(estimate);
     const Status done = device().count_magnitudes(wanted.floats(), held.floats(), parts, found);
     ASSERT_TRUE(done.ok());
     EXPECT_TRUE(found == expected);
@@ -38,7 +38,7 @@ TEST_F(CudaHistogram, EveryElementIsInItsBin) {
 
 // Seen to fail with the parts' bins written over one another.
 TEST_F(CudaHistogram, PartsAreCountedByThemselves) {
-  std::vector<kernels::Share> parts;
+  std::vector<kernels::Quota> parts;
   std::size_t size = 0;
   for (const std::size_t length : {5, 8191, 8237, 0, 1, 20000}) {
     parts.push_back({size, length, 0});

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "kimesh/compress/device.h"
-#include "tests/cuda/device.h"
+#include "tests/cuda/cuda_fixture.h"
 
 namespace kimesh::cuda_test {
 namespace {
@@ -127,7 +127,7 @@ TEST_F(CudaMessages, AreTheHostsByteByByteAndLeaveTheSameEstimates) {
     for (const auto& [kind, name] : kKinds) {
       const std::vector<float> target = draw(kind, size, kSeed);
       const std::vector<float> start = draw(Kind::kSparse, size, kSeed + 1);
-      const kernels::DeviceBuffer device_target = put(target);
+      const kernels::MemoryBuffer device_target = put(target);
       const double before = energy_between(target, start);
       for (const Asked& asked : everything(size, pieces)) {
         const std::string where = asked.name + ", " + name + ", size " + std::to_string(size);
@@ -135,7 +135,7 @@ TEST_F(CudaMessages, AreTheHostsByteByByteAndLeaveTheSameEstimates) {
         std::vector<float> estimate = start;
         const auto expected = advance(target, estimate, pieces, asked.setting, scratch, true);
         ASSERT_TRUE(expected.ok()) << where << ": " << expected.error().message;
-        const kernels::DeviceBuffer device_estimate = put(start);
+        const kernels::MemoryBuffer device_estimate = put(start);
         const auto got = advance(device(), device_target.floats(), device_estimate.floats(), pieces,
                                  asked.setting, device_scratch,
                                  asked.setting.compressor != Compressor::kNothing);
@@ -151,7 +151,7 @@ TEST_F(CudaMessages, AreTheHostsByteByByteAndLeaveTheSameEstimates) {
           expect_near(got->curve, expected->curve, where);
 
         std::vector<float> far = start;
-        const kernels::DeviceBuffer device_far = put(start);
+        const kernels::MemoryBuffer device_far = put(start);
         ASSERT_TRUE(apply(got->form, got->bytes, far).ok()) << where;
         ASSERT_TRUE(apply(got->form, got->bytes, device(), device_far.floats()).ok()) << where;
         EXPECT_EQ(bits(get(device_far)), bits(far)) << where;
@@ -168,7 +168,7 @@ TEST_F(CudaMessages, NameTheElementThatIsNotFiniteAndLeaveTheEstimateAlone) {
   std::vector<float> target = draw(Kind::kGaussian, kSize, kSeed);
   target[kBad] = kNan;
   const std::vector<float> start = draw(Kind::kGaussian, kSize, kSeed + 1);
-  const kernels::DeviceBuffer held = put(target), estimate = put(start);
+  const kernels::MemoryBuffer held = put(target), estimate = put(start);
   for (const Asked& asked : everything(kSize, pieces)) {
     CompressScratch scratch;
     const auto made =
@@ -183,7 +183,7 @@ TEST_F(CudaMessages, NameTheElementThatIsNotFiniteAndLeaveTheEstimateAlone) {
 
 TEST_F(CudaMessages, ThatAreMalformedLeaveTheEstimateAlone) {
   const std::vector<float> start = draw(Kind::kGaussian, 100, kSeed);
-  const kernels::DeviceBuffer estimate = put(start);
+  const kernels::MemoryBuffer estimate = put(start);
   const std::vector<std::byte> bytes(9, std::byte{0xff});
   for (int form = 0; form <= kFormsKnown; ++form) {
     const Status applied = apply(static_cast<Form>(form), bytes, device(), estimate.floats());

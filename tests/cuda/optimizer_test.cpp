@@ -1,7 +1,7 @@
 #include "kimesh/optimizer/optimizer.h"
 
 #include "kernels/vector_math.h"
-#include "tests/cuda/device.h"
+#include "tests/cuda/cuda_fixture.h"
 
 namespace kimesh::cuda_test {
 namespace {
@@ -15,7 +15,7 @@ TEST_F(CudaOptimizer, MomentumIsTheCpus) {
   for (const std::size_t size : kSizes) {
     for (const auto& [kind, name] : kKinds) {
       std::vector<float> gradient = draw(kind, size, kSeed), velocity = draw(kind, size, kSeed + 1);
-      const kernels::DeviceBuffer g = put(gradient), v = put(velocity);
+      const kernels::MemoryBuffer g = put(gradient), v = put(velocity);
       device().momentum(static_cast<float>(config.momentum), g.floats(), v.floats());
       fold_gradient(config, std::vector<float>(size), gradient, velocity);
       EXPECT_EQ(bits(get(v)), bits(velocity)) << name << ", " << size;
@@ -28,7 +28,7 @@ TEST_F(CudaOptimizer, ClipScalesToTheNormAndLeavesShortAndBrokenVectorsAlone) {
   for (const std::size_t size : kSizes) {
     const std::vector<float> x = draw(Kind::kGaussian, size, kSeed);
     const double norm = std::sqrt(kernels::energy(x));
-    const kernels::DeviceBuffer held = put(x);
+    const kernels::MemoryBuffer held = put(x);
     device().clip(norm + 1, held.floats());
     EXPECT_EQ(bits(get(held)), bits(x)) << size;
     if (size == 0) continue;
@@ -38,7 +38,7 @@ TEST_F(CudaOptimizer, ClipScalesToTheNormAndLeavesShortAndBrokenVectorsAlone) {
       ASSERT_NEAR(clipped[j], x[j] / 3, 1e-6 * std::abs(x[j])) << size << ", element " << j;
     std::vector<float> broken = x;
     broken[size / 2] = kNan;
-    const kernels::DeviceBuffer nan = put(broken);
+    const kernels::MemoryBuffer nan = put(broken);
     device().clip(norm / 3, nan.floats());
     EXPECT_EQ(bits(get(nan)), bits(broken)) << size;
   }
@@ -52,7 +52,7 @@ TEST_F(CudaOptimizer, SgdStepsAreTheCpus) {
     for (const auto& [kind, name] : kKinds) {
       std::vector<float> x = draw(Kind::kGaussian, size, kSeed);
       const std::vector<float> direction = draw(kind, size, kSeed + 1);
-      const kernels::DeviceBuffer held = put(x), d = put(direction);
+      const kernels::MemoryBuffer held = put(x), d = put(direction);
       device().sgd(static_cast<float>(config.lr), d.floats(), held.floats());
       ShardOptimizer(config, size).step(0, x, direction);
       EXPECT_EQ(bits(get(held)), bits(x)) << name << ", " << size;
@@ -69,7 +69,7 @@ TEST_F(CudaOptimizer, AdamwStepsAreTheCpusForManySteps) {
   for (const std::size_t size : kSizes) {
     for (const auto& [kind, name] : kKinds) {
       std::vector<float> x = draw(Kind::kGaussian, size, kSeed);
-      const kernels::DeviceBuffer held = put(x), m = put(std::vector<float>(size)),
+      const kernels::MemoryBuffer held = put(x), m = put(std::vector<float>(size)),
                                   v = put(std::vector<float>(size));
       ShardOptimizer optimizer(config, size);
       for (std::uint32_t step = 1; step <= 3; ++step) {

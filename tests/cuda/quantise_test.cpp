@@ -2,25 +2,26 @@
 
 #include <algorithm>
 
-#include "tests/cuda/device.h"
+#include "tests/cuda/cuda_fixture.h"
 
 namespace kimesh::cuda_test {
 namespace {
 
 using kernels::Blocks;
-using kernels::Round;
+using kernels::Rounding;
 
 class CudaQuantise : public Cuda {
  protected:
-  static void expect_same(Blocks blocks, Round round, const std::vector<float>& target,
+  static void expect_same(Blocks blocks, Rounding rounding, const std::vector<float>& target,
                           const std::vector<float>& estimate) {
     const std::size_t count = kernels::quantised_bytes(blocks, target.size());
     std::vector<std::byte> expected(count), found(count, std::byte{0xee});
-    const auto energies = kernels::quantise(blocks, round, target, estimate, expected);
+    const auto energies = kernels::quantise(blocks, rounding, target, estimate, expected);
     std::vector<float> after = estimate;
     const double left = kernels::add_quantised(blocks, expected, target, after);
-    const kernels::DeviceBuffer wanted = put(target), held = put(estimate), far = put(estimate);
-    const auto stepped = device().step_blocks(blocks, round, wanted.floats(), held.floats(), found);
+    const kernels::MemoryBuffer wanted = put(target), held = put(estimate), far = put(estimate);
+    const auto stepped =
+        device().step_blocks(blocks, rounding, wanted.floats(), held.floats(), found);
     ASSERT_TRUE(stepped.ok());
     EXPECT_EQ(found, expected);
     EXPECT_TRUE(is_near(stepped->energies.target, energies.target));
@@ -40,13 +41,13 @@ TEST_F(CudaQuantise, BytesAndEstimatesAreTheCpus) {
                                  255, 256, 257, 511, 513, 1024, 1025, 4095, 4096, 4097, 8193})
     for (const auto& [kind, name] : kKinds)
       for (const Blocks blocks : kAllBlocks)
-        for (const Round round : {Round::kTowardsZero, Round::kNearest}) {
+        for (const Rounding rounding : {Rounding::kTowardsZero, Rounding::kNearest}) {
           SCOPED_TRACE(name + ", " + std::to_string(size) + " elements, blocks " +
                        std::to_string(static_cast<int>(blocks)));
           std::vector<float> estimate = draw(Kind::kGaussian, size, kSeed + 1);
           for (float& e : estimate) e *= kind == Kind::kDenormal ? 1e-41f : 1.0f;
-          if (round == Round::kTowardsZero) std::ranges::fill(estimate, 0.0f);
-          expect_same(blocks, round, draw(kind, size, kSeed), estimate);
+          if (rounding == Rounding::kTowardsZero) std::ranges::fill(estimate, 0.0f);
+          expect_same(blocks, rounding, draw(kind, size, kSeed), estimate);
         }
 }
 
@@ -59,9 +60,9 @@ TEST_F(CudaQuantise, AnElementThatIsNotFiniteLeavesTheEstimateAlone) {
         target[size / 2] = bad;
         const std::vector<float> estimate = draw(Kind::kGaussian, size, kSeed + 1);
         std::vector<std::byte> bytes(kernels::quantised_bytes(blocks, size));
-        const kernels::DeviceBuffer wanted = put(target), held = put(estimate);
+        const kernels::MemoryBuffer wanted = put(target), held = put(estimate);
         const auto stepped =
-            device().step_blocks(blocks, Round::kNearest, wanted.floats(), held.floats(), bytes);
+            device().step_blocks(blocks, Rounding::kNearest, wanted.floats(), held.floats(), bytes);
         ASSERT_TRUE(stepped.ok());
         EXPECT_FALSE(stepped->energies.finite());
         EXPECT_EQ(bits(get(held)), bits(estimate));

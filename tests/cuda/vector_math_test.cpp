@@ -1,7 +1,7 @@
 #include "kernels/vector_math.h"
 
 #include "kimesh/util/digest.h"
-#include "tests/cuda/device.h"
+#include "tests/cuda/cuda_fixture.h"
 
 namespace kimesh::cuda_test {
 namespace {
@@ -26,13 +26,13 @@ TEST_F(CudaVectorMath, ElementwiseOperationsRoundOnceAsOnTheCpu) {
       const std::vector<float> x = draw(kind, size, kSeed), y = draw(kind, size, kSeed + 1);
       const float a = 0.3f;
       const auto expect = [&](auto operation, auto element) {
-        const kernels::DeviceBuffer from = put(x), to = put(y);
+        const kernels::MemoryBuffer from = put(x), to = put(y);
         operation(from.floats(), to.floats());
         std::vector<float> expected(size);
         for (std::size_t j = 0; j < size; ++j) expected[j] = element(x[j], y[j]);
         EXPECT_EQ(bits(get(to)), bits(expected));
       };
-      using F = kernels::DeviceFloats;
+      using F = kernels::MemorySpan;
       expect([&](F f, F t) { device().copy(f, t); }, [](float f, float) { return f; });
       expect([&](F, F t) { device().fill(t, 2.5f); }, [](float, float) { return 2.5f; });
       expect([&](F f, F t) { device().scale(a, f, t); }, [=](float f, float) { return a * f; });
@@ -49,7 +49,7 @@ TEST_F(CudaVectorMath, EnergiesAreTheCpusToTheLastDigitsAndTheSameEveryTime) {
   for (const std::size_t size : kSizes) {
     for (const auto& [kind, name] : kKinds) {
       const std::vector<float> x = draw(kind, size, kSeed);
-      const kernels::DeviceBuffer held = put(x);
+      const kernels::MemoryBuffer held = put(x);
       const auto energy = device().energy(held.floats());
       ASSERT_TRUE(energy.ok());
       EXPECT_TRUE(is_near(*energy, kernels::energy(x))) << name << ", " << size;

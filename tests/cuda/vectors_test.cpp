@@ -3,7 +3,7 @@
 
 #include "kimesh/util/digest.h"
 #include "kimesh/util/random.h"
-#include "tests/cuda/device.h"
+#include "tests/cuda/cuda_fixture.h"
 #include "tests/vectors/mesh.h"
 
 namespace kimesh::cuda_test {
@@ -26,7 +26,7 @@ class CudaVectors : public ::testing::Test {
     return options;
   }
 
-  std::shared_ptr<kernels::Device> device_, gradient_device_;
+  std::shared_ptr<kernels::Memory> device_, gradient_device_;
 };
 
 // One message, as both ends know it.

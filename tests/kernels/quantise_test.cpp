@@ -38,7 +38,7 @@ void put16(std::vector<std::byte>& bytes, std::uint16_t value) {
 }
 
 // A block's codes, from the definitions in quantise.h.
-void put_levels(std::span<const float> x, int level_max, int bits, Round round,
+void put_levels(std::span<const float> x, int level_max, int bits, Rounding rounding,
                 std::vector<std::byte>& bytes) {
   float largest = 0;
   for (const float value : x) largest = std::max(largest, std::abs(value));
@@ -46,7 +46,7 @@ void put_levels(std::span<const float> x, int level_max, int bits, Round round,
   put16(bytes, scale);
   for (std::size_t j = 0; j < x.size(); ++j) {
     const int level =
-        level_of(std::abs(x[j]), from_bfloat16(scale), static_cast<float>(level_max), round);
+        level_of(std::abs(x[j]), from_bfloat16(scale), static_cast<float>(level_max), rounding);
     const int code = (x[j] < 0 ? -level : level) & ((1 << bits) - 1);
     if (bits == 8 || j % 2 == 0)
       bytes.push_back(static_cast<std::byte>(code));
@@ -61,22 +61,23 @@ void put_signs(std::span<const float> x, std::vector<std::byte>& bytes) {
   const double sum = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
                      ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
   put16(bytes,
-        to_bfloat16(static_cast<float>(sum / static_cast<double>(x.size())), Round::kNearest));
+        to_bfloat16(static_cast<float>(sum / static_cast<double>(x.size())), Rounding::kNearest));
   for (std::size_t j = 0; j < x.size(); ++j) {
     if (j % 8 == 0) bytes.push_back(std::byte{0});
     if (x[j] < 0) bytes.back() |= static_cast<std::byte>(1u << j % 8);
   }
 }
 
-std::vector<std::byte> defined(Blocks blocks, Round round, std::span<const float> difference) {
+std::vector<std::byte> defined(Blocks blocks, Rounding rounding,
+                               std::span<const float> difference) {
   std::vector<std::byte> bytes;
   for (std::size_t at = 0; at < difference.size(); at += block_elements(blocks)) {
     const auto x = difference.subspan(at, std::min(block_elements(blocks), difference.size() - at));
     if (blocks == Blocks::kBfloat16)
-      for (const float value : x) put16(bytes, to_bfloat16(value, round));
+      for (const float value : x) put16(bytes, to_bfloat16(value, rounding));
     if (blocks == Blocks::kSign) put_signs(x, bytes);
-    if (blocks == Blocks::kInt8) put_levels(x, 127, 8, round, bytes);
-    if (blocks == Blocks::kInt4) put_levels(x, 7, 4, round, bytes);
+    if (blocks == Blocks::kInt8) put_levels(x, 127, 8, rounding, bytes);
+    if (blocks == Blocks::kInt4) put_levels(x, 7, 4, rounding, bytes);
   }
   return bytes;
 }
@@ -87,9 +88,10 @@ TEST(Levels, TowardsZeroNeverPassTheMagnitude) {
     for (int level = 1; level <= 127; ++level) {
       const float scale = from_bfloat16(code), product = static_cast<float>(level) * scale;
       if (!std::isfinite(product)) break;
-      ASSERT_EQ(level_of(product, scale, 127, Round::kTowardsZero), level);
+      ASSERT_EQ(level_of(product, scale, 127, Rounding::kTowardsZero), level);
       const float under = std::nextafter(product, 0.0f);
-      ASSERT_LT(level_of(under, scale, 127, Round::kTowardsZero), level) << under << " / " << scale;
+      ASSERT_LT(level_of(under, scale, 127, Rounding::kTowardsZero), level)
+          << under << " / " << scale;
     }
 }
 
@@ -99,7 +101,7 @@ TEST(Levels, ToNearestAreNeverInfinite) {
   constexpr float kMax = std::numeric_limits<float>::max();
   const float scale = from_bfloat16(level_scale(kMax, 7));
   ASSERT_FALSE(std::isfinite(7 * scale));
-  EXPECT_EQ(level_of(kMax, scale, 7, Round::kNearest), 6);
+  EXPECT_EQ(level_of(kMax, scale, 7, Rounding::kNearest), 6);
 }
 
 std::uint16_t get16(const std::byte* at) {
@@ -141,7 +143,7 @@ std::vector<std::size_t> sizes() {
 // energy of a last short chunk left out.
 TEST_P(EveryTarget, WritesWhatTheDefinitionSays) {
   for (const Blocks blocks : kAll)
-    for (const Round round : {Round::kTowardsZero, Round::kNearest})
+    for (const Rounding rounding : {Rounding::kTowardsZero, Rounding::kNearest})
       for (const std::size_t size : sizes()) {
         const std::uint64_t seed = size * 31 + static_cast<std::uint64_t>(blocks);
         SCOPED_TRACE("blocks " + std::to_string(static_cast<int>(blocks)) + ", size " +
@@ -153,8 +155,8 @@ TEST_P(EveryTarget, WritesWhatTheDefinitionSays) {
         std::vector<float> difference(size);
         for (std::size_t j = 0; j < size; ++j) difference[j] = target[j] - estimate[j];
         std::vector<std::byte> bytes(quantised_bytes(blocks, size));
-        const Energies energies = quantise(blocks, round, target, estimate, bytes);
-        ASSERT_EQ(bytes, defined(blocks, round, difference));
+        const Energies energies = quantise(blocks, rounding, target, estimate, bytes);
+        ASSERT_EQ(bytes, defined(blocks, rounding, difference));
         ASSERT_EQ(energies.target, energy(target));
         ASSERT_EQ(energies.difference, energy(difference));
         ASSERT_TRUE(is_quantised(blocks, bytes, size));
@@ -172,7 +174,7 @@ TEST_P(EveryTarget, AddsWhatTheDefinitionSays) {
       const std::vector<float> target = vector_of(size, size), zeros(size, -0.0f);
       std::vector<float> estimate = vector_of(size + 77, size);
       std::vector<std::byte> bytes(quantised_bytes(blocks, size));
-      quantise(blocks, Round::kNearest, target, estimate, bytes);
+      quantise(blocks, Rounding::kNearest, target, estimate, bytes);
       std::vector<float> decoded = zeros, far = estimate, left(size);
       add_quantised(blocks, bytes, decoded);
       for (std::size_t j = 0; j < size; ++j) {
@@ -192,7 +194,7 @@ TEST_P(EveryTarget, BringsWholeLevelsBack) {
   for (const Blocks blocks : {Blocks::kBfloat16, Blocks::kInt4}) {
     std::vector<float> estimate(target.size(), 0.0f);
     std::vector<std::byte> bytes(quantised_bytes(blocks, target.size()));
-    quantise(blocks, Round::kTowardsZero, target, estimate, bytes);
+    quantise(blocks, Rounding::kTowardsZero, target, estimate, bytes);
     add_quantised(blocks, bytes, estimate);
     EXPECT_EQ(estimate, target);
   }
@@ -205,7 +207,7 @@ TEST_P(EveryTarget, TellsOfWhatIsNotFiniteByItsEnergies) {
         std::vector<float> target(300, 1.0f), estimate(300, 0.5f);
         target[at] = bad;
         std::vector<std::byte> bytes(quantised_bytes(blocks, target.size()));
-        EXPECT_FALSE(quantise(blocks, Round::kNearest, target, estimate, bytes).finite());
+        EXPECT_FALSE(quantise(blocks, Rounding::kNearest, target, estimate, bytes).finite());
       }
 }
 

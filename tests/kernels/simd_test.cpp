@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/difference.h"
+#include "kernels/collect.h"
 #include "kernels/histogram.h"
 #include "kernels/sparse.h"
 #include "kernels/vector_math.h"

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/difference.h"
+#include "kernels/collect.h"
 #include "kimesh/compress/curve.h"
 #include "kimesh/compress/piece.h"
 #include "kimesh/compress/setting.h"

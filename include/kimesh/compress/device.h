@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "kernels/cuda.h"
+#include "kernels/memory.h"
 #include "kimesh/compress/compressor.h"
 
 namespace kimesh {
@@ -14,13 +14,13 @@ namespace kimesh {
 // the host's in their last digits. A curve is of all elements, with each piece's energy as its
 // histogram tells it. Errors: also Io, when the device failed; then nothing on it is worth
 // anything.
-[[nodiscard]] Result<Advanced> advance(kernels::Device& device, kernels::DeviceFloats target,
-                                       kernels::DeviceFloats estimate,
-                                       std::span<const Piece> pieces, const Setting& setting,
-                                       CompressScratch& scratch, bool with_curve = false);
+[[nodiscard]] Result<Advanced> advance(kernels::Memory& device, kernels::MemorySpan target,
+                                       kernels::MemorySpan estimate, std::span<const Piece> pieces,
+                                       const Setting& setting, CompressScratch& scratch,
+                                       bool with_curve = false);
 
 // As apply of compressor.h, for any form. Queued when it returns.
-[[nodiscard]] Status apply(Form form, std::span<const std::byte> bytes, kernels::Device& device,
-                           kernels::DeviceFloats estimate);
+[[nodiscard]] Status apply(Form form, std::span<const std::byte> bytes, kernels::Memory& device,
+                           kernels::MemorySpan estimate);
 
 }  // namespace kimesh

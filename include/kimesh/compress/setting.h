@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/rounding.h"
+
 namespace kimesh {
 
 // How the sender makes a message. What the receiver needs to know is the Form that results.
@@ -36,10 +38,7 @@ enum class Allocation : std::uint8_t {
 enum class ValueFormat : std::uint8_t { kFloat32, kFloat16, kBfloat16, kInt4 };
 enum class IndexFormat : std::uint8_t { kRaw, kPacked, kCoded };
 
-// Where a value goes that lies between two that can be written. Towards zero keeps a compressor
-// conservative, |C(v)| + |v - C(v)| = |v|, as chains need (design, invariant 3); nearest (dzq: the
-// centroid of the bin) leaves less out, on routes of one hop.
-enum class Rounding : std::uint8_t { kTowardsZero, kNearest };
+using kernels::Rounding;
 
 // How dzq writes what it quantised: with as few bytes as it can, or in fixed widths, for links that
 // are faster than the entropy coder.
@@ -90,7 +89,7 @@ struct CompressorTraits {
   bool conservative = false;
   // Its messages become as small as asked; else a message has one size.
   bool meets_budgets = false;
-  // kernels/cuda.h has what it needs; the others look at floats on the host.
+  // kernels/memory.h has what it needs; the others look at floats on the host.
   bool on_devices = false;
 };
 [[nodiscard]] CompressorTraits traits_of(Compressor compressor);

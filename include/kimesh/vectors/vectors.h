@@ -27,7 +27,7 @@
 namespace kimesh {
 
 namespace kernels {
-class Device;
+class Memory;
 }
 
 struct VectorsOptions {
@@ -37,7 +37,7 @@ struct VectorsOptions {
   bool keeps_estimates = true;
   // None: the host's memory. Else two queues of one GPU, the second for gradient work. Compressors
   // are then such as have CompressorTraits::on_devices.
-  std::shared_ptr<kernels::Device> device{}, gradient_device{};
+  std::shared_ptr<kernels::Memory> device{}, gradient_device{};
 };
 
 // Puts the vectors on this machine's GPU. Errors: UserInput, when there is none that works.

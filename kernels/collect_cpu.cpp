@@ -4,12 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/difference.h"
+#include "kernels/collect.h"
 #include "kernels/sparse.h"
 #include "kimesh/util/check.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/difference_cpu.cpp"
+#define HWY_TARGET_INCLUDE "kernels/collect_cpu.cpp"
 #include "kernels/simd_dispatch.h"
 #include "kernels/simd_lanes.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/difference.h"
+#include "kernels/collect.h"
 
 #include <gtest/gtest.h>
 

@@ -160,16 +160,16 @@ std::size_t blocks_of(std::span<const Segment> segments) {
   return last.first_block + (empty ? 0 : ceil_div(last.end, kTile) - last.begin / kTile);
 }
 
-std::vector<Segment> segments_of(std::span<const Share> shares, std::size_t size) {
+std::vector<Segment> segments_of(std::span<const Quota> quotas, std::size_t size) {
   std::vector<Segment> segments;
   std::size_t end = 0;
-  for (const Share& share : shares) {
-    KIMESH_CHECK(share.offset == end && share.keep <= share.size, "shares follow one another");
-    end = share.offset + share.size;
+  for (const Quota& quota : quotas) {
+    KIMESH_CHECK(quota.offset == end && quota.keep <= quota.size, "quotas follow one another");
+    end = quota.offset + quota.size;
     const std::size_t block = segments.empty() ? 0 : blocks_of(segments);
-    segments.push_back({share.offset, end, share.keep, static_cast<std::uint32_t>(block)});
+    segments.push_back({quota.offset, end, quota.keep, static_cast<std::uint32_t>(block)});
   }
-  KIMESH_CHECK(end == size, "shares cover the vector");
+  KIMESH_CHECK(end == size, "quotas cover the vector");
   return segments;
 }
 
@@ -219,7 +219,7 @@ void unpack(std::span<const Entry> found, Entries& entries) {
   }
 }
 
-Result<Brought> CudaDevice::bring(const StepBuffers& step, std::size_t expected) {
+Result<Brought> CudaMemory::bring(const StepBuffers& step, std::size_t expected) {
   const std::size_t first = std::min(expected, step.capacity);
   std::byte* host = workspace_.host(kHeaderBytes + first * sizeof(Entry), stream_);
   if (host == nullptr) return cuda_error(cudaErrorMemoryAllocation);
@@ -239,7 +239,7 @@ Result<Brought> CudaDevice::bring(const StepBuffers& step, std::size_t expected)
   return Brought{{header.energies, header.added}, {found, header.count}};
 }
 
-Result<Energies> CudaDevice::energies(DeviceFloats target, DeviceFloats estimate) {
+Result<Energies> CudaMemory::energies(MemorySpan target, MemorySpan estimate) {
   KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
   if (target.size == 0) return Energies{};
   const std::size_t blocks = stride_blocks(target.size);
@@ -259,7 +259,7 @@ Result<Energies> CudaDevice::energies(DeviceFloats target, DeviceFloats estimate
   return done->energies;
 }
 
-StepBuffers CudaDevice::queue_over(DeviceFloats target, DeviceFloats estimate, float lower) {
+StepBuffers CudaMemory::queue_over(MemorySpan target, MemorySpan estimate, float lower) {
   KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
   KIMESH_CHECK(lower > 0, "zeros are never collected");
   const std::size_t tiles = ceil_div(target.size, kTile);
@@ -275,7 +275,7 @@ StepBuffers CudaDevice::queue_over(DeviceFloats target, DeviceFloats estimate, f
   return step;
 }
 
-Result<Stepped> CudaDevice::step_threshold(DeviceFloats target, DeviceFloats estimate, float lower,
+Result<Stepped> CudaMemory::step_threshold(MemorySpan target, MemorySpan estimate, float lower,
                                            bool update, Entries& entries) {
   entries.clear();
   if (target.size == 0) return Stepped{};
@@ -288,7 +288,7 @@ Result<Stepped> CudaDevice::step_threshold(DeviceFloats target, DeviceFloats est
   return brought->stepped;
 }
 
-Placed CudaDevice::place(std::span<const std::uint32_t> indices, std::span<const float> values,
+Placed CudaMemory::place(std::span<const std::uint32_t> indices, std::span<const float> values,
                          std::size_t blocks) {
   KIMESH_CHECK(indices.size() == values.size(), "a value for each index");
   const auto carve = [&](Carver& carver) {
@@ -309,8 +309,8 @@ Placed CudaDevice::place(std::span<const std::uint32_t> indices, std::span<const
   return placed;
 }
 
-void CudaDevice::add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
-                             DeviceFloats estimate) {
+void CudaMemory::add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
+                             MemorySpan estimate) {
   KIMESH_CHECK(indices.empty() || indices.back() < estimate.size, "indices inside the vector");
   if (indices.empty()) return;
   const Placed placed = place(indices, values, 0);
@@ -319,8 +319,8 @@ void CudaDevice::add_entries(std::span<const std::uint32_t> indices, std::span<c
          indices.size(), estimate.data);
 }
 
-Result<Added> CudaDevice::add_entries(DeviceFloats target, std::span<const std::uint32_t> indices,
-                                      std::span<const float> values, DeviceFloats estimate) {
+Result<Added> CudaMemory::add_entries(MemorySpan target, std::span<const std::uint32_t> indices,
+                                      std::span<const float> values, MemorySpan estimate) {
   KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
   KIMESH_CHECK(indices.empty() || indices.back() < estimate.size, "indices inside the vector");
   if (indices.empty()) return Added{};

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "kernels/adamw_factors.h"
-#include "kernels/difference.h"
+#include "kernels/collect.h"
 #include "kernels/histogram.h"
 #include "kernels/quantise.h"
 #include "kimesh/util/result.h"
@@ -23,21 +23,21 @@
 namespace kimesh::kernels {
 
 // A part of a device's memory. Only the device may follow the pointer.
-struct DeviceFloats {
+struct MemorySpan {
   float* data = nullptr;
   std::size_t size = 0;
-  [[nodiscard]] DeviceFloats subspan(std::size_t offset, std::size_t count) const {
+  [[nodiscard]] MemorySpan subspan(std::size_t offset, std::size_t count) const {
     return {data + offset, count};
   }
 };
 
 // Owns floats on a device, which outlives it. Zeroed at first. Move-only.
-class DeviceBuffer {
+class MemoryBuffer {
  public:
   using Free = void (*)(float*);
-  DeviceBuffer() = default;
-  DeviceBuffer(DeviceFloats floats, Free free) : data_(floats.data, free), size_(floats.size) {}
-  [[nodiscard]] DeviceFloats floats() const { return {data_.get(), size_}; }
+  MemoryBuffer() = default;
+  MemoryBuffer(MemorySpan floats, Free free) : data_(floats.data, free), size_(floats.size) {}
+  [[nodiscard]] MemorySpan floats() const { return {data_.get(), size_}; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
@@ -46,7 +46,7 @@ class DeviceBuffer {
 };
 
 // A part of the vector, and how many of its largest elements are wanted.
-struct Share {
+struct Quota {
   std::size_t offset = 0, size = 0;
   std::uint32_t keep = 0;
 };
@@ -62,84 +62,83 @@ struct Stepped {
 // of the next Result, and nothing computed since is worth anything then: Errors: Io everywhere.
 // Spans of one call have one size, and do not overlap unless they are equal. Sizes < 2^32.
 // Thread: one at a time.
-class Device {
+class Memory {
  public:
-  virtual ~Device() = default;
+  virtual ~Memory() = default;
 
   [[nodiscard]] virtual std::string name() const = 0;
   // Errors: Io when the device has not so much memory.
-  [[nodiscard]] virtual Result<DeviceBuffer> allocate(std::size_t size) = 0;
+  [[nodiscard]] virtual Result<MemoryBuffer> allocate(std::size_t size) = 0;
   // `from` may be used again at once.
-  virtual void upload(std::span<const float> from, DeviceFloats to) = 0;
-  [[nodiscard]] virtual Status download(DeviceFloats from, std::span<float> to) = 0;
+  virtual void upload(std::span<const float> from, MemorySpan to) = 0;
+  [[nodiscard]] virtual Status download(MemorySpan from, std::span<float> to) = 0;
   [[nodiscard]] virtual Status finish() = 0;
 
   // Elementwise, one rounding per operation.
-  virtual void fill(DeviceFloats y, float value) = 0;
-  virtual void copy(DeviceFloats x, DeviceFloats y) = 0;
-  virtual void scale(float a, DeviceFloats x, DeviceFloats y) = 0;       // y = a x
-  virtual void add_scaled(float a, DeviceFloats x, DeviceFloats y) = 0;  // y = y + a x
-  virtual void add(DeviceFloats x, DeviceFloats y) = 0;                  // y = y + x
-  virtual void subtract(DeviceFloats x, DeviceFloats y) = 0;             // y = y - x
+  virtual void fill(MemorySpan y, float value) = 0;
+  virtual void copy(MemorySpan x, MemorySpan y) = 0;
+  virtual void scale(float a, MemorySpan x, MemorySpan y) = 0;       // y = a x
+  virtual void add_scaled(float a, MemorySpan x, MemorySpan y) = 0;  // y = y + a x
+  virtual void add(MemorySpan x, MemorySpan y) = 0;                  // y = y + x
+  virtual void subtract(MemorySpan x, MemorySpan y) = 0;             // y = y - x
 
   // Σ x², and the first element that is NaN or infinite.
-  [[nodiscard]] virtual Result<double> energy(DeviceFloats x) = 0;
-  [[nodiscard]] virtual Result<std::optional<std::size_t>> first_not_finite(DeviceFloats x) = 0;
+  [[nodiscard]] virtual Result<double> energy(MemorySpan x) = 0;
+  [[nodiscard]] virtual Result<std::optional<std::size_t>> first_not_finite(MemorySpan x) = 0;
   // As digest_floats.
-  [[nodiscard]] virtual Result<std::uint64_t> digest(DeviceFloats x) = 0;
+  [[nodiscard]] virtual Result<std::uint64_t> digest(MemorySpan x) = 0;
 
   // The parts of fold_gradient and of ShardOptimizer::step. clip scales x to the L2 norm
   // `norm_max` where its norm is finite and larger.
-  virtual void clip(double norm_max, DeviceFloats x) = 0;
-  virtual void momentum(float m, DeviceFloats gradient, DeviceFloats velocity) = 0;
-  virtual void sgd(float rate, DeviceFloats direction, DeviceFloats x) = 0;
-  virtual void adamw(const AdamwFactors& factors, DeviceFloats direction, DeviceFloats first,
-                     DeviceFloats second, DeviceFloats x) = 0;
+  virtual void clip(double norm_max, MemorySpan x) = 0;
+  virtual void momentum(float m, MemorySpan gradient, MemorySpan velocity) = 0;
+  virtual void sgd(float rate, MemorySpan direction, MemorySpan x) = 0;
+  virtual void adamw(const AdamwFactors& factors, MemorySpan direction, MemorySpan first,
+                     MemorySpan second, MemorySpan x) = 0;
 
   // Of target and difference, as a step tells them.
-  [[nodiscard]] virtual Result<Energies> energies(DeviceFloats target, DeviceFloats estimate) = 0;
+  [[nodiscard]] virtual Result<Energies> energies(MemorySpan target, MemorySpan estimate) = 0;
 
-  // The fused steps of a channel: fills `entries` as collect and collect_topk of difference.h do,
+  // The fused steps of a channel: fills `entries` as collect and collect_topk of collect.h do,
   // and with `update` adds these to the estimate, as add_entries. Nothing comes back in between:
   // what the steps find (thresholds, ties, counts) stays on the device. Where an element is not
   // finite (Energies::finite) the estimate is untouched and the entries are empty.
-  // topk: of each share its largest; shares cover the vector in order. With `in_all` > 0 then also
-  // the largest of the rest, wherever they are, until so many are kept: the shares are a floor.
+  // topk: of each quota its largest; quotas cover the vector in order. With `in_all` > 0 then also
+  // the largest of the rest, wherever they are, until so many are kept: the quotas are a floor.
   // Requires in_all = 0 or >= the sum of the floor.
-  [[nodiscard]] virtual Result<Stepped> step_threshold(DeviceFloats target, DeviceFloats estimate,
+  [[nodiscard]] virtual Result<Stepped> step_threshold(MemorySpan target, MemorySpan estimate,
                                                        float lower, bool update,
                                                        Entries& entries) = 0;
-  [[nodiscard]] virtual Result<Stepped> step_topk(DeviceFloats target, DeviceFloats estimate,
-                                                  std::span<const Share> shares,
+  [[nodiscard]] virtual Result<Stepped> step_topk(MemorySpan target, MemorySpan estimate,
+                                                  std::span<const Quota> quotas,
                                                   std::uint32_t in_all, bool update,
                                                   Entries& entries) = 0;
   // estimate[index] += value. Indices ascend and are below the estimate's size.
   virtual void add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
-                           DeviceFloats estimate) = 0;
-  // The same, and what that did, as add_entries of difference.h.
-  [[nodiscard]] virtual Result<Added> add_entries(DeviceFloats target,
+                           MemorySpan estimate) = 0;
+  // The same, and what that did, as add_entries of collect.h.
+  [[nodiscard]] virtual Result<Added> add_entries(MemorySpan target,
                                                   std::span<const std::uint32_t> indices,
                                                   std::span<const float> values,
-                                                  DeviceFloats estimate) = 0;
+                                                  MemorySpan estimate) = 0;
 
   // Fills `bytes` as quantise of quantise.h does and adds what they decode to, as add_quantised;
   // Stepped::added.left is what that returns. Where an element is not finite the estimate is
   // untouched and the bytes are worthless. Shapes: bytes [quantised_bytes(blocks, size)].
-  [[nodiscard]] virtual Result<Stepped> step_blocks(Blocks blocks, Round round, DeviceFloats target,
-                                                    DeviceFloats estimate,
+  [[nodiscard]] virtual Result<Stepped> step_blocks(Blocks blocks, Rounding rounding,
+                                                    MemorySpan target, MemorySpan estimate,
                                                     std::span<std::byte> bytes) = 0;
   // As add_quantised. Requires is_quantised.
-  virtual void add_blocks(Blocks blocks, std::span<const std::byte> bytes,
-                          DeviceFloats estimate) = 0;
+  virtual void add_blocks(Blocks blocks, std::span<const std::byte> bytes, MemorySpan estimate) = 0;
 
-  // Of each part what a MagnitudeHistogram of all its elements counts; Share::keep is not read.
+  // Of each part what a MagnitudeHistogram of all its elements counts; Quota::keep is not read.
   // Shapes: bins [parts, kMagnitudeBins].
-  [[nodiscard]] virtual Status count_magnitudes(DeviceFloats target, DeviceFloats estimate,
-                                                std::span<const Share> parts,
+  [[nodiscard]] virtual Status count_magnitudes(MemorySpan target, MemorySpan estimate,
+                                                std::span<const Quota> parts,
                                                 std::span<MagnitudeBin> bins) = 0;
 };
 
 // The machine's first GPU. Errors: UserInput, "no CUDA device: …", where there is none that works.
-[[nodiscard]] Result<std::unique_ptr<Device>> open_cuda();
+[[nodiscard]] Result<std::unique_ptr<Memory>> open_cuda();
 
 }  // namespace kimesh::kernels

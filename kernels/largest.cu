@@ -1,4 +1,4 @@
-// The exact k largest of each share, without a word to the host in between. A radix selection on
+// The exact k largest of each quota, without a word to the host in between. A radix selection on
 // the magnitudes' bits, 11, 10 and 10 of them: the first pass counts all elements, the second marks
 // the candidates (what reaches the k-th largest's first digit), the others look at these alone.
 #include <algorithm>
@@ -186,8 +186,8 @@ void queue_selection(const SelectBuffers& select, double* partials, cudaStream_t
 
 struct Sizes {
   std::size_t elements, capacity, blocks;
-  std::uint32_t shares;
-  bool floor;  // the shares are one, and a selection from all follows
+  std::uint32_t quotas;
+  bool floor;  // the quotas are one, and a selection from all follows
 };
 
 // Memory of both selections. The last segment is the whole vector.
@@ -195,10 +195,10 @@ void take_selection(Carver& carver, const Sizes& sizes, StepBuffers& step, Selec
                     Segment*& segments) {
   step = take_step(carver, sizes.elements, sizes.capacity, sizes.blocks);
   const std::size_t words = step.tiles * kTileWords;
-  segments = carver.take<Segment>(sizes.shares + 1);
-  select.segments = {segments, sizes.shares, sizes.blocks};
-  select.choices = carver.take<Choice>(sizes.shares + 1);
-  select.histogram = carver.take<std::uint32_t>(std::size_t{sizes.shares} * kBins);
+  segments = carver.take<Segment>(sizes.quotas + 1);
+  select.segments = {segments, sizes.quotas, sizes.blocks};
+  select.choices = carver.take<Choice>(sizes.quotas + 1);
+  select.histogram = carver.take<std::uint32_t>(std::size_t{sizes.quotas} * kBins);
   select.tie_counts = carver.take<std::uint32_t>(std::max(sizes.blocks, step.tiles) + 1);
   select.ties = carver.take<std::uint32_t>(words);
   select.mask = step.mask;
@@ -224,20 +224,20 @@ void queue_rest(const StepBuffers& step, const SelectBuffers& floor, std::uint32
 
 }  // namespace
 
-Result<Stepped> CudaDevice::step_topk(DeviceFloats target, DeviceFloats estimate,
-                                      std::span<const Share> shares, std::uint32_t in_all,
+Result<Stepped> CudaMemory::step_topk(MemorySpan target, MemorySpan estimate,
+                                      std::span<const Quota> quotas, std::uint32_t in_all,
                                       bool update, Entries& entries) {
   KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
-  std::vector<Segment> segments = segments_of(shares, target.size);
+  std::vector<Segment> segments = segments_of(quotas, target.size);
   std::size_t kept = 0;
-  for (const Share& share : shares) kept += share.keep;
+  for (const Quota& quota : quotas) kept += quota.keep;
   KIMESH_CHECK(in_all == 0 || (in_all >= kept && in_all <= target.size),
                "the floor is a part of what is kept");
   entries.clear();
   if (target.size == 0) return Stepped{};
 
   const Sizes sizes = {target.size, std::max<std::size_t>(kept, in_all), blocks_of(segments),
-                       static_cast<std::uint32_t>(shares.size()), in_all > 0};
+                       static_cast<std::uint32_t>(quotas.size()), in_all > 0};
   segments.push_back({0, target.size, 0, 0});
   StepBuffers step;
   SelectBuffers select;
@@ -251,7 +251,7 @@ Result<Stepped> CudaDevice::step_topk(DeviceFloats target, DeviceFloats estimate
   if (step.header == nullptr || !stage(std::as_bytes(std::span(segments)), on_device))
     return cuda_error(cudaErrorMemoryAllocation);
   const std::size_t mask_bytes = step.tiles * kTileWords * sizeof(std::uint32_t);
-  (void)cudaMemsetAsync(select.histogram, 0, shares.size() * kBins * sizeof(std::uint32_t),
+  (void)cudaMemsetAsync(select.histogram, 0, quotas.size() * kBins * sizeof(std::uint32_t),
                         stream_);
   (void)cudaMemsetAsync(step.mask, 0, mask_bytes, stream_);
   (void)cudaMemsetAsync(select.ties, 0, mask_bytes, stream_);

@@ -1,22 +1,22 @@
-#include "kernels/difference.h"
+#include "kernels/collect.h"
 
 #include <algorithm>
 
-#include "tests/cuda/device.h"
+#include "tests/cuda/cuda_fixture.h"
 
 namespace kimesh::cuda_test {
 namespace {
 
 using kernels::Entries;
-using kernels::Share;
+using kernels::Quota;
 
-class CudaDifference : public Cuda {
+class CudaCollect : public Cuda {
  protected:
   // Both versions have made `entries` of these vectors: are they the same, and is what is left?
   static void expect_same(const std::vector<float>& target, std::vector<float> estimate,
                           const Entries& expected, const kernels::Energies& energies,
                           const Entries& found, const kernels::Stepped& stepped,
-                          const kernels::DeviceBuffer& held) {
+                          const kernels::MemoryBuffer& held) {
     EXPECT_EQ(found.indices, expected.indices);
     EXPECT_EQ(bits(found.values), bits(expected.values));
     EXPECT_TRUE(is_near(stepped.energies.target, energies.target));
@@ -29,16 +29,16 @@ class CudaDifference : public Cuda {
   }
 
   static void expect_topk(const std::vector<float>& target, const std::vector<float>& estimate,
-                          const std::vector<Share>& shares) {
+                          const std::vector<Quota>& shares) {
     Entries expected, found;
     kernels::SelectScratch scratch;
     kernels::Energies energies;
     const std::span<const float> t = target, e = estimate;
-    for (const Share& s : shares)
+    for (const Quota& s : shares)
       energies +=
           kernels::collect_topk(t.subspan(s.offset, s.size), e.subspan(s.offset, s.size), s.keep,
                                 static_cast<std::uint32_t>(s.offset), expected, scratch);
-    const kernels::DeviceBuffer wanted = put(target), held = put(estimate);
+    const kernels::MemoryBuffer wanted = put(target), held = put(estimate);
     const auto stepped = device().step_topk(wanted.floats(), held.floats(), shares, 0, true, found);
     ASSERT_TRUE(stepped.ok());
     expect_same(target, estimate, expected, energies, found, *stepped, held);
@@ -46,7 +46,7 @@ class CudaDifference : public Cuda {
 };
 
 // Seen to fail with `>` for `>=` in over_kernel.
-TEST_F(CudaDifference, AThresholdTakesWhatReachesIt) {
+TEST_F(CudaCollect, AThresholdTakesWhatReachesIt) {
   for (const std::size_t size : kSizes) {
     for (const auto& [kind, name] : kKinds) {
       const std::vector<float> target = draw(kind, size, kSeed);
@@ -56,7 +56,7 @@ TEST_F(CudaDifference, AThresholdTakesWhatReachesIt) {
                      std::to_string(lower));
         Entries expected, found;
         const auto energies = kernels::collect(target, estimate, lower, 0, expected);
-        const kernels::DeviceBuffer wanted = put(target), held = put(estimate);
+        const kernels::MemoryBuffer wanted = put(target), held = put(estimate);
         const auto stepped =
             device().step_threshold(wanted.floats(), held.floats(), lower, true, found);
         ASSERT_TRUE(stepped.ok());
@@ -68,7 +68,7 @@ TEST_F(CudaDifference, AThresholdTakesWhatReachesIt) {
 
 // Seen to fail with ties accepted from the upper end; with a digit's shift off by one a check stops
 // it.
-TEST_F(CudaDifference, TopkOfOneShareIsTheCpus) {
+TEST_F(CudaCollect, TopkOfOneShareIsTheCpus) {
   for (const std::size_t size : kSizes) {
     if (size == 0) continue;
     for (const auto& [kind, name] : kKinds) {
@@ -85,10 +85,10 @@ TEST_F(CudaDifference, TopkOfOneShareIsTheCpus) {
 
 // Seen to fail with words of two shares stored and not joined, and with ties counted from the
 // vector's begin.
-TEST_F(CudaDifference, SharesThatBeginAnywhereEachGetTheirOwn) {
+TEST_F(CudaCollect, SharesThatBeginAnywhereEachGetTheirOwn) {
   const std::vector<std::size_t> lengths = {0, 1, 31, 1, 33, 5, 8192, 0, 3, 8185, 700, 9000, 0};
   for (const auto& [kind, name] : kKinds) {
-    std::vector<Share> shares;
+    std::vector<Quota> shares;
     std::size_t size = 0;
     std::mt19937 random(kSeed);
     for (const std::size_t length : lengths) {
@@ -97,17 +97,17 @@ TEST_F(CudaDifference, SharesThatBeginAnywhereEachGetTheirOwn) {
     }
     SCOPED_TRACE(name);
     expect_topk(draw(kind, size, kSeed), draw(kind, size, kSeed + 1), shares);
-    for (Share& share : shares) share.keep /= 50;
+    for (Quota& share : shares) share.keep /= 50;
     expect_topk(draw(kind, size, kSeed), draw(kind, size, kSeed + 1), shares);
   }
 }
 
 // What compress/select.cpp does with a floor, in the plainest way.
 Entries largest_with_floor(std::span<const float> target, std::span<const float> estimate,
-                           std::span<const Share> floor, std::uint32_t in_all) {
+                           std::span<const Quota> floor, std::uint32_t in_all) {
   Entries entries;
   kernels::SelectScratch scratch;
-  for (const Share& s : floor)
+  for (const Quota& s : floor)
     (void)kernels::collect_topk(target.subspan(s.offset, s.size),
                                 estimate.subspan(s.offset, s.size), s.keep,
                                 static_cast<std::uint32_t>(s.offset), entries, scratch);
@@ -129,18 +129,18 @@ Entries largest_with_floor(std::span<const float> target, std::span<const float>
 }
 
 // Seen to fail with the floor's elements standing for selection again.
-TEST_F(CudaDifference, TheFloorGoesFirstAndThenTheLargestOfTheRest) {
+TEST_F(CudaCollect, TheFloorGoesFirstAndThenTheLargestOfTheRest) {
   for (const auto& [kind, name] : kKinds) {
     for (const std::uint32_t in_all : {40u, 300u, 17000u}) {
       SCOPED_TRACE(name + ", " + std::to_string(in_all) + " in all");
-      const std::vector<Share> floor = {{0, 100, 7}, {100, 8200, 30}, {8300, 9000, 3}};
+      const std::vector<Quota> floor = {{0, 100, 7}, {100, 8200, 30}, {8300, 9000, 3}};
       const std::vector<float> target = draw(kind, 17300, kSeed);
       const std::vector<float> estimate = draw(kind, 17300, kSeed + 1);
       const Entries expected = largest_with_floor(target, estimate, floor, in_all);
       Entries none, found;
       kernels::SelectScratch scratch;
       const auto energies = kernels::collect_topk(target, estimate, 0, 0, none, scratch);
-      const kernels::DeviceBuffer wanted = put(target), held = put(estimate);
+      const kernels::MemoryBuffer wanted = put(target), held = put(estimate);
       const auto stepped =
           device().step_topk(wanted.floats(), held.floats(), floor, in_all, true, found);
       ASSERT_TRUE(stepped.ok());
@@ -150,7 +150,7 @@ TEST_F(CudaDifference, TheFloorGoesFirstAndThenTheLargestOfTheRest) {
 }
 
 // Seen to fail with the entries written whatever the header says.
-TEST_F(CudaDifference, AnElementThatIsNotFiniteLeavesTheEstimateAlone) {
+TEST_F(CudaCollect, AnElementThatIsNotFiniteLeavesTheEstimateAlone) {
   for (const std::size_t size : kSizes) {
     if (size == 0) continue;
     for (const float bad : {kNan, kInfinity, 3e38f}) {
@@ -158,13 +158,13 @@ TEST_F(CudaDifference, AnElementThatIsNotFiniteLeavesTheEstimateAlone) {
       std::vector<float> estimate = draw(Kind::kGaussian, size, kSeed + 1);
       target[size / 2] = bad;
       if (bad == 3e38f) estimate[size / 2] = -bad;  // each is finite, their difference is not
-      const kernels::DeviceBuffer wanted = put(target), held = put(estimate);
+      const kernels::MemoryBuffer wanted = put(target), held = put(estimate);
       Entries found;
       auto stepped = device().step_threshold(wanted.floats(), held.floats(), 0.1f, true, found);
       ASSERT_TRUE(stepped.ok());
       EXPECT_FALSE(stepped->energies.finite()) << size;
       EXPECT_EQ(found.size(), 0u) << size;
-      const std::vector<Share> all = {{0, size, static_cast<std::uint32_t>(size)}};
+      const std::vector<Quota> all = {{0, size, static_cast<std::uint32_t>(size)}};
       stepped = device().step_topk(wanted.floats(), held.floats(), all, 0, true, found);
       ASSERT_TRUE(stepped.ok());
       EXPECT_FALSE(stepped->energies.finite()) << size;
@@ -174,12 +174,12 @@ TEST_F(CudaDifference, AnElementThatIsNotFiniteLeavesTheEstimateAlone) {
   }
 }
 
-TEST_F(CudaDifference, WithoutAnUpdateTheEstimateStays) {
+TEST_F(CudaCollect, WithoutAnUpdateTheEstimateStays) {
   const std::vector<float> target = draw(Kind::kGaussian, 9000, kSeed);
   const std::vector<float> estimate = draw(Kind::kGaussian, 9000, kSeed + 1);
-  const kernels::DeviceBuffer wanted = put(target), held = put(estimate);
+  const kernels::MemoryBuffer wanted = put(target), held = put(estimate);
   Entries found;
-  const std::vector<Share> all = {{0, 9000, 90}};
+  const std::vector<Quota> all = {{0, 9000, 90}};
   ASSERT_TRUE(device().step_topk(wanted.floats(), held.floats(), all, 0, false, found).ok());
   EXPECT_EQ(found.size(), 90u);
   EXPECT_EQ(bits(get(held)), bits(estimate));
@@ -189,10 +189,10 @@ TEST_F(CudaDifference, WithoutAnUpdateTheEstimateStays) {
   EXPECT_EQ(bits(get(held)), bits(expected));
 }
 
-TEST_F(CudaDifference, EntriesAreAddedWithOneRounding) {
+TEST_F(CudaCollect, EntriesAreAddedWithOneRounding) {
   for (const std::size_t size : kSizes) {
     std::vector<float> estimate = draw(Kind::kGaussian, size, kSeed);
-    const kernels::DeviceBuffer held = put(estimate);
+    const kernels::MemoryBuffer held = put(estimate);
     Entries entries;
     for (std::size_t j = 0; j < size; j += 1 + j % 7) {
       entries.indices.push_back(static_cast<std::uint32_t>(j));

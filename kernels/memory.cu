@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cuda_device.cuh"
+#include "kernels/cuda_memory.cuh"
 
 namespace kimesh::kernels {
 namespace {
@@ -56,12 +56,12 @@ std::byte* Workspace::host(std::size_t bytes, cudaStream_t stream) {
   return host_;
 }
 
-CudaDevice::~CudaDevice() {
+CudaMemory::~CudaMemory() {
   (void)cudaStreamSynchronize(stream_);
   (void)cudaStreamDestroy(stream_);
 }
 
-Status CudaDevice::wait() {
+Status CudaMemory::wait() {
   const cudaError_t queued = cudaGetLastError();
   const cudaError_t done = cudaStreamSynchronize(stream_);
   if (queued != cudaSuccess) return cuda_error(queued);
@@ -69,34 +69,34 @@ Status CudaDevice::wait() {
   return ok_status();
 }
 
-Status CudaDevice::finish() {
+Status CudaMemory::finish() {
   return wait();
 }
 
-Result<DeviceBuffer> CudaDevice::allocate(std::size_t size) {
-  if (size == 0) return DeviceBuffer();
+Result<MemoryBuffer> CudaMemory::allocate(std::size_t size) {
+  if (size == 0) return MemoryBuffer();
   void* memory = nullptr;
   if (const cudaError_t code = cudaMalloc(&memory, size * sizeof(float)); code != cudaSuccess) {
     (void)cudaGetLastError();  // this call tells; the queue is sound
     return cuda_error(code);
   }
-  DeviceBuffer buffer({static_cast<float*>(memory), size}, free_floats);
+  MemoryBuffer buffer({static_cast<float*>(memory), size}, free_floats);
   (void)cudaMemsetAsync(memory, 0, size * sizeof(float), stream_);
   return buffer;
 }
 
-void CudaDevice::upload(std::span<const float> from, DeviceFloats to) {
+void CudaMemory::upload(std::span<const float> from, MemorySpan to) {
   KIMESH_CHECK(from.size() == to.size, "an upload has one size");
   upload_bytes(std::as_bytes(from), to.data);
 }
 
-void CudaDevice::upload_bytes(std::span<const std::byte> from, void* to) {
+void CudaMemory::upload_bytes(std::span<const std::byte> from, void* to) {
   if (from.empty()) return;
   (void)cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyHostToDevice, stream_);
   (void)cudaStreamSynchronize(stream_);  // the caller may change what was copied
 }
 
-Status CudaDevice::download(DeviceFloats from, std::span<float> to) {
+Status CudaMemory::download(MemorySpan from, std::span<float> to) {
   KIMESH_CHECK(from.size == to.size(), "a download has one size");
   if (!to.empty())
     (void)cudaMemcpyAsync(to.data(), from.data, to.size_bytes(), cudaMemcpyDeviceToHost, stream_);
@@ -104,7 +104,7 @@ Status CudaDevice::download(DeviceFloats from, std::span<float> to) {
 }
 
 // Pinned memory, because a copy from any other waits for all that is queued.
-bool CudaDevice::stage(std::span<const std::byte> from, void* to) {
+bool CudaMemory::stage(std::span<const std::byte> from, void* to) {
   std::byte* staged = workspace_.host(from.size(), stream_);
   if (staged == nullptr) return false;
   std::ranges::copy(from, staged);
@@ -112,7 +112,7 @@ bool CudaDevice::stage(std::span<const std::byte> from, void* to) {
   return true;
 }
 
-Result<std::unique_ptr<Device>> open_cuda() {
+Result<std::unique_ptr<Memory>> open_cuda() {
   int count = 0;
   if (const cudaError_t code = cudaGetDeviceCount(&count); code != cudaSuccess)
     return no_device(cudaGetErrorString(code));
@@ -122,7 +122,7 @@ Result<std::unique_ptr<Device>> open_cuda() {
   for (const cudaError_t code :
        {cudaSetDevice(0), cudaGetDeviceProperties(&properties, 0), cudaStreamCreate(&stream)})
     if (code != cudaSuccess) return no_device(cudaGetErrorString(code));
-  return std::unique_ptr<Device>(std::make_unique<CudaDevice>(properties.name, stream));
+  return std::unique_ptr<Memory>(std::make_unique<CudaMemory>(properties.name, stream));
 }
 
 }  // namespace kimesh::kernels

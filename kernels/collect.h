@@ -1,6 +1,6 @@
 // The fused step of an EF21 channel: target and estimate are read once, the elements of their
 // difference that a message may carry come out, and what is sent is added to the estimate.
-// kernels/difference_cpu.cpp and kernels/largest_cpu.cpp are the meaning.
+// kernels/collect_cpu.cpp and kernels/largest_cpu.cpp are the meaning.
 //
 // A difference is target − estimate, rounded once. Energies are sums of squares in float64; element
 // j of a span goes to lane j % 8, and the lanes are added in one order: the same bits for any

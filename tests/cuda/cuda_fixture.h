@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda.h"
+#include "kernels/memory.h"
 
 namespace kimesh::cuda_test {
 
@@ -96,14 +96,14 @@ class Cuda : public ::testing::Test {
     SCOPED_TRACE("seed " + std::to_string(kSeed));
   }
 
-  static kernels::Device& device() { return *device_; }
-  static kernels::DeviceBuffer put(std::span<const float> x) {
+  static kernels::Memory& device() { return *device_; }
+  static kernels::MemoryBuffer put(std::span<const float> x) {
     auto buffer = device_->allocate(x.size());
     EXPECT_TRUE(buffer.ok()) << buffer.error().message;
     device_->upload(x, buffer->floats());
     return std::move(*buffer);
   }
-  static std::vector<float> get(const kernels::DeviceBuffer& buffer) {
+  static std::vector<float> get(const kernels::MemoryBuffer& buffer) {
     std::vector<float> x(buffer.size());
     const Status done = device_->download(buffer.floats(), x);
     EXPECT_TRUE(done.ok()) << (done ? "" : done.error().message);
@@ -111,7 +111,7 @@ class Cuda : public ::testing::Test {
   }
 
  private:
-  static inline std::unique_ptr<kernels::Device> device_;
+  static inline std::unique_ptr<kernels::Memory> device_;
   static inline std::string why_not_;
 };
 

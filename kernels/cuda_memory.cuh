@@ -1,12 +1,12 @@
-// The one implementation of Device; each kernels/NAME.cu has the methods that its kernels serve.
+// The one implementation of Memory; each kernels/NAME.cu has the methods that its kernels serve.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <string>
 
-#include "kernels/cuda.h"
 #include "kernels/cuda_block.cuh"
+#include "kernels/memory.h"
 
 namespace kimesh::kernels {
 
@@ -58,49 +58,48 @@ struct Placed {
   double* partials = nullptr;
 };
 
-class CudaDevice final : public Device {
+class CudaMemory final : public Memory {
  public:
-  CudaDevice(std::string name, cudaStream_t stream) : name_(std::move(name)), stream_(stream) {}
-  ~CudaDevice() override;
-  CudaDevice(const CudaDevice&) = delete;
-  CudaDevice& operator=(const CudaDevice&) = delete;
+  CudaMemory(std::string name, cudaStream_t stream) : name_(std::move(name)), stream_(stream) {}
+  ~CudaMemory() override;
+  CudaMemory(const CudaMemory&) = delete;
+  CudaMemory& operator=(const CudaMemory&) = delete;
 
   std::string name() const override { return name_; }
-  Result<DeviceBuffer> allocate(std::size_t size) override;
-  void upload(std::span<const float> from, DeviceFloats to) override;
-  Status download(DeviceFloats from, std::span<float> to) override;
+  Result<MemoryBuffer> allocate(std::size_t size) override;
+  void upload(std::span<const float> from, MemorySpan to) override;
+  Status download(MemorySpan from, std::span<float> to) override;
   Status finish() override;
 
-  void fill(DeviceFloats y, float value) override;
-  void copy(DeviceFloats x, DeviceFloats y) override;
-  void scale(float a, DeviceFloats x, DeviceFloats y) override;
-  void add_scaled(float a, DeviceFloats x, DeviceFloats y) override;
-  void add(DeviceFloats x, DeviceFloats y) override;
-  void subtract(DeviceFloats x, DeviceFloats y) override;
-  Result<double> energy(DeviceFloats x) override;
-  Result<std::optional<std::size_t>> first_not_finite(DeviceFloats x) override;
-  Result<std::uint64_t> digest(DeviceFloats x) override;
+  void fill(MemorySpan y, float value) override;
+  void copy(MemorySpan x, MemorySpan y) override;
+  void scale(float a, MemorySpan x, MemorySpan y) override;
+  void add_scaled(float a, MemorySpan x, MemorySpan y) override;
+  void add(MemorySpan x, MemorySpan y) override;
+  void subtract(MemorySpan x, MemorySpan y) override;
+  Result<double> energy(MemorySpan x) override;
+  Result<std::optional<std::size_t>> first_not_finite(MemorySpan x) override;
+  Result<std::uint64_t> digest(MemorySpan x) override;
 
-  void clip(double norm_max, DeviceFloats x) override;
-  void momentum(float m, DeviceFloats gradient, DeviceFloats velocity) override;
-  void sgd(float rate, DeviceFloats direction, DeviceFloats x) override;
-  void adamw(const AdamwFactors& factors, DeviceFloats direction, DeviceFloats first,
-             DeviceFloats second, DeviceFloats x) override;
+  void clip(double norm_max, MemorySpan x) override;
+  void momentum(float m, MemorySpan gradient, MemorySpan velocity) override;
+  void sgd(float rate, MemorySpan direction, MemorySpan x) override;
+  void adamw(const AdamwFactors& factors, MemorySpan direction, MemorySpan first, MemorySpan second,
+             MemorySpan x) override;
 
-  Result<Energies> energies(DeviceFloats target, DeviceFloats estimate) override;
-  Result<Stepped> step_threshold(DeviceFloats target, DeviceFloats estimate, float lower,
-                                 bool update, Entries& entries) override;
-  Result<Stepped> step_topk(DeviceFloats target, DeviceFloats estimate,
-                            std::span<const Share> shares, std::uint32_t in_all, bool update,
-                            Entries& entries) override;
+  Result<Energies> energies(MemorySpan target, MemorySpan estimate) override;
+  Result<Stepped> step_threshold(MemorySpan target, MemorySpan estimate, float lower, bool update,
+                                 Entries& entries) override;
+  Result<Stepped> step_topk(MemorySpan target, MemorySpan estimate, std::span<const Quota> quotas,
+                            std::uint32_t in_all, bool update, Entries& entries) override;
   void add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
-                   DeviceFloats estimate) override;
-  Result<Added> add_entries(DeviceFloats target, std::span<const std::uint32_t> indices,
-                            std::span<const float> values, DeviceFloats estimate) override;
-  Result<Stepped> step_blocks(Blocks blocks, Round round, DeviceFloats target,
-                              DeviceFloats estimate, std::span<std::byte> bytes) override;
-  void add_blocks(Blocks blocks, std::span<const std::byte> bytes, DeviceFloats estimate) override;
-  Status count_magnitudes(DeviceFloats target, DeviceFloats estimate, std::span<const Share> parts,
+                   MemorySpan estimate) override;
+  Result<Added> add_entries(MemorySpan target, std::span<const std::uint32_t> indices,
+                            std::span<const float> values, MemorySpan estimate) override;
+  Result<Stepped> step_blocks(Blocks blocks, Rounding rounding, MemorySpan target,
+                              MemorySpan estimate, std::span<std::byte> bytes) override;
+  void add_blocks(Blocks blocks, std::span<const std::byte> bytes, MemorySpan estimate) override;
+  Status count_magnitudes(MemorySpan target, MemorySpan estimate, std::span<const Quota> parts,
                           std::span<MagnitudeBin> bins) override;
 
  private:
@@ -115,7 +114,7 @@ class CudaDevice final : public Device {
   // memory.
   bool stage(std::span<const std::byte> from, void* to);
   // The step of everything that reaches `lower`, queued up to its counts.
-  StepBuffers queue_over(DeviceFloats target, DeviceFloats estimate, float lower);
+  StepBuffers queue_over(MemorySpan target, MemorySpan estimate, float lower);
   // Entries of the host on the device, in the workspace, beside `blocks` pairs of partial sums and
   // a header; null without memory.
   Placed place(std::span<const std::uint32_t> indices, std::span<const float> values,
@@ -132,7 +131,7 @@ class CudaDevice final : public Device {
 [[nodiscard]] Error cuda_error(cudaError_t code);
 
 template <typename T>
-Result<T> CudaDevice::fetch(const T* device) {
+Result<T> CudaMemory::fetch(const T* device) {
   T value{};
   if (device == nullptr) return cuda_error(cudaErrorMemoryAllocation);
   (void)cudaMemcpyAsync(&value, device, sizeof(T), cudaMemcpyDeviceToHost, stream_);
