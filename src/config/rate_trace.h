@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kimesh/config/complaints.h"
-#include "kimesh/config/topology_file.h"
+#include "kimesh/emulation/rate_trace.h"
 
 namespace kimesh {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kimesh/link/network.h"
-#include "kimesh/link/shaper.h"
+#include "kimesh/emulation/shaper.h"
 #include "src/link/event_gate.h"
 #include "src/link/fd.h"
 #include "src/link/outgoing.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "kimesh/bandwidth/sharing.h"
+#include "kimesh/emulation/max_min.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {

@@ -22,24 +22,24 @@ double tick_seconds(const SimulationSetup& setup) {
   return least;
 }
 
-Fluid make_fluid(const SimulationSetup& setup) {
+FluidLinks make_fluid(const SimulationSetup& setup) {
   std::vector<double> capacities;
   std::vector<std::uint32_t> up(setup.nodes.size(), kNoGroup), down(setup.nodes.size(), kNoGroup);
   for (std::size_t i = 0; i < setup.nodes.size(); ++i) {
     if (setup.nodes[i].uplink_bits_per_s) {
       up[i] = static_cast<std::uint32_t>(capacities.size());
-      capacities.push_back(*setup.nodes[i].uplink_bits_per_s / 8);
+      capacities.push_back(*setup.nodes[i].uplink_bits_per_s);
     }
     if (setup.nodes[i].downlink_bits_per_s) {
       down[i] = static_cast<std::uint32_t>(capacities.size());
-      capacities.push_back(*setup.nodes[i].downlink_bits_per_s / 8);
+      capacities.push_back(*setup.nodes[i].downlink_bits_per_s);
     }
   }
-  std::vector<Fluid::LinkShape> shapes;
+  std::vector<FluidLinks::Link> fluid_links;
   for (LinkIndex link = 0; link < setup.plan->links.size(); ++link)
-    shapes.push_back({setup.links[link].rate,
-                      {up[setup.plan->links[link].from], down[setup.plan->links[link].to]}});
-  return Fluid(std::move(shapes), std::move(capacities));
+    fluid_links.push_back({setup.links[link].rate,
+                           {up[setup.plan->links[link].from], down[setup.plan->links[link].to]}});
+  return {std::move(fluid_links), capacities, 1.0};  // times in seconds
 }
 
 }  // namespace
@@ -104,9 +104,9 @@ void Simulator::State::carry_out(const What& what) {
   if (std::get_if<TickAll>(&what)) return tick_all();
   if (now != flow_due) return;  // an earlier one was called for since, which went on from there
   flow_due = kInfinity;
-  std::vector<Fluid::End> ended;
+  std::vector<FluidLinks::End> ended;
   fluid.advance(now, ended);
-  for (const Fluid::End& end : ended) flow_ended(end);
+  for (const FluidLinks::End& end : ended) flow_ended(end);
   schedule_flow();
 }
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <variant>
 
-#include "fluid.h"
+#include "kimesh/emulation/fluid_links.h"
 #include "kimesh/sim/simulator.h"
 
 namespace kimesh {
@@ -100,7 +100,7 @@ class Simulator::State {
   // ---- transport.cpp
   void send(const Message& message, PayloadId payload);
   void begin_next(LinkIndex link);
-  void flow_ended(const Fluid::End& end);
+  void flow_ended(const FluidLinks::End& end);
   void deliver(const Deliver& what);
   void receipt(const Receipt& what);
   void send_applied(const SendApplied& action);
@@ -124,7 +124,7 @@ class Simulator::State {
 
   std::vector<Node> nodes;
   std::vector<LinkState> links;
-  Fluid fluid;
+  FluidLinks fluid;
   double flow_due = 0;  // of the one Flowing in the heap that counts; infinity: none
   std::unordered_map<PayloadId, std::vector<std::byte>> payloads;
   PayloadId next_payload = 1;

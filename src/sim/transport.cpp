@@ -34,7 +34,7 @@ void Simulator::State::begin_next(LinkIndex index) {
   // Bytes that leave before the second half of the chunks.
   const double before_tail =
       static_cast<double>(carried.bytes) * (carried.chunks / 2) / carried.chunks;
-  fluid.begin(now, index, static_cast<double>(carried.bytes), before_tail);
+  fluid.begin(now, index, 8 * static_cast<double>(carried.bytes), 8 * before_tail);
   schedule_flow();
 }
 
@@ -45,16 +45,17 @@ void Simulator::State::schedule_flow() {
   push(next, Flowing{});
 }
 
-void Simulator::State::flow_ended(const Fluid::End& end) {
+void Simulator::State::flow_ended(const FluidLinks::End& end) {
   LinkState& link = links[end.link];
   KIMESH_CHECK(link.sending && link.next < link.unacked.size(), "a message was under way");
   const Carried& carried = link.unacked[link.next];
   const double arrival =
-      end.seconds + to_seconds(setup.links[end.link].delay) + to_seconds(setup.costs.hop);
-  push(arrival, Deliver{end.link, carried.sequence, link.epoch, end.seconds - end.mark_seconds});
+      end.at + to_seconds(setup.links[end.link].delay) + to_seconds(setup.costs.hop);
+  push(arrival, Deliver{static_cast<LinkIndex>(end.link), carried.sequence, link.epoch,
+                        end.at - end.mark_at});
   link.sending = false;
   ++link.next;
-  begin_next(end.link);
+  begin_next(static_cast<LinkIndex>(end.link));
 }
 
 void Simulator::State::deliver(const Deliver& what) {

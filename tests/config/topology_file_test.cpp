@@ -184,10 +184,5 @@ TEST(TopologyFile, ANodeSendsAtTheSmallerOfItsUplinkAndItsMaxRate) {
   EXPECT_EQ(t.nodes[3].traffic_bytes, std::nullopt);
 }
 
-TEST(RateTrace, ItsMeanIsThatOfAWholePeriod) {
-  EXPECT_EQ((RateTrace{{{0, 5}}}).mean(), 5);
-  EXPECT_EQ((RateTrace{{{0, 4}, {1, 1}, {10, 9}}}).mean(), 1.3) << "the last step ends the period";
-}
-
 }  // namespace
 }  // namespace kimesh

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kimesh/config/problem.h"
+#include "kimesh/emulation/link_spec.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
@@ -30,29 +31,6 @@ struct NodeSpec {
   // What its outgoing links share: the smaller of uplink and max_rate. The one says what the node
   // has, the other what it may use of it.
   [[nodiscard]] std::optional<double> sending_cap_bits_per_s() const;
-};
-
-// An emulated rate: constant, or steps (seconds from the start of the run, bits/s). The last step's
-// time ends the period, after which the trace begins again; a trace of one step is constant.
-struct RateTrace {
-  struct Step {
-    double seconds;
-    double bits_per_s;
-  };
-  std::vector<Step> steps;  // at least one; seconds ascend from 0
-  // Rate in force at `seconds` >= 0.
-  [[nodiscard]] double at(double seconds) const;
-  // Time at which the rate in force at `seconds` ends, always later; infinity for a constant.
-  // Whoever counts whole nanoseconds rounds it up: rounded down, the old rate is still in force.
-  [[nodiscard]] double next_change_after(double seconds) const;
-  // Mean rate of a whole period.
-  [[nodiscard]] double mean() const;
-};
-
-// What the emulator does to a link. Nothing set: the link is as fast as the machine's network.
-struct LinkSpec {
-  std::optional<RateTrace> rate;
-  Duration delay{0};  // one way
 };
 
 enum class TopologyKind { kRing, kParameterServer, kTree, kGraph };

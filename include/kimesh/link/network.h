@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kimesh/bandwidth/sample.h"
-#include "kimesh/config/topology_file.h"
+#include "kimesh/emulation/link_spec.h"
 #include "kimesh/util/bounded_queue.h"
 #include "kimesh/util/ids.h"
 #include "kimesh/util/result.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/config/topology_file.h"
+#include "kimesh/emulation/link_spec.h"
 #include "kimesh/objective/objective.h"
 #include "kimesh/round/core.h"
 #include "kimesh/topology/plan.h"

@@ -1,4 +1,4 @@
-#include "kimesh/bandwidth/sharing.h"
+#include "kimesh/emulation/max_min.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,10 @@
+#include "kimesh/emulation/rate_trace.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "kimesh/config/topology_file.h"
 #include "kimesh/util/random.h"
 
 namespace kimesh {
@@ -34,6 +35,11 @@ TEST(RateTrace, OfTwoStepsIsConstantAndStillHasPeriods) {
   const RateTrace trace{{{0, 7}, {2, 8}}};
   EXPECT_EQ(trace.at(3), 7);
   EXPECT_EQ(trace.next_change_after(3), 4);
+}
+
+TEST(RateTrace, ItsMeanIsThatOfAWholePeriod) {
+  EXPECT_EQ((RateTrace{{{0, 5}}}).mean(), 5);
+  EXPECT_EQ((RateTrace{{{0, 4}, {1, 1}, {10, 9}}}).mean(), 1.3) << "the last step ends the period";
 }
 
 // Whoever walks from change to change must move on, and find the new rate there, at any time of a

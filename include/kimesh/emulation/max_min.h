@@ -1,4 +1,5 @@
-// Max-min fair sharing of capacities: the shaper, the simulator and the node cap use the same rule.
+// Max-min fair sharing of capacities. Emulated links are shared by it, and a node's budgets expect
+// it of the links that share the node's cap.
 #pragma once
 
 #include <array>

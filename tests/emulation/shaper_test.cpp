@@ -1,4 +1,4 @@
-#include "kimesh/link/shaper.h"
+#include "kimesh/emulation/shaper.h"
 
 #include <gtest/gtest.h>
 

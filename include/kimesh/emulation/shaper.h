@@ -7,7 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "kimesh/config/topology_file.h"
+#include "kimesh/emulation/fluid_links.h"
+#include "kimesh/emulation/link_spec.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
@@ -58,32 +59,22 @@ class Shaper {
     std::uint64_t tag;
     TimePoint at;
   };
-  // Times inside are nanoseconds since start_, as double: exact where they come from a caller, far
-  // below 1 ns where they come from a rate. Nothing accumulates: the end of a frame is computed
-  // once from where it began, and anew only when its rate changes.
-  struct LinkState {
-    LinkSpec spec;
+  struct Queue {
     std::deque<Frame> frames;    // the first is leaving
     std::deque<Flight> flights;  // left, not yet arrived
-    // Of the first frame; without one they mean nothing.
-    double cap = 0;         // bits per ns: the link's own rate
-    double cap_ends_s = 0;  // when it changes, in the trace's seconds
-    double rate = 0;        // bits per ns that it gets; negative: not shared out yet
-    double since_ns = 0;    // when that was set,
-    double bits_left = 0;   // and what was left to send then
-    double leaves_ns = 0;   // its last bit; infinity at rate 0
   };
   void advance_to(double at_ns);
-  void begin_frame(LinkState& link);
-  void share();
-  void settle(LinkState& link) const;
-  void set_rate(LinkState& link, double rate);
-  void follow_trace(LinkState& link, double seconds);
-  [[nodiscard]] double next_event_ns() const;
+  void begin_frame(std::size_t index);
   [[nodiscard]] double since_start_ns(TimePoint time) const;
+  [[nodiscard]] TimePoint at(double whole_ns) const;
 
-  std::vector<LinkState> links_;
-  std::optional<double> uplink_;  // bits per ns
+  std::vector<LinkSpec> specs_;
+  std::vector<Queue> queues_;  // by link, as specs_
+  // Its times are nanoseconds since start_: exact where they come from a caller, far below 1 ns
+  // where they come from a rate.
+  FluidLinks fluid_;
+  std::vector<FluidLinks::End> ended_;
+  std::optional<double> uplink_bits_per_s_;
   TimePoint start_;
   double now_ns_ = 0;
 };
