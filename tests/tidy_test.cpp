@@ -85,10 +85,11 @@ TEST(Tidy, TimeAndChanceAreArguments) {
 }
 
 TEST(Tidy, NothingIsLeftUndoneOrTiedToAMachine) {
-  expect_tidy(
-      files_under({"include", "src", "kernels", "tests", "configs", "topologies", "docker", ".ci"},
-                  {".h", ".cpp", ".cu", ".cuh", ".yaml", ".py", ".md", ".sh", ".supp", ""}),
-      check_words);
+  expect_tidy(files_under({"include", "src", "kernels", "tests", "cmake", "examples", "configs",
+                           "topologies", "docker", ".ci"},
+                          {".h", ".cpp", ".cu", ".cuh", ".cmake", ".in", ".txt", ".yaml", ".py",
+                           ".md", ".sh", ".supp", ""}),
+              check_words);
   for (const char* name : {"dev", "CMakeLists.txt", "CMakePresets.json", "README.md"}) {
     const Complaints complaints = check_words(read(fs::path(KIMESH_SOURCE_DIR) / name));
     EXPECT_TRUE(complaints.empty()) << told(complaints);
