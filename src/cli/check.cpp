@@ -3,7 +3,7 @@
 
 #include <regex>
 
-#include "kimesh/observe/text_file.h"
+#include "kimesh/records/text_file.h"
 #include "kimesh/run/run_config.h"
 #include "src/cli/commands.h"
 #include "src/cli/say.h"

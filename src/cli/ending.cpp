@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "kimesh/observe/model_files.h"
-#include "kimesh/observe/text_file.h"
+#include "kimesh/model_files/model_files.h"
+#include "kimesh/records/text_file.h"
 #include "src/cli/commands.h"
 #include "src/cli/say.h"
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "kimesh/observe/run_folder.h"
-#include "kimesh/observe/summary.h"
+#include "kimesh/records/run_folder.h"
+#include "kimesh/records/summary.h"
 
 namespace kimesh::cli {
 

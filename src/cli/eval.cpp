@@ -4,9 +4,9 @@
 #include <cmath>
 #include <thread>
 
-#include "kimesh/observe/model_files.h"
-#include "kimesh/observe/summary.h"
-#include "kimesh/observe/text_file.h"
+#include "kimesh/model_files/model_files.h"
+#include "kimesh/records/summary.h"
+#include "kimesh/records/text_file.h"
 #include "kimesh/train/weights.h"
 #include "kimesh/util/aligned_buffer.h"
 #include "src/cli/commands.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "kimesh/config/placed_topology.h"
-#include "kimesh/observe/text_file.h"
+#include "kimesh/records/text_file.h"
 #include "src/cli/export_text.h"
 #include "src/cli/job.h"
 #include "src/cli/say.h"

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <thread>
 
-#include "kimesh/observe/model_files.h"
+#include "kimesh/model_files/model_files.h"
 #include "kimesh/run/options.h"
 #include "kimesh/train/weights.h"
 #include "kimesh/util/digest.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kimesh/objective/quadratic.h"
-#include "kimesh/observe/run_folder.h"
+#include "kimesh/records/run_folder.h"
 #include "kimesh/round/core.h"
 #include "kimesh/run/run_config.h"
 #include "kimesh/topology/plan.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "kimesh/observe/table.h"
+#include "kimesh/records/table.h"
 #include "src/cli/say.h"
 
 namespace kimesh::cli {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "kimesh/observe/tally.h"
+#include "kimesh/records/tally.h"
 
 namespace kimesh::cli {
 

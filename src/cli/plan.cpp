@@ -1,8 +1,8 @@
 // kimesh plan TOPOLOGY: who sends what to whom; with --predict, how long and how much.
 #include <fmt/format.h>
 
-#include "kimesh/observe/plan_json.h"
-#include "kimesh/observe/text_file.h"
+#include "kimesh/records/plan_json.h"
+#include "kimesh/records/text_file.h"
 #include "kimesh/run/predict.h"
 #include "kimesh/util/units.h"
 #include "src/cli/job.h"

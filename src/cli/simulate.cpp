@@ -4,9 +4,9 @@
 #include <chrono>
 
 #include "kernels/simd.h"
-#include "kimesh/observe/decision_log.h"
-#include "kimesh/observe/model_files.h"
-#include "kimesh/observe/recorder.h"
+#include "kimesh/model_files/model_files.h"
+#include "kimesh/records/decision_log.h"
+#include "kimesh/records/recorder.h"
 #include "kimesh/run/options.h"
 #include "kimesh/sim/simulator.h"
 #include "kimesh/util/units.h"

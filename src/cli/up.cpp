@@ -4,7 +4,7 @@
 #include <chrono>
 #include <csignal>
 
-#include "kimesh/observe/recorder.h"
+#include "kimesh/records/recorder.h"
 #include "src/cli/ending.h"
 #include "src/cli/fleet.h"
 #include "src/cli/job.h"

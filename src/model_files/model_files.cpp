@@ -1,10 +1,10 @@
-#include "kimesh/observe/model_files.h"
+#include "kimesh/model_files/model_files.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "kimesh/observe/safetensors.h"
+#include "kimesh/model_files/safetensors.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {

@@ -1,4 +1,4 @@
-#include "kimesh/observe/safetensors.h"
+#include "kimesh/model_files/safetensors.h"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <nlohmann/json.hpp>
 
-#include "kimesh/observe/text_file.h"
-#include "src/observe/json.h"
+#include "kimesh/records/text_file.h"
 
 namespace kimesh {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "raw little-endian data is copied");
 
@@ -29,7 +31,8 @@ std::string header_of(std::span<const TensorView> tensors) {
         {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
-  std::string text = text_of(json);
+  // Names that are no UTF-8 are mended, for nothing is thrown here.
+  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
 }
@@ -70,16 +73,24 @@ std::optional<std::size_t> read_shape(const Json& json, std::size_t limit,
 
 // Half a sentence when the entry is wrong, else empty.
 std::string read_entry(const Json& json, std::size_t data_bytes, Entry& entry) {
-  FieldReader fields(json);
-  fields.read("dtype", entry.dtype);
-  const Json* shape = fields.list("shape");
-  const Json* offsets = fields.list("data_offsets");
-  if (!fields.ok()) return fields.complaint();
-  const auto elements = read_shape(*shape, data_bytes, entry.shape);  // of a byte at least
-  if (!is_offset_pair(*offsets) || !elements) return "tensor " + entry.name + " has no valid place";
+  if (!json.is_object()) return "tensor " + entry.name + " is no JSON object";
+  const Json none;
+  const auto field = [&](const char* name) -> const Json& {
+    return json.contains(name) ? json.at(name) : none;
+  };
+  const auto is_wrong = [](const char* name) {
+    return fmt::format("'{}' is missing or of another kind", name);
+  };
+  const Json &dtype = field("dtype"), &shape = field("shape"), &offsets = field("data_offsets");
+  if (!dtype.is_string()) return is_wrong("dtype");
+  if (!shape.is_array()) return is_wrong("shape");
+  if (!offsets.is_array()) return is_wrong("data_offsets");
+  entry.dtype = dtype.get<std::string>();
+  const auto elements = read_shape(shape, data_bytes, entry.shape);  // of a byte at least
+  if (!is_offset_pair(offsets) || !elements) return "tensor " + entry.name + " has no valid place";
   entry.elements = *elements;
-  entry.begin = (*offsets)[0].get<std::uint64_t>();
-  entry.end = (*offsets)[1].get<std::uint64_t>();
+  entry.begin = offsets[0].get<std::uint64_t>();
+  entry.end = offsets[1].get<std::uint64_t>();
   const std::size_t width = width_of(entry.dtype);
   const bool fits = entry.begin <= entry.end && entry.end <= data_bytes &&
                     (width == 0 || entry.end - entry.begin == entry.elements * width);

@@ -1,15 +1,14 @@
-#include "kimesh/observe/decision_log.h"
+#include "kimesh/records/decision_log.h"
 
 #include <fmt/format.h>
 
 #include <map>
 #include <set>
 
-#include "kimesh/observe/recorder.h"
-#include "kimesh/observe/run_folder.h"
-#include "src/observe/json.h"
-#include "src/observe/setting_json.h"
-#include "src/observe/words.h"
+#include "kimesh/records/recorder.h"
+#include "kimesh/records/run_folder.h"
+#include "src/records/json.h"
+#include "src/records/setting_json.h"
 
 namespace kimesh {
 namespace {
@@ -158,11 +157,11 @@ class LogReader {
     fields.read("test_loss", word.test_loss);
     fields.read("compute_s", word.compute_s);
     fields.read("evaluate_s", word.evaluate_s);
-    if (!reason_of(reason)) fields.complain("'" + reason + "' is no reason");
+    if (!parse_reason(reason)) fields.complain("'" + reason + "' is no reason");
     if (plan_.shards.front().owner != self_)
       fields.complain("only the owner of shard 0 decides on the end");
     if (!fields.ok()) return;
-    word.reason = *reason_of(reason);
+    word.reason = *parse_reason(reason);
     word.stop = &words == &out_.poll_stops;
     words.emplace(round, word);
   }

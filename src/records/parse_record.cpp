@@ -1,9 +1,8 @@
 // The way back from a line to a record.
 #include <charconv>
 
-#include "kimesh/observe/recorder.h"
-#include "src/observe/json.h"
-#include "src/observe/words.h"
+#include "kimesh/records/recorder.h"
+#include "src/records/json.h"
 
 namespace kimesh {
 namespace {
@@ -117,10 +116,10 @@ NodeRecord read_end(FieldReader& fields) {
   fields.read("rounds", end.rounds);
   fields.read("seconds", end.seconds);
   read_list(fields, "counters", end.counters, &read_counter);
-  if (const auto found = outcome_of(outcome)) end.outcome = *found;
-  if (!outcome_of(outcome)) fields.complain("'" + outcome + "' is no outcome");
-  if (const auto found = reason_of(reason)) end.reason = *found;
-  if (!reason_of(reason)) fields.complain("'" + reason + "' is no reason");
+  if (const auto found = parse_outcome(outcome)) end.outcome = *found;
+  if (!parse_outcome(outcome)) fields.complain("'" + outcome + "' is no outcome");
+  if (const auto found = parse_reason(reason)) end.reason = *found;
+  if (!parse_reason(reason)) fields.complain("'" + reason + "' is no reason");
   return end;
 }
 
@@ -135,13 +134,13 @@ NodeRecord read_record(const std::string& event, FieldReader& fields) {
 
 }  // namespace
 
-std::optional<Outcome> outcome_of(const std::string& name) {
+std::optional<Outcome> parse_outcome(const std::string& name) {
   for (const Outcome outcome : {Outcome::kDone, Outcome::kStopped, Outcome::kFailed})
     if (outcome_name(outcome) == name) return outcome;
   return std::nullopt;
 }
 
-std::optional<StopReason> reason_of(const std::string& name) {
+std::optional<StopReason> parse_reason(const std::string& name) {
   for (const StopReason reason :
        {StopReason::kNone, StopReason::kRounds, StopReason::kAccuracy, StopReason::kLoss,
         StopReason::kTime, StopReason::kTraffic, StopReason::kWish})

@@ -1,6 +1,6 @@
-#include "kimesh/observe/plan_json.h"
+#include "kimesh/records/plan_json.h"
 
-#include "src/observe/json.h"
+#include "src/records/json.h"
 
 namespace kimesh {
 namespace {

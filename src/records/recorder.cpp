@@ -1,10 +1,10 @@
-#include "kimesh/observe/recorder.h"
+#include "kimesh/records/recorder.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "kimesh/util/digest.h"
-#include "src/observe/json.h"
+#include "src/records/json.h"
 
 namespace kimesh {
 namespace {

@@ -1,4 +1,4 @@
-#include "kimesh/observe/run_folder.h"
+#include "kimesh/records/run_folder.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "kimesh/observe/text_file.h"
-#include "src/observe/json.h"
+#include "kimesh/records/text_file.h"
+#include "src/records/json.h"
 
 namespace kimesh {
 namespace {

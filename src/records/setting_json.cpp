@@ -1,4 +1,4 @@
-#include "src/observe/setting_json.h"
+#include "src/records/setting_json.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 
 #include "kimesh/compress/setting.h"
 #include "kimesh/topology/plan.h"
-#include "src/observe/json.h"
+#include "src/records/json.h"
 
 namespace kimesh {
 

@@ -1,11 +1,11 @@
-#include "kimesh/observe/summary.h"
+#include "kimesh/records/summary.h"
 
 #include <fmt/format.h>
 
 #include "kimesh/util/check.h"
 #include "kimesh/util/digest.h"
 #include "kimesh/util/units.h"
-#include "src/observe/json.h"
+#include "src/records/json.h"
 
 namespace kimesh {
 namespace {

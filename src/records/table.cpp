@@ -1,4 +1,4 @@
-#include "kimesh/observe/table.h"
+#include "kimesh/records/table.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "kimesh/observe/tally.h"
+#include "kimesh/records/tally.h"
 
 #include <algorithm>
 

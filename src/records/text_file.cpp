@@ -1,4 +1,4 @@
-#include "kimesh/observe/text_file.h"
+#include "kimesh/records/text_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

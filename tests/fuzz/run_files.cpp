@@ -4,10 +4,10 @@
 #include <numeric>
 
 #include "kimesh/compress/compressor.h"
-#include "kimesh/observe/decision_log.h"
-#include "kimesh/observe/recorder.h"
-#include "kimesh/observe/run_folder.h"
-#include "kimesh/observe/safetensors.h"
+#include "kimesh/model_files/safetensors.h"
+#include "kimesh/records/decision_log.h"
+#include "kimesh/records/recorder.h"
+#include "kimesh/records/run_folder.h"
 #include "kimesh/util/check.h"
 #include "tests/fuzz/file_of.h"
 

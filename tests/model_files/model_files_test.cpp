@@ -1,4 +1,4 @@
-#include "kimesh/observe/model_files.h"
+#include "kimesh/model_files/model_files.h"
 
 #include <gmock/gmock.h>
 
@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "kimesh/observe/safetensors.h"
-#include "tests/observe/folder.h"
+#include "kimesh/model_files/safetensors.h"
+#include "tests/records/folder.h"
 
 namespace kimesh {
 namespace {

@@ -1,9 +1,9 @@
-#include "kimesh/observe/decision_log.h"
+#include "kimesh/records/decision_log.h"
 
 #include <gmock/gmock.h>
 
-#include "kimesh/observe/run_folder.h"
-#include "tests/observe/folder.h"
+#include "kimesh/records/run_folder.h"
+#include "tests/records/folder.h"
 
 namespace kimesh {
 namespace {

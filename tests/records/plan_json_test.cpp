@@ -1,8 +1,8 @@
-#include "kimesh/observe/plan_json.h"
+#include "kimesh/records/plan_json.h"
 
 #include <gmock/gmock.h>
 
-#include "tests/observe/folder.h"
+#include "tests/records/folder.h"
 
 namespace kimesh {
 namespace {

@@ -1,11 +1,11 @@
-#include "kimesh/observe/recorder.h"
+#include "kimesh/records/recorder.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <limits>
 
-#include "tests/observe/folder.h"
+#include "tests/records/folder.h"
 
 namespace kimesh {
 namespace {

@@ -1,8 +1,8 @@
-#include "kimesh/observe/run_folder.h"
+#include "kimesh/records/run_folder.h"
 
 #include <gmock/gmock.h>
 
-#include "tests/observe/folder.h"
+#include "tests/records/folder.h"
 
 namespace kimesh {
 namespace {

@@ -1,11 +1,11 @@
-#include "kimesh/observe/summary.h"
+#include "kimesh/records/summary.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 
-#include "kimesh/observe/table.h"
-#include "tests/observe/folder.h"
+#include "kimesh/records/table.h"
+#include "tests/records/folder.h"
 
 namespace kimesh {
 namespace {

@@ -1,8 +1,8 @@
-#include "kimesh/observe/text_file.h"
+#include "kimesh/records/text_file.h"
 
 #include <gmock/gmock.h>
 
-#include "tests/observe/folder.h"
+#include "tests/records/folder.h"
 
 namespace kimesh {
 namespace {

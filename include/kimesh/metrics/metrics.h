@@ -34,7 +34,7 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/observe/recorder.h"
+#include "kimesh/records/recorder.h"
 #include "kimesh/util/result.h"
 
 namespace kimesh {

@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-#include "kimesh/observe/text_file.h"
+#include "kimesh/records/text_file.h"
 #include "kimesh/round/core.h"
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/result.h"

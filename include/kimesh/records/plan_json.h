@@ -13,7 +13,7 @@
 #include <string>
 
 #include "kimesh/config/topology_file.h"
-#include "kimesh/observe/summary.h"
+#include "kimesh/records/summary.h"
 #include "kimesh/topology/plan.h"
 
 namespace kimesh {

@@ -1,6 +1,5 @@
-// What happened at one node, as JSON lines: runs/NAME/nodes/a.jsonl. People, tests and `kimesh
-// report` read these files, so the fields below are settled for good: one may be added, none
-// renamed.
+// What happened at one node, as JSON lines: runs/NAME/nodes/a.jsonl. People, tests and `kimesh up`
+// read these files, so the fields below are settled for good: one may be added, none renamed.
 //
 // Each line is one object with "event" and "time_s": seconds since the node's process began to
 // call its peers (in the simulator: virtual time). A number that is not finite is written as the
@@ -62,7 +61,7 @@
 #include <vector>
 
 #include "kimesh/config/topology_file.h"
-#include "kimesh/observe/text_file.h"
+#include "kimesh/records/text_file.h"
 #include "kimesh/round/action.h"
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/result.h"
@@ -125,9 +124,12 @@ using NodeRecord = std::variant<StartRecord, RoundRecord, NoticeRecord, EndRecor
 // Errors: Malformed, half a sentence. Unknown fields are passed over.
 [[nodiscard]] Result<NodeRecord> parse_record(std::string_view line);
 
-// The words of the files and of the summary.
+// The names of outcomes and reasons in all files and in the summary, and the way back. Nothing: no
+// such name.
 [[nodiscard]] std::string outcome_name(Outcome outcome);
 [[nodiscard]] std::string reason_name(StopReason reason);
+[[nodiscard]] std::optional<Outcome> parse_outcome(const std::string& name);
+[[nodiscard]] std::optional<StopReason> parse_reason(const std::string& name);
 
 // What a core reported, as a record. `origin` is second 0, of the emulated traces too.
 [[nodiscard]] RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology,

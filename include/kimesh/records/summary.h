@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/observe/tally.h"
+#include "kimesh/records/tally.h"
 #include "kimesh/util/result.h"
 
 namespace kimesh {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "kimesh/config/topology_file.h"
-#include "kimesh/observe/tally.h"
+#include "kimesh/records/tally.h"
 
 namespace kimesh {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/observe/recorder.h"
+#include "kimesh/records/recorder.h"
 #include "kimesh/topology/plan.h"
 
 namespace kimesh {
