@@ -96,6 +96,36 @@ TEST(Tidy, NothingIsLeftUndoneOrTiedToAMachine) {
   }
 }
 
+std::vector<SourceFile> pages() {
+  std::vector<SourceFile> pages =
+      files_under({"docs", "docker", "topologies", "configs", "examples"}, {".md"});
+  for (const char* name : {"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}) {
+    pages.push_back(read(fs::path(KIMESH_SOURCE_DIR) / name));
+  }
+  return pages;
+}
+
+// Seen red: a link to a page that is not there, one to a heading that is not there.
+TEST(Tidy, LinksOfTheDocumentationLeadSomewhere) {
+  const auto read_file = [](const std::string& path) -> std::optional<std::string> {
+    const fs::path place = fs::path(KIMESH_SOURCE_DIR) / path;
+    if (!fs::exists(place)) return std::nullopt;
+    return fs::is_directory(place) ? "" : read(place).text;
+  };
+  expect_tidy(pages(), [&](const SourceFile& page) { return check_links(page, read_file); });
+}
+
+TEST(Tidy, NothingRefersToFilesOutsideTheRepository) {
+  expect_tidy(sources(), check_references);
+  expect_tidy(pages(), check_references);
+}
+
+// Seen red: a layer that sees one more, here or there. Paste what the test prints.
+TEST(Tidy, ThePictureOfTheLayersIsThatOfCMake) {
+  const std::string text = read(fs::path(KIMESH_SOURCE_DIR) / "docs/architecture.md").text;
+  EXPECT_EQ(block_after("## Layers", text), draw_layers(layers()));
+}
+
 // The rules themselves, each on an example that breaks it beside one that does not.
 
 const Layers kSmall = parse_layers(
@@ -247,6 +277,40 @@ TEST(TidyRules, WhatIsNoCodeIsBlankedOutAndLinesStay) {
   EXPECT_EQ(code_only("f(\"x\\\"{\")"), "f(      )");
   EXPECT_EQ(code_only("'{' + 1'000"), "    + 1'000");
   EXPECT_EQ(code_only("R\"y({\n\"})y\" z"), "     \n      z");
+}
+
+TEST(TidyRules, ThePictureLeavesOutWhatIsSeenThroughOthers) {
+  EXPECT_EQ(draw_layers(kSmall),
+            " 3  cli   -> link, round\n"
+            " 2  link  -> wire\n"
+            " 1  round -> util\n"
+            " 1  wire  -> util\n"
+            " 0  util\n");
+  EXPECT_EQ(block_after("## B", "## A\n```\na\n```\n## B\nwords\n```text\nb\n```\n"), "b\n");
+}
+
+TEST(TidyRules, ALinkToNothingIsRefused) {
+  const auto read_file = [](const std::string& path) -> std::optional<std::string> {
+    if (path != "docs/a.md") return std::nullopt;
+    return "# Title\n## What it is, and why\n";
+  };
+  const auto complaints = [&](const std::string& text) {
+    return check_links(file("docs/b.md", text), read_file).size();
+  };
+  EXPECT_EQ(complaints("[a](a.md) [b](../docs/a.md#what-it-is-and-why) [c](https://example.org)"),
+            0u);
+  EXPECT_EQ(complaints("[a](c.md)"), 1u);
+  EXPECT_EQ(complaints("\n[a](a.md#what-it-was) [a](a.md#title)"), 1u);
+}
+
+// The bad examples are written in two halves, so that this file passes the rule itself.
+TEST(TidyRules, AReferenceToTheOutsideIsRefused) {
+  const auto complaints = [](const std::string& text) {
+    return check_references(file("src/a.h", text)).size();
+  };
+  EXPECT_EQ(complaints(std::string("// as needed (des") + "ign, invariant 3)\n"), 1u);
+  EXPECT_EQ(complaints(std::string("// measured (fac") + "ts, 4)\n"), 1u);
+  EXPECT_EQ(complaints("// by design; docs/architecture.md\n"), 0u);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ constexpr double kSigmaPerMeanAbsolute = 1.25;  // of a normal distribution
 constexpr double kFarOff = 2;
 // Each older sample weighs this much less.
 constexpr double kForget = 0.85;
-// What counts as a changed link (facts, 4).
+// What counts as a changed link.
 constexpr double kSlow = 1.35, kFast = 0.80;
 // The fit alone tells β when it does so to this relative error.
 constexpr double kSlopeError = 0.15;

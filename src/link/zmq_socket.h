@@ -52,7 +52,7 @@ enum class SendOutcome { kSent, kFull, kUnreachable };
 class ZmqSocket {
  public:
   ZmqSocket() = default;
-  // Sets every option that both kinds share (facts: ZeroMQ).
+  // Sets every option that both kinds share.
   ZmqSocket(ZmqContext& context, int type);
 
   void set(int option, int value);

@@ -9,8 +9,8 @@ namespace kimesh {
 namespace {
 
 // May it stand in a chain of several hops? |C(v)_j| + |v_j - C(v)_j| = |v_j| for every element; a
-// compressor without that makes a ring's error grow (design, invariant 3). Masks keep it, and so do
-// quantisers that round towards zero, as these do wherever there are several hops.
+// compressor without that makes a ring's error grow (docs/architecture.md, invariant 3). Masks keep
+// it, and so do quantisers that round towards zero, as these do wherever there are several hops.
 bool is_conservative(const CompressorConfig& compressor) {
   return compressor.kind != CompressorKind::kSign && !compressor.scaled;
 }

@@ -115,7 +115,8 @@ TEST(Topk, LeavesAtMostItsShareOfTheEnergy) {
   }
 }
 
-// |C(v)_j| + |v_j − C(v)_j| = |v_j| for every j: what a chain needs (design, invariant 3).
+// |C(v)_j| + |v_j − C(v)_j| = |v_j| for every j: what a chain needs (docs/architecture.md,
+// invariant 3).
 TEST(Topk, IsConservative) {
   CompressScratch scratch;
   Random random = stream(3);

@@ -138,8 +138,8 @@ TEST_P(EveryCompressor, LeavesNoMoreThanThereWas) {
   });
 }
 
-// 0 <= C(v)_j / v_j <= 1 for every j: what a chain needs (design, invariant 3). Seen to fail with
-// each format rounded to nearest.
+// 0 <= C(v)_j / v_j <= 1 for every j: what a chain needs (docs/architecture.md, invariant 3). Seen
+// to fail with each format rounded to nearest.
 TEST_P(EveryCompressor, IsConservativeWhereItSaysSo) {
   for_settings([&](Random& random, const Setting& unsized) {
     Input input = random_input(random);

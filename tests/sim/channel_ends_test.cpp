@@ -1,5 +1,5 @@
-// Design, invariant 1: both ends of a channel hold bit-identical estimates, whatever the network
-// does.
+// Invariant 1 of docs/architecture.md: both ends of a channel hold bit-identical estimates,
+// whatever the network does.
 #include <gtest/gtest.h>
 
 #include <algorithm>

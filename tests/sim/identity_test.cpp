@@ -1,5 +1,5 @@
-// Design, invariant 5: with dense messages N nodes compute what one process computes on the joined
-// problem.
+// Invariant 5 of docs/architecture.md: with dense messages N nodes compute what one process
+// computes on the joined problem.
 #include <gtest/gtest.h>
 
 #include <cmath>

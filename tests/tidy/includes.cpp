@@ -1,4 +1,5 @@
 #include <array>
+#include <cctype>
 #include <regex>
 
 #include "tests/tidy/lines.h"
@@ -91,7 +92,7 @@ Layers parse_layers(std::string_view cmake_text) {
     bool listing = false;
     for (std::sregex_iterator w(rest.begin(), rest.end(), word), last; w != last; ++w) {
       const std::string token = w->str();
-      if (token == "SEES" || token == "DOOR" || token == "FOLDER") {
+      if (std::isupper(static_cast<unsigned char>(token[0]))) {  // a keyword
         listing = token == "SEES";
       } else if (listing) {
         sees.insert(token);

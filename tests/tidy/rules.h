@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -48,6 +50,22 @@ using Layers = std::map<std::string, std::set<std::string>>;
 
 // No note of work left undone, no path that exists on one machine only. For every kind of text.
 [[nodiscard]] Complaints check_words(const SourceFile& file);
+
+// The picture of docs/architecture.md: a line a layer, highest level first, each with the layers
+// that it sees directly. What these see in turn is left out.
+[[nodiscard]] std::string draw_layers(const Layers& layers);
+
+// The first fenced block of a page behind `marker`, without its fences; empty: there is none.
+[[nodiscard]] std::string block_after(std::string_view marker, std::string_view text);
+
+// The text of a file of the repository; nothing: there is no such file. A folder reads as empty.
+using ReadFile = std::function<std::optional<std::string>(const std::string& path)>;
+
+// Links of a page of documentation lead to files of the repository, and to headings that they have.
+[[nodiscard]] Complaints check_links(const SourceFile& page, const ReadFile& read);
+
+// No comment refers to what a reader of the repository has not.
+[[nodiscard]] Complaints check_references(const SourceFile& file);
 
 // The text with comments, string and character literals blanked out: same length, same lines.
 [[nodiscard]] std::string code_only(std::string_view text);

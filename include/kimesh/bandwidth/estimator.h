@@ -32,7 +32,7 @@ struct LinkEstimate {
 //  4. lower_bound, unless one of the last 12 messages filled the pipe (its tail is no shorter
 //     than the a that elapsed leaves), or sizes differ enough for 2 to tell β to 15 % by itself
 //     and S/β is twice a.
-// Source: facts (estimators compared on tbf), Kalman 1960.
+// Source: Kalman 1960; estimators compared behind token buckets (docs/architecture.md).
 class LinkEstimator {
  public:
   void add(const LinkSample& sample);

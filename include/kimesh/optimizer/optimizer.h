@@ -1,5 +1,5 @@
 // What turns gradients into steps: elementwise, on spans, without LibTorch. Momentum lives at the
-// workers, AdamW's moments at the shard's owner (design, section 2).
+// workers, AdamW's moments at the shard's owner (docs/architecture.md).
 #pragma once
 
 #include <cstddef>

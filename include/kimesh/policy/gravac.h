@@ -18,7 +18,7 @@
 //
 // Gains are of both levels, and of every step, in every round: topk is nested (theta_c of the topk
 // of theta_min is theta_c of all: the paper's multi-level compression), and one curve of what there
-// was to send tells them all. A gain is design's, 1 − Σ missing / Σ wanted energy over the messages
+// was to send tells them all. A gain is 1 − Σ missing / Σ wanted energy over the messages
 // of a round: of reduces and of gathers apart, and the lower counts, because parameters are so much
 // larger than gradients that a sum would show the gathers only. As long as a gain is unknown, it
 // counts as good.

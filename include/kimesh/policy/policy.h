@@ -92,7 +92,7 @@ struct RoundObservation {
   std::span<const MessageObservation> messages;
 };
 
-// Every channel sends at least this share of its elements (design, invariant 4).
+// Every channel sends at least this share of its elements (docs/architecture.md, invariant 4).
 inline constexpr double kFloorRatio = 0.001;
 // Before anything is known of a link: enough for 8 chunks of 2 KiB, which gives a first estimate.
 inline constexpr std::size_t kFirstBudgetBytes = 16 * 1024;
@@ -114,7 +114,7 @@ inline constexpr double kProbeHopsMax = 2;
 // and is at most so many times what was carried lately: where the rate is a guess, so are its hops.
 inline constexpr double kProbeGrowthMax = 4;
 
-// The budget of design section 3, β((t − T_comp)/H_link − a), with floor, first budget, growth
+// The budget β((t − T_comp)/slots − a) of docs/architecture.md, with floor, first budget, growth
 // limit and probes; for the whole message with its overhead. β is at most the share; a < 0 counts
 // as 0. The floor is that of messages of `style`.
 [[nodiscard]] std::size_t budget_bytes(Duration round_time, const MessageContext& message,

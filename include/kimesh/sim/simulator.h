@@ -21,7 +21,7 @@
 
 namespace kimesh {
 
-// What work costs in virtual time. Defaults: one core of the machine of facts (a fused pass at
+// What work costs in virtual time. Defaults: one core of an AMD EPYC, Zen 5 (a fused pass at
 // about 5 GB/s).
 struct SimulatedCosts {
   Duration gradient{std::chrono::milliseconds(10)};

@@ -65,9 +65,9 @@ struct Plan {
   std::vector<Channel> channels;         // sorted by (link, phase, shard)
   std::vector<std::vector<Seat>> seats;  // [shard][node]
   unsigned hops = 2;  // longest chain of messages in a round: ring 2(N-1), parameter_server 2
-  // H_link of design: the equal parts into which a round's time is divided so that every message
-  // has one to itself, those that follow one another on a link included. At least `hops`, and the
-  // same on every link; ring 2(N-1), parameter_server 2.
+  // Slots of docs/architecture.md: the equal parts into which a round's time is divided so that
+  // every message has one to itself, those that follow one another on a link included. At least
+  // `hops`, and the same on every link; ring 2(N-1), parameter_server 2.
   unsigned slots = 2;
 
   [[nodiscard]] const Link& link_of(ChannelIndex channel) const {
