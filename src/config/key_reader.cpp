@@ -166,6 +166,7 @@ class KeyReader final : public Keys {
 
   void require(std::string_view name, std::string_view example) override {
     reader_.require(name, example);
+    required_.insert(std::string(name));
   }
   void refuse(std::initializer_list<std::string_view> names, std::string_view reason) override {
     for (const std::string_view name : names) {
@@ -205,7 +206,9 @@ class KeyReader final : public Keys {
 
   void visit_kind(const Key& key, const KindChoice& choice) override {
     visited_.push_back(key.name);
-    std::optional<std::size_t> index = choice.chosen;
+    // The default of a key that must be there is nobody's choice.
+    std::optional<std::size_t> index;
+    if (!required_.contains(std::string(key.name))) index = choice.chosen;
     if (reader_.find(key.name) != nullptr) {
       index = reader_.choice_of(key.name, choice.names);
       if (index) choice.choose(*index);
@@ -282,7 +285,7 @@ class KeyReader final : public Keys {
   Places& places_;
   const NameCollector& known_;
   std::vector<std::string_view> visited_;
-  std::set<std::string> refused_;
+  std::set<std::string> refused_, required_;
   std::map<std::string, std::string_view> chosen_;  // by the key that chooses
   bool kind_is_unknown_ = false;
 };

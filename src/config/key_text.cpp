@@ -139,6 +139,40 @@ class CanonicalText final : public Keys {
   std::string prefix_, text_;
 };
 
+class NumberCollector final : public Keys {
+ public:
+  bool wants_local() const override { return false; }
+  void section(Key key, const std::function<void(Keys&)>& describe) override {
+    const std::string outer = std::exchange(prefix_, prefix_ + std::string(key.name) + ".");
+    describe(*this);
+    prefix_ = outer;
+  }
+  void word_or_section(Key key, std::size_t& index, const std::vector<std::string_view>& words,
+                       const std::function<void(Keys&)>& describe) override {
+    if (index >= words.size()) section(key, describe);
+  }
+  [[nodiscard]] std::map<std::string, double> take() { return std::move(numbers_); }
+
+ protected:
+  void visit(const Key& key, const KeyValue& value, bool& is_set) override {
+    const std::string name = prefix_ + std::string(key.name);
+    if (!is_set) return;
+    if (const auto* number = std::get_if<NumberValue>(&value)) numbers_[name] = number->value;
+    if (const auto* whole = std::get_if<WholeValue>(&value))
+      numbers_[name] = static_cast<double>(whole->value);
+    if (const auto* time = std::get_if<DurationValue>(&value))
+      numbers_[name] = to_seconds(time->value);
+  }
+  void visit_kind(const Key&, const KindChoice& choice) override {
+    if (choice.chosen) choice.describe(*choice.chosen, *this);
+  }
+  void visit_entries(const Key&, const Entries&) override {}
+
+ private:
+  std::string prefix_;
+  std::map<std::string, double> numbers_;
+};
+
 class RowCollector final : public Keys {
  public:
   bool wants_all() const override { return true; }
@@ -229,6 +263,12 @@ std::string canonical_text(const std::function<void(Keys&)>& describe) {
   CanonicalText text;
   describe(text);
   return text.take();
+}
+
+std::map<std::string, double> key_numbers(const std::function<void(Keys&)>& describe) {
+  NumberCollector numbers;
+  describe(numbers);
+  return numbers.take();
 }
 
 std::vector<KeyRow> key_rows(const std::function<void(Keys&)>& describe) {

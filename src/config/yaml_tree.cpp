@@ -150,8 +150,12 @@ std::optional<YamlValue> read_yaml(const std::string& path, Complaints& complain
     complaints.add(0, fmt::format("the file cannot be read: {}", why), "Check the path");
     return std::nullopt;
   }
+  return parse_yaml(*text, complaints);
+}
+
+std::optional<YamlValue> parse_yaml(const std::string& text, Complaints& complaints) {
   try {
-    std::istringstream in(*text);
+    std::istringstream in(text);
     YAML::Parser parser(in);
     TreeBuilder builder;
     if (!parser.HandleNextDocument(builder)) {

@@ -1,34 +1,33 @@
-#include <algorithm>
-#include <cmath>
-#include <numbers>
+#include "kimesh/optimizer/schedule.h"
 
-#include "kimesh/optimizer/optimizer.h"
+#include "kimesh/config/keys.h"
+#include "src/optimizer/limits.h"
 
 namespace kimesh {
-namespace {
 
-double schedule_factor(const ScheduleConfig& schedule, Round round) {
-  switch (schedule.kind) {
-    case ScheduleKind::kConstant:
-      return 1;
-    case ScheduleKind::kStep:
-      return schedule.every == 0 ? 1 : std::pow(schedule.factor, round / schedule.every);
-    case ScheduleKind::kCosine: {
-      if (schedule.rounds == 0) return 1;
-      const double done = static_cast<double>(std::min(round, schedule.rounds)) /
-                          static_cast<double>(schedule.rounds);
-      return 0.5 * (1 + std::cos(std::numbers::pi * done));
-    }
-  }
-  return 1;
+// The table of schedules: a line each.
+#define KIMESH_SCHEDULES(SCHEDULE) \
+  SCHEDULE(kConstantSchedule)      \
+  SCHEDULE(kStepSchedule)          \
+  SCHEDULE(kCosineSchedule)
+
+#define DECLARE(kind) extern const Kind<ScheduleKind> kind;
+#define ENTRY(kind) kind,
+KIMESH_SCHEDULES(DECLARE)
+
+KindTable<ScheduleKind>& schedule_kinds() {
+  static KindTable<ScheduleKind> table("schedule", {KIMESH_SCHEDULES(ENTRY)});
+  return table;
 }
 
-}  // namespace
+void ScheduleOptions::describe(Keys& keys) {
+  keys.kind("kind", kind, schedule_kinds(), "how lr changes with the rounds");
+  keys.whole("warmup", warmup, limits::kRoundCountsOrNone, "rounds of linear rise at the start");
+}
 
-double learning_rate(const OptimizerConfig& config, Round round) {
-  const Round warmup = config.schedule.warmup;
+double ScheduleOptions::factor(Round round) const {
   const double rise = round < warmup ? (static_cast<double>(round) + 1) / warmup : 1;
-  return config.lr * rise * schedule_factor(config.schedule, round);
+  return rise * kind->factor(round);
 }
 
 }  // namespace kimesh

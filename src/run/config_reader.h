@@ -10,7 +10,6 @@ namespace kimesh {
 void read_model(const YamlValue& value, ModelConfig& model, Complaints& complaints);
 void read_data(const YamlValue& value, DataConfig& data, Complaints& complaints);
 void read_quadratic(const YamlValue& value, QuadraticConfig& quadratic, Complaints& complaints);
-void read_optimizer(const YamlValue& value, OptimizerConfig& optimizer, Complaints& complaints);
 void read_stop(const YamlValue& value, StopConfig& stop, Complaints& complaints);
 
 }  // namespace kimesh

@@ -22,13 +22,6 @@ inline constexpr std::int64_t kVocabularyMax = 65536;  // a token is two bytes i
 inline constexpr std::int64_t kSideMax = 4096;         // float32 of 3 x 4096 x 4096 is 200 MB
 inline constexpr double kTestShareMax = 0.9;           // something is left to train on
 
-// Optimizer. lr and decay above these turn float32 into infinity within a few rounds.
-inline constexpr double kLrMax = 1e4;
-inline constexpr double kWeightDecayMax = 1e3;
-inline constexpr double kEpsilonMin = 1e-30;  // float32 can hold it, and it divides
-inline constexpr double kEpsilonMax = 1;
-inline constexpr double kClipMax = 1e12;  // a norm that no float32 model needs
-
 inline constexpr double kRoundTimeSecondsMin = 1e-3;  // below a ZeroMQ hop's own cost
 inline constexpr double kRoundTimeSecondsMax = 3600;
 // A model that gives every class the same chance has the logarithm of their number, 11 at most.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "kimesh/config/key_reader.h"
+#include "kimesh/config/key_text.h"
 #include "kimesh/config/map_reader.h"
 #include "src/run/config_reader.h"
 #include "src/run/limits.h"
@@ -16,27 +18,8 @@ std::string canonical_quadratic(const QuadraticConfig& quadratic) {
                      quadratic.condition, quadratic.heterogeneity);
 }
 
-std::string canonical_schedule(const ScheduleConfig& schedule) {
-  std::string text = fmt::format("schedule warmup {} ", schedule.warmup);
-  switch (schedule.kind) {
-    case ScheduleKind::kConstant:
-      return text + "constant\n";
-    case ScheduleKind::kStep:
-      return text + fmt::format("step {} factor {}\n", schedule.every, schedule.factor);
-    case ScheduleKind::kCosine:
-      return text + fmt::format("cosine {}\n", schedule.rounds);
-  }
-  return text;
-}
-
-std::string canonical_optimizer(const OptimizerConfig& o) {
-  std::string text =
-      o.kind == OptimizerKind::kSgd
-          ? fmt::format("optimizer sgd momentum {}", o.momentum)
-          : fmt::format("optimizer adamw {} {} epsilon {}", o.beta1, o.beta2, o.epsilon);
-  text += fmt::format(" lr {} decay {} clip ", o.lr, o.weight_decay);
-  text += o.clip ? fmt::format("{}\n", *o.clip) : std::string("-\n");
-  return text + canonical_schedule(o.schedule);
+std::string canonical_optimizer(OptimizerOptions optimizer) {
+  return canonical_text([&](Keys& keys) { optimizer.describe(keys); });
 }
 
 std::string canonical_stop(const StopConfig& stop) {
@@ -116,6 +99,7 @@ Loaded<RunConfig> load_config(const std::string& path) {
   Loaded<RunConfig> loaded;
   RunConfig& config = loaded.value;
   Complaints complaints(path);
+  config.places = Places(path);
   if (const auto root = read_yaml(path, complaints)) {
     MapReader top(complaints, *root, "",
                   {"model", "data", "quadratic", "optimizer", "compression", "round_time", "stop",
@@ -123,7 +107,8 @@ Loaded<RunConfig> load_config(const std::string& path) {
     read_objective(top, config, complaints);
     top.require("optimizer", "optimizer: {kind: sgd, lr: 0.1}");
     if (const YamlMember* member = top.find("optimizer"))
-      read_optimizer(member->value, config.optimizer, complaints);
+      read_keys(member->value, "optimizer", complaints, config.places,
+                [&](Keys& keys) { config.optimizer.describe(keys); });
     if (const YamlMember* member = top.find("compression"))
       read_compression(member->value, config.compression, complaints);
     else

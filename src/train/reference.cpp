@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "kimesh/config/key_text.h"
 #include "kimesh/util/check.h"
 #include "src/train/batch.h"
 #include "src/train/initialise.h"
@@ -15,16 +16,22 @@ namespace {
 
 using Parameters = std::vector<torch::Tensor>;
 
-std::unique_ptr<torch::optim::Optimizer> make_optimizer(const OptimizerConfig& config,
+// Torch's optimizer of the same name.
+std::unique_ptr<torch::optim::Optimizer> make_optimizer(OptimizerOptions options,
                                                         const Parameters& parameters) {
-  if (config.kind == OptimizerKind::kSgd)
-    return std::make_unique<torch::optim::SGD>(parameters, torch::optim::SGDOptions(config.lr)
-                                                               .momentum(config.momentum)
-                                                               .weight_decay(config.weight_decay));
-  return std::make_unique<torch::optim::AdamW>(parameters, torch::optim::AdamWOptions(config.lr)
-                                                               .betas({config.beta1, config.beta2})
-                                                               .eps(config.epsilon)
-                                                               .weight_decay(config.weight_decay));
+  const std::string& kind = options.kind->kind_name();
+  const auto numbers = key_numbers([&](Keys& keys) { options.describe(keys); });
+  if (kind == "sgd")
+    return std::make_unique<torch::optim::SGD>(parameters,
+                                               torch::optim::SGDOptions(options.lr)
+                                                   .momentum(numbers.at("momentum"))
+                                                   .weight_decay(numbers.at("weight_decay")));
+  KIMESH_CHECK(kind == "adamw", "an optimizer that torch has as well");
+  return std::make_unique<torch::optim::AdamW>(
+      parameters, torch::optim::AdamWOptions(options.lr)
+                      .betas({numbers.at("beta1"), numbers.at("beta2")})
+                      .eps(numbers.at("epsilon"))
+                      .weight_decay(numbers.at("weight_decay")));
 }
 
 void fill(const Parameters& parameters, const Layout& layout, std::span<float> values) {
@@ -67,10 +74,10 @@ torch::Tensor joined_loss(NeuralNetwork& network, const RunConfig& config, const
 }  // namespace
 
 ReferenceRun train_joined(const RunConfig& config, const TrainingData& data, Round rounds) {
-  const OptimizerConfig& optimizer_config = config.optimizer;
-  KIMESH_CHECK(!optimizer_config.clip && optimizer_config.schedule.warmup == 0 &&
-                   optimizer_config.schedule.kind == ScheduleKind::kConstant,
-               "a reference without clipping or schedule");
+  const ScheduleOptions& schedule = config.optimizer.schedule;
+  KIMESH_CHECK(
+      !config.optimizer.clip && schedule.warmup == 0 && schedule.kind->kind_name() == "constant",
+      "a reference without clipping or schedule");
   std::vector<std::uint32_t> all(data.source->train().samples());
   std::iota(all.begin(), all.end(), 0u);
   const auto train = data.source->read_train(all);
@@ -81,7 +88,7 @@ ReferenceRun train_joined(const RunConfig& config, const TrainingData& data, Rou
   run.parameters.resize(layout.size());
   initialise_parameters(layout, config.seed, run.parameters);
   fill(network->parameters(), layout, run.parameters);
-  const auto optimizer = make_optimizer(optimizer_config, network->parameters());
+  const auto optimizer = make_optimizer(config.optimizer, network->parameters());
   for (Round round = 0; round < rounds; ++round) {
     optimizer->zero_grad();
     const auto loss = joined_loss(*network, config, data, *train, round);

@@ -22,14 +22,14 @@ Vectors::DeviceStore::DeviceStore(const Plan& plan, NodeIndex self, const Vector
       parameters_(allocate(plan.layout.size())),
       gradient_(allocate(plan.layout.size())),
       target_(allocate(largest_shard())) {
-  if (keeps_velocity(options.optimizer)) velocity_ = allocate(plan.layout.size());
+  if (options.optimizer.keeps_velocity()) velocity_ = allocate(plan.layout.size());
   for (const ChannelIndex channel : kept_estimates())
     estimates_.emplace(channel, allocate(elements_of(channel)));
-  if (options.optimizer.kind != OptimizerKind::kAdamw) return;
   for (std::size_t s = 0; s < plan.shards.size(); ++s) {
-    const std::size_t size = plan.shards[s].size;
-    if (plan.shards[s].owner == self)
-      moments_.emplace(static_cast<ShardIndex>(s), Moments{allocate(size), allocate(size)});
+    if (plan.shards[s].owner != self) continue;
+    std::vector<MemoryBuffer>& vectors = optimizer_state_[static_cast<ShardIndex>(s)].vectors;
+    for (std::size_t i = 0; i < options.optimizer.kind->state_vectors(); ++i)
+      vectors.push_back(allocate(plan.shards[s].size));
   }
 }
 
@@ -63,15 +63,15 @@ Status Vectors::DeviceStore::bring_parameters() {
 
 Status Vectors::DeviceStore::fold_gradient() {
   if (!allocated_) return allocated_;
-  const OptimizerConfig& config = options().optimizer;
+  const OptimizerOptions& optimizer = options().optimizer;
+  const OptimizerKind::AtWorkers worker = optimizer.kind->at_workers();
   const MemorySpan gradient = gradient_.floats();
   gradient_device_.upload(host_gradient_.span(), gradient);
-  if (config.clip) gradient_device_.clip(*config.clip, gradient);
-  if (config.kind == OptimizerKind::kSgd && config.weight_decay != 0)
-    gradient_device_.add_scaled(static_cast<float>(config.weight_decay), parameters_.floats(),
-                                gradient);
+  if (optimizer.clip) gradient_device_.clip(*optimizer.clip, gradient);
+  if (worker.decay != 0)
+    gradient_device_.add_scaled(static_cast<float>(worker.decay), parameters_.floats(), gradient);
   if (velocity_.size() > 0)
-    gradient_device_.momentum(static_cast<float>(config.momentum), gradient, velocity_.floats());
+    gradient_device_.momentum(static_cast<float>(worker.momentum), gradient, velocity_.floats());
   return gradient_device_.finish();
 }
 
@@ -163,15 +163,13 @@ Result<std::uint64_t> Vectors::DeviceStore::apply(const ApplyMessage& action,
 }
 
 void Vectors::DeviceStore::take_step(const StepShard& action, MemorySpan direction) {
-  const OptimizerConfig& config = options().optimizer;
-  const MemorySpan parameters = shard_of(parameters_, action.shard);
+  const OptimizerOptions& optimizer = options().optimizer;
+  OptimizerState& own = optimizer_state_.at(action.shard);
+  std::vector<MemorySpan> state;
+  for (const MemoryBuffer& vector : own.vectors) state.push_back(vector.floats());
   parameters_changed_ = true;
-  if (config.kind == OptimizerKind::kSgd)
-    return device_.sgd(static_cast<float>(learning_rate(config, action.round)), direction,
-                       parameters);
-  Moments& moments = moments_.at(action.shard);
-  device_.adamw(adamw_factors(config, action.round, ++moments.steps), direction,
-                moments.first.floats(), moments.second.floats(), parameters);
+  optimizer.kind->step({optimizer.learning_rate(action.round), ++own.steps}, device_, direction,
+                       state, shard_of(parameters_, action.shard));
 }
 
 Result<std::uint64_t> Vectors::DeviceStore::step(const StepShard& action) {
@@ -206,8 +204,8 @@ std::size_t Vectors::DeviceStore::bytes_held() const {
   std::size_t floats = host_parameters_.size() + host_gradient_.size() + parameters_.size() +
                        gradient_.size() + velocity_.size() + target_.size();
   for (const auto& [channel, estimate] : estimates_) floats += estimate.size();
-  for (const auto& [shard, moments] : moments_)
-    floats += moments.first.size() + moments.second.size();
+  for (const auto& [shard, state] : optimizer_state_)
+    for (const MemoryBuffer& vector : state.vectors) floats += vector.size();
   return floats * sizeof(float);
 }
 

@@ -34,9 +34,9 @@ class Vectors::DeviceStore final : public Store {
   void corrupt_estimate(ChannelIndex channel) override;
 
  private:
-  // AdamW's, of an owned shard.
-  struct Moments {
-    kernels::MemoryBuffer first, second;
+  // What the optimizer keeps for an owned shard.
+  struct OptimizerState {
+    std::vector<kernels::MemoryBuffer> vectors;
     std::uint64_t steps = 0;
   };
 
@@ -61,7 +61,7 @@ class Vectors::DeviceStore final : public Store {
   std::atomic<bool> parameters_changed_{false};  // since they were brought
   kernels::MemoryBuffer parameters_, gradient_, velocity_, target_;
   std::unordered_map<ChannelIndex, kernels::MemoryBuffer> estimates_;
-  std::map<ShardIndex, Moments> moments_;
+  std::map<ShardIndex, OptimizerState> optimizer_state_;
   CompressScratch scratch_;
   AlignedBuffer looked_at_;  // what estimate() shows
 };

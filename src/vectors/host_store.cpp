@@ -23,7 +23,7 @@ Vectors::HostStore::HostStore(const Plan& plan, NodeIndex self, const VectorsOpt
       parameters_(plan.layout.size()),
       gradient_(plan.layout.size()),
       target_(largest_shard()) {
-  if (keeps_velocity(options.optimizer)) velocity_ = AlignedBuffer(plan.layout.size());
+  if (options.optimizer.keeps_velocity()) velocity_ = AlignedBuffer(plan.layout.size());
   for (const ChannelIndex channel : kept_estimates())
     estimates_.emplace(channel, AlignedBuffer(elements_of(channel)));
   for (std::size_t s = 0; s < plan.shards.size(); ++s)
@@ -40,8 +40,7 @@ void Vectors::HostStore::start() {
 }
 
 Status Vectors::HostStore::fold_gradient() {
-  kimesh::fold_gradient(options().optimizer, parameters_.span(), gradient_.span(),
-                        velocity_.span());
+  prepare_gradient(options().optimizer, parameters_.span(), gradient_.span(), velocity_.span());
   return ok_status();
 }
 

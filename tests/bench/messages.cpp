@@ -55,7 +55,7 @@ void measure(const std::string& name, RunConfig config, double ratio, Round roun
   const auto objective = or_exit(make_trainer(config, data, 0));
   const Layout& layout = objective->layout();
   AlignedBuffer parameters(layout.size()), gradient(layout.size());
-  AlignedBuffer velocity(keeps_velocity(config.optimizer) ? layout.size() : 0);
+  AlignedBuffer velocity(config.optimizer.keeps_velocity() ? layout.size() : 0);
   ShardOptimizer optimizer(config.optimizer, layout.size());
   objective->initialise(parameters.span());
   objective->bind(parameters.span(), gradient.span());
@@ -69,7 +69,7 @@ void measure(const std::string& name, RunConfig config, double ratio, Round roun
   const auto keep = static_cast<std::uint32_t>(ratio * static_cast<double>(layout.size()));
   for (Round round = 0; round < rounds; ++round) {
     static_cast<void>(or_exit(objective->gradient(round)));
-    fold_gradient(config.optimizer, parameters.span(), gradient.span(), velocity.span());
+    prepare_gradient(config.optimizer, parameters.span(), gradient.span(), velocity.span());
     const std::span<const float> wanted = velocity.size() > 0 ? velocity.span() : gradient.span();
     for (Way& way : ways) way.send(round, keep, wanted);
     optimizer.step(round, parameters.span(), wanted);

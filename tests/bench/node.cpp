@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 
+#include "kimesh/config/options_of_text.h"
 #include "kimesh/node/live_node.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/check.h"
@@ -212,8 +213,7 @@ int main(int count, char** words) {
   Job job;
   job.config.model.kind = ModelKind::kCnn;
   job.config.data.batch = number("--batch", "128");
-  job.config.optimizer.lr = 0.01;
-  job.config.optimizer.momentum = 0.9;
+  job.config.optimizer = options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.01, momentum: 0.9}");
   job.rounds = static_cast<Round>(number("--rounds", "20"));
   fmt::print("{}; topk {} %, medians of {} rounds\n", machine(), 100 * kRatio, job.rounds - 2);
   Figures figures;

@@ -23,6 +23,7 @@
 #include <span>
 #include <string>
 
+#include "kimesh/config/options_of_text.h"
 #include "kimesh/optimizer/optimizer.h"
 #include "kimesh/run/run_config.h"
 #include "kimesh/train/trainer.h"
@@ -81,8 +82,8 @@ Captured capture(const Wanted& wanted) {
   Captured captured;
   captured.layout = (*trainer)->layout();
   const std::size_t size = captured.layout.size();
-  const OptimizerConfig& optimizer = wanted.config.optimizer;
-  AlignedBuffer parameters(size), gradient(size), velocity(keeps_velocity(optimizer) ? size : 0);
+  const OptimizerOptions& optimizer = wanted.config.optimizer;
+  AlignedBuffer parameters(size), gradient(size), velocity(optimizer.keeps_velocity() ? size : 0);
   Channel channel(size);
   ShardOptimizer owner(optimizer, size);
   (*trainer)->initialise(parameters.span());
@@ -90,7 +91,7 @@ Captured capture(const Wanted& wanted) {
   for (unsigned round = 1; round <= wanted.rounds; ++round) {
     const auto numbers = (*trainer)->gradient(round);
     KIMESH_CHECK(numbers, "training does not diverge");
-    fold_gradient(optimizer, parameters.span(), gradient.span(), velocity.span());
+    prepare_gradient(optimizer, parameters.span(), gradient.span(), velocity.span());
     channel.want(velocity.empty() ? gradient.span() : velocity.span());
     if (round < wanted.rounds) channel.send(wanted.ratio);
     owner.step(round, parameters.span(), channel.estimate.span());
@@ -143,11 +144,8 @@ Wanted read_wanted(int count, char** words) {
   wanted.rounds = static_cast<unsigned>(std::stoul(word("--rounds", "400")));
   wanted.ratio = std::stod(word("--ratio", "0.01"));
   if (const std::string momentum = word("--momentum", ""); !momentum.empty()) {
-    OptimizerConfig& optimizer = wanted.config.optimizer;
-    optimizer.kind = OptimizerKind::kSgd;
-    optimizer.weight_decay = 0;
-    optimizer.momentum = std::stod(momentum);
-    optimizer.lr = std::stod(word("--lr", "0.1"));
+    wanted.config.optimizer = options_of_text<OptimizerOptions>(
+        fmt::format("{{kind: sgd, lr: {}, momentum: {}}}", word("--lr", "0.1"), momentum));
   }
   return wanted;
 }
@@ -171,7 +169,7 @@ bool write_json(const Wanted& wanted, const Captured& captured, const std::strin
   json["loss"] = captured.loss;
   json["rounds"] = wanted.rounds;
   json["ratio"] = wanted.ratio;
-  json["momentum"] = wanted.config.optimizer.momentum;
+  json["momentum"] = wanted.config.optimizer.kind->at_workers().momentum;
   for (const LayoutLayer& layer : captured.layout.layers)
     json["layers"].push_back({layer.name, layer.shape});
   std::ofstream out(path);

@@ -13,6 +13,7 @@
 //               [--batch N] [--every N] [--json FILE]
 #include <sstream>
 
+#include "kimesh/config/options_of_text.h"
 #include "kimesh/util/units.h"
 #include "tests/bench/timed_run.h"
 
@@ -99,10 +100,13 @@ Sweep sweep_of(int count, char** words) {
               loaded_or_exit(load_topology(said("--topology", root + "/topologies/ring4.yaml")))};
   sweep.compute = parse_duration(said("--compute", "1ms")).value();
   sweep.seeds = static_cast<unsigned>(std::stoul(said("--seeds", "5")));
-  OptimizerConfig& optimizer = sweep.config.optimizer;
-  optimizer.lr = std::stod(said("--lr", std::to_string(optimizer.lr)));
-  optimizer.weight_decay = std::stod(said("--decay", std::to_string(optimizer.weight_decay)));
-  optimizer.momentum = std::stod(said("--momentum", std::to_string(optimizer.momentum)));
+  const OptimizerOptions& optimizer = sweep.config.optimizer;
+  const OptimizerKind::AtWorkers worker = optimizer.kind->at_workers();
+  sweep.config.optimizer = options_of_text<OptimizerOptions>(
+      fmt::format("{{kind: sgd, lr: {}, weight_decay: {}, momentum: {}}}",
+                  said("--lr", fmt::format("{}", optimizer.lr)),
+                  said("--decay", fmt::format("{}", worker.decay)),
+                  said("--momentum", fmt::format("{}", worker.momentum))));
   sweep.config.data.batch = std::stoi(said("--batch", std::to_string(sweep.config.data.batch)));
   const std::string every = std::to_string(sweep.config.evaluate_every);
   sweep.config.evaluate_every = static_cast<Round>(std::stoul(said("--every", every)));

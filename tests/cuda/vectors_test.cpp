@@ -1,6 +1,7 @@
 // Meshes of nodes whose vectors are on a device against meshes on the host.
 #include <algorithm>
 
+#include "kimesh/config/options_of_text.h"
 #include "kimesh/util/digest.h"
 #include "kimesh/util/random.h"
 #include "tests/cuda/cuda_fixture.h"
@@ -100,12 +101,11 @@ std::vector<Sent> run(Mesh& mesh, Round rounds, std::uint64_t seed) {
 // Seen to fail with parameters that are not brought after a step, with a contribution without its
 // weight, with AdamW's steps not counted, and without the velocity.
 TEST_F(CudaVectors, SendTheHostsMessagesAndArriveAtTheSamePoint) {
-  OptimizerConfig plain, momentum, adamw;
-  momentum.momentum = 0.9;
-  momentum.weight_decay = 0.01;
-  adamw.kind = OptimizerKind::kAdamw;
-  adamw.weight_decay = 0.1;
-  adamw.lr = 0.01;
+  const OptimizerOptions plain;
+  const auto momentum =
+      options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.9, weight_decay: 0.01}");
+  const auto adamw =
+      options_of_text<OptimizerOptions>("{kind: adamw, lr: 0.01, weight_decay: 0.1}");
   for (const Shape& shape : kShapes) {
     const Plan plan = plan_of(shape.kind, kNodes, shape.servers, {150, 3, 77});
     for (const auto& [optimizer, seed] :

@@ -123,8 +123,8 @@ std::string Mesh::ends() const {
   return text;
 }
 
-std::vector<float> joined_descent(const QuadraticProblem& problem, const OptimizerConfig& optimizer,
-                                  Round rounds) {
+std::vector<float> joined_descent(const QuadraticProblem& problem,
+                                  const OptimizerOptions& optimizer, Round rounds) {
   std::vector<float> x(problem.dimension), v(problem.dimension), g(problem.dimension);
   ShardOptimizer owner(optimizer, problem.dimension);
   for (Round k = 0; k < rounds; ++k) {
@@ -134,8 +134,8 @@ std::vector<float> joined_descent(const QuadraticProblem& problem, const Optimiz
         sum += problem.weights[i] * problem.a[i][j] * (static_cast<double>(x[j]) - problem.b[i][j]);
       g[j] = static_cast<float>(sum);
     }
-    const bool momentum = optimizer.kind == OptimizerKind::kSgd && optimizer.momentum > 0;
-    fold_gradient(optimizer, x, g, momentum ? std::span<float>(v) : std::span<float>());
+    const bool momentum = optimizer.keeps_velocity();
+    prepare_gradient(optimizer, x, g, momentum ? std::span<float>(v) : std::span<float>());
     owner.step(k, x, momentum ? v : g);
   }
   return x;

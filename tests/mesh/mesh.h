@@ -21,7 +21,7 @@ struct MeshSpec {
   double heterogeneity = 1;
   std::vector<double> weights;  // empty: equal
   std::uint64_t seed = 1;
-  OptimizerConfig optimizer;
+  OptimizerOptions optimizer;
   CoreOptions core;               // of every node
   double rate_bits_per_s = 10e6;  // of every link
   Duration delay{0};
@@ -72,7 +72,7 @@ class Mesh {
 // The single-process reference: the joined problem Σ ω_i f_i under the same optimizer, `rounds`
 // steps from 0.
 [[nodiscard]] std::vector<float> joined_descent(const QuadraticProblem& problem,
-                                                const OptimizerConfig& optimizer, Round rounds);
+                                                const OptimizerOptions& optimizer, Round rounds);
 
 // ‖a − b‖ / ‖b‖.
 [[nodiscard]] double relative_l2(std::span<const float> a, std::span<const float> b);

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "kimesh/config/options_of_text.h"
 #include "kimesh/util/digest.h"
 #include "tests/node/live_mesh.h"
 
@@ -16,8 +17,7 @@ MeshSpec spec_of(TopologyKind kind, PolicyOptions::Kind policy) {
   MeshSpec spec;
   spec.kind = kind;
   spec.dimension = 400;
-  spec.optimizer.lr = 0.1;
-  spec.optimizer.momentum = 0.5;
+  spec.optimizer = options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.5}");
   spec.core.policy.kind = policy;
   spec.core.policy.ratio = 0.05;
   spec.core.policy.round_time = std::chrono::milliseconds(20);

@@ -54,8 +54,8 @@ TEST(ShippedFiles, DigitsSaysWhatItSays) {
   EXPECT_EQ(config.model.hidden, (std::vector<std::int64_t>{256, 128}));
   EXPECT_EQ(config.data.batch, 64);
   EXPECT_EQ(config.optimizer.lr, 0.1);
-  EXPECT_EQ(config.optimizer.momentum, 0.85);
-  EXPECT_EQ(config.optimizer.weight_decay, 0.001);
+  EXPECT_EQ(config.optimizer.kind->at_workers().momentum, 0.85);
+  EXPECT_EQ(config.optimizer.kind->at_workers().decay, 0.001);
   EXPECT_EQ(config.compression.policy, PolicyKind::kKimad);
   EXPECT_EQ(config.compression.compressor.kind, CompressorKind::kDzq);
   EXPECT_EQ(config.round_time, std::chrono::milliseconds(18));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kimesh/config/options_of_text.h"
 #include "kimesh/util/random.h"
 #include "tests/mesh/mesh.h"
 
@@ -18,8 +19,7 @@ MeshSpec random_spec(Random& random, std::uint64_t seed) {
   spec.nodes = 2 + random.below(5);
   if (spec.kind == TopologyKind::kParameterServer && random.below(2)) spec.servers = {1};
   spec.dimension = 40 + random.below(100);
-  spec.optimizer.lr = 0.1;
-  spec.optimizer.momentum = 0.5;
+  spec.optimizer = options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.5}");
   spec.delay = std::chrono::microseconds(random.below(20000));
   spec.core.policy.kind =
       random.below(2) ? PolicyOptions::Kind::kKimad : PolicyOptions::Kind::kFixed;

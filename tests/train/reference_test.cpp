@@ -1,5 +1,6 @@
 #include "src/train/reference.h"
 
+#include "kimesh/config/options_of_text.h"
 #include "tests/train/fixture.h"
 
 namespace kimesh {
@@ -13,17 +14,18 @@ std::vector<float> train_by_hand(const RunConfig& config, const TrainingData& da
     nodes.push_back(std::make_unique<BoundTrainer>(config, data, i));
   std::vector<float> x(nodes[0]->parameters.span().begin(), nodes[0]->parameters.span().end());
   std::vector<double> velocity(x.size());
-  const OptimizerConfig& o = config.optimizer;
+  const OptimizerKind::AtWorkers o = config.optimizer.kind->at_workers();
   for (Round round = 0; round < rounds; ++round) {
     for (std::size_t j = 0; j < x.size(); ++j)
-      velocity[j] = o.momentum * velocity[j] + o.weight_decay * x[j];
+      velocity[j] = o.momentum * velocity[j] + o.decay * x[j];
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       std::ranges::copy(x, nodes[i]->parameters.span().begin());
       nodes[i]->loss(round);
       for (std::size_t j = 0; j < x.size(); ++j)
         velocity[j] += data.weights[i] * nodes[i]->gradient.span()[j];
     }
-    for (std::size_t j = 0; j < x.size(); ++j) x[j] -= static_cast<float>(o.lr * velocity[j]);
+    for (std::size_t j = 0; j < x.size(); ++j)
+      x[j] -= static_cast<float>(config.optimizer.lr * velocity[j]);
   }
   return x;
 }
@@ -36,8 +38,8 @@ TEST(Reference, SgdEqualsTheUpdateByHandOnTheNodesOwnGradients) {
   set_training_threads(1);
   for (RunConfig config : {mlp_config(), cnn_config()})
     for (const std::vector<double>& weights : {std::vector<double>{1}, {1, 1}, {0.2, 0.5, 0.3}}) {
-      config.optimizer.momentum = 0.9;
-      config.optimizer.weight_decay = 1e-3;
+      config.optimizer = options_of_text<OptimizerOptions>(
+          "{kind: sgd, lr: 0.1, momentum: 0.9, weight_decay: 1e-3}");
       config.data.split = SplitKind::kByLabel;
       const TrainingData data = make_data(config, weights.size(), weights);
       const auto expected = train_joined(config, data, 5);
@@ -49,8 +51,7 @@ TEST(Reference, SgdEqualsTheUpdateByHandOnTheNodesOwnGradients) {
 TEST(Reference, AdamwLowersTheLoss) {
   set_training_threads(1);
   RunConfig config = mlp_config();
-  config.optimizer.kind = OptimizerKind::kAdamw;
-  config.optimizer.lr = 0.003;
+  config.optimizer = options_of_text<OptimizerOptions>("{kind: adamw, lr: 0.003}");
   const TrainingData data = make_data(config, 2);
   const auto run = train_joined(config, data, 60);
   EXPECT_GT(run.losses.front(), 2.0);
@@ -59,8 +60,7 @@ TEST(Reference, AdamwLowersTheLoss) {
 
 // Of the test set, after `rounds` of the reference on the data of `node` alone.
 double accuracy_alone(RunConfig config, const TrainingData& data, NodeIndex node, Round rounds) {
-  config.optimizer.momentum = 0.9;
-  config.optimizer.lr = 0.03;
+  config.optimizer = options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.03, momentum: 0.9}");
   const TrainingData alone{data.source, {data.parts[node]}, {1.0}};
   const auto run = train_joined(config, alone, rounds);
   BoundTrainer trainer(config, alone, 0);

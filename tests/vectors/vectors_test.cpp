@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kimesh/config/options_of_text.h"
 #include "kimesh/util/digest.h"
 #include "kimesh/util/random.h"
 #include "tests/vectors/mesh.h"
@@ -30,9 +31,7 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
 // velocity that is not used as the contribution.
 TEST(Vectors, TwoNodesDoThePlainArithmeticOfARound) {
   const Plan plan = plan_of(TopologyKind::kParameterServer, 2, {0, 1}, {1, 1});
-  OptimizerConfig optimizer;
-  optimizer.lr = 0.5;
-  optimizer.momentum = 0.5;
+  const auto optimizer = options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.5, momentum: 0.5}");
   Mesh mesh(plan, {{optimizer, 0.25, true}, {optimizer, 0.75, true}});
   for (Vectors& node : mesh.nodes) {
     std::ranges::copy(std::vector<float>{10, 20}, node.parameters().begin());
@@ -95,8 +94,8 @@ TEST(Vectors, BothEndsOfEveryChannelHoldTheSameBitsAfterEveryMessage) {
   for (const Case& shape : kCases) {
     const Plan plan = plan_of(shape.kind, shape.nodes, shape.servers, {150, 3, 77});
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
-      OptimizerConfig optimizer;
-      optimizer.momentum = 0.9;
+      const auto optimizer =
+          options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.9}");
       Mesh mesh = started(plan, shape.nodes, {optimizer, 0.25, true}, seed);
       mesh.watch = [&](ChannelIndex c, const AdvanceResult& made, std::uint64_t far_digest) {
         const Link& link = plan.link_of(c);
@@ -152,10 +151,9 @@ TEST(Vectors, ACorruptedEstimateChangesTheDigest) {
 // case.
 TEST(Vectors, HoldsNoMoreThanTheTableSays) {
   const std::size_t d = 4000;
-  OptimizerConfig sgd, adamw;
-  sgd.momentum = 0.9;
-  adamw.kind = OptimizerKind::kAdamw;
-  const auto models = [&](const Case& shape, NodeIndex node, const OptimizerConfig& optimizer,
+  const auto sgd = options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.9}");
+  const auto adamw = options_of_text<OptimizerOptions>("{kind: adamw, lr: 0.1}");
+  const auto models = [&](const Case& shape, NodeIndex node, const OptimizerOptions& optimizer,
                           bool compresses) {
     const Plan plan = plan_of(shape.kind, shape.nodes, shape.servers, {4000});
     const Vectors vectors(plan, node, {optimizer, 0.25, compresses});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace kimesh {
 // handshake. Paths are left out, since they differ between machines, and so are keys that
 // describe() leaves out where Keys::wants_local() is false.
 [[nodiscard]] std::string canonical_text(const std::function<void(Keys&)>& describe);
+
+// The numbers of a declaration that are set, by their keys with the sections around them
+// ("schedule.warmup"), times in seconds. For who compares kimesh with something else.
+[[nodiscard]] std::map<std::string, double> key_numbers(const std::function<void(Keys&)>& describe);
 
 // One key as people read it.
 struct KeyRow {

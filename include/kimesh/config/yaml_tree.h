@@ -30,6 +30,9 @@ struct YamlMember {
 // Nothing: the file cannot be read or is no YAML; `complaints` says why.
 [[nodiscard]] std::optional<YamlValue> read_yaml(const std::string& path, Complaints& complaints);
 
+// The same of a text, whose name `complaints` knows.
+[[nodiscard]] std::optional<YamlValue> parse_yaml(const std::string& text, Complaints& complaints);
+
 // The whole file, at most `bytes_max`. Nothing: `why` says why, as half a sentence.
 [[nodiscard]] std::optional<std::string> read_text(const std::string& path, std::size_t bytes_max,
                                                    std::string& why);

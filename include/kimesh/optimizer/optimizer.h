@@ -1,51 +1,53 @@
 // What turns gradients into steps: elementwise, on spans, without LibTorch. Momentum lives at the
-// workers, AdamW's moments at the shard's owner (docs/architecture.md).
+// workers, an optimizer's other state at the shard's owner.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
-#include "kernels/adamw_factors.h"
-#include "kimesh/optimizer/optimizer_config.h"
+#include "kimesh/optimizer/optimizer_kind.h"
+#include "kimesh/optimizer/schedule.h"
 #include "kimesh/util/aligned_buffer.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
 
-// Learning rate of `round`: lr × warm-up × schedule. A step schedule with `every` 0 and a cosine
-// with `rounds` 0 are constant; after its half wave a cosine stays at 0.
-[[nodiscard]] double learning_rate(const OptimizerConfig& config, Round round);
+// The section `optimizer` of a config.
+struct OptimizerOptions {
+  std::shared_ptr<OptimizerKind> kind = optimizer_kinds().make("sgd");
+  double lr = 0.1;
+  std::optional<double> clip;  // largest L2 norm of the node's own gradient, over all layers
+  ScheduleOptions schedule;
 
-// Whether the workers keep a velocity: sgd with momentum.
-[[nodiscard]] bool keeps_velocity(const OptimizerConfig& config);
+  void describe(Keys& keys);
+  // lr × warm-up × schedule.
+  [[nodiscard]] double learning_rate(Round round) const { return lr * schedule.factor(round); }
+  // Whether the workers keep a velocity.
+  [[nodiscard]] bool keeps_velocity() const { return kind->at_workers().momentum > 0; }
+};
 
-// At the worker, in this order: clip g to the global L2 norm `clip`, add coupled decay g += λ w
-// (sgd only), momentum v = m v + g. Without momentum `velocity` is empty and g is the contribution.
-// A gradient with NaN or infinity is not clipped, so that it is still found. Spans [d]; one
-// rounding per operation.
-void fold_gradient(const OptimizerConfig& config, std::span<const float> parameters,
-                   std::span<float> gradient, std::span<float> velocity);
+// At the worker, in this order: clips g to the L2 norm `clip`, adds decay, updates the velocity.
+// Without momentum `velocity` is empty and g is the contribution. A gradient with NaN or infinity
+// is not clipped, so that it is still found. Spans [d]; one rounding per operation.
+void prepare_gradient(const OptimizerOptions& options, std::span<const float> parameters,
+                      std::span<float> gradient, std::span<float> velocity);
 
-// Of step number `steps` of a shard, counted from 1, in `round`: computed in float64, rounded once.
-[[nodiscard]] kernels::AdamwFactors adamw_factors(const OptimizerConfig& config, Round round,
-                                                  std::uint64_t steps);
-
-// At the owner of a shard: x -= lr · p for sgd; AdamW (Loshchilov and Hutter, 2019; as
-// torch.optim.AdamW) on its own span otherwise. Holds the moments. Thread: one at a time.
+// The optimizer of one shard at its owner, in the host's memory. Thread: one at a time.
 class ShardOptimizer {
  public:
-  ShardOptimizer(const OptimizerConfig& config, std::size_t size);
+  ShardOptimizer(const OptimizerOptions& options, std::size_t size);
   // Shapes: parameters [size], direction [size] (the mesh's weighted gradient).
   void step(Round round, std::span<float> parameters, std::span<const float> direction);
-  [[nodiscard]] std::size_t bytes_held() const;  // of the moments
+  [[nodiscard]] std::size_t bytes_held() const;  // of the state
 
  private:
-  void adamw_step(Round round, std::span<float> parameters, std::span<const float> direction);
-
-  OptimizerConfig config_;
+  OptimizerOptions options_;
   std::size_t size_;
-  AlignedBuffer first_, second_;  // adamw only
+  std::vector<AlignedBuffer> state_;
   std::uint64_t steps_ = 0;
 };
 

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "kimesh/config/compression_config.h"
+#include "kimesh/config/places.h"
 #include "kimesh/config/problem.h"
 #include "kimesh/config/topology_file.h"
 #include "kimesh/data/data_config.h"
 #include "kimesh/objective/model_config.h"
 #include "kimesh/objective/quadratic.h"
-#include "kimesh/optimizer/optimizer_config.h"
+#include "kimesh/optimizer/optimizer.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
@@ -31,7 +32,7 @@ struct RunConfig {
   ModelConfig model;
   DataConfig data;
   std::optional<QuadraticConfig> quadratic;  // instead of model and data; simulator only
-  OptimizerConfig optimizer;
+  OptimizerOptions optimizer;
   CompressionConfig compression;
   std::optional<Duration> round_time;  // required by kimad
   StopConfig stop;
@@ -40,6 +41,7 @@ struct RunConfig {
   int threads = 0;  // LibTorch threads per node; 0: cores / local nodes
   DeviceKind device = DeviceKind::kCpu;
   int device_line = 0;
+  Places places;  // of the file's keys, for sentences of later checks
 
   // As TopologyFile::canonical. Left out: paths, threads and device, which differ between machines,
   // and what means nothing with the kinds that were chosen.

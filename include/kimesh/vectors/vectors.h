@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "kimesh/compress/compressor.h"
-#include "kimesh/optimizer/optimizer_config.h"
+#include "kimesh/optimizer/optimizer.h"
 #include "kimesh/round/action.h"
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/result.h"
@@ -31,7 +31,7 @@ class Memory;
 }
 
 struct VectorsOptions {
-  OptimizerConfig optimizer;
+  OptimizerOptions optimizer;
   double data_weight = 1;  // ω_i
   // false where every message is dense: outgoing channels hold no estimate
   bool keeps_estimates = true;

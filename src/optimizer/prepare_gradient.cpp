@@ -31,21 +31,18 @@ void clip(double norm_max, std::span<float> gradient) {
 
 }  // namespace
 
-bool keeps_velocity(const OptimizerConfig& config) {
-  return config.kind == OptimizerKind::kSgd && config.momentum > 0;
-}
-
-void fold_gradient(const OptimizerConfig& config, std::span<const float> parameters,
-                   std::span<float> gradient, std::span<float> velocity) {
+void prepare_gradient(const OptimizerOptions& options, std::span<const float> parameters,
+                      std::span<float> gradient, std::span<float> velocity) {
   KIMESH_CHECK(parameters.size() == gradient.size(), "one gradient element for each parameter");
-  KIMESH_CHECK(velocity.size() == (keeps_velocity(config) ? gradient.size() : 0),
+  KIMESH_CHECK(velocity.size() == (options.keeps_velocity() ? gradient.size() : 0),
                "a velocity with momentum, and only then");
-  if (config.clip) clip(*config.clip, gradient);
-  if (config.kind == OptimizerKind::kSgd && config.weight_decay != 0) {
-    const auto decay = static_cast<float>(config.weight_decay);
+  const OptimizerKind::AtWorkers worker = options.kind->at_workers();
+  if (options.clip) clip(*options.clip, gradient);
+  if (worker.decay != 0) {
+    const auto decay = static_cast<float>(worker.decay);
     for (std::size_t j = 0; j < gradient.size(); ++j) gradient[j] += decay * parameters[j];
   }
-  const auto momentum = static_cast<float>(config.momentum);
+  const auto momentum = static_cast<float>(worker.momentum);
   for (std::size_t j = 0; j < velocity.size(); ++j)
     velocity[j] = momentum * velocity[j] + gradient[j];
 }

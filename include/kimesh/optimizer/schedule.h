@@ -1,0 +1,30 @@
+// Schedules of the learning rate: functions of the round only. A schedule is one file in
+// src/optimizer and one line in its table.
+#pragma once
+
+#include <memory>
+
+#include "kimesh/config/kind_table.h"
+#include "kimesh/util/ids.h"
+
+namespace kimesh {
+
+class ScheduleKind : public KindOptions {
+ public:
+  // What the learning rate is multiplied with in `round`, in [0, 1].
+  [[nodiscard]] virtual double factor(Round round) const = 0;
+};
+
+[[nodiscard]] KindTable<ScheduleKind>& schedule_kinds();
+
+// The section `optimizer.schedule` of a config.
+struct ScheduleOptions {
+  std::shared_ptr<ScheduleKind> kind = schedule_kinds().make("constant");
+  Round warmup = 0;  // rounds of linear rise: factor (round + 1) / warmup
+
+  void describe(Keys& keys);
+  // Warm-up and kind together.
+  [[nodiscard]] double factor(Round round) const;
+};
+
+}  // namespace kimesh

@@ -1,0 +1,72 @@
+// AdamW (Loshchilov and Hutter, 2019, algorithm 2) with the schedule's factor in lr, in the order
+// of operations of torch.optim.AdamW: scalars in float64, elements in float32.
+#include <cmath>
+
+#include "kimesh/config/keys.h"
+#include "kimesh/optimizer/optimizer_kind.h"
+#include "src/optimizer/limits.h"
+
+namespace kimesh {
+namespace {
+
+class Adamw final : public OptimizerKind {
+ public:
+  void describe(Keys& keys) override {
+    keys.number("beta1", beta1_, limits::kForgettingFactors, "of the mean of gradients");
+    keys.number("beta2", beta2_, limits::kForgettingFactors, "of the mean of their squares");
+    keys.number("epsilon", epsilon_, limits::kEpsilons, "added to the root of that mean");
+    keys.number("weight_decay", decay_, limits::kWeightDecays,
+                "decoupled: the owner shrinks parameters by lr times this share");
+    keys.refuse({"momentum"}, "kind: adamw, whose momentum is beta1");
+  }
+
+  std::size_t state_vectors() const override { return 2; }  // means of gradients and squares
+
+  void step(const Step& step, std::span<const float> direction,
+            std::span<const std::span<float>> state, std::span<float> parameters) const override {
+    const kernels::AdamwFactors a = factors(step);
+    float* x = parameters.data();
+    float* m = state[0].data();
+    float* v = state[1].data();
+    for (std::size_t j = 0; j < parameters.size(); ++j) {
+      const float g = direction[j];
+      m[j] += a.new_share1 * (g - m[j]);
+      v[j] = a.old_share2 * v[j] + a.new_share2 * (g * g);
+      const float denominator = std::sqrt(v[j]) / a.root2 + a.epsilon;
+      x[j] = x[j] * a.shrink - a.size_of_step * (m[j] / denominator);
+    }
+  }
+
+  void step(const Step& step, kernels::Memory& memory, kernels::MemorySpan direction,
+            std::span<const kernels::MemorySpan> state,
+            kernels::MemorySpan parameters) const override {
+    memory.adamw(factors(step), direction, state[0], state[1], parameters);
+  }
+
+ private:
+  [[nodiscard]] kernels::AdamwFactors factors(const Step& step) const {
+    const auto count = static_cast<double>(step.count);
+    const double correction1 = 1 - std::pow(beta1_, count);
+    const double correction2 = 1 - std::pow(beta2_, count);
+    kernels::AdamwFactors factors;
+    factors.shrink = static_cast<float>(1 - step.rate * decay_);
+    factors.new_share1 = static_cast<float>(1 - beta1_);
+    factors.new_share2 = static_cast<float>(1 - beta2_);
+    factors.old_share2 = static_cast<float>(beta2_);
+    factors.size_of_step = static_cast<float>(step.rate / correction1);
+    factors.root2 = static_cast<float>(std::sqrt(correction2));
+    factors.epsilon = static_cast<float>(epsilon_);
+    return factors;
+  }
+
+  double beta1_ = 0.9, beta2_ = 0.999, epsilon_ = 1e-8;
+  double decay_ = 0;
+};
+
+}  // namespace
+
+extern const Kind<OptimizerKind> kAdamw;
+const Kind<OptimizerKind> kAdamw = {"adamw", "Adam with decoupled weight decay, at the owners",
+                                    make_options<Adamw, OptimizerKind>};
+
+}  // namespace kimesh

@@ -1,0 +1,52 @@
+#include "kimesh/optimizer/optimizer.h"
+
+#include "kimesh/config/keys.h"
+#include "kimesh/util/check.h"
+#include "src/optimizer/limits.h"
+
+namespace kimesh {
+
+// The table of optimizers: a line each.
+#define KIMESH_OPTIMIZERS(OPTIMIZER) \
+  OPTIMIZER(kSgd)                    \
+  OPTIMIZER(kAdamw)
+
+#define DECLARE(kind) extern const Kind<OptimizerKind> kind;
+#define ENTRY(kind) kind,
+KIMESH_OPTIMIZERS(DECLARE)
+
+KindTable<OptimizerKind>& optimizer_kinds() {
+  static KindTable<OptimizerKind> table("optimizer", {KIMESH_OPTIMIZERS(ENTRY)});
+  return table;
+}
+
+void OptimizerOptions::describe(Keys& keys) {
+  keys.require("kind", "kind: sgd");
+  keys.kind("kind", kind, optimizer_kinds(), "how steps are made of gradients");
+  keys.require("lr", "lr: with the step size, such as lr: 0.1");
+  keys.number("lr", lr, limits::kRates, "learning rate");
+  keys.number("clip", clip, limits::kClipNorms,
+              "largest L2 norm of a node's own gradient, over all layers");
+  keys.section({"schedule", "how lr changes with the rounds"},
+               [&](Keys& inner) { schedule.describe(inner); });
+}
+
+ShardOptimizer::ShardOptimizer(const OptimizerOptions& options, std::size_t size)
+    : options_(options), size_(size) {
+  for (std::size_t i = 0; i < options.kind->state_vectors(); ++i) state_.emplace_back(size);
+}
+
+std::size_t ShardOptimizer::bytes_held() const {
+  return state_.size() * size_ * sizeof(float);
+}
+
+void ShardOptimizer::step(Round round, std::span<float> parameters,
+                          std::span<const float> direction) {
+  KIMESH_CHECK(parameters.size() == size_ && direction.size() == size_,
+               "spans of the shard's size");
+  std::vector<std::span<float>> state;
+  for (AlignedBuffer& buffer : state_) state.push_back(buffer.span());
+  options_.kind->step({options_.learning_rate(round), ++steps_}, direction, state, parameters);
+}
+
+}  // namespace kimesh
