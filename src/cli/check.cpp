@@ -1,4 +1,4 @@
-// kimesh check FILE...: every problem of every file.
+// kimesh check FILE...: every problem of every file, and data that is not there.
 #include <fmt/format.h>
 
 #include <regex>
@@ -46,7 +46,7 @@ int check(const std::vector<std::string>& files) {
       topologies.push_back({path, std::move(loaded.value)});
     } else {
       auto loaded = load_config(path);
-      found = loaded.problems;
+      found = loaded.ok() ? missing_files(loaded.value) : loaded.problems;
       configs.push_back({path, std::move(loaded.value)});
     }
     problems.insert(problems.end(), found.begin(), found.end());

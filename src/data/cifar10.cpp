@@ -107,6 +107,14 @@ Result<std::vector<fs::path>> training_files(const fs::path& folder) {
 
 }  // namespace
 
+std::vector<NeededFile> files_of_cifar10(const DataConfig& config) {
+  std::vector<NeededFile> files{{config.path, true, kRemedy},
+                                {config.path + "/test_batch.bin", false, kRemedy}};
+  if (!training_files(config.path))  // their number is free
+    files.push_back({config.path + "/data_batch_1.bin", false, kRemedy});
+  return files;
+}
+
 Result<OpenedData> open_cifar10(const DataConfig& config) {
   const auto files = training_files(config.path);
   if (!files.ok()) return files.error();

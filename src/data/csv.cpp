@@ -228,6 +228,13 @@ class CsvSamples : public StoredSamples {
 
 }  // namespace
 
+std::vector<NeededFile> files_of_csv(const DataConfig& config) {
+  std::vector<NeededFile> files{{config.path, false, "Point data.path at a CSV file"}};
+  if (!config.test_path.empty())
+    files.push_back({config.test_path, false, "Point data.test at a CSV file", "test"});
+  return files;
+}
+
 Result<OpenedData> open_csv(const DataConfig& config) {
   const auto train = std::make_shared<CsvSamples>(config.path, config);
   if (const Status status = train->open(nullptr); !status.ok()) return status.error();

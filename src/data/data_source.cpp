@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include "src/data/stored_samples.h"
@@ -15,22 +16,25 @@ constexpr std::uint64_t kPartBytesMax = std::uint64_t{64} << 30;  // more than a
 struct Format {
   DataKind kind;
   Result<OpenedData> (*open)(const DataConfig& config);
+  std::vector<NeededFile> (*files)(const DataConfig& config);
 };
+std::vector<NeededFile> no_files(const DataConfig&) {
+  return {};
+}
 constexpr Format kFormats[] = {
-    {DataKind::kDigits, open_digits},
-    {DataKind::kCifar10, open_cifar10},
-    {DataKind::kIdx, open_idx},
-    {DataKind::kNpy, open_npy},
-    {DataKind::kCsv, open_csv},
-    {DataKind::kText, open_text},
-    {DataKind::kImageFolder, open_image_folder},
+    {DataKind::kDigits, open_digits, no_files},
+    {DataKind::kCifar10, open_cifar10, files_of_cifar10},
+    {DataKind::kIdx, open_idx, files_of_idx},
+    {DataKind::kNpy, open_npy, files_of_npy},
+    {DataKind::kCsv, open_csv, files_of_csv},
+    {DataKind::kText, open_text, files_of_text},
+    {DataKind::kImageFolder, open_image_folder, files_of_image_folder},
 };
 
-Result<OpenedData> open_stored(const DataConfig& config) {
-  for (const Format& format : kFormats)
-    if (format.kind == config.kind) return format.open(config);
-  KIMESH_CHECK(false, "a kind of data that has a line in the table");
-  return Error{};
+const Format& format_of(DataKind kind) {
+  const auto format = std::ranges::find(kFormats, kind, &Format::kind);
+  KIMESH_CHECK(format != std::end(kFormats), "a kind of data that has a line in the table");
+  return *format;
 }
 
 // The samples that go into the test set, as a mask. Of a class with one sample it takes none.
@@ -115,8 +119,25 @@ Result<Dataset> DataSource::read_test(std::span<const std::uint32_t> samples) co
   return read(test_, samples);
 }
 
+bool is_there(const NeededFile& file) {
+  std::error_code unknown;
+  const auto status = std::filesystem::status(file.path, unknown);
+  return std::filesystem::exists(status) && std::filesystem::is_directory(status) == file.is_folder;
+}
+
+std::vector<NeededFile> missing_data(const DataConfig& config) {
+  std::vector<NeededFile> missing;
+  for (NeededFile& file : format_of(config.kind).files(config)) {
+    if (is_there(file)) continue;
+    const bool in_missing_folder = !missing.empty() && missing.back().is_folder &&
+                                   file.path.starts_with(missing.back().path + "/");
+    if (!in_missing_folder) missing.push_back(std::move(file));
+  }
+  return missing;
+}
+
 Result<std::shared_ptr<const DataSource>> open_data(const DataConfig& config, std::uint64_t seed) {
-  auto opened = open_stored(config);
+  auto opened = format_of(config.kind).open(config);
   if (!opened) return opened.error();
   auto source = std::make_shared<DataSource>();
   if (opened->test) {

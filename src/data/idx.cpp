@@ -48,6 +48,15 @@ Result<std::shared_ptr<const StoredSamples>> idx_pair(const std::string& folder,
 
 }  // namespace
 
+std::vector<NeededFile> files_of_idx(const DataConfig& config) {
+  std::vector<NeededFile> files{{config.path, true, kRemedy}};
+  for (const char* set : {"train", "t10k"})
+    for (const char* end : {"-images-idx3-ubyte", "-labels-idx1-ubyte"})
+      if (config.test_share == 0 || set == std::string_view("train"))
+        files.push_back({config.path + "/" + set + end, false, kRemedy});
+  return files;
+}
+
 Result<OpenedData> open_idx(const DataConfig& config) {
   auto train = idx_pair(config.path, "train", 0);
   if (!train) return train.error();

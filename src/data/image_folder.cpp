@@ -114,6 +114,14 @@ class FolderSamples : public StoredSamples {
 
 }  // namespace
 
+std::vector<NeededFile> files_of_image_folder(const DataConfig& config) {
+  std::vector<NeededFile> files{{config.path, true, kRemedy}};
+  if (!config.test_path.empty())
+    files.push_back({config.test_path, true,
+                     "Point data.test at a folder with the same folders as data.path", "test"});
+  return files;
+}
+
 Result<OpenedData> open_image_folder(const DataConfig& config) {
   const auto train = std::make_shared<FolderSamples>();
   if (const Status status = train->open(config.path, config, nullptr); !status.ok())

@@ -80,6 +80,17 @@ Result<std::shared_ptr<const StoredSamples>> npy_pair(const std::string& folder,
 
 }  // namespace
 
+std::vector<NeededFile> files_of_npy(const DataConfig& config) {
+  const std::string remedy = "Point data.path at a folder of arrays that numpy.save has written";
+  std::vector<NeededFile> files{{config.path, true, remedy}};
+  for (const char* name : {"images.npy", "labels.npy"})
+    files.push_back({config.path + "/" + name, false, remedy});
+  if (config.test_share > 0) return files;
+  for (const char* name : {"test_images.npy", "test_labels.npy"})
+    files.push_back({config.path + "/" + name, false, remedy + ", or write a test_share"});
+  return files;
+}
+
 Result<OpenedData> open_npy(const DataConfig& config) {
   auto train = npy_pair(config.path, "", 0);
   if (!train) return train.error();

@@ -66,6 +66,10 @@ class TextSamples : public StoredSamples {
 
 }  // namespace
 
+std::vector<NeededFile> files_of_text(const DataConfig& config) {
+  return {{config.path, false, "Point data.path at a text in UTF-8"}};
+}
+
 Result<OpenedData> open_text(const DataConfig& config) {
   auto read = read_vocabulary(config);
   if (!read) return read.error();

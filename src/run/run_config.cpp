@@ -31,6 +31,14 @@ std::string canonical_stop(const StopConfig& stop) {
   return text + "\n";
 }
 
+void note_lines(const YamlValue& value, const std::string& above, Places& places) {
+  for (const YamlMember& member : value.members) {
+    const std::string name = above.empty() ? member.key : above + "." + member.key;
+    places.set(name, member.line);
+    note_lines(member.value, name, places);
+  }
+}
+
 // What is minimised: a model on data, or a quadratic.
 void read_objective(MapReader& top, RunConfig& config, Complaints& complaints) {
   if (const YamlMember* quadratic = top.find("quadratic")) {
@@ -101,6 +109,7 @@ Loaded<RunConfig> load_config(const std::string& path) {
   Complaints complaints(path);
   config.places = Places(path);
   if (const auto root = read_yaml(path, complaints)) {
+    note_lines(*root, "", config.places);
     MapReader top(complaints, *root, "",
                   {"model", "data", "quadratic", "optimizer", "compression", "round_time", "stop",
                    "evaluate_every", "seed", "threads", "device"});

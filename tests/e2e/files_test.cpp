@@ -12,9 +12,23 @@ std::vector<std::string> shipped(const Scratch& scratch, const std::string& fold
   return files;
 }
 
+// Users download the data of some configs; empty files stand for it: `check` looks at names only.
+void put_data(const Scratch& scratch) {
+  for (const char* name :
+       {"tinyshakespeare.txt", "mnist/train-images-idx3-ubyte", "mnist/train-labels-idx1-ubyte",
+        "mnist/t10k-images-idx3-ubyte", "mnist/t10k-labels-idx1-ubyte",
+        "cifar-10-batches-bin/data_batch_1.bin", "cifar-10-batches-bin/test_batch.bin"}) {
+    const std::string path = std::string("data/") + name;
+    std::filesystem::create_directories(
+        std::filesystem::path(scratch.path() + "/" + path).parent_path());
+    scratch.write(path, "");
+  }
+}
+
 // Seen to fail: a misspelt key in one of them.
 TEST(ShippedFiles, EveryConfigGoesWithEveryTopology) {
   const Scratch scratch;
+  put_data(scratch);
   const auto configs = shipped(scratch, "configs"), topologies = shipped(scratch, "topologies");
   EXPECT_GE(configs.size(), 5u);
   EXPECT_GE(topologies.size(), 5u);
@@ -25,6 +39,18 @@ TEST(ShippedFiles, EveryConfigGoesWithEveryTopology) {
       EXPECT_EQ(ended.err, "");
       EXPECT_EQ(lines_of(ended.out).size(), 2u) << ended.out;
     }
+}
+
+// Seen to fail: with a check that does not look for files.
+TEST(ShippedFiles, SayWhichDataTheyMiss) {
+  const Scratch scratch;
+  const Ended mnist = run_program(scratch, {"check", "configs/mnist-cnn.yaml"});
+  EXPECT_EQ(mnist.code, 2);
+  EXPECT_EQ(mnist.err,
+            "kimesh: configs/mnist-cnn.yaml:4: there is no folder data/mnist, which data.path asks "
+            "for. Point data.path at a folder with the unpacked files of MNIST (gzip -d); a "
+            "relative path counts from the config file's folder.\n");
+  EXPECT_EQ(run_program(scratch, {"check", "configs/digits.yaml"}).code, 0);
 }
 
 // Words of a command line without its comment; nothing where a reader has to fill in something.

@@ -73,6 +73,18 @@ class DataSource {
   Set train_, test_;
 };
 
+// A file or folder that must be there before data can be read.
+struct NeededFile {
+  std::string path;
+  bool is_folder = false;
+  std::string remedy;        // what to do where it is not; without a full stop
+  std::string key = "path";  // of the section data, that names it
+};
+[[nodiscard]] bool is_there(const NeededFile& file);
+// What open_data will miss. Only names are looked at: the files may still be broken. Of a folder
+// that is not there its files are not listed as well.
+[[nodiscard]] std::vector<NeededFile> missing_data(const DataConfig& config);
+
 // - digits: embedded (UCI optical recognition of handwritten digits, CC BY 4.0).
 // - cifar10: data_batch_*.bin and test_batch.bin of the folder `path` (CIFAR-10 binary version:
 //   records of 3073 bytes, a label and 3 x 32 x 32 pixels; the sizes of the files say how many).

@@ -48,9 +48,13 @@ struct RunConfig {
   [[nodiscard]] std::string canonical() const;
 };
 
-// Reads and checks the file whole. Errors: in `problems`. It does not look whether the data is
+// Reads and checks the file whole. Errors: in `problems`. missing_files looks whether the data is
 // there.
 [[nodiscard]] Loaded<RunConfig> load_config(const std::string& path);
+
+// The files and folders that the config names (data, weights, a quadratic's table) and that are not
+// there, each with the line of its key. `config` is what load_config returned.
+[[nodiscard]] std::vector<Problem> missing_files(const RunConfig& config);
 
 // What only both files together can tell: a compressor that the topology forbids, kimad without
 // round_time.
