@@ -113,32 +113,6 @@ __global__ void close_kernel(const std::uint32_t* count, StepHeader* header) {
   if (threadIdx.x == 0) header->count = header->finite != 0 ? *count : 0;
 }
 
-__global__ void scatter_kernel(const std::uint32_t* indices, const float* values, std::size_t count,
-                               float* estimate) {
-  for_each(count, [=](std::size_t c) {
-    const std::uint32_t j = indices[c];
-    estimate[j] = estimate[j] + values[c];
-  });
-}
-
-__global__ void scatter_and_sum_kernel(const float* target, const std::uint32_t* indices,
-                                       const float* values, std::size_t count, float* estimate,
-                                       double* partials) {
-  double removed = 0, left = 0;
-  for_each(count, [&](std::size_t c) {
-    const std::uint32_t j = indices[c];
-    const float t = target[j];
-    const float e = estimate[j];
-    const float d = t - e;
-    const float after = e + values[c];
-    estimate[j] = after;
-    const double rest = static_cast<double>(t) - static_cast<double>(after);
-    removed += static_cast<double>(d) * static_cast<double>(d);
-    left += rest * rest;
-  });
-  write_partials(removed, left, partials);
-}
-
 }  // namespace
 
 StepBuffers take_step(Carver& carver, std::size_t size, std::size_t capacity, std::size_t blocks) {
@@ -219,7 +193,7 @@ void unpack(std::span<const Entry> found, Entries& entries) {
   }
 }
 
-Result<Brought> CudaMemory::bring(const StepBuffers& step, std::size_t expected) {
+Result<PassDownload> CudaMemory::download_pass(const StepBuffers& step, std::size_t expected) {
   const std::size_t first = std::min(expected, step.capacity);
   std::byte* host = workspace_.host(kHeaderBytes + first * sizeof(Entry), stream_);
   if (host == nullptr) return cuda_error(cudaErrorMemoryAllocation);
@@ -236,10 +210,10 @@ Result<Brought> CudaMemory::bring(const StepBuffers& step, std::size_t expected)
     if (Status done = wait(); !done) return done.error();
   }
   const auto* found = reinterpret_cast<const Entry*>(host + kHeaderBytes);
-  return Brought{{header.energies, header.added}, {found, header.count}};
+  return PassDownload{{header.energies, header.added}, {found, header.count}};
 }
 
-Result<Energies> CudaMemory::energies(MemorySpan target, MemorySpan estimate) {
+Result<Energies> CudaMemory::energies(ConstMemorySpan target, ConstMemorySpan estimate) {
   KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
   if (target.size == 0) return Energies{};
   const std::size_t blocks = stride_blocks(target.size);
@@ -259,80 +233,41 @@ Result<Energies> CudaMemory::energies(MemorySpan target, MemorySpan estimate) {
   return done->energies;
 }
 
-StepBuffers CudaMemory::queue_over(MemorySpan target, MemorySpan estimate, float lower) {
-  KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
-  KIMESH_CHECK(lower > 0, "zeros are never collected");
-  const std::size_t tiles = ceil_div(target.size, kTile);
+namespace {
+
+// Queues the pass that masks what reaches `lower`, up to its counts. A null header: no memory.
+StepBuffers queue_reaching(const DifferencePass& pass, float lower, Workspace& workspace,
+                           cudaStream_t stream) {
+  const std::size_t size = pass.target.size, tiles = ceil_div(size, kTile);
   Carver sizes;
-  (void)take_step(sizes, target.size, target.size, tiles);
-  Carver carver(workspace_.device(sizes.bytes(), stream_));
-  const StepBuffers step = take_step(carver, target.size, target.size, tiles);
+  (void)take_step(sizes, size, size, tiles);
+  Carver carver(workspace.device(sizes.bytes(), stream));
+  const StepBuffers step = take_step(carver, size, size, tiles);
   if (step.header == nullptr) return step;
-  launch(stream_, tiles, over_kernel, target.data, estimate.data, target.size, lower, step.mask,
+  launch(stream, tiles, over_kernel, pass.target.data, pass.estimate.data, size, lower, step.mask,
          step.partials);
-  queue_energies(step.header, step.partials, tiles, stream_);
-  queue_counts(step, stream_);
+  queue_energies(step.header, step.partials, tiles, stream);
+  queue_counts(step, stream);
   return step;
 }
 
-Result<Stepped> CudaMemory::step_threshold(MemorySpan target, MemorySpan estimate, float lower,
-                                           bool update, Entries& entries) {
+}  // namespace
+
+Result<PassResult> CudaMemory::select_reaching(const DifferencePass& pass, float lower,
+                                               Entries& entries) {
+  KIMESH_CHECK(pass.target.size == pass.estimate.size, "a difference has the size of both sides");
+  KIMESH_CHECK(lower > 0, "zeros are never collected");
   entries.clear();
-  if (target.size == 0) return Stepped{};
-  const StepBuffers step = queue_over(target, estimate, lower);
+  if (Status told = tell_observer(pass); !told) return told.error();
+  const std::size_t size = pass.target.size;
+  if (size == 0) return PassResult{};
+  const StepBuffers step = queue_reaching(pass, lower, workspace_, stream_);
   if (step.header == nullptr) return cuda_error(cudaErrorMemoryAllocation);
-  queue_entries(step, {target.data, estimate.data, target.size, update}, stream_);
-  const auto brought = bring(step, expected_of(target.size));
-  if (!brought) return brought.error();
-  unpack(brought->entries, entries);
-  return brought->stepped;
-}
-
-Placed CudaMemory::place(std::span<const std::uint32_t> indices, std::span<const float> values,
-                         std::size_t blocks) {
-  KIMESH_CHECK(indices.size() == values.size(), "a value for each index");
-  const auto carve = [&](Carver& carver) {
-    Placed placed;
-    placed.indices = carver.take<std::uint32_t>(indices.size());
-    placed.values = carver.take<float>(values.size());
-    placed.header = carver.take<StepHeader>(1);
-    placed.partials = carver.take<double>(2 * blocks);
-    return placed;
-  };
-  Carver sizes;
-  (void)carve(sizes);
-  Carver carver(workspace_.device(sizes.bytes(), stream_));
-  const Placed placed = carve(carver);
-  if (placed.indices == nullptr) return placed;  // the runtime remembers why
-  upload_bytes(std::as_bytes(indices), placed.indices);
-  upload_bytes(std::as_bytes(values), placed.values);
-  return placed;
-}
-
-void CudaMemory::add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
-                             MemorySpan estimate) {
-  KIMESH_CHECK(indices.empty() || indices.back() < estimate.size, "indices inside the vector");
-  if (indices.empty()) return;
-  const Placed placed = place(indices, values, 0);
-  if (placed.indices == nullptr) return;
-  launch(stream_, stride_blocks(indices.size()), scatter_kernel, placed.indices, placed.values,
-         indices.size(), estimate.data);
-}
-
-Result<Added> CudaMemory::add_entries(MemorySpan target, std::span<const std::uint32_t> indices,
-                                      std::span<const float> values, MemorySpan estimate) {
-  KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
-  KIMESH_CHECK(indices.empty() || indices.back() < estimate.size, "indices inside the vector");
-  if (indices.empty()) return Added{};
-  const std::size_t blocks = stride_blocks(indices.size());
-  const Placed placed = place(indices, values, blocks);
-  if (placed.indices == nullptr) return cuda_error(cudaErrorMemoryAllocation);
-  launch(stream_, blocks, scatter_and_sum_kernel, target.data, placed.indices, placed.values,
-         indices.size(), estimate.data, placed.partials);
-  queue_added(placed.header, placed.partials, blocks, stream_);
-  const auto header = fetch(placed.header);
-  if (!header) return header.error();
-  return header->added;
+  queue_entries(step, {pass.target.data, pass.estimate.data, size, pass.update}, stream_);
+  const auto download = download_pass(step, expected_of(size));
+  if (!download) return download.error();
+  unpack(download->entries, entries);
+  return download->result;
 }
 
 }  // namespace kimesh::kernels

@@ -12,19 +12,10 @@
 #include <span>
 #include <vector>
 
+#include "kernels/entries.h"
 #include "kernels/histogram.h"
-#include "kernels/unfilled.h"
 
 namespace kimesh::kernels {
-
-// Elements of a difference: positions, ascending, and values.
-struct Entries {
-  Unfilled<std::uint32_t> indices;
-  Unfilled<float> values;
-  [[nodiscard]] std::size_t size() const { return indices.size(); }
-  void clear();
-  void resize(std::size_t size);  // new ones are undefined
-};
 
 struct Energies {
   double target = 0, difference = 0;
@@ -36,8 +27,9 @@ struct Energies {
 struct SelectScratch {
   std::vector<std::uint32_t> sample;  // magnitude bits
   Unfilled<std::uint32_t> keys;       // magnitude bits of what is selected from
-  // For callers; no kernel takes them by itself.
+  // For the passes of a memory and their observers; no kernel of this page takes them by itself.
   MagnitudeHistogram histogram, top_histogram;
+  Entries floor;
 };
 
 // Appends every element with |difference| >= lower; `index_base` is added to the positions.

@@ -207,15 +207,6 @@ class AddedLanes {
 
 }  // namespace
 
-void Entries::clear() {
-  indices.clear();
-  values.clear();
-}
-void Entries::resize(std::size_t size) {
-  indices.resize(size);
-  values.resize(size);
-}
-
 bool Energies::finite() const {
   return std::isfinite(target) && std::isfinite(difference);
 }

@@ -1,4 +1,4 @@
-// The one implementation of Memory; each kernels/NAME.cu has the methods that its kernels serve.
+// A GPU's memory; each kernels/NAME.cu has the methods that its kernels serve.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -47,11 +47,11 @@ class Carver {
 };
 
 struct StepBuffers;
-struct Brought;
+struct PassDownload;
 struct StepHeader;
 
-// Entries that came from the host.
-struct Placed {
+// Entries that were uploaded, and memory for what a pass over them sums.
+struct UploadedEntries {
   std::uint32_t* indices = nullptr;
   float* values = nullptr;
   StepHeader* header = nullptr;
@@ -66,41 +66,44 @@ class CudaMemory final : public Memory {
   CudaMemory& operator=(const CudaMemory&) = delete;
 
   std::string name() const override { return name_; }
+  bool on_host() const override { return false; }
   Result<MemoryBuffer> allocate(std::size_t size) override;
-  void upload(std::span<const float> from, MemorySpan to) override;
-  Status download(MemorySpan from, std::span<float> to) override;
+  void upload(std::span<const std::byte> from, MemorySpan to) override;
+  Status download(ConstMemorySpan from, std::span<std::byte> to) override;
   Status finish() override;
 
   void fill(MemorySpan y, float value) override;
-  void copy(MemorySpan x, MemorySpan y) override;
-  void scale(float a, MemorySpan x, MemorySpan y) override;
-  void add_scaled(float a, MemorySpan x, MemorySpan y) override;
-  void add(MemorySpan x, MemorySpan y) override;
-  void subtract(MemorySpan x, MemorySpan y) override;
-  Result<double> energy(MemorySpan x) override;
-  Result<std::optional<std::size_t>> first_not_finite(MemorySpan x) override;
-  Result<std::uint64_t> digest(MemorySpan x) override;
+  void copy(ConstMemorySpan x, MemorySpan y) override;
+  void scale(float a, ConstMemorySpan x, MemorySpan y) override;
+  void add_scaled(float a, ConstMemorySpan x, MemorySpan y) override;
+  void add(ConstMemorySpan x, MemorySpan y) override;
+  void subtract(ConstMemorySpan x, MemorySpan y) override;
+  Result<double> energy(ConstMemorySpan x) override;
+  Result<std::optional<std::size_t>> first_not_finite(ConstMemorySpan x) override;
+  Result<std::uint64_t> digest(ConstMemorySpan x) override;
 
   void clip(double norm_max, MemorySpan x) override;
-  void momentum(float m, MemorySpan gradient, MemorySpan velocity) override;
-  void sgd(float rate, MemorySpan direction, MemorySpan x) override;
-  void adamw(const AdamwFactors& factors, MemorySpan direction, MemorySpan first, MemorySpan second,
-             MemorySpan x) override;
+  void momentum(float m, ConstMemorySpan gradient, MemorySpan velocity) override;
+  void sgd(float rate, ConstMemorySpan direction, MemorySpan x) override;
+  void adamw(const AdamwFactors& factors, ConstMemorySpan direction, MemorySpan first,
+             MemorySpan second, MemorySpan x) override;
 
-  Result<Energies> energies(MemorySpan target, MemorySpan estimate) override;
-  Result<Stepped> step_threshold(MemorySpan target, MemorySpan estimate, float lower, bool update,
-                                 Entries& entries) override;
-  Result<Stepped> step_topk(MemorySpan target, MemorySpan estimate, std::span<const Quota> quotas,
-                            std::uint32_t in_all, bool update, Entries& entries) override;
-  void add_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
-                   MemorySpan estimate) override;
-  Result<Added> add_entries(MemorySpan target, std::span<const std::uint32_t> indices,
-                            std::span<const float> values, MemorySpan estimate) override;
-  Result<Stepped> step_blocks(Blocks blocks, Rounding rounding, MemorySpan target,
+  Result<Energies> energies(ConstMemorySpan target, ConstMemorySpan estimate) override;
+  // Counts all elements of every part.
+  Result<bool> observe_magnitudes(const DifferencePass& pass) override;
+  // What these select stays on the device until all is done: thresholds, ties, counts.
+  Result<PassResult> select_reaching(const DifferencePass& pass, float lower,
+                                     Entries& entries) override;
+  Result<PassResult> select_largest(const DifferencePass& pass, std::uint32_t in_all,
+                                    Entries& entries) override;
+  Result<Added> add_entries(ConstMemorySpan target, std::span<const std::uint32_t> indices,
+                            std::span<const float> values, bool whole,
+                            MemorySpan estimate) override;
+  Result<PassResult> quantise(Blocks blocks, Rounding rounding, ConstMemorySpan target,
                               MemorySpan estimate, std::span<std::byte> bytes) override;
-  void add_blocks(Blocks blocks, std::span<const std::byte> bytes, MemorySpan estimate) override;
-  Status count_magnitudes(MemorySpan target, MemorySpan estimate, std::span<const Quota> parts,
-                          std::span<MagnitudeBin> bins) override;
+  void add_sparse(std::span<const std::byte> indices, std::span<const std::byte> values,
+                  MemorySpan estimate) override;
+  void add_quantised(Blocks blocks, std::span<const std::byte> bytes, MemorySpan estimate) override;
 
  private:
   // What went wrong in the queue so far, once all that was queued is done.
@@ -108,20 +111,23 @@ class CudaMemory final : public Memory {
   // Waits and returns the T that lies at `device`.
   template <typename T>
   Result<T> fetch(const T* device);
+  // Queues a copy to the device and waits for it.
   void upload_bytes(std::span<const std::byte> from, void* to);
   // Queues a copy to the device of what the caller may change at once. Once in a call: the next
-  // call of this or of bring may come only when the queue has been waited for. False without
-  // memory.
+  // call of this or of download_pass may come only when the queue has been waited for. False
+  // without memory.
   bool stage(std::span<const std::byte> from, void* to);
-  // The step of everything that reaches `lower`, queued up to its counts.
-  StepBuffers queue_over(MemorySpan target, MemorySpan estimate, float lower);
+  // Tells the observer, where there is one, of every part before the estimate changes.
+  Status tell_observer(const DifferencePass& pass);
+  // Shapes: bins [parts, kMagnitudeBins].
+  Status count_magnitudes(const DifferencePass& pass, std::span<MagnitudeBin> bins);
   // Entries of the host on the device, in the workspace, beside `blocks` pairs of partial sums and
   // a header; null without memory.
-  Placed place(std::span<const std::uint32_t> indices, std::span<const float> values,
-               std::size_t blocks);
-  // Waits and takes over what a step left: all of it in one copy, where no more entries came than
+  UploadedEntries upload_entries(std::span<const std::byte> indices,
+                                 std::span<const std::byte> values, std::size_t blocks);
+  // Waits and downloads what a pass left: all of it in one copy, where no more entries came than
   // expected. The entries lie in the workspace.
-  Result<Brought> bring(const StepBuffers& step, std::size_t expected);
+  Result<PassDownload> download_pass(const StepBuffers& step, std::size_t expected);
 
   std::string name_;
   cudaStream_t stream_;

@@ -30,8 +30,8 @@ struct Entry {
   float value;
 };
 
-struct Brought {
-  Stepped stepped;
+struct PassDownload {
+  PassResult result;
   std::span<const Entry> entries;
 };
 

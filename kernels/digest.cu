@@ -43,7 +43,7 @@ __global__ void digest_kernel(const float* x, std::size_t size, std::size_t chun
 
 }  // namespace
 
-Result<std::uint64_t> CudaMemory::digest(MemorySpan x) {
+Result<std::uint64_t> CudaMemory::digest(ConstMemorySpan x) {
   auto* sum =
       reinterpret_cast<unsigned long long*>(workspace_.device(sizeof(std::uint64_t), stream_));
   if (sum == nullptr) return cuda_error(cudaErrorMemoryAllocation);

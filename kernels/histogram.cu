@@ -1,6 +1,4 @@
 // The twin of MagnitudeHistogram: all its sums are of whole numbers, so that their order is free.
-#include <algorithm>
-
 #include "kernels/cuda_select.cuh"
 
 namespace kimesh::kernels {
@@ -33,13 +31,30 @@ __global__ void magnitudes_kernel(const float* target, const float* estimate, Se
 
 }  // namespace
 
-Status CudaMemory::count_magnitudes(MemorySpan target, MemorySpan estimate,
-                                    std::span<const Quota> parts, std::span<MagnitudeBin> bins) {
-  KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
-  KIMESH_CHECK(bins.size() == parts.size() * kMagnitudeBins, "bins of each part");
-  const std::vector<Segment> segments = segments_of(parts, target.size);
-  std::ranges::fill(bins, MagnitudeBin{});
-  if (target.size == 0) return ok_status();
+Result<bool> CudaMemory::observe_magnitudes(const DifferencePass& pass) {
+  KIMESH_CHECK(pass.target.size == pass.estimate.size, "a difference has the size of both sides");
+  KIMESH_CHECK(pass.observer != nullptr, "somebody to tell");
+  const std::size_t parts = pass.parts.size();
+  std::vector<MagnitudeBin> bins(parts * kMagnitudeBins);
+  if (Status counted = count_magnitudes(pass, bins); !counted) return counted.error();
+  for (std::size_t part = 0; part < parts; ++part) {
+    PartMagnitudes magnitudes;
+    magnitudes.part = part;
+    magnitudes.bins = std::span(bins).subspan(part * kMagnitudeBins, kMagnitudeBins);
+    pass.observer->observe(magnitudes);
+  }
+  return true;
+}
+
+Status CudaMemory::tell_observer(const DifferencePass& pass) {
+  if (pass.observer == nullptr) return ok_status();
+  if (const auto told = observe_magnitudes(pass); !told) return told.error();
+  return ok_status();
+}
+
+Status CudaMemory::count_magnitudes(const DifferencePass& pass, std::span<MagnitudeBin> bins) {
+  const std::vector<Segment> segments = segments_of(pass.parts, pass.target.size);
+  if (pass.target.size == 0) return ok_status();
   const auto carve = [&](Carver& carver) {
     auto* on_device = carver.take<Segment>(segments.size());
     return std::pair(on_device, carver.take<unsigned long long>(2 * bins.size()));
@@ -51,8 +66,10 @@ Status CudaMemory::count_magnitudes(MemorySpan target, MemorySpan estimate,
   if (on_device == nullptr || !stage(std::as_bytes(std::span(segments)), on_device))
     return cuda_error(cudaErrorMemoryAllocation);
   (void)cudaMemsetAsync(counted, 0, bins.size_bytes(), stream_);
-  const Segments all = {on_device, static_cast<std::uint32_t>(parts.size()), blocks_of(segments)};
-  launch(stream_, all.blocks, magnitudes_kernel, target.data, estimate.data, all, counted);
+  const Segments all = {on_device, static_cast<std::uint32_t>(pass.parts.size()),
+                        blocks_of(segments)};
+  launch(stream_, all.blocks, magnitudes_kernel, pass.target.data, pass.estimate.data, all,
+         counted);
   (void)cudaMemcpyAsync(bins.data(), counted, bins.size_bytes(), cudaMemcpyDeviceToHost, stream_);
   return wait();
 }

@@ -224,9 +224,9 @@ void queue_rest(const StepBuffers& step, const SelectBuffers& floor, std::uint32
 
 }  // namespace
 
-Result<Stepped> CudaMemory::step_topk(MemorySpan target, MemorySpan estimate,
-                                      std::span<const Quota> quotas, std::uint32_t in_all,
-                                      bool update, Entries& entries) {
+Result<PassResult> CudaMemory::select_largest(const DifferencePass& pass, std::uint32_t in_all,
+                                              Entries& entries) {
+  const auto& [target, estimate, quotas, scratch, update, observer] = pass;
   KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
   std::vector<Segment> segments = segments_of(quotas, target.size);
   std::size_t kept = 0;
@@ -234,7 +234,8 @@ Result<Stepped> CudaMemory::step_topk(MemorySpan target, MemorySpan estimate,
   KIMESH_CHECK(in_all == 0 || (in_all >= kept && in_all <= target.size),
                "the floor is a part of what is kept");
   entries.clear();
-  if (target.size == 0) return Stepped{};
+  if (Status told = tell_observer(pass); !told) return told.error();
+  if (target.size == 0) return PassResult{};
 
   const Sizes sizes = {target.size, std::max<std::size_t>(kept, in_all), blocks_of(segments),
                        static_cast<std::uint32_t>(quotas.size()), in_all > 0};
@@ -261,10 +262,10 @@ Result<Stepped> CudaMemory::step_topk(MemorySpan target, MemorySpan estimate,
   if (in_all > 0) queue_rest(step, select, in_all, stream_);
   queue_counts(step, stream_);
   queue_entries(step, {target.data, estimate.data, target.size, update}, stream_);
-  const auto brought = bring(step, sizes.capacity);
-  if (!brought) return brought.error();
-  unpack(brought->entries, entries);
-  return brought->stepped;
+  const auto download = download_pass(step, sizes.capacity);
+  if (!download) return download.error();
+  unpack(download->entries, entries);
+  return download->result;
 }
 
 }  // namespace kimesh::kernels

@@ -13,9 +13,11 @@ std::size_t room_for(std::size_t bytes) {
   return room;
 }
 
-void free_floats(float* data) {
-  (void)cudaFree(data);
-}
+struct CudaAllocation final : MemoryBuffer::Allocation {
+  explicit CudaAllocation(void* allocated) : memory(allocated) {}
+  ~CudaAllocation() override { (void)cudaFree(memory); }
+  void* memory;
+};
 
 Error no_device(const std::string& why) {
   return {ErrorCode::kUserInput, "no CUDA device: " + why};
@@ -80,14 +82,15 @@ Result<MemoryBuffer> CudaMemory::allocate(std::size_t size) {
     (void)cudaGetLastError();  // this call tells; the queue is sound
     return cuda_error(code);
   }
-  MemoryBuffer buffer({static_cast<float*>(memory), size}, free_floats);
+  MemoryBuffer buffer({static_cast<float*>(memory), size},
+                      std::make_unique<CudaAllocation>(memory));
   (void)cudaMemsetAsync(memory, 0, size * sizeof(float), stream_);
   return buffer;
 }
 
-void CudaMemory::upload(std::span<const float> from, MemorySpan to) {
-  KIMESH_CHECK(from.size() == to.size, "an upload has one size");
-  upload_bytes(std::as_bytes(from), to.data);
+void CudaMemory::upload(std::span<const std::byte> from, MemorySpan to) {
+  KIMESH_CHECK(from.size() == to.size * sizeof(float), "an upload has one size");
+  upload_bytes(from, to.data);
 }
 
 void CudaMemory::upload_bytes(std::span<const std::byte> from, void* to) {
@@ -96,10 +99,10 @@ void CudaMemory::upload_bytes(std::span<const std::byte> from, void* to) {
   (void)cudaStreamSynchronize(stream_);  // the caller may change what was copied
 }
 
-Status CudaMemory::download(MemorySpan from, std::span<float> to) {
-  KIMESH_CHECK(from.size == to.size(), "a download has one size");
+Status CudaMemory::download(ConstMemorySpan from, std::span<std::byte> to) {
+  KIMESH_CHECK(to.size() == from.size * sizeof(float), "a download has one size");
   if (!to.empty())
-    (void)cudaMemcpyAsync(to.data(), from.data, to.size_bytes(), cudaMemcpyDeviceToHost, stream_);
+    (void)cudaMemcpyAsync(to.data(), from.data, to.size(), cudaMemcpyDeviceToHost, stream_);
   return wait();
 }
 

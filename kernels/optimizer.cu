@@ -1,4 +1,4 @@
-// The twins of src/optimizer.
+// A thread for each element.
 #include "kernels/cuda_memory.cuh"
 
 namespace kimesh::kernels {
@@ -12,7 +12,7 @@ __global__ void sgd_kernel(float rate, const float* direction, float* x, std::si
   for_each(size, [=](std::size_t j) { x[j] = x[j] - rate * direction[j]; });
 }
 
-// The operations of ShardOptimizer::adamw_step, in its order. Root and quotient are rounded
+// The operations of the CPU version, in its order. Root and quotient are rounded
 // correctly here as there.
 __global__ void adamw_kernel(AdamwFactors a, const float* direction, float* m, float* v, float* x,
                              std::size_t size) {
@@ -27,18 +27,18 @@ __global__ void adamw_kernel(AdamwFactors a, const float* direction, float* m, f
 
 }  // namespace
 
-void CudaMemory::momentum(float m, MemorySpan gradient, MemorySpan velocity) {
+void CudaMemory::momentum(float m, ConstMemorySpan gradient, MemorySpan velocity) {
   KIMESH_CHECK(gradient.size == velocity.size, "one size");
   launch(stream_, stride_blocks(gradient.size), momentum_kernel, m, gradient.data, velocity.data,
          gradient.size);
 }
 
-void CudaMemory::sgd(float rate, MemorySpan direction, MemorySpan x) {
+void CudaMemory::sgd(float rate, ConstMemorySpan direction, MemorySpan x) {
   KIMESH_CHECK(direction.size == x.size, "one size");
   launch(stream_, stride_blocks(x.size), sgd_kernel, rate, direction.data, x.data, x.size);
 }
 
-void CudaMemory::adamw(const AdamwFactors& factors, MemorySpan direction, MemorySpan first,
+void CudaMemory::adamw(const AdamwFactors& factors, ConstMemorySpan direction, MemorySpan first,
                        MemorySpan second, MemorySpan x) {
   KIMESH_CHECK(direction.size == x.size && first.size == x.size && second.size == x.size,
                "one size");

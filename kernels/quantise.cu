@@ -174,11 +174,11 @@ BlockBuffers take_blocks(Carver& carver, std::size_t bytes, std::size_t spans) {
 
 }  // namespace
 
-Result<Stepped> CudaMemory::step_blocks(Blocks blocks, Rounding rounding, MemorySpan target,
+Result<PassResult> CudaMemory::quantise(Blocks blocks, Rounding rounding, ConstMemorySpan target,
                                         MemorySpan estimate, std::span<std::byte> bytes) {
   KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
   KIMESH_CHECK(bytes.size() == quantised_bytes(blocks, target.size), "room for all blocks");
-  if (target.size == 0) return Stepped{};
+  if (target.size == 0) return PassResult{};
   const std::size_t spans = ceil_div(target.size, kSpan);
   Carver needed;
   (void)take_blocks(needed, bytes.size(), spans);
@@ -196,10 +196,11 @@ Result<Stepped> CudaMemory::step_blocks(Blocks blocks, Rounding rounding, Memory
   if (Status done = wait(); !done) return done.error();
   std::copy_n(host + kHeaderBytes, bytes.size(), bytes.begin());
   const auto& header = *reinterpret_cast<const StepHeader*>(host);
-  return Stepped{header.energies, header.added};
+  return PassResult{header.energies, header.added};
 }
 
-void CudaMemory::add_blocks(Blocks blocks, std::span<const std::byte> bytes, MemorySpan estimate) {
+void CudaMemory::add_quantised(Blocks blocks, std::span<const std::byte> bytes,
+                               MemorySpan estimate) {
   KIMESH_CHECK(bytes.size() == quantised_bytes(blocks, estimate.size), "bytes of all blocks");
   if (bytes.empty()) return;
   auto* held = reinterpret_cast<std::uint8_t*>(workspace_.device(bytes.size(), stream_));

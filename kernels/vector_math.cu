@@ -63,7 +63,7 @@ __global__ void not_finite_kernel(const float* x, std::size_t size, unsigned lon
 }
 
 // Queues Σ x²; null where there is no memory to do it in. 8 more bytes follow the sum.
-double* queue_energy(MemorySpan x, Workspace& workspace, cudaStream_t stream) {
+double* queue_energy(ConstMemorySpan x, Workspace& workspace, cudaStream_t stream) {
   const std::size_t blocks = stride_blocks(x.size);
   const auto carve = [&](Carver& carver) {
     double* total = carver.take<double>(2);
@@ -85,37 +85,37 @@ void CudaMemory::fill(MemorySpan y, float value) {
   launch(stream_, stride_blocks(y.size), fill_kernel, y.data, y.size, value);
 }
 
-void CudaMemory::copy(MemorySpan x, MemorySpan y) {
+void CudaMemory::copy(ConstMemorySpan x, MemorySpan y) {
   KIMESH_CHECK(x.size == y.size, "a copy has one size");
   if (x.size == 0) return;
   (void)cudaMemcpyAsync(y.data, x.data, x.size * sizeof(float), cudaMemcpyDeviceToDevice, stream_);
 }
 
-void CudaMemory::scale(float a, MemorySpan x, MemorySpan y) {
+void CudaMemory::scale(float a, ConstMemorySpan x, MemorySpan y) {
   KIMESH_CHECK(x.size == y.size, "one size");
   launch(stream_, stride_blocks(x.size), scale_kernel, a, x.data, y.data, x.size);
 }
 
-void CudaMemory::add_scaled(float a, MemorySpan x, MemorySpan y) {
+void CudaMemory::add_scaled(float a, ConstMemorySpan x, MemorySpan y) {
   KIMESH_CHECK(x.size == y.size, "one size");
   launch(stream_, stride_blocks(x.size), add_scaled_kernel, a, x.data, y.data, x.size);
 }
 
-void CudaMemory::add(MemorySpan x, MemorySpan y) {
+void CudaMemory::add(ConstMemorySpan x, MemorySpan y) {
   KIMESH_CHECK(x.size == y.size, "one size");
   launch(stream_, stride_blocks(x.size), add_kernel, x.data, y.data, x.size);
 }
 
-void CudaMemory::subtract(MemorySpan x, MemorySpan y) {
+void CudaMemory::subtract(ConstMemorySpan x, MemorySpan y) {
   KIMESH_CHECK(x.size == y.size, "one size");
   launch(stream_, stride_blocks(x.size), subtract_kernel, x.data, y.data, x.size);
 }
 
-Result<double> CudaMemory::energy(MemorySpan x) {
+Result<double> CudaMemory::energy(ConstMemorySpan x) {
   return fetch<double>(queue_energy(x, workspace_, stream_));
 }
 
-Result<std::optional<std::size_t>> CudaMemory::first_not_finite(MemorySpan x) {
+Result<std::optional<std::size_t>> CudaMemory::first_not_finite(ConstMemorySpan x) {
   auto* first =
       reinterpret_cast<unsigned long long*>(workspace_.device(sizeof(std::uint64_t), stream_));
   if (first == nullptr) return cuda_error(cudaErrorMemoryAllocation);

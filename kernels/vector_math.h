@@ -1,4 +1,5 @@
-// Passes over float32 vectors. kernels/vector_math_cpu.cpp is the meaning.
+// Passes over float32 vectors, one rounding per operation. kernels/vector_math_cpu.cpp is the
+// meaning.
 #pragma once
 
 #include <cstddef>
@@ -12,5 +13,11 @@ namespace kimesh::kernels {
 
 // Position of the first element that is NaN or infinite.
 [[nodiscard]] std::optional<std::size_t> first_not_finite(std::span<const float> x);
+
+// Spans of one call have one size.
+void scale(float a, std::span<const float> x, std::span<float> y);       // y = a x
+void add_scaled(float a, std::span<const float> x, std::span<float> y);  // y = y + a x
+void add(std::span<const float> x, std::span<float> y);                  // y = y + x
+void subtract(std::span<const float> x, std::span<float> y);             // y = y - x
 
 }  // namespace kimesh::kernels

@@ -80,5 +80,21 @@ std::optional<std::size_t> first_not_finite(std::span<const float> x) {
   return std::nullopt;
 }
 
+void scale(float a, std::span<const float> x, std::span<float> y) {
+  for (std::size_t j = 0; j < y.size(); ++j) y[j] = a * x[j];
+}
+
+void add_scaled(float a, std::span<const float> x, std::span<float> y) {
+  for (std::size_t j = 0; j < y.size(); ++j) y[j] += a * x[j];
+}
+
+void add(std::span<const float> x, std::span<float> y) {
+  for (std::size_t j = 0; j < y.size(); ++j) y[j] += x[j];
+}
+
+void subtract(std::span<const float> x, std::span<float> y) {
+  for (std::size_t j = 0; j < y.size(); ++j) y[j] -= x[j];
+}
+
 }  // namespace kimesh::kernels
 #endif  // HWY_ONCE

@@ -133,8 +133,8 @@ Status Job::open_device(VectorsOptions& options) const {
 
 VectorsOptions Job::vectors_options(NodeIndex node) const {
   VectorsOptions options = kimesh::vectors_options(config(), weights_[node]);
-  options.device = opened_.device;
-  options.gradient_device = opened_.gradient_device;
+  options.memory = opened_.memory;
+  options.gradient_memory = opened_.gradient_memory;
   return options;
 }
 

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "kimesh/util/check.h"
-#include "src/compress/host_difference.h"
+#include "src/compress/families.h"
 
 namespace kimesh {
 namespace {
@@ -81,12 +81,21 @@ Result<Advanced> advance(Difference& difference, std::span<const Piece> pieces,
   return all;
 }
 
+Result<Advanced> advance(kernels::Memory& memory, kernels::ConstMemorySpan target,
+                         kernels::MemorySpan estimate, std::span<const Piece> pieces,
+                         const Setting& setting, CompressScratch& scratch, bool with_curve) {
+  KIMESH_CHECK(memory.on_host() || traits_of(setting.compressor).on_devices,
+               "a compressor that devices have");
+  KIMESH_CHECK(estimate.size == target.size || estimate.empty(), "one size, or no estimate");
+  Difference difference(memory, target, estimate);
+  return advance(difference, pieces, setting, scratch, with_curve);
+}
+
 Result<Advanced> advance(std::span<const float> target, std::span<float> estimate,
                          std::span<const Piece> pieces, const Setting& setting,
                          CompressScratch& scratch, bool with_curve) {
-  KIMESH_CHECK(estimate.size() == target.size() || estimate.empty(), "one size, or no estimate");
-  HostDifference difference(target, estimate);
-  return advance(difference, pieces, setting, scratch, with_curve);
+  return advance(kernels::host_memory(), kernels::ConstMemorySpan(target),
+                 kernels::MemorySpan(estimate), pieces, setting, scratch, with_curve);
 }
 
 }  // namespace kimesh

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <cstring>
 #include <string>
 
 #include "src/compress/families.h"
@@ -61,31 +60,44 @@ Status validate(Form form, std::span<const std::byte> bytes, std::size_t size) {
   return unknown_form(form);
 }
 
-Status apply(Form form, std::span<const std::byte> bytes, std::span<float> estimate) {
+Status add_decoded(const Result<kernels::Entries>& entries, kernels::Memory& memory,
+                   kernels::MemorySpan estimate) {
+  if (!entries) return entries.error();
+  memory.add_sparse(std::as_bytes(std::span(entries->indices)),
+                    std::as_bytes(std::span(entries->values)), estimate);
+  return ok_status();
+}
+
+Status apply(Form form, std::span<const std::byte> bytes, kernels::Memory& memory,
+             kernels::MemorySpan estimate) {
   switch (form) {
     case Form::kEmpty:
       return validate_empty(bytes);
     case Form::kDense: {
-      if (Status valid = validate_dense(bytes, estimate.size()); !valid) return valid;
-      if (!bytes.empty()) std::memcpy(estimate.data(), bytes.data(), bytes.size());
+      if (Status valid = validate_dense(bytes, estimate.size); !valid) return valid;
+      memory.upload(bytes, estimate);
       return ok_status();
     }
     case Form::kSparse:
-      return apply_sparse(bytes, estimate);
+      return apply_sparse(bytes, memory, estimate);
     case Form::kPacked:
-      return apply_packed(bytes, estimate);
+      return apply_packed(bytes, memory, estimate);
     case Form::kSeeded:
-      return apply_seeded(bytes, estimate);
+      return apply_seeded(bytes, memory, estimate);
     case Form::kBfloat16:
     case Form::kSign:
     case Form::kInt8:
     case Form::kInt4:
-      return apply_quantised(form, bytes, estimate);
+      return apply_quantised(form, bytes, memory, estimate);
     case Form::kDzq:
     case Form::kDzqFixed:
-      return apply_dzq(form, bytes, estimate);
+      return apply_dzq(form, bytes, memory, estimate);
   }
   return unknown_form(form);
+}
+
+Status apply(Form form, std::span<const std::byte> bytes, std::span<float> estimate) {
+  return apply(form, bytes, kernels::host_memory(), kernels::MemorySpan(estimate));
 }
 
 }  // namespace kimesh

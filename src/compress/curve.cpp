@@ -15,6 +15,7 @@ namespace {
 using kernels::kMagnitudeBinBits;
 using kernels::MagnitudeBin;
 using kernels::MagnitudeHistogram;
+using kernels::PartMagnitudes;
 
 // A part of the elements, whose magnitudes lie in (low, high].
 struct Stretch {
@@ -67,17 +68,19 @@ Stretches stretches_of(MagnitudeHistogram& histogram, double energy) {
   return stretches;
 }
 
-// What was sampled of a piece, less what is known exactly: `known` has all that reaches `lower`.
-Stretches stretches_below(float lower, std::size_t size, MagnitudeHistogram& sample,
-                          MagnitudeHistogram& known, double energy) {
-  const std::span<const MagnitudeBin> bins = sample.bins(), top = known.bins();
+// The stretches below `sample.lower`: what was sampled of a piece, less what is known exactly.
+// `known` counts all that reaches `lower`; `energy` is that of the others.
+Stretches stretches_below(std::size_t size, const PartMagnitudes& sample, MagnitudeHistogram& known,
+                          double energy) {
+  const std::span<const MagnitudeBin> bins = sample.bins, top = known.bins();
+  const float lower = sample.lower;
   auto sampled = static_cast<double>(bins[0].count);
-  for (std::size_t b = sample.first_bin(); b < sample.end_bin(); ++b)
+  for (std::size_t b = sample.first_bin; b < sample.end_bin; ++b)
     sampled += static_cast<double>(bins[b].count);
   const double scale = static_cast<double>(size) / sampled;
   const std::size_t divided = kernels::magnitude_bin(lower);
   Stretches stretches;
-  for (std::size_t b = sample.first_bin(); b < std::min(sample.end_bin(), divided + 1); ++b) {
+  for (std::size_t b = sample.first_bin; b < std::min(sample.end_bin, divided + 1); ++b) {
     const auto count = static_cast<double>(bins[b].count);
     const double rest = scale * count - static_cast<double>(b == divided ? top[b].count : 0);
     if (count == 0 || rest < 1) continue;
@@ -137,6 +140,22 @@ PieceCurve curve_of(std::size_t size, const Stretches& stretches) {
   return curve;
 }
 
+// Large elements are known, the others by a sample.
+PieceCurve sampled_curve(std::size_t size, const PartMagnitudes& magnitudes,
+                         MagnitudeHistogram& top) {
+  top.reset(magnitudes.known.size(), MagnitudeHistogram::Counts::kAll);
+  top.add(magnitudes.known, {});
+  const double known_energy = kernels::energy(magnitudes.known);
+  Stretches stretches =
+      stretches_below(size, magnitudes, top, std::max(0.0, *magnitudes.energy - known_energy));
+  Stretches above = stretches_of(top, known_energy);
+  // `lower` divides a bin.
+  const double edge = magnitude_of(std::bit_cast<std::uint32_t>(magnitudes.lower) - 1);
+  if (!above.empty()) above.front().low = std::max(above.front().low, edge);
+  stretches.insert(stretches.end(), above.begin(), above.end());
+  return curve_of(size, stretches);
+}
+
 }  // namespace
 
 double PieceCurve::missing_energy(double kept) const {
@@ -155,31 +174,15 @@ Curve measure_curve(std::span<const float> difference, std::span<const Piece> pi
     const auto part = difference.subspan(piece.offset, piece.size);
     histogram.reset(piece.size, MagnitudeHistogram::Counts::kAll);
     histogram.add(part, {});
-    curve.push_back(counted_curve(piece.size, histogram, kernels::energy(part)));
+    curve.push_back(curve_of(piece.size, stretches_of(histogram, kernels::energy(part))));
   }
   return curve;
 }
 
-PieceCurve counted_curve(std::size_t size, MagnitudeHistogram& histogram, double energy) {
-  return curve_of(size, stretches_of(histogram, energy));
-}
-
-PieceCurve counted_curve(std::size_t size, std::span<const MagnitudeBin> bins) {
-  return curve_of(size, stretches_of(bins, 1, bins.size()));
-}
-
-PieceCurve sampled_curve(std::size_t size, float lower, std::span<const float> known, double energy,
-                         kernels::SelectScratch& scratch) {
-  MagnitudeHistogram& top = scratch.top_histogram;
-  top.reset(known.size(), MagnitudeHistogram::Counts::kAll);
-  top.add(known, {});
-  const double known_energy = kernels::energy(known);
-  Stretches stretches =
-      stretches_below(lower, size, scratch.histogram, top, std::max(0.0, energy - known_energy));
-  Stretches above = stretches_of(top, known_energy);
-  const double edge = magnitude_of(std::bit_cast<std::uint32_t>(lower) - 1);  // it divides a bin
-  if (!above.empty()) above.front().low = std::max(above.front().low, edge);
-  stretches.insert(stretches.end(), above.begin(), above.end());
+PieceCurve curve_of(std::size_t size, const PartMagnitudes& magnitudes, MagnitudeHistogram& top) {
+  if (magnitudes.sampled) return sampled_curve(size, magnitudes, top);
+  Stretches stretches = stretches_of(magnitudes.bins, magnitudes.first_bin, magnitudes.end_bin);
+  if (magnitudes.energy) scale_to(*magnitudes.energy, stretches);
   return curve_of(size, stretches);
 }
 

@@ -2,23 +2,15 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 
-#include "kernels/collect.h"
-#include "kernels/histogram.h"
+#include "kernels/memory.h"
 #include "kimesh/compress/curve.h"
 
 namespace kimesh {
 
-// Of a piece of `size` elements that were all counted; of the first `energy` is known better than
-// bins tell. Shapes: bins [kMagnitudeBins].
-[[nodiscard]] PieceCurve counted_curve(std::size_t size, kernels::MagnitudeHistogram& histogram,
-                                       double energy);
-[[nodiscard]] PieceCurve counted_curve(std::size_t size,
-                                       std::span<const kernels::MagnitudeBin> bins);
-
-// Of a piece whose elements from `lower` on are known, and of which scratch.histogram has a sample.
-[[nodiscard]] PieceCurve sampled_curve(std::size_t size, float lower, std::span<const float> known,
-                                       double energy, kernels::SelectScratch& scratch);
+// The curve of a piece of `size` elements, from what a pass counted of it. `top` is memory that the
+// caller keeps between calls.
+[[nodiscard]] PieceCurve curve_of(std::size_t size, const kernels::PartMagnitudes& magnitudes,
+                                  kernels::MagnitudeHistogram& top);
 
 }  // namespace kimesh

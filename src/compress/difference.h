@@ -1,12 +1,13 @@
-// What messages are made of: target − estimate of one channel, wherever the two lie, and the passes
-// over them. Host memory here and in host_difference.h, a GPU's in device_difference.h.
+// What messages are made of: target − estimate of one channel, in one memory, and the passes over
+// it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
-#include "kernels/quantise.h"
+#include "kernels/memory.h"
 #include "kimesh/compress/compressor.h"
 
 namespace kimesh {
@@ -24,43 +25,64 @@ struct Selected {
 // where a device failed.
 class Difference {
  public:
-  Difference() = default;
-  virtual ~Difference() = default;
-  Difference(const Difference&) = delete;
-  Difference& operator=(const Difference&) = delete;
+  // `estimate` has the target's size or, where none is kept, none. Nothing is owned.
+  Difference(kernels::Memory& memory, kernels::ConstMemorySpan target, kernels::MemorySpan estimate)
+      : memory_(memory), target_(target), estimate_(estimate) {}
 
-  [[nodiscard]] virtual std::size_t size() const = 0;
-  [[nodiscard]] virtual bool has_estimate() const = 0;
+  [[nodiscard]] std::size_t size() const { return target_.size; }
+  [[nodiscard]] bool has_estimate() const { return estimate_.size == target_.size; }
 
   // No entries: what there would be to send.
-  [[nodiscard]] virtual Result<Selected> survey(const AdvanceJob& job) = 0;
+  [[nodiscard]] Result<Selected> survey(const AdvanceJob& job);
   // All that reach `lower` > 0.
-  [[nodiscard]] virtual Result<Selected> select_reaching(const AdvanceJob& job, float lower) = 0;
+  [[nodiscard]] Result<Selected> select_reaching(const AdvanceJob& job, float lower);
   // The shares[l] largest of piece l, in the order of kernels::collect_topk. Shapes: shares
   // [pieces].
-  [[nodiscard]] virtual Result<Selected> select_shares(const AdvanceJob& job,
-                                                       std::span<const std::uint32_t> shares) = 0;
-  // At least the `keep` largest of all and the floors[l] largest of piece l; the latter are in
-  // scratch.floor_entries as well. Shapes: floors [pieces].
-  [[nodiscard]] virtual Result<Selected> select_globally(const AdvanceJob& job, std::uint32_t keep,
-                                                         std::span<const std::uint32_t> floors) = 0;
+  [[nodiscard]] Result<Selected> select_shares(const AdvanceJob& job,
+                                               std::span<const std::uint32_t> shares);
+  // The floors[l] largest of piece l, and then the largest of the rest until `keep` are selected.
+  // Shapes: floors [pieces].
+  [[nodiscard]] Result<Selected> select_globally(const AdvanceJob& job, std::uint32_t keep,
+                                                 std::span<const std::uint32_t> floors);
   // Fills `entries` with the `keep` largest of one piece.
-  [[nodiscard]] virtual Status select_piece(const AdvanceJob& job, const Piece& piece,
-                                            std::uint32_t keep, kernels::Entries& entries) = 0;
+  [[nodiscard]] Status select_piece(const AdvanceJob& job, const Piece& piece, std::uint32_t keep,
+                                    kernels::Entries& entries);
+  // The pieces' curves. Empty where a difference is not finite.
+  [[nodiscard]] Result<Curve> measure(const AdvanceJob& job);
 
   // estimate[index] += value, as kernels::add_entries; nothing more where a pass of this job did
   // that on the way. `whole`: each value is the whole difference there, which spares a look at the
   // target.
-  [[nodiscard]] virtual Result<kernels::Added> add(std::span<const std::uint32_t> indices,
-                                                   std::span<const float> values, bool whole) = 0;
+  [[nodiscard]] Result<kernels::Added> add(std::span<const std::uint32_t> indices,
+                                           std::span<const float> values, bool whole);
   // Fills `bytes` as kernels::quantise and adds what they decode to. `left`: energy of what is
   // left.
-  [[nodiscard]] virtual Result<Selected> quantise(const AdvanceJob& job, kernels::Blocks blocks,
-                                                  Rounding round, std::span<std::byte> bytes,
-                                                  double& left) = 0;
+  [[nodiscard]] Result<Selected> quantise(const AdvanceJob& job, kernels::Blocks blocks,
+                                          Rounding rounding, std::span<std::byte> bytes,
+                                          double& left);
   // Fills `bytes` with the target and makes it the estimate, where there is one.
-  [[nodiscard]] virtual Result<Selected> assign(const AdvanceJob& job,
-                                                std::span<std::byte> bytes) = 0;
+  [[nodiscard]] Result<Selected> assign(const AdvanceJob& job, std::span<std::byte> bytes);
+
+  // The floats themselves, for compressors without CompressorTraits::on_devices, which nobody asks
+  // for what lies elsewhere than on the host.
+  [[nodiscard]] std::span<const float> target_on_host() const { return memory_.view(target_); }
+  [[nodiscard]] std::span<const float> estimate_on_host() const { return memory_.view(estimate_); }
+  // Error if the energies tell of an element that is not finite.
+  [[nodiscard]] Status check_finite(const kernels::Energies& energies) const;
+
+ private:
+  // What one pass selects: all that reaches `lower`, where that is > 0; else the largest.
+  struct Selection {
+    std::span<const std::uint32_t> shares{};
+    std::uint32_t in_all = 0;
+    float lower = 0;
+  };
+  [[nodiscard]] Result<Selected> select(const AdvanceJob& job, const Selection& selection);
+
+  kernels::Memory& memory_;
+  kernels::ConstMemorySpan target_;
+  kernels::MemorySpan estimate_;
+  std::optional<kernels::Added> added_;  // by the last pass
 };
 
 }  // namespace kimesh

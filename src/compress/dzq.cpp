@@ -5,7 +5,6 @@
 
 #include "kimesh/util/check.h"
 #include "src/compress/dzq_compose.h"
-#include "src/compress/entries.h"
 #include "src/compress/families.h"
 #include "src/compress/select.h"
 
@@ -159,23 +158,25 @@ Result<Advanced> advance_dzq(const AdvanceJob& job) {
   return result;
 }
 
+namespace {
+
+// The elements that a message carries. Errors: Malformed.
 Result<kernels::Entries> read_dzq(Form form, std::span<const std::byte> bytes, std::size_t size) {
   kernels::Entries entries;
   if (Status good = dzq::read(coder_of(form), bytes, size, entries); !good) return good.error();
   return entries;
 }
 
+}  // namespace
+
 Status validate_dzq(Form form, std::span<const std::byte> bytes, std::size_t size) {
   if (const auto entries = read_dzq(form, bytes, size); !entries) return entries.error();
   return ok_status();
 }
 
-Status apply_dzq(Form form, std::span<const std::byte> bytes, std::span<float> estimate) {
-  const auto entries = read_dzq(form, bytes, estimate.size());
-  if (!entries) return entries.error();
-  for (std::size_t i = 0; i < entries->size(); ++i)
-    estimate[entries->indices[i]] += entries->values[i];
-  return ok_status();
+Status apply_dzq(Form form, std::span<const std::byte> bytes, kernels::Memory& memory,
+                 kernels::MemorySpan estimate) {
+  return add_decoded(read_dzq(form, bytes, estimate.size), memory, estimate);
 }
 
 }  // namespace kimesh

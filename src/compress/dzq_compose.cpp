@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/entries.h"
 #include "src/compress/dzq_estimates.h"
-#include "src/compress/entries.h"
 
 namespace kimesh::dzq {
 
@@ -27,7 +27,7 @@ float least_reaching(double dead_zone) {
 }  // namespace
 
 std::size_t Composer::count_reaching(double dead_zone) const {
-  return kimesh::count_reaching(least_reaching(dead_zone), from_.entries);
+  return kernels::count_reaching(least_reaching(dead_zone), from_.entries);
 }
 
 std::uint32_t Composer::dead_zone(double step) const {

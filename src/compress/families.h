@@ -53,23 +53,19 @@ struct AdvanceJob {
                                         std::size_t size);
 [[nodiscard]] Status validate_dzq(Form form, std::span<const std::byte> bytes, std::size_t size);
 
-// What kernels/quantise.h calls a form; none of the others.
-[[nodiscard]] std::optional<kernels::Blocks> blocks_of(Form form);
-// The elements that a message carries. Errors: Malformed.
-[[nodiscard]] Result<kernels::Entries> read_sparse(std::span<const std::byte> bytes,
-                                                   std::size_t size);
-[[nodiscard]] Result<kernels::Entries> read_seeded(std::span<const std::byte> bytes,
-                                                   std::size_t size);
-[[nodiscard]] Result<kernels::Entries> read_dzq(Form form, std::span<const std::byte> bytes,
-                                                std::size_t size);
-
 // Each adds what bytes decode to. Errors: Malformed, before the estimate is touched.
-[[nodiscard]] Status apply_sparse(std::span<const std::byte> bytes, std::span<float> estimate);
-[[nodiscard]] Status apply_packed(std::span<const std::byte> bytes, std::span<float> estimate);
-[[nodiscard]] Status apply_seeded(std::span<const std::byte> bytes, std::span<float> estimate);
+[[nodiscard]] Status apply_sparse(std::span<const std::byte> bytes, kernels::Memory& memory,
+                                  kernels::MemorySpan estimate);
+[[nodiscard]] Status apply_packed(std::span<const std::byte> bytes, kernels::Memory& memory,
+                                  kernels::MemorySpan estimate);
+[[nodiscard]] Status apply_seeded(std::span<const std::byte> bytes, kernels::Memory& memory,
+                                  kernels::MemorySpan estimate);
 [[nodiscard]] Status apply_quantised(Form form, std::span<const std::byte> bytes,
-                                     std::span<float> estimate);
-[[nodiscard]] Status apply_dzq(Form form, std::span<const std::byte> bytes,
-                               std::span<float> estimate);
+                                     kernels::Memory& memory, kernels::MemorySpan estimate);
+[[nodiscard]] Status apply_dzq(Form form, std::span<const std::byte> bytes, kernels::Memory& memory,
+                               kernels::MemorySpan estimate);
+// What most of them come to.
+[[nodiscard]] Status add_decoded(const Result<kernels::Entries>& entries, kernels::Memory& memory,
+                                 kernels::MemorySpan estimate);
 
 }  // namespace kimesh

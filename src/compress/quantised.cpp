@@ -26,8 +26,7 @@ Written form_of(const Setting& setting) {
   }
 }
 
-}  // namespace
-
+// What kernels/quantise.h calls a form; none of the others.
 std::optional<kernels::Blocks> blocks_of(Form form) {
   switch (form) {
     case Form::kBfloat16:
@@ -42,6 +41,8 @@ std::optional<kernels::Blocks> blocks_of(Form form) {
       return std::nullopt;
   }
 }
+
+}  // namespace
 
 Result<Advanced> advance_quantised(const AdvanceJob& job) {
   const Written written = form_of(job.setting);
@@ -64,9 +65,10 @@ Status validate_quantised(Form form, std::span<const std::byte> bytes, std::size
   return ok_status();
 }
 
-Status apply_quantised(Form form, std::span<const std::byte> bytes, std::span<float> estimate) {
-  if (Status valid = validate_quantised(form, bytes, estimate.size()); !valid) return valid;
-  kernels::add_quantised(*blocks_of(form), bytes, estimate);
+Status apply_quantised(Form form, std::span<const std::byte> bytes, kernels::Memory& memory,
+                       kernels::MemorySpan estimate) {
+  if (Status valid = validate_quantised(form, bytes, estimate.size); !valid) return valid;
+  memory.add_quantised(*blocks_of(form), bytes, estimate);
   return ok_status();
 }
 

@@ -6,10 +6,9 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/sparse.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/random.h"
-#include "src/compress/host_difference.h"
+#include "src/compress/families.h"
 #include "src/compress/packed.h"
 #include "src/compress/read.h"
 #include "src/compress/values.h"
@@ -25,11 +24,11 @@ void take_masked(const AdvanceJob& job, std::vector<std::uint32_t> mask) {
   kernels::Entries& entries = job.scratch.entries;
   entries.resize(mask.size());
   std::ranges::copy(mask, entries.indices.begin());
-  const HostDifference& host = host_of(job);
+  const auto target = job.difference.target_on_host(), estimate = job.difference.estimate_on_host();
   const double scale = static_cast<double>(job.size()) / static_cast<double>(mask.size());
   constexpr auto kLargest = static_cast<double>(std::numeric_limits<float>::max());
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const float difference = host.target()[mask[i]] - host.estimate()[mask[i]];
+    const float difference = target[mask[i]] - estimate[mask[i]];
     const double scaled = std::clamp(static_cast<double>(difference) * scale, -kLargest, kLargest);
     entries.values[i] = job.setting.scaled ? static_cast<float>(scaled) : difference;
   }
@@ -105,6 +104,9 @@ Result<Advanced> advance_seeded(const AdvanceJob& job) {
   return result;
 }
 
+namespace {
+
+// The elements that a message carries. Errors: Malformed.
 Result<kernels::Entries> read_seeded(std::span<const std::byte> bytes, std::size_t size) {
   kernels::Entries entries;
   if (bytes.empty() && size == 0) return entries;
@@ -125,17 +127,16 @@ Result<kernels::Entries> read_seeded(std::span<const std::byte> bytes, std::size
   return entries;
 }
 
+}  // namespace
+
 Status validate_seeded(std::span<const std::byte> bytes, std::size_t size) {
   if (const auto entries = read_seeded(bytes, size); !entries) return entries.error();
   return ok_status();
 }
 
-Status apply_seeded(std::span<const std::byte> bytes, std::span<float> estimate) {
-  const auto entries = read_seeded(bytes, estimate.size());
-  if (!entries) return entries.error();
-  kernels::add_sparse(std::as_bytes(std::span(entries->indices)),
-                      std::as_bytes(std::span(entries->values)), estimate);
-  return ok_status();
+Status apply_seeded(std::span<const std::byte> bytes, kernels::Memory& memory,
+                    kernels::MemorySpan estimate) {
+  return add_decoded(read_seeded(bytes, estimate.size), memory, estimate);
 }
 
 }  // namespace kimesh

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
 #include "kimesh/util/check.h"
@@ -18,13 +17,12 @@ namespace {
 constexpr std::size_t kEntryBytes = sizeof(std::uint32_t) + sizeof(float);
 
 struct SparseView {
-  std::size_t count;
   std::span<const std::byte> indices, values;
 };
 
 SparseView view(std::span<const std::byte> bytes) {
   const std::size_t half = bytes.size() / 2;
-  return {half / sizeof(std::uint32_t), bytes.first(half), bytes.subspan(half)};
+  return {bytes.first(half), bytes.subspan(half)};
 }
 
 bool fills_a_budget(const Setting& setting) {
@@ -192,22 +190,12 @@ Status validate_sparse(std::span<const std::byte> bytes, std::size_t size) {
   return ok_status();
 }
 
-Status apply_sparse(std::span<const std::byte> bytes, std::span<float> estimate) {
-  if (Status valid = validate_sparse(bytes, estimate.size()); !valid) return valid;
+Status apply_sparse(std::span<const std::byte> bytes, kernels::Memory& memory,
+                    kernels::MemorySpan estimate) {
+  if (Status valid = validate_sparse(bytes, estimate.size); !valid) return valid;
   const SparseView sparse = view(bytes);
-  kernels::add_sparse(sparse.indices, sparse.values, estimate);
+  memory.add_sparse(sparse.indices, sparse.values, estimate);
   return ok_status();
-}
-
-Result<kernels::Entries> read_sparse(std::span<const std::byte> bytes, std::size_t size) {
-  if (Status valid = validate_sparse(bytes, size); !valid) return valid.error();
-  const SparseView sparse = view(bytes);
-  kernels::Entries entries;
-  entries.resize(sparse.count);
-  if (sparse.count == 0) return entries;
-  std::memcpy(entries.indices.data(), sparse.indices.data(), sparse.indices.size());
-  std::memcpy(entries.values.data(), sparse.values.data(), sparse.values.size());
-  return entries;
 }
 
 Status validate_packed(std::span<const std::byte> bytes, std::size_t size) {
@@ -215,12 +203,9 @@ Status validate_packed(std::span<const std::byte> bytes, std::size_t size) {
   return ok_status();
 }
 
-Status apply_packed(std::span<const std::byte> bytes, std::span<float> estimate) {
-  const auto entries = read_packed(bytes, estimate.size());
-  if (!entries) return entries.error();
-  kernels::add_sparse(std::as_bytes(std::span(entries->indices)),
-                      std::as_bytes(std::span(entries->values)), estimate);
-  return ok_status();
+Status apply_packed(std::span<const std::byte> bytes, kernels::Memory& memory,
+                    kernels::MemorySpan estimate) {
+  return add_decoded(read_packed(bytes, estimate.size), memory, estimate);
 }
 
 }  // namespace kimesh

@@ -9,8 +9,6 @@
 
 #include "kernels/small_floats.h"
 #include "kimesh/util/check.h"
-#include "src/compress/entries.h"
-#include "src/compress/host_difference.h"
 
 namespace kimesh {
 namespace {
@@ -134,7 +132,7 @@ Energies redsync(const Part& part, Entries& entries) {
 // By pieces, as the setting allots `keep` to them.
 template <typename Select>
 Result<Selected> by_shares(const AdvanceJob& job, std::uint32_t keep, bool full, Select&& select) {
-  const HostDifference& host = host_of(job);
+  const auto target = job.difference.target_on_host(), estimate = job.difference.estimate_on_host();
   const Setting& setting = job.setting;
   const std::array<Piece, 1> whole = {Piece{0, job.size()}};
   const bool global = setting.allocation == Allocation::kGlobal;
@@ -151,8 +149,8 @@ Result<Selected> by_shares(const AdvanceJob& job, std::uint32_t keep, bool full,
   for (std::size_t l = 0; l < pieces.size(); ++l) {
     const auto [offset, size] = pieces[l];
     if (size == 0) continue;
-    const Part part{host.target().subspan(offset, size),
-                    host.estimate().subspan(offset, size),
+    const Part part{target.subspan(offset, size),
+                    estimate.subspan(offset, size),
                     shares[l],
                     static_cast<std::uint32_t>(offset),
                     full,
@@ -162,8 +160,10 @@ Result<Selected> by_shares(const AdvanceJob& job, std::uint32_t keep, bool full,
         shares[l] == 0 ? collect_from(part, kLargest, part_entries) : select(part, part_entries);
     if (shares[l] > 0) append(part_entries, 0, part_entries.size(), job.scratch.entries);
   }
-  if (Status finite = host.check_finite(energies); !finite) return finite.error();
-  return Selected{energies, job.with_curve ? host.curve(job) : Curve{}};
+  if (Status finite = job.difference.check_finite(energies); !finite) return finite.error();
+  Result<Curve> curve = job.with_curve ? job.difference.measure(job) : Curve{};
+  if (!curve) return curve.error();
+  return Selected{energies, std::move(*curve)};
 }
 
 }  // namespace

@@ -1,44 +1,43 @@
 #include "kimesh/ef21/channel.h"
 
-#include <algorithm>
-
-#include "kernels/vector_math.h"
-#include "kimesh/util/digest.h"
-
 namespace kimesh {
 
-Result<Advanced> advance_channel(std::span<const float> target, std::span<float> estimate,
-                                 std::span<const Piece> pieces, const Setting& setting,
-                                 bool restart, CompressScratch& scratch, bool with_curve) {
-  if (restart && !estimate.empty()) {
+Result<Advanced> advance_channel(const ChannelEnd& sender, kernels::ConstMemorySpan target,
+                                 const ChannelMessage& message, CompressScratch& scratch) {
+  kernels::Memory& memory = sender.memory;
+  if (message.restart && !sender.estimate.empty()) {
     // The difference to 0 is the target itself, so nothing that follows the reset can fail.
-    if (const auto bad = kernels::first_not_finite(target)) return not_finite_at(*bad);
-    std::ranges::fill(estimate, 0.0f);
+    const auto bad = memory.first_not_finite(target);
+    if (!bad) return bad.error();
+    if (*bad) return not_finite_at(**bad);
+    memory.fill(sender.estimate, 0);
   }
-  return advance(target, estimate, pieces, setting, scratch, with_curve);
+  return advance(memory, target, sender.estimate, message.pieces, message.setting, scratch,
+                 message.with_curve);
 }
 
-Result<Advanced> advance_residual(std::span<float> target, std::span<float> estimate,
-                                  std::span<const Piece> pieces, const Setting& setting,
-                                  CompressScratch& scratch, bool with_curve) {
-  for (std::size_t j = 0; j < target.size(); ++j) target[j] -= estimate[j];
-  auto made = advance_channel(target, estimate, pieces, setting, true, scratch, with_curve);
-  if (!made) return made;
-  for (std::size_t j = 0; j < target.size(); ++j) estimate[j] -= target[j];
+Result<Advanced> advance_residual(const ChannelEnd& sender, kernels::MemorySpan target,
+                                  const ChannelMessage& message, CompressScratch& scratch) {
+  kernels::Memory& memory = sender.memory;
+  memory.subtract(sender.estimate, target);
+  ChannelMessage from_zero = message;
+  from_zero.restart = true;
+  auto made = advance_channel(sender, target, from_zero, scratch);
+  if (made) memory.subtract(target, sender.estimate);
   return made;
 }
 
-Status apply_to_channel(Form form, std::span<const std::byte> bytes, std::span<float> estimate,
+Status apply_to_channel(const ChannelEnd& receiver, Form form, std::span<const std::byte> bytes,
                         bool restart) {
   if (restart) {
-    if (Status valid = validate(form, bytes, estimate.size()); !valid) return valid;
-    if (form != Form::kDense) std::ranges::fill(estimate, 0.0f);
+    if (Status valid = validate(form, bytes, receiver.estimate.size); !valid) return valid;
+    if (form != Form::kDense) receiver.memory.fill(receiver.estimate, 0);
   }
-  return apply(form, bytes, estimate);
+  return apply(form, bytes, receiver.memory, receiver.estimate);
 }
 
-std::uint64_t channel_digest(std::span<const float> target, std::span<const float> estimate) {
-  return digest_floats(estimate.empty() ? target : estimate);
+Result<std::uint64_t> channel_digest(const ChannelEnd& sender, kernels::ConstMemorySpan target) {
+  return sender.memory.digest(sender.estimate.empty() ? target : sender.estimate);
 }
 
 }  // namespace kimesh

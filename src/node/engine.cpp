@@ -229,7 +229,7 @@ void Engine::close() {
   trainer_.reset();
   network_.reset();
   // Where a device failed its node has failed as well, and says why.
-  (void)vectors_.bring_parameters();
+  (void)vectors_.sync_parameters_to_host();
   const auto w = vectors_.parameters();
   end_.parameters.assign(w.begin(), w.end());
   end_.rounds = started_ ? core_.round() + 1 : 0;

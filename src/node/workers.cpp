@@ -112,7 +112,8 @@ Event TrainerThread::carry_out(const Work& work) {
     return WorkFailed{"node " + name_ + ", round " + std::to_string(work.round) + ": " +
                       error.message};
   };
-  if (const Status brought = vectors_.bring_parameters(); !brought) return failed(brought.error());
+  if (const Status synced = vectors_.sync_parameters_to_host(); !synced)
+    return failed(synced.error());
   if (work.evaluate) {
     const EvaluationNumbers numbers = objective_.evaluate();
     return Evaluated{work.round, static_cast<double>(numbers.correct),
@@ -120,7 +121,8 @@ Event TrainerThread::carry_out(const Work& work) {
   }
   const auto numbers = objective_.gradient(work.round);
   if (!numbers) return failed(numbers.error());
-  if (const Status folded = vectors_.fold_gradient(); !folded) return failed(folded.error());
+  if (const Status prepared = vectors_.prepare_gradient(); !prepared)
+    return failed(prepared.error());
   return GradientDone{work.round, numbers->loss, since(begun)};
 }
 

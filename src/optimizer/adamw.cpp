@@ -22,22 +22,7 @@ class Adamw final : public OptimizerKind {
 
   std::size_t state_vectors() const override { return 2; }  // means of gradients and squares
 
-  void step(const Step& step, std::span<const float> direction,
-            std::span<const std::span<float>> state, std::span<float> parameters) const override {
-    const kernels::AdamwFactors a = factors(step);
-    float* x = parameters.data();
-    float* m = state[0].data();
-    float* v = state[1].data();
-    for (std::size_t j = 0; j < parameters.size(); ++j) {
-      const float g = direction[j];
-      m[j] += a.new_share1 * (g - m[j]);
-      v[j] = a.old_share2 * v[j] + a.new_share2 * (g * g);
-      const float denominator = std::sqrt(v[j]) / a.root2 + a.epsilon;
-      x[j] = x[j] * a.shrink - a.size_of_step * (m[j] / denominator);
-    }
-  }
-
-  void step(const Step& step, kernels::Memory& memory, kernels::MemorySpan direction,
+  void step(const Step& step, kernels::Memory& memory, kernels::ConstMemorySpan direction,
             std::span<const kernels::MemorySpan> state,
             kernels::MemorySpan parameters) const override {
     memory.adamw(factors(step), direction, state[0], state[1], parameters);

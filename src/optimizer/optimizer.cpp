@@ -1,5 +1,7 @@
 #include "kimesh/optimizer/optimizer.h"
 
+#include <utility>
+
 #include "kimesh/config/keys.h"
 #include "kimesh/util/check.h"
 #include "src/optimizer/limits.h"
@@ -31,22 +33,28 @@ void OptimizerOptions::describe(Keys& keys) {
                [&](Keys& inner) { schedule.describe(inner); });
 }
 
-ShardOptimizer::ShardOptimizer(const OptimizerOptions& options, std::size_t size)
-    : options_(options), size_(size) {
-  for (std::size_t i = 0; i < options.kind->state_vectors(); ++i) state_.emplace_back(size);
+Result<ShardOptimizer> ShardOptimizer::create(const OptimizerOptions& options,
+                                              kernels::Memory& memory, std::size_t size) {
+  ShardOptimizer optimizer(options, memory, size);
+  for (std::size_t i = 0; i < options.kind->state_vectors(); ++i) {
+    auto allocated = memory.allocate(size);
+    if (!allocated) return allocated.error();
+    optimizer.state_.push_back(std::move(*allocated));
+  }
+  return optimizer;
 }
 
 std::size_t ShardOptimizer::bytes_held() const {
   return state_.size() * size_ * sizeof(float);
 }
 
-void ShardOptimizer::step(Round round, std::span<float> parameters,
-                          std::span<const float> direction) {
-  KIMESH_CHECK(parameters.size() == size_ && direction.size() == size_,
-               "spans of the shard's size");
-  std::vector<std::span<float>> state;
-  for (AlignedBuffer& buffer : state_) state.push_back(buffer.span());
-  options_.kind->step({options_.learning_rate(round), ++steps_}, direction, state, parameters);
+void ShardOptimizer::step(Round round, kernels::MemorySpan parameters,
+                          kernels::ConstMemorySpan direction) {
+  KIMESH_CHECK(parameters.size == size_ && direction.size == size_, "spans of the shard's size");
+  std::vector<kernels::MemorySpan> state;
+  for (const kernels::MemoryBuffer& vector : state_) state.push_back(vector.floats());
+  options_.kind->step({options_.learning_rate(round), ++steps_}, *memory_, direction, state,
+                      parameters);
 }
 
 }  // namespace kimesh

@@ -16,13 +16,7 @@ class Sgd final : public OptimizerKind {
 
   AtWorkers at_workers() const override { return {decay_, momentum_}; }
 
-  void step(const Step& step, std::span<const float> direction, std::span<const std::span<float>>,
-            std::span<float> parameters) const override {
-    const auto rate = static_cast<float>(step.rate);
-    for (std::size_t j = 0; j < parameters.size(); ++j) parameters[j] -= rate * direction[j];
-  }
-
-  void step(const Step& step, kernels::Memory& memory, kernels::MemorySpan direction,
+  void step(const Step& step, kernels::Memory& memory, kernels::ConstMemorySpan direction,
             std::span<const kernels::MemorySpan>, kernels::MemorySpan parameters) const override {
     memory.sgd(static_cast<float>(step.rate), direction, parameters);
   }

@@ -172,12 +172,8 @@ void Simulator::State::strike(const Fault& fault) {
       for (const Event& event : held) feed(fault.node, event);
       return;
     }
-    case Fault::Kind::kCorrupt: {
-      const NodeIndex to = plan.links[fault.link].to;
-      for (ChannelIndex c = 0; c < plan.channels.size(); ++c)
-        if (plan.channels[c].link == fault.link) return nodes[to].vectors.corrupt_for_test(c);
-      return;
-    }
+    case Fault::Kind::kCall:
+      return fault.call();
   }
 }
 

@@ -20,20 +20,20 @@ void Simulator::State::act(NodeIndex index, ComputeGradient& action) {
   Node& node = nodes[index];
   const double seconds = to_seconds(setup.costs.gradient);
   const double end = pay(node.trainer_free, seconds);
-  if (const Status brought = node.vectors.bring_parameters(); !brought)
-    return trainer_failed(index, end, brought.error());
+  if (const Status synced = node.vectors.sync_parameters_to_host(); !synced)
+    return trainer_failed(index, end, synced.error());
   const auto numbers = setup.nodes[index].objective->gradient(action.round);
   if (!numbers) return trainer_failed(index, end, numbers.error());
-  if (const Status folded = node.vectors.fold_gradient(); !folded)
-    return trainer_failed(index, end, folded.error());
+  if (const Status prepared = node.vectors.prepare_gradient(); !prepared)
+    return trainer_failed(index, end, prepared.error());
   push(end, ToNode{index, GradientDone{action.round, numbers->loss, from_seconds(seconds)}});
 }
 
 void Simulator::State::act(NodeIndex index, Evaluate& action) {
   const double seconds = to_seconds(setup.costs.evaluate);
   const double end = pay(nodes[index].trainer_free, seconds);
-  if (const Status brought = nodes[index].vectors.bring_parameters(); !brought)
-    return trainer_failed(index, end, brought.error());
+  if (const Status synced = nodes[index].vectors.sync_parameters_to_host(); !synced)
+    return trainer_failed(index, end, synced.error());
   const EvaluationNumbers numbers = setup.nodes[index].objective->evaluate();
   push(end, ToNode{index, Evaluated{action.round, static_cast<double>(numbers.correct),
                                     static_cast<double>(numbers.samples), numbers.loss_sum,

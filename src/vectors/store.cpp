@@ -6,33 +6,127 @@
 #include "kimesh/util/check.h"
 
 namespace kimesh {
+namespace {
 
-AdvanceResult Vectors::Store::with_digest(Advanced made, std::uint64_t digest) {
-  return {std::move(made.bytes), made.form, made.wanted_energy, made.missing_energy, digest,
-          std::move(made.curve), made.kept};
+kernels::Memory& memory_of(const std::shared_ptr<kernels::Memory>& memory) {
+  return memory == nullptr ? kernels::host_memory() : *memory;
 }
 
-std::size_t Vectors::Store::largest_shard() const {
+std::size_t largest_shard(const Plan& plan) {
   std::size_t largest = 0;
-  for (const Shard& shard : plan_.shards) largest = std::max(largest, shard.size);
+  for (const Shard& shard : plan.shards) largest = std::max(largest, shard.size);
   return largest;
 }
 
-// Only this node's channels: a plan of 1,000 nodes has millions.
-std::vector<ChannelIndex> Vectors::Store::kept_estimates() const {
-  std::vector<ChannelIndex> kept;
-  for (std::size_t s = 0; s < plan_.shards.size(); ++s) {
-    const Seat& seat = plan_.seats[s][self_];
-    kept.insert(kept.end(), seat.reduce_in.begin(), seat.reduce_in.end());
-    if (!options_.keeps_estimates) continue;
-    if (seat.reduce_out) kept.push_back(*seat.reduce_out);
-    kept.insert(kept.end(), seat.gather_out.begin(), seat.gather_out.end());
-  }
-  return kept;
+}  // namespace
+
+Vectors::Store::Store(const Plan& plan, NodeIndex self, const VectorsOptions& options)
+    : plan_(plan),
+      self_(self),
+      options_(options),
+      memory_(memory_of(options.memory)),
+      gradient_memory_(memory_of(options.gradient_memory)),
+      parameters_(allocate(plan.layout.size())),
+      gradient_(allocate(plan.layout.size())),
+      target_(allocate(largest_shard(plan))) {
+  KIMESH_CHECK(memory_.on_host() == gradient_memory_.on_host(), "two queues of a device or none");
+  if (options.optimizer.keeps_velocity()) velocity_ = allocate(plan.layout.size());
+  allocate_estimates();
+  allocate_optimizers();
+  if (memory_.on_host()) return;
+  host_parameters_ = AlignedBuffer(plan.layout.size());
+  host_gradient_ = AlignedBuffer(plan.layout.size());
 }
 
-std::size_t Vectors::Store::elements_of(ChannelIndex channel) const {
-  return plan_.shards[plan_.channels[channel].shard].size;
+kernels::MemoryBuffer Vectors::Store::allocate(std::size_t size) {
+  auto made = memory_.allocate(size);
+  if (made) return std::move(*made);
+  if (allocated_) {
+    allocated_ = Error{made.error().code, "the vectors of this node do not fit on " +
+                                              memory_.name() + ": " + made.error().message};
+  }
+  return {};
+}
+
+// Only this node's channels: a plan of 1,000 nodes has millions.
+void Vectors::Store::allocate_estimates() {
+  for (const auto& seats : plan_.seats) {
+    const Seat& seat = seats[self_];
+    std::vector<ChannelIndex> kept(seat.reduce_in.begin(), seat.reduce_in.end());
+    if (options_.keeps_estimates) {
+      if (seat.reduce_out) kept.push_back(*seat.reduce_out);
+      kept.insert(kept.end(), seat.gather_out.begin(), seat.gather_out.end());
+    }
+    for (const ChannelIndex channel : kept)
+      estimates_.emplace(channel, allocate(plan_.shards[plan_.channels[channel].shard].size));
+  }
+}
+
+void Vectors::Store::allocate_optimizers() {
+  for (std::size_t s = 0; s < plan_.shards.size(); ++s) {
+    if (plan_.shards[s].owner != self_) continue;
+    auto made = ShardOptimizer::create(options_.optimizer, memory_, plan_.shards[s].size);
+    if (made)
+      optimizers_.emplace(static_cast<ShardIndex>(s), std::move(*made));
+    else if (allocated_)
+      allocated_ = made.error();
+  }
+}
+
+std::span<float> Vectors::Store::parameters() {
+  return memory_.on_host() ? memory_.view(parameters_.floats()) : host_parameters_.span();
+}
+
+std::span<float> Vectors::Store::gradient() {
+  return memory_.on_host() ? memory_.view(gradient_.floats()) : host_gradient_.span();
+}
+
+void Vectors::Store::start() {
+  if (!allocated_) return;
+  memory_.upload(parameters(), parameters_.floats());
+  if (options_.keeps_estimates)
+    for (std::size_t s = 0; s < plan_.shards.size(); ++s)
+      for (const ChannelIndex channel : plan_.seats[s][self_].gather_out)
+        memory_.copy(shard_of(parameters_, static_cast<ShardIndex>(s)), estimate_of(channel));
+  allocated_ = memory_.finish();
+}
+
+Status Vectors::Store::sync_parameters_to_host() {
+  if (!allocated_) return allocated_;
+  if (memory_.on_host() || !host_is_behind_) return ok_status();
+  Status done = gradient_memory_.download(parameters_.floats(), parameters());
+  if (done) host_is_behind_ = false;  // nothing changes them while they are read
+  return done;
+}
+
+Status Vectors::Store::prepare_gradient() {
+  if (!allocated_) return allocated_;
+  gradient_memory_.upload(gradient(), gradient_.floats());
+  kimesh::prepare_gradient(options_.optimizer, gradient_memory_,
+                           {parameters_.floats(), gradient_.floats(), velocity_.floats()});
+  return gradient_memory_.finish();
+}
+
+kernels::MemorySpan Vectors::Store::shard_of(const kernels::MemoryBuffer& whole,
+                                             ShardIndex shard) const {
+  return whole.floats().subspan(plan_.shards[shard].begin, plan_.shards[shard].size);
+}
+
+kernels::MemorySpan Vectors::Store::estimate_of(ChannelIndex channel) const {
+  const auto found = estimates_.find(channel);
+  return found == estimates_.end() ? kernels::MemorySpan{} : found->second.floats();
+}
+
+kernels::MemorySpan Vectors::Store::writable(BufferId buffer, ShardIndex shard) const {
+  if (buffer.kind == BufferId::Kind::kEstimate) {
+    KIMESH_CHECK(plan_.channels[buffer.index].shard == shard, "an estimate of the action's shard");
+    return estimate_of(buffer.index);
+  }
+  KIMESH_CHECK(buffer.kind == BufferId::Kind::kParameters, "a contribution is read only");
+  KIMESH_CHECK(buffer.index == shard, "parameters of the action's shard");
+  KIMESH_CHECK(plan_.shards[shard].owner != self_,
+               "the owner's parameters change by its optimizer");
+  return shard_of(parameters_, shard);
 }
 
 std::span<const Piece> Vectors::Store::pieces_of(ShardIndex shard) {
@@ -58,15 +152,26 @@ Error Vectors::Store::not_finite(std::optional<std::size_t> element, ShardIndex 
           name + "element " + std::to_string(of_layer) + " is NaN or infinite"};
 }
 
-void Vectors::Store::check_writable(BufferId buffer, ShardIndex shard) const {
-  if (buffer.kind == BufferId::Kind::kEstimate) {
-    KIMESH_CHECK(plan_.channels[buffer.index].shard == shard, "an estimate of the action's shard");
-    return;
-  }
-  KIMESH_CHECK(buffer.kind == BufferId::Kind::kParameters, "a contribution is read only");
-  KIMESH_CHECK(buffer.index == shard, "parameters of the action's shard");
-  KIMESH_CHECK(plan_.shards[shard].owner != self_,
-               "the owner's parameters change by its optimizer");
+std::span<const float> Vectors::Store::shard(ShardIndex shard) {
+  (void)sync_parameters_to_host();
+  return parameters().subspan(plan_.shards[shard].begin, plan_.shards[shard].size);
+}
+
+std::span<const float> Vectors::Store::estimate(ChannelIndex channel) {
+  const kernels::MemorySpan floats = estimate_of(channel);
+  if (memory_.on_host()) return memory_.view(floats);
+  downloaded_ = AlignedBuffer(floats.size);
+  (void)memory_.download(floats, downloaded_.span());
+  return downloaded_.span();
+}
+
+std::size_t Vectors::Store::bytes_held() const {
+  std::size_t floats = host_parameters_.size() + host_gradient_.size() + parameters_.size() +
+                       gradient_.size() + velocity_.size() + target_.size();
+  for (const auto& [channel, estimate] : estimates_) floats += estimate.size();
+  std::size_t bytes = floats * sizeof(float);
+  for (const auto& [shard, optimizer] : optimizers_) bytes += optimizer.bytes_held();
+  return bytes;
 }
 
 }  // namespace kimesh

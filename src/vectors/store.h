@@ -1,14 +1,19 @@
-// Where a node's float vectors lie, and a core's actions carried out on them there. Vectors checks
-// actions and names what failed; stores do the work.
+// The float vectors of a node in one memory, and a core's actions carried out on them there.
+// Vectors checks actions and names what failed; the store does the work.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "kernels/memory.h"
+#include "kimesh/optimizer/optimizer.h"
+#include "kimesh/util/aligned_buffer.h"
 #include "kimesh/vectors/vectors.h"
 
 namespace kimesh {
@@ -17,56 +22,75 @@ namespace kimesh {
 class Vectors::Store {
  public:
   // `plan` outlives this.
-  Store(const Plan& plan, NodeIndex self, const VectorsOptions& options)
-      : plan_(plan), self_(self), options_(options) {}
-  virtual ~Store() = default;
-  Store(const Store&) = delete;
-  Store& operator=(const Store&) = delete;
+  Store(const Plan& plan, NodeIndex self, const VectorsOptions& options);
 
-  [[nodiscard]] virtual std::span<float> parameters() = 0;
-  [[nodiscard]] virtual std::span<float> gradient() = 0;
-  virtual void start() = 0;
-  [[nodiscard]] virtual Status bring_parameters() = 0;
-  [[nodiscard]] virtual Status fold_gradient() = 0;
+  [[nodiscard]] std::span<float> parameters();
+  [[nodiscard]] std::span<float> gradient();
+  void start();
+  [[nodiscard]] Status sync_parameters_to_host();
+  [[nodiscard]] Status prepare_gradient();
   // Errors: NotFinite, with the layer, or Io.
-  [[nodiscard]] virtual Result<AdvanceResult> advance(const AdvanceChannel& action) = 0;
+  [[nodiscard]] Result<AdvanceResult> advance(const AdvanceChannel& action);
   // Errors: Malformed or Io.
-  [[nodiscard]] virtual Result<std::uint64_t> apply(const ApplyMessage& action,
-                                                    std::span<const std::byte> payload) = 0;
+  [[nodiscard]] Result<std::uint64_t> apply(const ApplyMessage& action,
+                                            std::span<const std::byte> payload);
   // Errors: NotFinite, with the layer; x[s] is untouched then. Io.
-  [[nodiscard]] virtual Result<std::uint64_t> step(const StepShard& action) = 0;
+  [[nodiscard]] Result<std::uint64_t> step(const StepShard& action);
 
-  [[nodiscard]] virtual bool has_estimate(ChannelIndex channel) const = 0;
-  // For those who look from outside.
-  [[nodiscard]] virtual std::span<const float> shard(ShardIndex shard) = 0;
-  [[nodiscard]] virtual std::span<const float> estimate(ChannelIndex channel) = 0;
-  [[nodiscard]] virtual std::size_t bytes_held() const = 0;
-  virtual void corrupt_parameters(ShardIndex shard) = 0;
-  virtual void corrupt_estimate(ChannelIndex channel) = 0;
+  [[nodiscard]] bool has_estimate(ChannelIndex channel) const {
+    return estimates_.contains(channel);
+  }
+  // For those who look from outside; on the host, valid until the next call.
+  [[nodiscard]] std::span<const float> shard(ShardIndex shard);
+  [[nodiscard]] std::span<const float> estimate(ChannelIndex channel);
+  [[nodiscard]] std::size_t bytes_held() const;
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] NodeIndex self() const { return self_; }
 
- protected:
-  [[nodiscard]] const VectorsOptions& options() const { return options_; }
-  [[nodiscard]] static AdvanceResult with_digest(Advanced made, std::uint64_t digest);
-  // Of the largest shard.
-  [[nodiscard]] std::size_t largest_shard() const;
-  // Channels for which this node holds an estimate.
-  [[nodiscard]] std::vector<ChannelIndex> kept_estimates() const;
-  [[nodiscard]] std::size_t elements_of(ChannelIndex channel) const;
+ private:
+  // Empty where the memory has no room for it, and then `allocated_` is an error.
+  [[nodiscard]] kernels::MemoryBuffer allocate(std::size_t size);
+  void allocate_estimates();
+  void allocate_optimizers();
+
+  [[nodiscard]] kernels::MemorySpan shard_of(const kernels::MemoryBuffer& whole,
+                                             ShardIndex shard) const;
+  // Empty when none is kept.
+  [[nodiscard]] kernels::MemorySpan estimate_of(ChannelIndex channel) const;
+  // Where an action's estimate lies. Requires a buffer of the action's shard that may change.
+  [[nodiscard]] kernels::MemorySpan writable(BufferId buffer, ShardIndex shard) const;
   // The layers' slices of a shard; valid until the next call.
   [[nodiscard]] std::span<const Piece> pieces_of(ShardIndex shard);
+
+  // The sum of the terms, added in order with one rounding each: in place where there is but one
+  // buffer to read, else in `target_`.
+  [[nodiscard]] kernels::MemorySpan sum(std::span<const BufferId> terms, ShardIndex shard);
+  void add_term(BufferId term, ShardIndex shard, bool first);
+  // One message of an outgoing channel, by the feedback that the action names.
+  [[nodiscard]] Result<Advanced> send(const AdvanceChannel& action, kernels::MemorySpan target,
+                                      kernels::MemorySpan estimate);
+  // Waits for the memory. 0: the digest that nobody asked for.
+  [[nodiscard]] Result<std::uint64_t> finish();
   // NotFinite: names the layer of a shard's element. Without one a difference was too large for
   // float32, although both sides are finite.
   [[nodiscard]] Error not_finite(std::optional<std::size_t> element, ShardIndex shard) const;
-  // Requires a buffer of the action's shard that may change.
-  void check_writable(BufferId buffer, ShardIndex shard) const;
 
- private:
   const Plan& plan_;
   const NodeIndex self_;
   const VectorsOptions options_;
+  kernels::Memory& memory_;           // of actions
+  kernels::Memory& gradient_memory_;  // the same floats, for work that may run beside actions
+  Status allocated_ = ok_status();
+
+  kernels::MemoryBuffer parameters_, gradient_, velocity_, target_;
+  std::unordered_map<ChannelIndex, kernels::MemoryBuffer> estimates_;
+  std::map<ShardIndex, ShardOptimizer> optimizers_;  // of the owned shards
+  // What the objective works with, where it cannot work in the memory itself; else empty.
+  AlignedBuffer host_parameters_, host_gradient_;
+  bool host_is_behind_ = false;  // actions have changed parameters since host_parameters_ were read
+  AlignedBuffer downloaded_;     // the estimate that somebody looked at last
+  CompressScratch scratch_;
   std::vector<Piece> pieces_;
 };
 

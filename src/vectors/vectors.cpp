@@ -5,8 +5,7 @@
 
 #include "kimesh/util/check.h"
 #include "kimesh/util/digest.h"
-#include "src/vectors/device_store.h"
-#include "src/vectors/host_store.h"
+#include "src/vectors/store.h"
 
 namespace kimesh {
 namespace {
@@ -31,7 +30,7 @@ bool receives_gather(const Plan& plan, ChannelIndex channel, NodeIndex node) {
 }  // namespace
 
 Status use_gpu(VectorsOptions& options) {
-  for (auto* queue : {&options.device, &options.gradient_device}) {
+  for (auto* queue : {&options.memory, &options.gradient_memory}) {
     auto opened = kernels::open_cuda();
     if (!opened) return opened.error();
     *queue = std::move(*opened);
@@ -39,14 +38,8 @@ Status use_gpu(VectorsOptions& options) {
   return ok_status();
 }
 
-Vectors::Vectors(const Plan& plan, NodeIndex self, const VectorsOptions& options) {
-  KIMESH_CHECK((options.device == nullptr) == (options.gradient_device == nullptr),
-               "two queues of a device or none");
-  if (options.device != nullptr)
-    store_ = std::make_unique<DeviceStore>(plan, self, options);
-  else
-    store_ = std::make_unique<HostStore>(plan, self, options);
-}
+Vectors::Vectors(const Plan& plan, NodeIndex self, const VectorsOptions& options)
+    : store_(std::make_unique<Store>(plan, self, options)) {}
 Vectors::~Vectors() = default;
 Vectors::Vectors(Vectors&&) noexcept = default;
 
@@ -59,11 +52,11 @@ std::span<float> Vectors::gradient() {
 void Vectors::start() {
   store_->start();
 }
-Status Vectors::bring_parameters() {
-  return store_->bring_parameters();
+Status Vectors::sync_parameters_to_host() {
+  return store_->sync_parameters_to_host();
 }
-Status Vectors::fold_gradient() {
-  return store_->fold_gradient();
+Status Vectors::prepare_gradient() {
+  return store_->prepare_gradient();
 }
 
 Result<AdvanceResult> Vectors::advance(const AdvanceChannel& action) {
@@ -115,15 +108,6 @@ std::span<const float> Vectors::estimate(ChannelIndex channel) const {
 
 std::size_t Vectors::bytes_held() const {
   return store_->bytes_held();
-}
-
-void Vectors::corrupt_for_test(ChannelIndex channel) {
-  const Plan& plan = store_->plan();
-  const ShardIndex shard = plan.channels[channel].shard;
-  KIMESH_CHECK(plan.shards[shard].size > 0, "an estimate with elements");
-  if (receives_gather(plan, channel, store_->self())) return store_->corrupt_parameters(shard);
-  KIMESH_CHECK(store_->has_estimate(channel), "an end that keeps an estimate");
-  store_->corrupt_estimate(channel);
 }
 
 }  // namespace kimesh

@@ -28,6 +28,10 @@ MemoryBuffer held(Memory& device, const std::vector<float>& x) {
   return std::move(*buffer);
 }
 
+struct Ignores final : kernels::MagnitudeObserver {
+  void observe(const kernels::PartMagnitudes&) override {}
+};
+
 class Bench {
  public:
   explicit Bench(Memory& device) : device_(device) {
@@ -46,18 +50,19 @@ class Bench {
     const F t = target_.floats(), e = estimate_.floats();
     kernels::Entries entries;
     const std::vector<kernels::Quota> hundredth = {{0, kSize, kSize / 100}};
-    std::vector<kernels::MagnitudeBin> bins(kernels::kMagnitudeBins);
+    kernels::SelectScratch scratch;
+    Ignores ignores;
+    const kernels::DifferencePass pass{t, e, hundredth, scratch, true};
+    const kernels::DifferencePass observed{t, e, hundredth, scratch, false, &ignores};
     say("read both (energies)", [&] { (void)(device_.energy(t).ok() && device_.energy(e).ok()); });
-    say("topk 1 %", [&] { (void)device_.step_topk(t, e, hundredth, 0, true, entries).ok(); });
-    say("threshold, about 1 %",
-        [&] { (void)device_.step_threshold(t, e, 0.36f, true, entries).ok(); });
-    say("magnitudes", [&] { (void)device_.count_magnitudes(t, e, hundredth, bins).ok(); });
+    say("topk 1 %", [&] { (void)device_.select_largest(pass, 0, entries).ok(); });
+    say("threshold, about 1 %", [&] { (void)device_.select_reaching(pass, 0.36f, entries).ok(); });
+    say("magnitudes", [&] { (void)device_.observe_magnitudes(observed).ok(); });
     for (const Blocks blocks : {Blocks::kBfloat16, Blocks::kSign, Blocks::kInt8, Blocks::kInt4}) {
       std::vector<std::byte> bytes(kernels::quantised_bytes(blocks, kSize));
       const std::string name = "blocks " + std::to_string(static_cast<int>(blocks));
-      say(name.c_str(), [&] {
-        (void)device_.step_blocks(blocks, kernels::Rounding::kNearest, t, e, bytes).ok();
-      });
+      say(name.c_str(),
+          [&] { (void)device_.quantise(blocks, kernels::Rounding::kNearest, t, e, bytes).ok(); });
     }
     say("digest", [&] { (void)device_.digest(e).ok(); });
     say("momentum", [&] { device_.momentum(0.9f, t, e); });

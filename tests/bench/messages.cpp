@@ -33,8 +33,10 @@ class Way {
       setting.allocation = allocation_;
       setting.shares = knapsack_shares(curve_, keep, floor, round, kRatios, kBins);
     }
-    Advanced made = or_exit(advance_channel(target, estimate_, pieces_, setting, false, scratch_,
-                                            allocation_ == Allocation::kListed));
+    const ChannelMessage message{pieces_, setting, false, allocation_ == Allocation::kListed};
+    Advanced made =
+        or_exit(advance_channel({kernels::host_memory(), kernels::MemorySpan(estimate_)},
+                                kernels::ConstMemorySpan(target), message, scratch_));
     curve_ = std::move(made.curve);
     if (round >= kWarmUp) missing.push_back(made.missing_energy / made.wanted_energy);
   }
@@ -56,7 +58,8 @@ void measure(const std::string& name, RunConfig config, double ratio, Round roun
   const Layout& layout = objective->layout();
   AlignedBuffer parameters(layout.size()), gradient(layout.size());
   AlignedBuffer velocity(config.optimizer.keeps_velocity() ? layout.size() : 0);
-  ShardOptimizer optimizer(config.optimizer, layout.size());
+  kernels::Memory& host = kernels::host_memory();
+  ShardOptimizer optimizer = or_exit(ShardOptimizer::create(config.optimizer, host, layout.size()));
   objective->initialise(parameters.span());
   objective->bind(parameters.span(), gradient.span());
 
@@ -69,10 +72,11 @@ void measure(const std::string& name, RunConfig config, double ratio, Round roun
   const auto keep = static_cast<std::uint32_t>(ratio * static_cast<double>(layout.size()));
   for (Round round = 0; round < rounds; ++round) {
     static_cast<void>(or_exit(objective->gradient(round)));
-    prepare_gradient(config.optimizer, parameters.span(), gradient.span(), velocity.span());
+    const kernels::MemorySpan w(parameters.span()), g(gradient.span()), v(velocity.span());
+    prepare_gradient(config.optimizer, host, {w, g, v});
     const std::span<const float> wanted = velocity.size() > 0 ? velocity.span() : gradient.span();
     for (Way& way : ways) way.send(round, keep, wanted);
-    optimizer.step(round, parameters.span(), wanted);
+    optimizer.step(round, w, kernels::ConstMemorySpan(wanted));
   }
   const std::string of =
       fmt::format("{}, {} layers, {:g} % kept: missing, ", name, layout.layers.size(), 100 * ratio);

@@ -85,16 +85,18 @@ Captured capture(const Wanted& wanted) {
   const OptimizerOptions& optimizer = wanted.config.optimizer;
   AlignedBuffer parameters(size), gradient(size), velocity(optimizer.keeps_velocity() ? size : 0);
   Channel channel(size);
-  ShardOptimizer owner(optimizer, size);
+  kernels::Memory& host = kernels::host_memory();
+  auto owner = ShardOptimizer::create(optimizer, host, size);
+  const kernels::MemorySpan w(parameters.span()), g(gradient.span()), v(velocity.span());
   (*trainer)->initialise(parameters.span());
   (*trainer)->bind(parameters.span(), gradient.span());
   for (unsigned round = 1; round <= wanted.rounds; ++round) {
     const auto numbers = (*trainer)->gradient(round);
     KIMESH_CHECK(numbers, "training does not diverge");
-    prepare_gradient(optimizer, parameters.span(), gradient.span(), velocity.span());
+    prepare_gradient(optimizer, host, {w, g, v});
     channel.want(velocity.empty() ? gradient.span() : velocity.span());
     if (round < wanted.rounds) channel.send(wanted.ratio);
-    owner.step(round, parameters.span(), channel.estimate.span());
+    owner->step(round, w, kernels::ConstMemorySpan(std::as_const(channel.estimate).span()));
     captured.loss = numbers->loss;
     if (round % 20 == 0) fmt::print("round {}, loss {:.3f}\n", round, numbers->loss);
   }

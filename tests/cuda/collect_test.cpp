@@ -15,7 +15,7 @@ class CudaCollect : public Cuda {
   // Both versions have made `entries` of these vectors: are they the same, and is what is left?
   static void expect_same(const std::vector<float>& target, std::vector<float> estimate,
                           const Entries& expected, const kernels::Energies& energies,
-                          const Entries& found, const kernels::Stepped& stepped,
+                          const Entries& found, const kernels::PassResult& stepped,
                           const kernels::MemoryBuffer& held) {
     EXPECT_EQ(found.indices, expected.indices);
     EXPECT_EQ(bits(found.values), bits(expected.values));
@@ -38,10 +38,10 @@ class CudaCollect : public Cuda {
       energies +=
           kernels::collect_topk(t.subspan(s.offset, s.size), e.subspan(s.offset, s.size), s.keep,
                                 static_cast<std::uint32_t>(s.offset), expected, scratch);
-    const kernels::MemoryBuffer wanted = put(target), held = put(estimate);
-    const auto stepped = device().step_topk(wanted.floats(), held.floats(), shares, 0, true, found);
+    Passed on_device{put(target), put(estimate), shares};
+    const auto stepped = device().select_largest(on_device.pass(true), 0, found);
     ASSERT_TRUE(stepped.ok());
-    expect_same(target, estimate, expected, energies, found, *stepped, held);
+    expect_same(target, estimate, expected, energies, found, *stepped, on_device.estimate);
   }
 };
 
@@ -56,11 +56,10 @@ TEST_F(CudaCollect, AThresholdTakesWhatReachesIt) {
                      std::to_string(lower));
         Entries expected, found;
         const auto energies = kernels::collect(target, estimate, lower, 0, expected);
-        const kernels::MemoryBuffer wanted = put(target), held = put(estimate);
-        const auto stepped =
-            device().step_threshold(wanted.floats(), held.floats(), lower, true, found);
+        Passed on_device{put(target), put(estimate), {{0, size, 0}}};
+        const auto stepped = device().select_reaching(on_device.pass(true), lower, found);
         ASSERT_TRUE(stepped.ok());
-        expect_same(target, estimate, expected, energies, found, *stepped, held);
+        expect_same(target, estimate, expected, energies, found, *stepped, on_device.estimate);
       }
     }
   }
@@ -102,7 +101,7 @@ TEST_F(CudaCollect, SharesThatBeginAnywhereEachGetTheirOwn) {
   }
 }
 
-// What compress/select.cpp does with a floor, in the plainest way.
+// What select_largest does with a floor, in the plainest way.
 Entries largest_with_floor(std::span<const float> target, std::span<const float> estimate,
                            std::span<const Quota> floor, std::uint32_t in_all) {
   Entries entries;
@@ -140,11 +139,10 @@ TEST_F(CudaCollect, TheFloorGoesFirstAndThenTheLargestOfTheRest) {
       Entries none, found;
       kernels::SelectScratch scratch;
       const auto energies = kernels::collect_topk(target, estimate, 0, 0, none, scratch);
-      const kernels::MemoryBuffer wanted = put(target), held = put(estimate);
-      const auto stepped =
-          device().step_topk(wanted.floats(), held.floats(), floor, in_all, true, found);
+      Passed on_device{put(target), put(estimate), floor};
+      const auto stepped = device().select_largest(on_device.pass(true), in_all, found);
       ASSERT_TRUE(stepped.ok());
-      expect_same(target, estimate, expected, energies, found, *stepped, held);
+      expect_same(target, estimate, expected, energies, found, *stepped, on_device.estimate);
     }
   }
 }
@@ -158,18 +156,17 @@ TEST_F(CudaCollect, AnElementThatIsNotFiniteLeavesTheEstimateAlone) {
       std::vector<float> estimate = draw(Kind::kGaussian, size, kSeed + 1);
       target[size / 2] = bad;
       if (bad == 3e38f) estimate[size / 2] = -bad;  // each is finite, their difference is not
-      const kernels::MemoryBuffer wanted = put(target), held = put(estimate);
+      Passed on_device{put(target), put(estimate), {{0, size, static_cast<std::uint32_t>(size)}}};
       Entries found;
-      auto stepped = device().step_threshold(wanted.floats(), held.floats(), 0.1f, true, found);
+      auto stepped = device().select_reaching(on_device.pass(true), 0.1f, found);
       ASSERT_TRUE(stepped.ok());
       EXPECT_FALSE(stepped->energies.finite()) << size;
       EXPECT_EQ(found.size(), 0u) << size;
-      const std::vector<Quota> all = {{0, size, static_cast<std::uint32_t>(size)}};
-      stepped = device().step_topk(wanted.floats(), held.floats(), all, 0, true, found);
+      stepped = device().select_largest(on_device.pass(true), 0, found);
       ASSERT_TRUE(stepped.ok());
       EXPECT_FALSE(stepped->energies.finite()) << size;
       EXPECT_EQ(found.size(), 0u) << size;
-      EXPECT_EQ(bits(get(held)), bits(estimate)) << size;
+      EXPECT_EQ(bits(get(on_device.estimate)), bits(estimate)) << size;
     }
   }
 }
@@ -177,13 +174,14 @@ TEST_F(CudaCollect, AnElementThatIsNotFiniteLeavesTheEstimateAlone) {
 TEST_F(CudaCollect, WithoutAnUpdateTheEstimateStays) {
   const std::vector<float> target = draw(Kind::kGaussian, 9000, kSeed);
   const std::vector<float> estimate = draw(Kind::kGaussian, 9000, kSeed + 1);
-  const kernels::MemoryBuffer wanted = put(target), held = put(estimate);
+  Passed on_device{put(target), put(estimate), {{0, 9000, 90}}};
+  const kernels::MemoryBuffer& held = on_device.estimate;
   Entries found;
-  const std::vector<Quota> all = {{0, 9000, 90}};
-  ASSERT_TRUE(device().step_topk(wanted.floats(), held.floats(), all, 0, false, found).ok());
+  ASSERT_TRUE(device().select_largest(on_device.pass(false), 0, found).ok());
   EXPECT_EQ(found.size(), 90u);
   EXPECT_EQ(bits(get(held)), bits(estimate));
-  device().add_entries(found.indices, found.values, held.floats());
+  device().add_sparse(std::as_bytes(std::span(found.indices)),
+                      std::as_bytes(std::span(found.values)), held.floats());
   std::vector<float> expected = estimate;
   (void)kernels::add_entries(target, found.indices, found.values, expected);
   EXPECT_EQ(bits(get(held)), bits(expected));
@@ -198,7 +196,8 @@ TEST_F(CudaCollect, EntriesAreAddedWithOneRounding) {
       entries.indices.push_back(static_cast<std::uint32_t>(j));
       entries.values.push_back(1e-3f * static_cast<float>(j));
     }
-    device().add_entries(entries.indices, entries.values, held.floats());
+    device().add_sparse(std::as_bytes(std::span(entries.indices)),
+                        std::as_bytes(std::span(entries.values)), held.floats());
     (void)kernels::add_entries(estimate, entries.indices, entries.values, estimate);
     EXPECT_EQ(bits(get(held)), bits(estimate)) << size;
   }

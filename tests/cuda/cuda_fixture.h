@@ -103,6 +103,15 @@ class Cuda : public ::testing::Test {
     device_->upload(x, buffer->floats());
     return std::move(*buffer);
   }
+  // A difference on the device, and the parts of a pass over it.
+  struct Passed {
+    kernels::MemoryBuffer target, estimate;
+    std::vector<kernels::Quota> quotas;
+    kernels::SelectScratch scratch{};
+    kernels::DifferencePass pass(bool update, kernels::MagnitudeObserver* observer = nullptr) {
+      return {target.floats(), estimate.floats(), quotas, scratch, update, observer};
+    }
+  };
   static std::vector<float> get(const kernels::MemoryBuffer& buffer) {
     std::vector<float> x(buffer.size());
     const Status done = device_->download(buffer.floats(), x);

@@ -5,6 +5,16 @@
 namespace kimesh::cuda_test {
 namespace {
 
+// The bins of all parts, one after the other.
+class BinRecorder final : public kernels::MagnitudeObserver {
+ public:
+  void observe(const kernels::PartMagnitudes& magnitudes) override {
+    EXPECT_EQ(magnitudes.part, bins.size() / kernels::kMagnitudeBins);
+    bins.insert(bins.end(), magnitudes.bins.begin(), magnitudes.bins.end());
+  }
+  std::vector<kernels::MagnitudeBin> bins;
+};
+
 class CudaHistogram : public Cuda {
  protected:
   // By the definition of histogram.h, because MagnitudeHistogram may count a sample.
@@ -20,11 +30,12 @@ class CudaHistogram : public Cuda {
         ++bin.count;
         bin.above_edge += word & kAbove;
       }
-    std::vector<kernels::MagnitudeBin> found(expected.size());
-    const kernels::MemoryBuffer wanted = put(target), held = put(estimate);
-    const Status done = device().count_magnitudes(wanted.floats(), held.floats(), parts, found);
+    BinRecorder recorder;
+    Passed on_device{put(target), put(estimate), parts};
+    const auto done = device().observe_magnitudes(on_device.pass(false, &recorder));
     ASSERT_TRUE(done.ok());
-    EXPECT_TRUE(found == expected);
+    EXPECT_TRUE(*done);
+    EXPECT_TRUE(recorder.bins == expected);
   }
 };
 

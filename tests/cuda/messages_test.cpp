@@ -1,7 +1,7 @@
 // Whole messages of channels on a device against those of the host.
 #include <cstring>
 
-#include "kimesh/compress/device.h"
+#include "kimesh/compress/compressor.h"
 #include "tests/cuda/cuda_fixture.h"
 
 namespace kimesh::cuda_test {

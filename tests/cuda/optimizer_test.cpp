@@ -17,7 +17,10 @@ TEST_F(CudaOptimizer, MomentumIsTheCpus) {
       std::vector<float> gradient = draw(kind, size, kSeed), velocity = draw(kind, size, kSeed + 1);
       const kernels::MemoryBuffer g = put(gradient), v = put(velocity);
       device().momentum(static_cast<float>(momentum), g.floats(), v.floats());
-      prepare_gradient(config, std::vector<float>(size), gradient, velocity);
+      std::vector<float> parameters(size);
+      prepare_gradient(config, kernels::host_memory(),
+                       {kernels::ConstMemorySpan(parameters), kernels::MemorySpan(gradient),
+                        kernels::MemorySpan(velocity)});
       EXPECT_EQ(bits(get(v)), bits(velocity)) << name << ", " << size;
     }
   }
@@ -52,7 +55,8 @@ TEST_F(CudaOptimizer, SgdStepsAreTheCpus) {
       const std::vector<float> direction = draw(kind, size, kSeed + 1);
       const kernels::MemoryBuffer held = put(x), d = put(direction);
       device().sgd(static_cast<float>(config.lr), d.floats(), held.floats());
-      ShardOptimizer(config, size).step(0, x, direction);
+      ShardOptimizer::create(config, kernels::host_memory(), size)
+          ->step(0, kernels::MemorySpan(x), kernels::ConstMemorySpan(direction));
       EXPECT_EQ(bits(get(held)), bits(x)) << name << ", " << size;
     }
   }
@@ -67,10 +71,10 @@ TEST_F(CudaOptimizer, AdamwStepsAreTheCpusForManySteps) {
       std::vector<float> x = draw(Kind::kGaussian, size, kSeed);
       const kernels::MemoryBuffer held = put(x), m = put(std::vector<float>(size)),
                                   v = put(std::vector<float>(size));
-      ShardOptimizer optimizer(config, size);
+      auto optimizer = ShardOptimizer::create(config, kernels::host_memory(), size);
       for (std::uint32_t step = 1; step <= 3; ++step) {
         const std::vector<float> direction = draw(kind, size, kSeed + step);
-        optimizer.step(step - 1, x, direction);
+        optimizer->step(step - 1, kernels::MemorySpan(x), kernels::ConstMemorySpan(direction));
         config.kind->step({config.learning_rate(step - 1), step}, device(), put(direction).floats(),
                           std::vector{m.floats(), v.floats()}, held.floats());
       }

@@ -20,15 +20,14 @@ class CudaQuantise : public Cuda {
     std::vector<float> after = estimate;
     const double left = kernels::add_quantised(blocks, expected, target, after);
     const kernels::MemoryBuffer wanted = put(target), held = put(estimate), far = put(estimate);
-    const auto stepped =
-        device().step_blocks(blocks, rounding, wanted.floats(), held.floats(), found);
+    const auto stepped = device().quantise(blocks, rounding, wanted.floats(), held.floats(), found);
     ASSERT_TRUE(stepped.ok());
     EXPECT_EQ(found, expected);
     EXPECT_TRUE(is_near(stepped->energies.target, energies.target));
     EXPECT_TRUE(is_near(stepped->energies.difference, energies.difference));
     EXPECT_TRUE(is_near(stepped->added.left, left)) << stepped->added.left << " " << left;
     EXPECT_EQ(bits(get(held)), bits(after));
-    device().add_blocks(blocks, expected, far.floats());
+    device().add_quantised(blocks, expected, far.floats());
     EXPECT_EQ(bits(get(far)), bits(after));
   }
 };
@@ -62,7 +61,7 @@ TEST_F(CudaQuantise, AnElementThatIsNotFiniteLeavesTheEstimateAlone) {
         std::vector<std::byte> bytes(kernels::quantised_bytes(blocks, size));
         const kernels::MemoryBuffer wanted = put(target), held = put(estimate);
         const auto stepped =
-            device().step_blocks(blocks, Rounding::kNearest, wanted.floats(), held.floats(), bytes);
+            device().quantise(blocks, Rounding::kNearest, wanted.floats(), held.floats(), bytes);
         ASSERT_TRUE(stepped.ok());
         EXPECT_FALSE(stepped->energies.finite());
         EXPECT_EQ(bits(get(held)), bits(estimate));

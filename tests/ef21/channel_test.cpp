@@ -20,6 +20,14 @@ struct Ends {
   }
 };
 
+// One end, on the host.
+ChannelEnd end_with(std::vector<float>& estimate) {
+  return {kernels::host_memory(), kernels::MemorySpan(estimate)};
+}
+
+using kernels::ConstMemorySpan;
+using kernels::MemorySpan;
+
 Setting random_setting(Random& random, std::size_t size) {
   Setting setting = random_topk(random, size);
   const std::uint32_t kind = random.below(10);
@@ -42,11 +50,14 @@ TEST(Channel, BothEndsHoldTheSameBitsAfterEveryMessage) {
       const Setting setting = random_setting(random, size);
       const bool restart = random.below(6) == 0;
       if (restart) ends.receiver.assign(size, 5.0f);  // whatever it held is forgotten
-      auto made = advance_channel(target, ends.sender, pieces, setting, restart, scratch);
+      auto made = advance_channel(end_with(ends.sender), ConstMemorySpan(target),
+                                  {pieces, setting, restart}, scratch);
       ASSERT_TRUE(made.ok());
-      ASSERT_TRUE(apply_to_channel(made->form, made->bytes, ends.receiver, restart).ok());
+      ASSERT_TRUE(apply_to_channel(end_with(ends.receiver), made->form, made->bytes, restart).ok());
       ASSERT_TRUE(ends.equal()) << "seed " << seed << ", message " << message;
-      ASSERT_EQ(channel_digest(target, ends.sender), digest_floats(ends.receiver));
+      const auto digest = channel_digest(end_with(ends.sender), ConstMemorySpan(target));
+      ASSERT_TRUE(digest.ok());
+      ASSERT_EQ(*digest, digest_floats(ends.receiver));
     }
   }
 }
@@ -59,10 +70,12 @@ TEST(Channel, ReachesAStillTarget) {
   const std::vector<Piece> pieces{{0, 900}, {900, 3}, {903, 97}};
   const std::vector<float> target = random_vector(random, 1000);
   std::vector<float> estimate(1000, 0.0f);
-  for (std::uint32_t round = 0; round < 2000; ++round)
+  for (std::uint32_t round = 0; round < 2000; ++round) {
+    const Setting setting{Compressor::kTopk, 2, round};
     ASSERT_TRUE(
-        advance_channel(target, estimate, pieces, {Compressor::kTopk, 2, round}, false, scratch)
+        advance_channel(end_with(estimate), ConstMemorySpan(target), {pieces, setting}, scratch)
             .ok());
+  }
   EXPECT_EQ(estimate, target);
 }
 
@@ -75,13 +88,15 @@ TEST(Channel, ARefusedRestartLeavesTheEstimateAlone) {
   const std::vector<Piece> pieces{{0, 3}};
   for (const Compressor compressor :
        {Compressor::kTopk, Compressor::kIdentity, Compressor::kNothing}) {
-    auto made = advance_channel(target, estimate, pieces, {compressor, 1, 0}, true, scratch);
+    const Setting setting{compressor, 1, 0};
+    auto made = advance_channel(end_with(estimate), ConstMemorySpan(target),
+                                {pieces, setting, true}, scratch);
     ASSERT_FALSE(made.ok());
     EXPECT_EQ(made.error().code, ErrorCode::kNotFinite);
     EXPECT_EQ(estimate, before);
   }
   for (const Form form : {Form::kSparse, Form::kDense, Form::kEmpty}) {
-    ASSERT_FALSE(apply_to_channel(form, std::vector<std::byte>(5), estimate, true).ok());
+    ASSERT_FALSE(apply_to_channel(end_with(estimate), form, std::vector<std::byte>(5), true).ok());
     EXPECT_EQ(estimate, before);
   }
 }
@@ -90,9 +105,13 @@ TEST(Channel, ADenseChannelWithoutAnEstimateSaysTheDigestThatTheFarEndWillHave) 
   CompressScratch scratch;
   const std::vector<float> target{1, -0.0f, 3};
   std::vector<float> far(3, 8.0f);
-  auto made = advance_channel(target, {}, {}, {Compressor::kIdentity, 0, 0}, true, scratch);
-  ASSERT_TRUE(apply_to_channel(Form::kDense, made->bytes, far, true).ok());
-  EXPECT_EQ(channel_digest(target, {}), digest_floats(far));
+  const Setting dense{Compressor::kIdentity, 0, 0};
+  const ChannelEnd none{kernels::host_memory(), {}};
+  auto made = advance_channel(none, ConstMemorySpan(target), {{}, dense, true}, scratch);
+  ASSERT_TRUE(apply_to_channel(end_with(far), Form::kDense, made->bytes, true).ok());
+  const auto digest = channel_digest(none, ConstMemorySpan(target));
+  ASSERT_TRUE(digest.ok());
+  EXPECT_EQ(*digest, digest_floats(far));
 }
 
 // What was sent and the residual make up what was wanted, up to rounding: nothing is lost.
@@ -111,9 +130,10 @@ TEST(Residual, IsWhatTheMessagesDropped) {
       Setting setting = random_topk(random, 520);
       if (random.below(5) == 0) setting.compressor = Compressor::kIdentity;
       received.assign(520, 5.0f);  // whatever it held is forgotten
-      auto made = advance_residual(target, minus_residual, pieces, setting, scratch);
+      auto made = advance_residual(end_with(minus_residual), MemorySpan(target), {pieces, setting},
+                                   scratch);
       ASSERT_TRUE(made.ok());
-      ASSERT_TRUE(apply_to_channel(made->form, made->bytes, received, true).ok());
+      ASSERT_TRUE(apply_to_channel(end_with(received), made->form, made->bytes, true).ok());
       for (std::size_t j = 0; j < 520; ++j) sent[j] += received[j];
     }
     for (std::size_t j = 0; j < 520; ++j)

@@ -126,7 +126,9 @@ std::string Mesh::ends() const {
 std::vector<float> joined_descent(const QuadraticProblem& problem,
                                   const OptimizerOptions& optimizer, Round rounds) {
   std::vector<float> x(problem.dimension), v(problem.dimension), g(problem.dimension);
-  ShardOptimizer owner(optimizer, problem.dimension);
+  kernels::Memory& host = kernels::host_memory();
+  auto owner = ShardOptimizer::create(optimizer, host, problem.dimension);
+  const kernels::MemorySpan parameters(x), gradient(g), velocity(v);
   for (Round k = 0; k < rounds; ++k) {
     for (std::size_t j = 0; j < x.size(); ++j) {
       double sum = 0;
@@ -135,8 +137,9 @@ std::vector<float> joined_descent(const QuadraticProblem& problem,
       g[j] = static_cast<float>(sum);
     }
     const bool momentum = optimizer.keeps_velocity();
-    prepare_gradient(optimizer, x, g, momentum ? std::span<float>(v) : std::span<float>());
-    owner.step(k, x, momentum ? v : g);
+    prepare_gradient(optimizer, host,
+                     {parameters, gradient, momentum ? velocity : kernels::MemorySpan()});
+    owner->step(k, parameters, momentum ? velocity : gradient);
   }
   return x;
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "kimesh/config/options_of_text.h"
@@ -12,6 +14,9 @@
 
 namespace kimesh {
 namespace {
+
+using kernels::ConstMemorySpan;
+using kernels::MemorySpan;
 
 constexpr std::uint64_t kSeed = 9;
 
@@ -62,12 +67,22 @@ TEST(LearningRate, FollowsHalfACosineAndStaysAtItsEnd) {
   EXPECT_NEAR(config.learning_rate(150), 0, 1e-15);
 }
 
+void prepare(const OptimizerOptions& config, const std::vector<float>& w,
+             std::vector<float>& gradient, std::span<float> velocity) {
+  prepare_gradient(config, kernels::host_memory(),
+                   {ConstMemorySpan(w), MemorySpan(gradient), MemorySpan(velocity)});
+}
+
+ShardOptimizer optimizer_of(const OptimizerOptions& config, std::size_t size) {
+  return std::move(*ShardOptimizer::create(config, kernels::host_memory(), size));
+}
+
 // Seen to fail with the norm in place of the scale, and with momentum before the clip.
 TEST(PrepareGradient, ClipsThenDecaysThenAddsMomentum) {
   const auto config = options("{kind: sgd, lr: 0.1, clip: 0.5, weight_decay: 0.01, momentum: 0.9}");
   const std::vector<float> w = gauss(1003, 1), g = gauss(1003, 2), v = gauss(1003, 3);
   std::vector<float> gradient = g, velocity = v;
-  prepare_gradient(config, w, gradient, velocity);
+  prepare(config, w, gradient, velocity);
   const double scale = 0.5 / norm(g);
   for (std::size_t j = 0; j < w.size(); ++j)
     ASSERT_NEAR(velocity[j], 0.9 * v[j] + (scale * g[j] + 0.01 * w[j]), 1e-6);
@@ -78,7 +93,7 @@ TEST(PrepareGradient, LeavesAShortGradientAsItIs) {
   config.clip = 1000;
   const std::vector<float> g = gauss(100, 2);
   std::vector<float> gradient = g;
-  prepare_gradient(config, gauss(100, 1), gradient, {});
+  prepare(config, gauss(100, 1), gradient, {});
   EXPECT_EQ(gradient, g);
   EXPECT_FALSE(config.keeps_velocity());
 }
@@ -88,7 +103,7 @@ TEST(PrepareGradient, NeitherDecaysNorKeepsMomentumForAdamw) {
   const auto config = options("{kind: adamw, lr: 0.1, weight_decay: 0.1}");
   const std::vector<float> g = gauss(100, 2);
   std::vector<float> gradient = g;
-  prepare_gradient(config, gauss(100, 1), gradient, {});
+  prepare(config, gauss(100, 1), gradient, {});
   EXPECT_EQ(gradient, g);
   EXPECT_FALSE(config.keeps_velocity());
 }
@@ -99,7 +114,7 @@ TEST(PrepareGradient, DoesNotHideWhatIsNotFinite) {
   config.clip = 1;
   std::vector<float> gradient{1, std::numeric_limits<float>::infinity(), 2};
   const std::vector<float> w(3, 0.0f), before = gradient;
-  prepare_gradient(config, w, gradient, {});
+  prepare(config, w, gradient, {});
   EXPECT_EQ(gradient, before);
 }
 
@@ -110,15 +125,15 @@ TEST(Sgd, EqualsTheFormulaOfTorch) {
   const std::size_t size = 257;
   std::vector<float> x = gauss(size, 1), velocity(size, 0.0f);
   std::vector<double> reference(x.begin(), x.end()), buffer(size, 0.0);
-  ShardOptimizer optimizer(config, size);
+  auto optimizer = optimizer_of(config, size);
   for (Round round = 0; round < 20; ++round) {
     std::vector<float> gradient = gauss(size, 10 + round);
     for (std::size_t j = 0; j < size; ++j) {
       buffer[j] = 0.9 * buffer[j] + (gradient[j] + 0.001 * reference[j]);
       reference[j] -= 0.1 * buffer[j];
     }
-    prepare_gradient(config, x, gradient, velocity);
-    optimizer.step(round, x, velocity);
+    prepare(config, x, gradient, velocity);
+    optimizer.step(round, MemorySpan(x), ConstMemorySpan(velocity));
     for (std::size_t j = 0; j < size; ++j)
       ASSERT_NEAR(x[j], reference[j], 1e-6 * (1 + std::abs(reference[j]))) << "round " << round;
   }
@@ -133,7 +148,7 @@ TEST(Adamw, EqualsTheFormulaOfThePaper) {
   const std::size_t size = 131;
   std::vector<float> x = gauss(size, 1);
   std::vector<double> reference(x.begin(), x.end()), m(size, 0.0), v(size, 0.0);
-  ShardOptimizer optimizer(config, size);
+  auto optimizer = optimizer_of(config, size);
   for (Round round = 0; round < 20; ++round) {
     const std::vector<float> g = gauss(size, 10 + round);
     const double lr = config.learning_rate(round), t = round + 1.0;
@@ -143,7 +158,7 @@ TEST(Adamw, EqualsTheFormulaOfThePaper) {
       const double m_hat = m[j] / (1 - std::pow(0.9, t)), v_hat = v[j] / (1 - std::pow(0.999, t));
       reference[j] -= lr * (m_hat / (std::sqrt(v_hat) + 1e-3) + 0.1 * reference[j]);
     }
-    optimizer.step(round, x, g);
+    optimizer.step(round, MemorySpan(x), ConstMemorySpan(g));
     for (std::size_t j = 0; j < size; ++j)
       ASSERT_NEAR(x[j], reference[j], 1e-6 * (1 + std::abs(reference[j]))) << "round " << round;
   }
@@ -153,9 +168,10 @@ TEST(Adamw, EqualsTheFormulaOfThePaper) {
 // A gradient of 0 from the start: 0 / epsilon, and never 0 / 0.
 TEST(Adamw, MovesNothingWithoutAGradient) {
   const auto config = options("{kind: adamw, lr: 0.1}");
-  ShardOptimizer optimizer(config, 3);
+  auto optimizer = optimizer_of(config, 3);
   std::vector<float> x{1, 2, 3};
-  optimizer.step(0, x, std::vector<float>(3, 0.0f));
+  const std::vector<float> none(3, 0.0f);
+  optimizer.step(0, MemorySpan(x), ConstMemorySpan(none));
   EXPECT_EQ(x, (std::vector<float>{1, 2, 3}));
 }
 

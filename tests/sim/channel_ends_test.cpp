@@ -7,6 +7,7 @@
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/util/random.h"
 #include "tests/mesh/mesh.h"
+#include "tests/vectors/flip_lowest_bit.h"
 
 namespace kimesh::test {
 namespace {
@@ -30,6 +31,13 @@ MeshSpec random_spec(Random& random, std::uint64_t seed) {
   return spec;
 }
 
+// One element of the receiver's estimate of the link's first channel changes: digests must find it.
+void damage_estimate(Mesh& mesh, LinkIndex link) {
+  for (ChannelIndex c = 0; c < mesh.plan.channels.size(); ++c)
+    if (mesh.plan.channels[c].link == link)
+      return flip_lowest_bit(mesh.simulator->vectors(mesh.plan.links[link].to), c);
+}
+
 void add_faults(Mesh& mesh, Random& random, bool corrupt) {
   for (LinkSpec& link : mesh.setup.links)
     link.rate = RateTrace{{{0.0, 20e3 + random.uniform() * 1e6},
@@ -42,12 +50,13 @@ void add_faults(Mesh& mesh, Random& random, bool corrupt) {
   }
   if (!corrupt) return;
   const auto link = random.below(static_cast<std::uint32_t>(mesh.plan.links.size()));
-  mesh.setup.faults.push_back({Fault::Kind::kCorrupt, random.uniform(), link, 0});
+  mesh.setup.faults.push_back({Fault::Kind::kCall, random.uniform(), link, 0,
+                               [&mesh, link] { damage_estimate(mesh, link); }});
 }
 
 double mesh_flip_seconds(const std::vector<Fault>& faults) {
   for (const Fault& fault : faults)
-    if (fault.kind == Fault::Kind::kCorrupt) return fault.seconds;
+    if (fault.kind == Fault::Kind::kCall) return fault.seconds;
   return 0;
 }
 

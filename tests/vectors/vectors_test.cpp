@@ -10,6 +10,7 @@
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/util/digest.h"
 #include "kimesh/util/random.h"
+#include "tests/vectors/flip_lowest_bit.h"
 #include "tests/vectors/mesh.h"
 
 namespace kimesh {
@@ -40,7 +41,7 @@ TEST(Vectors, TwoNodesDoThePlainArithmeticOfARound) {
   for (Round round = 0; round < 2; ++round) {
     std::ranges::copy(std::vector<float>{4, 8}, mesh.nodes[0].gradient().begin());
     std::ranges::copy(std::vector<float>{-4, 16}, mesh.nodes[1].gradient().begin());
-    for (Vectors& node : mesh.nodes) ASSERT_TRUE(node.fold_gradient().ok());
+    for (Vectors& node : mesh.nodes) ASSERT_TRUE(node.prepare_gradient().ok());
     mesh.reduce(round, {Compressor::kTopk, 1, 0});
     mesh.gather(round, {Compressor::kTopk, 1, 0});
   }
@@ -76,7 +77,7 @@ Mesh started(const Plan& plan, std::size_t nodes, const VectorsOptions& options,
 void round_of(Mesh& mesh, Round round, std::uint64_t seed, Random& random) {
   for (std::size_t n = 0; n < mesh.nodes.size(); ++n) {
     fill(mesh.nodes[n].gradient(), seed, static_cast<std::uint32_t>(n), round);
-    ASSERT_TRUE(mesh.nodes[n].fold_gradient().ok());
+    ASSERT_TRUE(mesh.nodes[n].prepare_gradient().ok());
   }
   const auto draw = [&] {
     return random.below(8) == 0
@@ -89,7 +90,7 @@ void round_of(Mesh& mesh, Round round, std::uint64_t seed, Random& random) {
 }
 
 // Separate memory at both ends, random settings, dense messages and restarts. Seen to fail with
-// start() left out, with a restart that only the sender does, and after corrupt_for_test.
+// start() left out, with a restart that only the sender does, and after flip_lowest_bit.
 TEST(Vectors, BothEndsOfEveryChannelHoldTheSameBitsAfterEveryMessage) {
   for (const Case& shape : kCases) {
     const Plan plan = plan_of(shape.kind, shape.nodes, shape.servers, {150, 3, 77});
@@ -123,7 +124,7 @@ TEST(Vectors, DenseMessagesGiveTheSameBitsWhetherEstimatesAreKeptOrNot) {
       for (Round round = 0; round < 5; ++round) {
         for (std::size_t n = 0; n < shape.nodes; ++n) {
           fill(mesh->nodes[n].gradient(), 2, static_cast<std::uint32_t>(n), round);
-          ASSERT_TRUE(mesh->nodes[n].fold_gradient().ok());
+          ASSERT_TRUE(mesh->nodes[n].prepare_gradient().ok());
         }
         mesh->reduce(round, kDense);
         mesh->gather(round, kDense);
@@ -141,7 +142,7 @@ TEST(Vectors, ACorruptedEstimateChangesTheDigest) {
   for (ChannelIndex c = 0; c < plan.channels.size(); ++c) {
     Vectors& receiver = mesh.nodes[plan.link_of(c).to];
     const std::uint64_t before = digest_floats(receiver.estimate(c));
-    receiver.corrupt_for_test(c);
+    flip_lowest_bit(receiver, c);
     EXPECT_NE(digest_floats(receiver.estimate(c)), before);
   }
 }
@@ -175,7 +176,7 @@ TEST(Vectors, NameTheLayerWhereAGradientIsNotFinite) {
   Mesh mesh = started(plan, 2, {{}, 0.5, true}, 1);
   Vectors& node = mesh.nodes[1];
   node.gradient()[3] = std::numeric_limits<float>::quiet_NaN();
-  ASSERT_TRUE(node.fold_gradient().ok());
+  ASSERT_TRUE(node.prepare_gradient().ok());
   const ChannelIndex channel = *plan.seats[0][1].reduce_out;
   const auto terms = mesh.reduce_terms(0, 1);
   auto made = node.advance({channel,

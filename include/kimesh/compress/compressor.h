@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/collect.h"
+#include "kernels/memory.h"
 #include "kimesh/compress/curve.h"
 #include "kimesh/compress/piece.h"
 #include "kimesh/compress/setting.h"
@@ -80,6 +80,15 @@ struct CompressScratch {
                                        std::span<const Piece> pieces, const Setting& setting,
                                        CompressScratch& scratch, bool with_curve = false);
 
+// The same wherever the floats lie; elsewhere than on the host for compressors whose traits say
+// on_devices. The bytes and the estimate are the same in every memory; energies and curves may
+// differ in their last digits. Errors: also Io, when a device failed; then nothing on it is worth
+// anything.
+[[nodiscard]] Result<Advanced> advance(kernels::Memory& memory, kernels::ConstMemorySpan target,
+                                       kernels::MemorySpan estimate, std::span<const Piece> pieces,
+                                       const Setting& setting, CompressScratch& scratch,
+                                       bool with_curve = false);
+
 // What advance says of the element at `index`.
 [[nodiscard]] Error not_finite_at(std::size_t index);
 
@@ -90,5 +99,9 @@ struct CompressScratch {
 // Adds (dense: assigns) what `bytes` decode to. Errors: as validate; the estimate is untouched
 // then.
 [[nodiscard]] Status apply(Form form, std::span<const std::byte> bytes, std::span<float> estimate);
+
+// The same wherever the estimate lies. Queued when it returns, where the memory has a queue.
+[[nodiscard]] Status apply(Form form, std::span<const std::byte> bytes, kernels::Memory& memory,
+                           kernels::MemorySpan estimate);
 
 }  // namespace kimesh

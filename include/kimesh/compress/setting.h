@@ -89,7 +89,7 @@ struct CompressorTraits {
   bool conservative = false;
   // Its messages become as small as asked; else a message has one size.
   bool meets_budgets = false;
-  // kernels/memory.h has what it needs; the others look at floats on the host.
+  // The passes of kernels/memory.h are all that it needs; the others look at floats on the host.
   bool on_devices = false;
 };
 [[nodiscard]] CompressorTraits traits_of(Compressor compressor);

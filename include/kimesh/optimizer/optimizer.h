@@ -1,4 +1,4 @@
-// What turns gradients into steps: elementwise, on spans, without LibTorch. Momentum lives at the
+// What turns gradients into steps: elementwise, in any memory, without LibTorch. Momentum lives at the
 // workers, an optimizer's other state at the shard's owner.
 #pragma once
 
@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
+#include "kernels/memory.h"
 #include "kimesh/optimizer/optimizer_kind.h"
 #include "kimesh/optimizer/schedule.h"
-#include "kimesh/util/aligned_buffer.h"
 #include "kimesh/util/ids.h"
+#include "kimesh/util/result.h"
 
 namespace kimesh {
 
@@ -30,24 +30,37 @@ struct OptimizerOptions {
   [[nodiscard]] bool keeps_velocity() const { return kind->at_workers().momentum > 0; }
 };
 
-// At the worker, in this order: clips g to the L2 norm `clip`, adds decay, updates the velocity.
-// Without momentum `velocity` is empty and g is the contribution. A gradient with NaN or infinity
-// is not clipped, so that it is still found. Spans [d]; one rounding per operation.
-void prepare_gradient(const OptimizerOptions& options, std::span<const float> parameters,
-                      std::span<float> gradient, std::span<float> velocity);
+// The vectors of a worker, all [d]. Without momentum there is no velocity.
+struct WorkerVectors {
+  kernels::ConstMemorySpan parameters;
+  kernels::MemorySpan gradient, velocity;
+};
 
-// The optimizer of one shard at its owner, in the host's memory. Thread: one at a time.
+// At the worker, in this order: clips g to the L2 norm `clip`, adds decay, updates the velocity.
+// Without momentum g is the contribution. A gradient with NaN or infinity is not clipped, so that
+// it is still found. One rounding per operation. Queued, where the memory has a queue.
+void prepare_gradient(const OptimizerOptions& options, kernels::Memory& memory,
+                      const WorkerVectors& worker);
+
+// The optimizer of one shard at its owner. Thread: one at a time.
 class ShardOptimizer {
  public:
-  ShardOptimizer(const OptimizerOptions& options, std::size_t size);
-  // Shapes: parameters [size], direction [size] (the mesh's weighted gradient).
-  void step(Round round, std::span<float> parameters, std::span<const float> direction);
+  // `memory` outlives this. Errors: Io, when it has no room for the state.
+  [[nodiscard]] static Result<ShardOptimizer> create(const OptimizerOptions& options,
+                                                     kernels::Memory& memory, std::size_t size);
+  // Shapes: parameters [size], direction [size] (the mesh's weighted gradient). Queued, where the
+  // memory has a queue.
+  void step(Round round, kernels::MemorySpan parameters, kernels::ConstMemorySpan direction);
   [[nodiscard]] std::size_t bytes_held() const;  // of the state
 
  private:
+  ShardOptimizer(const OptimizerOptions& options, kernels::Memory& memory, std::size_t size)
+      : options_(options), memory_(&memory), size_(size) {}
+
   OptimizerOptions options_;
+  kernels::Memory* memory_;
   std::size_t size_;
-  std::vector<AlignedBuffer> state_;
+  std::vector<kernels::MemoryBuffer> state_;
   std::uint64_t steps_ = 0;
 };
 

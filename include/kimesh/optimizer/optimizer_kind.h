@@ -31,10 +31,8 @@ class OptimizerKind : public KindOptions {
     std::uint64_t count = 1;  // number of this step of the shard, from 1
   };
   // The owner's step against `direction`, the mesh's weighted gradient, one rounding per operation.
-  // Both versions leave the same bits. Shapes: parameters, direction and each state [size].
-  virtual void step(const Step& step, std::span<const float> direction,
-                    std::span<const std::span<float>> state, std::span<float> parameters) const = 0;
-  virtual void step(const Step& step, kernels::Memory& memory, kernels::MemorySpan direction,
+  // Shapes: parameters, direction and each state [size], all in `memory`.
+  virtual void step(const Step& step, kernels::Memory& memory, kernels::ConstMemorySpan direction,
                     std::span<const kernels::MemorySpan> state,
                     kernels::MemorySpan parameters) const = 0;
 };

@@ -46,14 +46,14 @@ struct Fault {
     kCrash,   // the node does nothing any more
     kFreeze,  // as kCrash, until kThaw
     kThaw,
-    kCorrupt,  // one element of the receiver's estimate of the link's first channel changes:
-               // digests must find it
-    kStop,     // Ctrl-C at the node
+    kStop,  // Ctrl-C at the node
+    kCall,  // `call` runs between two events: who gives it may look at nodes, or damage them
   };
   Kind kind;
   double seconds = 0;  // virtual
   LinkIndex link = 0;
   NodeIndex node = 0;
+  std::function<void()> call{};
 };
 
 struct SimulatedNode {

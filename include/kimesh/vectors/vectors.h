@@ -1,13 +1,13 @@
-// The float vectors of one node, and the core's actions carried out on them: in the host's memory
-// or on a GPU, which is why nothing above holds a pointer to a float. Both make the same bytes of
-// the same floats; energies, and with them what policies decide, may differ in their last digits,
-// and so may a gradient that is clipped.
+// The float vectors of one node, and the core's actions carried out on them, in one memory: the
+// host's or a GPU's, which is why nothing above holds a pointer to a float. Every memory makes the
+// same bytes of the same floats; energies, and with them what policies decide, may differ in their
+// last digits, and so may a gradient that is clipped.
 //
 // Buffers (d: size of the model): parameters w [d], gradient g [d], velocity v [d] with momentum
 // only, per reduce_in channel the estimate that it holds, per outgoing channel the estimate of the
 // far side, only where the policy compresses; AdamW's moments for the owned shard; a target of the
-// largest shard. On a GPU all these are there, and a second w and g on the host, where the
-// objective computes. Thread: actions one at a time, in order of issue; gradient work may run
+// largest shard. Where the memory is a GPU's, a second w and g are on the host, where the objective
+// computes. Thread: actions one at a time, in order of issue; gradient work may run
 // beside actions that do not touch g and v.
 #pragma once
 
@@ -35,9 +35,10 @@ struct VectorsOptions {
   double data_weight = 1;  // ω_i
   // false where every message is dense: outgoing channels hold no estimate
   bool keeps_estimates = true;
-  // None: the host's memory. Else two queues of one GPU, the second for gradient work. Compressors
-  // are then such as have CompressorTraits::on_devices.
-  std::shared_ptr<kernels::Memory> device{}, gradient_device{};
+  // None: the host's memory. Else a GPU's, and the same with a queue of its own for gradient work,
+  // shared by the nodes of this process. Compressors are then such as have
+  // CompressorTraits::on_devices.
+  std::shared_ptr<kernels::Memory> memory{}, gradient_memory{};
 };
 
 // Puts the vectors on this machine's GPU. Errors: UserInput, when there is none that works.
@@ -68,11 +69,11 @@ class Vectors {
   // equal to them.
   void start();
 
-  // Before anybody reads parameters(): what actions did to them since. Errors: Io, when a device
-  // failed or has not the memory for all vectors; so everywhere below.
-  [[nodiscard]] Status bring_parameters();
+  // Before anybody reads parameters(): brings them up to what actions did since. Errors: Io, when
+  // a device failed or has not the memory for all vectors; so everywhere below.
+  [[nodiscard]] Status sync_parameters_to_host();
   // After the objective filled the gradient: clip, coupled decay, momentum.
-  [[nodiscard]] Status fold_gradient();
+  [[nodiscard]] Status prepare_gradient();
   // A restarted gather channel must be sent dense: the far side's estimate are its parameters.
   // Errors: NotFinite, with layer and channel; also when a step before found that. The estimate is
   // untouched then.
@@ -90,14 +91,9 @@ class Vectors {
   // Valid until the next call.
   [[nodiscard]] std::span<const float> estimate(ChannelIndex channel) const;
   [[nodiscard]] std::size_t bytes_held() const;  // of all float vectors, wherever they are
-  // Flips the lowest bit of the first element of an estimate, as a bad memory cell would. Requires
-  // that this end keeps one.
-  void corrupt_for_test(ChannelIndex channel);
 
  private:
   class Store;
-  class HostStore;
-  class DeviceStore;
   std::unique_ptr<Store> store_;
   std::optional<Error> step_error_;
 };
