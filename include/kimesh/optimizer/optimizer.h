@@ -1,5 +1,5 @@
-// What turns gradients into steps: elementwise, in any memory, without LibTorch. Momentum lives at the
-// workers, an optimizer's other state at the shard's owner.
+// What turns gradients into steps: elementwise, in any memory, without LibTorch. Momentum lives at
+// the workers, an optimizer's other state at the shard's owner.
 #pragma once
 
 #include <cstddef>
