@@ -105,14 +105,20 @@ std::vector<SourceFile> pages() {
   return pages;
 }
 
+std::optional<std::string> text_of(const std::string& path) {
+  const fs::path place = fs::path(KIMESH_SOURCE_DIR) / path;
+  if (!fs::exists(place)) return std::nullopt;
+  return fs::is_directory(place) ? "" : read(place).text;
+}
+
 // Seen red: a link to a page that is not there, one to a heading that is not there.
 TEST(Tidy, LinksOfTheDocumentationLeadSomewhere) {
-  const auto read_file = [](const std::string& path) -> std::optional<std::string> {
-    const fs::path place = fs::path(KIMESH_SOURCE_DIR) / path;
-    if (!fs::exists(place)) return std::nullopt;
-    return fs::is_directory(place) ? "" : read(place).text;
-  };
-  expect_tidy(pages(), [&](const SourceFile& page) { return check_links(page, read_file); });
+  expect_tidy(pages(), [](const SourceFile& page) { return check_links(page, text_of); });
+}
+
+// Seen red: a word of a quoted file changed.
+TEST(Tidy, TheDocumentationQuotesWhatTheFilesSay) {
+  expect_tidy(pages(), [](const SourceFile& page) { return check_quotes(page, text_of); });
 }
 
 TEST(Tidy, NothingRefersToFilesOutsideTheRepository) {
@@ -301,6 +307,21 @@ TEST(TidyRules, ALinkToNothingIsRefused) {
             0u);
   EXPECT_EQ(complaints("[a](c.md)"), 1u);
   EXPECT_EQ(complaints("\n[a](a.md#what-it-was) [a](a.md#title)"), 1u);
+}
+
+TEST(TidyRules, AQuoteThatIsNoneIsRefused) {
+  const auto read_file = [](const std::string& path) -> std::optional<std::string> {
+    if (path != "src/a.cpp") return std::nullopt;
+    return "int a;\nint b;\nint c;\n";
+  };
+  const auto complaints = [&](const std::string& quote) {
+    return check_quotes(file("docs/b.md", "words\n" + quote + "```\n"), read_file).size();
+  };
+  EXPECT_EQ(complaints("```cpp src/a.cpp\nint a;\n...\nint c;\n"), 0u);
+  EXPECT_EQ(complaints("```cpp\nint d;\n"), 0u);
+  EXPECT_EQ(complaints("```cpp src/a.cpp\nint a;\nint c;\n"), 1u);
+  EXPECT_EQ(complaints("```cpp src/a.cpp\nint c;\n...\nint a;\n"), 1u);
+  EXPECT_EQ(complaints("```cpp src/b.cpp\nint a;\n"), 1u);
 }
 
 // The bad examples are written in two halves, so that this file passes the rule itself.

@@ -123,7 +123,9 @@ save_file({'w': numpy.array([[1.5], [-0.1], [3e38]], dtype=numpy.float32)}, sys.
   EXPECT_THAT(std::vector<float>(file->values.begin() + 9, file->values.end()),
               testing::ElementsAre(1.0f, testing::FloatNear(-3e38f, 3e36f),
                                    testing::FloatNear(1e-38f, 1e-40f), 0.15625f));
-  if (!std::filesystem::exists(folder / "package")) return;
+  if (!std::filesystem::exists(folder / "package")) {
+    GTEST_SKIP() << "python3 has no safetensors package here: only the file above was read";
+  }
   const auto package = read_tensors(folder / "package", skipped);
   ASSERT_TRUE(package.ok()) << package.error().message;
   EXPECT_EQ(package->values, (std::vector<float>{1.5f, -0.1f, 3e38f}));

@@ -66,6 +66,27 @@ std::string complaint_about_link(const std::string& target, const SourceFile& pa
   return "";
 }
 
+// Whether the parts of `quote` (`...` on a line of its own divides them) come in this order.
+bool is_quoted_from(const std::string& text, const std::vector<std::string>& quote) {
+  std::size_t from = 0;
+  std::string part;
+  const auto found = [&] {
+    const std::size_t at = text.find(part, from);
+    if (at == std::string::npos) return false;
+    from = at + part.size();
+    part.clear();
+    return true;
+  };
+  for (const std::string& line : quote) {
+    if (line != "...") {
+      part += line + "\n";
+    } else if (!found()) {
+      return false;
+    }
+  }
+  return found();
+}
+
 }  // namespace
 
 std::string draw_layers(const Layers& layers) {
@@ -112,6 +133,23 @@ Complaints check_links(const SourceFile& page, const ReadFile& read) {
       if (target.find("://") != std::string::npos) continue;
       const std::string complaint = complaint_about_link(target, page, read);
       if (!complaint.empty()) complaints.push_back({page.path, i + 1, complaint});
+    }
+  }
+  return complaints;
+}
+
+Complaints check_quotes(const SourceFile& page, const ReadFile& read) {
+  static const std::regex fence(R"(```\w+ ([\w./]+))");
+  Complaints complaints;
+  const std::vector<std::string> lines = lines_of(page.text);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::smatch match;
+    if (!std::regex_match(lines[i], match, fence)) continue;
+    const auto begin = lines.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+    const auto end = std::find(begin, lines.end(), "```");
+    const std::optional<std::string> text = read(match[1]);
+    if (!text || !is_quoted_from(*text, {begin, end})) {
+      complaints.push_back({page.path, i + 1, "quotes what does not stand in " + match[1].str()});
     }
   }
   return complaints;

@@ -64,6 +64,10 @@ using ReadFile = std::function<std::optional<std::string>(const std::string& pat
 // Links of a page of documentation lead to files of the repository, and to headings that they have.
 [[nodiscard]] Complaints check_links(const SourceFile& page, const ReadFile& read);
 
+// A fenced block that names a file beside its language quotes it word for word; a line of `...`
+// stands for what is left out.
+[[nodiscard]] Complaints check_quotes(const SourceFile& page, const ReadFile& read);
+
 // No comment refers to what a reader of the repository has not.
 [[nodiscard]] Complaints check_references(const SourceFile& file);
 
