@@ -96,6 +96,9 @@ Result<std::unique_ptr<Job>> Job::make(Files files) {
   auto plan = make_plan(job->topology(), *layout);
   if (!plan) return plan.error();
   job->plan_ = std::move(*plan);
+  if (job->config().optimizer.lr_is_theory)
+    job->files_.config.optimizer.lr =
+        theory_learning_rate(job->config(), *job->quadratic_, job->plan_);
   const Status enough = check_traffic(job->config(), job->topology(), job->plan_);
   if (!enough.ok())
     return Error{enough.error().code, job->files_.topology_path + ":" + enough.error().message};
@@ -161,9 +164,11 @@ Result<RunFolder> Job::make_folder(const RunOptions& options) const {
   }
   auto folder = RunFolder::create(request);
   if (!folder) return folder;
-  RunInfo info{options.command, kVersion,      build_text(),       environment(),
-               date_and_time(), config().seed, files_.config_path, files_.topology_path,
-               plan_.view.nodes};
+  RunInfo info{options.command,    kVersion,
+               build_text(),       environment(),
+               date_and_time(),    config().seed,
+               files_.config_path, files_.topology_path,
+               plan_.view.nodes,   config().optimizer.lr};
   if (const Status written = folder->write_info(info); !written.ok()) return written.error();
   return folder;
 }

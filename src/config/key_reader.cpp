@@ -244,6 +244,11 @@ class KeyReader final : public Keys {
   void read(std::string_view name, const NumberValue& field) {
     reader_.read(name, field.value, field.range);
   }
+  void read(std::string_view name, const NumberOrWordValue& field) {
+    const YamlValue& written = reader_.find(name)->value;
+    field.is_word = written.kind == YamlValue::Kind::kText && written.text == field.word;
+    if (!field.is_word) reader_.read(name, field.value, field.range);
+  }
   void read(std::string_view name, const WholeValue& field) {
     reader_.read(name, field.value, field.range);
   }

@@ -21,6 +21,9 @@ std::string plain_number(double x) {
 // Exact, since nodes compare it.
 struct ExactText {
   std::string operator()(const NumberValue& field) const { return fmt::format("{}", field.value); }
+  std::string operator()(const NumberOrWordValue& field) const {
+    return field.is_word ? std::string(field.word) : fmt::format("{}", field.value);
+  }
   std::string operator()(const WholeValue& field) const { return fmt::format("{}", field.value); }
   std::string operator()(const SeedValue& field) const { return fmt::format("{}", field.value); }
   std::string operator()(const DurationValue& field) const {
@@ -53,6 +56,9 @@ struct ExactText {
 struct WrittenText : ExactText {
   using ExactText::operator();
   std::string operator()(const NumberValue& field) const { return plain_number(field.value); }
+  std::string operator()(const NumberOrWordValue& field) const {
+    return field.is_word ? std::string(field.word) : plain_number(field.value);
+  }
   std::string operator()(const DurationValue& field) const {
     const double seconds = to_seconds(field.value);
     return seconds > 0 && seconds < 1 ? fmt::format("{}ms", seconds * 1e3)
@@ -66,6 +72,9 @@ struct WrittenText : ExactText {
 // What may stand there.
 struct DomainText {
   std::string operator()(const NumberValue& field) const { return "number " + field.range.text(); }
+  std::string operator()(const NumberOrWordValue& field) const {
+    return fmt::format("number {}, or {}", field.range.text(), field.word);
+  }
   std::string operator()(const WholeValue& field) const {
     return "whole number " + field.range.text();
   }

@@ -19,6 +19,11 @@ void Keys::number(std::string_view name, std::optional<double>& value, Range ran
   if (is_set) value = number;
 }
 
+void Keys::number_or_word(std::string_view name, const NumberOrWordValue& field,
+                          std::string_view help) {
+  visit_value(name, field, help);
+}
+
 void Keys::seed(std::string_view name, std::uint64_t& value, std::string_view help) {
   visit_value(name, SeedValue{value}, help);
 }

@@ -26,7 +26,8 @@ void OptimizerOptions::describe(Keys& keys) {
   keys.require("kind", "kind: sgd");
   keys.kind("kind", kind, optimizer_kinds(), "how steps are made of gradients");
   keys.require("lr", "lr: with the step size, such as lr: 0.1");
-  keys.number("lr", lr, limits::kRates, "learning rate");
+  keys.number_or_word("lr", {lr, limits::kRates, lr_is_theory, "theory"},
+                      "learning rate; theory: the largest that is proven for a quadratic");
   keys.number("clip", clip, limits::kClipNorms,
               "largest L2 norm of a node's own gradient, over all layers");
   keys.section({"schedule", "how lr changes with the rounds"},

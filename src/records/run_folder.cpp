@@ -137,6 +137,7 @@ Status RunFolder::write_info(const RunInfo& info) const {
   json["config"] = info.config_path;
   json["topology"] = info.topology_path;
   json["nodes"] = info.nodes;
+  json["learning_rate"] = number(info.learning_rate);
   return write_whole(path_ + "/run.json", std::string_view(text_of(json, 2) + "\n"));
 }
 

@@ -4,6 +4,7 @@
 
 #include "kimesh/config/complaints.h"
 #include "kimesh/run/run_config.h"
+#include "src/run/config_reader.h"
 
 namespace kimesh {
 namespace {
@@ -63,6 +64,7 @@ std::vector<Problem> check_together(const RunConfig& config, const std::string& 
   check_round_time(config, complaints);
   check_compressor(config, topology, complaints);
   check_weights(config, topology, complaints);
+  check_theory(config, topology, complaints);
   return complaints.take();
 }
 

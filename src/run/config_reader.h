@@ -12,4 +12,8 @@ void read_data(const YamlValue& value, DataConfig& data, Complaints& complaints)
 void read_quadratic(const YamlValue& value, QuadraticConfig& quadratic, Complaints& complaints);
 void read_stop(const YamlValue& value, StopConfig& stop, Complaints& complaints);
 
+// Whether `lr: theory` may stand in this config, and with this topology.
+void check_theory(const RunConfig& config, Complaints& complaints);
+void check_theory(const RunConfig& config, const TopologyFile& topology, Complaints& complaints);
+
 }  // namespace kimesh

@@ -133,6 +133,7 @@ Loaded<RunConfig> load_config(const std::string& path) {
     top.choose("device", config.device, {{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}});
     config.device_line = top.line_of("device");
     check_sections(top, config);
+    if (complaints.empty()) check_theory(config, complaints);
     if (complaints.empty() && !config.quadratic) check_model_suits_data(top, config);
   }
   loaded.problems = complaints.take();

@@ -67,6 +67,8 @@ struct Toy {
   Colour colour = Colour::kBlue;
   Duration lasts{std::chrono::seconds(2)};
   std::optional<double> rate;
+  double weight = 3;
+  bool weight_is_guess = false;
   std::string path;
   std::size_t split = 0;
   double concentration = 0.5;
@@ -84,6 +86,7 @@ struct Toy {
       play.duration("lasts", lasts, {1, 60}, "of a game");
       play.rate("rate", rate, "of a game's messages");
     });
+    keys.number_or_word("weight", {weight, {0, 9}, weight_is_guess, "guess"}, "kilograms");
     keys.path("path", path, "where it lies");
     keys.word_or_section({"split", "among children"}, split, {"even", "random"}, [&](Keys& map) {
       map.number("dirichlet", concentration, {0, 1}, "concentration");
@@ -224,13 +227,25 @@ TEST(Keys, CanonicalTextSaysWhatIsSetAndWhatNodesMustAgreeOn) {
   const std::string text = canonical(reading.toy);
   EXPECT_EQ(text,
             "kind box\nside 1\ncolour blue\nplay.lasts 2000000000\nplay.rate 1000\n"
-            "path a file\nsplit even\nrooms usual\nrooms.usual.width 4\n");
+            "weight 3\npath a file\nsplit even\nrooms usual\nrooms.usual.width 4\n");
   Reading rooms = read("kind: box\nrooms: {hall: {door: red}}\nbeds: {a: b}\nguests: [c]\n");
   EXPECT_THAT(canonical(rooms.toy),
               HasSubstr("guests c\nbeds a: b\nrooms usual\nrooms.usual.width 4\nrooms hall\n"
                         "rooms.hall.width 4\nrooms.hall.door red\n"));
   Reading other = read("kind: box\npath: y\nplay: {rate: 1kbit}\nside: 1.0\n");
   EXPECT_EQ(canonical(other.toy), text);
+}
+
+TEST(Keys, AWordMayStandInPlaceOfANumber) {
+  Reading word = read("kind: box\nweight: guess\n");
+  EXPECT_THAT(word.problems, ElementsAre());
+  EXPECT_TRUE(word.toy.weight_is_guess);
+  EXPECT_THAT(canonical(word.toy), HasSubstr("\nweight guess\n"));
+  const Reading number = read("kind: box\nweight: 5\n");
+  EXPECT_FALSE(number.toy.weight_is_guess);
+  EXPECT_EQ(number.toy.weight, 5);
+  EXPECT_THAT(read("kind: box\nweight: hope\n").problems,
+              ElementsAre("toy.yaml:2: weight is 'hope'. Write a number from 0 to 9."));
 }
 
 TEST(Keys, TablesListEveryKindsKeysWithRangesAndDefaults) {
@@ -240,6 +255,7 @@ TEST(Keys, TablesListEveryKindsKeysWithRangesAndDefaults) {
   EXPECT_THAT(plain, HasSubstr("\nradius  "));
   EXPECT_THAT(plain, HasSubstr("ball  number above 0 and at most 10"));
   EXPECT_THAT(plain, HasSubstr("required"));
+  EXPECT_THAT(plain, HasSubstr("number from 0 to 9, or guess"));
   EXPECT_THAT(plain, HasSubstr("rooms.ROOM.width"));
   EXPECT_THAT(plain, HasSubstr("nobody, or list of 1 to 3 guests"));
   EXPECT_THAT(

@@ -110,7 +110,8 @@ TEST(RunFolder, TellsHowTheRunWasStarted) {
                                7,
                                "c.yaml",
                                "t.yaml",
-                               {"a", "b"}})
+                               {"a", "b"},
+                               0.25})
                   .ok());
   EXPECT_EQ(test::get(run->path() + "/run.json"), R"({
   "command": [
@@ -127,7 +128,8 @@ TEST(RunFolder, TellsHowTheRunWasStarted) {
   "nodes": [
     "a",
     "b"
-  ]
+  ],
+  "learning_rate": 0.25
 }
 )");
 }

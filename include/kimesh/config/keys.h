@@ -37,6 +37,12 @@ struct NumberValue {
   double& value;
   Range range;
 };
+struct NumberOrWordValue {
+  double& value;
+  Range range;
+  bool& is_word;  // the word stands there, and `value` means nothing yet
+  std::string_view word;
+};
 struct WholeValue {
   std::int64_t& value;
   Range range;
@@ -77,9 +83,9 @@ struct WholeListValue {
   Range each;
   std::size_t count_max;
 };
-using KeyValue =
-    std::variant<NumberValue, WholeValue, SeedValue, DurationValue, RateValue, BytesValue,
-                 ChoiceValue, TextValue, PathValue, TextListValue, TextPairsValue, WholeListValue>;
+using KeyValue = std::variant<NumberValue, NumberOrWordValue, WholeValue, SeedValue, DurationValue,
+                              RateValue, BytesValue, ChoiceValue, TextValue, PathValue,
+                              TextListValue, TextPairsValue, WholeListValue>;
 
 struct Key {
   std::string_view name;
@@ -125,6 +131,9 @@ class Keys {
   void number(std::string_view name, double& value, Range range, std::string_view help);
   void number(std::string_view name, std::optional<double>& value, Range range,
               std::string_view help);
+  // A number, or one word in its place, such as `lr: theory`. Binds `field.value` and
+  // `field.is_word`.
+  void number_or_word(std::string_view name, const NumberOrWordValue& field, std::string_view help);
   template <typename T>
   void whole(std::string_view name, T& value, Range range, std::string_view help);
   template <typename T>

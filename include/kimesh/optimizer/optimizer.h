@@ -20,6 +20,9 @@ namespace kimesh {
 struct OptimizerOptions {
   std::shared_ptr<OptimizerKind> kind = optimizer_kinds().make("sgd");
   double lr = 0.1;
+  // `lr: theory`: the largest step size that is proven to converge, which is known with the problem
+  // only (run/options.h). Whoever prepares a run sets `lr` then.
+  bool lr_is_theory = false;
   std::optional<double> clip;  // largest L2 norm of the node's own gradient, over all layers
   ScheduleOptions schedule;
 

@@ -4,7 +4,8 @@
 //             ...                          tables of numbers) under the path by which they are
 //                                          named, so that the copies work as well
 //   runs/NAME/run.json                     command, version, build, environment, started, seed,
-//                                          config, topology (the paths that were given), nodes
+//                                          config, topology (the paths that were given), nodes,
+//                                          learning_rate (a number, also of `lr: theory`)
 //   runs/NAME/nodes/a.jsonl                what happened at node a (recorder.h)
 //   runs/NAME/nodes/a.decisions.jsonl      what it decided (decision_log.h)
 //   runs/NAME/nodes/a.log                  what its process wrote to stderr (kimesh up)
@@ -38,6 +39,7 @@ struct RunInfo {
   std::uint64_t seed = 0;
   std::string config_path, topology_path;
   std::vector<std::string> nodes;
+  double learning_rate = 0;  // of the optimizer, before its schedule
 };
 
 class RunFolder {

@@ -17,6 +17,12 @@ namespace kimesh {
                                        NodeIndex node, double data_weight);
 [[nodiscard]] VectorsOptions vectors_options(const RunConfig& config, double data_weight);
 
+// What `lr: theory` stands for: the step size of docs/architecture.md, invariant 6, with the share
+// of a vector that the config's messages keep at least. Requires a config and a topology without
+// problems (load_config, check_together).
+[[nodiscard]] double theory_learning_rate(const RunConfig& config, const QuadraticProblem& problem,
+                                          const Plan& plan);
+
 // One node of a simulation, with the rates that the topology gives it.
 [[nodiscard]] SimulatedNode simulated_node(const RunConfig& config, const TopologyFile& topology,
                                            NodeIndex node, double data_weight,

@@ -1,0 +1,69 @@
+// `lr: theory`: where the bound is proven, and what it is.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kimesh/compress/setting.h"
+#include "kimesh/run/options.h"
+#include "src/run/config_reader.h"
+
+namespace kimesh {
+namespace {
+
+// Whether the share of a vector that each message keeps is known: all of it, or that of topk.
+bool keeps_a_known_share(const CompressionConfig& compression) {
+  if (compression.policy == PolicyKind::kNone)
+    return compression.compressor.values == ValuesKind::kFloat32;
+  return compression.policy == PolicyKind::kFixed && compression.compressor.ratio &&
+         compression.compressor.kind == CompressorKind::kTopk &&
+         compression.compressor.values == ValuesKind::kFloat32;
+}
+
+bool is_plain_descent(const OptimizerOptions& optimizer) {
+  const OptimizerKind::AtWorkers at_workers = optimizer.kind->at_workers();
+  return optimizer.kind->kind_name() == "sgd" && at_workers.momentum == 0 &&
+         at_workers.decay == 0 && !optimizer.clip;
+}
+
+}  // namespace
+
+void check_theory(const RunConfig& config, Complaints& complaints) {
+  if (!config.optimizer.lr_is_theory) return;
+  const auto complain = [&](const char* key, const char* message, const char* remedy) {
+    complaints.add(config.places.line(key), message, remedy);
+  };
+  if (!config.quadratic)
+    return complain("optimizer.lr", "lr: theory is for quadratics, whose curvatures are known",
+                    "Write a number, such as lr: 0.1");
+  if (!is_plain_descent(config.optimizer))
+    complain("optimizer.lr", "lr: theory is proven for sgd without momentum, weight_decay and clip",
+             "Write optimizer: {kind: sgd, lr: theory}, or a number");
+  if (!keeps_a_known_share(config.compression))
+    complain("optimizer.lr", "lr: theory needs to know which share of a vector a message keeps",
+             "Write compression: {policy: fixed, compressor: topk, ratio: 0.1}, or a number");
+  else if (config.compression.feedback != FeedbackKind::kEf21)
+    complain("optimizer.lr", "lr: theory is proven with feedback: ef21",
+             "Leave out feedback, or write a number");
+}
+
+void check_theory(const RunConfig& config, const TopologyFile& topology, Complaints& complaints) {
+  if (!config.optimizer.lr_is_theory || topology.is_one_hop()) return;
+  complaints.add(config.places.line("optimizer.lr"),
+                 fmt::format("lr: theory is proven for one hop, and kind: {} has several",
+                             name_of(topology.kind)),
+                 "Use a topology of kind: parameter_server, or write a number");
+}
+
+double theory_learning_rate(const RunConfig& config, const QuadraticProblem& problem,
+                            const Plan& plan) {
+  double alpha = 1;
+  if (const auto ratio = config.compression.compressor.ratio)
+    for (const Shard& shard : plan.shards) {
+      if (shard.size == 0) continue;
+      alpha = std::min(alpha, static_cast<double>(keep_of_ratio(*ratio, shard.size)) /
+                                  static_cast<double>(shard.size));
+    }
+  return theory_step_size(problem.smoothness(), problem.smoothness_of_parts(), alpha, alpha);
+}
+
+}  // namespace kimesh
