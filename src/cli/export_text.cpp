@@ -11,7 +11,8 @@ namespace {
 // The user `kimesh` of docker/Dockerfile.
 constexpr int kImageUser = 10001;
 
-// Of the user's words only the image's name gets here. Compose reads $ as the begin of a variable.
+// A YAML string in quotes. Only the image's name comes from the user. Compose reads $ as the
+// beginning of a variable.
 std::string quoted(const std::string& text, bool for_compose) {
   std::string out = "\"";
   for (const char c : text) {

@@ -120,7 +120,7 @@ NodeIndex origin_of(const Fleet& fleet, const Plan& plan, const std::string& tex
   return *fleet.culprit();
 }
 
-// The name and the last words of the node whose death ended the run.
+// Tells which node's death ended the run, and the last lines of its log.
 void blame(const Fleet& fleet, const RunFolder& folder, const Plan& plan, RunEnd& end) {
   if (!fleet.culprit()) return;
   const NodeIndex node = origin_of(fleet, plan, end.text);

@@ -13,7 +13,7 @@ namespace kimesh {
 
 using Json = nlohmann::ordered_json;
 
-// JSON has no word for them: "nan", "inf", "-inf".
+// JSON has no numbers that are not finite: they become the texts "nan", "inf" and "-inf".
 inline Json number(double value) {
   if (std::isfinite(value)) return value;
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
@@ -22,7 +22,7 @@ inline Json number_or_null(const std::optional<double>& value) {
   return value ? number(*value) : Json(nullptr);
 }
 
-// Bytes that are no UTF-8 (a node's words may hold anything) are replaced.
+// Replaces bytes that are not UTF-8: error texts of a system may hold any.
 inline std::string text_of(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
@@ -82,12 +82,12 @@ class FieldReader {
       out.push_back(item.get<T>());
     }
   }
-  // An object that is passed on as it is.
+  // The text of an object, which is passed on unread.
   [[nodiscard]] std::string text_of_object(const char* name) {
     const Json* value = field(name, &Json::is_object);
     return value == nullptr ? std::string() : text_of(*value);
   }
-  // Null and absent are nothing.
+  // A field that is null or absent leaves `out` empty.
   template <typename T>
   void read(const char* name, std::optional<T>& out) {
     if (has(name)) read(name, out.emplace());

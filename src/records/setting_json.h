@@ -9,10 +9,11 @@
 
 namespace kimesh {
 
-// Fields that are as they are by default are left out.
+// Leaves out the fields that have their defaults.
 void put_setting(Json& json, const Setting& setting);
 
-// Of a message with `elements` elements in `layers`. Complains about what no policy decides.
+// Reads the setting of a message with `elements` elements in `layers`. Complains about settings that
+// no policy chooses.
 [[nodiscard]] Setting read_setting(FieldReader& fields, std::size_t elements,
                                    std::span<const LayerSlice> layers);
 

@@ -1,15 +1,16 @@
-// The decision log of a node, runs/NAME/nodes/a.decisions.jsonl: all that time or measurement
-// decided. Fed back to a simulation, it makes the same parameter bits. One object a line:
+// The decision log of a node, runs/NAME/nodes/a.decisions.jsonl: everything that time or measurement
+// decided. A simulation that replays the logs of all nodes ends with the same parameter bits. One
+// object a line:
 //
-//   {"kind":"setting","round":7,"to":"b","shard":2,"phase":"reduce","form":"topk","keep":40,
-//    "rotation":7}                      how the node's message on that channel was sent; with
-//                                       "floor":4 to the largest of all layers beyond that floor,
-//                                       with "shares":[30,10] so many elements of each layer
-//   {"kind":"reset","round":7,"to":"b","shard":2,"phase":"gather"}   the channel began anew
+//   {"kind":"setting","round":7,"to":"b","shard":2,"phase":"reduce","compressor":"topk","keep":40}
+//       How the node's message on that channel was made: the compressor and those fields of its
+//       setting (compress/setting.h) that do not have their defaults.
+//   {"kind":"reset","round":7,"to":"b","shard":2,"phase":"gather"}
+//       The channel began a new generation.
 //   {"kind":"closing","round":98,"closing_round":99,"reason":"rounds","loss":...}
 //   {"kind":"poll_stop","round":100,"closing_round":99,"reason":"rounds","loss":...}
-//                                       words of the owner of shard 0, in its log only; with loss,
-//                                       accuracy, accuracy_round, test_loss, compute_s, evaluate_s
+//       What the owner of shard 0 decided on the end of the run, in its log only. Further fields:
+//       accuracy, accuracy_round, test_loss, compute_s, evaluate_s.
 #pragma once
 
 #include <memory>
