@@ -12,8 +12,8 @@ namespace kimesh {
 // Leaves out the fields that have their defaults.
 void put_setting(Json& json, const Setting& setting);
 
-// Reads the setting of a message with `elements` elements in `layers`. Complains about settings that
-// no policy chooses.
+// Reads the setting of a message with `elements` elements in `layers`. Complains about settings
+// that no policy chooses.
 [[nodiscard]] Setting read_setting(FieldReader& fields, std::size_t elements,
                                    std::span<const LayerSlice> layers);
 

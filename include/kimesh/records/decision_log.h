@@ -1,6 +1,6 @@
-// The decision log of a node, runs/NAME/nodes/a.decisions.jsonl: everything that time or measurement
-// decided. A simulation that replays the logs of all nodes ends with the same parameter bits. One
-// object a line:
+// The decision log of a node, runs/NAME/nodes/a.decisions.jsonl: everything that time or
+// measurement decided. A simulation that replays the logs of all nodes ends with the same parameter
+// bits. One object a line:
 //
 //   {"kind":"setting","round":7,"to":"b","shard":2,"phase":"reduce","compressor":"topk","keep":40}
 //       How the node's message on that channel was made: the compressor and those fields of its
