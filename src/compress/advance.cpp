@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -16,66 +17,53 @@ void check_pieces(std::span<const Piece> pieces, std::size_t size) {
   KIMESH_CHECK(end == size, "pieces cover the vector");
 }
 
-// No bytes: energies only.
-Result<Advanced> advance_nothing(const AdvanceJob& job) {
-  const auto survey = job.difference.survey(job);
-  if (!survey) return survey.error();
-  Advanced result;
-  result.wanted_energy = survey->energies.target;
-  result.missing_energy = survey->energies.difference;
-  return result;
-}
-
-Result<Advanced> advance_family(const AdvanceJob& job) {
-  switch (job.setting.compressor) {
-    case Compressor::kTopk:
-    case Compressor::kThreshold:
-    case Compressor::kDgc:
-    case Compressor::kRedsync:
-      return advance_sparse(job);
-    case Compressor::kRandk:
-      return advance_seeded(job);
-    case Compressor::kDzq:
-      return advance_dzq(job);
-    case Compressor::kIdentity:
-    case Compressor::kSign:
-    case Compressor::kInt8:
-    case Compressor::kInt4:
-    case Compressor::kNothing:
-      break;
-  }
-  return advance_quantised(job);
-}
-
-// Whether nobody has said how long the message may be.
-bool is_open_ended(const Setting& setting) {
-  return setting.budget_bytes == 0 &&
-         (setting.compressor == Compressor::kThreshold || setting.compressor == Compressor::kDzq);
-}
-
 }  // namespace
 
 Error not_finite_at(std::size_t index) {
   return {ErrorCode::kNotFinite, "element " + std::to_string(index) + " is NaN or infinite"};
 }
 
+std::size_t AdvanceJob::size() const {
+  return difference.size();
+}
+
+Result<Advanced> advance_dense(const AdvanceJob& job) {
+  Advanced result;
+  result.bytes.resize(dense_bytes(job.size()));
+  auto assigned = job.difference.assign(job, result.bytes);
+  if (!assigned) return assigned.error();
+  result.form = Form::kDense;
+  result.kept = job.size();
+  result.wanted_energy = assigned->energies.target;
+  result.curve = std::move(assigned->curve);
+  return result;
+}
+
+Status add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies, Advanced& result,
+                       bool is_whole) {
+  const kernels::Entries& entries = job.scratch.entries;
+  const auto added = job.difference.add(entries.indices, entries.values, is_whole);
+  if (!added) return added.error();
+  result.kept = entries.size();
+  result.wanted_energy = energies.target;
+  result.missing_energy = std::max(0.0, energies.difference - added->removed) + added->left;
+  return ok_status();
+}
+
 Result<Advanced> advance(Difference& difference, std::span<const Piece> pieces,
                          const Setting& setting, CompressScratch& scratch, bool with_curve) {
   const AdvanceJob job{difference, pieces, setting, scratch, with_curve};
-  const bool dense =
-      setting.compressor == Compressor::kIdentity && setting.values == ValueFormat::kFloat32;
+  const bool dense = setting.budget.is_dense() || setting.codec->is_dense();
   KIMESH_CHECK(difference.has_estimate() || dense, "one size, or no estimate");
-  KIMESH_CHECK(setting.budget_bytes == 0 ||
-                   setting.budget_bytes >= smallest_message_bytes(setting, job.size()),
-               "a budget that the smallest message keeps");
   if (dense) return advance_dense(job);
-  if (setting.compressor == Compressor::kNothing)
-    return advance_nothing({difference, pieces, setting, scratch, false});
+  const std::uint64_t budget_bytes = setting.budget.payload_bytes();
+  KIMESH_CHECK(budget_bytes == 0 || budget_bytes >= setting.codec->bytes_min(job.size()),
+               "a budget that the smallest message keeps");
   check_pieces(pieces, job.size());
-  auto made = advance_family(job);
-  const std::size_t all_bytes = job.size() * sizeof(float);
-  if (!made || !is_open_ended(setting) || made->bytes.size() <= all_bytes) return made;
-  // Longer than all of it, which leaves nothing out.
+  auto made = setting.codec->advance(job);
+  const bool sizes_itself = setting.budget.kind == Budget::Kind::kOwn;
+  if (!made || !sizes_itself || made->bytes.size() <= dense_bytes(job.size())) return made;
+  // Longer than a dense message, which leaves nothing out.
   auto all = advance_dense({difference, pieces, setting, scratch, false});
   if (all) all->curve = std::move(made->curve);
   return all;
@@ -84,8 +72,8 @@ Result<Advanced> advance(Difference& difference, std::span<const Piece> pieces,
 Result<Advanced> advance(kernels::Memory& memory, kernels::ConstMemorySpan target,
                          kernels::MemorySpan estimate, std::span<const Piece> pieces,
                          const Setting& setting, CompressScratch& scratch, bool with_curve) {
-  KIMESH_CHECK(memory.on_host() || traits_of(setting.compressor).on_devices,
-               "a compressor that devices have");
+  KIMESH_CHECK(memory.on_host() || setting.budget.is_dense() || setting.codec->traits().on_devices,
+               "a codec that works on devices");
   KIMESH_CHECK(estimate.size == target.size || estimate.empty(), "one size, or no estimate");
   Difference difference(memory, target, estimate);
   return advance(difference, pieces, setting, scratch, with_curve);

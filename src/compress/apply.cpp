@@ -1,32 +1,42 @@
 #include <cmath>
 #include <string>
 
+#include "kernels/host_memory.h"
 #include "src/compress/families.h"
 #include "src/compress/read.h"
 
 namespace kimesh {
 namespace {
 
-Status validate_empty(std::span<const std::byte> bytes) {
-  if (!bytes.empty()) return malformed("bytes in a message without a payload");
-  return ok_status();
+Result<Content> decode_dense(std::span<const std::byte> payload, std::size_t size) {
+  if (payload.size() != dense_bytes(size))
+    return malformed(std::to_string(payload.size()) + " bytes for " + std::to_string(size) +
+                     " float32 elements");
+  if (Status finite = check_floats(payload); !finite) return finite.error();
+  return Content{AssignFloats{payload}};
 }
 
-Status validate_dense(std::span<const std::byte> bytes, std::size_t size) {
-  if (bytes.size() != size * sizeof(float))
-    return malformed(std::to_string(bytes.size()) + " bytes for " + std::to_string(size) +
-                     " float32 elements");
-  return check_floats(bytes);
-}
+struct AddTo {
+  kernels::Memory& memory;
+  kernels::MemorySpan estimate;
+
+  void operator()(const AssignFloats& all) const { memory.upload(all.floats, estimate); }
+  void operator()(const AddBlocks& all) const {
+    memory.add_quantised(all.blocks, all.bytes, estimate);
+  }
+  void operator()(const AddSparse& some) const {
+    memory.add_sparse(some.indices, some.values, estimate);
+  }
+  void operator()(const AddEntries& some) const {
+    memory.add_sparse(std::as_bytes(std::span(some.entries.indices)),
+                      std::as_bytes(std::span(some.entries.values)), estimate);
+  }
+};
 
 }  // namespace
 
 Error malformed(std::string what) {
   return {ErrorCode::kMalformed, "a payload that no correct peer sends: " + std::move(what)};
-}
-
-Error unknown_form(Form form) {
-  return malformed("form " + std::to_string(static_cast<int>(form)) + " is unknown");
 }
 
 Status check_floats(std::span<const std::byte> values) {
@@ -36,64 +46,33 @@ Status check_floats(std::span<const std::byte> values) {
   return ok_status();
 }
 
-Status validate(Form form, std::span<const std::byte> bytes, std::size_t size) {
-  switch (form) {
-    case Form::kEmpty:
-      return validate_empty(bytes);
-    case Form::kDense:
-      return validate_dense(bytes, size);
-    case Form::kSparse:
-      return validate_sparse(bytes, size);
-    case Form::kPacked:
-      return validate_packed(bytes, size);
-    case Form::kSeeded:
-      return validate_seeded(bytes, size);
-    case Form::kBfloat16:
-    case Form::kSign:
-    case Form::kInt8:
-    case Form::kInt4:
-      return validate_quantised(form, bytes, size);
-    case Form::kDzq:
-    case Form::kDzqFixed:
-      return validate_dzq(form, bytes, size);
+Result<Content> decode(Form form, std::span<const std::byte> payload, std::size_t size) {
+  if (form == Form::kEmpty) {
+    if (!payload.empty()) return malformed("bytes in a message without a payload");
+    return Content{AddEntries{}};
   }
-  return unknown_form(form);
+  if (form == Form::kDense) return decode_dense(payload, size);
+  const WireForm* known = find_form(form);
+  if (known == nullptr)
+    return malformed("form " + std::to_string(static_cast<int>(form)) + " is unknown");
+  return known->decode(payload, size);
 }
 
-Status add_decoded(const Result<kernels::Entries>& entries, kernels::Memory& memory,
-                   kernels::MemorySpan estimate) {
-  if (!entries) return entries.error();
-  memory.add_sparse(std::as_bytes(std::span(entries->indices)),
-                    std::as_bytes(std::span(entries->values)), estimate);
+void add_content(const Content& content, kernels::Memory& memory, kernels::MemorySpan estimate) {
+  std::visit(AddTo{memory, estimate}, content);
+}
+
+Status validate(Form form, std::span<const std::byte> bytes, std::size_t size) {
+  if (const auto content = decode(form, bytes, size); !content) return content.error();
   return ok_status();
 }
 
 Status apply(Form form, std::span<const std::byte> bytes, kernels::Memory& memory,
              kernels::MemorySpan estimate) {
-  switch (form) {
-    case Form::kEmpty:
-      return validate_empty(bytes);
-    case Form::kDense: {
-      if (Status valid = validate_dense(bytes, estimate.size); !valid) return valid;
-      memory.upload(bytes, estimate);
-      return ok_status();
-    }
-    case Form::kSparse:
-      return apply_sparse(bytes, memory, estimate);
-    case Form::kPacked:
-      return apply_packed(bytes, memory, estimate);
-    case Form::kSeeded:
-      return apply_seeded(bytes, memory, estimate);
-    case Form::kBfloat16:
-    case Form::kSign:
-    case Form::kInt8:
-    case Form::kInt4:
-      return apply_quantised(form, bytes, memory, estimate);
-    case Form::kDzq:
-    case Form::kDzqFixed:
-      return apply_dzq(form, bytes, memory, estimate);
-  }
-  return unknown_form(form);
+  const auto content = decode(form, bytes, estimate.size);
+  if (!content) return content.error();
+  if (form != Form::kEmpty) add_content(*content, memory, estimate);
+  return ok_status();
 }
 
 Status apply(Form form, std::span<const std::byte> bytes, std::span<float> estimate) {

@@ -134,16 +134,17 @@ DzqEstimate dzq_estimate(const Curve& curve, double step, Rounding rounding) {
   return estimate;
 }
 
-double dzq_step_for(std::span<const Curve> curves, double bytes, Rounding rounding) {
+double dzq_step_for(std::span<const Curve* const> curves, double bytes, Rounding rounding) {
   double largest = 0;
-  for (const Curve& curve : curves) largest = std::max(largest, largest_of(curve));
+  for (const Curve* curve : curves) largest = std::max(largest, largest_of(*curve));
   if (largest == 0) return 0;
   double low = std::log2(largest / rans::kLevelMax), high = std::log2(2 * largest);
-  constexpr int kHalvings = 20;  // of 25 octaves: to 2e-5
-  for (int i = 0; i < kHalvings; ++i) {
+  constexpr double kPrecision = 1.0 / 256;  // octaves: a third of a percent of the bytes
+  while (high - low > kPrecision) {
     const double middle = (low + high) / 2;
     double sum = 0;
-    for (const Curve& curve : curves) sum += dzq_estimate(curve, std::exp2(middle), rounding).bytes;
+    for (const Curve* curve : curves)
+      sum += dzq_estimate(*curve, std::exp2(middle), rounding).bytes;
     (sum > bytes ? low : high) = middle;
   }
   return std::exp2(high);

@@ -39,6 +39,10 @@
 
 namespace kimesh::dzq {
 
+// How the levels are written: with as few bytes as possible, or in fixed widths, for links that are
+// faster than the entropy coder.
+enum class Coder : std::uint8_t { kEntropy, kFixedWidth };
+
 inline constexpr std::uint32_t kStepCodes = 1 << 16;
 inline constexpr std::uint32_t kShiftMax = 255;
 

@@ -15,7 +15,6 @@
 #include <span>
 #include <vector>
 
-#include "kimesh/compress/setting.h"
 #include "kimesh/util/result.h"
 
 namespace kimesh {

@@ -14,13 +14,9 @@ namespace {
 
 constexpr unsigned kDigitBits = 7;  // of a byte of a count
 
-bool is_plain(ValueFormat values, IndexFormat indices) {
-  return values == ValueFormat::kFloat32 && indices == IndexFormat::kRaw;
-}
-
-std::byte format_byte(ValueFormat values, IndexFormat indices) {
-  return static_cast<std::byte>(static_cast<unsigned>(values) | static_cast<unsigned>(indices)
-                                                                    << 2);
+std::byte format_byte(EntryFormat format) {
+  return static_cast<std::byte>(static_cast<unsigned>(format.values) |
+                                static_cast<unsigned>(format.indices) << 2);
 }
 
 // How many bytes the indices take at most.
@@ -41,8 +37,9 @@ Status read_indices(IndexFormat format, std::span<const std::byte> bytes, std::s
   check_failed(__FILE__, __LINE__, "format", "one of the list");
 }
 
-Result<kernels::Entries> read_entries(ValueFormat values, IndexFormat indices, std::size_t count,
+Result<kernels::Entries> read_entries(EntryFormat format, std::size_t count,
                                       std::span<const std::byte> bytes, std::size_t size) {
+  const auto [values, indices] = format;
   const std::size_t value_part = value_bytes(values, count);
   const std::size_t most = index_bytes(indices, count, size);
   const std::size_t least = indices == IndexFormat::kCoded ? 0 : most;
@@ -62,46 +59,45 @@ Result<kernels::Entries> read_entries(ValueFormat values, IndexFormat indices, s
 
 }  // namespace
 
-std::size_t sparse_bytes(ValueFormat values, IndexFormat indices, std::size_t count,
-                         std::size_t size) {
+std::size_t sparse_bytes(EntryFormat format, std::size_t count, std::size_t size) {
   if (count == 0) return 0;
-  const std::size_t head = is_plain(values, indices) ? 0 : 1 + count_bytes(count);
-  return head + index_bytes(indices, count, size) + value_bytes(values, count);
+  const std::size_t head = format.is_plain() ? 0 : 1 + count_bytes(count);
+  return head + index_bytes(format.indices, count, size) + value_bytes(format.values, count);
 }
 
-std::uint32_t sparse_that_fits(ValueFormat values, IndexFormat indices, std::size_t budget_bytes,
-                               std::size_t size) {
+std::uint32_t sparse_that_fits(EntryFormat format, std::size_t budget_bytes, std::size_t size) {
   KIMESH_CHECK(size <= std::numeric_limits<std::uint32_t>::max(), "indices fit 32 bits");
   std::size_t fits = 0, too_many = size + 1;
   while (fits + 1 < too_many) {
     const std::size_t count = fits + (too_many - fits) / 2;
-    (sparse_bytes(values, indices, count, size) <= budget_bytes ? fits : too_many) = count;
+    (sparse_bytes(format, count, size) <= budget_bytes ? fits : too_many) = count;
   }
   return static_cast<std::uint32_t>(fits);
 }
 
-Written write_sparse(const Setting& setting, std::size_t size, kernels::Entries& entries) {
+Written write_sparse(EntryFormat format, Rounding rounding, std::size_t size,
+                     kernels::Entries& entries) {
   Written written;
-  if (is_plain(setting.values, setting.indices)) {
+  if (format.is_plain()) {
     if (entries.size() == 0) return written;
-    written.bytes.reserve(sparse_bytes(setting.values, setting.indices, entries.size(), size));
+    written.bytes.reserve(sparse_bytes(format, entries.size(), size));
     write_raw_indices(entries.indices, written.bytes);
-    write_values(setting.values, setting.rounding, true, entries, written.bytes);
+    write_values(format.values, rounding, true, entries, written.bytes);
     return written;
   }
   written.form = Form::kPacked;
   std::vector<std::byte> values;  // first, since they tell how many entries stay
-  write_values(setting.values, setting.rounding, true, entries, values);
+  write_values(format.values, rounding, true, entries, values);
   if (entries.size() == 0) return written;
   const auto count = static_cast<std::uint32_t>(entries.size());
-  written.bytes.reserve(sparse_bytes(setting.values, setting.indices, count, size));
-  written.bytes.push_back(format_byte(setting.values, setting.indices));
+  written.bytes.reserve(sparse_bytes(format, count, size));
+  written.bytes.push_back(format_byte(format));
   write_count(count, written.bytes);
-  if (setting.indices == IndexFormat::kRaw) {
+  if (format.indices == IndexFormat::kRaw) {
     write_raw_indices(entries.indices, written.bytes);
-  } else if (setting.indices == IndexFormat::kPacked ||
+  } else if (format.indices == IndexFormat::kPacked ||
              !write_coded_indices(entries.indices, size, written.bytes)) {
-    written.bytes.front() = format_byte(setting.values, IndexFormat::kPacked);
+    written.bytes.front() = format_byte({format.values, IndexFormat::kPacked});
     write_packed_indices(entries.indices, size, written.bytes);
   }
   written.bytes.insert(written.bytes.end(), values.begin(), values.end());
@@ -136,15 +132,15 @@ Result<std::uint32_t> read_count(std::span<const std::byte>& bytes, std::size_t 
 
 Result<kernels::Entries> read_packed(std::span<const std::byte> bytes, std::size_t size) {
   if (bytes.empty()) return kernels::Entries{};
-  const auto format = std::to_integer<unsigned>(bytes.front());
-  const auto values = static_cast<ValueFormat>(format & 3);
-  const auto indices = static_cast<IndexFormat>(format >> 2 & 3);
-  if (format >> 4 != 0 || indices > IndexFormat::kCoded || is_plain(values, indices))
-    return malformed("format " + std::to_string(format) + " is unknown");
+  const auto code = std::to_integer<unsigned>(bytes.front());
+  const EntryFormat format{static_cast<ValueFormat>(code & 3),
+                           static_cast<IndexFormat>(code >> 2 & 3)};
+  if (code >> 4 != 0 || format.indices > IndexFormat::kCoded || format.is_plain())
+    return malformed("format " + std::to_string(code) + " is unknown");
   std::span<const std::byte> rest = bytes.subspan(1);
   const auto count = read_count(rest, size);
   if (!count) return count.error();
-  return read_entries(values, indices, *count, rest, size);
+  return read_entries(format, *count, rest, size);
 }
 
 }  // namespace kimesh

@@ -3,7 +3,7 @@
 //   sparse   u32 indices, ascending, then float32 values: raw indices with float32 values
 //   packed   nothing, or
 //            format  u8: bits 0-1 the format of the values, bits 2-3 that of the indices, both as
-//                    in setting.h; the others 0; not that of the form `sparse`
+//                    in formats.h; the others 0; not that of the form `sparse`
 //            count   of entries, LEB128: 7 bits a byte from the lowest up, bit 7 where more follow,
 //                    the last byte is not 0; at least 1
 //            indices in indices.h
@@ -13,18 +13,18 @@
 #include <span>
 #include <vector>
 
-#include "kimesh/compress/compressor.h"
+#include "kimesh/compress/codec.h"
+#include "src/compress/formats.h"
 
 namespace kimesh {
 
 // Bytes of `count` of `size` elements: exact where none of them becomes 0 and indices are not
 // coded, else at most so many. Grows with count. Requires count <= size < 2^32.
-[[nodiscard]] std::size_t sparse_bytes(ValueFormat values, IndexFormat indices, std::size_t count,
-                                       std::size_t size);
+[[nodiscard]] std::size_t sparse_bytes(EntryFormat format, std::size_t count, std::size_t size);
 
 // The most elements that surely take no more than `budget_bytes`, at most `size`.
-[[nodiscard]] std::uint32_t sparse_that_fits(ValueFormat values, IndexFormat indices,
-                                             std::size_t budget_bytes, std::size_t size);
+[[nodiscard]] std::uint32_t sparse_that_fits(EntryFormat format, std::size_t budget_bytes,
+                                             std::size_t size);
 
 struct Written {
   Form form = Form::kSparse;
@@ -33,7 +33,7 @@ struct Written {
 
 // The message that carries the entries. They become what the far side decodes: values are rounded,
 // those that become 0 are gone.
-[[nodiscard]] Written write_sparse(const Setting& setting, std::size_t size,
+[[nodiscard]] Written write_sparse(EntryFormat format, Rounding rounding, std::size_t size,
                                    kernels::Entries& entries);
 
 // LEB128 as above.

@@ -1,36 +1,90 @@
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <utility>
+#include "kimesh/compress/setting.h"
 
-#include "kernels/quantise.h"
-#include "kimesh/compress/compressor.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "kimesh/compress/codec.h"
 #include "kimesh/util/check.h"
-#include "src/compress/packed.h"
-#include "src/compress/seeded.h"
 
 namespace kimesh {
 namespace {
 
-constexpr std::array<std::pair<Compressor, std::string_view>, 11> kNames = {{
-    {Compressor::kNothing, "nothing"},
-    {Compressor::kIdentity, "identity"},
-    {Compressor::kTopk, "topk"},
-    {Compressor::kThreshold, "threshold"},
-    {Compressor::kRandk, "randk"},
-    {Compressor::kDgc, "dgc"},
-    {Compressor::kRedsync, "redsync"},
-    {Compressor::kSign, "sign"},
-    {Compressor::kInt8, "int8"},
-    {Compressor::kInt4, "int4"},
-    {Compressor::kDzq, "dzq"},
-}};
+constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
+constexpr double kPayloadBytesMax = 1e15;
+constexpr std::size_t kPiecesMax = 100'000;  // layers of a model
 
-// dzq: a head and one element whatever it is, and what any further element can take at most: two
-// symbols of 12 bits, a sign, and two numbers of 35.
-constexpr std::size_t kDzqOneBytes = 20, kDzqElementBytes = 12;
+// The elements or bytes that a budget holds, as two keys of which one is set.
+void describe(Budget& budget, Keys& keys) {
+  std::optional<std::uint32_t> keep;
+  std::optional<std::uint64_t> bytes;
+  if (budget.kind == Budget::Kind::kKeep) keep = budget.elements();
+  if (budget.kind == Budget::Kind::kBytes) bytes = budget.amount;
+  keys.whole("keep", keep, {0, kCountMax}, "elements that the message carries");
+  keys.whole("budget_bytes", bytes, {1, kPayloadBytesMax}, "bytes that it takes at most");
+  budget = keep ? Budget::keep(*keep) : bytes ? Budget::bytes(*bytes) : Budget::own();
+}
+
+void describe_shares(Setting& setting, Keys& keys) {
+  std::vector<std::int64_t> shares(setting.shares.begin(), setting.shares.end());
+  keys.wholes("shares", shares, {0, kCountMax}, kPiecesMax, "elements of each layer");
+  setting.shares.assign(shares.begin(), shares.end());
+}
+
+bool has_same_codec(const Setting& a, const Setting& b) {
+  if (a.codec == nullptr || b.codec == nullptr) return a.codec == b.codec;
+  return a.codec == b.codec || *a.codec == *b.codec;
+}
+
+std::string complaint_about_shares(const Setting& setting,
+                                   std::span<const std::uint32_t> piece_sizes) {
+  if (setting.budget.kind != Budget::Kind::kKeep) return "'shares' do not go without 'keep'";
+  if (setting.shares.size() != piece_sizes.size())
+    return "'shares' has " + std::to_string(setting.shares.size()) + " numbers for " +
+           std::to_string(piece_sizes.size()) + " layers";
+  std::uint64_t sum = 0;
+  for (std::size_t l = 0; l < piece_sizes.size(); ++l) {
+    sum += setting.shares[l];
+    if (setting.shares[l] > piece_sizes[l])
+      return "'shares' keeps " + std::to_string(setting.shares[l]) + " of " +
+             std::to_string(piece_sizes[l]) + " elements";
+  }
+  return sum == setting.budget.elements() ? "" : "'shares' do not sum to 'keep'";
+}
+
+std::string complaint_about_budget(const Setting& setting, std::size_t size) {
+  const CodecTraits traits = setting.codec->traits();
+  const Budget& budget = setting.budget;
+  const std::string& name = setting.codec->kind_name();
+  switch (budget.kind) {
+    case Budget::Kind::kDense:
+      return {};
+    case Budget::Kind::kOwn:
+      return setting.codec->has_own_size() ? ""
+                                           : name + " has neither a budget nor a size of its own";
+    case Budget::Kind::kKeep:
+      if (!traits.keeps_elements) return name + " does not count elements, as 'keep' does";
+      return budget.amount >= 1 && budget.amount <= size
+                 ? ""
+                 : "'keep' is " + std::to_string(budget.amount) + " of " + std::to_string(size) +
+                       " elements";
+    case Budget::Kind::kBytes:
+      if (!traits.meets_budgets) return name + " meets no budget in bytes";
+      return budget.amount >= setting.codec->bytes_min(size) ? ""
+                                                             : "'budget_bytes' holds no message";
+  }
+  return {};
+}
 
 }  // namespace
+
+bool operator==(const Setting& a, const Setting& b) {
+  return has_same_codec(a, b) && a.budget == b.budget && a.rotation == b.rotation &&
+         a.rounding == b.rounding && a.allocation == b.allocation && a.floor == b.floor &&
+         a.shares == b.shares && a.fast_link == b.fast_link;
+}
 
 std::uint64_t budget_of_bits(double bits, std::size_t size) {
   KIMESH_CHECK(bits > 0, "bits per element");
@@ -44,86 +98,56 @@ std::uint32_t keep_of_ratio(double ratio, std::size_t size) {
   return static_cast<std::uint32_t>(std::max(1.0, keep));
 }
 
-std::string_view name_of(Compressor compressor) {
-  return std::ranges::find(kNames, compressor, &std::pair<Compressor, std::string_view>::first)
-      ->second;
-}
-
-std::optional<Compressor> compressor_named(std::string_view name) {
-  for (const auto& [compressor, its_name] : kNames)
-    if (its_name == name) return compressor;
-  return std::nullopt;
-}
-
-CompressorTraits traits_of(Compressor compressor) {
-  switch (compressor) {
-    case Compressor::kNothing:
-    case Compressor::kIdentity:
-    case Compressor::kInt8:
-    case Compressor::kInt4:
-      return {.conservative = true, .meets_budgets = false, .on_devices = true};
-    case Compressor::kTopk:
-    case Compressor::kThreshold:
-    case Compressor::kDzq:
-      return {.conservative = true, .meets_budgets = true, .on_devices = true};
-    case Compressor::kRandk:
-    case Compressor::kDgc:
-    case Compressor::kRedsync:
-      return {.conservative = true, .meets_budgets = true, .on_devices = false};
-    case Compressor::kSign:
-      return {.conservative = false, .meets_budgets = false, .on_devices = true};
-  }
-  check_failed(__FILE__, __LINE__, "compressor", "one of the list");
+std::size_t bytes_of(const Setting& setting, std::size_t size) {
+  const Budget& budget = setting.budget;
+  if (budget.is_dense()) return dense_bytes(size);
+  if (budget.kind == Budget::Kind::kKeep) return setting.codec->bytes_max(budget.elements(), size);
+  const std::size_t all = setting.codec->bytes_max(size, size);
+  return budget.kind == Budget::Kind::kOwn ? all : std::min<std::uint64_t>(budget.amount, all);
 }
 
 bool is_conservative(const Setting& setting) {
-  const bool rounds =
-      setting.compressor == Compressor::kInt8 || setting.compressor == Compressor::kInt4 ||
-      setting.compressor == Compressor::kDzq || setting.values != ValueFormat::kFloat32;
-  return traits_of(setting.compressor).conservative && !setting.scaled &&
-         (!rounds || setting.rounding == Rounding::kTowardsZero);
+  if (setting.budget.is_dense()) return true;
+  const CodecTraits traits = setting.codec->traits();
+  return traits.conservative && (!traits.rounds || setting.rounding == Rounding::kTowardsZero);
 }
 
-std::size_t smallest_message_bytes(const Setting& setting, std::size_t size) {
-  if (size == 0) return 0;
-  if (setting.compressor == Compressor::kDzq) return kDzqOneBytes;
-  Setting one = setting;
-  one.budget_bytes = 0;
-  one.keep = 1;
-  return one.compressor == Compressor::kThreshold ? sparse_bytes(one.values, one.indices, 1, size)
-                                                  : bytes_of(one, size);
+void describe(Setting& setting, Keys& keys) {
+  // Visitors that fill fields choose a fresh codec first.
+  auto codec = setting.codec == nullptr ? codecs().make("identity")
+                                        : std::const_pointer_cast<Codec>(setting.codec);
+  keys.require("compressor", "compressor: topk");
+  keys.kind("compressor", codec, codecs(), "what makes the message");
+  describe(setting.budget, keys);
+  keys.whole("rotation", setting.rotation, {0, kCountMax}, "a counter that differs by message");
+  keys.choice("rounding", setting.rounding,
+              {{"towards_zero", Rounding::kTowardsZero}, {"nearest", Rounding::kNearest}},
+              "of values between two that can be written");
+  keys.choice("allocation", setting.allocation,
+              {{"proportional", Allocation::kProportional},
+               {"global", Allocation::kGlobal},
+               {"listed", Allocation::kListed}},
+              "how layers share the elements");
+  keys.whole("floor", setting.floor, {0, kCountMax}, "elements that are shared by size first");
+  describe_shares(setting, keys);
+  keys.flag("fast_link", setting.fast_link, "whether the link is faster than an entropy coder");
+  setting.codec = std::move(codec);
+  if (!setting.shares.empty()) setting.allocation = Allocation::kListed;
+  if (!setting.codec->is_dense()) return;
+  setting.codec = nullptr;
+  setting.budget = {};
 }
 
-std::size_t bytes_of(const Setting& setting, std::size_t size) {
-  if (setting.budget_bytes > 0) {
-    Setting all = setting;
-    all.budget_bytes = 0;
-    all.keep = static_cast<std::uint32_t>(size);
-    return std::min<std::uint64_t>(setting.budget_bytes, bytes_of(all, size));
-  }
-  switch (setting.compressor) {
-    case Compressor::kNothing:
-      return 0;
-    case Compressor::kIdentity:
-      return size * (setting.values == ValueFormat::kFloat32 ? sizeof(float) : sizeof(float) / 2);
-    case Compressor::kTopk:
-    case Compressor::kDgc:
-    case Compressor::kRedsync:
-      return sparse_bytes(setting.values, setting.indices, setting.keep, size);
-    case Compressor::kThreshold:  // everything may reach it
-      return sparse_bytes(setting.values, setting.indices, size, size);
-    case Compressor::kRandk:
-      return seeded_bytes(setting.values, setting.keep);
-    case Compressor::kSign:
-      return kernels::quantised_bytes(kernels::Blocks::kSign, size);
-    case Compressor::kInt8:
-      return kernels::quantised_bytes(kernels::Blocks::kInt8, size);
-    case Compressor::kInt4:
-      return kernels::quantised_bytes(kernels::Blocks::kInt4, size);
-    case Compressor::kDzq:
-      return kDzqOneBytes + kDzqElementBytes * size;
-  }
-  check_failed(__FILE__, __LINE__, "compressor", "one of the list");
+std::string complaint_about(const Setting& setting, std::span<const std::uint32_t> piece_sizes) {
+  if (setting.budget.is_dense()) return {};
+  std::size_t size = 0;
+  for (const std::uint32_t piece : piece_sizes) size += piece;
+  if (std::string wrong = complaint_about_budget(setting, size); !wrong.empty()) return wrong;
+  const std::uint32_t keep = setting.budget.elements();
+  if (setting.floor > size || (keep > 0 && setting.floor > keep)) return "'floor' is over 'keep'";
+  if (setting.allocation == Allocation::kListed)
+    return complaint_about_shares(setting, piece_sizes);
+  return {};
 }
 
 }  // namespace kimesh

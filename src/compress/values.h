@@ -17,6 +17,7 @@
 #include "kernels/collect.h"
 #include "kimesh/compress/setting.h"
 #include "kimesh/util/result.h"
+#include "src/compress/formats.h"
 
 namespace kimesh {
 

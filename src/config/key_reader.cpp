@@ -40,7 +40,7 @@ class NameCollector final : public Keys {
     for (std::size_t i = 0; i < choice.names.size(); ++i) choice.describe(i, *this);
     chooser_ = outer;
   }
-  void visit_entries(const Key& key, const Entries&) override { add(key.name); }
+  void visit_entries(const Key& key, const MapEntries&) override { add(key.name); }
 
  private:
   void add(std::string_view name) {
@@ -56,7 +56,7 @@ class NameCollector final : public Keys {
 // Reads a map of entries that all have the same keys.
 class EntryReader {
  public:
-  EntryReader(std::string where, const Entries& entries, Complaints& complaints, Places& places)
+  EntryReader(std::string where, const MapEntries& entries, Complaints& complaints, Places& places)
       : where_(std::move(where)),
         entries_(entries),
         rule_(entries.rule),
@@ -118,7 +118,7 @@ class EntryReader {
   }
 
   std::string where_;
-  const Entries& entries_;
+  const MapEntries& entries_;
   const EntryRule& rule_;
   Complaints& complaints_;
   Places& places_;
@@ -221,7 +221,7 @@ class KeyReader final : public Keys {
     choice.describe(*index, *this);
   }
 
-  void visit_entries(const Key& key, const Entries& entries) override {
+  void visit_entries(const Key& key, const MapEntries& entries) override {
     visited_.push_back(key.name);
     if (const YamlMember* member = reader_.find(key.name))
       EntryReader(path_of(key.name), entries, complaints_, places_).read(member->value);

@@ -124,7 +124,7 @@ class CanonicalText final : public Keys {
     add(key.name, choice.names[*choice.chosen]);
     choice.describe(*choice.chosen, *this);
   }
-  void visit_entries(const Key& key, const Entries& entries) override {
+  void visit_entries(const Key& key, const MapEntries& entries) override {
     const std::string outer = prefix_;
     const auto below = [&](std::string_view name) {
       prefix_ = fmt::format("{}{}.{}.", outer, key.name, name);
@@ -175,7 +175,7 @@ class NumberCollector final : public Keys {
   void visit_kind(const Key&, const KindChoice& choice) override {
     if (choice.chosen) choice.describe(*choice.chosen, *this);
   }
-  void visit_entries(const Key&, const Entries&) override {}
+  void visit_entries(const Key&, const MapEntries&) override {}
 
  private:
   std::string prefix_;
@@ -213,7 +213,7 @@ class RowCollector final : public Keys {
     add({prefix_ + std::string(key.name), kind_, std::visit(DomainText{}, value),
          std::move(fallback), std::string(key.help)});
   }
-  void visit_entries(const Key& key, const Entries& entries) override {
+  void visit_entries(const Key& key, const MapEntries& entries) override {
     const EntryRule& rule = entries.rule;
     add({prefix_ + std::string(key.name), kind_, fmt::format("map, one line per {}", rule.noun), "",
          std::string(key.help)});

@@ -29,15 +29,4 @@ inline constexpr double kStartTimeoutSecondsMax = 86400;  // a day: machines sta
 inline constexpr double kDataWeightMax = 1e9;             // a sample count at most; sums stay exact
 inline constexpr double kShardWeightMax = 1e9;            // as far apart as shards can be
 
-// Policies.
-inline constexpr double kMenuRatiosMin = 2;       // the floor and all: less is no choice
-inline constexpr double kMenuRatiosMax = 256;     // finer than the curves themselves
-inline constexpr double kBudgetBinsMin = 100;     // each layer wastes up to a bin: one in a hundred
-inline constexpr double kBudgetBinsMax = 10'000;  // 15 ms a decision at 500 layers and 20 ratios
-inline constexpr double kBitsMax = 32;            // of a float32: more is never sent
-inline constexpr double kStepMin = 1e-30;  // differences that float32 holds with all its digits
-inline constexpr double kStepMax = 1e30;
-inline constexpr double kFactorMax = 1000;  // every channel sends a thousandth of its elements
-inline constexpr double kOmegaMax = 0.5;    // gains further apart are not nearly equal
-
 }  // namespace kimesh::limits

@@ -42,8 +42,8 @@ void Engine::on(MessageReceived& event) {
   const auto wire = decode_message(event.bytes);
   if (!wire)
     return abort(fmt::format("node {} sent a bad message: {}", from, wire.error().message));
-  const bool known =
-      wire->phase <= 1 && wire->shard < plan_.shards.size() && wire->form < kFormsKnown;
+  const bool known = wire->phase <= 1 && wire->shard < plan_.shards.size() &&
+                     is_known(static_cast<Form>(wire->form));
   const auto channel =
       known ? plan_.find_channel(event.link, wire->shard, static_cast<Phase>(wire->phase))
             : std::nullopt;

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "kimesh/policy/policy.h"
-#include "src/policy/whole.h"
+#include "src/policy/message_size.h"
 
 namespace kimesh {
 namespace {
@@ -27,8 +27,8 @@ double probe_bytes(double rate, double fixed_s, double hop_s, const MessageConte
 
 }  // namespace
 
-std::size_t budget_bytes(Duration round_time, const MessageContext& message, const Setting& style) {
-  const std::size_t floor = floor_bytes(message, style);
+std::size_t budget_bytes(Duration round_time, const MessageContext& message, const Codec& codec) {
+  const std::size_t floor = floor_bytes(message, codec);
   if (!message.link.known()) return std::max(floor, kFirstBudgetBytes);
 
   const double rate = usable_rate(message);

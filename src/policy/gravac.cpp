@@ -1,10 +1,13 @@
+// policy: gravac. See gravac.h.
 #include "kimesh/policy/gravac.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
 #include "src/policy/gravac_keep.h"
 #include "src/policy/policies.h"
-#include "src/policy/style.h"
+#include "src/policy/sized_settings.h"
 
 namespace kimesh {
 namespace {
@@ -12,15 +15,16 @@ namespace {
 // One search for the node, or one for each outgoing link.
 class Gravac final : public Policy {
  public:
-  explicit Gravac(const PolicyOptions& options)
-      : style_(options.style), fresh_(options.gravac, options.nodes) {
-    per_link_ = options.gravac.scope == GravacOptions::Scope::kLink;
+  Gravac(const GravacOptions& options, const PolicySetup& setup)
+      : codec_(setup.codec), fresh_(options, setup.nodes) {
+    per_link_ = options.scope == GravacOptions::Scope::kLink;
     if (!per_link_) searches_.push_back(fresh_);
   }
 
   Choice choose(const MessageContext& message) const override {
     const GravacSearch& search = search_of(message.link_number);
-    return {keeping(style_, gravac_keep(search.factor(), message.elements), message), 0};
+    const std::uint32_t keep = gravac_keep(search.factor(), message.elements);
+    return {sized(codec_, Budget::keep(keep), message), 0};
   }
   bool wants_curves() const override { return true; }
 
@@ -51,16 +55,63 @@ class Gravac final : public Policy {
     return link < searches_.size() ? searches_[link] : fresh_;
   }
 
-  const Setting style_;
+  const CodecPtr codec_;
   const GravacSearch fresh_;
   bool per_link_;
   std::vector<GravacSearch> searches_;  // by link, or one
 };
 
+constexpr double kFactorMax = 1000;  // every channel sends a thousandth of its elements
+constexpr double kOmegaMax = 0.5;    // gains further apart are not nearly equal
+
+class GravacKind final : public PolicyOptions {
+ public:
+  void describe(Keys& keys) override;
+  void check(const Codec& codec, Keys& keys) const override {
+    check_fills_budgets(codec, keys);
+    const CodecTraits traits = codec.traits();
+    keys.check(!traits.meets_budgets || (traits.keeps_elements && traits.has_curves), "compressor",
+               "policy: gravac searches how many elements topk keeps",
+               "Write compressor: topk, or policy: kimad");
+  }
+  std::unique_ptr<Policy> make(const PolicySetup& setup) const override {
+    return make_gravac(options_, setup);
+  }
+
+ private:
+  GravacOptions options_;
+};
+
+void GravacKind::describe(Keys& keys) {
+  using Scaling = GravacOptions::Scaling;
+  using Scope = GravacOptions::Scope;
+  GravacOptions& own = options_;
+  keys.number("theta_min", own.theta_min, {1, kFactorMax}, "least factor of fewer elements");
+  keys.number("theta_max", own.theta_max, {1, kFactorMax}, "largest factor that is tried");
+  keys.check(own.theta_min < own.theta_max, keys.is_given("theta_min") ? "theta_min" : "theta_max",
+             fmt::format("there is no factor to search from theta_min {} to theta_max {}",
+                         own.theta_min, own.theta_max),
+             "Write a theta_max that is larger than theta_min");
+  keys.number("epsilon", own.epsilon, {0, 1, true}, "gain that a factor must keep");
+  keys.number("omega", own.omega, {0, kOmegaMax, true},
+              "two gains that differ by no more than this share are equal");
+  keys.whole("window", own.window, {1, kRoundsMax}, "rounds between two looks at the factors");
+  keys.choice("scaling", own.scaling,
+              {{"exponential", Scaling::kExponential}, {"geometric", Scaling::kGeometric}},
+              "how fast the factors that are tried grow");
+  keys.choice("scope", own.scope, {{"node", Scope::kNode}, {"link", Scope::kLink}},
+              "who has a factor of its own");
+}
+
 }  // namespace
 
-std::unique_ptr<Policy> make_gravac(const PolicyOptions& options) {
-  return std::make_unique<Gravac>(options);
+std::unique_ptr<Policy> make_gravac(const GravacOptions& options, const PolicySetup& setup) {
+  return std::make_unique<Gravac>(options, setup);
+}
+
+Kind<PolicyOptions> gravac_policy() {
+  return {"gravac", "the compression factor whose gain holds, searched (Tyagi, Swany, 2023)",
+          make_options<GravacKind, PolicyOptions>};
 }
 
 }  // namespace kimesh

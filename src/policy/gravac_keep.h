@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kimesh/compress/compressor.h"
-#include "src/policy/whole.h"
+#include "src/policy/message_size.h"
 
 namespace kimesh {
 
@@ -16,8 +15,10 @@ inline std::uint32_t gravac_keep(double theta, std::size_t elements) {
   return std::max(floor_keep(elements), static_cast<std::uint32_t>(keep));
 }
 
+// As topk with raw indices and float32 values would be.
 inline bool is_sent_dense(std::uint32_t keep, std::size_t elements) {
-  return dense_bytes(elements) <= bytes_of({Compressor::kTopk, keep, 0}, elements);
+  constexpr std::size_t kEntryBytes = sizeof(std::uint32_t) + sizeof(float);
+  return dense_bytes(elements) <= kEntryBytes * keep;
 }
 
 }  // namespace kimesh

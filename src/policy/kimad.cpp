@@ -1,41 +1,37 @@
-#include <algorithm>
-
-#include "kimesh/util/check.h"
+// policy: kimad. Each message is the largest that its link carries in time, the same ratio for each
+// layer (Xin, Ilin, Yang, Canini, Richtárik: Kimad, 2023).
 #include "src/policy/policies.h"
-#include "src/policy/style.h"
-#include "src/policy/whole.h"
+#include "src/policy/sized_settings.h"
 
 namespace kimesh {
 namespace {
 
 class Kimad final : public Policy {
  public:
-  explicit Kimad(const PolicyOptions& options)
-      : round_time_(*options.round_time), style_(options.style) {}
+  Kimad(CodecPtr codec, Duration round_time) : codec_(std::move(codec)), round_time_(round_time) {}
   Choice choose(const MessageContext& message) const override {
-    return spend(budget_bytes(round_time_, message, style_), message, style_);
+    return spend(budget_bytes(round_time_, message, *codec_), message, codec_);
   }
 
  private:
+  CodecPtr codec_;
   Duration round_time_;
-  Setting style_;
+};
+
+class KimadOptions final : public PolicyOptions {
+ public:
+  void check(const Codec& codec, Keys& keys) const override { check_fills_budgets(codec, keys); }
+  bool needs_round_time() const override { return true; }
+  std::unique_ptr<Policy> make(const PolicySetup& setup) const override {
+    return std::make_unique<Kimad>(setup.codec, *setup.round_time);
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<Policy> make_kimad(const PolicyOptions& options) {
-  KIMESH_CHECK(options.round_time.has_value(), "kimad: a round time");
-  return std::make_unique<Kimad>(options);
-}
-
-Choice spend(std::size_t wanted_budget, const MessageContext& message, const Setting& style) {
-  const std::size_t floor = floor_bytes(message, style);
-  const std::size_t budget = std::max(wanted_budget, floor);
-  if (whole_bytes(dense_bytes(message.elements), message) <= budget) return {Setting{}, budget};
-  // The budget holds the floor, dense where that is less: then it was sent dense above.
-  const std::size_t payload =
-      std::max(payload_that_fits(budget, message), floor_payload(style, message.elements));
-  return {filling(style, payload, message), budget};
+Kind<PolicyOptions> kimad_policy() {
+  return {"kimad", "the largest message that its link carries in time",
+          make_options<KimadOptions, PolicyOptions>};
 }
 
 }  // namespace kimesh

@@ -1,13 +1,16 @@
+// policy: kimad_plus. See kimad_plus.h.
 #include "kimesh/policy/kimad_plus.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "kimesh/util/check.h"
+#include "src/policy/message_size.h"
 #include "src/policy/policies.h"
-#include "src/policy/style.h"
-#include "src/policy/whole.h"
+#include "src/policy/sized_settings.h"
 
 namespace kimesh {
 namespace {
@@ -17,16 +20,20 @@ std::size_t size_of(const Curve& curve) {
                          [](std::size_t sum, const PieceCurve& piece) { return sum + piece.size; });
 }
 
-// The messages of a link that share their budgets, in elements that topk keeps for a budget's
-// bytes. All take part with this message's overhead, so that their parts sum to all the budgets.
+// The messages of a link that share their budgets, in bytes of their payloads. All take part with
+// this message's overhead, so that their parts sum to all the budgets.
 struct Sharing {
+  const Codec& codec;
+  Rounding rounding;
   std::vector<const Curve*> curves;
-  std::vector<double> floors, most;  // what all of a message costs, or its path has time for
+  std::vector<std::uint32_t> floors;  // elements
+  std::vector<double> most;           // what all of a message costs, or its path has time for
   std::size_t own = 0;
   double per_budget = 0;
 
-  Sharing(std::size_t budget, const MessageContext& message, const Setting& style) {
-    per_budget = static_cast<double>(payload_that_fits(budget, message)) / bytes_per_kept(style);
+  Sharing(std::size_t budget, const MessageContext& message, const Codec& its_codec)
+      : codec(its_codec), rounding(rounding_on(message)) {
+    per_budget = static_cast<double>(payload_that_fits(budget, message));
     const double one = least(message), spendable = static_cast<double>(budget) - one;
     for (std::size_t c = 0; c < message.curves.size(); ++c) {
       if (message.curves[c]->empty()) continue;
@@ -49,7 +56,7 @@ struct Sharing {
     return std::max(1.0, static_cast<double>(message.link_hops) / std::max(message.path_hops, 1u));
   }
 
-  // What is kept of this message, at most its `most`.
+  // Bytes of this message's payload, at most its `most`.
   [[nodiscard]] double share() const {
     std::vector<std::size_t> open(curves.size());
     std::iota(open.begin(), open.end(), std::size_t{0});
@@ -71,42 +78,86 @@ struct Sharing {
   }
 
  private:
-  // By one threshold; and where the last round had nothing more to send, the rest in equal parts.
+  // As the codec divides bytes; where the last round had nothing more to send, the rest in equal
+  // parts.
   [[nodiscard]] std::vector<double> among(const std::vector<std::size_t>& open,
                                           double total) const {
     std::vector<const Curve*> of;
-    std::vector<double> least_of;
+    std::vector<std::uint32_t> floors_of;
     for (const std::size_t i : open) {
       of.push_back(curves[i]);
-      least_of.push_back(floors[i]);
+      floors_of.push_back(floors[i]);
     }
-    std::vector<double> keep = threshold_allocation(of, total, least_of);
-    const double rest = total - std::accumulate(keep.begin(), keep.end(), 0.0);
+    std::vector<double> parts = codec.divide({of, floors_of, total, rounding});
+    const double rest = total - std::accumulate(parts.begin(), parts.end(), 0.0);
     if (rest > 0)
-      for (double& k : keep) k += rest / static_cast<double>(keep.size());
-    return keep;
+      for (double& part : parts) part += rest / static_cast<double>(parts.size());
+    return parts;
   }
 };
 
+enum class Allocator { kThreshold, kKnapsack };
+constexpr Range kRatiosRange{2, 256};     // the floor and all: less is no choice; finer than curves
+constexpr Range kBinsRange{100, 10'000};  // a layer wastes up to a bin; 15 ms at 500 layers
+
+class KimadPlusOptions final : public PolicyOptions {
+ public:
+  void describe(Keys& keys) override {
+    keys.choice("allocator", allocator,
+                {{"threshold", Allocator::kThreshold}, {"knapsack", Allocator::kKnapsack}},
+                "how layers share a message: the largest elements anywhere, or a menu of ratios");
+    if (allocator == Allocator::kThreshold && !keys.wants_all())
+      return keys.refuse({"ratios", "bins"}, "an allocator other than knapsack");
+    keys.whole("ratios", ratios, kRatiosRange, "ratios in each layer's menu");
+    keys.whole("bins", bins, kBinsRange, "parts of the byte budget");
+  }
+  void check(const Codec& codec, Keys& keys) const override;
+  bool needs_round_time() const override { return true; }
+  std::unique_ptr<Policy> make(const PolicySetup& setup) const override;
+
+  Allocator allocator = Allocator::kThreshold;
+  unsigned ratios = 20;  // K
+  unsigned bins = 1000;  // D
+};
+
+void KimadPlusOptions::check(const Codec& codec, Keys& keys) const {
+  check_fills_budgets(codec, keys);
+  const CodecTraits traits = codec.traits();
+  if (!traits.meets_budgets) return;
+  keys.check(traits.has_curves, "compressor",
+             fmt::format("policy: kimad_plus shares a message among its layers, and compressor: {} "
+                         "does not let it",
+                         codec.kind_name()),
+             "Write compressor: dzq or topk, or policy: kimad");
+  const bool counts = traits.keeps_elements && traits.element_bytes > 0;
+  keys.check(!traits.has_curves || allocator == Allocator::kThreshold || counts, "allocator",
+             "the knapsack counts elements of 8 bytes: topk with float32 values and raw indices",
+             "Write allocator: threshold");
+}
+
 class KimadPlus final : public Policy {
  public:
-  explicit KimadPlus(const PolicyOptions& options) : options_(options) {}
+  KimadPlus(const KimadPlusOptions& options, const PolicySetup& setup)
+      : allocator_(options.allocator),
+        ratios_(options.ratios),
+        bins_(options.bins),
+        codec_(setup.codec),
+        round_time_(*setup.round_time) {}
 
   Choice choose(const MessageContext& message) const override {
-    const std::size_t budget = budget_bytes(*options_.round_time, message, options_.style);
-    Choice choice = spend(part(budget, message), message, options_.style);
+    const std::size_t budget = budget_bytes(round_time_, message, *codec_);
+    Choice choice = spend(part(budget, message), message, codec_);
     Setting& setting = choice.setting;
-    // dzq has one step for all layers, and their floors, by itself.
-    if (setting.compressor != Compressor::kTopk) return choice;
+    // A codec that does not count elements divides a message among the layers by itself.
+    if (setting.budget.is_dense() || !codec_->traits().keeps_elements) return choice;
     const std::uint32_t floor = floor_keep(message.elements);
-    if (options_.allocator == PolicyOptions::Allocator::kThreshold) {
+    if (allocator_ == Allocator::kThreshold) {
       setting.allocation = Allocation::kGlobal;
       setting.floor = floor;
     } else if (has_curve(message)) {
       setting.allocation = Allocation::kListed;
-      setting.shares =
-          knapsack_shares(*message.curves[message.own], setting.keep, floor, message.round,
-                          options_.knapsack_ratios, options_.knapsack_bins);
+      setting.shares = knapsack_shares(*message.curves[message.own], setting.budget.elements(),
+                                       floor, message.round, ratios_, bins_);
     }
     return choice;
   }
@@ -121,12 +172,13 @@ class KimadPlus final : public Policy {
   [[nodiscard]] std::size_t part(std::size_t budget, const MessageContext& message) const {
     if (!has_curve(message) || !message.link.known() || message.link.lower_bound) return budget;
     if (message.curves.size() == 1 || Sharing::stretch(message) <= 1) return budget;
-    const Sharing sharing(budget, message, options_.style);
+    const Sharing sharing(budget, message, *codec_);
     const double least = Sharing::least(message);
-    if (sharing.per_budget < 1) return budget;
-    const double keep = sharing.share();
+    if (sharing.per_budget < static_cast<double>(codec_->bytes_min(message.elements)))
+      return budget;
+    const double payload = sharing.share();
     const double spendable = static_cast<double>(budget) - least;
-    const double bytes = least + spendable * keep / sharing.per_budget;
+    const double bytes = least + spendable * payload / sharing.per_budget;
     // All of it is all of it, whatever rounding says.
     const std::size_t whole = whole_bytes(dense_bytes(message.elements), message);
     return std::min(left_of(budget, message), bytes > static_cast<double>(whole) - 1
@@ -140,20 +192,26 @@ class KimadPlus final : public Policy {
     const std::size_t messages = message.curves.size();
     const std::size_t later =
         messages - std::min<std::size_t>(messages, message.phase_messages_sent + 1);
-    const std::size_t kept =
-        message.phase_spent_bytes + later * floor_bytes(message, options_.style);
+    const std::size_t kept = message.phase_spent_bytes + later * floor_bytes(message, *codec_);
     const std::size_t all = budget * messages;
-    return std::max(floor_bytes(message, options_.style), all - std::min(all, kept));
+    return std::max(floor_bytes(message, *codec_), all - std::min(all, kept));
   }
 
-  PolicyOptions options_;
+  Allocator allocator_;
+  unsigned ratios_, bins_;
+  CodecPtr codec_;
+  Duration round_time_;
 };
+
+std::unique_ptr<Policy> KimadPlusOptions::make(const PolicySetup& setup) const {
+  return std::make_unique<KimadPlus>(*this, setup);
+}
 
 }  // namespace
 
-std::unique_ptr<Policy> make_kimad_plus(const PolicyOptions& options) {
-  KIMESH_CHECK(options.round_time.has_value(), "kimad_plus: a round time");
-  return std::make_unique<KimadPlus>(options);
+Kind<PolicyOptions> kimad_plus_policy() {
+  return {"kimad_plus", "as kimad, and layers and messages share bytes by what is worth sending",
+          make_options<KimadPlusOptions, PolicyOptions>};
 }
 
 }  // namespace kimesh

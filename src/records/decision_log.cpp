@@ -139,8 +139,8 @@ class LogReader {
   void take_setting(FieldReader& fields, Round round) {
     const auto channel = channel_of(fields);
     if (!channel) return;
-    const Setting setting = read_setting(fields, plan_.elements(*channel),
-                                         plan_.shards[plan_.channels[*channel].shard].layers);
+    const Setting setting =
+        read_setting(fields, plan_.shards[plan_.channels[*channel].shard].layers);
     const auto [it, is_new] = out_.settings.emplace(Place{*channel, round}, setting);
     if (!is_new && it->second != setting)
       fields.complain("this message's setting was another one before");

@@ -2,143 +2,167 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+
+#include "kimesh/compress/codec.h"
 
 namespace kimesh {
 namespace {
 
-template <typename T>
-using Names = std::vector<std::pair<T, std::string>>;
-
-// The first of each is the default.
-const Names<ValueFormat> kValues{{ValueFormat::kFloat32, "float32"},
-                                 {ValueFormat::kFloat16, "float16"},
-                                 {ValueFormat::kBfloat16, "bfloat16"},
-                                 {ValueFormat::kInt4, "int4"}};
-const Names<IndexFormat> kIndices{
-    {IndexFormat::kRaw, "raw"}, {IndexFormat::kPacked, "packed"}, {IndexFormat::kCoded, "coded"}};
-const Names<Rounding> kRoundings{{Rounding::kTowardsZero, "towards_zero"},
-                                 {Rounding::kNearest, "nearest"}};
-const Names<Coder> kCoders{{Coder::kEntropy, "entropy"}, {Coder::kFixedWidth, "fixed_width"}};
-
-template <typename T>
-void put(Json& json, const char* field, const Names<T>& names, T value) {
-  if (value == names.front().first) return;
-  for (const auto& [known, name] : names)
-    if (known == value) json[field] = name;
+bool is_flag(const ChoiceValue& field) {
+  return field.names.size() == 2 && field.names[0] == "false" && field.names[1] == "true";
 }
 
-template <typename T>
-void take(FieldReader& fields, const char* field, const Names<T>& names, T& value) {
-  if (!fields.has(field)) return;
-  std::string text;
-  fields.read(field, text);
-  for (const auto& [known, name] : names)
-    if (name == text) return void(value = known);
-  fields.complain(fmt::format("'{}' is no '{}'", text, field));
-}
-
-template <typename T>
-void take(FieldReader& fields, const char* field, T& value) {
-  if (fields.has(field)) fields.read(field, value);
-}
-
-void take_positive(FieldReader& fields, const char* field, float& value) {
-  if (!fields.has(field)) return;
-  double number = 0;
-  fields.read(field, number);
-  value = static_cast<float>(number);
-  if (!std::isfinite(value) || value <= 0)
-    fields.complain(fmt::format("'{}' is not above 0", field));
-}
-
-void check_shares(FieldReader& fields, std::span<const LayerSlice> layers, const Setting& setting) {
-  if (setting.shares.size() != layers.size())
-    return fields.complain(
-        fmt::format("'shares' has {} numbers for {} layers", setting.shares.size(), layers.size()));
-  std::uint64_t sum = 0;
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    sum += setting.shares[l];
-    if (setting.shares[l] > layers[l].size)
-      return fields.complain(
-          fmt::format("'shares' keeps {} of {} elements", setting.shares[l], layers[l].size));
+struct ToJson {
+  Json operator()(const NumberValue& field) const { return number(field.value); }
+  Json operator()(const WholeValue& field) const { return field.value; }
+  Json operator()(const WholeListValue& field) const { return field.value; }
+  Json operator()(const ChoiceValue& field) const {
+    if (is_flag(field)) return field.index == 1;
+    return std::string(field.names[field.index]);
   }
-  if (sum != setting.keep) fields.complain("'shares' do not sum to 'keep'");
-}
-
-// Whether the compressor sends as many elements as `keep` says.
-bool keeps(const Setting& setting) {
-  switch (setting.compressor) {
-    case Compressor::kTopk:
-    case Compressor::kRandk:
-    case Compressor::kDgc:
-    case Compressor::kRedsync:
-      return setting.budget_bytes == 0;
-    default:
-      return false;
+  template <typename Other>
+  Json operator()(const Other&) const {
+    check_failed(__FILE__, __LINE__, "key", "a number, a choice or a list of whole numbers");
   }
-}
+};
 
-void check(FieldReader& fields, const Setting& setting, std::size_t elements,
-           std::span<const LayerSlice> layers) {
-  if (setting.keep > elements || (keeps(setting) && setting.keep < 1))
-    fields.complain(fmt::format("'keep' is {} of {} elements", setting.keep, elements));
-  if (setting.floor > elements || (keeps(setting) && setting.floor > setting.keep))
-    fields.complain("'floor' is over 'keep'");
-  if (setting.allocation == Allocation::kListed) check_shares(fields, layers, setting);
-  if (setting.budget_bytes > 0 && setting.budget_bytes < smallest_message_bytes(setting, elements))
-    fields.complain("'budget_bytes' holds no message");
-  if (setting.compressor == Compressor::kDzq && setting.budget_bytes == 0 && !(setting.step > 0))
-    fields.complain("dzq has neither 'budget_bytes' nor 'step'");
-  if (setting.compressor == Compressor::kThreshold && !(setting.threshold > 0))
-    fields.complain("threshold has no 'threshold'");
+// Keys that decisions have: they hold no sections and no maps.
+class FlatKeys : public Keys {
+ public:
+  void section(Key, const std::function<void(Keys&)>&) override {}
+  void word_or_section(Key, std::size_t&, const std::vector<std::string_view>&,
+                       const std::function<void(Keys&)>&) override {}
+
+ protected:
+  void visit_entries(const Key&, const MapEntries&) override {}
+};
+
+// All keys that are set.
+class JsonWriter final : public FlatKeys {
+ public:
+  Json json;
+
+ protected:
+  void visit(const Key& key, const KeyValue& value, bool& is_set) override {
+    if (is_set) json[std::string(key.name)] = std::visit(ToJson{}, value);
+  }
+  void visit_kind(const Key& key, const KindChoice& choice) override {
+    json[std::string(key.name)] = choice.names[*choice.chosen];
+    choice.describe(*choice.chosen, *this);
+  }
+};
+
+// Fills a field from the object's value of this name, where there is one.
+struct FromJson {
+  FieldReader& fields;
+  const char* name;
+
+  void operator()(const NumberValue& field) const {
+    double value = 0;
+    fields.read(name, value);
+    keep(field.range.holds(value), value, field.value);
+  }
+  void operator()(const WholeValue& field) const {
+    std::uint64_t value = 0;
+    fields.read(name, value);
+    keep(field.range.holds(static_cast<double>(value)), static_cast<std::int64_t>(value),
+         field.value);
+  }
+  void operator()(const WholeListValue& field) const {
+    std::vector<std::uint32_t> values;
+    fields.read(name, values);
+    keep(values.size() <= field.count_max, {values.begin(), values.end()}, field.value);
+  }
+  void operator()(const ChoiceValue& field) const {
+    if (is_flag(field)) {
+      bool value = false;
+      fields.read(name, value);
+      field.index = value ? 1 : 0;
+      return;
+    }
+    std::string text;
+    fields.read(name, text);
+    const auto found = std::ranges::find(field.names, text);
+    if (found == field.names.end())
+      return fields.complain(fmt::format("'{}' is no '{}'", text, name));
+    field.index = static_cast<std::size_t>(found - field.names.begin());
+  }
+  template <typename Other>
+  void operator()(const Other&) const {
+    fields.complain(fmt::format("'{}' is of a kind that no decision has", name));
+  }
+
+ private:
+  template <typename T>
+  void keep(bool holds, T value, T& field) const {
+    if (!fields.ok()) return;
+    if (!holds) return fields.complain(fmt::format("'{}' is out of its range", name));
+    field = std::move(value);
+  }
+};
+
+class JsonReader final : public FlatKeys {
+ public:
+  explicit JsonReader(FieldReader& fields) : fields_(fields) {}
+  bool is_given(std::string_view name) const override {
+    return fields_.has(std::string(name).c_str());
+  }
+
+ protected:
+  void visit(const Key& key, const KeyValue& value, bool& is_set) override {
+    const std::string name(key.name);
+    if (!fields_.has(name.c_str())) return;
+    std::visit(FromJson{fields_, name.c_str()}, value);
+    is_set = true;
+  }
+  void visit_kind(const Key& key, const KindChoice& choice) override {
+    std::string text;
+    fields_.read(std::string(key.name).c_str(), text);
+    if (!fields_.ok()) return;
+    const auto found = std::ranges::find(choice.names, text);
+    if (found == choice.names.end())
+      return fields_.complain(fmt::format("'{}' is no {}", text, key.name));
+    const auto index = static_cast<std::size_t>(found - choice.names.begin());
+    choice.choose(index);
+    choice.describe(index, *this);
+  }
+
+ private:
+  FieldReader& fields_;
+};
+
+Json written(Setting setting) {
+  JsonWriter writer;
+  describe(setting, writer);
+  return std::move(writer.json);
 }
 
 }  // namespace
 
 void put_setting(Json& json, const Setting& setting) {
-  json["compressor"] = name_of(setting.compressor);
-  if (setting.keep > 0) json["keep"] = setting.keep;
-  if (setting.rotation > 0) json["rotation"] = setting.rotation;
-  const bool global = setting.allocation == Allocation::kGlobal;
-  if (global) json["allocation"] = "global";
-  if (global || setting.floor > 0) json["floor"] = setting.floor;
-  if (setting.allocation == Allocation::kListed) json["shares"] = setting.shares;
-  if (setting.budget_bytes > 0) json["budget_bytes"] = setting.budget_bytes;
-  if (setting.threshold > 0) json["threshold"] = setting.threshold;
-  if (setting.step > 0) json["step"] = setting.step;
-  put(json, "values", kValues, setting.values);
-  put(json, "indices", kIndices, setting.indices);
-  put(json, "rounding", kRoundings, setting.rounding);
-  put(json, "coder", kCoders, setting.coder);
-  if (setting.scaled) json["scaled"] = true;
+  const Json all = written(setting);
+  Setting fresh;
+  if (setting.codec != nullptr) {
+    fresh.codec = codecs().make(setting.codec->kind_name());
+    fresh.budget = Budget::own();
+  }
+  const Json defaults = written(fresh);
+  for (const auto& [name, value] : all.items())
+    if (name == "compressor" || !defaults.contains(name) || defaults[name] != value)
+      json[name] = value;
 }
 
-Setting read_setting(FieldReader& fields, std::size_t elements,
-                     std::span<const LayerSlice> layers) {
+Setting read_setting(FieldReader& fields, std::span<const LayerSlice> layers) {
   Setting setting;
-  std::string compressor;
-  fields.read("compressor", compressor);
-  const auto known = compressor_named(compressor);
-  if (!known) fields.complain("'" + compressor + "' is no compressor");
-  setting.compressor = known.value_or(Compressor::kIdentity);
-  take(fields, "keep", setting.keep);
-  take(fields, "rotation", setting.rotation);
-  take(fields, "allocation", {{Allocation::kGlobal, "global"}}, setting.allocation);
-  take(fields, "floor", setting.floor);
-  if (fields.has("shares")) {
-    setting.allocation = Allocation::kListed;
-    fields.read("shares", setting.shares);
-  }
-  take(fields, "budget_bytes", setting.budget_bytes);
-  take_positive(fields, "threshold", setting.threshold);
-  take_positive(fields, "step", setting.step);
-  take(fields, "values", kValues, setting.values);
-  take(fields, "indices", kIndices, setting.indices);
-  take(fields, "rounding", kRoundings, setting.rounding);
-  take(fields, "coder", kCoders, setting.coder);
-  take(fields, "scaled", setting.scaled);
-  if (fields.ok()) check(fields, setting, elements, layers);
+  JsonReader reader(fields);
+  describe(setting, reader);
+  if (!fields.ok()) return setting;
+  std::vector<std::uint32_t> sizes;
+  for (const LayerSlice& layer : layers) sizes.push_back(static_cast<std::uint32_t>(layer.size));
+  if (std::string wrong = complaint_about(setting, sizes); !wrong.empty())
+    fields.complain(std::move(wrong));
   return setting;
 }
 

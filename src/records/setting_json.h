@@ -1,4 +1,4 @@
-// A compressor's setting as the decision log writes it. Private to the layer.
+// A message's setting as the decision log writes it. Private to the layer.
 #pragma once
 
 #include <span>
@@ -9,12 +9,10 @@
 
 namespace kimesh {
 
-// Leaves out the fields that have their defaults.
+// Leaves out the keys that have their defaults.
 void put_setting(Json& json, const Setting& setting);
 
-// Reads the setting of a message with `elements` elements in `layers`. Complains about settings
-// that no policy chooses.
-[[nodiscard]] Setting read_setting(FieldReader& fields, std::size_t elements,
-                                   std::span<const LayerSlice> layers);
+// Reads the setting of a message for these layers. Complains about settings that no policy chooses.
+[[nodiscard]] Setting read_setting(FieldReader& fields, std::span<const LayerSlice> layers);
 
 }  // namespace kimesh

@@ -9,36 +9,30 @@
 namespace kimesh {
 namespace {
 
-// May it stand in a chain of several hops? |C(v)_j| + |v_j - C(v)_j| = |v_j| for every element; a
-// compressor without that makes a ring's error grow (docs/architecture.md, invariant 3). Masks keep
-// it, and so do quantisers that round towards zero, as these do wherever there are several hops.
-bool is_conservative(const CompressorConfig& compressor) {
-  return compressor.kind != CompressorKind::kSign && !compressor.scaled;
-}
-
 // Over several hops, what one node left out is summed, compressed and left out again by the next.
 void check_compressor(const RunConfig& config, const TopologyFile& topology,
                       Complaints& complaints) {
-  if (!topology.is_one_hop() && !is_conservative(config.compression.compressor))
-    complaints.add(config.compression.compressor.line,
+  const CompressionOptions& compression = config.compression;
+  if (topology.is_one_hop() || compression.policy->sends_everything()) return;
+  if (!compression.codec->traits().conservative)
+    complaints.add(config.places.line("compression.compressor"),
                    fmt::format("this compressor is not conservative, and the errors of the hops "
                                "of kind: {} would grow",
                                name_of(topology.kind)),
                    "Write compressor: topk, or use a topology of kind: parameter_server");
-  if (!topology.is_one_hop() && config.compression.feedback == FeedbackKind::kEf14)
-    complaints.add(config.compression.feedback_line,
+  if (compression.feedback == Feedback::kEf14)
+    complaints.add(config.places.line("compression.feedback"),
                    fmt::format("feedback: ef14 is for one hop, and kind: {} has several",
                                name_of(topology.kind)),
                    "Write feedback: ef21, or use a topology of kind: parameter_server");
 }
 
 void check_round_time(const RunConfig& config, Complaints& complaints) {
-  const PolicyKind policy = config.compression.policy;
-  const bool plus = policy == PolicyKind::kKimadPlus;
-  if ((policy != PolicyKind::kKimad && !plus) || config.round_time) return;
-  complaints.add(config.compression.line,
+  const PolicyOptions& policy = *config.compression.policy;
+  if (!policy.needs_round_time() || config.round_time) return;
+  complaints.add(config.places.line("compression.policy"),
                  fmt::format("policy: {} sizes messages to fit a round, and round_time is missing",
-                             plus ? "kimad_plus" : "kimad"),
+                             policy.kind_name()),
                  "Add round_time: with the time that a round may take, such as "
                  "round_time: 25ms");
 }

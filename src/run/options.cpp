@@ -9,127 +9,9 @@ namespace {
 
 constexpr double kBitsPerByte = 8;
 
-PolicyOptions::Kind policy_kind(PolicyKind kind) {
-  switch (kind) {
-    case PolicyKind::kNone:
-      break;
-    case PolicyKind::kFixed:
-      return PolicyOptions::Kind::kFixed;
-    case PolicyKind::kKimad:
-      return PolicyOptions::Kind::kKimad;
-    case PolicyKind::kKimadPlus:
-      return PolicyOptions::Kind::kKimadPlus;
-    case PolicyKind::kGravac:
-      return PolicyOptions::Kind::kGravac;
-  }
-  return PolicyOptions::Kind::kNone;
-}
-
-GravacOptions gravac_options(const GravacConfig& config) {
-  GravacOptions gravac;
-  gravac.theta_min = config.theta_min;
-  gravac.theta_max = config.theta_max;
-  gravac.epsilon = config.epsilon;
-  gravac.omega = config.omega;
-  gravac.window = config.window;
-  gravac.scaling = config.scaling == ScalingKind::kExponential
-                       ? GravacOptions::Scaling::kExponential
-                       : GravacOptions::Scaling::kGeometric;
-  gravac.scope =
-      config.scope == ScopeKind::kNode ? GravacOptions::Scope::kNode : GravacOptions::Scope::kLink;
-  return gravac;
-}
-
-Compressor compressor_of(CompressorKind kind) {
-  switch (kind) {
-    case CompressorKind::kIdentity:
-      break;
-    case CompressorKind::kTopk:
-      return Compressor::kTopk;
-    case CompressorKind::kThreshold:
-      return Compressor::kThreshold;
-    case CompressorKind::kRandk:
-      return Compressor::kRandk;
-    case CompressorKind::kDgc:
-      return Compressor::kDgc;
-    case CompressorKind::kRedsync:
-      return Compressor::kRedsync;
-    case CompressorKind::kSign:
-      return Compressor::kSign;
-    case CompressorKind::kInt8:
-      return Compressor::kInt8;
-    case CompressorKind::kInt4:
-      return Compressor::kInt4;
-    case CompressorKind::kDzq:
-      return Compressor::kDzq;
-  }
-  return Compressor::kIdentity;
-}
-
-ValueFormat values_of(ValuesKind kind) {
-  switch (kind) {
-    case ValuesKind::kFloat32:
-      break;
-    case ValuesKind::kFloat16:
-      return ValueFormat::kFloat16;
-    case ValuesKind::kBfloat16:
-      return ValueFormat::kBfloat16;
-    case ValuesKind::kInt4:
-      return ValueFormat::kInt4;
-  }
-  return ValueFormat::kFloat32;
-}
-
-IndexFormat indices_of(IndicesKind kind) {
-  switch (kind) {
-    case IndicesKind::kRaw:
-      break;
-    case IndicesKind::kPacked:
-      return IndexFormat::kPacked;
-    case IndicesKind::kCoded:
-      return IndexFormat::kCoded;
-  }
-  return IndexFormat::kRaw;
-}
-
-Setting style_of(const CompressorConfig& config) {
-  Setting style{compressor_of(config.kind)};
-  style.values = values_of(config.values);
-  style.indices = indices_of(config.indices);
-  style.threshold = static_cast<float>(config.threshold.value_or(0));
-  style.step = static_cast<float>(config.step.value_or(0));
-  style.scaled = config.scaled;
-  return style;
-}
-
-PolicyOptions policy_options(const RunConfig& config, std::size_t nodes) {
-  const CompressionConfig& compression = config.compression;
-  PolicyOptions policy;
-  policy.kind = policy_kind(compression.policy);
-  policy.style = style_of(compression.compressor);
-  policy.ratio = compression.compressor.ratio;
-  policy.bits = compression.compressor.bits;
-  policy.round_time = config.round_time;
-  policy.allocator = compression.allocator == AllocatorKind::kThreshold
-                         ? PolicyOptions::Allocator::kThreshold
-                         : PolicyOptions::Allocator::kKnapsack;
-  policy.knapsack_ratios = compression.ratios;
-  policy.knapsack_bins = compression.bins;
-  policy.gravac = gravac_options(compression.gravac);
-  policy.nodes = static_cast<unsigned>(nodes);
-  return policy;
-}
-
-Feedback feedback_of(FeedbackKind kind) {
-  switch (kind) {
-    case FeedbackKind::kEf21:
-      break;
-    case FeedbackKind::kEf14:
-      return Feedback::kEf14;
-    case FeedbackKind::kNone:
-      return Feedback::kNone;
-  }
-  return Feedback::kEf21;
+PolicySetup policy_setup(const RunConfig& config, std::size_t nodes) {
+  const CompressionOptions& compression = config.compression;
+  return {compression.policy, compression.codec, config.round_time, static_cast<unsigned>(nodes)};
 }
 
 }  // namespace
@@ -138,8 +20,8 @@ CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, 
                          double data_weight) {
   const NodeSpec& spec = topology.nodes[node];
   CoreOptions options;
-  options.policy = policy_options(config, topology.nodes.size());
-  options.feedback = feedback_of(config.compression.feedback);
+  options.policy = policy_setup(config, topology.nodes.size());
+  options.feedback = config.compression.feedback;
   options.data_weight = data_weight;
   if (const auto cap = spec.sending_cap_bits_per_s())
     options.uplink_bytes_per_s = *cap / kBitsPerByte;
@@ -159,7 +41,7 @@ VectorsOptions vectors_options(const RunConfig& config, double data_weight) {
   VectorsOptions options;
   options.optimizer = config.optimizer;
   options.data_weight = data_weight;
-  options.keeps_estimates = config.compression.policy != PolicyKind::kNone;
+  options.keeps_estimates = !config.compression.policy->sends_everything();
   return options;
 }
 

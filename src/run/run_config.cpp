@@ -22,6 +22,15 @@ std::string canonical_optimizer(OptimizerOptions optimizer) {
   return canonical_text([&](Keys& keys) { optimizer.describe(keys); });
 }
 
+std::string canonical_compression(const CompressionOptions& options,
+                                  std::optional<Duration> round_time) {
+  CompressionOptions compression = options;
+  std::string text = canonical_text([&](Keys& keys) { compression.describe(keys); });
+  if (compression.policy->needs_round_time() && round_time)
+    text += fmt::format("round_time {}\n", round_time->count());
+  return text;
+}
+
 std::string canonical_stop(const StopConfig& stop) {
   std::string text = "stop";
   if (stop.rounds) text += fmt::format(" rounds {}", *stop.rounds);
@@ -54,9 +63,9 @@ void read_objective(MapReader& top, RunConfig& config, Complaints& complaints) {
 
 // These look at floats where the CPU has them.
 void check_device(MapReader& top, const RunConfig& config) {
-  const CompressorKind kind = config.compression.compressor.kind;
-  const bool only_on_cpu = kind == CompressorKind::kRandk || kind == CompressorKind::kDgc ||
-                           kind == CompressorKind::kRedsync;
+  const CompressionOptions& compression = config.compression;
+  const bool only_on_cpu =
+      !compression.policy->sends_everything() && !compression.codec->traits().on_devices;
   if (config.device == DeviceKind::kCuda && only_on_cpu)
     top.complain("device", "this config's compressor has no version for GPUs",
                  "Write device: cpu, or compressor: topk or dzq");
@@ -99,7 +108,7 @@ void check_model_suits_data(MapReader& top, const RunConfig& config) {
 std::string RunConfig::canonical() const {
   return (quadratic ? canonical_quadratic(*quadratic)
                     : kimesh::canonical(model) + kimesh::canonical(data)) +
-         canonical_optimizer(optimizer) + kimesh::canonical(compression, round_time) +
+         canonical_optimizer(optimizer) + canonical_compression(compression, round_time) +
          canonical_stop(stop) + fmt::format("evaluate_every {}\nseed {}\n", evaluate_every, seed);
 }
 
@@ -119,9 +128,8 @@ Loaded<RunConfig> load_config(const std::string& path) {
       read_keys(member->value, "optimizer", complaints, config.places,
                 [&](Keys& keys) { config.optimizer.describe(keys); });
     if (const YamlMember* member = top.find("compression"))
-      read_compression(member->value, config.compression, complaints);
-    else
-      config.compression.compressor.kind = CompressorKind::kIdentity;
+      read_keys(member->value, "compression", complaints, config.places,
+                [&](Keys& keys) { config.compression.describe(keys); });
     top.read("round_time", config.round_time,
              {limits::kRoundTimeSecondsMin, limits::kRoundTimeSecondsMax});
     top.require("stop", "stop: {rounds: 1000}, without which the run would never end");

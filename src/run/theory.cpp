@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kimesh/compress/setting.h"
+#include "kimesh/policy/compression_options.h"
 #include "kimesh/run/options.h"
 #include "src/run/config_reader.h"
 
@@ -11,12 +11,11 @@ namespace kimesh {
 namespace {
 
 // Whether the share of a vector that each message keeps is known: all of it, or that of topk.
-bool keeps_a_known_share(const CompressionConfig& compression) {
-  if (compression.policy == PolicyKind::kNone)
-    return compression.compressor.values == ValuesKind::kFloat32;
-  return compression.policy == PolicyKind::kFixed && compression.compressor.ratio &&
-         compression.compressor.kind == CompressorKind::kTopk &&
-         compression.compressor.values == ValuesKind::kFloat32;
+bool keeps_a_known_share(const CompressionOptions& compression) {
+  if (compression.policy->sends_everything()) return true;
+  const CodecTraits traits = compression.codec->traits();
+  const bool keeps_the_largest = traits.keeps_elements && traits.has_curves && !traits.rounds;
+  return compression.policy->kept_ratio() && keeps_the_largest;
 }
 
 bool is_plain_descent(const OptimizerOptions& optimizer) {
@@ -41,7 +40,7 @@ void check_theory(const RunConfig& config, Complaints& complaints) {
   if (!keeps_a_known_share(config.compression))
     complain("optimizer.lr", "lr: theory needs to know which share of a vector a message keeps",
              "Write compression: {policy: fixed, compressor: topk, ratio: 0.1}, or a number");
-  else if (config.compression.feedback != FeedbackKind::kEf21)
+  else if (config.compression.feedback != Feedback::kEf21)
     complain("optimizer.lr", "lr: theory is proven with feedback: ef21",
              "Leave out feedback, or write a number");
 }
@@ -57,7 +56,7 @@ void check_theory(const RunConfig& config, const TopologyFile& topology, Complai
 double theory_learning_rate(const RunConfig& config, const QuadraticProblem& problem,
                             const Plan& plan) {
   double alpha = 1;
-  if (const auto ratio = config.compression.compressor.ratio)
+  if (const auto ratio = config.compression.policy->kept_ratio())
     for (const Shard& shard : plan.shards) {
       if (shard.size == 0) continue;
       alpha = std::min(alpha, static_cast<double>(keep_of_ratio(*ratio, shard.size)) /

@@ -64,10 +64,9 @@ Result<AdvanceResult> Vectors::advance(const AdvanceChannel& action) {
   const Plan& plan = store_->plan();
   KIMESH_CHECK(action.estimate.kind == BufferId::Kind::kEstimate, "an outgoing channel's estimate");
   KIMESH_CHECK(!action.restart || plan.channels[action.channel].phase == Phase::kReduce ||
-                   action.setting.compressor == Compressor::kIdentity,
+                   action.setting.budget.is_dense(),
                "a restarted gather assigns");
-  KIMESH_CHECK(store_->has_estimate(action.estimate.index) ||
-                   action.setting.compressor == Compressor::kIdentity,
+  KIMESH_CHECK(store_->has_estimate(action.estimate.index) || action.setting.budget.is_dense(),
                "without an estimate every message is dense");
   auto made = store_->advance(action);
   if (!made) return about(made.error(), name_of(plan, action.channel, action.round));

@@ -8,6 +8,7 @@
 
 #include "kimesh/policy/kimad_plus.h"
 #include "kimesh/policy/policy.h"
+#include "kimesh/policy/policy_options.h"
 #include "kimesh/util/random.h"
 
 namespace kimesh {
@@ -48,21 +49,18 @@ struct Messages {
   }
 };
 
-void decide(benchmark::State& state, PolicyOptions::Allocator allocator) {
+void decide(benchmark::State& state, const char* allocator) {
   const Messages messages(static_cast<std::size_t>(state.range(0)));
-  PolicyOptions options;
-  options.kind = PolicyOptions::Kind::kKimadPlus;
-  options.round_time = std::chrono::seconds(1);
-  options.allocator = allocator;
-  const auto policy = make_policy(options);
+  const auto policy = make_policy({policy_options("kimad_plus", {{"allocator", allocator}}),
+                                   make_codec("topk"), std::chrono::seconds(1)});
   for (auto _ : state) benchmark::DoNotOptimize(policy->choose(messages.context));
 }
 
 void BM_DecideByThreshold(benchmark::State& state) {
-  decide(state, PolicyOptions::Allocator::kThreshold);
+  decide(state, "threshold");
 }
 void BM_DecideByKnapsack(benchmark::State& state) {
-  decide(state, PolicyOptions::Allocator::kKnapsack);
+  decide(state, "knapsack");
 }
 
 // The dynamic program alone, over menus of 20 ratios.

@@ -25,6 +25,7 @@
 #include "kimesh/util/random.h"
 #include "tests/bench/figures.h"
 #include "tests/residual/residual.h"
+#include "tests/settings.h"
 
 namespace kimesh::bench {
 namespace {
@@ -153,13 +154,14 @@ void bench_input(Input& input, const Options& options, Figures& figures) {
   const auto step = [&](std::size_t keep, Allocation allocation, bool curve) {
     return [&, keep, allocation, curve] {
       const bool proportional = allocation == Allocation::kProportional;
-      Setting setting{Compressor::kTopk, static_cast<std::uint32_t>(keep), 0, allocation};
+      Setting setting = topk_setting(keep);
+      setting.allocation = allocation;
       auto made = advance(input.target.span(), input.estimate.span(),
                           proportional ? whole : input.pieces, setting, scratch, curve);
       sink = static_cast<float>(made->kept);
     };
   };
-  Setting one_percent{Compressor::kTopk, static_cast<std::uint32_t>(size / 100), 0};
+  const Setting one_percent = topk_setting(size / 100);
   const auto message =
       advance(input.target.span(), input.estimate.span(), whole, one_percent, scratch);
   restore();
@@ -224,9 +226,9 @@ class SparseMapping {
 // As many elements as a message may have: once, for what does not fit 32 bits somewhere.
 void bench_largest(Figures& figures) {
   constexpr std::size_t kSize = std::size_t{1} << 31, kLoud = 3001, kStride = kSize / kLoud;
-  Setting topk{Compressor::kTopk, kLoud - 1, 0, Allocation::kGlobal}, dzq;
-  dzq.compressor = Compressor::kDzq;
-  dzq.budget_bytes = 16 << 10;
+  Setting topk = topk_setting(kLoud - 1);
+  topk.allocation = Allocation::kGlobal;
+  const Setting dzq = setting_of("dzq", {}, Budget::bytes(16 << 10));
   for (const Setting& setting : {topk, dzq}) {
     SparseMapping target(kSize), estimate(kSize), far(kSize);
     for (std::size_t i = 0; i < kLoud; ++i)
@@ -245,8 +247,8 @@ void bench_largest(Figures& figures) {
       KIMESH_CHECK(far.span()[j] == estimate.span()[j], "each at its place");
     }
     figures.add(
-        fmt::format("2^31 elements, nearly all 0: {} with curves", name_of(setting.compressor)),
-        "s", {end - begin});
+        fmt::format("2^31 elements, nearly all 0: {} with curves", setting.codec->kind_name()), "s",
+        {end - begin});
   }
 }
 

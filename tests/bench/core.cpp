@@ -36,8 +36,7 @@ TopologyFile topology_of(TopologyKind kind, std::size_t nodes, std::size_t serve
 
 CoreOptions core_options(Round rounds) {
   CoreOptions options;
-  options.policy.kind = PolicyOptions::Kind::kKimad;
-  options.policy.round_time = std::chrono::milliseconds(100);
+  options.policy = {policy_options("kimad"), make_codec("topk"), std::chrono::milliseconds(100)};
   options.stop_rounds = rounds;
   options.has_test_set = false;
   return options;
@@ -87,10 +86,9 @@ class Loop {
   }
   void act(NodeIndex self, const AdvanceChannel& a) {
     const auto bytes = bytes_of(a.setting, plan_.elements(a.channel));
-    tell(self,
-         AdvanceDone{a.channel, a.round, 1, static_cast<std::uint32_t>(bytes),
-                     a.setting.compressor == Compressor::kIdentity ? Form::kDense : Form::kSparse,
-                     1, 0.5, a.digest ? 1u : 0u, Duration{0}});
+    tell(self, AdvanceDone{a.channel, a.round, 1, static_cast<std::uint32_t>(bytes),
+                           a.setting.budget.is_dense() ? Form::kDense : Form::kSparse, 1, 0.5,
+                           a.digest ? 1u : 0u, Duration{0}});
   }
   void act(NodeIndex self, const ApplyMessage& a) {
     tell(self, ApplyDone{a.channel, a.round, a.digest ? 1u : 0u, Duration{0}});

@@ -20,6 +20,7 @@
 #include "src/compress/rans.h"
 #include "tests/bench/figures.h"
 #include "tests/residual/residual.h"
+#include "tests/settings.h"
 
 namespace kimesh::bench {
 namespace {
@@ -75,7 +76,7 @@ Sent send(const test::Residual& residual, const Setting& setting) {
 }
 
 Setting dzq(std::uint64_t budget, Rounding rounding = Rounding::kNearest) {
-  return {.compressor = Compressor::kDzq, .budget_bytes = budget, .rounding = rounding};
+  return {make_codec("dzq"), Budget::bytes(budget), 0, rounding};
 }
 
 // A message's step, from its head (dzq_message.h).
@@ -108,8 +109,8 @@ void measure_speed(const Source& source, const Options& options, Figures& figure
   Setting setting = dzq(x.size() / 100 * 12 / 10);
   for (int i = 0; i < 6; ++i) {
     const Sent sent = send(source.residual, setting);
-    setting.budget_bytes = std::max<std::uint64_t>(
-        30, setting.budget_bytes * (x.size() / 100) / std::max<std::uint64_t>(sent.made.kept, 1));
+    setting.budget = Budget::bytes(std::max<std::uint64_t>(
+        30, setting.budget.amount * (x.size() / 100) / std::max<std::uint64_t>(sent.made.kept, 1)));
   }
   const Sent sent = send(source.residual, setting);
   rans::Elements elements;
@@ -144,8 +145,8 @@ void measure_speed(const Source& source, const Options& options, Figures& figure
                                     std::abort();
                                 })));
   Setting stepped = setting;
-  stepped.budget_bytes = 0;
-  stepped.step = step_in(sent.made.bytes);
+  stepped.budget = Budget::own();
+  stepped.codec = make_codec("dzq", {{"step", fmt::format("{}", step_in(sent.made.bytes))}});
   figures.add(name + "message of a step", "ms", message_times(source, stepped, options));
   figures.add(name + "message of a budget", "ms", message_times(source, setting, options));
 }
@@ -155,7 +156,7 @@ std::uint64_t bytes_until(const test::Residual& residual, double missing, Settin
   double low = 30, high = 8 * static_cast<double>(residual.values.size());
   while (high / low > 1.003) {
     const double middle = std::sqrt(low * high);
-    setting.budget_bytes = static_cast<std::uint64_t>(middle);
+    setting.budget = Budget::bytes(static_cast<std::uint64_t>(middle));
     (send(residual, setting).missing() > missing ? low : high) = middle;
   }
   return static_cast<std::uint64_t>(high);
@@ -163,7 +164,8 @@ std::uint64_t bytes_until(const test::Residual& residual, double missing, Settin
 
 void measure_sizes(const Source& source, Figures& figures) {
   constexpr double kMissing = 0.175;
-  const Setting topk{.compressor = Compressor::kTopk, .allocation = Allocation::kGlobal};
+  Setting topk = setting_of("topk");
+  topk.allocation = Allocation::kGlobal;
   const auto reference = static_cast<double>(bytes_until(source.residual, kMissing, topk));
   for (const Rounding rounding : {Rounding::kNearest, Rounding::kTowardsZero}) {
     const auto bytes =
@@ -182,25 +184,21 @@ struct Rival {
 // The one that leaves out least of those that take at most so many bytes.
 Rival best_rival(const test::Residual& residual, std::uint64_t budget) {
   Rival best{"nothing", 1};
-  const auto consider = [&](const std::string& name, const Setting& setting) {
+  const auto consider = [&](const std::string& name, Setting setting) {
+    setting.rounding = Rounding::kNearest;
     const Sent sent = send(residual, setting);
     if (sent.made.bytes.size() <= budget && sent.missing() < best.missing)
       best = {name, sent.missing()};
   };
   const char* const kValues[] = {"float32", "float16", "bfloat16", "int4"};
-  for (int values = 0; values < 4; ++values)
-    consider(fmt::format("topk {} coded", kValues[values]),
-             {.compressor = Compressor::kTopk,
-              .allocation = Allocation::kGlobal,
-              .budget_bytes = budget,
-              .values = static_cast<ValueFormat>(values),
-              .indices = IndexFormat::kCoded,
-              .rounding = Rounding::kNearest});
-  for (const Compressor dense : {Compressor::kSign, Compressor::kInt4, Compressor::kInt8})
-    consider(std::string(name_of(dense)), {.compressor = dense, .rounding = Rounding::kNearest});
-  consider("bfloat16", {.compressor = Compressor::kIdentity,
-                        .values = ValueFormat::kBfloat16,
-                        .rounding = Rounding::kNearest});
+  for (const char* values : kValues) {
+    Setting topk =
+        setting_of("topk", {{"values", values}, {"indices", "coded"}}, Budget::bytes(budget));
+    topk.allocation = Allocation::kGlobal;
+    consider(fmt::format("topk {} coded", values), topk);
+  }
+  for (const char* dense : {"sign", "int4", "int8"}) consider(dense, setting_of(dense));
+  consider("bfloat16", setting_of("identity", {{"values", "bfloat16"}}));
   return best;
 }
 

@@ -7,6 +7,7 @@
 #include "kimesh/compress/compressor.h"
 #include "tests/bench/figures.h"
 #include "tests/residual/residual.h"
+#include "tests/settings.h"
 
 namespace kimesh {
 namespace {
@@ -18,41 +19,40 @@ struct Format {
   Setting setting;
 };
 
-Setting sparse(Compressor compressor, ValueFormat values, IndexFormat indices) {
-  return {.compressor = compressor,
-          .allocation = Allocation::kGlobal,
-          .values = values,
-          .indices = indices,
-          .rounding = Rounding::kNearest};
+Setting sparse(const char* codec, const KeyTexts& keys = {}) {
+  Setting setting = setting_of(codec, keys);
+  setting.allocation = Allocation::kGlobal;
+  setting.rounding = Rounding::kNearest;
+  return setting;
 }
 
-Setting dense(Compressor compressor, ValueFormat values = ValueFormat::kFloat32) {
-  return {.compressor = compressor, .values = values, .rounding = Rounding::kNearest};
+Setting topk(const char* values, const char* indices) {
+  return sparse("topk", {{"values", values}, {"indices", indices}});
 }
 
-constexpr auto kRaw = IndexFormat::kRaw, kPacked = IndexFormat::kPacked,
-               kCoded = IndexFormat::kCoded;
-constexpr auto kFloat32 = ValueFormat::kFloat32, kFloat16 = ValueFormat::kFloat16,
-               kBfloat16 = ValueFormat::kBfloat16, kInt4 = ValueFormat::kInt4;
-constexpr auto kTopk = Compressor::kTopk;
+Setting dense(const char* codec, const KeyTexts& keys = {}) {
+  Setting setting = setting_of(codec, keys);
+  setting.rounding = Rounding::kNearest;
+  return setting;
+}
 
-// Of a budget, in bits per element.
+// Each is given a budget, in bits per element.
 const Format kSparse[] = {
-    {"topk float32 raw", sparse(kTopk, kFloat32, kRaw)},
-    {"topk float16 packed", sparse(kTopk, kFloat16, kPacked)},
-    {"topk float16 coded", sparse(kTopk, kFloat16, kCoded)},
-    {"topk int4 packed", sparse(kTopk, kInt4, kPacked)},
-    {"topk int4 coded", sparse(kTopk, kInt4, kCoded)},
-    {"dgc float32 raw", sparse(Compressor::kDgc, kFloat32, kRaw)},
-    {"redsync float32 raw", sparse(Compressor::kRedsync, kFloat32, kRaw)},
-    {"randk float32", sparse(Compressor::kRandk, kFloat32, kRaw)},
-    {"dzq", dense(Compressor::kDzq)},
+    {"topk float32 raw", topk("float32", "raw")},
+    {"topk float16 packed", topk("float16", "packed")},
+    {"topk float16 coded", topk("float16", "coded")},
+    {"topk int4 packed", topk("int4", "packed")},
+    {"topk int4 coded", topk("int4", "coded")},
+    {"dgc float32 raw", sparse("dgc")},
+    {"redsync float32 raw", sparse("redsync")},
+    {"randk float32", sparse("randk")},
+    {"dzq", dense("dzq")},
 };
 const Format kDense[] = {
-    {"sign", dense(Compressor::kSign)},
-    {"int4", dense(Compressor::kInt4)},
-    {"int8", dense(Compressor::kInt8)},
-    {"bfloat16", dense(Compressor::kIdentity, kBfloat16)},
+    {"sign", dense("sign")},
+    {"int4", dense("int4")},
+    {"int8", dense("int8")},
+    {"bfloat16", dense("identity", {{"values", "bfloat16"}})},
 };
 constexpr double kBits[] = {0.01, 0.1, 1, 4.25};
 
@@ -118,7 +118,7 @@ int run(int count, char** words) {
     for (const double bits : kBits)
       for (const Format& format : kSparse) {
         Setting setting = format.setting;
-        setting.budget_bytes = budget_of_bits(bits, size);
+        setting.budget = Budget::bytes(budget_of_bits(bits, size));
         measure(fmt::format("{}, {} b, {}", kind, bits, format.name), setting, input, figures);
       }
     for (const Format& format : kDense)

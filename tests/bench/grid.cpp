@@ -84,29 +84,20 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSettings
 // A policy and what it makes messages with.
 struct Contender {
   std::string policy;
-  CompressorKind compressor = CompressorKind::kTopk;
+  std::string compressor = "topk";
 };
 
 RunConfig configured(RunConfig config, const Contender& contender, const std::string& setting) {
-  CompressionConfig& compression = config.compression;
   const std::string& policy = contender.policy;
   config.round_time.reset();
-  compression.compressor = {};
-  compression.compressor.kind = contender.compressor;
-  if (policy == "none") {
-    compression.policy = PolicyKind::kNone;
-    compression.compressor.kind = CompressorKind::kIdentity;
-  } else if (policy == "fixed") {
-    compression.policy = PolicyKind::kFixed;
-    const bool by_bits = contender.compressor == CompressorKind::kDzq;
-    (by_bits ? compression.compressor.bits : compression.compressor.ratio) = std::stod(setting);
-  } else if (policy == "gravac") {
-    compression.policy = PolicyKind::kGravac;
-    compression.gravac.epsilon = std::stod(setting);
-  } else {
-    compression.policy = policy == "kimad" ? PolicyKind::kKimad : PolicyKind::kKimadPlus;
+  KeyTexts keys{{"policy", policy}, {"compressor", contender.compressor}};
+  if (policy == "fixed")
+    keys.emplace_back(contender.compressor == "dzq" ? "bits" : "ratio", setting);
+  else if (policy == "gravac")
+    keys.emplace_back("epsilon", setting);
+  else if (policy != "none")
     config.round_time = or_exit(parse_duration(setting));
-  }
+  config.compression = compression_options(keys);
   return config;
 }
 
@@ -161,7 +152,7 @@ std::vector<Contender> contenders(const std::string& policy, const std::string& 
   for (const std::string& compressor : words_of(compressors)) {
     const bool dzq = compressor == "dzq";
     if (dzq && (policy == "none" || policy == "gravac")) continue;
-    all.push_back({policy, dzq ? CompressorKind::kDzq : CompressorKind::kTopk});
+    all.push_back({policy, dzq ? "dzq" : "topk"});
   }
   return all;
 }
@@ -181,7 +172,7 @@ void measure_topology(const Grid& grid, const std::string& name, const Arguments
       for (const Contender& contender : contenders(policy, said("--compressors", "topk"))) {
         std::string best;
         const auto runs = Cell(grid, changing).measure(contender, settings, best);
-        const bool dzq = contender.compressor == CompressorKind::kDzq;
+        const bool dzq = contender.compressor == "dzq";
         figures.add(name + ", " + trace + ": " + policy + (dzq ? " dzq" : "") + " (" + best + ")",
                     "s", runs);
       }

@@ -10,6 +10,7 @@
 #include "kimesh/optimizer/optimizer.h"
 #include "kimesh/policy/kimad_plus.h"
 #include "tests/bench/timed_run.h"
+#include "tests/settings.h"
 
 namespace kimesh::bench {
 namespace {
@@ -24,7 +25,7 @@ class Way {
       : allocation_(allocation), pieces_(pieces), estimate_(size) {}
 
   void send(Round round, std::uint32_t keep, std::span<const float> target) {
-    Setting setting{Compressor::kTopk, keep, round};
+    Setting setting = topk_setting(keep, round);
     const std::uint32_t floor = std::max(1u, keep / 10);
     if (allocation_ == Allocation::kGlobal) {
       setting.allocation = allocation_;

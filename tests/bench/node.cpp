@@ -132,8 +132,8 @@ Report run_node(const Job& job, const TopologyFile& topology, NodeIndex self) {
   setup.topology = &topology;
   setup.self = self;
   setup.objective = objective.get();
-  setup.core.policy.kind = PolicyOptions::Kind::kFixed;
-  setup.core.policy.ratio = kRatio;
+  setup.core.policy = {policy_options("fixed", {{"ratio", std::to_string(kRatio)}}),
+                       make_codec("topk")};
   setup.core.data_weight = data.weights[self];
   setup.core.stop_rounds = job.rounds;
   setup.core.has_test_set = false;

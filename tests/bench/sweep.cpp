@@ -68,22 +68,18 @@ struct Best {
 
 Best sweep_fixed(Sweep& sweep, const std::string& ratios, Figures& figures) {
   Best best;
-  sweep.config.compression.policy = PolicyKind::kFixed;
-  sweep.config.compression.compressor = {};
   for (const std::string& ratio : words_of(ratios)) {
-    sweep.config.compression.compressor.ratio = std::stod(ratio);
+    sweep.config.compression = compression_options({{"policy", "fixed"}, {"ratio", ratio}});
     best.take(measure(sweep, "fixed " + ratio, figures), ratio);
   }
   return best;
 }
 
-Best sweep_kimad(Sweep& sweep, CompressorKind compressor, const std::string& times,
+Best sweep_kimad(Sweep& sweep, const std::string& compressor, const std::string& times,
                  Figures& figures) {
   Best best;
-  sweep.config.compression.policy = PolicyKind::kKimad;
-  sweep.config.compression.compressor = {};
-  sweep.config.compression.compressor.kind = compressor;
-  const std::string name = compressor == CompressorKind::kDzq ? "kimad dzq " : "kimad topk ";
+  sweep.config.compression = compression_options({{"policy", "kimad"}, {"compressor", compressor}});
+  const std::string name = "kimad " + compressor + " ";
   for (const std::string& time : words_of(times)) {
     sweep.config.round_time = or_exit(parse_duration(time));
     best.take(measure(sweep, name + time, figures), time);
@@ -121,9 +117,9 @@ int main(int count, char** words) {
              format_duration(sweep.compute), sweep.seeds);
   Figures figures;
   const std::string times = argument(count, words, "--kimad", "12.5ms,18ms,25ms,35ms,50ms");
-  const Best dzq = sweep_kimad(sweep, CompressorKind::kDzq,
-                               argument(count, words, "--dzq", "9ms," + times), figures);
-  const Best kimad = sweep_kimad(sweep, CompressorKind::kTopk, times, figures);
+  const Best dzq =
+      sweep_kimad(sweep, "dzq", argument(count, words, "--dzq", "9ms," + times), figures);
+  const Best kimad = sweep_kimad(sweep, "topk", times, figures);
   const Best fixed = sweep_fixed(
       sweep, argument(count, words, "--fixed", "0.001,0.0014,0.002,0.0028,0.004,0.0056"), figures);
   if (!kimad.setting.empty() && !dzq.setting.empty())

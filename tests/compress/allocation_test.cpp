@@ -41,14 +41,14 @@ TEST(GlobalAllocation, TakesTheFloorOfEachPieceThenTheLargestAnywhere) {
     std::vector<float> estimate(size, 0.0f);
     Setting setting = random_topk(random, size);
     setting.allocation = Allocation::kGlobal;
-    setting.floor = random.below(setting.keep + 1);
+    setting.floor = random.below(setting.budget.elements() + 1);
 
     std::vector<std::uint32_t> shares(pieces.size());
     share_out(setting.floor, setting.rotation, pieces, shares);
     std::set<std::uint32_t> expected;
     for (std::size_t l = 0; l < pieces.size(); ++l)
       take_largest(target, pieces[l], shares[l], expected);
-    take_largest(target, {0, size}, setting.keep - expected.size(), expected);
+    take_largest(target, {0, size}, setting.budget.elements() - expected.size(), expected);
 
     auto made = advance(target, estimate, pieces, setting, scratch);
     ASSERT_TRUE(made.ok());
@@ -74,11 +74,12 @@ TEST(GlobalAllocation, IsExactWhereTheSampleSeesTheLargestOnly) {
     x[static_cast<std::size_t>(std::bit_cast<float>(bits)) - 1] += 1;
   const std::vector<Piece> pieces{{0, 30000}, {30000, kSize - 30000}};
   CompressScratch scratch;
-  Setting setting{Compressor::kTopk, 20000, 0, Allocation::kGlobal};
+  Setting setting = topk_setting(20000);
+  setting.allocation = Allocation::kGlobal;
   auto made = advance(x, estimate, pieces, setting, scratch);
   ASSERT_TRUE(made.ok());
   std::set<std::uint32_t> expected;
-  take_largest(x, {0, kSize}, setting.keep, expected);
+  take_largest(x, {0, kSize}, 20000, expected);
   EXPECT_EQ(indices_of(made->bytes), std::vector<std::uint32_t>(expected.begin(), expected.end()));
 }
 
@@ -87,7 +88,9 @@ TEST(ListedAllocation, KeepsOfEachPieceWhatTheListSays) {
   const std::vector<Piece> pieces{{0, 4}, {4, 3}, {7, 3}};
   const std::vector<float> target{1, 2, 3, 4, 50, 60, 70, 8, 9, 10};
   std::vector<float> estimate(10, 0.0f);
-  const Setting setting{Compressor::kTopk, 4, 0, Allocation::kListed, 0, {3, 0, 1}};
+  Setting setting = topk_setting(4);
+  setting.allocation = Allocation::kListed;
+  setting.shares = {3, 0, 1};
   auto made = advance(target, estimate, pieces, setting, scratch, true);
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(indices_of(made->bytes), (std::vector<std::uint32_t>{1, 2, 3, 9}));
@@ -116,10 +119,10 @@ TEST(Topk, OfItsOwnMessageIsTheSmallerMessage) {
     const std::vector<Piece> pieces = random_pieces(random);
     const std::size_t size = pieces.back().offset + pieces.back().size;
     const std::vector<float> target = random_vector(random, size);
-    Setting large{Compressor::kTopk, 1 + random.below(static_cast<std::uint32_t>(size)), 0,
-                  Allocation::kGlobal};
+    Setting large = topk_setting(1 + random.below(static_cast<std::uint32_t>(size)));
+    large.allocation = Allocation::kGlobal;
     Setting small = large;
-    small.keep = 1 + random.below(large.keep);
+    small.budget = Budget::keep(1 + random.below(large.budget.elements()));
     std::vector<float> first(size, 0.0f), direct(size, 0.0f), second(size, 0.0f);
     ASSERT_TRUE(advance(target, first, pieces, large, scratch).ok());
     const auto by_two_levels = advance(first, second, pieces, small, scratch);

@@ -35,7 +35,7 @@ std::vector<Entry> entries_of(const std::vector<std::byte>& bytes) {
 std::vector<Entry> naive_topk(const std::vector<float>& target, const std::vector<float>& estimate,
                               const std::vector<Piece>& pieces, const Setting& setting) {
   std::vector<std::uint32_t> shares(pieces.size());
-  share_out(setting.keep, setting.rotation, pieces, shares);
+  share_out(setting.budget.elements(), setting.rotation, pieces, shares);
   std::vector<Entry> result;
   for (std::size_t l = 0; l < pieces.size(); ++l) {
     std::vector<Entry> piece;
@@ -110,7 +110,7 @@ TEST(Topk, LeavesAtMostItsShareOfTheEnergy) {
     std::vector<float> estimate(size, 0.0f);
     const Setting setting = random_topk(random, size);
     auto made = advance(target, estimate, std::vector<Piece>{{0, size}}, setting, scratch);
-    const double share = static_cast<double>(setting.keep) / static_cast<double>(size);
+    const double share = static_cast<double>(setting.budget.elements()) / static_cast<double>(size);
     EXPECT_LE(made->missing_energy, (1 - share + 1e-12) * made->wanted_energy) << "seed " << seed;
   }
 }
@@ -123,25 +123,25 @@ TEST(Topk, IsConservative) {
   const std::vector<float> target = random_vector(random, 5000);
   std::vector<float> estimate(target.size(), 0.0f);
   const std::vector<Piece> pieces{{0, 5000}};
-  ASSERT_TRUE(advance(target, estimate, pieces, {Compressor::kTopk, 700, 0}, scratch).ok());
+  ASSERT_TRUE(advance(target, estimate, pieces, topk_setting(700), scratch).ok());
   for (std::size_t j = 0; j < target.size(); ++j)
     ASSERT_EQ(std::abs(estimate[j]) + std::abs(target[j] - estimate[j]), std::abs(target[j]));
 }
 
-// Seen to fail with topk_that_fits rounding up.
+// Seen to fail with budget_within rounding up.
 TEST(Budget, IsNeverPassedAndNotWastedEither) {
+  const CodecPtr topk = make_codec("topk");
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     Random random = stream(seed);
     const std::size_t size = 1 + random.below(100000);
     const std::size_t budget = random.below(400000);
-    const std::uint32_t keep = topk_that_fits(budget, size);
-    const std::size_t bytes = bytes_of({Compressor::kTopk, keep, 0}, size);
+    const Setting setting{topk, topk->budget_within(budget, size)};
+    const std::size_t keep = setting.budget.elements(), bytes = bytes_of(setting, size);
     EXPECT_LE(bytes, budget);
     EXPECT_TRUE(bytes + 8 > budget || keep == size) << "size " << size << ", budget " << budget;
   }
-  EXPECT_EQ(topk_that_fits(7, 100), 0u);
-  EXPECT_EQ(bytes_of({Compressor::kIdentity, 0, 0}, 100), 400u);
-  EXPECT_EQ(bytes_of({Compressor::kNothing, 0, 0}, 100), 0u);
+  EXPECT_EQ(topk->budget_within(7, 100), Budget::keep(0));
+  EXPECT_EQ(bytes_of(Setting{}, 100), 400u);
 }
 
 TEST(Topk, SendsNothingWhereNothingDiffers) {
@@ -149,9 +149,8 @@ TEST(Topk, SendsNothingWhereNothingDiffers) {
   const std::vector<float> target{1, -0.0f, 3};
   std::vector<float> estimate{1, 0.0f, 2};
   const std::vector<Piece> pieces{{0, 3}};
-  EXPECT_EQ(advance(target, estimate, pieces, {Compressor::kTopk, 3, 0}, scratch)->bytes.size(),
-            8u);
-  auto made = advance(target, estimate, pieces, {Compressor::kTopk, 3, 0}, scratch);
+  EXPECT_EQ(advance(target, estimate, pieces, topk_setting(3), scratch)->bytes.size(), 8u);
+  auto made = advance(target, estimate, pieces, topk_setting(3), scratch);
   EXPECT_TRUE(made->bytes.empty());
   EXPECT_EQ(made->missing_energy, 0);
   EXPECT_TRUE(apply(Form::kSparse, made->bytes, estimate).ok());
@@ -162,10 +161,10 @@ TEST(Advance, RefusesNotFiniteTargetsAndLeavesTheEstimateAlone) {
   CompressScratch scratch;
   const std::vector<Piece> pieces{{0, 9}};
   for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()})
-    for (const Compressor form : {Compressor::kIdentity, Compressor::kTopk}) {
+    for (const Setting& setting : {Setting{}, topk_setting(3)}) {
       std::vector<float> target(9, 2.0f), estimate(9, 1.0f);
       target[5] = bad;
-      auto made = advance(target, estimate, pieces, {form, 3, 0}, scratch);
+      auto made = advance(target, estimate, pieces, setting, scratch);
       ASSERT_FALSE(made.ok());
       EXPECT_EQ(made.error().code, ErrorCode::kNotFinite);
       EXPECT_EQ(made.error().message, "element 5 is NaN or infinite");
@@ -178,24 +177,13 @@ TEST(Dense, AssignsAtBothEndsAndKeepsNoEstimateWhereThereIsNone) {
   CompressScratch scratch;
   const std::vector<float> target{1.5f, -0.0f, 1e-42f, 3e38f};
   std::vector<float> near(4, 7.0f), far(4, 9.0f);
-  auto made = advance(target, near, {}, {Compressor::kIdentity, 0, 0}, scratch);
+  auto made = advance(target, near, {}, Setting{}, scratch);
   ASSERT_TRUE(made.ok());
   ASSERT_TRUE(apply(Form::kDense, made->bytes, far).ok());
   EXPECT_EQ(std::memcmp(target.data(), near.data(), 16), 0);
   EXPECT_EQ(std::memcmp(target.data(), far.data(), 16), 0);
   EXPECT_EQ(made->missing_energy, 0);
-  EXPECT_EQ(advance(target, {}, {}, {Compressor::kIdentity, 0, 0}, scratch)->bytes, made->bytes);
-}
-
-TEST(Empty, SendsNothingAndSaysWhatIsMissing) {
-  CompressScratch scratch;
-  const std::vector<float> target{3, 4};
-  std::vector<float> estimate{3, 0};
-  auto made = advance(target, estimate, {}, {Compressor::kNothing, 0, 0}, scratch);
-  EXPECT_TRUE(made->bytes.empty());
-  EXPECT_EQ(made->wanted_energy, 25);
-  EXPECT_EQ(made->missing_energy, 16);
-  EXPECT_EQ(estimate, (std::vector<float>{3, 0}));
+  EXPECT_EQ(advance(target, {}, {}, Setting{}, scratch)->bytes, made->bytes);
 }
 
 // The bytes are the wire format: u32 indices, then float32 values, little-endian.
@@ -204,8 +192,7 @@ TEST(Topk, WritesTheBytesThatTheGrammarSays) {
   std::vector<float> estimate(300, 0.0f), target(300, 0.0f);
   target[2] = 1;
   target[258] = -2;
-  auto made =
-      advance(target, estimate, std::vector<Piece>{{0, 300}}, {Compressor::kTopk, 2, 0}, scratch);
+  auto made = advance(target, estimate, std::vector<Piece>{{0, 300}}, topk_setting(2), scratch);
   const unsigned char expected[] = {2, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0};
   ASSERT_EQ(made->bytes.size(), sizeof(expected));
   EXPECT_EQ(std::memcmp(made->bytes.data(), expected, sizeof(expected)), 0);

@@ -27,13 +27,13 @@ std::size_t nonzeros(std::span<const float> x) {
   return static_cast<std::size_t>(std::ranges::count_if(x, [](float v) { return v != 0; }));
 }
 
-struct Kind {
+struct VectorKind {
   std::string name;
   std::function<test::Residual(std::size_t, std::uint64_t)> make;
 };
 
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all{
+const std::vector<VectorKind>& kinds() {
+  static const std::vector<VectorKind> all{
       {"gaussian", test::gaussian},
       {"laplace", test::laplace},
       {"heavy-tailed", test::heavy_tailed},
@@ -83,7 +83,7 @@ void expect_near(const PieceCurve& curve, std::span<const float> x, double share
 
 // Seen to fail with a bin's elements all taken to be at its lower edge.
 TEST(Curve, OfAllElementsIsWithinOnePercentForEveryK) {
-  for (const Kind& kind : kinds())
+  for (const VectorKind& kind : kinds())
     for (const std::size_t size : {1000u, 20000u, 300000u})
       for (const std::uint64_t seed : {1u, 2u}) {
         const test::Residual made = kind.make(size, seed);
@@ -104,13 +104,13 @@ TEST(Curve, OfAllElementsIsWithinOnePercentForEveryK) {
 // what lies above a bin's edge, and without halves.
 TEST(Curve, OfASampledPieceIsNearTheTruthForEveryK) {
   CompressScratch scratch;
-  for (const Kind& kind : kinds())
+  for (const VectorKind& kind : kinds())
     for (const std::size_t size : {5000u, 262144u, 600001u, 1048576u, 4194303u})
       for (const std::size_t share : {1000u, 20u}) {
         const test::Residual made = kind.make(size, 3);
         std::vector<float> estimate(size, 0.0f);
         const std::vector<Piece> pieces{{0, size}};
-        const Setting setting{Compressor::kTopk, static_cast<std::uint32_t>(size / share), 0};
+        const Setting setting = topk_setting(size / share);
         auto sent = advance(made.values.span(), estimate, pieces, setting, scratch, true);
         ASSERT_TRUE(sent.ok());
         ASSERT_EQ(sent->curve.size(), 1u);
@@ -126,11 +126,8 @@ TEST(Curve, OfAMessageByAThresholdIsNearTheTruth) {
   constexpr std::size_t kSize = 1 << 19;
   test::Residual made = test::gaussian(kSize, 3);
   made.values.span()[kSize / 3] = 1000;
-  Setting threshold, step;
-  threshold.compressor = Compressor::kThreshold;
-  threshold.threshold = 2000;
-  step.compressor = Compressor::kDzq;
-  step.step = 2000;
+  const Setting threshold = setting_of("threshold", {{"threshold", "2000"}});
+  const Setting step = setting_of("dzq", {{"step", "2000"}});
   for (const Setting& setting : {threshold, step}) {
     CompressScratch scratch;
     std::vector<float> estimate(kSize, 0.0f);
@@ -139,7 +136,7 @@ TEST(Curve, OfAMessageByAThresholdIsNearTheTruth) {
     ASSERT_TRUE(sent.ok());
     EXPECT_EQ(sent->kept, 0u);
     EXPECT_TRUE(sent->bytes.empty());
-    expect_near(sent->curve[0], made.values.span(), 0.01, std::string(name_of(setting.compressor)));
+    expect_near(sent->curve[0], made.values.span(), 0.01, setting.codec->kind_name());
   }
 }
 
@@ -150,7 +147,8 @@ TEST(Curve, OfAllLayersIsWithinOnePercent) {
   const test::Residual made = test::make_residual(kSize, 5);
   std::vector<float> estimate(kSize, 0.0f);
   CompressScratch scratch;
-  const Setting setting{Compressor::kTopk, kSize / 100, 0, Allocation::kGlobal};
+  Setting setting = topk_setting(kSize / 100);
+  setting.allocation = Allocation::kGlobal;
   auto sent = advance(made.values.span(), estimate, made.pieces, setting, scratch, true);
   ASSERT_TRUE(sent.ok());
   std::vector<std::vector<double>> truth;

@@ -15,12 +15,11 @@
 namespace kimesh {
 namespace {
 
+// With a step where there is one, else with a budget.
 Setting dzq(Rounding rounding, std::uint64_t budget_bytes, float step = 0) {
-  Setting setting;
-  setting.compressor = Compressor::kDzq;
-  setting.rounding = rounding;
-  setting.budget_bytes = budget_bytes;
-  setting.step = step;
+  const Named named{"dzq", "dzq", {}};
+  Setting setting{make_codec("dzq"), Budget::bytes(budget_bytes), 0, rounding};
+  if (step > 0) setting = {make_of_size(named, "step", step), Budget::own(), 0, rounding};
   return setting;
 }
 
@@ -50,7 +49,7 @@ constexpr Rounding kRoundings[] = {Rounding::kTowardsZero, Rounding::kNearest};
 TEST(Dzq, LeavesLessThanAStepOfWhatItSends) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random = stream(seed);
-    const auto kind = random.below(2) == 0 ? Kind::kGaussian : Kind::kHeavyTailed;
+    const auto kind = random.below(2) == 0 ? VectorKind::kGaussian : VectorKind::kHeavyTailed;
     const std::vector<float> x = vector_of(random, kind, 3000);
     const float largest = std::abs(std::ranges::max(x, {}, [](float v) { return std::abs(v); }));
     const float step = std::max(std::abs(x[random.below(3000)]) / 3, 1e-6f * largest);
@@ -79,27 +78,27 @@ TEST(Dzq, RoundsStepsDownByLessThanOnePartIn256) {
 TEST(Dzq, NeverPassesItsBudgetAndUsesIt) {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Random random = stream(seed);
-    const auto kind = static_cast<Kind>(random.below(kKinds));
+    const auto kind = static_cast<VectorKind>(random.below(kKinds));
     const std::size_t size = 2000 + random.below(30000);
     const std::vector<float> x = vector_of(random, kind, size);
-    Setting setting = dzq(kRoundings[seed % 2], 0);
-    if (seed % 8 == 7) setting.coder = Coder::kFixedWidth;
-    setting.budget_bytes =
-        20 + static_cast<std::uint64_t>(std::exp(9 * random.uniform()) * random.uniform());
+    Setting setting =
+        dzq(kRoundings[seed % 2],
+            20 + static_cast<std::uint64_t>(std::exp(9 * random.uniform()) * random.uniform()));
+    setting.fast_link = seed % 8 == 7;
     const std::vector<Piece> pieces{{0, size}};
     const Sent sent = send(x, pieces, setting);
-    ASSERT_LE(sent.made.bytes.size(), setting.budget_bytes) << "seed " << seed;
-    const bool plenty = kind == Kind::kGaussian || kind == Kind::kHeavyTailed ||
-                        kind == Kind::kConstant || kind == Kind::kTies;
-    if (!plenty || setting.budget_bytes < 200 || sent.made.kept == size) continue;
+    ASSERT_LE(sent.made.bytes.size(), setting.budget.amount) << "seed " << seed;
+    const bool plenty = kind == VectorKind::kGaussian || kind == VectorKind::kHeavyTailed ||
+                        kind == VectorKind::kConstant || kind == VectorKind::kTies;
+    if (!plenty || setting.budget.amount < 200 || sent.made.kept == size) continue;
     const std::size_t zeros = static_cast<std::size_t>(std::ranges::count(x, 0.0f));
     if (sent.made.kept == size - zeros) continue;  // all of it went
     // Eight bins that hold a heavy tail have no room for small elements.
-    if (setting.coder == Coder::kFixedWidth && kind == Kind::kHeavyTailed) continue;
+    if (setting.fast_link && kind == VectorKind::kHeavyTailed) continue;
     EXPECT_GE(static_cast<double>(sent.made.bytes.size()),
-              0.97 * static_cast<double>(setting.budget_bytes) - 4)
+              0.97 * static_cast<double>(setting.budget.amount) - 4)
         << "seed " << seed << ", kind " << static_cast<int>(kind) << ", budget "
-        << setting.budget_bytes;
+        << setting.budget.amount;
   }
 }
 
@@ -131,17 +130,18 @@ TEST(DzqFloor, FindsAnEndWhereTiesAndFloorsMeet) {
     Setting setting = dzq(kRoundings[seed / 2 % 2], 200 + 100 * random.below(12));
     setting.floor = 50 + random.below(200);
     const Sent sent = send(x, pieces, setting);
-    EXPECT_LE(sent.made.bytes.size(), setting.budget_bytes) << "seed " << seed;
+    EXPECT_LE(sent.made.bytes.size(), setting.budget.amount) << "seed " << seed;
     EXPECT_GE(static_cast<double>(sent.made.bytes.size()),
-              0.9 * static_cast<double>(setting.budget_bytes))
-        << "seed " << seed << ", budget " << setting.budget_bytes << ", floor " << setting.floor;
+              0.9 * static_cast<double>(setting.budget.amount))
+        << "seed " << seed << ", budget " << setting.budget.amount << ", floor " << setting.floor;
   }
 }
 
 // Bytes that no step needs stay unused, since the last of eight bins cuts off what lies beyond it.
 // Seen to fail with the finest step that there is, which leaves nearly all.
 TEST(Dzq, InFixedWidthsLeavesLittleWhateverTheBudget) {
-  for (const Kind kind : {Kind::kGaussian, Kind::kHeavyTailed, Kind::kConstant}) {
+  for (const VectorKind kind :
+       {VectorKind::kGaussian, VectorKind::kHeavyTailed, VectorKind::kConstant}) {
     for (const Rounding rounding : kRoundings) {
       Random random = stream(1);
       const std::vector<float> x = vector_of(random, kind, 20000);
@@ -150,7 +150,7 @@ TEST(Dzq, InFixedWidthsLeavesLittleWhateverTheBudget) {
       for (const double bytes_each : {0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0}) {
         Setting setting =
             dzq(rounding, static_cast<std::uint64_t>(bytes_each * static_cast<double>(x.size())));
-        setting.coder = Coder::kFixedWidth;
+        setting.fast_link = true;
         const double missing = share_missing(send(x, pieces, setting));
         EXPECT_LT(missing, std::max(1.02 * before, 0.001))
             << "kind " << static_cast<int>(kind) << ", " << bytes_each << " bytes an element";
@@ -171,10 +171,10 @@ TEST(Dzq, SendsNothingWhereNothingDiffers) {
 TEST(Dzq, SendsOneElementInTheSmallestMessage) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Random random = stream(seed);
-    const auto kind = random.below(2) == 0 ? Kind::kGaussian : Kind::kHeavyTailed;
+    const auto kind = random.below(2) == 0 ? VectorKind::kGaussian : VectorKind::kHeavyTailed;
     const std::vector<float> x = vector_of(random, kind, 1 + random.below(100000));
     Setting setting = dzq(kRoundings[seed % 2], 0);
-    setting.budget_bytes = smallest_message_bytes(setting, x.size());
+    setting.budget = Budget::bytes(setting.codec->bytes_min(x.size()));
     const Sent sent = send(x, std::vector<Piece>{{0, x.size()}}, setting);
     ASSERT_GE(sent.made.kept, 1u) << "seed " << seed;
   }
@@ -194,13 +194,13 @@ TEST(Dzq, StaysFiniteNextToTheLargestFloat) {
 // with the floor ignored, and with one step looking at what reaches it only.
 TEST(DzqFloor, SendsTheLargestOfAQuietPiece) {
   Random random = stream(1);
-  std::vector<float> x = vector_of(random, Kind::kGaussian, 20000);
+  std::vector<float> x = vector_of(random, VectorKind::kGaussian, 20000);
   for (std::size_t j = 8000; j < 12000; ++j) x[j] *= 1e-3f;
   const std::vector<Piece> pieces{{0, 8000}, {8000, 4000}, {12000, 8000}};
   const auto sent_of = [&](const Setting& setting) {
     const Sent sent = send(x, pieces, setting);
-    if (setting.budget_bytes > 0) {
-      EXPECT_LE(sent.made.bytes.size(), setting.budget_bytes);
+    if (setting.budget.kind == Budget::Kind::kBytes) {
+      EXPECT_LE(sent.made.bytes.size(), setting.budget.amount);
     }
     std::vector<float> far(x.size(), 0.0f);
     EXPECT_TRUE(apply(sent.made.form, sent.made.bytes, far).ok());
@@ -209,22 +209,23 @@ TEST(DzqFloor, SendsTheLargestOfAQuietPiece) {
                                  [](float value) { return value != 0; });
   };
   for (const Rounding rounding : kRoundings)
-    for (const Coder coder : {Coder::kEntropy, Coder::kFixedWidth}) {
+    for (const bool fast_link : {false, true}) {
       Setting setting = dzq(rounding, 1000);
-      setting.coder = coder;
+      setting.fast_link = fast_link;
       EXPECT_EQ(sent_of(setting), 0);
       setting.floor = 100;  // 20 of the quiet piece
       EXPECT_EQ(sent_of(setting), 20);
-      setting.budget_bytes = 0;
-      setting.step = 1.5e-3f;
-      EXPECT_EQ(sent_of(setting), 20);
+      Setting stepped = dzq(rounding, 0, 1.5e-3f);
+      stepped.fast_link = fast_link;
+      stepped.floor = setting.floor;
+      EXPECT_EQ(sent_of(stepped), 20);
     }
 }
 
 // Seen to fail with floors that may take all of it.
 TEST(DzqFloor, TakesAtMostHalfOfABudget) {
   Random random = stream(2);
-  std::vector<float> x = vector_of(random, Kind::kGaussian, 20000);
+  std::vector<float> x = vector_of(random, VectorKind::kGaussian, 20000);
   for (std::size_t j = 10000; j < 20000; ++j) x[j] *= 1e-3f;
   Setting setting = dzq(Rounding::kNearest, 300);
   setting.floor = 10000;
@@ -275,7 +276,8 @@ TEST(DzqStep, DividesBytesBetweenMessages) {
   for (float& value : loud.values.span()) value *= 10;
   const std::vector<Curve> curves{measure_curve(quiet.values.span(), quiet.pieces),
                                   measure_curve(loud.values.span(), loud.pieces)};
-  const double step = dzq_step_for(curves, 20000, Rounding::kNearest);
+  const std::vector<const Curve*> views{&curves[0], &curves[1]};
+  const double step = dzq_step_for(views, 20000, Rounding::kNearest);
   const auto at = static_cast<float>(step);
   double bytes = 0, missing = 0, equal = 0;
   for (const test::Residual* residual : std::array<const test::Residual*, 2>{&quiet, &loud}) {

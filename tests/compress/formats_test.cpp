@@ -9,7 +9,7 @@
 #include "kernels/small_floats.h"
 #include "src/compress/indices.h"
 #include "src/compress/packed.h"
-#include "src/compress/seeded.h"
+#include "src/compress/randk.h"
 #include "src/compress/values.h"
 #include "tests/compress/inputs.h"
 
@@ -196,8 +196,8 @@ TEST(Randk, IsRightOnAverageWhereItIsScaled) {
   constexpr int kDraws = 20000;
   for (std::uint32_t seed = 0; seed < kDraws; ++seed) {
     std::vector<float> estimate(6, 0.0f);
-    const Setting setting{
-        .compressor = Compressor::kRandk, .keep = 2, .rotation = seed, .scaled = true};
+    Setting setting = setting_of("randk", {{"scaled", "true"}}, Budget::keep(2));
+    setting.rotation = seed;
     ASSERT_TRUE(advance(target, estimate, pieces, setting, scratch).ok());
     for (std::size_t j = 0; j < 6; ++j) sum[j] += static_cast<double>(estimate[j]);
   }
@@ -218,14 +218,14 @@ TEST(CodedIndices, KeepToABudgetWhereLaterOnesCostMore) {
       value = random.below(40) == 0 ? static_cast<float>(random.normal()) : 0.0f;
     for (std::size_t j = 3000; j < 6000; ++j) target[j] = 100 + static_cast<float>(random.normal());
     std::vector<float> near(target.size(), 0.0f), far = near;
-    Setting setting{.compressor = Compressor::kTopk, .allocation = Allocation::kGlobal};
-    setting.values = ValueFormat::kInt4;
-    setting.indices = IndexFormat::kCoded;
-    setting.budget_bytes = seed % 2 == 0 ? 1500 + random.below(1000) : 50 + random.below(100);
+    const std::uint32_t budget = seed % 2 == 0 ? 1500 + random.below(1000) : 50 + random.below(100);
+    Setting setting =
+        setting_of("topk", {{"values", "int4"}, {"indices", "coded"}}, Budget::bytes(budget));
+    setting.allocation = Allocation::kGlobal;
     auto made = advance(target, near, std::vector<Piece>{{0, target.size()}}, setting, scratch);
     ASSERT_TRUE(made.ok());
-    ASSERT_LE(made->bytes.size(), setting.budget_bytes) << "seed " << seed;
-    ASSERT_GE(made->bytes.size(), setting.budget_bytes * 9 / 10) << "seed " << seed;
+    ASSERT_LE(made->bytes.size(), budget) << "seed " << seed;
+    ASSERT_GE(made->bytes.size(), budget * 9 / 10) << "seed " << seed;
     ASSERT_TRUE(apply(made->form, made->bytes, far).ok());
     ASSERT_EQ(far, near) << "seed " << seed;
   }

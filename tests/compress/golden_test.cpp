@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "kimesh/compress/compressor.h"
+#include "tests/settings.h"
 
 namespace kimesh {
 namespace {
@@ -26,41 +27,41 @@ struct Golden {
   const char* bytes;
 };
 
-Setting topk(std::uint32_t keep, ValueFormat values, IndexFormat indices,
+Setting topk(std::uint32_t keep, const char* values, const char* indices,
              Rounding rounding = Rounding::kTowardsZero) {
-  Setting setting;
-  setting.compressor = Compressor::kTopk;
-  setting.keep = keep;
-  setting.values = values;
-  setting.indices = indices;
+  Setting setting =
+      setting_of("topk", {{"values", values}, {"indices", indices}}, Budget::keep(keep));
   setting.rounding = rounding;
   return setting;
 }
 
-Setting randk(ValueFormat values) {
-  return {.compressor = Compressor::kRandk, .keep = 4, .rotation = 7, .values = values};
+Setting randk(const char* values) {
+  Setting setting = setting_of("randk", {{"values", values}}, Budget::keep(4));
+  setting.rotation = 7;
+  return setting;
 }
 
-Setting dzq(Rounding rounding, Coder coder, std::uint32_t floor = 0) {
-  return {.compressor = Compressor::kDzq,
-          .floor = floor,
-          .step = 1.25f,
-          .rounding = rounding,
-          .coder = coder};
+Setting dzq(Rounding rounding, bool fast_link, std::uint32_t floor = 0) {
+  Setting setting = setting_of("dzq", {{"step", "1.25"}});
+  setting.rounding = rounding;
+  setting.floor = floor;
+  setting.fast_link = fast_link;
+  return setting;
 }
 
-Setting dense(Compressor compressor, Rounding rounding,
-              ValueFormat values = ValueFormat::kFloat32) {
-  return {.compressor = compressor, .values = values, .rounding = rounding};
+Setting dense(const char* codec, Rounding rounding, const KeyTexts& keys = {}) {
+  Setting setting = setting_of(codec, keys);
+  setting.rounding = rounding;
+  return setting;
 }
 
 constexpr auto kNearest = Rounding::kNearest, kToZero = Rounding::kTowardsZero;
-constexpr auto kFloat32 = ValueFormat::kFloat32, kFloat16 = ValueFormat::kFloat16,
-               kBfloat16 = ValueFormat::kBfloat16, kInt4 = ValueFormat::kInt4;
-constexpr auto kRaw = IndexFormat::kRaw, kPacked = IndexFormat::kPacked;
+constexpr auto kFloat32 = "float32", kFloat16 = "float16", kBfloat16 = "bfloat16", kInt4 = "int4";
+constexpr auto kRaw = "raw", kPacked = "packed";
+constexpr bool kEntropy = false, kFixedWidth = true;
 
 const Golden kGolden[] = {
-    {"float32", dense(Compressor::kIdentity, kToZero), Form::kDense,
+    {"float32", dense("identity", kToZero), Form::kDense,
      "0000c03f9a9999be00000000666646400000e0c00ad7233cbd378635000020c00000403f"},
     {"topk, raw, float32", topk(3, kFloat32, kRaw), Form::kSparse,
      "030000000400000007000000666646400000e0c0000020c0"},
@@ -79,23 +80,22 @@ const Golden kGolden[] = {
      "0007000000049a9999be000000000000e0c00ad7233c"},
     {"randk, float16", randk(kFloat16), Form::kSeeded, "010700000004f4cce4000000f71e51"},
     {"randk, int4", randk(kInt4), Form::kSeeded, "03070000000400000000603f080f"},
-    {"bfloat16", dense(Compressor::kIdentity, kToZero, kBfloat16), Form::kBfloat16,
+    {"bfloat16", dense("identity", kToZero, {{"values", kBfloat16}}), Form::kBfloat16,
      "c03f99be00004640e0c0233c863520c0403f"},
-    {"bfloat16 to nearest", dense(Compressor::kIdentity, kNearest, kBfloat16), Form::kBfloat16,
+    {"bfloat16 to nearest", dense("identity", kNearest, {{"values", kBfloat16}}), Form::kBfloat16,
      "c03f9abe00004640e0c0243c863520c0403f"},
-    {"sign", dense(Compressor::kSign, kToZero), Form::kSign, "d83f9200"},
-    {"int8", dense(Compressor::kInt8, kToZero), Form::kInt8, "623d1bfb0038820000d30d"},
-    {"int8 to nearest", dense(Compressor::kInt8, kNearest), Form::kInt8, "623d1bfb0038810000d30e"},
-    {"int4", dense(Compressor::kInt4, kToZero), Form::kInt4, "803f013009e000"},
-    {"dzq", dzq(kToZero, Coder::kEntropy), Form::kDzq, "0c4095140384492123"},
-    {"dzq with a segment", dzq(kToZero, Coder::kEntropy, 6), Form::kDzq,
+    {"sign", dense("sign", kToZero), Form::kSign, "d83f9200"},
+    {"int8", dense("int8", kToZero), Form::kInt8, "623d1bfb0038820000d30d"},
+    {"int8 to nearest", dense("int8", kNearest), Form::kInt8, "623d1bfb0038810000d30e"},
+    {"int4", dense("int4", kToZero), Form::kInt4, "803f013009e000"},
+    {"dzq", dzq(kToZero, kEntropy), Form::kDzq, "0c4095140384492123"},
+    {"dzq with a segment", dzq(kToZero, kEntropy, 6), Form::kDzq,
      "0e40951406010009034b1a34cd46464fa7c88cc5a8"},
-    {"dzq to nearest", dzq(kNearest, Coder::kEntropy), Form::kDzq, "1140950b88048a051ed205"},
-    {"dzq in fixed widths", dzq(kToZero, Coder::kFixedWidth), Form::kDzqFixed,
-     "0040951004405900020002"},
-    {"dzq in fixed widths to nearest", dzq(kNearest, Coder::kFixedWidth), Form::kDzqFixed,
+    {"dzq to nearest", dzq(kNearest, kEntropy), Form::kDzq, "1140950b88048a051ed205"},
+    {"dzq in fixed widths", dzq(kToZero, kFixedWidth), Form::kDzqFixed, "0040951004405900020002"},
+    {"dzq in fixed widths to nearest", dzq(kNearest, kFixedWidth), Form::kDzqFixed,
      "054095103304203500020002"},
-    {"int4 to nearest", dense(Compressor::kInt4, kNearest), Form::kInt4, "803f023009e001"},
+    {"int4 to nearest", dense("int4", kNearest), Form::kInt4, "803f023009e001"},
 };
 
 // Seen to fail with the halves of a byte changed round, and with rounding turned to zero.
@@ -121,10 +121,8 @@ TEST(Golden, CodedIndicesHaveTheBytesThatTheyAlwaysHad) {
   target[5] = 9;
   target[390] = -9;
   CompressScratch scratch;
-  const Setting setting{.compressor = Compressor::kThreshold,
-                        .threshold = 0.25f,
-                        .values = kInt4,
-                        .indices = IndexFormat::kCoded};
+  const Setting setting =
+      setting_of("threshold", {{"threshold", "0.25"}, {"values", "int4"}, {"indices", "coded"}});
   auto made = advance(target, estimate, std::vector<Piece>{{0, 400}}, setting, scratch);
   EXPECT_EQ(made->form, Form::kPacked);
   EXPECT_EQ(hex(made->bytes),

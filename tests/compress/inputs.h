@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <string>
 #include <vector>
@@ -11,7 +13,7 @@
 
 namespace kimesh {
 
-enum class Kind : std::uint8_t {
+enum class VectorKind : std::uint8_t {
   kGaussian,
   kHeavyTailed,
   kConstant,
@@ -30,29 +32,29 @@ inline float adversarial(Random& random) {
   return awkward[random.below(12)];
 }
 
-inline float draw(Random& random, Kind kind, float constant) {
+inline float draw(Random& random, VectorKind kind, float constant) {
   switch (kind) {
-    case Kind::kGaussian:
+    case VectorKind::kGaussian:
       return static_cast<float>(1e-3 * random.normal());
-    case Kind::kHeavyTailed:
+    case VectorKind::kHeavyTailed:
       return static_cast<float>(random.normal() * std::exp(3 * random.normal()));
-    case Kind::kConstant:
+    case VectorKind::kConstant:
       return constant;
-    case Kind::kTies:
+    case VectorKind::kTies:
       return static_cast<float>(random.below(5)) - 2;
-    case Kind::kSparse:
+    case VectorKind::kSparse:
       return random.below(20) == 0 ? static_cast<float>(random.normal()) : 0.0f;
-    case Kind::kDenormal:
+    case VectorKind::kDenormal:
       return std::bit_cast<float>(random.below(1000) | random.below(2) << 31);
-    case Kind::kZeros:
+    case VectorKind::kZeros:
       return 0;
-    case Kind::kAdversarial:
+    case VectorKind::kAdversarial:
       return adversarial(random);
   }
   return 0;
 }
 
-inline std::vector<float> vector_of(Random& random, Kind kind, std::size_t size) {
+inline std::vector<float> vector_of(Random& random, VectorKind kind, std::size_t size) {
   const auto constant = static_cast<float>(random.normal());
   std::vector<float> x(size);
   for (float& value : x) value = draw(random, kind, constant);
@@ -85,107 +87,111 @@ struct Input {
   std::vector<float> target, estimate;
   std::vector<Piece> pieces;
 };
-inline Input input_of(Random& random, Kind kind, std::size_t size) {
+inline Input input_of(Random& random, VectorKind kind, std::size_t size) {
   Input input{vector_of(random, kind, size), std::vector<float>(size, 0.0f),
               pieces_of(random, size)};
   if (random.below(2) == 0) input.estimate = vector_of(random, kind, size);
   return input;
 }
 inline Input random_input(Random& random) {
-  const auto kind = static_cast<Kind>(random.below(kKinds));
+  const auto kind = static_cast<VectorKind>(random.below(kKinds));
   return input_of(random, kind, random_size(random));
 }
 
-// Every compressor's every format and rounding, without its size.
+// One way to use a codec: every choice that its keys have, every rounding, without its size.
 struct Named {
   std::string name;
-  Setting setting;
+  std::string codec;
+  KeyTexts keys;
+  Rounding rounding = Rounding::kTowardsZero;
+  bool fast_link = false;
+  [[nodiscard]] CodecPtr make() const { return make_codec(codec, keys); }
 };
 
-inline void add_values(const std::string& name, const Setting& setting, std::vector<Named>& all) {
-  constexpr const char* kValues[] = {"float32", "float16", "bfloat16", "int4"};
-  for (int values = 0; values < 4; ++values)
-    for (const Rounding rounding : {Rounding::kTowardsZero, Rounding::kNearest}) {
-      Setting with = setting;
-      with.values = static_cast<ValueFormat>(values);
-      with.rounding = rounding;
-      if (values == 0 && rounding == Rounding::kNearest) continue;  // nothing is rounded
-      const char* where = rounding == Rounding::kNearest ? "_nearest" : "";
-      all.push_back({name + "_" + kValues[values] + where, with});
-    }
-}
+// The keys that choose among words.
+class ChoiceCollector final : public Keys {
+ public:
+  std::vector<std::pair<std::string, std::vector<std::string>>> choices;
 
-inline void add_roundings(const std::string& name, Setting setting, std::vector<Named>& all) {
-  setting.rounding = Rounding::kTowardsZero;
-  all.push_back({name, setting});
-  setting.rounding = Rounding::kNearest;
-  all.push_back({name + "_nearest", setting});
-}
+  void section(Key, const std::function<void(Keys&)>&) override {}
+  void word_or_section(Key, std::size_t&, const std::vector<std::string_view>&,
+                       const std::function<void(Keys&)>&) override {}
 
-inline void add_sparse(Compressor compressor, std::vector<Named>& all) {
-  const std::string name(name_of(compressor));
-  add_values(name + "_raw", {.compressor = compressor, .indices = IndexFormat::kRaw}, all);
-  add_values(name + "_packed", {.compressor = compressor, .indices = IndexFormat::kPacked}, all);
-  add_values(name + "_coded", {.compressor = compressor, .indices = IndexFormat::kCoded}, all);
-}
+ protected:
+  void visit(const Key& key, const KeyValue& value, bool&) override {
+    if (const auto* choice = std::get_if<ChoiceValue>(&value))
+      choices.emplace_back(key.name,
+                           std::vector<std::string>(choice->names.begin(), choice->names.end()));
+  }
+  void visit_kind(const Key&, const KindChoice&) override {}
+  void visit_entries(const Key&, const MapEntries&) override {}
+};
 
-inline std::vector<Named> settings_of(Compressor compressor) {
-  std::vector<Named> all;
-  const std::string name(name_of(compressor));
-  switch (compressor) {
-    case Compressor::kTopk:
-    case Compressor::kThreshold:
-    case Compressor::kDgc:
-    case Compressor::kRedsync:
-      add_sparse(compressor, all);
-      break;
-    case Compressor::kRandk:
-      add_values(name, {.compressor = compressor}, all);
-      all.push_back({"randk_scaled", {.compressor = compressor, .scaled = true}});
-      break;
-    case Compressor::kIdentity:
-      all.push_back({name, {.compressor = compressor}});
-      add_roundings("identity_bfloat16",
-                    {.compressor = compressor, .values = ValueFormat::kBfloat16}, all);
-      break;
-    case Compressor::kInt8:
-    case Compressor::kInt4:
-      add_roundings(name, {.compressor = compressor}, all);
-      break;
-    case Compressor::kDzq:
-      add_roundings(name, {.compressor = compressor}, all);
-      add_roundings(name + "_fixed", {.compressor = compressor, .coder = Coder::kFixedWidth}, all);
-      break;
-    case Compressor::kNothing:
-    case Compressor::kSign:
-      all.push_back({name, {.compressor = compressor}});
-      break;
+inline std::vector<Named> settings_of(const std::string& codec) {
+  ChoiceCollector collector;
+  codecs().make(codec)->describe(collector);
+  std::vector<Named> all{{codec, codec, {}}};
+  for (const auto& [key, words] : collector.choices) {
+    std::vector<Named> more;
+    for (const Named& named : all)
+      for (const std::string& word : words) {
+        more.push_back(named);
+        more.back().name += "_" + word;
+        more.back().keys.emplace_back(key, word);
+      }
+    all = std::move(more);
+  }
+  std::vector<Named> roundings;
+  for (const Named& named : all) {
+    roundings.push_back(named);
+    if (!named.make()->traits().rounds) continue;
+    roundings.push_back(named);
+    roundings.back().name += "_nearest";
+    roundings.back().rounding = Rounding::kNearest;
+  }
+  if (codec != "dzq") return roundings;
+  all = roundings;
+  for (Named named : roundings) {
+    named.name += "_fast";
+    named.fast_link = true;
+    all.push_back(named);
   }
   return all;
 }
 
-// The setting with a size: elements, a threshold that some element reaches, or a budget.
-inline Setting sized(const Setting& setting, Random& random, const Input& input) {
-  Setting with = setting;
-  with.rotation = random.next_u32();
+// The codec with the key that sets its size, as near to `value` as the key's range allows.
+inline CodecPtr make_of_size(const Named& named, std::string_view size_key, double value) {
+  KeyTexts keys = named.keys;
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.9g", std::clamp(value, 1e-30, 1e30));
+  keys.emplace_back(size_key, text.data());
+  return make_codec(named.codec, keys);
+}
+
+// A setting with a size: elements, a threshold that some element reaches, or a budget.
+inline Setting sized(const Named& named, Random& random, const Input& input) {
+  CodecPtr codec = named.make();
+  Setting with{codec, Budget::own(), random.next_u32(), named.rounding};
+  with.fast_link = named.fast_link;
   const std::size_t size = input.target.size();
   if (size == 0) return with;
-  with.keep = 1 + random.below(static_cast<std::uint32_t>(size));
-  if (random.below(2) == 0) with.keep = 1 + with.keep / 20;
+  const CodecTraits traits = codec->traits();
+  std::uint32_t keep = 1 + random.below(static_cast<std::uint32_t>(size));
+  if (random.below(2) == 0) keep = 1 + keep / 20;
   const std::uint32_t at = random.below(static_cast<std::uint32_t>(size));
   const float magnitude = std::abs(input.target[at] - input.estimate[at]);
-  with.threshold = magnitude > 0 && std::isfinite(magnitude) ? magnitude : 1e-3f;
+  const float lower = magnitude > 0 && std::isfinite(magnitude) ? magnitude : 1e-3f;
   with.allocation = random.below(2) == 0 ? Allocation::kGlobal : Allocation::kProportional;
-  if (traits_of(with.compressor).meets_budgets && random.below(2) == 0) {
-    with.keep = 0;
-    const std::size_t smallest = smallest_message_bytes(with, size);
-    with.budget_bytes = smallest + random.below(static_cast<std::uint32_t>(6 * size + 1));
-  }
-  if (with.compressor == Compressor::kDzq) {
-    if (with.budget_bytes == 0) with.step = with.threshold;
-    with.keep = 0;
+  const bool in_bytes = traits.meets_budgets && random.below(2) == 0;
+  if (in_bytes)
+    with.budget = Budget::bytes(codec->bytes_min(size) +
+                                random.below(static_cast<std::uint32_t>(6 * size + 1)));
+  else if (traits.keeps_elements)
+    with.budget = Budget::keep(keep);
+  else if (!codec->size_key().empty())
+    with.codec = make_of_size(named, codec->size_key(), lower);
+  if (traits.has_floors)
     with.floor = random.below(2) * random.below(static_cast<std::uint32_t>(size) + 1) / 16;
-  }
   return with;
 }
 

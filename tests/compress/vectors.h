@@ -8,6 +8,7 @@
 
 #include "kimesh/compress/compressor.h"
 #include "kimesh/util/random.h"
+#include "tests/settings.h"
 
 namespace kimesh {
 
@@ -44,7 +45,8 @@ inline std::vector<Piece> random_pieces(Random& random) {
 
 inline Setting random_topk(Random& random, std::size_t size) {
   const std::uint32_t keep = 1 + random.below(static_cast<std::uint32_t>(size));
-  return {Compressor::kTopk, random.below(3) == 0 ? keep : 1 + keep / 20, random.next_u32()};
+  const std::uint32_t few = random.below(3) == 0 ? keep : 1 + keep / 20;
+  return topk_setting(few, random.next_u32());
 }
 
 }  // namespace kimesh

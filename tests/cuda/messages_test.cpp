@@ -3,6 +3,7 @@
 
 #include "kimesh/compress/compressor.h"
 #include "tests/cuda/cuda_fixture.h"
+#include "tests/settings.h"
 
 namespace kimesh::cuda_test {
 namespace {
@@ -14,77 +15,66 @@ struct Asked {
   Setting setting;
 };
 
-Setting topk(std::uint32_t keep, Allocation allocation = Allocation::kProportional) {
-  Setting setting;
-  setting.compressor = Compressor::kTopk;
-  setting.keep = keep;
+Setting topk(std::uint64_t keep, const KeyTexts& keys = {}) {
+  Setting setting = setting_of("topk", keys, Budget::keep(keep));
   setting.rotation = 5;
-  setting.allocation = allocation;
   return setting;
 }
 
-Setting with_budget(Compressor compressor, std::uint64_t bytes) {
-  Setting setting;
-  setting.compressor = compressor;
-  setting.budget_bytes = bytes;
+Setting listed(std::span<const Piece> pieces) {
+  Setting setting = topk(0);
+  setting.allocation = Allocation::kListed;
+  for (const Piece& piece : pieces) {
+    setting.shares.push_back(static_cast<std::uint32_t>(piece.size / 3));
+    setting.budget.amount += setting.shares.back();
+  }
   return setting;
 }
 
-Setting of(Compressor compressor) {
-  Setting setting;
-  setting.compressor = compressor;
-  return setting;
+// Every setting of dzq that asks something else of the passes.
+void add_dzq(std::size_t size, Rounding rounding, const std::string& how, std::vector<Asked>& all) {
+  const auto few = static_cast<std::uint32_t>(std::max<std::size_t>(1, size / 50));
+  const auto add = [&](const std::string& name, Setting setting, std::uint32_t floor) {
+    setting.rounding = rounding;
+    setting.floor = floor;
+    all.push_back({name + how, setting});
+  };
+  const Setting in_budget = setting_of("dzq", {}, Budget::bytes(40 + size / 20));
+  add("dzq", in_budget, 0);
+  add("dzq with a floor", in_budget, few / 3);
+  add("dzq with a step", setting_of("dzq", {{"step", "0.7"}}), few / 3);
+  add("dzq with a step that only floors reach", setting_of("dzq", {{"step", "1e6"}}), few / 3);
+  add("dzq, fixed widths", setting_of("dzq", {}, Budget::bytes(40 + size / 10)), 0);
+  all.back().setting.fast_link = true;
 }
 
-// Every compressor that devices have, in each way that asks something else of the passes.
+// Every codec that devices have, in each way that asks something else of the passes.
 std::vector<Asked> everything(std::size_t size, std::span<const Piece> pieces) {
   const auto few = static_cast<std::uint32_t>(std::max<std::size_t>(1, size / 50));
   std::vector<Asked> all;
-  all.push_back({"nothing", of(Compressor::kNothing)});
-  all.push_back({"identity", of(Compressor::kIdentity)});
-  all.push_back({"bfloat16", of(Compressor::kIdentity)});
-  all.back().setting.values = ValueFormat::kBfloat16;
+  all.push_back({"dense", Setting{}});
+  all.push_back({"bfloat16", setting_of("identity", {{"values", "bfloat16"}})});
   all.push_back({"topk", topk(few)});
-  all.push_back({"topk, all of it", topk(static_cast<std::uint32_t>(size))});
-  all.push_back({"topk, packed float16", topk(few)});
-  all.back().setting.values = ValueFormat::kFloat16;
-  all.back().setting.indices = IndexFormat::kPacked;
-  all.push_back({"topk, global with a floor", topk(few, Allocation::kGlobal)});
+  all.push_back({"topk, all of it", topk(size)});
+  all.push_back(
+      {"topk, packed float16", topk(few, {{"values", "float16"}, {"indices", "packed"}})});
+  all.push_back({"topk, global with a floor", topk(few)});
+  all.back().setting.allocation = Allocation::kGlobal;
   all.back().setting.floor = few - few / 4;
-  all.push_back({"topk, listed", topk(0, Allocation::kListed)});
-  for (const Piece& piece : pieces) {
-    all.back().setting.shares.push_back(static_cast<std::uint32_t>(piece.size / 3));
-    all.back().setting.keep += all.back().setting.shares.back();
-  }
-  if (all.back().setting.keep == 0) all.pop_back();
-  all.push_back({"topk, coded in a budget", with_budget(Compressor::kTopk, 40 + size / 20)});
-  all.back().setting.indices = IndexFormat::kCoded;
-  all.push_back({"threshold", of(Compressor::kThreshold)});
-  all.back().setting.threshold = 1.5f;
-  all.push_back({"threshold, longer than all of it", of(Compressor::kThreshold)});
-  all.back().setting.threshold = 1e-30f;
-  all.push_back({"threshold in a budget", with_budget(Compressor::kThreshold, 40 + size / 20)});
+  if (const Setting thirds = listed(pieces); thirds.budget.amount > 0)
+    all.push_back({"topk, listed", thirds});
+  all.push_back({"topk, coded in a budget",
+                 setting_of("topk", {{"indices", "coded"}}, Budget::bytes(40 + size / 20))});
+  all.push_back({"threshold", setting_of("threshold", {{"threshold", "1.5"}})});
+  all.push_back(
+      {"threshold, longer than all of it", setting_of("threshold", {{"threshold", "1e-30"}})});
   for (const Rounding rounding : {Rounding::kTowardsZero, Rounding::kNearest}) {
     const std::string how = rounding == Rounding::kNearest ? ", nearest" : "";
-    for (const auto& [compressor, name] : {std::pair(Compressor::kInt8, "int8"),
-                                           {Compressor::kInt4, "int4"},
-                                           {Compressor::kSign, "sign"}}) {
-      all.push_back({name + how, of(compressor)});
+    for (const std::string name : {"int8", "int4", "sign"}) {
+      all.push_back({name + how, setting_of(name)});
       all.back().setting.rounding = rounding;
     }
-    all.push_back({"dzq" + how, with_budget(Compressor::kDzq, 40 + size / 20)});
-    all.back().setting.rounding = rounding;
-    all.push_back({"dzq with a floor" + how, all.back().setting});
-    all.back().setting.floor = few / 3;
-    all.push_back({"dzq with a step" + how, of(Compressor::kDzq)});
-    all.back().setting.rounding = rounding;
-    all.back().setting.step = 0.7f;
-    all.back().setting.floor = few / 3;
-    all.push_back({"dzq with a step that only floors reach" + how, all.back().setting});
-    all.back().setting.step = 1e6f;
-    all.push_back({"dzq, fixed widths" + how, with_budget(Compressor::kDzq, 40 + size / 10)});
-    all.back().setting.rounding = rounding;
-    all.back().setting.coder = Coder::kFixedWidth;
+    add_dzq(size, rounding, how, all);
   }
   return all;
 }
@@ -137,8 +127,7 @@ TEST_F(CudaMessages, AreTheHostsByteByByteAndLeaveTheSameEstimates) {
         ASSERT_TRUE(expected.ok()) << where << ": " << expected.error().message;
         const kernels::MemoryBuffer device_estimate = put(start);
         const auto got = advance(device(), device_target.floats(), device_estimate.floats(), pieces,
-                                 asked.setting, device_scratch,
-                                 asked.setting.compressor != Compressor::kNothing);
+                                 asked.setting, device_scratch, true);
         ASSERT_TRUE(got.ok()) << where << ": " << got.error().message;
         EXPECT_EQ(got->form, expected->form) << where;
         ASSERT_TRUE(got->bytes == expected->bytes)
@@ -147,8 +136,7 @@ TEST_F(CudaMessages, AreTheHostsByteByByteAndLeaveTheSameEstimates) {
         EXPECT_EQ(got->kept, expected->kept) << where;
         EXPECT_TRUE(is_near(got->wanted_energy, expected->wanted_energy)) << where;
         EXPECT_NEAR(got->missing_energy, expected->missing_energy, 1e-12 * before) << where;
-        if (asked.setting.compressor != Compressor::kNothing && size >= 1000)
-          expect_near(got->curve, expected->curve, where);
+        if (size >= 1000) expect_near(got->curve, expected->curve, where);
 
         std::vector<float> far = start;
         const kernels::MemoryBuffer device_far = put(start);
@@ -185,7 +173,7 @@ TEST_F(CudaMessages, ThatAreMalformedLeaveTheEstimateAlone) {
   const std::vector<float> start = draw(Kind::kGaussian, 100, kSeed);
   const kernels::MemoryBuffer estimate = put(start);
   const std::vector<std::byte> bytes(9, std::byte{0xff});
-  for (int form = 0; form <= kFormsKnown; ++form) {
+  for (int form = 0; form < 256; ++form) {
     const Status applied = apply(static_cast<Form>(form), bytes, device(), estimate.floats());
     ASSERT_FALSE(applied.ok()) << "form " << form;
     EXPECT_EQ(applied.error().code, ErrorCode::kMalformed);

@@ -5,12 +5,13 @@
 #include "kimesh/util/digest.h"
 #include "kimesh/util/random.h"
 #include "tests/cuda/cuda_fixture.h"
+#include "tests/settings.h"
 #include "tests/vectors/mesh.h"
 
 namespace kimesh::cuda_test {
 namespace {
 
-constexpr Setting kDense{Compressor::kIdentity, 0, 0};
+const Setting kDense{};
 
 class CudaVectors : public ::testing::Test {
  protected:
@@ -49,22 +50,16 @@ const std::vector<Shape> kShapes{{"ring4", TopologyKind::kRing, {0, 1, 2, 3}},
 constexpr std::size_t kNodes = 4;
 
 Setting draw_setting(Random& random) {
-  Setting setting;
-  setting.rotation = random.next_u32();
+  const std::uint32_t rotation = random.next_u32();
   switch (random.below(5)) {
     case 0:
       return kDense;
     case 1:
-      setting.compressor = Compressor::kDzq;
-      setting.budget_bytes = 20 + random.below(100);
-      return setting;
+      return {make_codec("dzq"), Budget::bytes(20 + random.below(100)), rotation};
     case 2:
-      setting.compressor = Compressor::kInt8;
-      return setting;
+      return {make_codec("int8"), Budget::own(), rotation};
     default:
-      setting.compressor = Compressor::kTopk;
-      setting.keep = 1 + random.below(60);
-      return setting;
+      return topk_setting(1 + random.below(60), rotation);
   }
 }
 
@@ -137,9 +132,7 @@ TEST_F(CudaVectors, KeepTheHostsResiduals) {
   Vectors host(plan, 1, options), device(plan, 1, on_device(options));
   const ChannelIndex channel = *plan.seats[0][1].reduce_out;
   const std::vector<BufferId> terms{{BufferId::Kind::kContribution, 0}};
-  Setting setting;
-  setting.compressor = Compressor::kTopk;
-  setting.keep = 20;
+  const Setting setting = topk_setting(20);
   for (Vectors* vectors : {&host, &device}) vectors->start();
   for (Round round = 0; round < 5; ++round) {
     const std::vector<float> gradient = draw(Kind::kGaussian, 300, kSeed + round);
@@ -171,9 +164,7 @@ TEST_F(CudaVectors, NameTheLayerWhereAGradientIsNotFinite) {
   ASSERT_TRUE(node.prepare_gradient().ok());
   const ChannelIndex channel = *plan.seats[0][1].reduce_out;
   const std::vector<BufferId> terms{{BufferId::Kind::kContribution, 0}};
-  Setting setting;
-  setting.compressor = Compressor::kTopk;
-  setting.keep = 1;
+  const Setting setting = topk_setting(1);
   for (const bool restart : {false, true}) {
     const auto made = node.advance(
         {channel, 7, terms, {BufferId::Kind::kEstimate, channel}, setting, restart, true});

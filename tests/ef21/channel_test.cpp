@@ -8,6 +8,7 @@
 
 #include "kimesh/util/digest.h"
 #include "tests/compress/vectors.h"
+#include "tests/settings.h"
 
 namespace kimesh {
 namespace {
@@ -29,11 +30,8 @@ using kernels::ConstMemorySpan;
 using kernels::MemorySpan;
 
 Setting random_setting(Random& random, std::size_t size) {
-  Setting setting = random_topk(random, size);
-  const std::uint32_t kind = random.below(10);
-  if (kind == 0) setting.compressor = Compressor::kIdentity;
-  if (kind == 1) setting.compressor = Compressor::kNothing;
-  return setting;
+  const Setting setting = random_topk(random, size);
+  return random.below(10) == 0 ? Setting{} : setting;
 }
 
 // Seen to fail with a sender that assigns the target to what it sent, with a restart that one end
@@ -71,7 +69,7 @@ TEST(Channel, ReachesAStillTarget) {
   const std::vector<float> target = random_vector(random, 1000);
   std::vector<float> estimate(1000, 0.0f);
   for (std::uint32_t round = 0; round < 2000; ++round) {
-    const Setting setting{Compressor::kTopk, 2, round};
+    const Setting setting = topk_setting(2, round);
     ASSERT_TRUE(
         advance_channel(end_with(estimate), ConstMemorySpan(target), {pieces, setting}, scratch)
             .ok());
@@ -86,9 +84,7 @@ TEST(Channel, ARefusedRestartLeavesTheEstimateAlone) {
   std::vector<float> target{1, std::numeric_limits<float>::quiet_NaN(), 1};
   std::vector<float> estimate = before;
   const std::vector<Piece> pieces{{0, 3}};
-  for (const Compressor compressor :
-       {Compressor::kTopk, Compressor::kIdentity, Compressor::kNothing}) {
-    const Setting setting{compressor, 1, 0};
+  for (const Setting& setting : {topk_setting(1), Setting{}}) {
     auto made = advance_channel(end_with(estimate), ConstMemorySpan(target),
                                 {pieces, setting, true}, scratch);
     ASSERT_FALSE(made.ok());
@@ -105,7 +101,7 @@ TEST(Channel, ADenseChannelWithoutAnEstimateSaysTheDigestThatTheFarEndWillHave) 
   CompressScratch scratch;
   const std::vector<float> target{1, -0.0f, 3};
   std::vector<float> far(3, 8.0f);
-  const Setting dense{Compressor::kIdentity, 0, 0};
+  const Setting dense;
   const ChannelEnd none{kernels::host_memory(), {}};
   auto made = advance_channel(none, ConstMemorySpan(target), {{}, dense, true}, scratch);
   ASSERT_TRUE(apply_to_channel(end_with(far), Form::kDense, made->bytes, true).ok());
@@ -128,7 +124,7 @@ TEST(Residual, IsWhatTheMessagesDropped) {
       for (float& value : target) value = static_cast<float>(random.normal());
       for (std::size_t j = 0; j < 520; ++j) wanted[j] += target[j];
       Setting setting = random_topk(random, 520);
-      if (random.below(5) == 0) setting.compressor = Compressor::kIdentity;
+      if (random.below(5) == 0) setting = {};
       received.assign(520, 5.0f);  // whatever it held is forgotten
       auto made = advance_residual(end_with(minus_residual), MemorySpan(target), {pieces, setting},
                                    scratch);

@@ -53,37 +53,37 @@ bool accepts(Input input) {
   return true;
 }
 
-std::vector<Compressor> makers_of(Form form) {
+std::vector<std::string> makers_of(Form form) {
   switch (form) {
     case Form::kEmpty:
       return {};
     case Form::kDense:
     case Form::kBfloat16:
-      return {Compressor::kIdentity};
+      return {"identity"};
     case Form::kSparse:
     case Form::kPacked:
-      return {Compressor::kTopk, Compressor::kThreshold};
+      return {"topk", "threshold"};
     case Form::kSeeded:
-      return {Compressor::kRandk};
+      return {"randk"};
     case Form::kSign:
-      return {Compressor::kSign};
+      return {"sign"};
     case Form::kInt8:
-      return {Compressor::kInt8};
+      return {"int8"};
     case Form::kInt4:
-      return {Compressor::kInt4};
+      return {"int4"};
     case Form::kDzq:
     case Form::kDzqFixed:
-      return {Compressor::kDzq};
+      return {"dzq"};
   }
   return {};
 }
 
 // A setting's messages for vectors of some sizes, where they take this form.
-void add_seeds(Form form, const Setting& unsized, std::vector<Bytes>& seeds) {
+void add_seeds(Form form, const Named& unsized, std::vector<Bytes>& seeds) {
   CompressScratch scratch;
   for (const std::size_t size : {1u, 7u, 90u, 300u, 5000u}) {
     Random random = stream(size);
-    const auto kind = static_cast<Kind>(random.below(kKinds));
+    const auto kind = static_cast<VectorKind>(random.below(kKinds));
     kimesh::Input made_from = input_of(random, kind, size);
     const Setting setting = sized(unsized, random, made_from);
     const auto made =
@@ -98,8 +98,8 @@ void add_seeds(Form form, const Setting& unsized, std::vector<Bytes>& seeds) {
 template <Form form>
 std::vector<Bytes> seeds() {
   std::vector<Bytes> all;
-  for (const Compressor compressor : makers_of(form))
-    for (const Named& named : settings_of(compressor)) add_seeds(form, named.setting, all);
+  for (const std::string& codec : makers_of(form))
+    for (const Named& named : settings_of(codec)) add_seeds(form, named, all);
   return all;
 }
 

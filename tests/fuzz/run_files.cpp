@@ -10,6 +10,7 @@
 #include "kimesh/records/run_folder.h"
 #include "kimesh/util/check.h"
 #include "tests/fuzz/file_of.h"
+#include "tests/settings.h"
 
 namespace kimesh::fuzz {
 namespace {
@@ -134,28 +135,32 @@ bool accepts_decisions(Input input) {
 }
 
 std::vector<Setting> settings() {
-  Setting listed{.compressor = Compressor::kTopk, .keep = 9, .allocation = Allocation::kListed};
+  Setting listed = topk_setting(9), global = topk_setting(9);
+  listed.allocation = Allocation::kListed;
   for (const LayerSlice& layer : plan().shards[1].layers)
     listed.shares.push_back(layer.layer == 0 ? 9 : 0);
-  return {
+  global.allocation = Allocation::kGlobal;
+  global.floor = 2;
+  std::vector<Setting> all{
       Setting{},
-      {.compressor = Compressor::kNothing},
-      {.compressor = Compressor::kTopk, .keep = 9, .allocation = Allocation::kGlobal, .floor = 2},
+      global,
       listed,
-      {.compressor = Compressor::kTopk, .keep = 5},
-      {.compressor = Compressor::kTopk,
-       .budget_bytes = 60,
-       .values = ValueFormat::kInt4,
-       .indices = IndexFormat::kCoded},
-      {.compressor = Compressor::kThreshold, .threshold = 2, .indices = IndexFormat::kPacked},
-      {.compressor = Compressor::kRandk, .keep = 5, .rotation = 7, .scaled = true},
-      {.compressor = Compressor::kDgc, .keep = 5},
-      {.compressor = Compressor::kRedsync, .keep = 5},
-      {.compressor = Compressor::kSign},
-      {.compressor = Compressor::kInt8, .rounding = Rounding::kNearest},
-      {.compressor = Compressor::kDzq, .floor = 3, .budget_bytes = 90},
-      {.compressor = Compressor::kDzq, .step = 0.5f, .coder = Coder::kFixedWidth},
+      topk_setting(5),
+      setting_of("topk", {{"values", "int4"}, {"indices", "coded"}}, Budget::bytes(60)),
+      setting_of("threshold", {{"threshold", "2"}, {"indices", "packed"}}),
+      setting_of("randk", {{"scaled", "true"}}, Budget::keep(5)),
+      setting_of("dgc", {}, Budget::keep(5)),
+      setting_of("redsync", {}, Budget::keep(5)),
+      setting_of("sign"),
+      setting_of("int8"),
+      setting_of("dzq", {}, Budget::bytes(90)),
+      setting_of("dzq", {{"step", "0.5"}}),
   };
+  for (Setting& setting : all) setting.rotation = 7;
+  all[10].rounding = Rounding::kNearest;
+  all[11].floor = 3;
+  all[12].fast_link = true;
+  return all;
 }
 
 std::vector<Bytes> decision_seeds() {

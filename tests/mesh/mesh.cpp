@@ -84,7 +84,7 @@ Mesh::Mesh(const MeshSpec& the_spec) : spec(the_spec) {
     node.core.data_weight = weights[i];
     node.vectors.optimizer = spec.optimizer;
     node.vectors.data_weight = weights[i];
-    node.vectors.keeps_estimates = spec.core.policy.kind != PolicyOptions::Kind::kNone;
+    node.vectors.keeps_estimates = !spec.core.policy.sends_everything();
     setup.nodes.push_back(std::move(node));
   }
   LinkSpec link;

@@ -55,7 +55,7 @@ TEST(ShapedLink, AHaltOvertakesTheDataThatASlowLinkStillHolds) {
 MeshSpec dense_ring() {
   MeshSpec spec;
   spec.dimension = 1'000'000;  // each link carries 1 MB at once, which takes it 16 s
-  spec.core.policy.kind = PolicyOptions::Kind::kNone;
+  spec.core.policy.policy = policy_options("none");
   spec.core.stop_rounds = 1000;
   return spec;
 }

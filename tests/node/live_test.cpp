@@ -13,14 +13,14 @@ namespace {
 
 using testing::HasSubstr;
 
-MeshSpec spec_of(TopologyKind kind, PolicyOptions::Kind policy) {
+const std::shared_ptr<const PolicyOptions> kFixed = policy_options("fixed", {{"ratio", "0.05"}});
+
+MeshSpec spec_of(TopologyKind kind, std::shared_ptr<const PolicyOptions> policy) {
   MeshSpec spec;
   spec.kind = kind;
   spec.dimension = 400;
   spec.optimizer = options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.5}");
-  spec.core.policy.kind = policy;
-  spec.core.policy.ratio = 0.05;
-  spec.core.policy.round_time = std::chrono::milliseconds(20);
+  spec.core.policy = {std::move(policy), make_codec("topk"), std::chrono::milliseconds(20)};
   spec.core.stop_rounds = 50;
   spec.core.digest_every = 10;
   return spec;
@@ -34,7 +34,7 @@ TEST(Live, EndsWithTheBitsOfTheSimulatorWhereNothingLooksAtTime) {
   };
   for (const Case& c : {Case{TopologyKind::kRing, {}}, Case{TopologyKind::kParameterServer, {}},
                         Case{TopologyKind::kParameterServer, {1}}}) {
-    for (const auto policy : {PolicyOptions::Kind::kFixed, PolicyOptions::Kind::kNone}) {
+    for (const auto& policy : {kFixed, policy_options("none")}) {
       MeshSpec spec = spec_of(c.kind, policy);
       spec.servers = c.servers;
       Mesh simulated(spec), live(spec);
@@ -54,7 +54,7 @@ TEST(Live, EndsWithTheBitsOfTheSimulatorWhereNothingLooksAtTime) {
 // Seen to fail: with one setting of the log changed.
 TEST(Live, IsRepeatedBitForBitByTheSimulatorWithItsDecisionLog) {
   for (const TopologyKind kind : {TopologyKind::kRing, TopologyKind::kParameterServer}) {
-    MeshSpec spec = spec_of(kind, PolicyOptions::Kind::kKimad);
+    MeshSpec spec = spec_of(kind, policy_options("kimad"));
     spec.core.stop_rounds = 200;
     spec.dimension = 4000;  // four times what the links can carry in a round
     Mesh live(spec), simulated(spec);
@@ -71,7 +71,7 @@ TEST(Live, IsRepeatedBitForBitByTheSimulatorWithItsDecisionLog) {
 }
 
 TEST(Live, SaysForWhomItWaitsAndGivesUpByName) {
-  Mesh mesh(spec_of(TopologyKind::kRing, PolicyOptions::Kind::kFixed));
+  Mesh mesh(spec_of(TopologyKind::kRing, kFixed));
   mesh.topology.start_timeout = std::chrono::seconds(1);
   LiveOptions options;
   options.absent = {2};
@@ -85,7 +85,7 @@ TEST(Live, SaysForWhomItWaitsAndGivesUpByName) {
 }
 
 TEST(Live, StopsEverywhereWhenOneNodeIsToldTo) {
-  MeshSpec spec = spec_of(TopologyKind::kRing, PolicyOptions::Kind::kFixed);
+  MeshSpec spec = spec_of(TopologyKind::kRing, kFixed);
   spec.core.stop_rounds = 1000000;
   Mesh mesh(spec);
   std::vector<std::atomic<bool>> flags(spec.nodes);
@@ -104,7 +104,7 @@ TEST(Live, StopsEverywhereWhenOneNodeIsToldTo) {
 }
 
 TEST(Live, RefusesANodeWithAnotherConfigAndSaysWhatDiffers) {
-  Mesh mesh(spec_of(TopologyKind::kRing, PolicyOptions::Kind::kFixed));
+  Mesh mesh(spec_of(TopologyKind::kRing, kFixed));
   // Another seed on node 1 alone: other initial parameters.
   struct Shifted : Objective {
     explicit Shifted(std::unique_ptr<Objective> inner) : inner_(std::move(inner)) {}

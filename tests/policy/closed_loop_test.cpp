@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/policy/policy.h"
+#include "kimesh/policy/policy_options.h"
 #include "tests/bandwidth/emulated_link.h"
 
 namespace kimesh {
@@ -31,7 +31,7 @@ struct Loop {
     link.rtt_s = c.rtt_s;
     link.hiccup_s = 0.002;
     policy = make_policy(
-        {.kind = PolicyOptions::Kind::kKimad, .round_time = std::chrono::milliseconds(c.round_ms)});
+        {policy_options("kimad"), make_codec("topk"), std::chrono::milliseconds(c.round_ms)});
     message.elements = c.elements;
     message.overhead_bytes = 100;
     message.link_hops = kHops;

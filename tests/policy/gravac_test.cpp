@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/policy/curves.h"
+#include "tests/settings.h"
 
 namespace kimesh {
 namespace {
@@ -195,12 +196,14 @@ TEST(GravacGain, CountsTheFloorAndWhatIsSentDenseAndSurvivesZerosAndNans) {
   EXPECT_EQ(gain_at(10, {}), std::nullopt);
 }
 
-PolicyOptions gravac(GravacOptions::Scope scope) {
-  PolicyOptions options;
-  options.kind = PolicyOptions::Kind::kGravac;
-  options.gravac = options_with();
-  options.gravac.scope = scope;
+GravacOptions gravac(GravacOptions::Scope scope) {
+  GravacOptions options = options_with();
+  options.scope = scope;
   return options;
+}
+
+std::unique_ptr<Policy> make_policy(const GravacOptions& options) {
+  return make_gravac(options, {nullptr, make_codec("topk")});
 }
 
 MessageContext message_on(unsigned link) {
@@ -219,26 +222,26 @@ TEST(Gravac, SearchesForEachLinkOnItsOwnWhenToldSo) {
   for (const auto scope : {GravacOptions::Scope::kNode, GravacOptions::Scope::kLink}) {
     const auto policy = make_policy(gravac(scope));
     EXPECT_TRUE(policy->wants_curves());
-    EXPECT_EQ(policy->choose(message_on(0)).setting, (Setting{Compressor::kTopk, 10'000, 3}));
+    EXPECT_EQ(policy->choose(message_on(0)).setting, topk_setting(10'000, 3));
     for (Round r = 0; r < kWindow; ++r) policy->observe({r, milliseconds(100), messages});
     const bool own = scope == GravacOptions::Scope::kLink;
-    EXPECT_EQ(policy->choose(message_on(0)).setting.keep, own ? 5'000u : 10'000u);
-    EXPECT_EQ(policy->choose(message_on(1)).setting.keep, 10'000u);
-    EXPECT_EQ(policy->choose(message_on(7)).setting.keep, 10'000u) << "never seen";
+    EXPECT_EQ(policy->choose(message_on(0)).setting.budget.elements(), own ? 5'000u : 10'000u);
+    EXPECT_EQ(policy->choose(message_on(1)).setting.budget.elements(), 10'000u);
+    EXPECT_EQ(policy->choose(message_on(7)).setting.budget.elements(), 10'000u) << "never seen";
     EXPECT_EQ(policy->choose(message_on(0)).budget_bytes, 0u);
   }
 }
 
 TEST(Gravac, NeverSendsLessThanTheFloorAndDenseWhereThatIsNoMore) {
-  PolicyOptions options = gravac(GravacOptions::Scope::kNode);
-  options.gravac.theta_min = 5'000;
-  options.gravac.theta_max = 6'000;
-  EXPECT_EQ(make_policy(options)->choose(message_on(0)).setting.keep, 100u);
-  options.gravac.theta_min = 2;
-  EXPECT_EQ(make_policy(options)->choose(message_on(0)).setting.compressor, Compressor::kIdentity);
+  GravacOptions options = gravac(GravacOptions::Scope::kNode);
+  options.theta_min = 5'000;
+  options.theta_max = 6'000;
+  EXPECT_EQ(make_policy(options)->choose(message_on(0)).setting.budget.elements(), 100u);
+  options.theta_min = 2;
+  EXPECT_TRUE(make_policy(options)->choose(message_on(0)).setting.budget.is_dense());
   MessageContext empty = message_on(0);
   empty.elements = 0;
-  EXPECT_EQ(make_policy(options)->choose(empty).setting.compressor, Compressor::kIdentity);
+  EXPECT_TRUE(make_policy(options)->choose(empty).setting.budget.is_dense());
 }
 
 TEST(Gravac, TellsItsStateAsAnObject) {
@@ -252,7 +255,7 @@ TEST(Gravac, TellsItsStateAsAnObject) {
                             R"({"theta":20,"gain":0.95,"rounds_per_s":null}]})");
   EXPECT_EQ(make_policy(gravac(GravacOptions::Scope::kLink))->state(),
             R"({"scope":"link","searches":[]})");
-  EXPECT_EQ(make_policy({})->state(), "");
+  EXPECT_EQ(kimesh::make_policy({})->state(), "");
 }
 
 }  // namespace

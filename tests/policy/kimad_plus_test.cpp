@@ -6,25 +6,23 @@
 #include <numeric>
 #include <string>
 
-#include "src/policy/whole.h"
+#include "kimesh/policy/policy_options.h"
+#include "src/policy/message_size.h"
 #include "tests/policy/curves.h"
 
 namespace kimesh {
 namespace {
 
 using std::chrono::milliseconds;
-using Allocator = PolicyOptions::Allocator;
+constexpr auto kThreshold = "threshold", kKnapsack = "knapsack";
 
-std::unique_ptr<Policy> kimad_plus(Allocator allocator, Duration round_time = milliseconds(20)) {
-  PolicyOptions options;
-  options.kind = PolicyOptions::Kind::kKimadPlus;
-  options.round_time = round_time;
-  options.allocator = allocator;
-  return make_policy(options);
+std::unique_ptr<Policy> kimad_plus(const char* allocator, Duration round_time = milliseconds(20)) {
+  return make_policy(
+      {policy_options("kimad_plus", {{"allocator", allocator}}), make_codec("topk"), round_time});
 }
 
 std::unique_ptr<Policy> kimad(Duration round_time = milliseconds(20)) {
-  return make_policy({.kind = PolicyOptions::Kind::kKimad, .round_time = round_time});
+  return make_policy({policy_options("kimad"), make_codec("topk"), round_time});
 }
 
 // What a link carries in a phase: messages of several layers. 1 MB/s surely known, 2 hops: with
@@ -68,9 +66,10 @@ Messages like_each_other(std::size_t count, std::size_t layers, std::size_t size
 TEST(KimadPlus, GivesMessagesThatAreLikeEachOtherAboutWhatKimadGives) {
   Messages messages = like_each_other(3, 4, 5'000);
   for (std::size_t m = 0; m < 3; ++m) {
-    const Choice plus = kimad_plus(Allocator::kThreshold)->choose(messages.of(m));
+    const Choice plus = kimad_plus(kThreshold)->choose(messages.of(m));
     const Choice plain = kimad()->choose(messages.of(m));
-    EXPECT_NEAR(plus.setting.keep, plain.setting.keep, 0.1 * plain.setting.keep);
+    EXPECT_NEAR(plus.setting.budget.elements(), plain.setting.budget.elements(),
+                0.1 * plain.setting.budget.elements());
     EXPECT_EQ(plus.setting.allocation, Allocation::kGlobal);
     EXPECT_EQ(plus.setting.floor, 20u);
     EXPECT_EQ(plus.setting.rotation, 7u);
@@ -82,10 +81,10 @@ TEST(KimadPlus, TakesFromAMessageThatHasLittleToSayForOneThatHasMuch) {
   Messages messages = like_each_other(2, 4, 5'000);
   for (PieceCurve& piece : messages.curves[0])
     for (CurvePoint& point : piece.points) point.missing_energy *= 1e-6;
-  const auto policy = kimad_plus(Allocator::kThreshold);
+  const auto policy = kimad_plus(kThreshold);
   const Choice small = policy->choose(messages.of(0)), large = policy->choose(messages.of(1));
-  EXPECT_EQ(small.setting.keep, 20u) << "the floor";
-  EXPECT_NEAR(large.setting.keep, 2'500 - 20, 1);
+  EXPECT_EQ(small.setting.budget.elements(), 20u) << "the floor";
+  EXPECT_NEAR(large.setting.budget.elements(), 2'500 - 20, 1);
   EXPECT_LE(small.budget_bytes + large.budget_bytes, 20'000u);
 }
 
@@ -94,10 +93,10 @@ TEST(KimadPlus, SpendsNoMoreOnAMessageThanAllOfItCosts) {
   Messages messages = like_each_other(1, 1, 1'000);
   Random random(2, 0, 0, Purpose::kTest);
   messages.add({random_curve(20'000, 1e-3, random)});
-  const auto policy = kimad_plus(Allocator::kThreshold);
-  EXPECT_EQ(policy->choose(messages.of(0)).setting.compressor, Compressor::kIdentity);
+  const auto policy = kimad_plus(kThreshold);
+  EXPECT_EQ(policy->choose(messages.of(0)).setting.budget.is_dense(), true);
   EXPECT_EQ(policy->choose(messages.of(0)).budget_bytes, 4'000u);
-  EXPECT_NEAR(policy->choose(messages.of(1)).setting.keep, 2'500 - 500, 1);
+  EXPECT_NEAR(policy->choose(messages.of(1)).setting.budget.elements(), 2'500 - 500, 1);
 }
 
 // A ring of four: 3 messages a link and phase, 6 hops one after the other; in a longer round there
@@ -109,10 +108,10 @@ TEST(KimadPlus, GivesNoMessageMoreThanItsPathHasTimeFor) {
   messages.context.link_hops = 6;
   for (const auto& [path_hops, budgets] : {std::pair(6u, 1.0), std::pair(4u, 1.5)}) {
     messages.context.path_hops = path_hops;
-    const auto policy = kimad_plus(Allocator::kThreshold, milliseconds(60));
-    EXPECT_NEAR(policy->choose(messages.of(0)).setting.keep, 1'250 * budgets, 1);
-    const auto others =
-        policy->choose(messages.of(1)).setting.keep + policy->choose(messages.of(2)).setting.keep;
+    const auto policy = kimad_plus(kThreshold, milliseconds(60));
+    EXPECT_NEAR(policy->choose(messages.of(0)).setting.budget.elements(), 1'250 * budgets, 1);
+    const auto others = policy->choose(messages.of(1)).setting.budget.elements() +
+                        policy->choose(messages.of(2)).setting.budget.elements();
     EXPECT_NEAR(others, 1'250 * (3 - budgets), 2);
   }
 }
@@ -120,12 +119,12 @@ TEST(KimadPlus, GivesNoMessageMoreThanItsPathHasTimeFor) {
 TEST(KimadPlus, ListsAShareForEachLayerWhenItPacks) {
   Messages messages = like_each_other(1, 4, 5'000);
   for (CurvePoint& point : messages.curves[0][2].points) point.missing_energy *= 100;
-  const Choice choice = kimad_plus(Allocator::kKnapsack)->choose(messages.of(0));
+  const Choice choice = kimad_plus(kKnapsack)->choose(messages.of(0));
   EXPECT_EQ(choice.setting.allocation, Allocation::kListed);
   ASSERT_EQ(choice.setting.shares.size(), 4u);
   EXPECT_EQ(std::accumulate(choice.setting.shares.begin(), choice.setting.shares.end(), 0u),
-            choice.setting.keep);
-  EXPECT_GT(choice.setting.shares[2], choice.setting.keep / 2);
+            choice.setting.budget.elements());
+  EXPECT_GT(choice.setting.shares[2], choice.setting.budget.elements() / 2);
 }
 
 // Seen to fail when a rate that is a lower bound was shared as well.
@@ -133,9 +132,9 @@ TEST(KimadPlus, IsKimadUntilThereAreCurvesAndWhileARateIsOnlyALowerBound) {
   Messages messages = like_each_other(2, 4, 5'000);
   for (CurvePoint& point : messages.curves[0][0].points) point.missing_energy *= 100;
   const auto expect_kimad = [&](const MessageContext& message) {
-    for (const Allocator allocator : {Allocator::kThreshold, Allocator::kKnapsack}) {
+    for (const char* allocator : {kThreshold, kKnapsack}) {
       const Choice plus = kimad_plus(allocator)->choose(message), plain = kimad()->choose(message);
-      EXPECT_EQ(plus.setting.keep, plain.setting.keep);
+      EXPECT_EQ(plus.setting.budget.elements(), plain.setting.budget.elements());
       EXPECT_EQ(plus.budget_bytes, plain.budget_bytes);
     }
   };
@@ -150,7 +149,7 @@ TEST(KimadPlus, IsKimadUntilThereAreCurvesAndWhileARateIsOnlyALowerBound) {
   expect_kimad(message);
   messages.curves[0].clear();
   expect_kimad(messages.of(0));
-  EXPECT_EQ(kimad_plus(Allocator::kKnapsack)->choose(messages.of(0)).setting.allocation,
+  EXPECT_EQ(kimad_plus(kKnapsack)->choose(messages.of(0)).setting.allocation,
             Allocation::kProportional);
 }
 
@@ -177,12 +176,13 @@ Messages random_messages(Random& random) {
 void expect_a_right_setting(const Choice& choice, const MessageContext& message) {
   const Setting& setting = choice.setting;
   ASSERT_LE(whole_bytes(bytes_of(setting, message.elements), message), choice.budget_bytes);
-  if (setting.compressor == Compressor::kIdentity) return;
-  ASSERT_GE(setting.keep, floor_keep(message.elements));
-  ASSERT_LE(setting.keep, message.elements);
-  ASSERT_LE(setting.floor, setting.keep);
+  if (setting.budget.is_dense()) return;
+  const std::uint32_t keep = setting.budget.elements();
+  ASSERT_GE(keep, floor_keep(message.elements));
+  ASSERT_LE(keep, message.elements);
+  ASSERT_LE(setting.floor, keep);
   if (setting.allocation != Allocation::kListed) return;
-  ASSERT_EQ(std::accumulate(setting.shares.begin(), setting.shares.end(), 0u), setting.keep);
+  ASSERT_EQ(std::accumulate(setting.shares.begin(), setting.shares.end(), 0u), keep);
   const Curve& curve = *message.curves[message.own];
   for (std::size_t l = 0; l < curve.size(); ++l) ASSERT_LE(setting.shares[l], curve[l].size);
 }
@@ -193,7 +193,7 @@ TEST(KimadPlus, NeverPassesTheBudgetsOfALinkAndNeverStarvesAChannel) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed, 0, 0, Purpose::kTest);
     Messages messages = random_messages(random);
-    const auto allocator = random.below(2) == 0 ? Allocator::kThreshold : Allocator::kKnapsack;
+    const auto allocator = random.below(2) == 0 ? kThreshold : kKnapsack;
     const auto policy = kimad_plus(allocator);
     std::size_t spent = 0, budgets = 0;
     for (std::size_t m = 0; m < messages.curves.size(); ++m) {
@@ -201,17 +201,17 @@ TEST(KimadPlus, NeverPassesTheBudgetsOfALinkAndNeverStarvesAChannel) {
       const Choice choice = policy->choose(message);
       expect_a_right_setting(choice, message);
       // Nothing but a floor, or what is smaller than one, passes a part.
-      spent += choice.budget_bytes - std::min(choice.budget_bytes, floor_bytes(message));
-      budgets += budget_bytes(milliseconds(20), message);
+      spent += choice.budget_bytes -
+               std::min(choice.budget_bytes, floor_bytes(message, *make_codec("topk")));
+      budgets += budget_bytes(milliseconds(20), message, *make_codec("topk"));
     }
     ASSERT_LE(spent, budgets);
   }
 }
 
 TEST(KimadPlusDeathTest, KimadPlusWithoutARoundTimeIsOurMistake) {
-  PolicyOptions options;
-  options.kind = PolicyOptions::Kind::kKimadPlus;
-  EXPECT_DEATH((void)make_policy(options), "a round time");
+  EXPECT_DEATH((void)make_policy({policy_options("kimad_plus"), make_codec("topk")}),
+               "a round time");
 }
 
 }  // namespace

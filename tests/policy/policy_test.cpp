@@ -1,5 +1,3 @@
-#include "kimesh/policy/policy.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "kimesh/policy/policy_options.h"
 #include "kimesh/util/random.h"
+#include "tests/settings.h"
 
 namespace kimesh {
 namespace {
@@ -26,12 +26,20 @@ MessageContext known_link() {
   return message;
 }
 
-PolicyOptions kimad(Duration round_time) {
-  return {.kind = PolicyOptions::Kind::kKimad, .round_time = round_time};
+PolicySetup kimad(Duration round_time, CodecPtr codec = make_codec("topk")) {
+  return {policy_options("kimad"), std::move(codec), round_time};
 }
 
-Choice choose(const PolicyOptions& options, const MessageContext& message) {
-  return make_policy(options)->choose(message);
+PolicySetup fixed(const KeyTexts& keys, CodecPtr codec = make_codec("topk")) {
+  return {policy_options("fixed", keys), std::move(codec)};
+}
+
+Choice choose(const PolicySetup& setup, const MessageContext& message) {
+  return make_policy(setup)->choose(message);
+}
+
+std::size_t topk_budget_bytes(Duration round_time, const MessageContext& message) {
+  return budget_bytes(round_time, message, *make_codec("topk"));
 }
 
 struct Row {
@@ -65,7 +73,7 @@ TEST(Budget, IsRateTimesTheTimeOfAHopLessTheFixedCost) {
     message.compute_time = milliseconds(row.compute_ms);
     message.link_hops = row.hops;
     message.share_bytes_per_s = row.share;
-    EXPECT_NEAR(static_cast<double>(budget_bytes(milliseconds(row.round_ms), message)),
+    EXPECT_NEAR(static_cast<double>(topk_budget_bytes(milliseconds(row.round_ms), message)),
                 static_cast<double>(row.expected), 1)
         << row.what;
   }
@@ -74,25 +82,27 @@ TEST(Budget, IsRateTimesTheTimeOfAHopLessTheFixedCost) {
 TEST(Budget, BeginsSmallOnALinkOfWhichNothingIsKnown) {
   MessageContext message = known_link();
   message.link = {};
-  EXPECT_EQ(budget_bytes(milliseconds(100), message), kFirstBudgetBytes);
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), kFirstBudgetBytes);
   message.proven_bytes = 100;
-  EXPECT_EQ(budget_bytes(milliseconds(100), message), kFirstBudgetBytes);
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), kFirstBudgetBytes);
   message.elements = 10'000'000;
   message.overhead_bytes = 50;
-  EXPECT_EQ(budget_bytes(milliseconds(100), message), 80'050u) << "the floor is larger";
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 80'050u) << "the floor is larger";
 }
 
 // Seen to fail without the limit.
 TEST(Budget, GrowsByHalfAtMostWhileTheRateIsALowerBound) {
   MessageContext message = known_link();
   message.proven_bytes = 10'000;
-  EXPECT_EQ(budget_bytes(milliseconds(100), message), 50'000u) << "known: at once";
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 50'000u) << "known: at once";
   message.link.lower_bound = true;
-  EXPECT_EQ(budget_bytes(milliseconds(100), message), 15'000u);
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 15'000u);
   message.proven_bytes = 45'000;
-  EXPECT_EQ(budget_bytes(milliseconds(100), message), 50'000u) << "no further than the formula";
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 50'000u)
+      << "no further than the formula";
   message.proven_bytes = 0;
-  EXPECT_EQ(budget_bytes(milliseconds(100), message), 50'000u) << "nothing carried yet, no limit";
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 50'000u)
+      << "nothing carried yet, no limit";
 }
 
 TEST(Budget, ProbesWithEveryTenthMessageThatDoesNotFillThePipe) {
@@ -103,22 +113,26 @@ TEST(Budget, ProbesWithEveryTenthMessageThatDoesNotFillThePipe) {
     message.unfilled_messages = unfilled;
     const bool probe = unfilled > 0 && unfilled % kProbeEvery == 0;
     // Four times what was carried; two hops of 50 ms at 1 MB/s would be more.
-    EXPECT_EQ(budget_bytes(milliseconds(100), message), probe ? 40'000u : 15'000u) << unfilled;
+    EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), probe ? 40'000u : 15'000u) << unfilled;
   }
   message.unfilled_messages = 10;
   message.proven_bytes = 30'000;
-  EXPECT_EQ(budget_bytes(milliseconds(100), message), 100'000u) << "two hops of 50 ms at 1 MB/s";
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 100'000u)
+      << "two hops of 50 ms at 1 MB/s";
   message.proven_bytes = 250'000;
   message.link.fixed_cost = milliseconds(40);
-  EXPECT_NEAR(static_cast<double>(budget_bytes(milliseconds(100), message)), 160'000, 1) << "4βa";
+  EXPECT_NEAR(static_cast<double>(topk_budget_bytes(milliseconds(100), message)), 160'000, 1)
+      << "4βa";
   message.link.bytes_per_s = 100e6;
   message.link.fixed_cost = Duration{0};
-  EXPECT_EQ(budget_bytes(milliseconds(100), message), 400'000u) << "dense is the most there is";
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 400'000u)
+      << "dense is the most there is";
   message.elements = 10'000'000;
-  EXPECT_EQ(budget_bytes(milliseconds(100), message), kProbeBytesMax);
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), kProbeBytesMax);
   message.link.lower_bound = false;
   message.proven_bytes = 0;
-  EXPECT_EQ(budget_bytes(milliseconds(100), message), 5'000'000u) << "filled: nothing to probe";
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 5'000'000u)
+      << "filled: nothing to probe";
 }
 
 TEST(Kimad, SpendsTheBudgetAfterTheOverhead) {
@@ -126,7 +140,7 @@ TEST(Kimad, SpendsTheBudgetAfterTheOverhead) {
   message.overhead_bytes = 103;
   const Choice choice = choose(kimad(milliseconds(20)), message);
   EXPECT_EQ(choice.budget_bytes, 10'000u);
-  EXPECT_EQ(choice.setting, (Setting{Compressor::kTopk, (10'000 - 103) / 8, 7}));
+  EXPECT_EQ(choice.setting, topk_setting((10'000 - 103) / 8, 7));
 }
 
 // Seen to fail when chunks were free.
@@ -135,11 +149,11 @@ TEST(Kimad, CountsWhatEveryChunkAdds) {
   message.overhead_bytes = 103;
   message.chunk_overhead_bytes = 50;
   EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting,
-            (Setting{Compressor::kTopk, (10'000 - 103 - 8 * 50) / 8, 7}));
+            topk_setting((10'000 - 103 - 8 * 50) / 8, 7));
   message.elements = 2'375;  // 9,500 bytes, 103 and 400 are 10,003
-  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.compressor, Compressor::kTopk);
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.budget.is_dense(), false);
   message.elements = 2'374;
-  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.compressor, Compressor::kIdentity);
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.budget.is_dense(), true);
   message.compute_time = milliseconds(500);  // the floor: 3 elements, one chunk
   EXPECT_EQ(choose(kimad(milliseconds(20)), message).budget_bytes, 24u + 103 + 50);
 }
@@ -148,12 +162,11 @@ TEST(Kimad, CountsWhatEveryChunkAdds) {
 TEST(Kimad, SendsDenseFromFourBytesPerElementOn) {
   MessageContext message = known_link();
   message.elements = 2'500;
-  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.compressor, Compressor::kIdentity);
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.budget.is_dense(), true);
   message.overhead_bytes = 1;
-  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting,
-            (Setting{Compressor::kTopk, 1'249, 7}));
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting, topk_setting(1'249, 7));
   message.elements = 0;
-  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.compressor, Compressor::kIdentity);
+  EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.budget.is_dense(), true);
 }
 
 TEST(Kimad, SendsTheFloorWhenNothingFits) {
@@ -161,29 +174,27 @@ TEST(Kimad, SendsTheFloorWhenNothingFits) {
   message.compute_time = milliseconds(500);
   message.overhead_bytes = 100;
   const Choice choice = choose(kimad(milliseconds(100)), message);
-  EXPECT_EQ(choice.setting, (Setting{Compressor::kTopk, 100, 7}));
+  EXPECT_EQ(choice.setting, topk_setting(100, 7));
   EXPECT_EQ(choice.budget_bytes, 900u);
   message.elements = 1;
-  EXPECT_EQ(choose(kimad(milliseconds(100)), message).setting.compressor, Compressor::kIdentity)
+  EXPECT_EQ(choose(kimad(milliseconds(100)), message).setting.budget.is_dense(), true)
       << "4 bytes are less than 8";
 }
 
 TEST(Fixed, KeepsItsShareOfTheElements) {
   MessageContext message = known_link();
   message.overhead_bytes = 1'000'000;
-  PolicyOptions options{.kind = PolicyOptions::Kind::kFixed, .ratio = 0.05};
-  EXPECT_EQ(choose(options, message).setting, (Setting{Compressor::kTopk, 5'000, 7}));
-  EXPECT_EQ(choose(options, message).budget_bytes, 0u);
+  const PolicySetup some = fixed({{"ratio", "0.05"}});
+  EXPECT_EQ(choose(some, message).setting, topk_setting(5'000, 7));
+  EXPECT_EQ(choose(some, message).budget_bytes, 0u);
   message.elements = 30;  // 1.5
-  EXPECT_EQ(choose(options, message).setting.keep, 2u);
+  EXPECT_EQ(choose(some, message).setting.budget.elements(), 2u);
   message.elements = 5;
-  EXPECT_EQ(choose(options, message).setting.keep, 1u);
-  options.ratio = 0.5;
+  EXPECT_EQ(choose(some, message).setting.budget.elements(), 1u);
   message.elements = 1'000;
-  EXPECT_EQ(choose(options, message).setting.compressor, Compressor::kIdentity)
+  EXPECT_TRUE(choose(fixed({{"ratio", "0.5"}}), message).setting.budget.is_dense())
       << "as short, and exact";
-  options.ratio = 0.499;
-  EXPECT_EQ(choose(options, message).setting, (Setting{Compressor::kTopk, 499, 7}));
+  EXPECT_EQ(choose(fixed({{"ratio", "0.499"}}), message).setting, topk_setting(499, 7));
 }
 
 TEST(Dense, IsAllThatNoneKnows) {
@@ -192,69 +203,57 @@ TEST(Dense, IsAllThatNoneKnows) {
   EXPECT_EQ(choose({}, message).budget_bytes, 0u);
 }
 
-Setting style(Compressor compressor) {
-  return {compressor};
-}
-
 TEST(Fixed, SendsSoManyBitsPerElement) {
   const MessageContext message = known_link();  // 100,000 elements
-  PolicyOptions options{.kind = PolicyOptions::Kind::kFixed, .style = style(Compressor::kDzq)};
-  options.bits = 0.5;
-  EXPECT_EQ(choose(options, message).setting.budget_bytes, 6'250u);
-  EXPECT_EQ(choose(options, message).setting.compressor, Compressor::kDzq);
-  options.bits = 32;
-  EXPECT_EQ(choose(options, message).setting, Setting{}) << "dense is as short, and exact";
-  options.bits = 1e-6;
-  EXPECT_GE(choose(options, message).setting.budget_bytes, 100u) << "a thousandth is the floor";
+  const CodecPtr dzq = make_codec("dzq");
+  const Setting half = choose(fixed({{"bits", "0.5"}}, dzq), message).setting;
+  EXPECT_EQ(half.budget, Budget::bytes(6'250));
+  EXPECT_EQ(half.codec, dzq);
+  EXPECT_EQ(choose(fixed({{"bits", "32"}}, dzq), message).setting, Setting{})
+      << "dense is as short, and exact";
+  EXPECT_GE(choose(fixed({{"bits", "1e-6"}}, dzq), message).setting.budget.amount, 100u)
+      << "a thousandth is the floor";
 }
 
 TEST(Fixed, SendsWhatItsCompressorSaysItself) {
   const MessageContext message = known_link();
-  PolicyOptions options{.kind = PolicyOptions::Kind::kFixed, .style = style(Compressor::kInt8)};
-  EXPECT_EQ(choose(options, message).setting.compressor, Compressor::kInt8);
-  options.style = style(Compressor::kDzq);
-  options.style.step = 0.25f;
-  EXPECT_EQ(choose(options, message).setting.step, 0.25f);
-  EXPECT_EQ(choose(options, message).setting.budget_bytes, 0u);
+  for (const CodecPtr& codec : {make_codec("int8"), make_codec("dzq", {{"step", "0.25"}})}) {
+    const Setting setting = choose(fixed({}, codec), message).setting;
+    EXPECT_EQ(setting.codec, codec);
+    EXPECT_EQ(setting.budget, Budget::own());
+  }
 }
 
 // Seen to fail with nearest on every route.
 TEST(Kimad, RoundsToNearestOnlyWhereAMessageGoesNoFurther) {
   MessageContext message = known_link();
-  PolicyOptions options = kimad(milliseconds(20));
-  options.style = style(Compressor::kDzq);
+  const PolicySetup setup = kimad(milliseconds(20), make_codec("dzq"));
   message.path_hops = 2;
-  EXPECT_EQ(choose(options, message).setting.rounding, Rounding::kNearest);
-  EXPECT_FALSE(is_conservative(choose(options, message).setting));
+  EXPECT_EQ(choose(setup, message).setting.rounding, Rounding::kNearest);
+  EXPECT_FALSE(is_conservative(choose(setup, message).setting));
   message.path_hops = 3;
-  EXPECT_EQ(choose(options, message).setting.rounding, Rounding::kTowardsZero);
-  EXPECT_TRUE(is_conservative(choose(options, message).setting));
+  EXPECT_EQ(choose(setup, message).setting.rounding, Rounding::kTowardsZero);
+  EXPECT_TRUE(is_conservative(choose(setup, message).setting));
 }
 
 TEST(Kimad, FillsTheBudgetWithBytesWhereElementsDoNotCount) {
   MessageContext message = known_link();
   message.overhead_bytes = 103;
-  PolicyOptions options = kimad(milliseconds(20));  // 10 kB
-  for (const Compressor compressor : {Compressor::kDzq, Compressor::kRandk}) {
-    options.style = style(compressor);
-    const Choice choice = choose(options, message);
-    EXPECT_EQ(choice.setting.compressor, compressor);
-    EXPECT_EQ(choice.setting.budget_bytes, 10'000u - 103);
-    EXPECT_EQ(choice.setting.keep, 0u);
+  for (const CodecPtr& codec :
+       {make_codec("dzq"), make_codec("randk"), make_codec("topk", {{"indices", "coded"}})}) {
+    const Choice choice = choose(kimad(milliseconds(20), codec), message);  // 10 kB
+    EXPECT_EQ(choice.setting.codec, codec);
+    EXPECT_EQ(choice.setting.budget, Budget::bytes(10'000u - 103));
   }
-  options.style = style(Compressor::kTopk);
-  options.style.indices = IndexFormat::kCoded;
-  EXPECT_EQ(choose(options, message).setting.budget_bytes, 10'000u - 103);
 }
 
-TEST(Kimad, WritesInFixedWidthsWhereTheLinkIsFasterThanTheCoder) {
+TEST(Kimad, SaysWhereTheLinkIsFasterThanAnEntropyCoder) {
   MessageContext message = known_link();
-  PolicyOptions options = kimad(milliseconds(20));
-  options.style = style(Compressor::kDzq);
-  EXPECT_EQ(choose(options, message).setting.coder, Coder::kEntropy);
+  const PolicySetup setup = kimad(milliseconds(20), make_codec("dzq"));
+  EXPECT_FALSE(choose(setup, message).setting.fast_link);
   message.link.bytes_per_s = 2 * kCoderBytesPerS;
   message.elements = 100'000'000;
-  EXPECT_EQ(choose(options, message).setting.coder, Coder::kFixedWidth);
+  EXPECT_TRUE(choose(setup, message).setting.fast_link);
 }
 
 MessageContext random_message(Random& random) {
@@ -294,16 +293,16 @@ TEST(Kimad, NeverPassesItsBudgetAndNeverStarvesAChannel) {
     };
     const auto [bytes, chunks] = whole(choice.setting);
     ASSERT_LE(bytes, choice.budget_bytes);
-    ASSERT_EQ(choice.budget_bytes, budget_bytes(round_time, message));
-    if (choice.setting.compressor == Compressor::kIdentity) continue;
-    ASSERT_EQ(choice.setting.compressor, Compressor::kTopk);
-    ASSERT_GE(choice.setting.keep, kFloorRatio * static_cast<double>(message.elements));
-    ASSERT_GE(choice.setting.keep, 1u);
-    ASSERT_LT(8 * std::size_t{choice.setting.keep}, 4 * message.elements);
+    ASSERT_EQ(choice.budget_bytes, topk_budget_bytes(round_time, message));
+    if (choice.setting.budget.is_dense()) continue;
+    ASSERT_TRUE(is_of(choice.setting, "topk"));
+    const std::uint32_t keep = choice.setting.budget.elements();
+    ASSERT_GE(keep, kFloorRatio * static_cast<double>(message.elements));
+    ASSERT_GE(keep, 1u);
+    ASSERT_LT(8 * std::size_t{keep}, 4 * message.elements);
     // One element more would not fit, or it would begin one of the next chunks.
     const std::size_t next_chunk = std::min<std::size_t>(choice.budget_bytes, bytes + 20 * 64);
-    const auto [more, more_chunks] =
-        whole({Compressor::kTopk, choice.setting.keep + 1, message.round});
+    const auto [more, more_chunks] = whole(topk_setting(keep + 1, message.round));
     ASSERT_TRUE(more > choice.budget_bytes || more_chunks > chunks ||
                 chunk_count(next_chunk) > chunks);
     ASSERT_EQ(choice.setting.rotation, message.round);
@@ -317,21 +316,20 @@ TEST(Budget, NeverFallsWhenTheLinkOrTheRoundTimeGrows) {
     MessageContext message = random_message(random);
     if (!message.link.known()) message.link.bytes_per_s = 1;
     const Duration round_time(1'000'000 + random.next_u64() % 10'000'000'000);
-    const std::size_t budget = budget_bytes(round_time, message);
+    const std::size_t budget = topk_budget_bytes(round_time, message);
     MessageContext faster = message;
     faster.link.bytes_per_s *= 1 + random.uniform();
-    ASSERT_GE(budget_bytes(round_time, faster), budget);
-    ASSERT_GE(budget_bytes(round_time + Duration(random.below(1'000'000'000)), message), budget);
+    ASSERT_GE(topk_budget_bytes(round_time, faster), budget);
+    ASSERT_GE(topk_budget_bytes(round_time + Duration(random.below(1'000'000'000)), message),
+              budget);
     MessageContext later = message;
     later.compute_time += Duration(random.below(1'000'000'000));
-    ASSERT_LE(budget_bytes(round_time, later), budget);
+    ASSERT_LE(topk_budget_bytes(round_time, later), budget);
   }
 }
 
 TEST(PolicyDeathTest, KimadWithoutARoundTimeIsOurMistake) {
-  PolicyOptions options;
-  options.kind = PolicyOptions::Kind::kKimad;
-  EXPECT_DEATH((void)make_policy(options), "a round time");
+  EXPECT_DEATH((void)make_policy({policy_options("kimad"), make_codec("topk")}), "a round time");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "kimesh/records/run_folder.h"
 #include "tests/records/folder.h"
+#include "tests/settings.h"
 
 namespace kimesh {
 namespace {
@@ -49,36 +50,34 @@ TEST(DecisionLog, GivesBackEverySettingOfEveryChannel) {
   const Plan plan = test::small_plan(3);
   Logs logs(plan);
   const auto value = [&](ChannelIndex c, Round r) {
-    Setting s;
-    s.compressor = (c + r) % 3 == 0 ? Compressor::kIdentity : Compressor::kTopk;
-    s.keep = s.compressor == Compressor::kTopk
-                 ? 1 + (c + r) % static_cast<std::uint32_t>(plan.elements(c))
-                 : 0;
+    const auto keep = 1 + (c + r) % static_cast<std::uint32_t>(plan.elements(c));
+    const bool dense = (c + r) % 3 == 0;
+    Setting s = dense ? Setting{} : topk_setting(keep);
     s.rotation = r;
-    if (s.compressor == Compressor::kTopk && r == 1) {
+    if (!dense && r == 1) {
       s.allocation = Allocation::kGlobal;
-      s.floor = s.keep / 2;
+      s.floor = keep / 2;
     }
-    if (s.compressor == Compressor::kTopk && r == 2) {
+    if (!dense && r == 2) {
       s.allocation = Allocation::kListed;
-      std::uint32_t left = s.keep;
+      std::uint32_t left = keep;
       for (const LayerSlice& layer : plan.shards[plan.channels[c].shard].layers) {
         s.shares.push_back(std::min(left, static_cast<std::uint32_t>(layer.size)));
         left -= s.shares.back();
       }
     }
     if (r == 3) {
-      s = {Compressor::kDzq};
-      s.budget_bytes = 4000 + c;
+      s = setting_of("dzq", {}, Budget::bytes(4000 + c));
       s.floor = 1;
       s.rounding = Rounding::kNearest;
-      s.coder = c % 2 == 0 ? Coder::kFixedWidth : Coder::kEntropy;
+      s.fast_link = c % 2 == 0;
     }
     if (r == 4) {
-      s = {c % 2 == 0 ? Compressor::kThreshold : Compressor::kDzq};
-      (c % 2 == 0 ? s.threshold : s.step) = 0.1f / static_cast<float>(c + 1);
-      s.values = ValueFormat::kBfloat16;
-      s.indices = IndexFormat::kPacked;
+      const std::string size = std::to_string(0.1 / static_cast<double>(c + 1));
+      s = c % 2 == 0
+              ? setting_of("threshold",
+                           {{"threshold", size}, {"values", "bfloat16"}, {"indices", "packed"}})
+              : setting_of("dzq", {{"step", size}});
     }
     return s;
   };
@@ -157,9 +156,9 @@ TEST(DecisionLog, NamesFileAndLineOfWhatItCannotUse) {
   EXPECT_THAT(complaint_about(with("\"keep\":2", "\"budget_bytes\":1")),
               EndsWith("'budget_bytes' holds no message"));
   EXPECT_THAT(complaint_about(with("\"topk\",\"keep\":2", "\"dzq\"")),
-              EndsWith("dzq has neither 'budget_bytes' nor 'step'"));
+              EndsWith("dzq has neither a budget nor a size of its own"));
   EXPECT_THAT(complaint_about(with("\"topk\",\"keep\":2", "\"dzq\",\"step\":-1")),
-              EndsWith("'step' is not above 0"));
+              EndsWith("'step' is out of its range"));
   EXPECT_THAT(complaint_about(with("\"round\":1", "\"round\":0")),
               EndsWith("this message's setting was another one before"));
   EXPECT_THAT(complaint_about(with("\"round\":1", "\"round\":4294967296")),

@@ -71,7 +71,7 @@ TEST(Core, AnotherDigestStartsTheChannelAnewWithADenseGather) {
   hand.feed(StepDone{0, 1, 0, {}});
   const auto advance = hand.last().get<AdvanceChannel>();
   EXPECT_TRUE(advance.restart);
-  EXPECT_EQ(advance.setting.compressor, Compressor::kIdentity);
+  EXPECT_TRUE(advance.setting.budget.is_dense());
   hand.feed(advanced(advance));
   EXPECT_EQ(hand.last().get<SendMessage>().message.generation, 1u);
 }

@@ -49,7 +49,7 @@ class Answer {
 };
 
 inline AdvanceDone advanced(const AdvanceChannel& action) {
-  const bool dense = action.setting.compressor == Compressor::kIdentity;
+  const bool dense = action.setting.budget.is_dense();
   return {
       action.channel, action.round, 1, 80, dense ? Form::kDense : Form::kSparse, 1.0, 0.5, 0, {}};
 }
@@ -65,8 +65,7 @@ class Hand {
 
   static CoreOptions default_options() {
     CoreOptions options;
-    options.policy.kind = PolicyOptions::Kind::kFixed;
-    options.policy.ratio = 0.1;
+    options.policy = {policy_options("fixed", {{"ratio", "0.1"}}), make_codec("topk")};
     options.data_weight = 0.5;
     options.has_test_set = false;
     options.dead_after = std::chrono::seconds(10);

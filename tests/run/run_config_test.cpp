@@ -1,5 +1,6 @@
 #include "kimesh/run/run_config.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "kimesh/config/key_text.h"
@@ -9,6 +10,7 @@ namespace kimesh {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::HasSubstr;
 
 RunConfig load(const std::string& text) {
   const TextFile file("config.yaml", text);
@@ -29,6 +31,10 @@ struct Parts {
   [[nodiscard]] RunConfig load() const { return kimesh::load(text()); }
   [[nodiscard]] std::string canonical() const { return load().canonical(); }
 };
+
+std::string canonical(CompressionOptions options) {
+  return canonical_text([&](Keys& keys) { options.describe(keys); });
+}
 
 TEST(RunConfig, ReadsAModelOnFiles) {
   const RunConfig c = load(
@@ -60,8 +66,7 @@ TEST(RunConfig, ReadsAModelOnFiles) {
   EXPECT_EQ(c.optimizer.schedule.warmup, 5u);
   EXPECT_EQ(numbers.at("schedule.every"), 100);
   EXPECT_EQ(numbers.at("schedule.factor"), 0.5);
-  EXPECT_EQ(c.compression.policy, PolicyKind::kFixed);
-  EXPECT_EQ(c.compression.compressor.ratio, 0.01);
+  EXPECT_THAT(canonical(c.compression), HasSubstr("policy fixed\nratio 0.01\n"));
   EXPECT_EQ(c.compression.digest_every, 7u);
   EXPECT_EQ(c.stop.rounds, 300u);
   EXPECT_EQ(c.stop.accuracy, 1);
@@ -89,32 +94,26 @@ TEST(RunConfig, ReadsDeepModelsAndWhatTheyStartFrom) {
 }
 
 TEST(RunConfig, ReadsWhatEachPolicyKnows) {
-  const CompressionConfig plus =
+  const CompressionOptions plus =
       Parts{.more =
                 "compression: {policy: kimad_plus, allocator: knapsack, ratios: 2, bins: 100,\n"
                 "              feedback: ef14}\n"}
           .load()
           .compression;
-  EXPECT_EQ(plus.policy, PolicyKind::kKimadPlus);
-  EXPECT_EQ(plus.allocator, AllocatorKind::kKnapsack);
-  EXPECT_EQ(plus.ratios, 2u);
-  EXPECT_EQ(plus.bins, 100u);
-  EXPECT_EQ(plus.feedback, FeedbackKind::kEf14);
-  const CompressionConfig gravac =
+  EXPECT_EQ(canonical(plus),
+            "policy kimad_plus\nallocator knapsack\nratios 2\nbins 100\n"
+            "compressor topk\nvalues float32\nindices raw\nfeedback ef14\ndigest_every 50\n");
+  EXPECT_EQ(plus.feedback, Feedback::kEf14);
+  const CompressionOptions gravac =
       Parts{.more =
                 "compression: {policy: gravac, theta_min: 1, theta_max: 99.5, epsilon: 1,\n"
                 "              omega: 0.2, window: 7, scaling: geometric, scope: link}\n"}
           .load()
           .compression;
-  EXPECT_EQ(gravac.policy, PolicyKind::kGravac);
-  EXPECT_EQ(gravac.gravac.theta_min, 1);
-  EXPECT_EQ(gravac.gravac.theta_max, 99.5);
-  EXPECT_EQ(gravac.gravac.epsilon, 1);
-  EXPECT_EQ(gravac.gravac.omega, 0.2);
-  EXPECT_EQ(gravac.gravac.window, 7u);
-  EXPECT_EQ(gravac.gravac.scaling, ScalingKind::kGeometric);
-  EXPECT_EQ(gravac.gravac.scope, ScopeKind::kLink);
-  EXPECT_EQ(gravac.feedback, FeedbackKind::kEf21);
+  EXPECT_THAT(canonical(gravac),
+              HasSubstr("policy gravac\ntheta_min 1\ntheta_max 99.5\nepsilon 1\nomega 0.2\n"
+                        "window 7\nscaling geometric\nscope link\n"));
+  EXPECT_EQ(gravac.feedback, Feedback::kEf21);
 }
 
 TEST(RunConfig, ReadsModelsOfText) {
@@ -149,8 +148,7 @@ TEST(RunConfig, ReadsAQuadraticInPlaceOfModelAndData) {
 
 TEST(RunConfig, SendsEverythingWhenNothingIsSaidAboutCompression) {
   const RunConfig c = Parts{}.load();
-  EXPECT_EQ(c.compression.policy, PolicyKind::kNone);
-  EXPECT_EQ(c.compression.compressor.kind, CompressorKind::kIdentity);
+  EXPECT_TRUE(c.compression.policy->sends_everything());
   EXPECT_EQ(c.round_time, std::nullopt);
 }
 
@@ -284,6 +282,31 @@ TEST(CheckTogether, ACompressorThatOvershootsIsForOneHop) {
                   "c.yaml:5: this compressor is not conservative, and the errors of the hops of "
                   "kind: ring would grow. Write compressor: topk, or use a topology of kind: "
                   "parameter_server."}));
+  }
+}
+
+// Rounds up, and says so.
+class RoundsUp final : public HostCodec {
+  CodecTraits traits() const override { return {.conservative = false}; }
+  std::span<const WireForm> forms() const override { return {}; }
+  std::size_t bytes_max(std::size_t, std::size_t size) const override { return dense_bytes(size); }
+  Form encode(std::span<const float>, const Setting&, std::vector<std::byte>&) const override {
+    return Form::kEmpty;
+  }
+};
+
+// The check reads what a codec declares, also of a program's own codec. Seen to fail with
+// the names of codecs in the check.
+TEST(CheckTogether, ACodecThatSaysItIsNotConservativeIsForOneHop) {
+  RunConfig config = Parts{.more = "compression: {policy: fixed, compressor: int8}\n"}.load();
+  config.compression.codec = std::make_shared<RoundsUp>();
+  TopologyFile topology = two_nodes();
+  topology.kind = TopologyKind::kParameterServer;
+  EXPECT_TRUE(together(config, topology).empty());
+  for (const auto kind : {TopologyKind::kRing, TopologyKind::kTree, TopologyKind::kGraph}) {
+    topology.kind = kind;
+    EXPECT_THAT(together(config, topology),
+                testing::ElementsAre(HasSubstr("this compressor is not conservative")));
   }
 }
 

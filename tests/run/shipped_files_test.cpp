@@ -56,8 +56,8 @@ TEST(ShippedFiles, DigitsSaysWhatItSays) {
   EXPECT_EQ(config.optimizer.lr, 0.1);
   EXPECT_EQ(config.optimizer.kind->at_workers().momentum, 0.85);
   EXPECT_EQ(config.optimizer.kind->at_workers().decay, 0.001);
-  EXPECT_EQ(config.compression.policy, PolicyKind::kKimad);
-  EXPECT_EQ(config.compression.compressor.kind, CompressorKind::kDzq);
+  EXPECT_EQ(config.compression.policy->kind_name(), "kimad");
+  EXPECT_EQ(config.compression.codec->kind_name(), "dzq");
   EXPECT_EQ(config.round_time, std::chrono::milliseconds(18));
   EXPECT_EQ(config.stop.rounds, 2000u);
   EXPECT_EQ(config.stop.accuracy, 0.96);

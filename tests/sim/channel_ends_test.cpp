@@ -22,10 +22,10 @@ MeshSpec random_spec(Random& random, std::uint64_t seed) {
   spec.dimension = 40 + random.below(100);
   spec.optimizer = options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.5}");
   spec.delay = std::chrono::microseconds(random.below(20000));
-  spec.core.policy.kind =
-      random.below(2) ? PolicyOptions::Kind::kKimad : PolicyOptions::Kind::kFixed;
-  spec.core.policy.round_time = std::chrono::milliseconds(20 + random.below(80));
-  spec.core.policy.ratio = 0.1;
+  const auto policy =
+      random.below(2) ? policy_options("kimad") : policy_options("fixed", {{"ratio", "0.1"}});
+  const auto round_time = std::chrono::milliseconds(20 + random.below(80));
+  spec.core.policy = {policy, make_codec("topk"), round_time};
   spec.core.digest_every = 5;
   spec.core.stop_rounds = 40;
   return spec;

@@ -17,8 +17,7 @@ MeshSpec kimad_spec(TopologyKind kind) {
   spec.kind = kind;
   spec.dimension = 2000;
   spec.optimizer.lr = 0.1;
-  spec.core.policy.kind = PolicyOptions::Kind::kKimad;
-  spec.core.policy.round_time = std::chrono::milliseconds(60);
+  spec.core.policy = {policy_options("kimad"), make_codec("topk"), std::chrono::milliseconds(60)};
   spec.core.stop_rounds = 200;
   spec.rate_bits_per_s = 1e6;
   return spec;
@@ -79,11 +78,11 @@ TEST(Run, StopsAllNodesInTheSameRoundWhenTimeIsUp) {
 // still being made when the node asks for the end.
 TEST(Run, EndsInOrderBeforeANodeHasSentMoreThanItsTraffic) {
   for (const TopologyKind kind : {TopologyKind::kRing, TopologyKind::kParameterServer})
-    for (const auto policy : {PolicyOptions::Kind::kNone, PolicyOptions::Kind::kKimad}) {
+    for (const char* policy : {"none", "kimad"}) {
       constexpr std::uint64_t kTraffic = 400'000;
       MeshSpec spec = kimad_spec(kind);
       if (kind == TopologyKind::kParameterServer) spec.servers = {2};
-      spec.core.policy.kind = policy;
+      spec.core.policy.policy = policy_options(policy);
       Mesh mesh(spec);
       mesh.setup.nodes[2].core.traffic_bytes = kTraffic;
       mesh.run();

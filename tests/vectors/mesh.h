@@ -10,6 +10,7 @@
 
 #include "kimesh/topology/plan.h"
 #include "kimesh/vectors/vectors.h"
+#include "tests/settings.h"
 
 namespace kimesh {
 
@@ -79,7 +80,8 @@ class Mesh {
     const ShardIndex shard = plan_.channels[channel].shard;
     const bool to_parameters = plan_.channels[channel].phase == Phase::kGather;
     const auto size = static_cast<std::uint32_t>(plan_.shards[shard].size);
-    setting.keep = setting.compressor == Compressor::kTopk ? std::min(setting.keep, size) : 0;
+    if (setting.budget.kind == Budget::Kind::kKeep)
+      setting.budget = Budget::keep(std::min(setting.budget.elements(), size));
     auto made = nodes[link.from].advance(
         {channel, round, terms, {BufferId::Kind::kEstimate, channel}, setting, restart, true});
     ASSERT_TRUE(made.ok()) << made.error().message;

@@ -10,13 +10,14 @@
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/util/digest.h"
 #include "kimesh/util/random.h"
+#include "tests/settings.h"
 #include "tests/vectors/flip_lowest_bit.h"
 #include "tests/vectors/mesh.h"
 
 namespace kimesh {
 namespace {
 
-constexpr Setting kDense{Compressor::kIdentity, 0, 0};
+const Setting kDense{};
 
 void fill(std::span<float> out, std::uint64_t seed, std::uint32_t node, Round round) {
   Random random(seed, node, round, Purpose::kTest);
@@ -42,8 +43,8 @@ TEST(Vectors, TwoNodesDoThePlainArithmeticOfARound) {
     std::ranges::copy(std::vector<float>{4, 8}, mesh.nodes[0].gradient().begin());
     std::ranges::copy(std::vector<float>{-4, 16}, mesh.nodes[1].gradient().begin());
     for (Vectors& node : mesh.nodes) ASSERT_TRUE(node.prepare_gradient().ok());
-    mesh.reduce(round, {Compressor::kTopk, 1, 0});
-    mesh.gather(round, {Compressor::kTopk, 1, 0});
+    mesh.reduce(round, topk_setting(1));
+    mesh.gather(round, topk_setting(1));
   }
   // v is g, then 1.5 g. Σ ω g = (1 − 3, 2 + 12) = (−2, 14); x −= 0.5 · 2.5 · Σ ω g.
   for (const Vectors& node : mesh.nodes) {
@@ -80,9 +81,7 @@ void round_of(Mesh& mesh, Round round, std::uint64_t seed, Random& random) {
     ASSERT_TRUE(mesh.nodes[n].prepare_gradient().ok());
   }
   const auto draw = [&] {
-    return random.below(8) == 0
-               ? kDense
-               : Setting{Compressor::kTopk, 1 + random.below(60), random.next_u32()};
+    return random.below(8) == 0 ? kDense : topk_setting(1 + random.below(60), random.next_u32());
   };
   mesh.reduce(round, draw(), random.below(8) == 0);
   const bool restart = random.below(8) == 0;
@@ -179,13 +178,8 @@ TEST(Vectors, NameTheLayerWhereAGradientIsNotFinite) {
   ASSERT_TRUE(node.prepare_gradient().ok());
   const ChannelIndex channel = *plan.seats[0][1].reduce_out;
   const auto terms = mesh.reduce_terms(0, 1);
-  auto made = node.advance({channel,
-                            7,
-                            terms,
-                            {BufferId::Kind::kEstimate, channel},
-                            {Compressor::kTopk, 1, 0},
-                            false,
-                            true});
+  auto made = node.advance(
+      {channel, 7, terms, {BufferId::Kind::kEstimate, channel}, topk_setting(1), false, true});
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, ErrorCode::kNotFinite);
   EXPECT_EQ(made.error().message,

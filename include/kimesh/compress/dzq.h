@@ -24,6 +24,7 @@ struct DzqEstimate {
 // `bytes` together; all levels of it are ones that dzq can send. 0 where no curve has an element.
 // One step for all is the division of `bytes` that leaves out least: each message gains the same
 // for its last byte.
-[[nodiscard]] double dzq_step_for(std::span<const Curve> curves, double bytes, Rounding rounding);
+[[nodiscard]] double dzq_step_for(std::span<const Curve* const> curves, double bytes,
+                                  Rounding rounding);
 
 }  // namespace kimesh

@@ -1,104 +1,89 @@
-// What a compressor is asked for. A setting is a decision: with the same setting and the same
-// floats every run makes the same bytes.
+// What a message is made with. A setting is a decision: with the same setting and the same floats
+// every run makes the same bytes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string_view>
+#include <memory>
 #include <vector>
 
 #include "kernels/rounding.h"
 
 namespace kimesh {
 
-// How the sender makes a message. What the receiver needs to know is the Form that results.
-enum class Compressor : std::uint8_t {
-  kNothing,    // no payload: control only
-  kIdentity,   // everything; float32 assigns, bfloat16 adds
-  kTopk,       // the exact `keep` largest
-  kThreshold,  // all that reach `threshold`
-  kRandk,      // `keep` elements drawn from the seed `rotation`, which takes the indices' place
-  kDgc,        // those above a threshold that a sample gives (Lin et al., 2018), at most `keep`
-  kRedsync,    // those above a threshold bisected between mean and largest (Fang et al., 2019)
-  kSign,       // one bit each, and the mean magnitude of a block
-  kInt8,       // blocks of levels -127..127
-  kInt4,       // blocks of levels -7..7
-  kDzq,        // dead-zone quantiser with one step for all, entropy coded
+class Codec;
+// A codec with its keys filled in. Nobody changes it any more, so all settings share it.
+using CodecPtr = std::shared_ptr<const Codec>;
+
+// How large a message is.
+struct Budget {
+  enum class Kind : std::uint8_t {
+    kDense,  // all elements in float32, assigned: no codec is asked
+    kOwn,    // what the codec's own keys say: one size, or all that reaches a threshold
+    kKeep,   // so many elements; codecs whose traits say keeps_elements
+    kBytes,  // at most so many bytes, and nearly so many where there is enough to send; codecs
+             // whose traits say meets_budgets
+  };
+  Kind kind = Kind::kDense;
+  std::uint64_t amount = 0;  // elements or bytes
+
+  [[nodiscard]] static Budget own() { return {Kind::kOwn, 0}; }
+  [[nodiscard]] static Budget keep(std::uint64_t elements) { return {Kind::kKeep, elements}; }
+  [[nodiscard]] static Budget bytes(std::uint64_t bytes) { return {Kind::kBytes, bytes}; }
+  [[nodiscard]] bool is_dense() const { return kind == Kind::kDense; }
+  // 0 where the budget is another one.
+  [[nodiscard]] std::uint32_t elements() const {
+    return kind == Kind::kKeep ? static_cast<std::uint32_t>(amount) : 0;
+  }
+  [[nodiscard]] std::uint64_t payload_bytes() const { return kind == Kind::kBytes ? amount : 0; }
+  bool operator==(const Budget&) const = default;
 };
 
-// How topk divides `keep` among the pieces.
+// How the kept elements are divided among the pieces of the vector.
 enum class Allocation : std::uint8_t {
-  kProportional = 0,  // by their sizes: one ratio for all layers
+  kProportional = 0,  // by the pieces' sizes: one ratio for all layers
   kGlobal = 1,        // to the largest, wherever they are, once every piece has its floor
   kListed = 2,        // as `shares` says
 };
 
-// How a sparse message writes its values and its indices.
-enum class ValueFormat : std::uint8_t { kFloat32, kFloat16, kBfloat16, kInt4 };
-enum class IndexFormat : std::uint8_t { kRaw, kPacked, kCoded };
-
 using kernels::Rounding;
 
-// How dzq writes what it quantised: with as few bytes as it can, or in fixed widths, for links that
-// are faster than the entropy coder.
-enum class Coder : std::uint8_t { kEntropy, kFixedWidth };
-
+// The default is a dense message.
 struct Setting {
-  Compressor compressor = Compressor::kIdentity;
-  // topk, randk, dgc, redsync: elements kept in all, 1 <= keep <= size; the last two keep about so
-  // many, never more.
-  std::uint32_t keep = 0;
-  // A counter. topk: turns the rounding of the pieces' shares, so that small pieces get their turn;
-  // randk: the mask's seed.
+  CodecPtr codec;  // null only where the budget is dense
+  Budget budget;
+  // A counter that differs between messages: it rotates which small pieces get the elements that
+  // rounding their shares leaves over, and seeds what a codec draws at random.
   std::uint32_t rotation = 0;
-  Allocation allocation = Allocation::kProportional;
-  // kGlobal: of `keep`, so many go to the pieces by their sizes first. dzq: every piece gets a
-  // step fine enough for its part of so many elements.
-  std::uint32_t floor = 0;
-  std::vector<std::uint32_t>
-      shares{};  // kListed: by piece, none over its size; their sum is `keep`
-
-  // > 0: the message takes at most so many bytes, and nearly so many where there is enough to
-  // send. Instead of `keep` (which is 0 then), `threshold` and `step`.
-  std::uint64_t budget_bytes = 0;
-  float threshold = 0;  // threshold: finite, > 0
-  float step = 0;       // dzq without a budget: width of a bin, finite, > 0
-  ValueFormat values = ValueFormat::kFloat32;
-  IndexFormat indices = IndexFormat::kRaw;
   Rounding rounding = Rounding::kTowardsZero;
-  Coder coder = Coder::kEntropy;
-  // randk: values times size / keep, so that the message is right on average (unbiased). For one
-  // hop without feedback only.
-  bool scaled = false;
-  bool operator==(const Setting&) const = default;
+  Allocation allocation = Allocation::kProportional;
+  // Elements that are divided among the pieces by their sizes before all others (kGlobal), or for
+  // which a codec with `has_floors` spends bytes in every piece.
+  std::uint32_t floor = 0;
+  std::vector<std::uint32_t> shares{};  // kListed: elements by piece, whose sum is the budget
+  // The link is faster than an entropy coder: a codec that can write in fixed widths does.
+  bool fast_link = false;
 };
+// Codecs are equal where their names and all their keys are.
+[[nodiscard]] bool operator==(const Setting& a, const Setting& b);
 
 // Bytes of a message with `bits` per element, and elements of one that keeps `ratio` of them: at
 // least one. Requires bits > 0, 0 < ratio <= 1.
 [[nodiscard]] std::uint64_t budget_of_bits(double bits, std::size_t size);
 [[nodiscard]] std::uint32_t keep_of_ratio(double ratio, std::size_t size);
 
-// "topk", as configs and logs write it; and back.
-[[nodiscard]] std::string_view name_of(Compressor compressor);
-[[nodiscard]] std::optional<Compressor> compressor_named(std::string_view name);
+// Bytes of a dense message.
+[[nodiscard]] constexpr std::size_t dense_bytes(std::size_t size) {
+  return size * sizeof(float);
+}
 
-// What a compressor promises.
-struct CompressorTraits {
-  // |C(v)_j| + |v_j - C(v)_j| = |v_j| for every j, where values are rounded towards zero.
-  bool conservative = false;
-  // Its messages become as small as asked; else a message has one size.
-  bool meets_budgets = false;
-  // The passes of kernels/memory.h are all that it needs; the others look at floats on the host.
-  bool on_devices = false;
-};
-[[nodiscard]] CompressorTraits traits_of(Compressor compressor);
+// An upper bound of the payload's length in bytes. Exact for dense messages, codecs of one size and
+// topk with raw float32 entries, but for zeros, which are not sent. With a budget in bytes: the
+// budget, at most what all of it takes.
+[[nodiscard]] std::size_t bytes_of(const Setting& setting, std::size_t size);
 
-// Whether messages of this setting may travel on in a chain; else they are for one hop only.
+// Whether messages of this setting may be summed and compressed again, hop by hop; else they are
+// for routes of one hop.
 [[nodiscard]] bool is_conservative(const Setting& setting);
-
-// The smallest budget_bytes that this setting's compressor can keep for `size` elements whatever
-// these are: what one element takes, or everything where a message has but one size.
-[[nodiscard]] std::size_t smallest_message_bytes(const Setting& setting, std::size_t size);
 
 }  // namespace kimesh

@@ -115,7 +115,7 @@ struct EntryRule {
   // none, and all begin with what the field's own default says.
   std::string_view common = {};
 };
-struct Entries {
+struct MapEntries {
   const EntryRule& rule;
   std::vector<std::string> names;                         // of those that the field holds
   std::function<void(std::size_t, Keys&)> describe;       // visits the keys of one
@@ -200,7 +200,7 @@ class Keys {
   // `is_set` tells whether an optional field holds a value; a visitor that fills the field sets it.
   virtual void visit(const Key& key, const KeyValue& value, bool& is_set) = 0;
   virtual void visit_kind(const Key& key, const KindChoice& choice) = 0;
-  virtual void visit_entries(const Key& key, const Entries& entries) = 0;
+  virtual void visit_entries(const Key& key, const MapEntries& entries) = 0;
 
  private:
   void visit_value(std::string_view name, const KeyValue& value, std::string_view help);
@@ -240,7 +240,7 @@ void Keys::choice(
 template <typename Entry>
 void Keys::entries(std::string_view name, std::vector<Entry>& entries, Entry& common,
                    const EntryRule& rule, std::string_view help) {
-  Entries erased{rule, {}, {}, {}, {}};
+  MapEntries erased{rule, {}, {}, {}, {}};
   for (const Entry& entry : entries) erased.names.push_back(entry.name);
   erased.describe = [&](std::size_t index, Keys& keys) { entries[index].describe(keys); };
   erased.describe_common = [&](Keys& keys) { common.describe(keys); };

@@ -30,9 +30,19 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/policy/policy.h"
+#include "kimesh/policy/policy_options.h"
 
 namespace kimesh {
+
+// With the paper's letters. A factor is how many times fewer elements are sent.
+struct GravacOptions {
+  enum class Scaling { kExponential, kGeometric } scaling = Scaling::kExponential;
+  enum class Scope { kNode, kLink } scope = Scope::kNode;  // who has a factor of its own
+  double theta_min = 10, theta_max = 1000;                 // factors, 1 <= theta_min < theta_max
+  double epsilon = 0.9;                                    // gain that a factor must keep, (0, 1]
+  double omega = 0.01;  // two gains that differ by no more than this share are equal, (0, 1)
+  Round window = 20;    // rounds between two looks at the factors, > 0
+};
 
 // A round's gain weighs N/100 in the smoothed one, as in the paper: the more nodes, the less noise
 // in what they sum. Fewer than one in a hundred would not follow training,
@@ -80,6 +90,10 @@ class GravacSearch {
   bool selected_ = false;
   Round rounds_ = 0;  // of this window
 };
+
+// The policy, with options in their ranges.
+[[nodiscard]] std::unique_ptr<Policy> make_gravac(const GravacOptions& options,
+                                                  const PolicySetup& setup);
 
 // The gain that these messages would have had at `theta`, each with its floor; nothing where none
 // of them was measured. Messages without energy have nothing to lose: 1.

@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-#include "kimesh/compress/compressor.h"
+#include "kimesh/compress/allocation.h"
 #include "kimesh/compress/curve.h"
 
 namespace kimesh {
@@ -39,14 +39,6 @@ using Menu = std::vector<MenuItem>;
 // Requires bins >= 1. Time O(menus · items · bins), memory 4 · menus · bins bytes.
 [[nodiscard]] std::vector<std::uint32_t> knapsack(std::span<const Menu> menus, double budget,
                                                   unsigned bins);
-
-// How many elements of each curve to keep, `total` in all, so that the energy that is missing is
-// least: those above one threshold, which is the same for all, but at least `floors[i]` of curve
-// i. Curves are read as they stand between their points, so that the answer has fractions. Less
-// than `total` only where no more elements are not 0; more only where the floors are.
-[[nodiscard]] std::vector<double> threshold_allocation(std::span<const Curve* const> curves,
-                                                       double total,
-                                                       std::span<const double> floors);
 
 // Shares (Setting::shares) of `keep` elements among the pieces of a message by knapsack, over menus
 // of at most `ratios` items a piece: its part of `floor` (share_out), then counts on a geometric

@@ -3,45 +3,14 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
 #include "kimesh/bandwidth/estimator.h"
-#include "kimesh/compress/compressor.h"
+#include "kimesh/compress/codec.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
-
-// GraVAC's settings, with the paper's letters (Tyagi, Swany: GraVAC, 2023). A factor is how many
-// times fewer elements are sent.
-struct GravacOptions {
-  enum class Scaling { kExponential, kGeometric } scaling = Scaling::kExponential;
-  enum class Scope { kNode, kLink } scope = Scope::kNode;  // who has a factor of its own
-  double theta_min = 10, theta_max = 1000;                 // factors, 1 <= theta_min < theta_max
-  double epsilon = 0.9;                                    // gain that a factor must keep, (0, 1]
-  double omega = 0.01;  // two gains that differ by no more than this share are equal, (0, 1)
-  Round window = 20;    // rounds between two looks at the factors, > 0
-};
-
-struct PolicyOptions {
-  enum class Kind { kNone, kFixed, kKimad, kKimadPlus, kGravac } kind = Kind::kNone;
-  // What messages are made with: compressor, formats, threshold or step. Each choice fills in how
-  // much is sent, and how values are rounded on the message's route.
-  Setting style{Compressor::kTopk};
-  // fixed: share of the elements kept, (0, 1], or bits per element, (0, 32]. Neither where the
-  // style says it.
-  std::optional<double> ratio{}, bits{};
-  std::optional<Duration> round_time{};  // kimad, kimad_plus: what a round should take
-  // kimad_plus: how a message's elements are shared among its layers. Threshold: the optimum where
-  // every element costs the same; knapsack: the paper's DP over a menu of ratios.
-  enum class Allocator { kThreshold, kKnapsack } allocator = Allocator::kThreshold;
-  unsigned knapsack_ratios = 20;  // K: ratios in each layer's menu
-  unsigned knapsack_bins = 1000;  // D: bins of the byte budget
-  GravacOptions gravac{};
-  unsigned nodes = 2;  // N of the mesh
-};
 
 // All that a decision may depend on, apart from what the policy was told by observe().
 struct MessageContext {
@@ -116,9 +85,9 @@ inline constexpr double kProbeGrowthMax = 4;
 
 // The budget β((t − T_comp)/slots − a) of docs/architecture.md, with floor, first budget, growth
 // limit and probes; for the whole message with its overhead. β is at most the share; a < 0 counts
-// as 0. The floor is that of messages of `style`.
+// as 0. The floor is that of messages of `codec`.
 [[nodiscard]] std::size_t budget_bytes(Duration round_time, const MessageContext& message,
-                                       const Setting& style = {Compressor::kTopk});
+                                       const Codec& codec);
 
 class Policy {
  public:
@@ -131,14 +100,5 @@ class Policy {
   // What it has learnt, as one JSON object for people and the run's record; empty: nothing.
   [[nodiscard]] virtual std::string state() const { return {}; }
 };
-
-// none: dense. fixed: keep = max(1, round(ratio · n)), or so many bits per element, or what the
-// style says. kimad: the largest message that fits the budget, the floor when nothing does.
-// kimad_plus: see kimad_plus.h; gravac: see gravac.h. Dense wherever 4 bytes per element are no
-// more than that. Values are rounded to nearest where a round has but one hop each way, else
-// towards zero. Requires: a style that meets budgets, for fixed with ratio or bits in their ranges
-// or a style that says how much it sends; a round time for kimad and kimad_plus; GravacOptions in
-// their ranges (config checks the user's words).
-[[nodiscard]] std::unique_ptr<Policy> make_policy(const PolicyOptions& options);
 
 }  // namespace kimesh

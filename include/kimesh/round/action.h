@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "kimesh/compress/feedback.h"
 #include "kimesh/round/event.h"
 
 namespace kimesh {
@@ -31,13 +32,7 @@ struct ComputeGradient {
 };  // at w, then clip, decay, momentum -> GradientDone
 struct Evaluate {
   Round round;
-};  // w on this node's part of the test set -> Evaluated
-// What a reduce channel keeps of what compression dropped.
-enum class Feedback : std::uint8_t {
-  kEf21,  // both ends hold an estimate, which every message moves
-  kEf14,  // the sender holds the residual and adds it to what it wants next (Seide et al., 2014)
-  kNone,  // nothing: what is dropped is lost
-};
+};                       // w on this node's part of the test set -> Evaluated
 struct AdvanceChannel {  // -> AdvanceDone
   ChannelIndex channel;
   Round round;

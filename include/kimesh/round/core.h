@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-#include "kimesh/policy/policy.h"
+#include "kimesh/policy/policy_options.h"
 #include "kimesh/round/action.h"
 #include "kimesh/round/event.h"
 #include "kimesh/topology/plan.h"
@@ -41,7 +41,7 @@ class DecisionSource {
 };
 
 struct CoreOptions {
-  PolicyOptions policy;
+  PolicySetup policy;
   double data_weight = 1;                    // ω_i: weights the loss in the control vector
   std::optional<double> uplink_bytes_per_s;  // the node's declared cap
   std::optional<Round> stop_rounds;

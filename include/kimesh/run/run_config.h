@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/config/compression_config.h"
 #include "kimesh/config/places.h"
 #include "kimesh/config/problem.h"
 #include "kimesh/config/topology_file.h"
@@ -14,6 +13,7 @@
 #include "kimesh/objective/model_config.h"
 #include "kimesh/objective/quadratic.h"
 #include "kimesh/optimizer/optimizer.h"
+#include "kimesh/policy/compression_options.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
@@ -33,7 +33,7 @@ struct RunConfig {
   DataConfig data;
   std::optional<QuadraticConfig> quadratic;  // instead of model and data; simulator only
   OptimizerOptions optimizer;
-  CompressionConfig compression;
+  CompressionOptions compression;
   std::optional<Duration> round_time;  // required by kimad
   StopConfig stop;
   Round evaluate_every = 10;

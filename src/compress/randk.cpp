@@ -1,4 +1,5 @@
-#include "src/compress/seeded.h"
+// randk: a random mask that both ends draw from the same seed.
+#include "src/compress/randk.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,6 +12,7 @@
 #include "src/compress/families.h"
 #include "src/compress/packed.h"
 #include "src/compress/read.h"
+#include "src/compress/sparse_codec.h"
 #include "src/compress/values.h"
 
 namespace kimesh {
@@ -20,7 +22,7 @@ constexpr std::size_t kHeadBytes = 1 + sizeof(std::uint32_t);
 constexpr std::size_t kWordBits = 64;
 
 // The difference at the mask's elements; scaled so that the message is right on average.
-void take_masked(const AdvanceJob& job, std::vector<std::uint32_t> mask) {
+void take_masked(const AdvanceJob& job, const std::vector<std::uint32_t>& mask, bool is_scaled) {
   kernels::Entries& entries = job.scratch.entries;
   entries.resize(mask.size());
   std::ranges::copy(mask, entries.indices.begin());
@@ -30,18 +32,19 @@ void take_masked(const AdvanceJob& job, std::vector<std::uint32_t> mask) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const float difference = target[mask[i]] - estimate[mask[i]];
     const double scaled = std::clamp(static_cast<double>(difference) * scale, -kLargest, kLargest);
-    entries.values[i] = job.setting.scaled ? static_cast<float>(scaled) : difference;
+    entries.values[i] = is_scaled ? static_cast<float>(scaled) : difference;
   }
 }
 
-std::vector<std::byte> write(const Setting& setting, kernels::Entries& entries) {
+std::vector<std::byte> write(const Setting& setting, ValueFormat values,
+                             kernels::Entries& entries) {
   std::vector<std::byte> bytes;
-  bytes.reserve(seeded_bytes(setting.values, entries.size()));
+  bytes.reserve(seeded_bytes(values, entries.size()));
   bytes.resize(kHeadBytes);
-  bytes[0] = static_cast<std::byte>(setting.values);
+  bytes[0] = static_cast<std::byte>(values);
   std::memcpy(bytes.data() + 1, &setting.rotation, sizeof(setting.rotation));
   write_count(static_cast<std::uint32_t>(entries.size()), bytes);
-  write_values(setting.values, setting.rounding, false, entries, bytes);
+  write_values(values, setting.rounding, false, entries, bytes);
   return bytes;
 }
 
@@ -85,31 +88,11 @@ std::uint32_t seeded_that_fits(ValueFormat values, std::size_t budget_bytes, std
   return static_cast<std::uint32_t>(fits);
 }
 
-Result<Advanced> advance_seeded(const AdvanceJob& job) {
-  const Setting& setting = job.setting;
-  Advanced result;
-  result.form = Form::kSeeded;
-  const std::size_t size = job.size();
-  if (size == 0) return result;
-  const std::uint32_t keep = setting.budget_bytes > 0
-                                 ? seeded_that_fits(setting.values, setting.budget_bytes, size)
-                                 : setting.keep;
-  KIMESH_CHECK(keep >= 1 && keep <= size, "1 to all elements are kept");
-  auto survey = job.difference.survey(job);
-  if (!survey) return survey.error();
-  result.curve = std::move(survey->curve);
-  take_masked(job, draw_mask(setting.rotation, keep, size));
-  result.bytes = write(setting, job.scratch.entries);
-  if (Status added = add_to_estimate(job, survey->energies, result); !added) return added.error();
-  return result;
-}
-
 namespace {
 
-// The elements that a message carries. Errors: Malformed.
-Result<kernels::Entries> read_seeded(std::span<const std::byte> bytes, std::size_t size) {
+Result<Content> decode_seeded(std::span<const std::byte> bytes, std::size_t size) {
   kernels::Entries entries;
-  if (bytes.empty() && size == 0) return entries;
+  if (bytes.empty() && size == 0) return Content{AddEntries{}};
   if (bytes.size() < kHeadBytes) return malformed("no format and seed");
   const auto format = std::to_integer<unsigned>(bytes.front());
   if (format > 3) return malformed("format " + std::to_string(format) + " is unknown");
@@ -124,19 +107,63 @@ Result<kernels::Entries> read_seeded(std::span<const std::byte> bytes, std::size
   entries.resize(*count);
   if (Status finite = read_values(values, rest, entries.values); !finite) return finite.error();
   std::ranges::copy(draw_mask(seed, *count, size), entries.indices.begin());
-  return entries;
+  return Content{AddEntries{std::move(entries)}};
+}
+
+class Randk final : public Codec {
+ public:
+  void describe(Keys& keys) override {
+    describe_values_key(values_, keys);
+    keys.refuse({"indices"}, "compressor: randk, which has a format of its own");
+    keys.flag("scaled", scaled_, "values times size / kept: right on average, for feedback: none");
+  }
+  CodecTraits traits() const override {
+    return {.conservative = !scaled_,
+            .rounds = values_ != ValueFormat::kFloat32,
+            .contractive = !scaled_,
+            .keeps_elements = true,
+            .meets_budgets = true};
+  }
+  std::span<const WireForm> forms() const override {
+    static const WireForm kForms[] = {{Form::kSeeded, "seeded", decode_seeded}};
+    return kForms;
+  }
+  std::size_t bytes_max(std::size_t kept, std::size_t) const override {
+    return seeded_bytes(values_, kept);
+  }
+  Result<Advanced> advance(const AdvanceJob& job) const override;
+
+ private:
+  ValueFormat values_ = ValueFormat::kFloat32;
+  bool scaled_ = false;  // on routes of one hop only, without feedback
+};
+
+Result<Advanced> Randk::advance(const AdvanceJob& job) const {
+  const Setting& setting = job.setting;
+  Advanced result;
+  result.form = Form::kSeeded;
+  const std::size_t size = job.size();
+  if (size == 0) return result;
+  const std::uint32_t keep = setting.budget.kind == Budget::Kind::kBytes
+                                 ? seeded_that_fits(values_, setting.budget.amount, size)
+                                 : setting.budget.elements();
+  KIMESH_CHECK(keep >= 1 && keep <= size, "1 to all elements are kept");
+  auto survey = job.difference.survey(job);
+  if (!survey) return survey.error();
+  result.curve = std::move(survey->curve);
+  take_masked(job, draw_mask(setting.rotation, keep, size), scaled_);
+  result.bytes = write(setting, values_, job.scratch.entries);
+  const bool is_whole = values_ == ValueFormat::kFloat32 && !scaled_;
+  if (Status added = add_to_estimate(job, survey->energies, result, is_whole); !added)
+    return added.error();
+  return result;
 }
 
 }  // namespace
 
-Status validate_seeded(std::span<const std::byte> bytes, std::size_t size) {
-  if (const auto entries = read_seeded(bytes, size); !entries) return entries.error();
-  return ok_status();
-}
-
-Status apply_seeded(std::span<const std::byte> bytes, kernels::Memory& memory,
-                    kernels::MemorySpan estimate) {
-  return add_decoded(read_seeded(bytes, estimate.size), memory, estimate);
+Kind<Codec> randk_codec() {
+  return {"randk", "elements drawn at random, whose places do not travel",
+          make_options<Randk, Codec>};
 }
 
 }  // namespace kimesh

@@ -1,67 +1,14 @@
-// How many elements each message and each layer keeps, read from their curves.
+// How many elements each layer keeps, read from the curves.
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <numeric>
 #include <queue>
 
+#include "kimesh/compress/allocation.h"
 #include "kimesh/policy/kimad_plus.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {
 namespace {
-
-// A straight part of a curve: `count` elements whose mean energy is `each`.
-struct Stretch {
-  double each = 0, count = 0;
-  std::size_t curve = 0;
-};
-
-std::vector<Stretch> stretches_of(std::span<const Curve* const> curves) {
-  std::vector<Stretch> all;
-  for (std::size_t c = 0; c < curves.size(); ++c)
-    for (const PieceCurve& piece : *curves[c])
-      for (std::size_t i = 1; i < piece.points.size(); ++i) {
-        const CurvePoint &high = piece.points[i - 1], &low = piece.points[i];
-        const double count = low.kept - high.kept;
-        all.push_back({(high.missing_energy - low.missing_energy) / count, count, c});
-      }
-  return all;
-}
-
-// Stretches by magnitude, coarsely: a threshold splits one bucket, and only in that one their order
-// counts. Sorting all of them would take most of the time.
-class Buckets {
- public:
-  static constexpr std::size_t kCount = 1 << 11;  // the exponents of a double
-
-  explicit Buckets(const std::vector<Stretch>& all) : sorted_(all.size()) {
-    for (const Stretch& stretch : all) ++begins_[number(stretch) + 1];
-    for (std::size_t b = 0; b < kCount; ++b) begins_[b + 1] += begins_[b];
-    std::vector<std::size_t> next(begins_.begin(), begins_.end() - 1);
-    for (const Stretch& stretch : all) sorted_[next[number(stretch)]++] = stretch;
-  }
-  // In the order in which they count when `left` elements are to be had: by the largest.
-  [[nodiscard]] std::span<const Stretch> of(std::size_t bucket, double left) {
-    const auto stretches =
-        std::span(sorted_).subspan(begins_[bucket], begins_[bucket + 1] - begins_[bucket]);
-    double sum = 0;
-    for (const Stretch& stretch : stretches) sum += stretch.count;
-    if (sum > left)
-      std::ranges::sort(stretches,
-                        [](const Stretch& a, const Stretch& b) { return a.each > b.each; });
-    return stretches;
-  }
-
- private:
-  static std::size_t number(const Stretch& stretch) {
-    constexpr unsigned kMantissaBits = 52;
-    const double each = stretch.each > 0 ? stretch.each : 0;  // of what is no number, too
-    return std::bit_cast<std::uint64_t>(each) >> kMantissaBits;
-  }
-  std::vector<std::size_t> begins_ = std::vector<std::size_t>(kCount + 1);
-  std::vector<Stretch> sorted_;
-};
 
 // The elements that a curve has besides zeros, rounded up.
 std::uint32_t nonzeros(const PieceCurve& curve) {
@@ -127,27 +74,6 @@ void give(const Curve& curve, std::uint32_t left, std::vector<std::uint32_t>& sh
 }
 
 }  // namespace
-
-std::vector<double> threshold_allocation(std::span<const Curve* const> curves, double total,
-                                         std::span<const double> floors) {
-  KIMESH_CHECK(curves.size() == floors.size(), "a floor for each curve");
-  Buckets buckets(stretches_of(curves));
-  std::vector<double> keep(floors.begin(), floors.end());
-  // A floor pays for the first elements of its curve.
-  std::vector<double> paid = keep;
-  double left = std::accumulate(keep.begin(), keep.end(), total,
-                                [](double sum, double floor) { return sum - floor; });
-  for (std::size_t b = Buckets::kCount; b-- > 0 && left > 0;) {
-    for (const Stretch& stretch : buckets.of(b, left)) {
-      const double free = std::min(paid[stretch.curve], stretch.count);
-      paid[stretch.curve] -= free;
-      const double more = std::min(stretch.count - free, left);
-      keep[stretch.curve] += more;
-      left -= more;
-    }
-  }
-  return keep;
-}
 
 std::vector<std::uint32_t> knapsack_shares(const Curve& curve, std::uint32_t keep,
                                            std::uint32_t floor, std::uint32_t rotation,

@@ -7,35 +7,34 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kimesh/compress/codec.h"
 #include "kimesh/policy/policy.h"
 
 namespace kimesh {
 
+// The elements that a channel sends at least.
 inline std::uint32_t floor_keep(std::size_t elements) {
   const double keep = std::ceil(kFloorRatio * static_cast<double>(elements));
   return static_cast<std::uint32_t>(std::max(1.0, keep));
 }
 
+// Bytes of the floor's elements, or of all of them dense where that is less.
+inline std::size_t floor_payload(const Codec& codec, std::size_t elements) {
+  return std::min(codec.bytes_about(floor_keep(elements), elements), dense_bytes(elements));
+}
+
+// Bytes of a message with this payload, overhead included.
 inline std::size_t whole_bytes(std::size_t payload_bytes, const MessageContext& message) {
   const std::size_t bytes = payload_bytes + message.overhead_bytes;
   return bytes + message.chunk_overhead_bytes * chunk_count(bytes);
 }
 
-inline std::size_t dense_bytes(std::size_t elements) {
-  return bytes_of({Compressor::kIdentity, 0, 0}, elements);
+// The smallest message that may be sent, overhead included.
+inline std::size_t floor_bytes(const MessageContext& message, const Codec& codec) {
+  return whole_bytes(floor_payload(codec, message.elements), message);
 }
 
-// Of the floor's elements, or of everything dense where that is less.
-[[nodiscard]] std::size_t floor_payload(const Setting& style, std::size_t elements);
-
-// The least that may be sent: what the floor's elements take, or all of them dense where that is
-// less.
-inline std::size_t floor_bytes(const MessageContext& message,
-                               const Setting& style = {Compressor::kTopk}) {
-  return whole_bytes(floor_payload(style, message.elements), message);
-}
-
-// A payload whose whole fits: the largest, unless one more chunk began just there. 0 when none
+// A payload whose message fits: the largest, unless one more chunk began just there. 0 when none
 // does.
 inline std::size_t payload_that_fits(std::size_t budget_bytes, const MessageContext& message) {
   const auto without_chunks = [&](std::size_t chunks) {

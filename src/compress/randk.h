@@ -1,7 +1,7 @@
 // randk: values of a mask that both ends draw, so that no index travels.
 //
 //   seeded  nothing for a vector without elements, or
-//           format  u8: bits 0-1 the format of the values, as in setting.h; the others 0
+//           format  u8: bits 0-1 the format of the values, as in formats.h; the others 0
 //           seed    u32
 //           count   as in packed.h
 //           values  in values.h, by ascending index
@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kimesh/compress/setting.h"
+#include "src/compress/formats.h"
 
 namespace kimesh {
 

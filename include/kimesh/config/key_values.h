@@ -1,0 +1,21 @@
+// Fills the fields of a declaration without a file: for programs and tests that know what they
+// want.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "kimesh/config/keys.h"
+#include "kimesh/util/result.h"
+
+namespace kimesh {
+
+// Keys and their values, each as a file would have it: {"step", "0.5"}. Knows numbers, whole
+// numbers and choices. Errors: UserInput, where a key is not declared or a value is not in its
+// range.
+[[nodiscard]] Status set_keys(const std::function<void(Keys&)>& describe,
+                              std::span<const std::pair<std::string, std::string>> values);
+
+}  // namespace kimesh

@@ -1,0 +1,30 @@
+// The section `compression` of a config: how messages become small enough for their links.
+#pragma once
+
+#include <memory>
+
+#include "kimesh/compress/codec.h"
+#include "kimesh/compress/feedback.h"
+#include "kimesh/policy/policy_options.h"
+
+namespace kimesh {
+
+struct CompressionOptions {
+  CompressionOptions();  // policy: none
+
+  std::shared_ptr<PolicyOptions> policy;
+  std::shared_ptr<Codec> codec;  // policy none: not asked
+  Feedback feedback = Feedback::kEf21;
+  Round digest_every = 50;  // rounds between digests of both ends of a channel; 0: never
+
+  void describe(Keys& keys);
+
+ private:
+  void check(Keys& keys);
+};
+
+// Options with these keys, as a config writes them: {{"policy", "fixed"}, {"ratio", "0.1"}}.
+// Requires names and values that a config may have.
+[[nodiscard]] CompressionOptions compression_options(const KeyTexts& keys);
+
+}  // namespace kimesh

@@ -1,0 +1,59 @@
+// The kinds of policies: `policy:` in the section `compression` of a config. Each is one source
+// file with its name, its keys and its factory, and one line in the table of policies.cpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "kimesh/compress/codec.h"
+#include "kimesh/config/keys.h"
+#include "kimesh/policy/policy.h"
+#include "kimesh/util/ids.h"
+
+namespace kimesh {
+
+class PolicyOptions;
+
+// A policy and what it works with.
+struct PolicySetup {
+  std::shared_ptr<const PolicyOptions> policy;  // null: none
+  CodecPtr codec;                               // what messages are made with
+  std::optional<Duration> round_time{};         // that a round should take
+  unsigned nodes = 2;                           // of the mesh
+
+  [[nodiscard]] bool sends_everything() const;
+};
+
+class PolicyOptions : public KindOptions {
+ public:
+  // KindOptions::describe declares the keys, beside `policy:` in the config.
+
+  // Complains where the config asks for what this policy and this codec do not do together.
+  virtual void check(const Codec& /*codec*/, Keys& /*keys*/) const {}
+  // Whether messages are sized to fit `round_time`, which is required then.
+  [[nodiscard]] virtual bool needs_round_time() const { return false; }
+  // Whether every message is dense, so that no codec, feedback or estimate has a part in it.
+  [[nodiscard]] virtual bool sends_everything() const { return false; }
+  // The share of its elements that every message keeps, where the config says it.
+  [[nodiscard]] virtual std::optional<double> kept_ratio() const { return std::nullopt; }
+  // Requires keys in their ranges, a codec that check() accepts, and a round time where needed.
+  [[nodiscard]] virtual std::unique_ptr<Policy> make(const PolicySetup& setup) const = 0;
+};
+
+// All policies: those of kimesh, then those that were added.
+[[nodiscard]] const KindTable<PolicyOptions>& policies();
+// Adds a policy of the program's own, before the first file is read.
+void add_policy(const Kind<PolicyOptions>& kind);
+
+[[nodiscard]] std::unique_ptr<Policy> make_policy(const PolicySetup& setup);
+
+// The options of the policy of this name, with the values of its keys as a config writes them.
+// Requires names and values that a config may have.
+[[nodiscard]] std::shared_ptr<const PolicyOptions> policy_options(std::string_view name,
+                                                                  const KeyTexts& keys = {});
+
+// For check() of policies that decide how large messages are.
+void check_fills_budgets(const Codec& codec, Keys& keys);
+
+}  // namespace kimesh

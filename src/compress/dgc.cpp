@@ -1,0 +1,21 @@
+// dgc: about the largest elements, by a threshold that a sample gives.
+#include "src/compress/sparse_codec.h"
+#include "src/compress/thresholds.h"
+
+namespace kimesh {
+namespace {
+
+class Dgc final : public SparseCodec {
+  Result<Selected> select(const AdvanceJob& job, std::uint32_t keep, bool full) const override {
+    return select_dgc(job, keep, full);
+  }
+};
+
+}  // namespace
+
+Kind<Codec> dgc_codec() {
+  return {"dgc", "about the largest elements, by a threshold that a sample gives",
+          make_options<Dgc, Codec>};
+}
+
+}  // namespace kimesh

@@ -1,0 +1,27 @@
+// int4: levels of 4 bits, with a scale for each block of 64.
+#include "src/compress/block_codec.h"
+
+namespace kimesh {
+namespace {
+
+class Int4 final : public BlockCodec {
+ public:
+  Int4() : BlockCodec(kernels::Blocks::kInt4, Form::kInt4) {}
+
+  void describe(Keys& keys) override { refuse_formats(keys); }
+  CodecTraits traits() const override {
+    return {.conservative = true, .rounds = true, .on_devices = true};
+  }
+  std::span<const WireForm> forms() const override {
+    static const WireForm kForms[] = {{Form::kInt4, "int4", decode_blocks<kernels::Blocks::kInt4>}};
+    return kForms;
+  }
+};
+
+}  // namespace
+
+Kind<Codec> int4_codec() {
+  return {"int4", "levels of 4 bits, with a scale for each block of 64", make_options<Int4, Codec>};
+}
+
+}  // namespace kimesh

@@ -1,0 +1,28 @@
+// sign: one bit an element and the mean magnitude of each block.
+#include "src/compress/block_codec.h"
+
+namespace kimesh {
+namespace {
+
+class Sign final : public BlockCodec {
+ public:
+  Sign() : BlockCodec(kernels::Blocks::kSign, Form::kSign) {}
+
+  void describe(Keys& keys) override { refuse_formats(keys); }
+  CodecTraits traits() const override {
+    return {.conservative = false, .rounds = false, .on_devices = true};
+  }
+  std::span<const WireForm> forms() const override {
+    static const WireForm kForms[] = {{Form::kSign, "sign", decode_blocks<kernels::Blocks::kSign>}};
+    return kForms;
+  }
+};
+
+}  // namespace
+
+Kind<Codec> sign_codec() {
+  return {"sign", "one bit an element and the mean magnitude of each block",
+          make_options<Sign, Codec>};
+}
+
+}  // namespace kimesh

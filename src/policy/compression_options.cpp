@@ -1,0 +1,49 @@
+#include "kimesh/policy/compression_options.h"
+
+#include <fmt/format.h>
+
+#include "kimesh/config/key_values.h"
+#include "kimesh/util/check.h"
+
+namespace kimesh {
+
+CompressionOptions::CompressionOptions()
+    : policy(policies().make("none")), codec(codecs().make("topk")) {}
+
+void CompressionOptions::describe(Keys& keys) {
+  keys.require("policy", "policy: kimad");
+  const PolicyOptions* before = policy.get();
+  keys.kind("policy", policy, policies(), "what decides how much each message carries");
+  keys.kind("compressor", codec, codecs(), "what messages are made with");
+  keys.choice("feedback", feedback,
+              {{"ef21", Feedback::kEf21}, {"ef14", Feedback::kEf14}, {"none", Feedback::kNone}},
+              "what a reduce keeps of what compression dropped");
+  keys.whole("digest_every", digest_every, {0, kRoundsMax},
+             "rounds between digests of both ends of a channel; 0: never");
+  if (policy.get() != before) check(keys);  // a file named one that is known
+}
+
+void CompressionOptions::check(Keys& keys) {
+  if (!policy->sends_everything()) {
+    keys.check(
+        feedback == Feedback::kNone || codec->traits().contractive, "compressor",
+        fmt::format("compressor: {} as its keys make it may leave more than there was, which "
+                    "feedback would add up",
+                    codec->kind_name()),
+        "Write feedback: none, or leave these keys out");
+    return policy->check(*codec, keys);
+  }
+  const std::string_view reason = "policy: none, which sends everything";
+  if (!codec->is_dense()) keys.refuse({"compressor", "values"}, reason);
+  if (feedback != Feedback::kEf21)
+    keys.refuse({"feedback"}, "policy: none, which sends everything, so that nothing is fed back");
+}
+
+CompressionOptions compression_options(const KeyTexts& keys) {
+  CompressionOptions options;
+  const Status set = set_keys([&](Keys& visitor) { options.describe(visitor); }, keys);
+  KIMESH_CHECK(set.ok(), set.ok() ? "keys" : set.error().message);
+  return options;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,65 @@
+#include "src/policy/policies.h"
+
+#include <fmt/format.h>
+
+#include "kimesh/config/key_values.h"
+#include "kimesh/util/check.h"
+
+namespace kimesh {
+namespace {
+
+KindTable<PolicyOptions>& all() {
+  static KindTable<PolicyOptions> table("policy", {none_policy(), fixed_policy(), kimad_policy(),
+                                                   kimad_plus_policy(), gravac_policy()});
+  return table;
+}
+
+}  // namespace
+
+const KindTable<PolicyOptions>& policies() {
+  return all();
+}
+
+void add_policy(const Kind<PolicyOptions>& kind) {
+  all().add(kind);
+}
+
+bool PolicySetup::sends_everything() const {
+  return policy == nullptr || policy->sends_everything();
+}
+
+std::unique_ptr<Policy> make_policy(const PolicySetup& setup) {
+  if (setup.sends_everything()) return policies().make("none")->make(setup);
+  KIMESH_CHECK(setup.codec != nullptr, "a codec");
+  KIMESH_CHECK(!setup.policy->needs_round_time() || setup.round_time, "a round time");
+  return setup.policy->make(setup);
+}
+
+std::shared_ptr<const PolicyOptions> policy_options(std::string_view name, const KeyTexts& keys) {
+  std::shared_ptr<PolicyOptions> options = policies().make(name);
+  const Status set = set_keys([&](Keys& visitor) { options->describe(visitor); }, keys);
+  KIMESH_CHECK(set.ok(), set.ok() ? "keys" : set.error().message);
+  return options;
+}
+
+void check_fills_budgets(const Codec& codec, Keys& keys) {
+  const std::string_view size_key = codec.size_key();
+  if (!size_key.empty()) keys.refuse({size_key}, "a policy other than fixed");
+  if (codec.traits().meets_budgets) return;
+  if (!size_key.empty())
+    return keys.check(
+        false, "compressor",
+        fmt::format("compressor: {} sends what reaches its {}, whatever the policy decides",
+                    codec.kind_name(), size_key),
+        fmt::format("Write compressor: topk, or policy: fixed with a {}:", size_key));
+  if (codec.is_dense())
+    return keys.check(false, "compressor",
+                      "compressor: identity sends everything, whatever the policy decides",
+                      "Write compressor: topk, or policy: none");
+  keys.check(false, "compressor",
+             fmt::format("compressor: {} makes messages of one size, whatever the policy decides",
+                         codec.kind_name()),
+             "Write compressor: dzq, or policy: fixed");
+}
+
+}  // namespace kimesh
