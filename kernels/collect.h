@@ -3,7 +3,7 @@
 // kernels/collect_cpu.cpp and kernels/largest_cpu.cpp are the meaning.
 //
 // A difference is target − estimate, rounded once. Energies are sums of squares in float64; element
-// j of a span goes to lane j % 8, and the lanes are added in one order: the same bits for any
+// j of a span goes to the partial sum j % 8, and these are added in one order: the same bits for any
 // instruction set. They are finite exactly where every element is.
 #pragma once
 

@@ -37,7 +37,7 @@ HWY_INLINE Hits look(const float* target, const float* estimate, Floats lower, f
 // needs none of the shuffles that one between registers takes.
 HWY_INLINE void add_energies(const float* target, const float* differences, SquareSum& wanted,
                              SquareSum& missing) {
-  for (std::size_t j = 0; j < kGroup; j += kSumLanes) {
+  for (std::size_t j = 0; j < kGroup; j += kPartialSums) {
     wanted.add_lanes(target + j);
     missing.add_lanes(differences + j);
   }
@@ -73,9 +73,9 @@ HWY_INLINE std::size_t take_marked(std::uint64_t marks, const float* differences
 template <bool kMany>
 HWY_INLINE std::size_t collect_groups(const float* target, const float* estimate, std::size_t size,
                                       float lower_magnitude, std::uint32_t index_base,
-                                      std::uint32_t* indices, float* values, double* lanes) {
+                                      std::uint32_t* indices, float* values, double* sums) {
   alignas(64) float differences[kGroup];
-  SquareSum wanted(lanes), missing(lanes + kSumLanes);
+  SquareSum wanted(sums), missing(sums + kPartialSums);
   const Floats lower = hn::Set(kFloats, lower_magnitude);
   // Made once: g++ 12 would make an Iota in the loop from single numbers.
   Words positions = hn::Iota(kWords, index_base);
@@ -99,22 +99,22 @@ HWY_INLINE std::size_t collect_groups(const float* target, const float* estimate
       count += take_marked(marks, differences, index_base + static_cast<std::uint32_t>(group),
                            indices + count, values + count);
   }
-  wanted.store(lanes);
-  missing.store(lanes + kSumLanes);
+  wanted.store(sums);
+  missing.store(sums + kPartialSums);
   return count;
 }
 
-// Appends what reaches `lower` of `size` elements, a multiple of kGroup, and adds to the lanes of
+// Appends what reaches `lower` of `size` elements, a multiple of kGroup, and adds to the sums of
 // both energies; returns how many entries. There is room for one register more.
 std::size_t collect_few(const float* target, const float* estimate, std::size_t size, float lower,
                         std::uint32_t index_base, std::uint32_t* indices, float* values,
-                        double* lanes) {
-  return collect_groups<false>(target, estimate, size, lower, index_base, indices, values, lanes);
+                        double* sums) {
+  return collect_groups<false>(target, estimate, size, lower, index_base, indices, values, sums);
 }
 std::size_t collect_many(const float* target, const float* estimate, std::size_t size, float lower,
                          std::uint32_t index_base, std::uint32_t* indices, float* values,
-                         double* lanes) {
-  return collect_groups<true>(target, estimate, size, lower, index_base, indices, values, lanes);
+                         double* sums) {
+  return collect_groups<true>(target, estimate, size, lower, index_base, indices, values, sums);
 }
 
 }  // namespace
@@ -133,11 +133,10 @@ constexpr std::size_t kChunk = 4096;  // elements between two looks at the room 
 constexpr std::size_t kSlack = 64;    // whole registers are stored
 // More hits than this in a chunk: the next is taken to be alike.
 constexpr std::size_t kManyHits = kChunk / 16;
-constexpr std::size_t kLane = 8;
+constexpr std::size_t kPartialSums = 8;
 
-double total(const double* lanes) {
-  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
-         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+double total(const double* sums) {
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
 // Collects in chunks. It owns the end of the entries until it is finished.
@@ -154,13 +153,13 @@ class Collector {
                                : HWY_DYNAMIC_DISPATCH(collect_few);
     const std::size_t hits =
         collect(target, estimate, size, lower_, index_base_ + static_cast<std::uint32_t>(position),
-                entries_.indices.data() + count_, entries_.values.data() + count_, lanes_.data());
+                entries_.indices.data() + count_, entries_.values.data() + count_, sums_.data());
     many_ = hits > kManyHits;
     count_ += hits;
   }
   Energies finish() {
     entries_.resize(count_);
-    return {total(lanes_.data()), total(lanes_.data() + kLane)};
+    return {total(sums_.data()), total(sums_.data() + kPartialSums)};
   }
 
  private:
@@ -169,14 +168,14 @@ class Collector {
   Entries& entries_;
   std::size_t count_;
   bool many_ = false;
-  std::array<double, 2 * kLane> lanes_{};
+  std::array<double, 2 * kPartialSums> sums_{};
 };
 
 // Elements here and there: their cache lines are asked for early.
 constexpr std::size_t kAddAhead = 32;
 
 // Sums that do not wait for one another.
-class AddedLanes {
+class AddedSums {
  public:
   static constexpr std::size_t kWays = 4;
 
@@ -268,7 +267,7 @@ void sample_magnitudes(std::span<const float> target, std::span<const float> est
 
 Added add_entries(std::span<const float> target, std::span<const std::uint32_t> indices,
                   std::span<const float> values, std::span<float> estimate) {
-  AddedLanes lanes;
+  AddedSums sums;
   for (std::size_t c = 0; c < indices.size(); ++c) {
     const std::uint32_t ahead = indices[std::min(c + kAddAhead, indices.size() - 1)];
     hwy::Prefetch(&target[ahead]);
@@ -276,18 +275,18 @@ Added add_entries(std::span<const float> target, std::span<const std::uint32_t> 
     const std::uint32_t j = indices[c];
     const float before = target[j] - estimate[j];
     estimate[j] += values[c];
-    lanes.add(c, static_cast<double>(before),
-              static_cast<double>(target[j]) - static_cast<double>(estimate[j]));
+    sums.add(c, static_cast<double>(before),
+             static_cast<double>(target[j]) - static_cast<double>(estimate[j]));
   }
-  return lanes.total();
+  return sums.total();
 }
 
 Added add_whole_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
                         std::span<float> estimate) {
   add_sparse(std::as_bytes(indices), std::as_bytes(values), estimate);
-  AddedLanes lanes;
-  lanes.add(values);
-  return lanes.total();
+  AddedSums sums;
+  sums.add(values);
+  return sums.total();
 }
 
 }  // namespace kimesh::kernels

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kChunk = 256;
 static_assert(kChunk == kThreads, "a thread for each element");
 constexpr std::size_t kSpan = 16 * kChunk;  // that a block of threads goes through
-constexpr unsigned kSumLanes = 8;
+constexpr unsigned kPartialSums = 8;
 constexpr unsigned kInt4Block = 64;
 
 __device__ void write16(std::uint8_t* bytes, std::uint16_t value) {
@@ -32,22 +32,22 @@ __device__ void write_bfloat16(const Chunk& c) {
   if (threadIdx.x < c.size) write16(c.out + 2 * threadIdx.x, to_bfloat16(c.difference, c.rounding));
 }
 
-// The mean's sum goes over 8 lanes, as on the CPU.
+// The sum of the mean is made of 8 partial sums, as on the CPU.
 __device__ void write_sign(const Chunk& c) {
   __shared__ float magnitudes[kChunk];
-  __shared__ double lanes[kSumLanes];
+  __shared__ double sums[kPartialSums];
   magnitudes[threadIdx.x] = fabsf(c.difference);
   __syncthreads();
-  if (threadIdx.x < kSumLanes) {
+  if (threadIdx.x < kPartialSums) {
     double sum = 0;
-    for (unsigned j = threadIdx.x; j < kChunk; j += kSumLanes)
+    for (unsigned j = threadIdx.x; j < kChunk; j += kPartialSums)
       sum += static_cast<double>(magnitudes[j]);
-    lanes[threadIdx.x] = sum;
+    sums[threadIdx.x] = sum;
   }
   __syncthreads();
   if (threadIdx.x == 0) {
-    const double total = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
-                         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+    const double total =
+        ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
     const double mean = total / static_cast<double>(c.size);
     write16(c.out, to_bfloat16(static_cast<float>(mean), Rounding::kNearest));
   }

@@ -159,9 +159,9 @@ std::uint64_t scattered(Code bits) {
 
 struct Sign {
   static void encode(const float* x, std::size_t size, Rounding, Code* out, Chunk& scratch) {
-    std::array<double, kSumLanes> sums{};
-    for (std::size_t j = 0; j < size; j += kSumLanes)
-      for (std::size_t l = 0; l < kSumLanes; ++l)
+    std::array<double, kPartialSums> sums{};
+    for (std::size_t j = 0; j < size; j += kPartialSums)
+      for (std::size_t l = 0; l < kPartialSums; ++l)
         sums[l] += static_cast<double>(std::bit_cast<float>(magnitude_bits(x[j + l])));
     const double sum =
         ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
@@ -282,11 +282,11 @@ HWY_INLINE void subtract_chunk(const float* x, const float* y, std::size_t size,
   for (; j < size; ++j) out[j] = x[j] - y[j];
 }
 
-// `lanes`: of the energy of the target, then of that of the difference.
+// `sums`: of the energy of the target, then of that of the difference.
 void quantise_all(Blocks blocks, Rounding rounding, const float* target, const float* estimate,
-                  std::size_t size, Code* out, double* lanes) {
+                  std::size_t size, Code* out, double* sums) {
   visit(blocks, [&]<typename Format>(Format) HWY_ATTR {
-    SquareSum wanted(lanes), missing(lanes + kSumLanes);
+    SquareSum wanted(sums), missing(sums + kPartialSums);
     Chunk difference;
     std::array<float, kChunk> room;
     difference.levels = {};
@@ -301,8 +301,8 @@ void quantise_all(Blocks blocks, Rounding rounding, const float* target, const f
                                   difference);
                  });
     }
-    wanted.store(lanes);
-    missing.store(lanes + kSumLanes);
+    wanted.store(sums);
+    missing.store(sums + kPartialSums);
   });
 }
 
@@ -317,11 +317,11 @@ bool check_all(Blocks blocks, const Code* in, std::size_t size) {
   });
 }
 
-// `target` and `lanes` may be null: then nothing is summed.
+// `target` and `sums` may be null: then nothing is summed.
 void add_all(Blocks blocks, const Code* in, const float* target, float* estimate, std::size_t size,
-             double* lanes) {
+             double* sums) {
   visit(blocks, [&]<typename Format>(Format) HWY_ATTR {
-    constexpr double kNothing[kSumLanes] = {};
+    constexpr double kNothing[kPartialSums] = {};
     SquareSum left(kNothing);
     Chunk decoded;
     for (std::size_t begin = 0; begin < size; begin += kChunk) {
@@ -336,7 +336,7 @@ void add_all(Blocks blocks, const Code* in, const float* target, float* estimate
       subtract_chunk(target + begin, e, count, decoded.values.data());
       add_squares(decoded.values.data(), left);
     }
-    if (target != nullptr) left.store(lanes);
+    if (target != nullptr) left.store(sums);
   });
 }
 
@@ -352,11 +352,10 @@ HWY_EXPORT(quantise_all);
 HWY_EXPORT(check_all);
 HWY_EXPORT(add_all);
 
-constexpr std::size_t kSumLanes = 8;
+constexpr std::size_t kPartialSums = 8;
 
-double total(const double* lanes) {
-  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
-         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+double total(const double* sums) {
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
 const std::uint8_t* codes(std::span<const std::byte> bytes) {
@@ -369,11 +368,11 @@ Energies quantise(Blocks blocks, Rounding rounding, std::span<const float> targe
                   std::span<const float> estimate, std::span<std::byte> bytes) {
   KIMESH_CHECK(target.size() == estimate.size(), "a difference has the size of both sides");
   KIMESH_CHECK(bytes.size() == quantised_bytes(blocks, target.size()), "room for all blocks");
-  double lanes[2 * kSumLanes] = {};
+  double sums[2 * kPartialSums] = {};
   HWY_DYNAMIC_DISPATCH(quantise_all)
   (blocks, rounding, target.data(), estimate.data(), target.size(),
-   reinterpret_cast<std::uint8_t*>(bytes.data()), lanes);
-  return {total(lanes), total(lanes + kSumLanes)};
+   reinterpret_cast<std::uint8_t*>(bytes.data()), sums);
+  return {total(sums), total(sums + kPartialSums)};
 }
 
 bool is_quantised(Blocks blocks, std::span<const std::byte> bytes, std::size_t size) {
@@ -388,11 +387,11 @@ void add_quantised(Blocks blocks, std::span<const std::byte> bytes, std::span<fl
 
 double add_quantised(Blocks blocks, std::span<const std::byte> bytes, std::span<const float> target,
                      std::span<float> estimate) {
-  double lanes[kSumLanes] = {};
+  double sums[kPartialSums] = {};
   if (estimate.empty()) return 0;
   HWY_DYNAMIC_DISPATCH(add_all)
-  (blocks, codes(bytes), target.data(), estimate.data(), estimate.size(), lanes);
-  return total(lanes);
+  (blocks, codes(bytes), target.data(), estimate.data(), estimate.size(), sums);
+  return total(sums);
 }
 
 }  // namespace kimesh::kernels

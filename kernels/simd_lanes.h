@@ -30,15 +30,16 @@ using Hits = hn::Mask<hn::ScalableTag<float>>;
 
 inline constexpr std::size_t kLanes = hn::MaxLanes(hn::ScalableTag<float>());  // 1, 4, 8 or 16
 // A kernel's inner loop takes so many elements: a whole number of registers and of cache lines,
-// and of the lanes of sums.
+// and of the partial sums.
 inline constexpr std::size_t kGroup = 64;
 inline constexpr std::size_t kRegisters = 4;  // that one step of it holds
 inline constexpr std::size_t kStep = kRegisters * kLanes;
 
-inline constexpr std::size_t kSumLanes = 8;
+inline constexpr std::size_t kPartialSums = 8;
 
-// Σ x² in float64 in the lanes j % 8, the same bits in any instruction set: the square of a float32
-// is exact in float64, so that a fused multiply-add rounds as the two operations do.
+// Σ x² in float64, element j in the partial sum j % 8: the same bits in any instruction set, because
+// the square of a float32 is exact in float64 and a fused multiply-add then rounds as the two
+// operations do.
 class SquareSum {
  public:
 #if HWY_TARGET == HWY_SCALAR
@@ -48,13 +49,13 @@ class SquareSum {
   using Doubles = hn::Rebind<double, Half>;
 #endif
   static constexpr std::size_t kWide = hn::MaxLanes(Doubles());
-  static constexpr std::size_t kParts = kSumLanes / kWide;
+  static constexpr std::size_t kParts = kPartialSums / kWide;
 
-  explicit HWY_INLINE SquareSum(const double* lanes) {
-    for (std::size_t p = 0; p < kParts; ++p) parts_[p] = hn::LoadU(Doubles(), lanes + p * kWide);
+  explicit HWY_INLINE SquareSum(const double* sums) {
+    for (std::size_t p = 0; p < kParts; ++p) parts_[p] = hn::LoadU(Doubles(), sums + p * kWide);
   }
-  HWY_INLINE void store(double* lanes) const {
-    for (std::size_t p = 0; p < kParts; ++p) hn::StoreU(parts_[p], Doubles(), lanes + p * kWide);
+  HWY_INLINE void store(double* sums) const {
+    for (std::size_t p = 0; p < kParts; ++p) hn::StoreU(parts_[p], Doubles(), sums + p * kWide);
   }
   // `position`: of x's first lane, modulo 8; a constant where the loop is unrolled.
   HWY_INLINE void add(Floats x, std::size_t position) {

@@ -8,7 +8,7 @@
 
 namespace kimesh::kernels {
 
-// Σ x² in float64, in 8 fixed lanes: the same bits for any instruction set.
+// Σ x² in float64, in 8 partial sums: the same bits for any instruction set.
 [[nodiscard]] double energy(std::span<const float> x);
 
 // Position of the first element that is NaN or infinite.

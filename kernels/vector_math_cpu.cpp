@@ -15,11 +15,11 @@ namespace kimesh::kernels::HWY_NAMESPACE {
 namespace {
 
 // `size` is a multiple of kGroup.
-void add_squares(const float* x, std::size_t size, double* lanes) {
-  SquareSum sum(lanes);
+void add_squares(const float* x, std::size_t size, double* sums) {
+  SquareSum sum(sums);
   for (std::size_t group = 0; group < size; group += kGroup)
     for (std::size_t j = 0; j < kGroup; j += kLanes) sum.add(hn::LoadU(kFloats, x + group + j), j);
-  sum.store(lanes);
+  sum.store(sums);
 }
 
 // Whether all magnitudes are below infinity's. `size` is a multiple of kGroup.
@@ -42,7 +42,7 @@ namespace {
 HWY_EXPORT(add_squares);
 HWY_EXPORT(all_finite);
 
-constexpr std::size_t kGroup = 64, kSumLanes = 8;
+constexpr std::size_t kGroup = 64, kPartialSums = 8;
 constexpr std::size_t kBlock = 2048;
 
 // The elements that fill no group, and zeros.
@@ -60,12 +60,11 @@ bool is_finite(float x) {
 }  // namespace
 
 double energy(std::span<const float> x) {
-  std::array<double, kSumLanes> lanes{};
+  std::array<double, kPartialSums> sums{};
   const std::size_t whole = x.size() / kGroup * kGroup;
-  HWY_DYNAMIC_DISPATCH(add_squares)(x.data(), whole, lanes.data());
-  if (whole < x.size()) HWY_DYNAMIC_DISPATCH(add_squares)(rest_of(x).data(), kGroup, lanes.data());
-  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
-         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+  HWY_DYNAMIC_DISPATCH(add_squares)(x.data(), whole, sums.data());
+  if (whole < x.size()) HWY_DYNAMIC_DISPATCH(add_squares)(rest_of(x).data(), kGroup, sums.data());
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
 std::optional<std::size_t> first_not_finite(std::span<const float> x) {
