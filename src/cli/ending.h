@@ -1,25 +1,14 @@
-// What a run's folder gets at its end: the model, the summary, the figures.
+// What people read of a run at its end.
 #pragma once
 
 #include <string>
 
-#include "kimesh/records/run_folder.h"
-#include "kimesh/records/summary.h"
+#include "kimesh/mesh/mesh.h"
 
 namespace kimesh::cli {
 
-[[nodiscard]] bool owns_shards(const Plan& plan, NodeIndex node);
-
-// Puts together what the node records say about the end of the mesh: failed if one failed, else
-// stopped if one was stopped, done if all are.
-[[nodiscard]] RunEnd end_of_mesh(const RunTally& tally);
-
-// Makes model.safetensors of what the nodes left: after a normal end their models, which must be
-// equal (else `end` becomes a failure that names the nodes), else the owners' shards. Where that
-// cannot be, end.model stays empty and the reason is said. `frozen` is part of the model file, not
-// of end.model.
-void collect_model(const RunFolder& folder, const Plan& plan, const NamedValues& frozen,
-                   RunEnd& end);
+// Makes the folder's model file. Where that cannot be, end.model is empty and the reason is said.
+void collect(const RunFolder& folder, const Mesh& mesh, RunEnd& end);
 
 // Writes summary.json and, when `json` names a file, the figures; prints the summary. Returns the
 // exit code.

@@ -7,6 +7,7 @@
 #include "kimesh/config/placed_topology.h"
 #include "kimesh/records/text_file.h"
 #include "src/cli/export_text.h"
+#include "src/cli/commands.h"
 #include "src/cli/job.h"
 #include "src/cli/say.h"
 
@@ -27,7 +28,7 @@ std::vector<NodePlace> places_of(const ExportOptions& options, const TopologyFil
   return places;
 }
 
-Result<ExportedMesh> collect(const ExportOptions& options, const Files& files) {
+Result<ExportedMesh> collect(const ExportOptions& options, const MeshFiles& files) {
   ExportedMesh mesh;
   mesh.image = options.image;
   for (const NodeSpec& node : files.topology.nodes) mesh.nodes.push_back(node.name);
@@ -45,7 +46,7 @@ Result<ExportedMesh> collect(const ExportOptions& options, const Files& files) {
 }
 
 // What cannot be exported, as a sentence; empty: nothing is in the way.
-std::string refusal(const ExportOptions& options, const Files& files) {
+std::string refusal(const ExportOptions& options, const MeshFiles& files) {
   if (files.config.quadratic)
     return "a quadratic runs in `kimesh simulate` only. Write model and data instead.";
   const auto is_unprintable = [](char c) { return static_cast<unsigned char>(c) < ' '; };

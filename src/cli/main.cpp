@@ -3,9 +3,9 @@
 #include <exception>
 #include <map>
 
+#include "kimesh/mesh/mesh.h"
 #include "src/cli/commands.h"
 #include "src/cli/say.h"
-#include "src/cli/version.h"
 
 namespace kimesh::cli {
 namespace {
@@ -94,7 +94,7 @@ void add_export(CLI::App& app, ExportOptions& options, int& code) {
 int run(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
   CLI::App app("kimesh trains one model on machines joined by slow, uneven links", "kimesh");
-  app.set_version_flag("--version", std::string("kimesh ") + kVersion);
+  app.set_version_flag("--version", "kimesh " + std::string(version()));
   app.require_subcommand(1);
   int code = kExitDone;
   std::vector<std::string> files;

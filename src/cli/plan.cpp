@@ -5,6 +5,7 @@
 #include "kimesh/records/text_file.h"
 #include "kimesh/run/predict.h"
 #include "kimesh/util/units.h"
+#include "src/cli/commands.h"
 #include "src/cli/job.h"
 #include "src/cli/say.h"
 
@@ -39,30 +40,29 @@ std::vector<Figure> figures_of(const Prediction& prediction, const RunConfig& co
   return figures;
 }
 
-int show_predicted(const Job& job, const PlanOptions& options) {
+int show_predicted(const Mesh& mesh, const PlanOptions& options) {
   SimulatedCosts costs;
   if (!options.compute.empty()) {
     const auto compute = parse_duration(options.compute);
     if (!compute) return fail({ErrorCode::kUserInput, "--compute: " + compute.error().message});
     costs.gradient = *compute;
   }
-  std::vector<double> weights;
-  for (NodeIndex i = 0; i < job.nodes(); ++i) weights.push_back(job.data_weight(i));
-  const Prediction prediction = predict(job.config(), job.topology(), job.plan(), weights, costs);
+  const Prediction prediction =
+      predict(mesh.config(), mesh.topology(), mesh.plan(), mesh.objective().weights(), costs);
   if (!prediction.trouble.empty())
     return fail({ErrorCode::kUserInput, "there is no prediction: " + prediction.trouble});
-  return show(job.plan(), job.topology(), true, options,
-              "\n" + prediction_text(prediction, job.config(), job.plan(), costs),
-              figures_of(prediction, job.config(), job.plan()));
+  return show(mesh.plan(), mesh.topology(), true, options,
+              "\n" + prediction_text(prediction, mesh.config(), mesh.plan(), costs),
+              figures_of(prediction, mesh.config(), mesh.plan()));
 }
 
 int show_sized(const PlanOptions& options) {
   auto files = load_files(options.config, options.topology);
   if (!files) return kExitUser;
-  const auto job = Job::make(std::move(*files));
-  if (!job) return fail(job.error());
-  if (options.predict) return show_predicted(**job, options);
-  return show((*job)->plan(), (*job)->topology(), true, options);
+  const auto mesh = make_mesh(std::move(*files));
+  if (!mesh) return fail(mesh.error());
+  if (options.predict) return show_predicted(**mesh, options);
+  return show((*mesh)->plan(), (*mesh)->topology(), true, options);
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 #include "src/cli/say.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdio>
 
 #include "src/cli/commands.h"
@@ -26,11 +24,6 @@ int exit_code(const Error& error) {
 int fail(const Error& error) {
   complain(error.message);
   return exit_code(error);
-}
-
-std::string date_and_time() {
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)));
 }
 
 }  // namespace kimesh::cli

@@ -15,7 +15,5 @@ void say(const std::string& line);
 [[nodiscard]] int exit_code(const Error& error);
 // Says it, and returns its exit code.
 [[nodiscard]] int fail(const Error& error);
-// Date and time of now, UTC: "2026-01-31T23:59:59Z".
-[[nodiscard]] std::string date_and_time();
 
 }  // namespace kimesh::cli

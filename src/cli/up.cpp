@@ -4,7 +4,8 @@
 #include <chrono>
 #include <csignal>
 
-#include "kimesh/records/recorder.h"
+#include "kimesh/train/trainer.h"
+#include "src/cli/commands.h"
 #include "src/cli/ending.h"
 #include "src/cli/fleet.h"
 #include "src/cli/job.h"
@@ -80,10 +81,11 @@ std::vector<std::string> arguments_for(const RunOptions& options, const RunFolde
   return words;
 }
 
-Status start_all(const Job& job, const RunOptions& options, const RunFolder& folder, Fleet& fleet) {
-  const int threads = job.threads(job.nodes());
-  for (const std::string& name : job.plan().view.nodes) {
-    auto child = Child::start(arguments_for(options, folder, name, threads), folder.log(name));
+Status start_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder,
+                 Fleet& fleet) {
+  const int each = threads(mesh.config(), mesh.nodes());
+  for (const std::string& name : mesh.plan().view.nodes) {
+    auto child = Child::start(arguments_for(options, folder, name, each), folder.log(name));
     if (!child) return child.error();
     fleet.add(std::move(*child));
   }
@@ -142,27 +144,28 @@ int up(const RunOptions& options) {
     complain("a quadratic runs in `kimesh simulate` only. Write model and data instead.");
     return kExitUser;
   }
-  const auto job = Job::make(std::move(*files));
-  if (!job) return fail(job.error());
-  if (const Status there = (*job)->check_device(); !there) return fail(there.error());
-  set_training_threads((*job)->threads((*job)->nodes()));  // for the record of the environment
-  const auto folder = (*job)->make_folder(options);
+  const auto mesh = make_mesh(std::move(*files));
+  if (!mesh) return fail(mesh.error());
+  if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
+  // For the record of the environment.
+  set_training_threads(threads((*mesh)->config(), (*mesh)->nodes()));
+  const auto folder = (*mesh)->make_folder(options.run, options.command);
   if (!folder) return fail(folder.error());
 
   const sigset_t set = signals();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   Fleet fleet;
-  if (const Status started = start_all(**job, options, *folder, fleet); !started.ok())
+  if (const Status started = start_all(**mesh, options, *folder, fleet); !started.ok())
     return fail(started.error());
-  Followers followers(*folder, (*job)->plan());
+  Followers followers(*folder, (*mesh)->plan());
   LiveView view;
-  view.notice(fmt::format("{} nodes start; run folder: {}", (*job)->nodes(), folder->path()));
+  view.notice(fmt::format("{} nodes start; run folder: {}", (*mesh)->nodes(), folder->path()));
   watch(fleet, followers, view);
 
   RunEnd end = end_of_mesh(followers.tally());
   if (fleet.culprit()) end.outcome = Outcome::kFailed;
-  blame(fleet, *folder, (*job)->plan(), end);
-  collect_model(*folder, (*job)->plan(), (*job)->frozen(), end);
+  blame(fleet, *folder, (*mesh)->plan(), end);
+  collect(*folder, **mesh, end);
   return conclude(*folder, followers.tally(), end, options.json);
 }
 

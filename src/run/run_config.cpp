@@ -31,6 +31,12 @@ std::string canonical_compression(const CompressionOptions& options,
   return text;
 }
 
+std::string canonical_objective(const RunConfig& config) {
+  if (config.own_objective) return "objective own\n";
+  if (config.quadratic) return canonical_quadratic(*config.quadratic);
+  return canonical(config.model) + canonical(config.data);
+}
+
 std::string canonical_stop(const StopConfig& stop) {
   std::string text = "stop";
   if (stop.rounds) text += fmt::format(" rounds {}", *stop.rounds);
@@ -48,8 +54,12 @@ void note_lines(const YamlValue& value, const std::string& above, Places& places
   }
 }
 
-// What is minimised: a model on data, or a quadratic.
+// What is minimised: a model on data, a quadratic, or what the program brings.
 void read_objective(MapReader& top, RunConfig& config, Complaints& complaints) {
+  if (top.find("objective") != nullptr) {
+    top.choose("objective", config.own_objective, {{"own", true}});
+    return top.refuse({"model", "data", "quadratic"}, "objective: own, which stands for it");
+  }
   if (const YamlMember* quadratic = top.find("quadratic")) {
     read_quadratic(quadratic->value, config.quadratic.emplace(), complaints);
     return top.refuse({"model", "data"}, "quadratic, which stands for both");
@@ -82,6 +92,7 @@ void check_quadratic_stop(MapReader& top, const StopConfig& stop) {
 // What two sections can only tell together.
 void check_sections(MapReader& top, const RunConfig& config) {
   check_device(top, config);
+  if (config.own_objective) return;  // a mesh looks whether the objective has a test set
   if (config.quadratic) return check_quadratic_stop(top, config.stop);
   const bool digits = config.data.kind == DataKind::kDigits;
   const std::size_t blocks = config.model.channels.size();
@@ -106,10 +117,9 @@ void check_model_suits_data(MapReader& top, const RunConfig& config) {
 }  // namespace
 
 std::string RunConfig::canonical() const {
-  return (quadratic ? canonical_quadratic(*quadratic)
-                    : kimesh::canonical(model) + kimesh::canonical(data)) +
-         canonical_optimizer(optimizer) + canonical_compression(compression, round_time) +
-         canonical_stop(stop) + fmt::format("evaluate_every {}\nseed {}\n", evaluate_every, seed);
+  return canonical_objective(*this) + canonical_optimizer(optimizer) +
+         canonical_compression(compression, round_time) + canonical_stop(stop) +
+         fmt::format("evaluate_every {}\nseed {}\n", evaluate_every, seed);
 }
 
 Loaded<RunConfig> load_config(const std::string& path) {
@@ -120,8 +130,8 @@ Loaded<RunConfig> load_config(const std::string& path) {
   if (const auto root = read_yaml(path, complaints)) {
     note_lines(*root, "", config.places);
     MapReader top(complaints, *root, "",
-                  {"model", "data", "quadratic", "optimizer", "compression", "round_time", "stop",
-                   "evaluate_every", "seed", "threads", "device"});
+                  {"model", "data", "quadratic", "objective", "optimizer", "compression",
+                   "round_time", "stop", "evaluate_every", "seed", "threads", "device"});
     read_objective(top, config, complaints);
     top.require("optimizer", "optimizer: {kind: sgd, lr: 0.1}");
     if (const YamlMember* member = top.find("optimizer"))
@@ -142,7 +152,8 @@ Loaded<RunConfig> load_config(const std::string& path) {
     config.device_line = top.line_of("device");
     check_sections(top, config);
     if (complaints.empty()) check_theory(config, complaints);
-    if (complaints.empty() && !config.quadratic) check_model_suits_data(top, config);
+    if (complaints.empty() && !config.quadratic && !config.own_objective)
+      check_model_suits_data(top, config);
   }
   loaded.problems = complaints.take();
   return loaded;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kimesh/objective/quadratic.h"
 #include "kimesh/policy/compression_options.h"
 #include "kimesh/run/options.h"
 #include "src/run/config_reader.h"
@@ -53,7 +54,7 @@ void check_theory(const RunConfig& config, const TopologyFile& topology, Complai
                  "Use a topology of kind: parameter_server, or write a number");
 }
 
-double theory_learning_rate(const RunConfig& config, const QuadraticProblem& problem,
+double theory_learning_rate(const RunConfig& config, const Smoothness& smoothness,
                             const Plan& plan) {
   double alpha = 1;
   if (const auto ratio = config.compression.policy->kept_ratio())
@@ -62,7 +63,7 @@ double theory_learning_rate(const RunConfig& config, const QuadraticProblem& pro
       alpha = std::min(alpha, static_cast<double>(keep_of_ratio(*ratio, shard.size)) /
                                   static_cast<double>(shard.size));
     }
-  return theory_step_size(problem.smoothness(), problem.smoothness_of_parts(), alpha, alpha);
+  return theory_step_size(smoothness.mean, smoothness.parts, alpha, alpha);
 }
 
 }  // namespace kimesh

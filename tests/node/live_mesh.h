@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kimesh/node/live_node.h"
-#include "tests/mesh/mesh.h"
+#include "tests/quadratic_mesh/mesh.h"
 
 namespace kimesh::test {
 

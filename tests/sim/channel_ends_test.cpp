@@ -6,7 +6,7 @@
 
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/util/random.h"
-#include "tests/mesh/mesh.h"
+#include "tests/quadratic_mesh/mesh.h"
 #include "tests/vectors/flip_lowest_bit.h"
 
 namespace kimesh::test {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "kimesh/compress/compressor.h"
-#include "tests/mesh/mesh.h"
+#include "tests/quadratic_mesh/mesh.h"
 #include "tests/settings.h"
 
 namespace kimesh::test {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kimesh/config/options_of_text.h"
-#include "tests/mesh/mesh.h"
+#include "tests/quadratic_mesh/mesh.h"
 
 namespace kimesh::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "kimesh/util/digest.h"
-#include "tests/mesh/mesh.h"
+#include "tests/quadratic_mesh/mesh.h"
 
 namespace kimesh::test {
 namespace {

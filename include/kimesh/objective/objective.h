@@ -45,8 +45,8 @@ class Objective {
   // only reads. Errors: NotFinite, naming the layer, when loss or gradient holds NaN or infinity.
   [[nodiscard]] virtual Result<GradientNumbers> gradient(Round round) = 0;
 
-  // Scores the parameters, read only, on this node's part of the test set.
-  [[nodiscard]] virtual EvaluationNumbers evaluate() = 0;
+  // Scores the parameters, read only, on this node's part of the test set, where there is one.
+  [[nodiscard]] virtual EvaluationNumbers evaluate() { return {}; }
 };
 
 }  // namespace kimesh

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kimesh/objective/mesh_objective.h"
 #include "kimesh/objective/objective.h"
 #include "kimesh/util/ids.h"
 #include "kimesh/util/result.h"
@@ -60,5 +61,11 @@ struct QuadraticProblem {
 // zeros. There is no test set. A round is one sample, whatever its number.
 [[nodiscard]] std::unique_ptr<Objective> make_quadratic_objective(const QuadraticProblem& problem,
                                                                   NodeIndex node);
+
+// The quadratic of a config for a whole mesh: read from its file, or drawn from the seed.
+// `declared_weights` as in shares_of_weights. Errors: as load_quadratic.
+[[nodiscard]] Result<std::unique_ptr<MeshObjective>> make_quadratic_mesh(
+    const QuadraticConfig& config, std::size_t nodes, std::span<const double> declared_weights,
+    std::uint64_t seed);
 
 }  // namespace kimesh

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kimesh/config/topology_file.h"
+#include "kimesh/objective/mesh_objective.h"
 #include "kimesh/round/core.h"
 #include "kimesh/run/run_config.h"
 #include "kimesh/sim/simulator.h"
@@ -20,7 +21,7 @@ namespace kimesh {
 // What `lr: theory` stands for: the step size of docs/architecture.md, invariant 6, with the share
 // of a vector that the config's messages keep at least. Requires a config and a topology without
 // problems (load_config, check_together).
-[[nodiscard]] double theory_learning_rate(const RunConfig& config, const QuadraticProblem& problem,
+[[nodiscard]] double theory_learning_rate(const RunConfig& config, const Smoothness& smoothness,
                                           const Plan& plan);
 
 // One node of a simulation, with the rates that the topology gives it.

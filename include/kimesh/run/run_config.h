@@ -31,7 +31,9 @@ enum class DeviceKind { kCpu, kCuda };
 struct RunConfig {
   ModelConfig model;
   DataConfig data;
-  std::optional<QuadraticConfig> quadratic;  // instead of model and data; simulator only
+  std::optional<QuadraticConfig> quadratic;  // instead of model and data
+  // `objective: own`, instead of all three: a program that uses kimesh as a library brings it.
+  bool own_objective = false;
   OptimizerOptions optimizer;
   CompressionOptions compression;
   std::optional<Duration> round_time;  // required by kimad

@@ -1,4 +1,4 @@
-#include "tests/mesh/mesh.h"
+#include "tests/quadratic_mesh/mesh.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,200 @@
+// Live nodes: one in this process, or all of them as threads of it.
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "free_ports.h"
+#include "kimesh/mesh/mesh.h"
+#include "kimesh/util/bounded_queue.h"
+#include "kimesh/util/units.h"
+#include "node_watch.h"
+
+namespace kimesh {
+namespace {
+
+// Of what all nodes of a process may have seen and the caller has not taken yet.
+constexpr std::size_t kSeenMax = 4096;
+constexpr std::chrono::milliseconds kLook{50};  // between two looks at the caller's wish to stop
+
+TimePoint now() {
+  return std::chrono::steady_clock::now();
+}
+
+LiveNodeObserver observer_of(NodeWatch& watch, TimePoint origin, bool wants_counters) {
+  LiveNodeObserver observer{
+      [&watch, origin](TimePoint, const RoundReport& report) {
+        return watch.round(origin, report);
+      },
+      [&watch](TimePoint, const Decision& decision) { return watch.decision(decision); },
+      [&watch, origin](TimePoint at, const std::string& text) {
+        return watch.notice(to_seconds(at - origin), text);
+      },
+      nullptr};
+  if (wants_counters)
+    observer.counters = [&watch](const LinkCounterList& list) { watch.counters(list); };
+  return observer;
+}
+
+EndRecord record_of(const Plan& plan, const LiveNodeEnd& end, TimePoint origin) {
+  EndRecord record{
+      to_seconds(now() - origin), end.outcome, end.reason, end.text, end.rounds, end.seconds, {}};
+  for (const auto& [link, c] : end.counters)
+    record.counters.push_back({plan.view.nodes[plan.links[link].to], c.payload_messages,
+                               c.message_bytes, c.frame_bytes, c.reconnects, c.tcp_bytes_sent,
+                               c.tcp_bytes_retransmitted});
+  return record;
+}
+
+struct NodeRun {
+  const Mesh& mesh;
+  const MeshRunOptions& options;
+  const LiveNodeSetup& setup;
+  const NodeWatch::Tell& tell;
+};
+
+// How a node ended, and whether its files could be written.
+struct RanNode {
+  LiveNodeEnd node;
+  Status files = ok_status();
+};
+
+Result<RanNode> run(const NodeRun& run) {
+  const TimePoint origin = now();
+  const NodeIndex self = run.setup.self;
+  auto watch = NodeWatch::open(run.mesh, self, run.options.folder, NodeRecorder::Flush::kEveryLine,
+                               run.tell);
+  if (!watch) return watch.error();
+  const bool counts = static_cast<bool>(run.options.callbacks.counters);
+  auto ended = run_live_node(run.setup, observer_of(*watch, origin, counts));
+  if (!ended) {
+    LiveNodeEnd never;
+    never.text = ended.error().message;
+    const Status files = watch->end(record_of(run.mesh.plan(), never, origin));
+    return files ? ended.error() : files.error();
+  }
+  RanNode end{std::move(*ended)};
+  const bool begun = end.node.outcome == Outcome::kDone || end.node.started;
+  if (run.options.folder != nullptr && begun)
+    end.files =
+        save_parameters(run.mesh, *run.options.folder, self, end.node.outcome, end.node.parameters);
+  const Status recorded = watch->end(record_of(run.mesh.plan(), end.node, origin));
+  if (end.files) end.files = recorded;
+  return end;
+}
+
+// What the threads of run_here leave.
+struct Ended {
+  NodeIndex node = 0;
+  Result<RanNode> end;
+};
+using HereQueue = BoundedQueue<std::variant<Seen, Ended>>;
+
+// Every node on a free port of this machine.
+TopologyFile on_loopback(TopologyFile topology) {
+  const std::vector<int> ports = free_ports(topology.nodes.size());
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    topology.nodes[i].address = "tcp://127.0.0.1:" + std::to_string(ports[i]);
+    topology.nodes[i].dial.clear();
+  }
+  return topology;
+}
+
+// Takes what the nodes' threads say until all have ended. `stop` ends the others when one could not
+// begin, or when the caller's `wish` is set.
+std::vector<Result<RanNode>> await(std::size_t nodes, HereQueue& queue, Audience& audience,
+                                   const std::atomic<bool>* wish, std::atomic<bool>& stop) {
+  std::vector<Result<RanNode>> ends(nodes, RanNode{});
+  for (std::size_t ended = 0; ended < nodes;) {
+    if (wish != nullptr && wish->load()) stop = true;
+    auto item = queue.pop_for(kLook);
+    if (!item) continue;
+    if (const auto* seen = std::get_if<Seen>(&*item)) {
+      audience.take(*seen);
+      continue;
+    }
+    auto& end = std::get<Ended>(*item);
+    if (!end.end) stop = true;
+    ends[end.node] = std::move(end.end);
+    ++ended;
+  }
+  return ends;
+}
+
+// Of the first that could not begin or could not write its files; else nothing.
+std::optional<Error> trouble_of(const std::vector<Result<RanNode>>& ends) {
+  for (const Result<RanNode>& end : ends) {
+    if (!end) return end.error();
+    if (!end->files) return end->files.error();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<LiveNodeSetup> Mesh::node_setup(NodeIndex self, const TopologyFile& topology,
+                                       const MeshRunOptions& options) const {
+  auto vectors = vectors_options(self);
+  if (!vectors) return vectors.error();
+  LiveNodeSetup setup;
+  setup.plan = &plan_;
+  setup.topology = &topology;
+  setup.self = self;
+  setup.core = core_options(self);
+  setup.core.digest_shards = options.digests;
+  setup.vectors = std::move(*vectors);
+  setup.version = version();
+  setup.config_digest = config_digest();
+  setup.stop = options.stop;
+  return setup;
+}
+
+Result<MeshNodeEnd> Mesh::run_node(NodeIndex self, const MeshRunOptions& options) const {
+  auto part = objective_->part(self);
+  if (!part) return part.error();
+  auto setup = node_setup(self, topology(), options);
+  if (!setup) return setup.error();
+  setup->objective = part->get();
+  Audience audience(plan_, options.callbacks);
+  const NodeWatch::Tell tell = [&](const Seen& seen) { audience.take(seen); };
+  auto ended = run({*this, options, *setup, tell});
+  if (!ended) return ended.error();
+  return MeshNodeEnd{std::move(ended->node), audience.tally(), std::move(ended->files)};
+}
+
+Result<MeshEnd> Mesh::run_here(const MeshRunOptions& options) const {
+  const TopologyFile here = on_loopback(topology());
+  std::vector<std::unique_ptr<Objective>> parts;
+  std::vector<LiveNodeSetup> setups;
+  std::atomic<bool> stop = false;  // the caller's, or since a node could not begin
+  for (NodeIndex i = 0; i < nodes(); ++i) {
+    auto part = objective_->part(i);
+    if (!part) return part.error();
+    auto setup = node_setup(i, here, options);
+    if (!setup) return setup.error();
+    setup->objective = part->get();
+    setup->stop = &stop;
+    parts.push_back(std::move(*part));
+    setups.push_back(std::move(*setup));
+  }
+
+  HereQueue queue(kSeenMax);
+  const NodeWatch::Tell tell = [&](Seen seen) { static_cast<void>(queue.push(std::move(seen))); };
+  std::vector<std::jthread> threads;
+  for (const LiveNodeSetup& setup : setups)
+    threads.emplace_back([&, this] {
+      static_cast<void>(queue.push(Ended{setup.self, run({*this, options, setup, tell})}));
+    });
+  Audience audience(plan_, options.callbacks);
+  const std::vector<Result<RanNode>> ends = await(nodes(), queue, audience, options.stop, stop);
+  threads.clear();
+
+  if (const auto trouble = trouble_of(ends)) return *trouble;
+  MeshEnd end{end_of_mesh(audience.tally()), audience.tally()};
+  end.run.model = owners_parameters(
+      plan_, [&](NodeIndex node) -> std::span<const float> { return ends[node]->node.parameters; });
+  end.run.gradient_norm_squared = objective_->gradient_norm_squared(end.run.model);
+  return end;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,134 @@
+#include "kimesh/mesh/mesh.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "kimesh/run/options.h"
+#include "kimesh/util/digest.h"
+#include "version.h"
+
+namespace kimesh {
+namespace {
+
+std::string joined(const std::vector<Problem>& problems) {
+  std::string text;
+  for (const Problem& problem : problems) text += (text.empty() ? "" : "\n") + to_string(problem);
+  return text;
+}
+
+}  // namespace
+
+std::vector<double> declared_weights(const TopologyFile& topology) {
+  std::vector<double> weights;
+  for (const NodeSpec& node : topology.nodes)
+    if (node.data_weight) weights.push_back(*node.data_weight);
+  return weights;
+}
+
+Loaded<MeshFiles> load_mesh_files(const std::string& config_path,
+                                  const std::string& topology_path) {
+  Loaded<RunConfig> config = load_config(config_path);
+  Loaded<TopologyFile> topology = load_topology(topology_path);
+  Loaded<MeshFiles> files;
+  files.problems = config.problems;
+  files.problems.insert(files.problems.end(), topology.problems.begin(), topology.problems.end());
+  if (files.problems.empty())
+    files.problems = check_together(config.value, config_path, topology.value, topology_path);
+  files.value = {std::move(config.value), std::move(topology.value), config_path, topology_path};
+  return files;
+}
+
+Mesh::Mesh(MeshFiles files, std::unique_ptr<MeshObjective> objective)
+    : files_(std::move(files)), objective_(std::move(objective)) {}
+Mesh::~Mesh() = default;
+
+Result<std::unique_ptr<Mesh>> Mesh::make(MeshFiles files,
+                                         std::unique_ptr<MeshObjective> objective) {
+  const std::vector<Problem> problems =
+      check_together(files.config, files.config_path, files.topology, files.topology_path);
+  if (!problems.empty()) return Error{ErrorCode::kUserInput, joined(problems)};
+  if ((files.config.stop.accuracy || files.config.stop.loss) && !objective->has_test_set())
+    return Error{ErrorCode::kUserInput, files.config_path +
+                                            ": stop: accuracy and loss are of a test set, and this "
+                                            "objective has none. Write stop: {rounds: 1000}."};
+  KIMESH_CHECK(objective->weights().size() == files.topology.nodes.size(), "one weight a node");
+  std::unique_ptr<Mesh> mesh(new Mesh(std::move(files), std::move(objective)));
+  auto plan = make_plan(mesh->topology(), mesh->objective().layout());
+  if (!plan) return plan.error();
+  mesh->plan_ = std::move(*plan);
+  if (mesh->config().optimizer.lr_is_theory) {
+    const std::optional<Smoothness> smoothness = mesh->objective().smoothness();
+    if (!smoothness)
+      return Error{ErrorCode::kUserInput, mesh->files_.config_path +
+                                              ": lr: theory asks for the smoothness of what is "
+                                              "minimised, which is not known. Write a number."};
+    mesh->files_.config.optimizer.lr =
+        theory_learning_rate(mesh->config(), *smoothness, mesh->plan_);
+  }
+  const Status enough = check_traffic(mesh->config(), mesh->topology(), mesh->plan_);
+  if (!enough)
+    return Error{enough.error().code, mesh->files_.topology_path + ":" + enough.error().message};
+  return mesh;
+}
+
+Status Mesh::check_device() const {
+  VectorsOptions closed_again;
+  return open_device(closed_again);
+}
+
+Status Mesh::open_device(VectorsOptions& options) const {
+  if (config().device == DeviceKind::kCpu || options.memory) return ok_status();
+  const Status opened = use_gpu(options);
+  if (opened) return opened;
+  return Error{ErrorCode::kUserInput,
+               fmt::format("{}:{}: device: cuda asks for a GPU, but there is {}",
+                           files_.config_path, config().device_line, opened.error().message)};
+}
+
+std::uint64_t Mesh::config_digest() const {
+  std::string text = config().canonical() + objective_->canonical();
+  const NamedValues& frozen = objective_->frozen();
+  if (!frozen.values.empty()) text += digest_name(digest_floats(frozen.values));
+  return digest_text(text);
+}
+
+Result<RunFolder> Mesh::make_folder(const std::string& name,
+                                    const std::vector<std::string>& command) const {
+  RunFolderRequest request;
+  request.name = name;
+  request.config_path = files_.config_path;
+  request.topology_path = files_.topology_path;
+  request.topology_files = topology().traces;
+  if (config().quadratic && !config().quadratic->path.empty()) {
+    const auto beside = std::filesystem::path(files_.config_path).parent_path();
+    request.config_files.push_back(
+        std::filesystem::path(config().quadratic->path).lexically_proximate(beside).string());
+  }
+  auto folder = RunFolder::create(request);
+  if (!folder) return folder;
+  RunInfo info{
+      command,          std::string(version()), build_text(),       objective_->environment(),
+      date_and_time(),  config().seed,          files_.config_path, files_.topology_path,
+      plan_.view.nodes, config().optimizer.lr};
+  if (const Status written = folder->write_info(info); !written) return written.error();
+  return folder;
+}
+
+CoreOptions Mesh::core_options(NodeIndex node) const {
+  CoreOptions options =
+      kimesh::core_options(config(), topology(), node, objective_->weights()[node]);
+  options.has_test_set = objective_->has_test_set();
+  return options;
+}
+
+Result<VectorsOptions> Mesh::vectors_options(NodeIndex node) const {
+  if (const Status there = open_device(device_); !there) return there.error();
+  VectorsOptions options = kimesh::vectors_options(config(), objective_->weights()[node]);
+  options.memory = device_.memory;
+  options.gradient_memory = device_.gradient_memory;
+  return options;
+}
+
+}  // namespace kimesh

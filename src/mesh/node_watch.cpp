@@ -1,0 +1,100 @@
+#include "node_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kimesh/model_files/model_files.h"
+
+namespace kimesh {
+
+void Audience::take(const Seen& seen) {
+  if (const auto* decision = std::get_if<Decision>(&seen.what)) {
+    if (callbacks_.decision) callbacks_.decision(seen.node, *decision);
+    return;
+  }
+  if (const auto* counters = std::get_if<LinkCounterList>(&seen.what)) {
+    if (callbacks_.counters) callbacks_.counters(seen.node, *counters);
+    return;
+  }
+  const auto& record = std::get<NodeRecord>(seen.what);
+  tally_.add(seen.node, record);
+  if (const auto* round = std::get_if<RoundRecord>(&record); round && callbacks_.round)
+    callbacks_.round(seen.node, *round, tally_);
+  if (const auto* notice = std::get_if<NoticeRecord>(&record); notice && callbacks_.notice)
+    callbacks_.notice(seen.node, notice->text);
+}
+
+Result<NodeWatch> NodeWatch::open(const Mesh& mesh, NodeIndex self, const RunFolder* folder,
+                                  NodeRecorder::Flush flush, const Tell& tell) {
+  NodeWatch watch(mesh, self, tell);
+  const std::string& name = mesh.plan().view.nodes[self];
+  if (folder != nullptr) {
+    if (const Status ready = folder->prepare_node(name); !ready) return ready.error();
+    auto recorder = NodeRecorder::create(folder->events(name), flush);
+    if (!recorder) return recorder.error();
+    auto decisions = DecisionLog::create(mesh.plan(), folder->decisions(name));
+    if (!decisions) return decisions.error();
+    watch.recorder_ = std::move(*recorder);
+    watch.decisions_ = std::move(*decisions);
+  }
+  const Status begun = watch.record(StartRecord{0, name, std::string(version())});
+  if (!begun) return begun.error();
+  return watch;
+}
+
+Status NodeWatch::keep(const Status& status) {
+  if (files_.ok() && !status.ok()) files_ = status;
+  return files_;
+}
+
+Status NodeWatch::record(NodeRecord record) {
+  if (recorder_) static_cast<void>(keep(recorder_->write(record)));
+  (*tell_)({self_, std::move(record)});
+  return files_;
+}
+
+Status NodeWatch::round(TimePoint origin, const RoundReport& report) {
+  if (decisions_ && !keep(decisions_->flush())) return files_;
+  RoundRecord made = make_round_record(mesh_->plan(), mesh_->topology(), self_, origin, report);
+  if (mesh_->objective().scores_tokens()) add_perplexity(made);
+  return record(std::move(made));
+}
+
+Status NodeWatch::decision(const Decision& decision) {
+  (*tell_)({self_, decision});
+  return decisions_ ? keep(decisions_->write(decision)) : files_;
+}
+
+Status NodeWatch::notice(double seconds, const std::string& text) {
+  return record(NoticeRecord{seconds, text});
+}
+
+Status NodeWatch::end(const EndRecord& end) {
+  static_cast<void>(record(end));
+  if (recorder_) static_cast<void>(keep(recorder_->close()));
+  return decisions_ ? keep(decisions_->flush()) : files_;
+}
+
+Status save_parameters(const Mesh& mesh, const RunFolder& folder, NodeIndex self, Outcome outcome,
+                       std::span<const float> parameters) {
+  const Plan& plan = mesh.plan();
+  const std::string& name = plan.view.nodes[self];
+  if (outcome == Outcome::kDone)
+    return write_model(folder.node_model(name), plan.layout, parameters, mesh.objective().frozen());
+  if (std::ranges::find(plan.shards, self, &Shard::owner) == plan.shards.end()) return ok_status();
+  return write_shards(folder.node_shards(name), plan, self, parameters);
+}
+
+std::vector<float> owners_parameters(
+    const Plan& plan, const std::function<std::span<const float>(NodeIndex)>& of_node) {
+  std::vector<float> x(plan.layout.size());
+  for (const Shard& shard : plan.shards) {
+    const std::span<const float> w = of_node(shard.owner);
+    if (w.empty()) return {};
+    std::ranges::copy(w.subspan(shard.begin, shard.size),
+                      x.begin() + static_cast<std::ptrdiff_t>(shard.begin));
+  }
+  return x;
+}
+
+}  // namespace kimesh

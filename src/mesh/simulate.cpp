@@ -1,0 +1,132 @@
+// All nodes on a virtual clock.
+#include <algorithm>
+
+#include "kimesh/mesh/mesh.h"
+#include "kimesh/run/options.h"
+#include "kimesh/util/units.h"
+#include "node_watch.h"
+
+namespace kimesh {
+namespace {
+
+class SimulationWatch {
+ public:
+  SimulationWatch(const Mesh& mesh, const MeshRunOptions& options)
+      : audience_(mesh.plan(), options.callbacks),
+        tell_([this](const Seen& seen) { audience_.take(seen); }) {}
+  SimulationWatch(const SimulationWatch&) = delete;
+  SimulationWatch& operator=(const SimulationWatch&) = delete;
+
+  [[nodiscard]] Status open(const Mesh& mesh, const RunFolder* folder) {
+    for (NodeIndex i = 0; i < mesh.nodes(); ++i) {
+      auto watch = NodeWatch::open(mesh, i, folder, NodeRecorder::Flush::kWhenFull, tell_);
+      if (!watch) return watch.error();
+      nodes_.push_back(std::move(*watch));
+    }
+    return ok_status();
+  }
+
+  [[nodiscard]] SimulationObserver observer() {
+    SimulationObserver observer;
+    observer.report = [this](NodeIndex node, TimePoint, const RoundReport& report) {
+      keep(nodes_[node].round(TimePoint{}, report));
+    };
+    observer.decision = [this](NodeIndex node, TimePoint, const Decision& decision) {
+      keep(nodes_[node].decision(decision));
+    };
+    observer.notice = [this](NodeIndex node, TimePoint at, const std::string& text) {
+      keep(nodes_[node].notice(to_seconds(at - TimePoint{}), text));
+    };
+    return observer;
+  }
+
+  void end(const Simulator& simulator) {
+    for (NodeIndex i = 0; i < nodes_.size(); ++i) {
+      const SimulatedEnd& end = simulator.end(i);
+      keep(nodes_[i].end({simulator.seconds(),
+                          end.finished ? end.outcome : Outcome::kFailed,
+                          end.reason,
+                          end.finished ? end.text : "it did not finish",
+                          simulator.core(i).round() + 1,
+                          simulator.seconds(),
+                          {}}));
+    }
+  }
+
+  [[nodiscard]] const Status& files() const { return files_; }
+  [[nodiscard]] const RunTally& tally() const { return audience_.tally(); }
+
+ private:
+  // The first file that cannot be written ends the run.
+  void keep(const Status& status) {
+    if (files_.ok() && !status.ok()) files_ = status;
+  }
+
+  Audience audience_;
+  const NodeWatch::Tell tell_;
+  std::vector<NodeWatch> nodes_;
+  Status files_ = ok_status();
+};
+
+std::vector<float> parameters_of(const Plan& plan, const Vectors& vectors) {
+  std::vector<float> w(plan.layout.size());
+  for (ShardIndex s = 0; s < plan.shards.size(); ++s)
+    std::ranges::copy(vectors.shard(s),
+                      w.begin() + static_cast<std::ptrdiff_t>(plan.shards[s].begin));
+  return w;
+}
+
+// Every node's model after a normal end, the owners' shards otherwise, as live nodes leave them.
+Status save_all(const Mesh& mesh, const RunFolder& folder, const Simulator& simulator,
+                Outcome outcome) {
+  for (NodeIndex i = 0; i < mesh.nodes(); ++i) {
+    const std::vector<float> w = parameters_of(mesh.plan(), simulator.vectors(i));
+    if (const Status saved = save_parameters(mesh, folder, i, outcome, w); !saved) return saved;
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+Result<SimulationSetup> Mesh::simulation() const {
+  SimulationSetup setup;
+  setup.plan = &plan_;
+  for (NodeIndex i = 0; i < nodes(); ++i) {
+    auto part = objective_->part(i);
+    if (!part) return part.error();
+    auto vectors = vectors_options(i);
+    if (!vectors) return vectors.error();
+    const NodeSpec& spec = topology().nodes[i];
+    setup.nodes.push_back({std::move(*part), core_options(i), std::move(*vectors),
+                           spec.sending_cap_bits_per_s(), spec.downlink_bits_per_s});
+  }
+  setup.links = simulated_links(topology(), plan_);
+  return setup;
+}
+
+Result<MeshEnd> Mesh::simulate(const MeshSimulationOptions& options) const {
+  auto setup = simulation();
+  if (!setup) return setup.error();
+  for (SimulatedNode& node : setup->nodes) node.core.digest_shards = options.run.digests;
+  setup->costs = options.costs;
+  setup->replay = options.replay;
+  SimulationWatch watch(*this, options.run);
+  if (const Status opened = watch.open(*this, options.run.folder); !opened) return opened.error();
+  setup->interrupted = [&] {
+    return !watch.files().ok() || (options.run.stop != nullptr && options.run.stop->load());
+  };
+  Simulator simulator(std::move(*setup), watch.observer());
+  simulator.run();
+  watch.end(simulator);
+  if (!watch.files()) return watch.files().error();
+
+  MeshEnd end{end_of_mesh(watch.tally()), watch.tally(), simulator.seconds(), simulator.messages()};
+  end.run.model = simulator.owners_parameters();
+  end.run.gradient_norm_squared = objective_->gradient_norm_squared(end.run.model);
+  if (options.run.folder == nullptr) return end;
+  const Status saved = save_all(*this, *options.run.folder, simulator, end.run.outcome);
+  if (!saved) return saved.error();
+  return end;
+}
+
+}  // namespace kimesh

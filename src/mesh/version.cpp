@@ -1,0 +1,29 @@
+#include "version.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "kimesh/mesh/mesh.h"
+
+namespace kimesh {
+
+std::string_view version() {
+  return KIMESH_VERSION;  // of CMakeLists.txt
+}
+
+std::string build_text() {
+#ifdef __OPTIMIZE__
+  return std::string("g++ ") + __VERSION__ + ", optimised";
+#else
+  return std::string("g++ ") + __VERSION__ + ", not optimised";
+#endif
+}
+
+std::string date_and_time() {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)));
+}
+
+}  // namespace kimesh

@@ -1,0 +1,115 @@
+// Whole meshes through the library: simulated, and live in this process, over sockets and with
+// every thread that a node has, which is what the thread sanitizer looks at.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "kimesh/mesh/mesh.h"
+#include "kimesh/objective/quadratic.h"
+
+namespace kimesh {
+namespace {
+
+const std::string kFolder = KIMESH_SOURCE_DIR "/tests/mesh/";
+
+MeshFiles files_of(const std::string& topology) {
+  auto files = load_mesh_files(kFolder + "quadratic.yaml", kFolder + topology + ".yaml");
+  for (const Problem& problem : files.problems) ADD_FAILURE() << to_string(problem);
+  return std::move(files.value);
+}
+
+std::unique_ptr<Mesh> mesh_of(MeshFiles files) {
+  auto objective = make_quadratic_mesh(*files.config.quadratic, files.topology.nodes.size(),
+                                       declared_weights(files.topology), files.config.seed);
+  auto mesh = Mesh::make(std::move(files), std::move(objective.value()));
+  return std::move(mesh.value());
+}
+
+class EveryTopology : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(EveryTopology, EndsLiveWithTheBitsOfItsSimulation) {
+  const auto mesh = mesh_of(files_of(GetParam()));
+  std::vector<Round> rounds(mesh->nodes());
+  MeshRunOptions options;
+  options.callbacks.round = [&](NodeIndex node, const RoundRecord& round, const RunTally& tally) {
+    EXPECT_EQ(round.round, rounds[node]++);
+    EXPECT_EQ(tally.nodes()[node].latest->round, round.round);
+  };
+  const auto live = mesh->run_here(options);
+  ASSERT_TRUE(live.ok()) << live.error().message;
+  ASSERT_EQ(live->run.outcome, Outcome::kDone) << live->run.text;
+  for (const Round count : rounds) EXPECT_GE(count, 60u);
+
+  const auto simulated = mesh->simulate({});
+  ASSERT_TRUE(simulated.ok()) << simulated.error().message;
+  ASSERT_EQ(simulated->run.outcome, Outcome::kDone) << simulated->run.text;
+  EXPECT_EQ(live->run.model, simulated->run.model);
+  EXPECT_LT(*live->run.gradient_norm_squared, 1e-3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Mesh, EveryTopology,
+                         ::testing::Values("ring", "parameter_server", "tree"));
+
+TEST(Mesh, StopsInOrderWhenItIsTold) {
+  MeshFiles files = files_of("ring");
+  files.config.stop.rounds = 1'000'000;
+  const auto mesh = mesh_of(std::move(files));
+  std::atomic<bool> stop = false;
+  MeshRunOptions options;
+  options.stop = &stop;
+  options.callbacks.round = [&](NodeIndex, const RoundRecord& round, const RunTally&) {
+    if (round.round == 5) stop = true;
+  };
+  const auto end = mesh->run_here(options);
+  ASSERT_TRUE(end.ok()) << end.error().message;
+  EXPECT_EQ(end->run.outcome, Outcome::kStopped) << end->run.text;
+}
+
+TEST(Mesh, LeavesTheSameFilesLiveAndSimulated) {
+  const auto mesh = mesh_of(files_of("ring"));
+  const auto top = std::filesystem::path(::testing::TempDir()) / "mesh_files";
+  std::filesystem::remove_all(top);
+  std::vector<std::vector<float>> models;
+  for (const bool live : {true, false}) {
+    const RunFolder folder((top / (live ? "live" : "simulated")).string());
+    std::filesystem::create_directories(folder.path());
+    MeshRunOptions options;
+    options.folder = &folder;
+    auto end = live ? mesh->run_here(options) : mesh->simulate({options, {}, nullptr});
+    ASSERT_TRUE(end.ok()) << end.error().message;
+    const Status collected = collect_model(folder, *mesh, end->run);
+    EXPECT_TRUE(collected.ok());
+    EXPECT_EQ(end->run.outcome, Outcome::kDone) << end->run.text;
+    for (const std::string& name : mesh->plan().view.nodes)
+      for (const std::string& file :
+           {folder.events(name), folder.decisions(name), folder.node_model(name)})
+        EXPECT_TRUE(std::filesystem::exists(file)) << file;
+    models.push_back(end->run.model);
+  }
+  EXPECT_FALSE(models[0].empty());
+  EXPECT_EQ(models[0], models[1]);
+}
+
+TEST(Mesh, SaysEveryProblemOfItsFiles) {
+  const auto files = load_mesh_files(kFolder + "nowhere.yaml", kFolder + "nowhere_either.yaml");
+  EXPECT_EQ(files.problems.size(), 2u);
+}
+
+TEST(Mesh, AFolderThatANodeHasFilledIsAnError) {
+  const auto mesh = mesh_of(files_of("ring"));
+  const RunFolder folder((std::filesystem::path(::testing::TempDir()) / "mesh_taken").string());
+  std::filesystem::remove_all(folder.path());
+  std::filesystem::create_directories(folder.path());
+  ASSERT_TRUE(folder.prepare_node("b").ok());
+  std::ofstream(folder.events("b")) << "{}\n";
+  MeshRunOptions options;
+  options.folder = &folder;
+  for (const auto& end : {mesh->run_here(options), mesh->simulate({options, {}, nullptr})}) {
+    ASSERT_FALSE(end.ok());
+    EXPECT_EQ(end.error().code, ErrorCode::kUserInput) << end.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace kimesh

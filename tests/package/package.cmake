@@ -1,0 +1,30 @@
+# Installs the build into a folder of its own, and builds and runs every example against it, as
+# somebody does who has no source of kimesh.
+#   cmake -DBUILD=build/release -DEXAMPLES=examples -DSCRATCH=FOLDER [-DLAUNCHER=ccache]
+#         -DCOMPILER=g++ -P package.cmake
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code)
+  if(NOT code EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}: ended with ${code}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE ${SCRATCH})
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
+file(GLOB lists ${EXAMPLES}/*/CMakeLists.txt)
+if(NOT lists)
+  message(FATAL_ERROR "there is no example in ${EXAMPLES}")
+endif()
+foreach(list ${lists})
+  get_filename_component(folder ${list} DIRECTORY)
+  get_filename_component(name ${folder} NAME)
+  # A copy, so that nothing beside it can be included by accident.
+  file(COPY ${folder} DESTINATION ${SCRATCH}/source)
+  run(${CMAKE_COMMAND} -S ${SCRATCH}/source/${name} -B ${SCRATCH}/${name}
+      -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCMAKE_BUILD_TYPE=Release
+      -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}
+      "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
+  run(${CMAKE_COMMAND} --build ${SCRATCH}/${name})
+  run(${SCRATCH}/${name}/${name} ${folder}/config.yaml ${folder}/topology.yaml)
+endforeach()
