@@ -3,8 +3,8 @@
 // kernels/collect_cpu.cpp and kernels/largest_cpu.cpp are the meaning.
 //
 // A difference is target − estimate, rounded once. Energies are sums of squares in float64; element
-// j of a span goes to the partial sum j % 8, and these are added in one order: the same bits for any
-// instruction set. They are finite exactly where every element is.
+// j of a span goes to the partial sum j % 8, and these are added in one order: the same bits for
+// any instruction set. Energies are finite exactly where every element is.
 #pragma once
 
 #include <cstddef>

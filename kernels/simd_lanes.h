@@ -37,8 +37,8 @@ inline constexpr std::size_t kStep = kRegisters * kLanes;
 
 inline constexpr std::size_t kPartialSums = 8;
 
-// Σ x² in float64, element j in the partial sum j % 8: the same bits in any instruction set, because
-// the square of a float32 is exact in float64 and a fused multiply-add then rounds as the two
+// Σ x² in float64, element j in the partial sum j % 8: the same bits in any instruction set. The
+// square of a float32 is exact in float64, so that a fused multiply-add rounds as the two
 // operations do.
 class SquareSum {
  public:
