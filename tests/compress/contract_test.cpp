@@ -86,7 +86,9 @@ TEST_P(EveryCompressor, TakesNoMoreBytesThanItSays) {
 
 // Seen to fail with budgets halved.
 TEST_P(EveryCompressor, UsesItsBudgetWhereThereIsEnoughToSend) {
-  if (!codecs().make(GetParam())->traits().meets_budgets) return;
+  if (!codecs().make(GetParam())->traits().meets_budgets) {
+    GTEST_SKIP() << "its messages have one size, or that of a threshold";
+  }
   const std::vector<Named> settings = settings_of(GetParam());
   for (const Named& named : settings)
     for (const VectorKind kind :
