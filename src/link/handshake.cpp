@@ -83,4 +83,9 @@ std::string sentence_malformed(const std::string& name, const std::string& what)
                      printable(name), what);
 }
 
+PeerHalted halted_by(NodeIndex node, const Halt& halt) {
+  const bool by_user = halt.kind == HaltKind::kUserStop;
+  return {node, by_user ? HaltKind::kUserStop : HaltKind::kFailure, halt.reason};
+}
+
 }  // namespace kimesh

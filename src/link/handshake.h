@@ -1,9 +1,10 @@
-// Who may join: the sentences with which a hello is refused. Pure.
+// What control frames say: who may join, with the sentences that refuse a hello, and halts. Pure.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "kimesh/events/links.h"
 #include "kimesh/wire/frame.h"
 
 namespace kimesh {
@@ -20,5 +21,8 @@ namespace kimesh {
 [[nodiscard]] std::string sentence_restarted(const std::string& name);
 [[nodiscard]] std::string sentence_malformed(const std::string& name, const std::string& what);
 [[nodiscard]] std::string printable(const std::string& text);
+
+// What the engine is told of a halt. A kind that this version does not know is a failure.
+[[nodiscard]] PeerHalted halted_by(NodeIndex node, const Halt& halt);
 
 }  // namespace kimesh

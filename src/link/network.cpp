@@ -7,8 +7,8 @@
 namespace kimesh {
 
 std::size_t event_weight(const NetworkEvent& event) {
-  const auto* message = std::get_if<MessageReceived>(&event);
-  return sizeof(NetworkEvent) + (message ? message->bytes.size() : 0);
+  const auto* arrived = std::get_if<MessageArrived>(&event);
+  return sizeof(NetworkEvent) + (arrived ? arrived->message.payload.size() : 0);
 }
 
 EventSink sink_into(BoundedQueue<NetworkEvent>& events) {
@@ -39,20 +39,17 @@ void Network::dial(LinkIndex link, std::string endpoint) {
 void Network::start_emulation(TimePoint start) {
   thread_->command(EmulationCommand{start});
 }
-void Network::send(LinkIndex link, std::vector<std::byte> message) {
-  thread_->command(SendCommand{link, std::move(message)});
+void Network::send(SendMessage action) {
+  thread_->command(std::move(action));
 }
-void Network::send_applied(LinkIndex link, const Applied& applied) {
-  thread_->command(AppliedCommand{link, applied});
+void Network::send(const SendApplied& action) {
+  thread_->command(action);
 }
-void Network::send_halt(const Halt& halt) {
-  thread_->command(HaltCommand{halt});
+void Network::send(SendHalt action) {
+  thread_->command(std::move(action));
 }
-void Network::send_bye() {
-  thread_->command(ByeCommand{});
-}
-void Network::cut(LinkIndex link) {
-  thread_->command(CutCommand{link});
+void Network::send(SendBye action) {
+  thread_->command(action);
 }
 
 void Network::flush(Duration limit) {

@@ -153,12 +153,13 @@ void Network::Thread::obey() {
     std::visit([this](auto& what) { obey(what); }, **command);
 }
 
-void Network::Thread::obey(HaltCommand& command) {
-  reception_.say(command.halt);
-  for (Outgoing& link : outgoing_) link.say(command.halt);
+void Network::Thread::obey(SendHalt& command) {
+  const Halt halt{options_.hello.from, command.kind, std::move(command.reason)};
+  reception_.say(halt);
+  for (Outgoing& link : outgoing_) link.say(halt);
 }
 
-void Network::Thread::obey(ByeCommand&) {
+void Network::Thread::obey(SendBye&) {
   reception_.say_bye();
   for (Outgoing& link : outgoing_) link.say_bye();
 }

@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "kimesh/link/network.h"
 #include "kimesh/emulation/shaper.h"
+#include "kimesh/link/network.h"
 #include "src/link/event_gate.h"
 #include "src/link/fd.h"
 #include "src/link/outgoing.h"
@@ -22,18 +22,6 @@
 
 namespace kimesh {
 
-struct SendCommand {
-  LinkIndex link;
-  std::vector<std::byte> message;
-};
-struct AppliedCommand {
-  LinkIndex link;
-  Applied applied;
-};
-struct HaltCommand {
-  Halt halt;
-};
-struct ByeCommand {};
 struct DialCommand {
   LinkIndex link;
   std::string endpoint;
@@ -52,9 +40,8 @@ struct EmulationCommand {
   TimePoint start;
 };
 struct StopCommand {};
-using Command =
-    std::variant<SendCommand, AppliedCommand, HaltCommand, ByeCommand, DialCommand, CutCommand,
-                 CountersCommand, FlushCommand, EmulationCommand, StopCommand>;
+using Command = std::variant<SendMessage, SendApplied, SendHalt, SendBye, DialCommand, CutCommand,
+                             CountersCommand, FlushCommand, EmulationCommand, StopCommand>;
 
 class Network::Thread {
  public:
@@ -71,10 +58,10 @@ class Network::Thread {
   void wait();
   void turn();
   void obey();
-  void obey(SendCommand& command) { outgoing(command.link).send(std::move(command.message)); }
-  void obey(AppliedCommand& command) { reception_.send_applied(command.link, command.applied); }
-  void obey(HaltCommand& command);
-  void obey(ByeCommand&);
+  void obey(SendMessage& command) { outgoing(command.link).send(std::move(command.message)); }
+  void obey(SendApplied& command) { reception_.send_applied(command.link, command.applied); }
+  void obey(SendHalt& command);
+  void obey(SendBye&);
   void obey(DialCommand& command) { outgoing(command.link).dial(command.endpoint); }
   void obey(CutCommand& command) { outgoing(command.link).cut(); }
   void obey(CountersCommand& command) {

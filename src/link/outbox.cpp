@@ -3,18 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "kimesh/util/check.h"
 
 namespace kimesh {
+namespace {
 
-void Outbox::push(std::vector<std::byte> message) {
-  const std::size_t chunks = std::max<std::size_t>(chunk_count(message.size()), 1);
-  KIMESH_CHECK(message.size() <= 0xffffffff && chunks <= 0xffff,
-               "a message fits the 32 bits of its length and the 16 of its chunk count");
+// The bytes from `begin` to `end` as far as there are any.
+std::span<const std::byte> part_of(std::span<const std::byte> bytes, std::size_t begin,
+                                   std::size_t end) {
+  const std::size_t from = std::min(begin, bytes.size());
+  return bytes.subspan(from, std::min(end, bytes.size()) - from);
+}
+
+}  // namespace
+
+void Outbox::push(std::vector<std::byte> head, Payload payload) {
   Held held;
   held.sequence = ++last_sequence_;
-  held.bytes = std::move(message);
+  held.head = std::move(head);
+  held.payload = std::move(payload);
+  const std::size_t chunks = std::max<std::size_t>(chunk_count(held.size()), 1);
+  KIMESH_CHECK(held.size() <= 0xffffffff && chunks <= 0xffff,
+               "a message fits the 32 bits of its length and the 16 of its chunk count");
   held.chunks = static_cast<std::uint16_t>(chunks);
   messages_.push_back(std::move(held));
 }
@@ -26,16 +38,22 @@ const Outbox::Held* Outbox::find(std::uint64_t sequence) const {
 
 // Chunks differ by at most one byte: the first `size % count` of them have one more.
 Chunk Outbox::cut(const Held& message, std::uint16_t index) const {
-  const std::size_t size = message.bytes.size() / message.chunks;
-  const std::size_t longer = message.bytes.size() % message.chunks;
+  const std::size_t size = message.size() / message.chunks;
+  const std::size_t longer = message.size() % message.chunks;
   const std::size_t offset = index * size + std::min<std::size_t>(index, longer);
   Chunk chunk;
   chunk.sequence = message.sequence;
-  chunk.total = static_cast<std::uint32_t>(message.bytes.size());
+  chunk.total = static_cast<std::uint32_t>(message.size());
   chunk.offset = static_cast<std::uint32_t>(offset);
   chunk.index = index;
   chunk.count = message.chunks;
-  chunk.bytes = std::span(message.bytes).subspan(offset, size + (index < longer ? 1 : 0));
+  const std::size_t end = offset + size + (index < longer ? 1 : 0);
+  const std::size_t head = message.head.size();
+  // What of the chunk lies in the head, and what in the payload.
+  chunk.bytes = part_of(message.head, offset, end);
+  chunk.more = part_of(message.payload.bytes(), offset < head ? 0 : offset - head,
+                       end < head ? 0 : end - head);
+  if (chunk.bytes.empty()) std::swap(chunk.bytes, chunk.more);
   return chunk;
 }
 
@@ -83,11 +101,11 @@ Result<std::optional<LinkSample>> Outbox::acked(const Ack& ack, TimePoint now) {
   const auto message = std::ranges::lower_bound(messages_, ack.sequence, {}, &Held::sequence);
   if (message == messages_.end() || message->sequence != ack.sequence)
     return std::optional<LinkSample>{};
-  if (ack.bytes != message->bytes.size() || ack.chunks != message->chunks)
+  if (ack.bytes != message->size() || ack.chunks != message->chunks)
     return Error{ErrorCode::kMalformed,
                  fmt::format("an ack of message {} with another size", ack.sequence)};
   LinkSample sample;
-  sample.bytes = wire_bytes(message->bytes.size(), message->chunks);
+  sample.bytes = wire_bytes(message->size(), message->chunks);
   sample.chunks = message->chunks;
   sample.tail_bytes = ack.tail_bytes;
   constexpr std::uint64_t kLongest = std::uint64_t{1} << 62;  // a Duration holds it

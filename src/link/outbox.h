@@ -17,8 +17,9 @@ namespace kimesh {
 // Thread: the network's.
 class Outbox {
  public:
-  // Takes a message under 4 GiB. Requires less than 2^48 messages before it.
-  void push(std::vector<std::byte> message);
+  // Takes a message, which is `head` and then `payload`, under 4 GiB together. Requires less than
+  // 2^48 messages before it.
+  void push(std::vector<std::byte> head, Payload payload);
 
   // The chunk that comes next; nothing: all of them have been placed. Its bytes point into the
   // message, which stays where it is until its ack.
@@ -48,10 +49,12 @@ class Outbox {
  private:
   struct Held {
     std::uint64_t sequence = 0;
-    std::vector<std::byte> bytes;
+    std::vector<std::byte> head;
+    Payload payload;
     std::uint16_t chunks = 0;
     std::optional<TimePoint> begun;
     bool followed = false, limited = false;
+    [[nodiscard]] std::size_t size() const { return head.size() + payload.size(); }
   };
   [[nodiscard]] const Held* find(std::uint64_t sequence) const;
   [[nodiscard]] Chunk cut(const Held& message, std::uint16_t index) const;

@@ -46,11 +46,12 @@ void Outgoing::dial(const std::string& endpoint) {
   state_ = State::kDialling;
 }
 
-void Outgoing::send(std::vector<std::byte> message) {
-  const std::size_t chunks = std::max<std::size_t>(chunk_count(message.size()), 1);
+void Outgoing::send(Message message) {
+  std::vector<std::byte> head = encode_message_head(message);
+  const std::size_t size = head.size() + message.payload.size();
   ++counters_.payload_messages;
-  counters_.message_bytes += wire_bytes(message.size(), chunks);
-  if (state_ != State::kClosed) outbox_.push(std::move(message));
+  counters_.message_bytes += wire_bytes(size, std::max<std::size_t>(chunk_count(size), 1));
+  if (state_ != State::kClosed) outbox_.push(std::move(head), std::move(message.payload));
 }
 
 // A halt behind data in the kernel would wait for all of it: the connection is cut, and the next
@@ -108,7 +109,7 @@ void Outgoing::lost() {
   blocked_ = stalled_ = false;
   emulated_ = 0;
   shared_.peers.outgoing(spec_.to, false);
-  if (state_ == State::kReady) shared_.events.tell(LinkLost{spec_.link});
+  if (state_ == State::kReady) shared_.events.tell(LinkDown{spec_.link});
   if (state_ != State::kClosed) state_ = State::kDialling;
 }
 
@@ -144,15 +145,15 @@ void Outgoing::handle(const Frame& frame, TimePoint now) {
   if (const auto* ack = std::get_if<Ack>(&frame)) {
     acked(*ack, now);
   } else if (const auto* applied = std::get_if<Applied>(&frame)) {
-    shared_.events.tell(AppliedReceived{spec_.link, *applied});
+    shared_.events.tell(MessageApplied{spec_.link, *applied});
   } else if (const auto* halt = std::get_if<Halt>(&frame)) {
-    shared_.events.tell(HaltReceived{spec_.to, *halt});
+    shared_.events.tell(halted_by(spec_.to, *halt));
   } else if (std::holds_alternative<Bye>(frame)) {
-    shared_.events.tell(ByeReceived{spec_.to});
+    shared_.events.tell(PeerBye{spec_.to});
   } else if (!std::holds_alternative<Heartbeat>(frame)) {
     return refuse(sentence_malformed(spec_.name, "a frame that only a sender says"));
   }
-  if (shared_.peers.heard(spec_.to, now)) shared_.events.hint(HeardFrom{spec_.to});
+  if (shared_.peers.heard(spec_.to, now)) shared_.events.hint(PeerHeard{spec_.to});
 }
 
 void Outgoing::welcome(const Welcome& welcome, TimePoint now) {
@@ -169,23 +170,23 @@ void Outgoing::welcome(const Welcome& welcome, TimePoint now) {
   was_ready_ = true;
   if (halt_) control(*halt_);
   if (bye_) control(Bye{shared_.hello.from});
-  shared_.events.tell(LinkReady{spec_.link});
-  if (shared_.peers.heard(spec_.to, now)) shared_.events.hint(HeardFrom{spec_.to});
+  shared_.events.tell(LinkUp{spec_.link});
+  if (shared_.peers.heard(spec_.to, now)) shared_.events.hint(PeerHeard{spec_.to});
 }
 
 void Outgoing::acked(const Ack& ack, TimePoint now) {
   const auto sample = outbox_.acked(ack, now);
   if (!sample.ok()) return refuse(sentence_malformed(spec_.name, sample.error().message));
-  if (*sample) shared_.events.tell(MessageAckedOnWire{spec_.link, **sample});
+  if (*sample) shared_.events.tell(MessageAcked{spec_.link, **sample});
 }
 
-bool Outgoing::put(std::span<const std::byte> head, std::span<const std::byte> body,
-                   TimePoint now) {
-  if (socket_.send(head, body) != SendOutcome::kSent) {
+bool Outgoing::put(std::initializer_list<std::span<const std::byte>> parts, TimePoint now) {
+  if (socket_.send(parts) != SendOutcome::kSent) {
     blocked_ = true;
     return false;
   }
-  const std::size_t size = head.size() + body.size();
+  std::size_t size = 0;
+  for (const auto part : parts) size += part.size();
   counters_.frame_bytes += size + zmtp_head_bytes(size);
   last_put_ = now;
   return true;
@@ -194,12 +195,12 @@ bool Outgoing::put(std::span<const std::byte> head, std::span<const std::byte> b
 bool Outgoing::put(const Chunk& chunk, TimePoint now) {
   std::array<std::byte, kChunkHeadBytes> head;
   encode_chunk_head(chunk, head);
-  return put(head, chunk.bytes, now);
+  return put({head, chunk.bytes, chunk.more}, now);
 }
 
 bool Outgoing::put_control(TimePoint now) {
   for (; !control_.empty(); control_.pop_front())
-    if (!put(control_.front(), {}, now)) return false;
+    if (!put({control_.front()}, now)) return false;
   return true;
 }
 
@@ -231,7 +232,7 @@ void Outgoing::put_direct(TimePoint now) {
 void Outgoing::put_emulated(TimePoint now) {
   while (const auto chunk = outbox_.next()) {
     const bool behind = shared_.shaper.queued(*lane_) > 0;
-    shared_.shaper.push(now, *lane_, kChunkHeadBytes + chunk->bytes.size(),
+    shared_.shaper.push(now, *lane_, kChunkHeadBytes + chunk->size(),
                         chunk->sequence << 16 | chunk->index);
     ++emulated_;
     outbox_.placed(now, behind);

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <deque>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "kimesh/link/network.h"
 #include "kimesh/emulation/shaper.h"
+#include "kimesh/link/network.h"
 #include "src/link/event_gate.h"
 #include "src/link/fd.h"
 #include "src/link/outbox.h"
@@ -32,7 +33,7 @@ class Outgoing {
   Outgoing(OutgoingLink spec, Shared shared, std::optional<std::size_t> lane);
 
   void dial(const std::string& endpoint);
-  void send(std::vector<std::byte> message);
+  void send(Message message);
   void say(const Halt& halt);  // now, and after every reconnect; data is not sent any more
   void say_bye();
   void cut();
@@ -71,8 +72,7 @@ class Outgoing {
   void acked(const Ack& ack, TimePoint now);
   void refuse(std::string sentence);
   void control(const Frame& frame) { control_.push_back(encode_frame(frame)); }
-  [[nodiscard]] bool put(std::span<const std::byte> head, std::span<const std::byte> body,
-                         TimePoint now);
+  [[nodiscard]] bool put(std::initializer_list<std::span<const std::byte>> parts, TimePoint now);
   [[nodiscard]] bool put(const Chunk& chunk, TimePoint now);
   [[nodiscard]] bool put_control(TimePoint now);
   void put_direct(TimePoint now);

@@ -161,28 +161,30 @@ void Reception::admit(Lane& lane, const std::string& routing_id, int fd, TimePoi
   if (halt_) reply(lane, *halt_, now);
   if (bye_) reply(lane, Bye{shared_.hello.from}, now);
   shared_.events.tell(PeerArrived{lane.spec.from});
-  if (shared_.peers.heard(lane.spec.from, now)) shared_.events.hint(HeardFrom{lane.spec.from});
+  if (shared_.peers.heard(lane.spec.from, now)) shared_.events.hint(PeerHeard{lane.spec.from});
 }
 
 void Reception::handle(Lane& lane, const Frame& frame, TimePoint now) {
   if (const auto* part = std::get_if<Chunk>(&frame)) {
     chunk(lane, *part, now);
   } else if (const auto* halt = std::get_if<Halt>(&frame)) {
-    shared_.events.tell(HaltReceived{lane.spec.from, *halt});
+    shared_.events.tell(halted_by(lane.spec.from, *halt));
   } else if (std::holds_alternative<Bye>(frame)) {
-    shared_.events.tell(ByeReceived{lane.spec.from});
+    shared_.events.tell(PeerBye{lane.spec.from});
   } else if (!std::holds_alternative<Heartbeat>(frame)) {
     return malformed(&lane, lane.routing_id, "a frame that only a receiver says");
   }
-  if (shared_.peers.heard(lane.spec.from, now)) shared_.events.hint(HeardFrom{lane.spec.from});
+  if (shared_.peers.heard(lane.spec.from, now)) shared_.events.hint(PeerHeard{lane.spec.from});
 }
 
 void Reception::chunk(Lane& lane, const Chunk& chunk, TimePoint now) {
   auto arrival = lane.inbox.add(chunk, now, lane.tcp.received());
   if (!arrival.ok()) return malformed(&lane, lane.routing_id, arrival.error().message);
   if (arrival->ack) reply(lane, *arrival->ack, now);
-  if (arrival->message)
-    shared_.events.tell(MessageReceived{lane.spec.link, std::move(*arrival->message)});
+  if (!arrival->message) return;
+  auto message = decode_message(std::move(*arrival->message));
+  if (!message.ok()) return malformed(&lane, lane.routing_id, message.error().message);
+  shared_.events.tell(MessageArrived{lane.spec.link, std::move(*message)});
 }
 
 void Reception::malformed(Lane* lane, const std::string& routing_id, const std::string& what) {
@@ -197,7 +199,7 @@ void Reception::malformed(Lane* lane, const std::string& routing_id, const std::
 
 void Reception::refuse(const std::string& routing_id, const std::string& sentence) {
   // Whoever has no room for it, or is gone, need not know.
-  (void)socket_.send(encode_frame(Refuse{sentence}), {}, routing_id);
+  (void)socket_.send({encode_frame(Refuse{sentence})}, routing_id);
 }
 
 void Reception::reply(Lane& lane, const Frame& frame, TimePoint now) {
@@ -208,7 +210,7 @@ void Reception::reply(Lane& lane, const Frame& frame, TimePoint now) {
 
 void Reception::put_replies(Lane& lane, TimePoint now) {
   while (lane.open && !lane.replies.empty()) {
-    const SendOutcome outcome = socket_.send(lane.replies.front(), {}, lane.routing_id);
+    const SendOutcome outcome = socket_.send({lane.replies.front()}, lane.routing_id);
     if (outcome == SendOutcome::kUnreachable) return leave(lane);
     if (outcome == SendOutcome::kFull) break;
     lane.replies.pop_front();

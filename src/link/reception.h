@@ -48,9 +48,8 @@ class Reception {
   [[nodiscard]] void* socket() const { return socket_.raw(); }
   [[nodiscard]] void* monitor() const { return socket_.monitor(); }
   [[nodiscard]] TimePoint deadline() const;
-  [[nodiscard]] bool drained() const;
-  [[nodiscard]] bool all_left()
-      const;  // nobody is connected  // nothing is left to put on the socket of a connected peer
+  [[nodiscard]] bool drained() const;   // nothing is left to put on the socket of a connected peer
+  [[nodiscard]] bool all_left() const;  // nobody is connected
   void linger(int ms) { socket_.set(ZMQ_LINGER, ms); }
 
  private:
@@ -61,8 +60,8 @@ class Reception {
     int fd = -1;             // of that connection
     TcpPeek tcp{};           // while it stands
     bool open = false;       // it stands, as far as we know
-    std::deque<std::vector<std::byte>> replies{};  // the socket had no room for
-    std::map<std::pair<std::uint16_t, std::uint8_t>, Applied> applied{};  // last by (shard, phase)
+    std::deque<std::vector<std::byte>> replies{};               // the socket had no room for
+    std::map<std::pair<ShardIndex, Phase>, Applied> applied{};  // last by (shard, phase)
     TimePoint last_put{};
   };
 

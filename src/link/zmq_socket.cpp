@@ -97,16 +97,20 @@ std::string ZmqSocket::last_endpoint() const {
   return text.data();
 }
 
-SendOutcome ZmqSocket::send(std::span<const std::byte> head, std::span<const std::byte> body,
+SendOutcome ZmqSocket::send(std::initializer_list<std::span<const std::byte>> pieces,
                             const std::string& routing_id) {
   if (!routing_id.empty() &&
       zmq_send(raw(), routing_id.data(), routing_id.size(), ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0)
     return zmq_errno() == EAGAIN ? SendOutcome::kFull : SendOutcome::kUnreachable;
+  std::size_t size = 0;
+  for (const auto piece : pieces) size += piece.size();
   zmq_msg_t message;
-  must(zmq_msg_init_size(&message, head.size() + body.size()), "memory for a frame");
+  must(zmq_msg_init_size(&message, size), "memory for a frame");
   auto* data = static_cast<std::byte*>(zmq_msg_data(&message));
-  if (!head.empty()) std::memcpy(data, head.data(), head.size());
-  if (!body.empty()) std::memcpy(data + head.size(), body.data(), body.size());
+  for (const auto piece : pieces) {
+    if (!piece.empty()) std::memcpy(data, piece.data(), piece.size());
+    data += piece.size();
+  }
   if (zmq_msg_send(&message, raw(), ZMQ_DONTWAIT) >= 0) return SendOutcome::kSent;
   const int why = zmq_errno();
   zmq_msg_close(&message);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -60,9 +61,9 @@ class ZmqSocket {
   [[nodiscard]] int connect(const std::string& endpoint);  // 0 or errno
   [[nodiscard]] std::string last_endpoint() const;
 
-  // Never blocks. `body` follows `head` in one part; a routing id in front of it where there is
-  // one.
-  [[nodiscard]] SendOutcome send(std::span<const std::byte> head, std::span<const std::byte> body,
+  // Never blocks. `pieces` follow one another in one part; a routing id in front of it where there
+  // is one.
+  [[nodiscard]] SendOutcome send(std::initializer_list<std::span<const std::byte>> pieces,
                                  const std::string& routing_id = {});
   // One part of a message, without waiting; false: there is none.
   [[nodiscard]] bool receive(ZmqPart& part);

@@ -7,6 +7,7 @@
 
 #include "kimesh/util/check.h"
 #include "kimesh/util/digest.h"
+#include "kimesh/util/overloaded.h"
 #include "kimesh/wire/frame.h"
 
 namespace kimesh {
@@ -76,12 +77,24 @@ CoreOptions core_options(const LiveNodeSetup& setup) {
 
 }  // namespace
 
+std::size_t weight_of(const EngineInput& input) {
+  const auto payload_of = [](const auto& event) -> std::size_t {
+    if constexpr (requires { event.payload; }) return event.payload.size();
+    return 0;
+  };
+  return std::visit(Overloaded{[](const NetworkEvent& event) { return event_weight(event); },
+                               [&](const Event& event) {
+                                 return sizeof(EngineInput) + std::visit(payload_of, event);
+                               }},
+                    input);
+}
+
 Engine::Engine(const LiveNodeSetup& setup, const LiveNodeObserver& observer)
     : setup_(setup),
       observer_(observer),
       plan_(*setup.plan),
       vectors_(plan_, setup.self, setup.vectors),
-      core_(plan_, setup.self, core_options(setup)),
+      executor_(Core(plan_, setup.self, core_options(setup)), *this),
       engine_(kEngineQueueBytes) {
   setup_.objective->initialise(vectors_.parameters());
   setup_.objective->bind(vectors_.parameters(), vectors_.gradient());
@@ -101,10 +114,10 @@ Status Engine::open() {
   for (const OutgoingLink& link : options.outgoing) waiting_out_.insert(link.link);
   for (const IncomingLink& link : options.incoming) waiting_in_.insert(link.from);
   auto network = Network::start(std::move(options), [this](NetworkEvent& event) {
-    Incident incident(std::in_place_type<NetworkEvent>, std::move(event));
-    const std::size_t weight = weight_of(incident);
-    if (engine_.try_push(std::move(incident), weight)) return true;
-    event = std::move(std::get<NetworkEvent>(incident));  // no room: nothing was moved
+    EngineInput input(std::in_place_type<NetworkEvent>, std::move(event));
+    const std::size_t weight = weight_of(input);
+    if (engine_.try_push(std::move(input), weight)) return true;
+    event = std::move(std::get<NetworkEvent>(input));  // no room: nothing was moved
     return engine_.closed();
   });
   if (!network) return network.error();
@@ -130,8 +143,8 @@ std::string Engine::missing_peers() const {
 }
 
 void Engine::say_what_is_missing(Duration waited) {
-  notice(fmt::format("waiting for {}: {:.0f} s of {:.0f} s", missing_peers(), to_seconds(waited),
-                     to_seconds(setup_.topology->start_timeout)));
+  watch(Notice{fmt::format("waiting for {}: {:.0f} s of {:.0f} s", missing_peers(),
+                           to_seconds(waited), to_seconds(setup_.topology->start_timeout))});
 }
 
 void Engine::wait_for_mesh() {
@@ -148,7 +161,7 @@ void Engine::wait_for_mesh() {
       said = waited;
       say_what_is_missing(waited);
     }
-    if (auto incident = engine_.pop_for(kTick)) take(*incident);
+    if (auto input = engine_.pop_for(kTick)) take(std::move(*input));
   }
 }
 
@@ -162,9 +175,7 @@ void Engine::loop() {
       std::make_unique<TrainerThread>(*setup_.objective, vectors_, engine_, name(setup_.self));
   begun_ = now();
   network_->start_emulation(begun_);
-  std::vector<Action> actions;
-  core_.start(begun_, actions);
-  for (Action& action : actions) act(action);
+  executor_.start(begun_);
   TimePoint next_tick = begun_ + kTick;
   while (!ended_) {
     const TimePoint at = now();
@@ -174,17 +185,14 @@ void Engine::loop() {
       if (stop_wanted()) feed(StopNow{"stopped by the user at node " + name(setup_.self)});
       continue;
     }
-    if (auto incident = engine_.pop_for(next_tick - at)) take(*incident);
+    if (auto input = engine_.pop_for(next_tick - at)) take(std::move(*input));
   }
 }
 
-void Engine::take(Incident& incident) {
-  if (auto* event = std::get_if<NetworkEvent>(&incident)) return on(*event);
-  if (auto* event = std::get_if<Event>(&incident)) return feed(*event);
-  auto& ended = std::get<AdvanceEnded>(incident);
-  ended.event.payload = next_payload_++;
-  payloads_.emplace(ended.event.payload, std::move(ended.bytes));
-  feed(ended.event);
+void Engine::take(EngineInput input) {
+  std::visit(Overloaded{[&](NetworkEvent& event) { hear(std::move(event)); },
+                        [&](Event& event) { feed(std::move(event)); }},
+             input);
 }
 
 // Before the start a core only stores early messages; a failure ends the node at once.
@@ -192,14 +200,10 @@ void Engine::abort(const std::string& why, HaltKind kind) {
   if (ended_) return;
   if (started_) return feed(WorkFailed{why});
   if (stop_wanted()) kind = HaltKind::kUserStop;
-  network_->send_halt(Halt{name(setup_.self), static_cast<std::uint8_t>(kind), why});
+  network_->send(SendHalt{kind, why});
   end_.outcome = kind == HaltKind::kUserStop ? Outcome::kStopped : Outcome::kFailed;
   end_.text = why;
   ended_ = true;
-}
-
-void Engine::notice(const std::string& text) {
-  if (observer_.notice) watch(observer_.notice(now(), text));
 }
 
 LinkCounterList Engine::counters() const {
@@ -209,15 +213,12 @@ LinkCounterList Engine::counters() const {
   return list;
 }
 
-void Engine::watch(const Status& status) {
+void Engine::check(const Status& status) {
   if (!status.ok()) abort(fmt::format("node {}: {}", name(setup_.self), status.error().message));
 }
 
-void Engine::feed(const Event& event) {
-  if (ended_) return;
-  std::vector<Action> actions;
-  core_.handle(now(), event, actions);
-  for (Action& action : actions) act(action);
+void Engine::feed(Event event) {
+  if (!ended_) executor_.handle(now(), std::move(event));
 }
 
 void Engine::close() {
@@ -232,7 +233,7 @@ void Engine::close() {
   (void)vectors_.sync_parameters_to_host();
   const auto w = vectors_.parameters();
   end_.parameters.assign(w.begin(), w.end());
-  end_.rounds = started_ ? core_.round() + 1 : 0;
+  end_.rounds = started_ ? executor_.core().round() + 1 : 0;
 }
 
 Result<LiveNodeEnd> run_live_node(const LiveNodeSetup& setup, const LiveNodeObserver& observer) {

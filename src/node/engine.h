@@ -1,20 +1,20 @@
-// The engine: feeds a core with what happens and carries out what it answers. Runs on the caller's
-// thread.
+// The live driver: feeds a core with what happens, and carries out what it answers by threads and
+// sockets. Runs on the caller's thread.
 #pragma once
 
 #include <memory>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "engine_queue.h"
+#include "kimesh/executor/executor.h"
 #include "kimesh/node/live_node.h"
 #include "workers.h"
 
 namespace kimesh {
 
-class Engine {
+class Engine final : private Driver {
  public:
   Engine(const LiveNodeSetup& setup, const LiveNodeObserver& observer);
   ~Engine();
@@ -29,18 +29,22 @@ class Engine {
   void say_what_is_missing(Duration waited);
   [[nodiscard]] std::string missing_peers() const;
   void loop();
-  void take(Incident& incident);
-  void on(NetworkEvent& event);
-  void on(MessageReceived& event);
-  void on(const AppliedReceived& event);
-  void feed(const Event& event);
-  void act(Action& action);
-  void act(const ApplyMessage& action);
-  void act(const SendMessage& action);
-  void act(const SendApplied& action);
-  void act(const Finish& action);
-  void watch(const Status& status);
-  void notice(const std::string& text);
+  void take(EngineInput input);
+  void hear(NetworkEvent event);
+  void feed(Event event);
+  void check(const Status& status);
+
+  void work(VectorWork work) override;
+  void work(TrainerWork work) override;
+  void send(SendMessage action) override;
+  void send(const SendApplied& action) override;
+  void send(const SendBye& action) override;
+  void send(const SendHalt& action) override;
+  void watch(const RoundReport& report) override;
+  void watch(const Decision& decision) override;
+  void watch(const Notice& notice) override;
+  void finish(const Finish& end) override;
+
   [[nodiscard]] LinkCounterList counters() const;
   void abort(const std::string& why, HaltKind kind = HaltKind::kFailure);
   void close();
@@ -52,7 +56,7 @@ class Engine {
   const LiveNodeObserver& observer_;
   const Plan& plan_;
   Vectors vectors_;
-  Core core_;
+  Executor executor_;
   EngineQueue engine_;
   std::unique_ptr<Network> network_;
   std::unique_ptr<VectorWorker> worker_;
@@ -60,8 +64,6 @@ class Engine {
 
   std::set<LinkIndex> waiting_out_;  // links that are not welcomed yet
   std::set<NodeIndex> waiting_in_;   // peers that have not said hello
-  std::unordered_map<PayloadId, std::vector<std::byte>> payloads_;
-  PayloadId next_payload_ = 1;
   bool started_ = false, ended_ = false;
   TimePoint begun_{};
   LiveNodeEnd end_;

@@ -2,13 +2,13 @@
 // they were issued.
 #pragma once
 
+#include <atomic>
+#include <string>
 #include <thread>
-#include <variant>
-#include <vector>
 
 #include "engine_queue.h"
+#include "kimesh/executor/executor.h"
 #include "kimesh/objective/objective.h"
-#include "kimesh/round/action.h"
 #include "kimesh/vectors/vectors.h"
 
 namespace kimesh {
@@ -21,22 +21,14 @@ class VectorWorker {
   VectorWorker(Vectors& vectors, EngineQueue& engine, std::size_t capacity);
   ~VectorWorker();  // drops what waits, ends the thread after what it does now
 
-  void advance(const AdvanceChannel& action);
-  void apply(const ApplyMessage& action, std::vector<std::byte> payload);
-  void step(const StepShard& action);
+  void submit(VectorWork work);
 
  private:
-  struct Application {
-    ApplyMessage action;
-    std::vector<std::byte> payload;
-  };
-  using Work = std::variant<AdvanceChannel, Application, StepShard>;
   void run();
-  [[nodiscard]] Incident carry_out(const Work& work);
 
   Vectors& vectors_;
   EngineQueue& engine_;
-  BoundedQueue<Work> queue_;
+  BoundedQueue<VectorWork> queue_;
   std::atomic<bool> dropping_{false};
   std::thread thread_;
 };
@@ -47,22 +39,16 @@ class TrainerThread {
   TrainerThread(Objective& objective, Vectors& vectors, EngineQueue& engine, std::string node_name);
   ~TrainerThread();  // waits for a running gradient
 
-  void gradient(Round round);
-  void evaluate(Round round);
+  void submit(TrainerWork work);
 
  private:
-  struct Work {
-    Round round;
-    bool evaluate;
-  };
   void run();
-  [[nodiscard]] Event carry_out(const Work& work);
 
   Objective& objective_;
   Vectors& vectors_;
   EngineQueue& engine_;
   std::string name_;
-  BoundedQueue<Work> queue_;
+  BoundedQueue<TrainerWork> queue_;
   std::atomic<bool> dropping_{false};
   std::thread thread_;
 };

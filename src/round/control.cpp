@@ -21,12 +21,6 @@ Round round_at(std::span<const double> values, std::size_t index) {
 
 }  // namespace
 
-std::size_t controls_to_send(const Control& control) {
-  std::size_t count = control.size();
-  while (count > 0 && control[count - 1] == 0) --count;
-  return count;
-}
-
 void ControlVector::merge(const ControlVector& other) {
   nodes += other.nodes;
   loss += other.loss;

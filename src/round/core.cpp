@@ -103,13 +103,22 @@ void Core::State::on(const LinkDown& event) {
                           name(plan.links[event.link].to))});
 }
 
-void Core::State::on(const MessageArrived& event) {
-  Incoming& in = incoming(event.message.channel);
+// Peers are checked here: what a link brings came from another machine.
+void Core::State::on(MessageArrived event) {
+  const Message& message = event.message;
+  const auto channel = plan.find_channel(event.link, message.shard, message.phase);
+  const bool known = channel && in_position.contains(*channel) &&
+                     is_known(message.form) &&
+                     message.payload.size() <= payload_bytes_max(plan, *channel);
+  if (!known)
+    return fail(fmt::format("node {} sent a message that the plan does not know",
+                            name(plan.links[event.link].from)));
+  Incoming& in = incoming(*channel);
   if (in.pending) {  // the link hands each message on once, and a sender waits for `applied`
-    return fail(fmt::format("{}: a second message came before the first was applied",
-                            describe(event.message.channel)));
+    return fail(
+        fmt::format("{}: a second message came before the first was applied", describe(*channel)));
   }
-  in.pending = event;
+  in.pending = std::move(event.message);
   pump(in);
 }
 
@@ -118,12 +127,20 @@ void Core::State::on(const MessageAcked& event) {
 }
 
 void Core::State::on(const MessageApplied& event) {
-  Outgoing& out = outgoing(event.channel);
-  if (!out.busy || event.round != out.sent.round || event.generation != out.generation) return;
+  const Applied& said = event.applied;
+  const auto channel = plan.find_channel(event.link, said.shard, said.phase);
+  const bool known = channel && out_position.contains(*channel) &&
+                     (said.outcome == ApplyOutcome::kApplied ||
+                      said.outcome == ApplyOutcome::kDigestDiffers);
+  if (!known)
+    return fail(fmt::format("node {} applied a message that the plan does not know",
+                            name(plan.links[event.link].to)));
+  Outgoing& out = outgoing(*channel);
+  if (!out.busy || said.round != out.sent.round || said.generation != out.generation) return;
   out.busy = false;
-  if (event.outcome == ApplyOutcome::kDigestDiffers && !replay) {
+  if (said.outcome == ApplyOutcome::kDigestDiffers && !replay) {
     emit(Notice{fmt::format("{}, round {}: the two ends differ; the channel starts anew",
-                            describe(event.channel), event.round)});
+                            describe(*channel), said.round)});
     out.restart = true;
   }
   if (out.waiting) turn(out);
@@ -215,11 +232,11 @@ void Core::start(TimePoint now, std::vector<Action>& actions) {
   if (!state_->finished) state_->start();
 }
 
-void Core::handle(TimePoint now, const Event& event, std::vector<Action>& actions) {
+void Core::handle(TimePoint now, Event event, std::vector<Action>& actions) {
   if (state_->finished) return;
   state_->now = now;
   state_->actions = &actions;
-  std::visit([this](const auto& e) { state_->on(e); }, event);
+  std::visit([this](auto& e) { state_->on(std::move(e)); }, event);
 }
 
 bool Core::finished() const {

@@ -1,5 +1,6 @@
 // Shards and channels: what a round's messages wait for, and what follows from them.
 #include <algorithm>
+#include <utility>
 
 #include "kimesh/util/check.h"
 #include "state.h"
@@ -79,14 +80,20 @@ void Core::State::turn(Outgoing& out) {
   }
 }
 
-void Core::State::send_poll(Outgoing& out) {
+Message Core::State::message_for(const Outgoing& out) const {
+  const Channel& channel = plan.channels[out.channel];
   Message message;
-  message.channel = out.channel;
   message.round = out.sent.round;
   message.generation = out.generation;
-  message.control = control_for(plan.channels[out.channel]);
+  message.shard = channel.shard;
+  message.phase = channel.phase;
+  message.control = control_for(channel);
+  return message;
+}
+
+void Core::State::send_poll(Outgoing& out) {
   traffic += overhead(plan.channels[out.channel]) + options.chunk_overhead_bytes;
-  emit(SendMessage{message, kNoPayload});
+  emit(SendMessage{out.link, message_for(out)});
 }
 
 void Core::State::advance(Outgoing& out) {
@@ -150,26 +157,21 @@ Control Core::State::control_for(const Channel& channel) const {
   return channel.phase == Phase::kReduce ? sum.to_control() : word.to_control();
 }
 
-void Core::State::on(const AdvanceDone& event) {
+void Core::State::on(AdvanceDone event) {
   Outgoing& out = outgoing(event.channel);
   KIMESH_CHECK(out.busy && out.sent.round == event.round, "the advance that was asked for");
-  Message message;
-  message.channel = event.channel;
-  message.round = event.round;
-  message.generation = out.generation;
-  message.restart = out.restart;
+  Message message = message_for(out);
+  message.restart = std::exchange(out.restart, false);
   message.form = event.form;
-  message.payload_bytes = event.payload_bytes;
   message.digest = event.digest;
-  message.control = control_for(plan.channels[event.channel]);
-  out.restart = false;
   report.encode += event.took;
-  const std::size_t content = event.payload_bytes + overhead(plan.channels[event.channel]);
+  const std::size_t content = event.payload.size() + overhead(plan.channels[event.channel]);
   const std::size_t bytes = content + options.chunk_overhead_bytes * chunk_count(content);
   traffic += bytes;
   links.sent(event, out.link, plan.elements(event.channel), bytes);
   if (measures) observe(event, out);
-  emit(SendMessage{message, event.payload});
+  message.payload = std::move(event.payload);
+  emit(SendMessage{out.link, std::move(message)});
 }
 
 // A reduce message may come one round early, from a child that got its gathers before we got ours:
@@ -184,7 +186,7 @@ bool Core::State::may_apply(const Incoming& in, Round message_round) const {
 
 void Core::State::pump(Incoming& in) {
   if (finished || !in.pending || in.applying) return;
-  const Message& message = in.pending->message;
+  Message& message = *in.pending;
   if (message.round > round + 1 || (begun && message.round < round) ||
       message.generation < in.generation)
     return fail(describe(in.channel) + ": a message of a round or generation that cannot be");
@@ -199,8 +201,8 @@ void Core::State::pump(Incoming& in) {
   // Without EF21 a reduce message is all that its receiver holds.
   const bool restart =
       message.restart || (channel.phase == Phase::kReduce && options.feedback != Feedback::kEf21);
-  emit(ApplyMessage{in.channel, message.round, target, in.pending->payload, message.form, restart,
-                    message.digest != 0});
+  emit(ApplyMessage{in.channel, message.round, target, message.form, restart, message.digest != 0,
+                    std::move(message.payload)});
 }
 
 void Core::State::on(const ApplyDone& event) {
@@ -208,20 +210,20 @@ void Core::State::on(const ApplyDone& event) {
   KIMESH_CHECK(in.applying && in.pending, "the application that was asked for");
   in.applying = false;
   report.apply += event.took;
-  const std::uint64_t wanted = in.pending->message.digest;
+  const std::uint64_t wanted = in.pending->digest;
   const bool same = wanted == 0 || wanted == event.digest;
   applied(in, same ? ApplyOutcome::kApplied : ApplyOutcome::kDigestDiffers);
 }
 
 void Core::State::applied(Incoming& in, ApplyOutcome outcome) {
-  const Message message = in.pending->message;
   const Channel& channel = plan.channels[in.channel];
+  in.applied = in.pending->round;
+  in.control = in.pending->control;
   in.pending.reset();
-  in.applied = message.round;
-  in.control = message.control;
-  emit(SendApplied{in.channel, message.round, message.generation, outcome});
+  emit(SendApplied{channel.link,
+                   {in.applied, in.generation, channel.shard, channel.phase, outcome}});
   if (channel.phase == Phase::kReduce) return try_reduce(channel.shard);
-  if (channel.shard == 0) word = Word::from_control(message.control);
+  if (channel.shard == 0) word = Word::from_control(in.control);
   shard_is_current(channel.shard);
 }
 

@@ -19,7 +19,7 @@ class Core::State {
   void start();
   void on(const LinkUp&) {}
   void on(const LinkDown& event);
-  void on(const MessageArrived& event);
+  void on(MessageArrived event);
   void on(const MessageAcked& event);
   void on(const MessageApplied& event);
   void on(const PeerHeard& event);
@@ -27,7 +27,7 @@ class Core::State {
   void on(const PeerHalted& event);
   void on(const GradientDone& event);
   void on(const Evaluated& event);
-  void on(const AdvanceDone& event);
+  void on(AdvanceDone event);
   void on(const ApplyDone& event);
   void on(const StepDone& event);
   void on(const WorkFailed& event);
@@ -52,7 +52,7 @@ class Core::State {
 
   struct Incoming {
     ChannelIndex channel = 0;
-    std::optional<MessageArrived> pending;  // at most one: the sender waits for `applied`
+    std::optional<Message> pending;  // at most one: the sender waits for `applied`
     bool applying = false;
     Round applied = kNoRound;  // round of the last message applied
     Generation generation = 0;
@@ -131,6 +131,7 @@ class Core::State {
   void finish(Outcome outcome, StopReason reason, std::string text);
   void check_peers();
 
+  [[nodiscard]] Message message_for(const Outgoing& out) const;
   template <typename T>
   void emit(T action) {
     actions->push_back(std::move(action));

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kimesh/util/check.h"
+#include "kimesh/util/overloaded.h"
 #include "kimesh/wire/frame.h"
 #include "state.h"
 
@@ -53,55 +54,44 @@ Simulator::State::State(SimulationSetup the_setup, SimulationObserver the_observ
       flow_due(kInfinity) {
   KIMESH_CHECK(setup.nodes.size() == plan.view.nodes.size(), "one entry a node");
   KIMESH_CHECK(setup.links.size() == plan.links.size(), "one entry a link");
-  nodes.reserve(setup.nodes.size());
   for (NodeIndex i = 0; i < setup.nodes.size(); ++i) {
-    SimulatedNode& node = setup.nodes[i];
-    node.core.message_overhead_bytes = message_bytes(0, 0);
-    node.core.chunk_overhead_bytes = wire_bytes(0, 1);
-    nodes.push_back({Core(plan, i, node.core, setup.replay),
-                     Vectors(plan, i, node.vectors),
-                     false,
-                     false,
-                     0,
-                     0,
-                     {},
-                     {}});
-    node.objective->initialise(nodes[i].vectors.parameters());
-    node.objective->bind(nodes[i].vectors.parameters(), nodes[i].vectors.gradient());
-    nodes[i].vectors.start();
+    SimulatedNode& options = setup.nodes[i];
+    options.core.message_overhead_bytes = message_bytes(0, 0);
+    options.core.chunk_overhead_bytes = wire_bytes(0, 1);
+    Node& node = nodes.emplace_back(*this, i, options);
+    options.objective->initialise(node.vectors.parameters());
+    options.objective->bind(node.vectors.parameters(), node.vectors.gradient());
+    node.vectors.start();
   }
   running = nodes.size();
-  for (const Fault& fault : setup.faults) push(fault.seconds, Strike{fault});
+  for (const Fault& fault : setup.faults) push(fault.seconds, FaultOccurs{fault});
 }
 
-void Simulator::State::push(double at, What what) {
+void Simulator::State::push(double at, Occurrence what) {
   heap.push_back({std::max(at, now), order++, std::move(what)});
   std::push_heap(heap.begin(), heap.end());
 }
 
-// Gives an event to a core and carries out what it answers.
-void Simulator::State::feed(NodeIndex index, const Event& event) {
+void Simulator::State::feed(NodeIndex index, Event event) {
   Node& node = nodes[index];
   if (node.crashed || node.end.finished) return;
-  if (node.frozen) {
-    node.held.push_back(event);
-    return;
-  }
-  std::vector<Action> actions;
-  node.core.handle(time(), event, actions);
-  for (Action& action : actions) act(index, action);
+  if (node.frozen) return node.held.push_back(std::move(event));
+  node.executor.handle(time(), std::move(event));
 }
 
-void Simulator::State::carry_out(const What& what) {
-  if (const auto* e = std::get_if<ToNode>(&what)) return feed(e->node, e->event);
-  if (const auto* e = std::get_if<Deliver>(&what)) return deliver(*e);
-  if (const auto* e = std::get_if<Receipt>(&what)) return receipt(*e);
-  if (const auto* e = std::get_if<Control>(&what)) {
-    if (e->epoch == links[e->link].epoch && links[e->link].up) feed(e->to, e->event);
-    return;
-  }
-  if (const auto* e = std::get_if<Strike>(&what)) return strike(e->fault);
-  if (std::get_if<TickAll>(&what)) return tick_all();
+void Simulator::State::occur(Occurrence what) {
+  std::visit(Overloaded{[&](ToNode& e) { feed(e.node, std::move(e.event)); },
+                        [&](Deliver& e) { deliver(e); }, [&](Receipt& e) { receipt(e); },
+                        [&](ControlFrame& e) {
+                          const LinkState& link = links[e.link];
+                          if (e.epoch == link.epoch && link.up) feed(e.to, std::move(e.event));
+                        },
+                        [&](FlowsChange&) { advance_flows(); },
+                        [&](FaultOccurs& e) { occur(e.fault); }, [&](TickAll&) { tick_all(); }},
+             what);
+}
+
+void Simulator::State::advance_flows() {
   if (now != flow_due) return;  // an earlier one was called for since, which went on from there
   flow_due = kInfinity;
   std::vector<FluidLinks::End> ended;
@@ -112,20 +102,16 @@ void Simulator::State::carry_out(const What& what) {
 
 void Simulator::State::run() {
   push(0, TickAll{});
-  for (NodeIndex i = 0; i < nodes.size(); ++i) {
-    std::vector<Action> actions;
-    nodes[i].core.start(time(), actions);
-    for (Action& action : actions) act(i, action);
-  }
+  for (Node& node : nodes) node.executor.start(time());
   std::uint64_t events = 0;
   bool told = false;
   while (running > 0 && !heap.empty()) {
     std::pop_heap(heap.begin(), heap.end());
-    const Item item = std::move(heap.back());
+    Item item = std::move(heap.back());
     heap.pop_back();
     if (item.at > setup.seconds_max) break;
     now = item.at;
-    carry_out(item.what);
+    occur(std::move(item.what));
     if (++events % kEventsBetweenQuestions != 0 || told || !setup.interrupted) continue;
     if (!setup.interrupted()) continue;
     told = true;
@@ -151,7 +137,7 @@ void Simulator::State::tick_all() {
   push(now + tick_seconds(setup), TickAll{});
 }
 
-void Simulator::State::strike(const Fault& fault) {
+void Simulator::State::occur(const Fault& fault) {
   switch (fault.kind) {
     case Fault::Kind::kCut:
       return cut(fault.link);
@@ -168,8 +154,8 @@ void Simulator::State::strike(const Fault& fault) {
       return;
     case Fault::Kind::kThaw: {
       nodes[fault.node].frozen = false;
-      const std::vector<Event> held = std::exchange(nodes[fault.node].held, {});
-      for (const Event& event : held) feed(fault.node, event);
+      std::vector<Event> held = std::exchange(nodes[fault.node].held, {});
+      for (Event& event : held) feed(fault.node, std::move(event));
       return;
     }
     case Fault::Kind::kCall:
@@ -193,7 +179,7 @@ const Vectors& Simulator::vectors(NodeIndex node) const {
   return state_->nodes[node].vectors;
 }
 const Core& Simulator::core(NodeIndex node) const {
-  return state_->nodes[node].core;
+  return state_->nodes[node].executor.core();
 }
 SimulatedLinkTotals Simulator::totals(LinkIndex link) const {
   return state_->links[link].totals;

@@ -1,13 +1,14 @@
-// The inside of the simulator: simulator.cpp (event heap), transport.cpp (links), work.cpp (actions
-// of the cores).
+// The inside of the simulator: simulator.cpp (event heap, faults), transport.cpp (links), work.cpp
+// (what the cores' actions cost).
 #pragma once
 
 #include <deque>
 #include <map>
-#include <unordered_map>
+#include <memory>
 #include <variant>
 
 #include "kimesh/emulation/fluid_links.h"
+#include "kimesh/executor/executor.h"
 #include "kimesh/sim/simulator.h"
 
 namespace kimesh {
@@ -21,18 +22,38 @@ class Simulator::State {
   SimulationObserver observer;
   const Plan& plan;
 
-  struct Node {
-    Core core;
+  // The simulated driver of one node.
+  class Node final : public Driver {
+   public:
+    Node(State& state, NodeIndex self, const SimulatedNode& options);
+    void work(VectorWork work) override;
+    void work(TrainerWork work) override;
+    void send(SendMessage action) override;
+    void send(const SendApplied& action) override;
+    void send(const SendBye& action) override;
+    void send(const SendHalt& action) override;
+    void watch(const RoundReport& report) override;
+    void watch(const Decision& decision) override;
+    void watch(const Notice& notice) override;
+    void finish(const Finish& end) override;
+
     Vectors vectors;
+    Executor executor;
     bool crashed = false, frozen = false;
-    double worker_free = 0, trainer_free = 0;
     std::vector<Event> held;  // while frozen
     SimulatedEnd end;
+
+   private:
+    void end_after(double& resource, double seconds, Event event);
+
+    State& state_;
+    const NodeIndex self_;
+    double worker_free_ = 0, trainer_free_ = 0;
   };
-  // A message on its way; kept until it is acked.
+  // A message of a link; kept until it is acked. Its payload goes to the receiver with the first
+  // copy that arrives.
   struct Carried {
     Message message;
-    PayloadId payload = kNoPayload;
     std::uint64_t sequence = 0;
     std::size_t bytes = 0;  // on the wire
     std::uint16_t chunks = 0;
@@ -49,8 +70,8 @@ class Simulator::State {
     bool sending = false;
     std::uint64_t sequence = 0, delivered = 0;
     double last_ack = 0;
-    std::map<ChannelIndex, MessageApplied>
-        said_applied;  // the receiver's last words, said again after a cut
+    // The receiver's last of each channel, said again after a cut.
+    std::map<std::pair<ShardIndex, Phase>, Applied> applied;
     bool bye = false, bye_back = false;
     SimulatedLinkTotals totals;
   };
@@ -72,62 +93,53 @@ class Simulator::State {
     std::uint32_t epoch;
     double tail_s;
   };
-  struct Control {
+  struct ControlFrame {
     LinkIndex link;
     std::uint32_t epoch;
     NodeIndex to;
     Event event;
   };
-  struct Flowing {};
-  struct Strike {
+  struct FlowsChange {};
+  struct FaultOccurs {
     Fault fault;
   };
   struct TickAll {};
-  using What = std::variant<ToNode, Deliver, Receipt, Control, Flowing, Strike, TickAll>;
+  using Occurrence =
+      std::variant<ToNode, Deliver, Receipt, ControlFrame, FlowsChange, FaultOccurs, TickAll>;
   struct Item {
     double at;
     std::uint64_t order;  // first in, first out at equal times
-    What what;
+    Occurrence what;
     bool operator<(const Item& other) const {
       return at != other.at ? at > other.at : order > other.order;
     }
   };
-  void push(double at, What what);
-  void carry_out(const What& what);
-  void feed(NodeIndex node, const Event& event);
+  void push(double at, Occurrence what);
+  void occur(Occurrence what);
+  void advance_flows();
+  void feed(NodeIndex node, Event event);
   [[nodiscard]] TimePoint time() const { return TimePoint(from_seconds(now)); }
 
   // ---- transport.cpp
-  void send(const Message& message, PayloadId payload);
+  void send(SendMessage action);
   void begin_next(LinkIndex link);
   void flow_ended(const FluidLinks::End& end);
   void deliver(const Deliver& what);
   void receipt(const Receipt& what);
   void send_applied(const SendApplied& action);
-  void to_peers(NodeIndex from, const Event& event, bool is_bye);
-  void control(LinkIndex link, NodeIndex to, const Event& event);
+  void send_bye(NodeIndex from);
+  void send_halt(NodeIndex from, const SendHalt& action);
+  void control(LinkIndex link, NodeIndex to, Event event);
   void cut(LinkIndex link);
   void restore(LinkIndex link);
   void schedule_flow();
-  void strike(const Fault& fault);
+  void occur(const Fault& fault);
   void tick_all();
 
-  // ---- work.cpp
-  void act(NodeIndex node, Action& action);
-  void act(NodeIndex node, ComputeGradient& action);
-  void act(NodeIndex node, Evaluate& action);
-  void act(NodeIndex node, AdvanceChannel& action);
-  void act(NodeIndex node, ApplyMessage& action);
-  void act(NodeIndex node, StepShard& action);
-  double pay(double& resource, double seconds);
-  void trainer_failed(NodeIndex index, double end, const Error& error);
-
-  std::vector<Node> nodes;
+  std::deque<Node> nodes;  // they do not move
   std::vector<LinkState> links;
   FluidLinks fluid;
-  double flow_due = 0;  // of the one Flowing in the heap that counts; infinity: none
-  std::unordered_map<PayloadId, std::vector<std::byte>> payloads;
-  PayloadId next_payload = 1;
+  double flow_due = 0;     // of the one FlowsChange in the heap that counts; infinity: none
   std::vector<Item> heap;  // by std::push_heap: its front can be moved out
   std::uint64_t order = 0, messages = 0;
   double now = 0;

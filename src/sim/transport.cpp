@@ -8,19 +8,18 @@
 
 namespace kimesh {
 
-void Simulator::State::send(const Message& message, PayloadId payload) {
-  const LinkIndex index = plan.channels[message.channel].link;
-  LinkState& link = links[index];
+void Simulator::State::send(SendMessage action) {
+  LinkState& link = links[action.link];
   Carried carried;
-  carried.message = message;
-  carried.payload = payload;
+  carried.message = std::move(action.message);
   carried.sequence = ++link.sequence;
-  const std::size_t whole = message_bytes(message.payload_bytes, controls_to_send(message.control));
+  const Message& message = carried.message;
+  const std::size_t whole =
+      message_bytes(message.payload.size(), controls_to_send(message.control));
   carried.chunks = static_cast<std::uint16_t>(chunk_count(whole));
   carried.bytes = wire_bytes(whole, carried.chunks);
-  if (observer.sent) observer.sent(message);
   link.unacked.push_back(std::move(carried));
-  begin_next(index);
+  begin_next(action.link);
 }
 
 void Simulator::State::begin_next(LinkIndex index) {
@@ -42,7 +41,7 @@ void Simulator::State::schedule_flow() {
   const double next = std::max(fluid.next(), now);
   if (next >= flow_due) return;
   flow_due = next;
-  push(next, Flowing{});
+  push(next, FlowsChange{});
 }
 
 void Simulator::State::flow_ended(const FluidLinks::End& end) {
@@ -72,9 +71,9 @@ void Simulator::State::deliver(const Deliver& what) {
   ++messages;
   ++link.totals.messages;
   link.totals.bytes += carried->bytes;
-  const MessageArrived arrived{carried->message, carried->payload};
+  MessageArrived arrived{what.link, std::move(carried->message)};
   feed(to, PeerHeard{plan.links[what.link].from});
-  feed(to, arrived);
+  feed(to, std::move(arrived));
 }
 
 void Simulator::State::receipt(const Receipt& what) {
@@ -100,28 +99,35 @@ void Simulator::State::receipt(const Receipt& what) {
 }
 
 void Simulator::State::send_applied(const SendApplied& action) {
-  const LinkIndex link = plan.channels[action.channel].link;
-  const MessageApplied said{action.channel, action.round, action.generation, action.outcome};
-  links[link].said_applied[action.channel] = said;
-  control(link, plan.links[link].from, said);
+  links[action.link].applied[{action.applied.shard, action.applied.phase}] = action.applied;
+  control(action.link, plan.links[action.link].from, MessageApplied{action.link, action.applied});
 }
 
 // A small frame on either direction of a link's connection: it takes the delay and no rate.
-void Simulator::State::control(LinkIndex link, NodeIndex to, const Event& event) {
+void Simulator::State::control(LinkIndex link, NodeIndex to, Event event) {
   if (!links[link].up) return;
   const double arrival = now + to_seconds(setup.links[link].delay) + to_seconds(setup.costs.hop);
-  push(arrival, Control{link, links[link].epoch, to, event});
+  push(arrival, ControlFrame{link, links[link].epoch, to, std::move(event)});
 }
 
-void Simulator::State::to_peers(NodeIndex from, const Event& event, bool is_bye) {
+void Simulator::State::send_bye(NodeIndex from) {
   for (LinkIndex l = 0; l < links.size(); ++l) {
     if (plan.links[l].from == from) {
-      if (is_bye) links[l].bye = true;
-      control(l, plan.links[l].to, event);
+      links[l].bye = true;
+      control(l, plan.links[l].to, PeerBye{from});
     } else if (plan.links[l].to == from) {
-      if (is_bye) links[l].bye_back = true;
-      control(l, plan.links[l].from, event);
+      links[l].bye_back = true;
+      control(l, plan.links[l].from, PeerBye{from});
     }
+  }
+}
+
+void Simulator::State::send_halt(NodeIndex from, const SendHalt& action) {
+  for (LinkIndex l = 0; l < links.size(); ++l) {
+    const Link& link = plan.links[l];
+    if (link.from != from && link.to != from) continue;
+    control(l, link.from == from ? link.to : link.from,
+            PeerHalted{from, action.kind, action.reason});
   }
 }
 
@@ -142,8 +148,8 @@ void Simulator::State::restore(LinkIndex index) {
   if (link.up) return;
   link.up = true;
   feed(plan.links[index].from, LinkUp{index});
-  for (const auto& [channel, said] : link.said_applied)
-    control(index, plan.links[index].from, said);
+  for (const auto& [channel, applied] : link.applied)
+    control(index, plan.links[index].from, MessageApplied{index, applied});
   if (link.bye) control(index, plan.links[index].to, PeerBye{plan.links[index].from});
   if (link.bye_back) control(index, plan.links[index].from, PeerBye{plan.links[index].to});
   begin_next(index);

@@ -1,113 +1,102 @@
-// What the simulator does for a core's actions: vector work at once, its end when it is paid for.
+// What the simulator does for a core's actions: work at once, its end when it is paid for.
 #include <algorithm>
 
 #include "kimesh/util/check.h"
+#include "kimesh/util/overloaded.h"
 #include "state.h"
 
 namespace kimesh {
+namespace {
 
-// Occupies a node's worker or trainer for `seconds` and says when that ends.
-double Simulator::State::pay(double& resource, double seconds) {
-  resource = std::max(resource, now) + seconds;
-  return resource;
+// What work costs. The entropy coder is paid by the bytes that it codes, which an advance has made
+// only when it is done.
+double seconds_of(const VectorWork& work, const Event& end, const SimulatedCosts& costs,
+                  const Plan& plan) {
+  const auto coded = [](Form form, const Payload& payload) {
+    return form == Form::kDzq ? static_cast<double>(payload.size()) : 0.0;
+  };
+  const double work_s = to_seconds(costs.work);
+  return std::visit(Overloaded{[&](const AdvanceChannel& w) {
+                                 const auto* done = std::get_if<AdvanceDone>(&end);
+                                 const double bytes = done ? coded(done->form, done->payload) : 0;
+                                 return work_s +
+                                        costs.encode_s_per_element *
+                                            static_cast<double>(plan.elements(w.channel)) +
+                                        costs.encode_s_per_coded_byte * bytes;
+                               },
+                               [&](const ApplyMessage& w) {
+                                 return work_s +
+                                        costs.apply_s_per_element *
+                                            static_cast<double>(plan.elements(w.channel)) +
+                                        costs.decode_s_per_coded_byte * coded(w.form, w.payload);
+                               },
+                               [&](const StepShard& w) {
+                                 return work_s + costs.step_s_per_element *
+                                                     static_cast<double>(plan.shards[w.shard].size);
+                               }},
+                    work);
 }
 
-void Simulator::State::trainer_failed(NodeIndex index, double end, const Error& error) {
-  push(end, ToNode{index, WorkFailed{"node " + plan.view.nodes[index] + ": " + error.message}});
+}  // namespace
+
+Simulator::State::Node::Node(State& state, NodeIndex self, const SimulatedNode& options)
+    : vectors(state.plan, self, options.vectors),
+      executor(Core(state.plan, self, options.core, state.setup.replay), *this),
+      state_(state),
+      self_(self) {}
+
+// Occupies the node's worker or trainer for `seconds`; the core hears of it when they are over.
+void Simulator::State::Node::end_after(double& resource, double seconds, Event event) {
+  resource = std::max(resource, state_.now) + seconds;
+  set_time_taken(event, from_seconds(seconds));
+  state_.push(resource, ToNode{self_, std::move(event)});
 }
 
-void Simulator::State::act(NodeIndex index, ComputeGradient& action) {
-  Node& node = nodes[index];
-  const double seconds = to_seconds(setup.costs.gradient);
-  const double end = pay(node.trainer_free, seconds);
-  if (const Status synced = node.vectors.sync_parameters_to_host(); !synced)
-    return trainer_failed(index, end, synced.error());
-  const auto numbers = setup.nodes[index].objective->gradient(action.round);
-  if (!numbers) return trainer_failed(index, end, numbers.error());
-  if (const Status prepared = node.vectors.prepare_gradient(); !prepared)
-    return trainer_failed(index, end, prepared.error());
-  push(end, ToNode{index, GradientDone{action.round, numbers->loss, from_seconds(seconds)}});
+void Simulator::State::Node::work(VectorWork work) {
+  Event event = perform(work, vectors);
+  const double seconds = seconds_of(work, event, state_.setup.costs, state_.plan);
+  if (const auto* done = std::get_if<ApplyDone>(&event); done && state_.observer.applied)
+    state_.observer.applied(done->channel, done->round);
+  end_after(worker_free_, seconds, std::move(event));
 }
 
-void Simulator::State::act(NodeIndex index, Evaluate& action) {
-  const double seconds = to_seconds(setup.costs.evaluate);
-  const double end = pay(nodes[index].trainer_free, seconds);
-  if (const Status synced = nodes[index].vectors.sync_parameters_to_host(); !synced)
-    return trainer_failed(index, end, synced.error());
-  const EvaluationNumbers numbers = setup.nodes[index].objective->evaluate();
-  push(end, ToNode{index, Evaluated{action.round, static_cast<double>(numbers.correct),
-                                    static_cast<double>(numbers.samples), numbers.loss_sum,
-                                    from_seconds(seconds)}});
+void Simulator::State::Node::work(TrainerWork work) {
+  const SimulatedCosts& costs = state_.setup.costs;
+  const Duration takes =
+      std::visit(Overloaded{[&](const ComputeGradient&) { return costs.gradient; },
+                            [&](const Evaluate&) { return costs.evaluate; }},
+                 work);
+  end_after(
+      trainer_free_, to_seconds(takes),
+      perform(work, vectors, *state_.setup.nodes[self_].objective, state_.plan.view.nodes[self_]));
 }
 
-void Simulator::State::act(NodeIndex index, AdvanceChannel& action) {
-  Node& node = nodes[index];
-  double seconds =
-      to_seconds(setup.costs.work) +
-      setup.costs.encode_s_per_element * static_cast<double>(plan.elements(action.channel));
-  auto result = node.vectors.advance(action);
-  if (result && result->form == Form::kDzq)
-    seconds += setup.costs.encode_s_per_coded_byte * static_cast<double>(result->bytes.size());
-  const double end = pay(node.worker_free, seconds);
-  if (!result) return push(end, ToNode{index, WorkFailed{result.error().message}});
-  const auto bytes = static_cast<std::uint32_t>(result->bytes.size());
-  const PayloadId payload = next_payload++;
-  payloads.emplace(payload, std::move(result->bytes));
-  push(end,
-       ToNode{index, AdvanceDone{action.channel, action.round, payload, bytes, result->form,
-                                 result->wanted_energy, result->missing_energy, result->digest,
-                                 from_seconds(seconds), std::move(result->curve), result->kept}});
+void Simulator::State::Node::send(SendMessage action) {
+  state_.send(std::move(action));
+}
+void Simulator::State::Node::send(const SendApplied& action) {
+  state_.send_applied(action);
+}
+void Simulator::State::Node::send(const SendBye&) {
+  state_.send_bye(self_);
+}
+void Simulator::State::Node::send(const SendHalt& action) {
+  state_.send_halt(self_, action);
 }
 
-void Simulator::State::act(NodeIndex index, ApplyMessage& action) {
-  Node& node = nodes[index];
-  const auto payload = payloads.find(action.payload);
-  KIMESH_CHECK(payload != payloads.end(), "a payload is applied once");
-  double seconds =
-      to_seconds(setup.costs.work) +
-      setup.costs.apply_s_per_element * static_cast<double>(plan.elements(action.channel));
-  if (action.form == Form::kDzq)
-    seconds += setup.costs.decode_s_per_coded_byte * static_cast<double>(payload->second.size());
-  const double end = pay(node.worker_free, seconds);
-  const auto digest = node.vectors.apply(action, payload->second);
-  payloads.erase(payload);
-  if (!digest) return push(end, ToNode{index, WorkFailed{digest.error().message}});
-  if (observer.applied) observer.applied(action.channel, action.round);
-  push(end, ToNode{index, ApplyDone{action.channel, action.round, *digest, from_seconds(seconds)}});
+void Simulator::State::Node::watch(const RoundReport& report) {
+  if (state_.observer.report) state_.observer.report(self_, state_.time(), report);
+}
+void Simulator::State::Node::watch(const Decision& decision) {
+  if (state_.observer.decision) state_.observer.decision(self_, state_.time(), decision);
+}
+void Simulator::State::Node::watch(const Notice& notice) {
+  if (state_.observer.notice) state_.observer.notice(self_, state_.time(), notice.text);
 }
 
-void Simulator::State::act(NodeIndex index, StepShard& action) {
-  Node& node = nodes[index];
-  const double seconds =
-      to_seconds(setup.costs.work) +
-      setup.costs.step_s_per_element * static_cast<double>(plan.shards[action.shard].size);
-  const double end = pay(node.worker_free, seconds);
-  const std::uint64_t digest = node.vectors.step(action);
-  push(end, ToNode{index, StepDone{action.shard, action.round, digest, from_seconds(seconds)}});
-}
-
-void Simulator::State::act(NodeIndex index, Action& action) {
-  Node& node = nodes[index];
-  if (auto* a = std::get_if<ComputeGradient>(&action)) return act(index, *a);
-  if (auto* a = std::get_if<Evaluate>(&action)) return act(index, *a);
-  if (auto* a = std::get_if<AdvanceChannel>(&action)) return act(index, *a);
-  if (auto* a = std::get_if<ApplyMessage>(&action)) return act(index, *a);
-  if (auto* a = std::get_if<StepShard>(&action)) return act(index, *a);
-  if (auto* a = std::get_if<SendMessage>(&action)) return send(a->message, a->payload);
-  if (auto* a = std::get_if<SendApplied>(&action)) return send_applied(*a);
-  if (std::get_if<SendBye>(&action)) return to_peers(index, PeerBye{index}, true);
-  if (auto* a = std::get_if<SendHalt>(&action))
-    return to_peers(index, PeerHalted{index, a->kind, a->reason}, false);
-  if (const auto* made = std::get_if<Report>(&action)) {
-    if (observer.report) observer.report(index, time(), made->round);
-  } else if (const auto* decided = std::get_if<Decided>(&action)) {
-    if (observer.decision) observer.decision(index, time(), decided->decision);
-  } else if (const auto* said = std::get_if<Notice>(&action)) {
-    if (observer.notice) observer.notice(index, time(), said->text);
-  } else if (const auto* end = std::get_if<Finish>(&action)) {
-    node.end = {end->outcome, end->reason, end->text, true};
-    --running;
-  }
+void Simulator::State::Node::finish(const Finish& finish) {
+  end = {finish.outcome, finish.reason, finish.text, true};
+  --state_.running;
 }
 
 }  // namespace kimesh

@@ -73,14 +73,13 @@ Result<AdvanceResult> Vectors::advance(const AdvanceChannel& action) {
   return made;
 }
 
-Result<std::uint64_t> Vectors::apply(const ApplyMessage& action,
-                                     std::span<const std::byte> payload) {
+Result<std::uint64_t> Vectors::apply(const ApplyMessage& action) {
   const Plan& plan = store_->plan();
   const bool zeroes_parameters = action.restart && action.form != Form::kDense &&
                                  plan.channels[action.channel].phase == Phase::kGather;
   auto applied = zeroes_parameters
                      ? Error{ErrorCode::kMalformed, "a restarted gather that is not dense"}
-                     : store_->apply(action, payload);
+                     : store_->apply(action, action.payload.bytes());
   if (!applied) return about(applied.error(), name_of(plan, action.channel, action.round));
   return applied;
 }

@@ -143,7 +143,10 @@ void pack(const Refuse& refuse, std::vector<std::byte>& out) {
   MapWriter(out, 1).text("sentence", refuse.sentence);
 }
 void pack(const Halt& halt, std::vector<std::byte>& out) {
-  MapWriter(out, 3).text("node", halt.node).number("kind", halt.kind).text("reason", halt.reason);
+  MapWriter(out, 3)
+      .text("node", halt.node)
+      .number("kind", static_cast<std::uint8_t>(halt.kind))
+      .text("reason", halt.reason);
 }
 void pack(const Bye& bye, std::vector<std::byte>& out) {
   MapWriter(out, 1).text("node", bye.node);
@@ -179,7 +182,9 @@ Result<Frame> unpack_halt(std::span<const std::byte> body) {
   MapReader map(body);
   Halt halt;
   map.text("node", halt.node);
-  map.number("kind", halt.kind);
+  std::uint8_t kind = 0;
+  map.number("kind", kind);
+  halt.kind = static_cast<HaltKind>(kind);
   map.text("reason", halt.reason);
   return map.done(std::move(halt));
 }

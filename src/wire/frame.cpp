@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint16_t kMagic = 0x4d4b;  // "KM"
 constexpr std::size_t kAckBytes = 26;
 constexpr std::size_t kAppliedBytes = 12;
+constexpr std::uint16_t kFlagRestart = 1;  // of a message
 
 // Part of the grammar: append, never renumber.
 enum Type : std::uint8_t {
@@ -54,6 +55,7 @@ void write_body(const Chunk& chunk, std::vector<std::byte>& out) {
   write.number(chunk.index);
   write.number(chunk.count);
   write.bytes(chunk.bytes);
+  write.bytes(chunk.more);
 }
 void write_body(const Ack& ack, std::vector<std::byte>& out) {
   ByteWriter write(out);
@@ -68,8 +70,8 @@ void write_body(const Applied& applied, std::vector<std::byte>& out) {
   write.number(applied.round);
   write.number(applied.generation);
   write.number(applied.shard);
-  write.number(applied.phase);
-  write.number(applied.outcome);
+  write.number(static_cast<std::uint8_t>(applied.phase));
+  write.number(static_cast<std::uint8_t>(applied.outcome));
 }
 void write_body(const Heartbeat&, std::vector<std::byte>&) {}
 template <typename T>
@@ -110,10 +112,11 @@ Result<Frame> read_applied(ByteReader read) {
   applied.round = read.number<std::uint32_t>();
   applied.generation = read.number<std::uint32_t>();
   applied.shard = read.number<std::uint16_t>();
-  applied.phase = read.number<std::uint8_t>();
-  applied.outcome = read.number<std::uint8_t>();
-  if (applied.phase > 1)
-    return malformed("an applied of a phase that is neither reduce nor gather");
+  const auto phase = read.number<std::uint8_t>();
+  const auto outcome = read.number<std::uint8_t>();
+  if (phase > 1) return malformed("an applied of a phase that is neither reduce nor gather");
+  applied.phase = static_cast<Phase>(phase);
+  applied.outcome = static_cast<ApplyOutcome>(outcome);
   return Frame(applied);
 }
 
@@ -147,8 +150,7 @@ Result<Frame> read_body(std::uint8_t type, ByteReader read) {
 
 std::vector<std::byte> encode_frame(const Frame& frame) {
   std::vector<std::byte> out;
-  if (const auto* chunk = std::get_if<Chunk>(&frame))
-    out.reserve(kChunkHeadBytes + chunk->bytes.size());
+  if (const auto* chunk = std::get_if<Chunk>(&frame)) out.reserve(kChunkHeadBytes + chunk->size());
   write_head(type_of(frame), out);
   std::visit([&](const auto& body) { write_body(body, out); }, frame);
   return out;
@@ -156,7 +158,7 @@ std::vector<std::byte> encode_frame(const Frame& frame) {
 
 void encode_chunk_head(const Chunk& chunk, std::span<std::byte, kChunkHeadBytes> head) {
   Chunk bare = chunk;
-  bare.bytes = {};
+  bare.bytes = bare.more = {};
   std::ranges::copy(encode_frame(bare), head.begin());
 }
 
@@ -182,46 +184,50 @@ std::size_t wire_bytes(std::size_t message_bytes, std::size_t chunks) {
   return message_bytes + chunks * kChunkHeadBytes;
 }
 
-std::vector<std::byte> encode_message(const WireMessage& message) {
-  KIMESH_CHECK(message.control.size() <= kControlsMax, "a control vector fits a message");
+std::vector<std::byte> encode_message_head(const Message& message) {
+  static_assert(kControlSlots <= kControlsMax);
   KIMESH_CHECK(message.payload.size() <= 0xffffffff, "a payload's length is 32 bits");
+  const std::size_t controls = controls_to_send(message.control);
   std::vector<std::byte> out;
-  out.reserve(message_bytes(message.payload.size(), message.control.size()));
+  out.reserve(message_bytes(0, controls));
   ByteWriter write(out);
   write.number(message.round);
   write.number(message.generation);
   write.number(message.shard);
-  write.number(message.phase);
-  write.number(message.form);
-  write.number(message.flags);
+  write.number(static_cast<std::uint8_t>(message.phase));
+  write.number(static_cast<std::uint8_t>(message.form));
+  write.number(message.restart ? kFlagRestart : std::uint16_t{0});
   write.number(message.digest);
-  write.number(static_cast<std::uint16_t>(message.control.size()));
+  write.number(static_cast<std::uint16_t>(controls));
   write.number(static_cast<std::uint32_t>(message.payload.size()));
-  for (const double value : message.control) write.real(value);
-  write.bytes(message.payload);
+  for (std::size_t i = 0; i < controls; ++i) write.real(message.control[i]);
   return out;
 }
 
-Result<WireMessage> decode_message(std::span<const std::byte> bytes) {
+Result<Message> decode_message(std::vector<std::byte> bytes) {
   if (bytes.size() < kMessageHeadBytes) return malformed("a message without its head");
   ByteReader read(bytes);
-  WireMessage message;
+  Message message;
   message.round = read.number<std::uint32_t>();
   message.generation = read.number<std::uint32_t>();
   message.shard = read.number<std::uint16_t>();
-  message.phase = read.number<std::uint8_t>();
-  message.form = read.number<std::uint8_t>();
-  message.flags = read.number<std::uint16_t>();
+  const auto phase = read.number<std::uint8_t>();
+  message.form = static_cast<Form>(read.number<std::uint8_t>());
+  message.restart = (read.number<std::uint16_t>() & kFlagRestart) != 0;
   message.digest = read.number<std::uint64_t>();
   const std::size_t controls = read.number<std::uint16_t>();
   const std::size_t payload = read.number<std::uint32_t>();
-  if (message.phase > 1) return malformed("a message of a phase that is neither reduce nor gather");
+  if (phase > 1) return malformed("a message of a phase that is neither reduce nor gather");
+  message.phase = static_cast<Phase>(phase);
   if (controls > kControlsMax) return malformed("a message with too many control values");
   if (read.left() != controls * sizeof(double) + payload)
     return malformed("a message whose length is not what its head says");
-  message.control.reserve(controls);
-  for (std::size_t i = 0; i < controls; ++i) message.control.push_back(read.real());
-  message.payload = read.rest();
+  for (std::size_t i = 0; i < controls; ++i) {
+    const double value = read.real();
+    if (i < message.control.size()) message.control[i] = value;
+  }
+  const std::size_t begin = bytes.size() - payload;
+  message.payload = Payload(std::move(bytes), begin);
   return message;
 }
 

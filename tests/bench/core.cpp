@@ -9,6 +9,7 @@
 #include "kimesh/objective/quadratic.h"
 #include "kimesh/sim/simulator.h"
 #include "kimesh/util/check.h"
+#include "kimesh/util/overloaded.h"
 #include "tests/bench/figures.h"
 
 namespace kimesh::bench {
@@ -48,6 +49,27 @@ struct Recorded {
   Event event;
 };
 
+Payload copy_of(const Payload& payload) {
+  return Payload({payload.bytes().begin(), payload.bytes().end()});
+}
+Message copy_of(const Message& m) {
+  return {m.round,   m.generation, m.shard,   m.phase,           m.form,
+          m.restart, m.digest,     m.control, copy_of(m.payload)};
+}
+AdvanceDone copy_of(const AdvanceDone& d) {
+  return {d.channel, d.round, d.form,  d.wanted_energy, d.missing_energy,
+          d.digest,  d.took,  d.curve, d.kept,          copy_of(d.payload)};
+}
+// Events are moved, since payloads are; what was recorded is needed again.
+Event copy_of(const Event& event) {
+  return std::visit(Overloaded{[](const MessageArrived& e) -> Event {
+                                 return MessageArrived{e.link, copy_of(e.message)};
+                               },
+                               [](const AdvanceDone& e) -> Event { return copy_of(e); },
+                               [](const auto& e) -> Event { return e; }},
+                    event);
+}
+
 // Carries out what cores say at once and in order: no vectors, and links that take a millisecond.
 // What happened is what the cores are timed with afterwards.
 class Loop {
@@ -65,10 +87,10 @@ class Loop {
     std::vector<Recorded> all;
     for (; !queue_.empty(); queue_.pop_front()) {
       now_ += std::chrono::microseconds(100);
-      const auto [node, event] = queue_.front();
-      all.push_back({now_, node, event});
+      auto& [node, event] = queue_.front();
+      all.push_back({now_, node, copy_of(event)});
       actions_.clear();
-      cores_[node].handle(now_, event, actions_);
+      cores_[node].handle(now_, std::move(event), actions_);
       answer(node);
     }
     for (const Core& core : cores_) KIMESH_CHECK(core.finished(), "the run ends");
@@ -79,16 +101,24 @@ class Loop {
   void tell(NodeIndex node, Event event) { queue_.emplace_back(node, std::move(event)); }
 
   void answer(NodeIndex self) {
-    for (const Action& action : actions_) std::visit([&](const auto& a) { act(self, a); }, action);
+    for (Action& action : actions_) std::visit([&](auto& a) { act(self, a); }, action);
   }
   void act(NodeIndex self, const ComputeGradient& a) {
     tell(self, GradientDone{a.round, 1, Duration(std::chrono::milliseconds(1))});
   }
   void act(NodeIndex self, const AdvanceChannel& a) {
     const auto bytes = bytes_of(a.setting, plan_.elements(a.channel));
-    tell(self, AdvanceDone{a.channel, a.round, 1, static_cast<std::uint32_t>(bytes),
-                           a.setting.budget.is_dense() ? Form::kDense : Form::kSparse, 1, 0.5,
-                           a.digest ? 1u : 0u, Duration{0}});
+    const bool dense = a.setting.budget.is_dense();
+    tell(self, AdvanceDone{a.channel,
+                           a.round,
+                           dense ? Form::kDense : Form::kSparse,
+                           1,
+                           0.5,
+                           a.digest ? 1u : 0u,
+                           Duration{0},
+                           {},
+                           0,
+                           Payload(std::vector<std::byte>(bytes))});
   }
   void act(NodeIndex self, const ApplyMessage& a) {
     tell(self, ApplyDone{a.channel, a.round, a.digest ? 1u : 0u, Duration{0}});
@@ -96,20 +126,19 @@ class Loop {
   void act(NodeIndex self, const StepShard& a) {
     tell(self, StepDone{a.shard, a.round, 0, Duration{0}});
   }
-  void act(NodeIndex self, const SendMessage& a) {
+  void act(NodeIndex self, SendMessage& a) {
     LinkSample sample;
-    sample.bytes = a.message.payload_bytes + 100;
+    sample.bytes = a.message.payload.size() + 100;
     sample.elapsed = std::chrono::milliseconds(10);
     sample.chunks = kChunksPerMessage;
     sample.tail_bytes = sample.bytes / 2;
     sample.tail_time = sample.elapsed / 2;
-    tell(plan_.link_of(a.message.channel).to, PeerHeard{self});
-    tell(plan_.link_of(a.message.channel).to, MessageArrived{a.message, a.payload});
-    tell(self, MessageAcked{plan_.channels[a.message.channel].link, sample});
+    tell(plan_.links[a.link].to, PeerHeard{self});
+    tell(plan_.links[a.link].to, MessageArrived{a.link, std::move(a.message)});
+    tell(self, MessageAcked{a.link, sample});
   }
   void act(NodeIndex, const SendApplied& a) {
-    tell(plan_.link_of(a.channel).from,
-         MessageApplied{a.channel, a.round, a.generation, a.outcome});
+    tell(plan_.links[a.link].from, MessageApplied{a.link, a.applied});
   }
   void act(NodeIndex self, const SendBye&) {
     for (const Link& link : plan_.links) {
@@ -142,10 +171,12 @@ void time_events(const TopologyFile& topology, const std::string& name, Round ro
     for (NodeIndex i = 0; i < plan->view.nodes.size(); ++i) cores.emplace_back(*plan, i, options);
     std::vector<Action> actions;
     for (Core& core : cores) core.start(TimePoint{}, actions);
+    std::vector<Recorded> events;
+    for (const Recorded& one : all) events.push_back({one.at, one.node, copy_of(one.event)});
     const double begun = processor_seconds();
-    for (const Recorded& recorded : all) {
+    for (Recorded& recorded : events) {
       actions.clear();
-      cores[recorded.node].handle(recorded.at, recorded.event, actions);
+      cores[recorded.node].handle(recorded.at, std::move(recorded.event), actions);
     }
     runs.push_back(1e6 * (processor_seconds() - begun) / static_cast<double>(all.size()));
     for (const Core& core : cores) KIMESH_CHECK(core.finished(), "the replay ends as the run did");

@@ -22,20 +22,21 @@ TEST(Leaving, TheLastWordsOfANodeThatLeavesAreHeard) {
   ASSERT_TRUE(network.ok());
   a.network = std::move(*network);
   a.network->dial(kAtoB, b.network->bound_endpoint());
-  ASSERT_TRUE(a.await<LinkReady>());
+  ASSERT_TRUE(a.await<LinkUp>());
   refusals = 1'000'000;
-  b.network->send_applied(kAtoB, {1, 1, 1, 1, 1});  // what a has no room for: it reads no more
-  b.network->send_halt({"b", 1, "disk full"});
-  b.network->send_bye();
+  b.network->send(
+      SendApplied{kAtoB, {1, 1, 1, Phase::kGather}});  // what a has no room for: it reads no more
+  b.network->send(SendHalt{HaltKind::kFailure, "disk full"});
+  b.network->send(SendBye{});
   auto leaving = std::async(std::launch::async, [&] {
     b.network->flush(kWaitMax);
     b.network.reset();
   });
   refusals = 300;  // about a millisecond each: long enough for b to leave, if it does not wait
-  const auto halt = a.await<HaltReceived>();
+  const auto halt = a.await<PeerHalted>();
   ASSERT_TRUE(halt);
-  EXPECT_EQ(halt->halt.reason, "disk full");
-  EXPECT_TRUE(a.await<ByeReceived>());
+  EXPECT_EQ(halt->reason, "disk full");
+  EXPECT_TRUE(a.await<PeerBye>());
   a.network->flush(kWaitMax);
   leaving.get();
 }
@@ -44,13 +45,13 @@ TEST(Leaving, TheLastWordsOfANodeThatLeavesAreHeard) {
 TEST(Leaving, AFlushedByeArrivesThoughTheSenderEndsAtOnce) {
   for (int time = 0; time < 5; ++time) {
     Pair pair;
-    ASSERT_TRUE(pair.a.await<LinkReady>());
-    pair.a.network->send(kAtoB, content(2'000'000, 0));
-    pair.a.network->send_bye();
+    ASSERT_TRUE(pair.a.await<LinkUp>());
+    pair.a.network->send(on(kAtoB, content(2'000'000, 0)));
+    pair.a.network->send(SendBye{});
     pair.a.network->flush(kWaitMax);
     pair.a.network.reset();
-    EXPECT_TRUE(pair.b.await<ByeReceived>());
-    EXPECT_TRUE(pair.b.await<MessageReceived>());
+    EXPECT_TRUE(pair.b.await<PeerBye>());
+    EXPECT_TRUE(pair.b.await<MessageArrived>());
   }
 }
 

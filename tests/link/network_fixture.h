@@ -109,6 +109,18 @@ inline std::vector<std::byte> content(std::size_t size, std::uint64_t salt) {
   return bytes;
 }
 
+// A message with such a payload, on `link`.
+inline SendMessage on(LinkIndex link, std::vector<std::byte> payload) {
+  SendMessage action{link, {}};
+  action.message.form = Form::kDense;
+  action.message.payload = Payload(std::move(payload));
+  return action;
+}
+inline std::vector<std::byte> payload_of(const MessageArrived& event) {
+  const auto bytes = event.message.payload.bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
 inline LinkSpec slow(double bits_per_s, Duration delay = Duration(0)) {
   LinkSpec spec;
   spec.rate = RateTrace{{{0, bits_per_s}}};

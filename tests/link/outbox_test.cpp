@@ -32,7 +32,10 @@ void place_all(Outbox& outbox, TimePoint now, bool behind = false) {
 TEST(Outbox, CutsAMessageIntoChunksThatDifferByAtMostOneByteAndJoinToIt) {
   for (const std::size_t size : {0u, 1u, 511u, 4096u, 4099u, 524'288u, 524'289u, 3'000'001u}) {
     Outbox outbox;
-    outbox.push(message(size));
+    // A head and a payload, which lie apart.
+    const std::vector<std::byte> whole = message(size);
+    const auto cut = whole.begin() + std::min<std::ptrdiff_t>(28, std::ssize(whole));
+    outbox.push({whole.begin(), cut}, Payload({cut, whole.end()}));
     std::vector<std::byte> joined;
     std::size_t least = size, most = 0, chunks = 0;
     while (const auto chunk = outbox.next()) {
@@ -40,9 +43,10 @@ TEST(Outbox, CutsAMessageIntoChunksThatDifferByAtMostOneByteAndJoinToIt) {
       EXPECT_EQ(chunk->index, chunks++);
       EXPECT_EQ(chunk->offset, joined.size());
       EXPECT_EQ(chunk->total, size);
-      joined.insert(joined.end(), chunk->bytes.begin(), chunk->bytes.end());
-      least = std::min(least, chunk->bytes.size());
-      most = std::max(most, chunk->bytes.size());
+      for (const auto part : {chunk->bytes, chunk->more})
+        joined.insert(joined.end(), part.begin(), part.end());
+      least = std::min(least, chunk->size());
+      most = std::max(most, chunk->size());
       outbox.placed(at(0), false);
     }
     EXPECT_EQ(joined, message(size));
@@ -55,7 +59,7 @@ TEST(Outbox, CutsAMessageIntoChunksThatDifferByAtMostOneByteAndJoinToIt) {
 // Seen to fail: restart without going back to the first message held.
 TEST(Outbox, SendsAllThatIsNotAckedAgainFromItsFirstChunkAfterAReconnect) {
   Outbox outbox;
-  for (int i = 0; i < 3; ++i) outbox.push(message(4096));
+  for (int i = 0; i < 3; ++i) outbox.push(message(4096), {});
   for (int i = 0; i < 20; ++i) outbox.placed(at(i), true);  // two and a half messages
   ASSERT_TRUE(outbox.acked(ack_of(1, 4096), at(20)).ok());
   outbox.restart();
@@ -73,9 +77,9 @@ TEST(Outbox, SendsAllThatIsNotAckedAgainFromItsFirstChunkAfterAReconnect) {
 
 TEST(Outbox, MeasuresFromTheFirstChunkOrFromTheAckBeforeWhenThereWasNoGap) {
   Outbox outbox;
-  outbox.push(message(4096));
+  outbox.push(message(4096), {});
   place_all(outbox, at(10));
-  outbox.push(message(4096));
+  outbox.push(message(4096), {});
   place_all(outbox, at(20), true);  // behind the first
   const auto first = outbox.acked(ack_of(1, 4096), at(50));
   ASSERT_TRUE(first.ok() && *first);
@@ -83,7 +87,7 @@ TEST(Outbox, MeasuresFromTheFirstChunkOrFromTheAckBeforeWhenThereWasNoGap) {
   EXPECT_FALSE((*first)->followed);
   EXPECT_EQ((*first)->bytes, wire_bytes(4096, 8));
   EXPECT_EQ((*first)->tail_time, milliseconds(5));
-  outbox.push(message(4096));
+  outbox.push(message(4096), {});
   place_all(outbox, at(60));  // the second is not acked, but has left: a gap
   const auto second = outbox.acked(ack_of(2, 4096), at(80));
   ASSERT_TRUE(second.ok() && *second);
@@ -98,7 +102,7 @@ TEST(Outbox, MeasuresFromTheFirstChunkOrFromTheAckBeforeWhenThereWasNoGap) {
 
 TEST(Outbox, SaysOfWhatWasRepeatedOrLateThatItsTimeIsOfNoUse) {
   Outbox outbox;
-  for (int i = 0; i < 3; ++i) outbox.push(message(4096));
+  for (int i = 0; i < 3; ++i) outbox.push(message(4096), {});
   for (int i = 0; i < 4; ++i) outbox.placed(at(i), false);
   outbox.restart();
   place_all(outbox, at(10));
@@ -110,7 +114,7 @@ TEST(Outbox, SaysOfWhatWasRepeatedOrLateThatItsTimeIsOfNoUse) {
 
 TEST(Outbox, TakesAnAckOnceAndRefusesOneOfWhatWasNeverSent) {
   Outbox outbox;
-  outbox.push(message(100));
+  outbox.push(message(100), {});
   place_all(outbox, at(0));
   EXPECT_FALSE(outbox.acked(ack_of(0, 100), at(1)).ok());
   EXPECT_FALSE(outbox.acked(ack_of(2, 100), at(1)).ok());
@@ -121,8 +125,8 @@ TEST(Outbox, TakesAnAckOnceAndRefusesOneOfWhatWasNeverSent) {
 
 TEST(Outbox, GoesOnWithTheNextWhenAMessageIsAckedWhileItIsRepeated) {
   Outbox outbox;
-  outbox.push(message(4096));
-  outbox.push(message(4096));
+  outbox.push(message(4096), {});
+  outbox.push(message(4096), {});
   place_all(outbox, at(0));
   outbox.restart();
   outbox.placed(at(1), false);
@@ -143,7 +147,7 @@ TEST(OutboxAndInbox, ACutAfterAnyChunkLosesNothingAndDuplicatesNothing) {
       SCOPED_TRACE(testing::Message() << "cut after chunk " << cut << " ack lost " << ack_lost);
       Outbox outbox;
       Inbox inbox(1 << 20);
-      for (const std::size_t size : sizes) outbox.push(message(size, 7));
+      for (const std::size_t size : sizes) outbox.push(message(size, 7), {});
       std::vector<std::size_t> arrived;
       for (int placed = 0; const auto chunk = outbox.next(); ++placed) {
         if (placed == cut) {

@@ -64,6 +64,14 @@ Chunk first_chunk(std::uint32_t total, std::uint16_t count, std::span<const std:
   return chunk;
 }
 
+std::vector<std::byte> whole_message(const std::vector<std::byte>& payload) {
+  Message message;
+  message.payload = Payload(payload);
+  std::vector<std::byte> bytes = encode_message_head(message);
+  bytes.insert(bytes.end(), payload.begin(), payload.end());
+  return bytes;
+}
+
 struct Alone : testing::Test {
   TestNode b;
   void SetUp() override { start(b, options_of(1, {}, {0})); }
@@ -73,14 +81,15 @@ struct Alone : testing::Test {
 TEST_F(Alone, FramesBeforeAHelloAreDropped) {
   Stranger stranger(b.network->bound_endpoint());
   stranger.say(first_chunk(3, 1, content(3, 1)));
-  stranger.say(Halt{"a", 1, "die"});
+  stranger.say(Halt{"a", HaltKind::kFailure, "die"});
   stranger.say(Bye{"a"});
   stranger.say(hello_of_a());
-  stranger.say(first_chunk(4, 1, content(4, 2)));
-  EXPECT_EQ(b.await<MessageReceived>()->bytes, content(4, 2));
+  const auto message = whole_message(content(4, 2));
+  stranger.say(first_chunk(static_cast<std::uint32_t>(message.size()), 1, message));
+  EXPECT_EQ(payload_of(*b.await<MessageArrived>()), content(4, 2));
   for (const NetworkEvent& event : b.seen) {
-    EXPECT_FALSE(std::holds_alternative<HaltReceived>(event));
-    EXPECT_FALSE(std::holds_alternative<ByeReceived>(event));
+    EXPECT_FALSE(std::holds_alternative<PeerHalted>(event));
+    EXPECT_FALSE(std::holds_alternative<PeerBye>(event));
   }
 }
 
@@ -111,6 +120,8 @@ TEST_F(Alone, AMalformedFrameEndsItsConnectionWithASentence) {
                 s.say(chunk);
               }),
               HasSubstr("message 7 before message 1"));
+  EXPECT_THAT(ends([](Stranger& s) { s.say(first_chunk(30, 1, content(30, 4))); }),
+              HasSubstr("a message"));
   EXPECT_THAT(b.await<PeerRefused>()->sentence, HasSubstr("node a"));
 }
 
@@ -129,8 +140,8 @@ TEST_F(Alone, GarbageOfManyKindsDoesNoHarm) {
   Random random(kSeed, 0, 0, Purpose::kTest);
   Stranger stranger(b.network->bound_endpoint());
   const auto bytes = content(100, 1);
-  const std::vector<Frame> frames{hello_of_a(), first_chunk(100, 1, bytes), Ack{},
-                                  Applied{},    Halt{"a", 0, ""},           Bye{"a"},
+  const std::vector<Frame> frames{hello_of_a(), first_chunk(100, 1, bytes),         Ack{},
+                                  Applied{},    Halt{"a", HaltKind::kUserStop, ""}, Bye{"a"},
                                   Heartbeat{}};
   for (int i = 0; i < 3000; ++i) {
     auto frame = encode_frame(frames[random.below(static_cast<std::uint32_t>(frames.size()))]);

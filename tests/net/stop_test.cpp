@@ -46,10 +46,10 @@ TEST(ShapedLink, AHaltOvertakesTheDataThatASlowLinkStillHolds) {
   for (int i = 0; i < 4; ++i) (*pair)->send(1'000'000);
   while ((*pair)->counters().frame_bytes < 500'000) {
   }
-  (*pair)->a().send_halt({"a", 0, "stop"});
-  const auto halted = (*pair)->at_b<HaltReceived>();
+  (*pair)->a().send(SendHalt{HaltKind::kUserStop, "stop"});
+  const auto halted = (*pair)->at_b<PeerHalted>();
   ASSERT_TRUE(halted);
-  EXPECT_EQ(halted->halt.reason, "stop");
+  EXPECT_EQ(halted->reason, "stop");
 }
 
 MeshSpec dense_ring() {

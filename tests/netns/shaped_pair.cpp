@@ -45,17 +45,19 @@ Result<std::unique_ptr<ShapedPair>> ShapedPair::make(const Bucket& bucket,
   of_a.outgoing.push_back({kLink, 1, "b", pair->b_->bound_endpoint(), declared});
   start(0, std::move(of_a), pair->a_, pair->a_events_);
   if (error) return *error;
-  if (!await<LinkReady>(pair->a_events_))
+  if (!await<LinkUp>(pair->a_events_))
     return Error{ErrorCode::kNetwork, "the two ends did not meet"};
   return pair;
 }
 
 void ShapedPair::send(std::size_t bytes) {
-  a_->send(kLink, std::vector<std::byte>(bytes));
+  SendMessage action{kLink, {}};
+  action.message.payload = Payload(std::vector<std::byte>(bytes - message_bytes(0, 0)));
+  a_->send(std::move(action));
 }
 
 std::optional<LinkSample> ShapedPair::sample() {
-  const auto acked = await<MessageAckedOnWire>(a_events_);
+  const auto acked = await<MessageAcked>(a_events_);
   if (!acked) return std::nullopt;
   return acked->sample;
 }

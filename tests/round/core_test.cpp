@@ -25,7 +25,7 @@ TEST(Core, SendsAMessageWhenItIsEncodedAndItsControlHoldsTheOwnLoss) {
   hand.start();
   hand.feed(GradientDone{0, 2.0, std::chrono::milliseconds(5)});
   hand.feed(advanced(hand.last().get<AdvanceChannel>()));
-  const auto sent = hand.last().get<SendMessage>();
+  const auto& sent = hand.last().get<SendMessage>();
   const auto control = ControlVector::from_control(sent.message.control);
   EXPECT_EQ(control.nodes, 1);
   EXPECT_EQ(control.loss, 0.5 * 2.0) << "weighted by the node's share of the data";
@@ -55,7 +55,7 @@ TEST(Core, AChannelWaitsForTheNewsThatItsLastMessageWasApplied) {
   hand.feed(applied(hand.last().get<ApplyMessage>()));
   hand.feed(StepDone{0, 1, 0, {}});
   EXPECT_FALSE(hand.last().has<AdvanceChannel>());
-  hand.feed(MessageApplied{hand.gather_to(1), 0, 0, ApplyOutcome::kApplied});
+  hand.feed(hand.gather_applied(1, 0, ApplyOutcome::kApplied));
   EXPECT_EQ(hand.last().get<AdvanceChannel>().round, 1u);
 }
 
@@ -63,7 +63,7 @@ TEST(Core, AnotherDigestStartsTheChannelAnewWithADenseGather) {
   Hand hand(two_nodes(), 0);
   hand.start();
   hand.round_of_the_server(0);
-  hand.feed(MessageApplied{hand.gather_to(1), 0, 0, ApplyOutcome::kDigestDiffers});
+  hand.feed(hand.gather_applied(1, 0, ApplyOutcome::kDigestDiffers));
   EXPECT_THAT(hand.last().get<Notice>().text, HasSubstr("link n0->n1, shard 0, gather, round 0"));
   hand.feed(GradientDone{1, 1.0, {}});
   hand.feed(hand.reduce_from(1, 1));

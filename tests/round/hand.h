@@ -40,21 +40,28 @@ class Answer {
   }
   // The first of its kind; a default one, and a failure, when there is none.
   template <typename T>
-  [[nodiscard]] T get() const {
+  [[nodiscard]] const T& get() const {
     for (const Action& action : actions)
       if (const T* found = std::get_if<T>(&action)) return *found;
     ADD_FAILURE() << "no such action among " << actions.size();
-    return T{};
+    static const T kNone{};
+    return kNone;
   }
 };
 
-inline AdvanceDone advanced(const AdvanceChannel& action) {
-  const bool dense = action.setting.budget.is_dense();
-  return {
-      action.channel, action.round, 1, 80, dense ? Form::kDense : Form::kSparse, 1.0, 0.5, 0, {}};
+// The ends of work. A message of 80 bytes each time.
+inline AdvanceDone advanced(const AdvanceChannel& work) {
+  AdvanceDone done;
+  done.channel = work.channel;
+  done.round = work.round;
+  done.form = work.setting.budget.is_dense() ? Form::kDense : Form::kSparse;
+  done.wanted_energy = 1;
+  done.missing_energy = 0.5;
+  done.payload = Payload(std::vector<std::byte>(80));
+  return done;
 }
-inline ApplyDone applied(const ApplyMessage& action) {
-  return {action.channel, action.round, 0, {}};
+inline ApplyDone applied(const ApplyMessage& work) {
+  return {work.channel, work.round, 0, {}};
 }
 
 class Hand {
@@ -77,9 +84,9 @@ class Hand {
     core.start(now_, answer_.actions);
     return answer_;
   }
-  const Answer& feed(const Event& event) {
+  const Answer& feed(Event event) {
     answer_.actions.clear();
-    core.handle(now_, event, answer_.actions);
+    core.handle(now_, std::move(event), answer_.actions);
     return answer_;
   }
   [[nodiscard]] const Answer& last() const { return answer_; }
@@ -88,16 +95,17 @@ class Hand {
   // A dense reduce message of shard 0 from `node`.
   [[nodiscard]] MessageArrived reduce_from(NodeIndex node, Round round) const {
     Message message;
-    message.channel = *plan.find_channel(*plan.find_link(node, 0), 0, Phase::kReduce);
     message.round = round;
     message.form = Form::kDense;
     ControlVector control;
     control.nodes = 1;
     message.control = control.to_control();
-    return {message, 7};
+    return {*plan.find_link(node, 0), std::move(message)};
   }
-  [[nodiscard]] ChannelIndex gather_to(NodeIndex node) const {
-    return *plan.find_channel(*plan.find_link(0, node), 0, Phase::kGather);
+  // What `node` says about the gather message of shard 0 that it got.
+  [[nodiscard]] MessageApplied gather_applied(NodeIndex node, Round round,
+                                              ApplyOutcome outcome) const {
+    return {*plan.find_link(0, node), {round, 0, 0, Phase::kGather, outcome}};
   }
   // The server's side of a round, up to its gather message.
   void round_of_the_server(Round round) {

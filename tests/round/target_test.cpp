@@ -45,9 +45,9 @@ class Owner {
     const Round of = round();
     MessageArrived arrived = child(score);
     arrived.message.form = Form::kEmpty;
-    hand_.feed(arrived);
+    hand_.feed(std::move(arrived));
     const Word word = sent_word();
-    hand_.feed(MessageApplied{hand_.gather_to(1), of, 0, ApplyOutcome::kApplied});
+    hand_.feed(hand_.gather_applied(1, of, ApplyOutcome::kApplied));
     return word;
   }
   [[nodiscard]] Round round() const { return hand_.core.round(); }
@@ -74,7 +74,7 @@ class Owner {
     hand_.feed(StepDone{0, of, 0, {}});
     hand_.feed(advanced(hand_.last().get<AdvanceChannel>()));
     const Word word = sent_word();
-    hand_.feed(MessageApplied{hand_.gather_to(1), of, 0, ApplyOutcome::kApplied});
+    hand_.feed(hand_.gather_applied(1, of, ApplyOutcome::kApplied));
     return word;
   }
   Word sent_word() { return Word::from_control(hand_.last().get<SendMessage>().message.control); }

@@ -88,7 +88,7 @@ class Mesh {
     const BufferId held = to_parameters ? BufferId{BufferId::Kind::kParameters, shard}
                                         : BufferId{BufferId::Kind::kEstimate, channel};
     auto digest = nodes[link.to].apply(
-        {channel, round, held, PayloadId{1}, made->form, restart, true}, made->bytes);
+        {channel, round, held, made->form, restart, true, Payload(made->bytes)});
     ASSERT_TRUE(digest.ok()) << digest.error().message;
     watch(channel, *made, *digest);
   }

@@ -212,9 +212,8 @@ TEST(Vectors, RefuseARestartedGatherThatIsNotDense) {
   Mesh mesh = started(plan, 2, {{}, 0.5, true}, 1);
   const ChannelIndex channel = *plan.seats[0][1].gather_in;
   const std::vector<float> before(mesh.nodes[1].shard(0).begin(), mesh.nodes[1].shard(0).end());
-  const ApplyMessage message{channel, 0,    {BufferId::Kind::kParameters, 0}, 1, Form::kSparse,
-                             true,    false};
-  auto digest = mesh.nodes[1].apply(message, {});
+  auto digest = mesh.nodes[1].apply(
+      {channel, 0, {BufferId::Kind::kParameters, 0}, Form::kSparse, true, false});
   ASSERT_FALSE(digest.ok());
   EXPECT_EQ(digest.error().code, ErrorCode::kMalformed);
   EXPECT_TRUE(same_bits(mesh.nodes[1].shard(0), before));
@@ -224,9 +223,13 @@ TEST(Vectors, RefuseAMalformedPayloadByName) {
   const Plan plan = plan_of(TopologyKind::kRing, 2, {0, 1}, {5, 5});
   Mesh mesh = started(plan, 2, {{}, 0.5, true}, 1);
   const ChannelIndex channel = *plan.seats[0][1].reduce_out;
-  const ApplyMessage message{channel, 4,    {BufferId::Kind::kEstimate, channel}, 1, Form::kSparse,
-                             false,   false};
-  auto digest = mesh.nodes[0].apply(message, std::vector<std::byte>(9));
+  auto digest = mesh.nodes[0].apply({channel,
+                                     4,
+                                     {BufferId::Kind::kEstimate, channel},
+                                     Form::kSparse,
+                                     false,
+                                     false,
+                                     Payload(std::vector<std::byte>(9))});
   ASSERT_FALSE(digest.ok());
   EXPECT_THAT(digest.error().message, testing::EndsWith("(shard 0, reduce from b to a, round 4)"));
 }

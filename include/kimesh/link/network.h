@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "kimesh/bandwidth/sample.h"
 #include "kimesh/emulation/link_spec.h"
+#include "kimesh/events/links.h"
 #include "kimesh/util/bounded_queue.h"
 #include "kimesh/util/ids.h"
 #include "kimesh/util/result.h"
@@ -46,13 +46,7 @@ struct NetworkOptions {
       std::chrono::seconds(1)};  // between signs of life on an idle connection; < dead_after / 3
 };
 
-// ---- what the network tells the engine
-struct LinkReady {
-  LinkIndex link;
-};  // outgoing, welcomed (again, after a reconnect)
-struct LinkLost {
-  LinkIndex link;
-};  // outgoing, being redialled
+// ---- what the network tells the engine, beside events/links.h
 // Final, the link is not dialled any more: the far node does not want us, or answered with what
 // kimesh does not send.
 struct LinkRefused {
@@ -71,38 +65,13 @@ struct PeerRestarted {
   NodeIndex node;
   std::string sentence;
 };  // final: it has lost its state
-struct MessageReceived {
-  LinkIndex link = 0;
-  std::vector<std::byte> bytes;  // whole; decode with decode_message
-};
-struct MessageAckedOnWire {
-  LinkIndex link;
-  LinkSample sample;
-};
-// Comes again after a reconnect.
-struct AppliedReceived {
-  LinkIndex link;
-  Applied applied;
-};  // on our outgoing link
-struct HeardFrom {
-  NodeIndex node;
-};  // at most once per 100 ms and node
-// These three come again after a reconnect, and a halt and a bye once for each link between the two
-// nodes.
-struct HaltReceived {
-  NodeIndex node;
-  Halt halt;
-};
-struct ByeReceived {
-  NodeIndex node;
-};
 struct NetworkFailed {
   std::string sentence;
 };  // an address that cannot be dialled
-using NetworkEvent =
-    std::variant<LinkReady, LinkLost, LinkRefused, PeerArrived, PeerRefused, PeerRestarted,
-                 MessageReceived, MessageAckedOnWire, AppliedReceived, HeardFrom, HaltReceived,
-                 ByeReceived, NetworkFailed>;
+// PeerHeard comes at most once per 100 ms and node.
+using NetworkEvent = std::variant<LinkUp, LinkDown, MessageArrived, MessageAcked, MessageApplied,
+                                  PeerHeard, PeerHalted, PeerBye, LinkRefused, PeerArrived,
+                                  PeerRefused, PeerRestarted, NetworkFailed>;
 
 // What an event weighs in a queue, in bytes.
 [[nodiscard]] std::size_t event_weight(const NetworkEvent& event);
@@ -140,15 +109,14 @@ class Network {
   void start_emulation(TimePoint start);
   // Where an outgoing link leads, if its endpoint was left empty. Thread: any, like all here.
   void dial(LinkIndex link, std::string endpoint);
-  // Takes a whole message (encode_message). Kept until acked. Never blocks for the wire: the caller
-  // sends at most one message per channel before its `applied`, which bounds what is held.
-  void send(LinkIndex link, std::vector<std::byte> message);
-  // Back on an incoming link.
-  void send_applied(LinkIndex link, const Applied& applied);
+  // The message is kept until it is acked. Never blocks for the wire: the caller sends at most one
+  // message per channel before its `applied`, which bounds what is held.
+  void send(SendMessage action);
+  void send(const SendApplied& action);
   // To all peers, both directions. Data that has not left is dropped: a halt does not queue behind
   // what a slow link would take minutes for.
-  void send_halt(const Halt& halt);
-  void send_bye();
+  void send(SendHalt action);
+  void send(SendBye action);
   // The last call: waits until all frames handed over for connected peers are on the sockets, hangs
   // up on all outgoing links, and waits until the peers have hung up on theirs, which they do when
   // they have read what we said; at most `limit`. The destructor then gives the sockets up to a
@@ -157,11 +125,10 @@ class Network {
 
   [[nodiscard]] std::string bound_endpoint() const;           // with the port that the kernel chose
   [[nodiscard]] LinkCounters counters(LinkIndex link) const;  // outgoing
-  // For tests: closes the TCP connection of an outgoing link as a network would.
-  void cut(LinkIndex link);
 
  private:
   class Thread;
+  friend class NetworkBreaker;  // tests/link/break_connection.h
   explicit Network(std::unique_ptr<Thread> thread);
   std::unique_ptr<Thread> thread_;
 };

@@ -3,21 +3,13 @@
 // round.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 
+#include "kimesh/events/message.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
-
-// Room for what is said today and more. Slots that nobody fills are 0.
-inline constexpr std::size_t kControlSlots = 12;
-using Control = std::array<double, kControlSlots>;
-
-// How many of them travel: zeros at the end do not. What is seldom said comes last, so that most
-// rounds take a few bytes, which counts where a slow link's whole message has 200.
-[[nodiscard]] std::size_t controls_to_send(const Control& control);
 
 // Goes up. A node adds its children's in node order, once all are there. A sum counts only with all
 // N nodes in it.

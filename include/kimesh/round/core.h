@@ -4,9 +4,14 @@
 //
 // Inside a round there is no barrier: each (shard, phase) goes on as soon as what it needs is
 // there.
-//   gradient done ─► per shard, when all reduce children are applied: advance to the parent, or at
-//   the owner step step done / gather applied ─► advance to each gather child all shards current ─►
-//   next round
+//
+//   gradient done ─────► per shard, when all its reduce children are applied:
+//                          elsewhere     advance to the parent
+//                          at the owner  step
+//   step done    ──┐
+//   gather applied ┴───► advance to each gather child
+//   all shards current ► next round
+//
 // A channel sends again only after the far core has applied its last message.
 //
 // Ends: rounds, targets of the test set (accuracy, loss), time and wishes all go through a closing
@@ -73,7 +78,7 @@ class Core {
   // Begins round 0. The driver calls it once, when every link of this node is up.
   void start(TimePoint now, std::vector<Action>& actions);
   // Appends what to do. `now` never goes back. After Finish every event is ignored.
-  void handle(TimePoint now, const Event& event, std::vector<Action>& actions);
+  void handle(TimePoint now, Event event, std::vector<Action>& actions);
 
   [[nodiscard]] bool finished() const;
   [[nodiscard]] Round round() const;

@@ -70,7 +70,6 @@ struct SimulationObserver {
   std::function<void(NodeIndex, TimePoint, const std::string&)> notice;
   // After each applied message: both ends hold it now. For tests of invariant 1.
   std::function<void(ChannelIndex, Round)> applied;
-  std::function<void(const Message&)> sent;
 };
 
 struct SimulationSetup {

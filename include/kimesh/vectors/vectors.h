@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "kimesh/compress/compressor.h"
+#include "kimesh/events/work.h"
 #include "kimesh/optimizer/optimizer.h"
-#include "kimesh/round/action.h"
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/result.h"
 
@@ -79,8 +79,7 @@ class Vectors {
   // untouched then.
   [[nodiscard]] Result<AdvanceResult> advance(const AdvanceChannel& action);
   // Returns the digest, 0 when not asked for. Errors: Malformed; the estimate is untouched then.
-  [[nodiscard]] Result<std::uint64_t> apply(const ApplyMessage& action,
-                                            std::span<const std::byte> payload);
+  [[nodiscard]] Result<std::uint64_t> apply(const ApplyMessage& action);
   // Returns the digest of x[s], 0 when not asked for. A sum with NaN or infinity leaves x[s] alone,
   // and the next advance, at the latest that of this shard's gather, returns the error; so it does
   // a device's.

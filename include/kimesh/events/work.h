@@ -1,0 +1,106 @@
+// Between a core and the memory and trainer of its node. Work names opaque buffers; its end comes
+// back as an event. Work on one buffer is carried out in the order of issue.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "kimesh/compress/compressor.h"
+#include "kimesh/compress/feedback.h"
+#include "kimesh/events/message.h"
+#include "kimesh/util/ids.h"
+
+namespace kimesh {
+
+// A float vector of this node, without saying where it lies.
+struct BufferId {
+  enum class Kind : std::uint8_t {
+    kParameters,    // index: shard. w_i[s]; x[s] itself at the owner
+    kContribution,  // index: shard. ω_i v_i[s], read only
+    kEstimate,      // index: channel. What this end of a channel holds (gather_in channels: use
+                    // kParameters)
+  };
+  Kind kind = Kind::kParameters;
+  std::uint32_t index = 0;
+  bool operator==(const BufferId&) const = default;
+};
+
+// ---- vector work. Spans point into tables of the core, which outlives them.
+struct AdvanceChannel {  // -> AdvanceDone
+  ChannelIndex channel = 0;
+  Round round = 0;
+  std::span<const BufferId> terms;  // target = their sum, in this order
+  BufferId estimate;
+  Setting setting;
+  bool restart = false;  // the estimate starts from 0 first
+  bool digest = false;
+  Feedback feedback = Feedback::kEf21;  // kEf14: the estimate is minus the residual; no digest
+  bool curve = false;                   // measure what there was to send
+};
+struct ApplyMessage {  // -> ApplyDone, or WorkFailed
+  ChannelIndex channel = 0;
+  Round round = 0;
+  BufferId estimate;
+  Form form = Form::kDense;
+  bool restart = false;  // the estimate starts from 0 first
+  bool digest = false;
+  Payload payload{};
+};
+struct StepShard {  // x[s] = optimizer(x[s], Σ terms) -> StepDone
+  ShardIndex shard = 0;
+  Round round = 0;
+  std::span<const BufferId> terms;
+  bool digest = false;
+};
+using VectorWork = std::variant<AdvanceChannel, ApplyMessage, StepShard>;
+
+// ---- the trainer's work
+struct ComputeGradient {
+  Round round = 0;
+};  // at w, then clip, decay, momentum -> GradientDone
+struct Evaluate {
+  Round round = 0;
+};  // w on this node's part of the test set -> Evaluated
+using TrainerWork = std::variant<ComputeGradient, Evaluate>;
+
+// ---- their ends
+struct AdvanceDone {
+  ChannelIndex channel = 0;
+  Round round = 0;
+  Form form = Form::kDense;
+  double wanted_energy = 0, missing_energy = 0;
+  std::uint64_t digest = 0;  // 0 when none was asked for
+  Duration took{0};
+  Curve curve{};           // where it was asked for
+  std::uint64_t kept = 0;  // elements that the message carries
+  Payload payload{};
+};
+struct ApplyDone {
+  ChannelIndex channel = 0;
+  Round round = 0;
+  std::uint64_t digest = 0;  // 0 when none was asked for
+  Duration took{0};
+};
+struct StepDone {
+  ShardIndex shard = 0;
+  Round round = 0;
+  std::uint64_t digest = 0;  // 0 when none was asked for
+  Duration took{0};
+};
+struct GradientDone {
+  Round round = 0;
+  double loss = 0;  // mean over the batch
+  Duration took{0};
+};
+struct Evaluated {
+  Round round = 0;
+  double correct = 0, samples = 0, loss_sum = 0;
+  Duration took{0};
+};
+struct WorkFailed {
+  std::string reason;
+};  // NaN in a gradient, malformed payload: the run ends with this sentence
+
+}  // namespace kimesh

@@ -1,0 +1,63 @@
+// What a core tells whoever watches: reports of rounds, decisions, sentences, the end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kimesh/compress/setting.h"
+#include "kimesh/round/control.h"
+#include "kimesh/util/ids.h"
+
+namespace kimesh {
+
+// ---- after each round
+struct LinkReport {
+  LinkIndex link = 0;
+  double bytes_per_s = 0, relative_error = 1;  // estimate; 0: unknown
+  Duration fixed_cost{0};
+  std::uint64_t budget_bytes = 0, bytes = 0;  // of this round's messages; bytes with overhead
+  std::uint64_t elements = 0, kept = 0;       // share kept = kept / elements
+  double gain = 0;                            // energy-weighted α of its messages
+  Duration wire{0};                           // time that the pipe was busy with acked messages
+};
+struct RoundReport {
+  Round round = 0;
+  bool poll = false;
+  TimePoint begun, ended;
+  double own_loss = 0;
+  Word word;  // the mesh's loss, accuracy, T_comp
+  Duration compute{0}, evaluate{0}, encode{0}, apply{0}, step{0};
+  std::vector<LinkReport> links;                              // this node's outgoing ones
+  std::vector<std::pair<ShardIndex, std::uint64_t>> digests;  // of owned shards, when asked for
+  std::string policy_state;  // what the policy has learnt, a JSON object; empty: nothing
+};
+struct Report {
+  RoundReport round;
+};
+
+// All that time or measurement decided; replaying these makes the same bits.
+struct Decision {
+  enum class Kind : std::uint8_t { kSetting, kReset, kClosing, kPollStop } kind = Kind::kSetting;
+  Round round = 0;
+  ChannelIndex channel = 0;  // setting, reset
+  Setting setting;           // setting
+  Word word;                 // closing, poll stop
+};
+struct Decided {
+  Decision decision;
+};
+struct Notice {
+  std::string text;
+};  // a sentence for the log: resets, warnings
+
+// ---- the end
+enum class Outcome : std::uint8_t { kDone, kStopped, kFailed };
+struct Finish {
+  Outcome outcome;
+  StopReason reason;
+  std::string text;
+};  // nothing follows
+
+}  // namespace kimesh

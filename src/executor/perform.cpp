@@ -1,0 +1,76 @@
+// The work itself, once for both drivers.
+#include <utility>
+#include <variant>
+
+#include "kimesh/executor/executor.h"
+#include "kimesh/util/overloaded.h"
+
+namespace kimesh {
+namespace {
+
+Event advance(const AdvanceChannel& work, Vectors& vectors) {
+  auto made = vectors.advance(work);
+  if (!made) return WorkFailed{made.error().message};
+  AdvanceDone done;
+  done.channel = work.channel;
+  done.round = work.round;
+  done.form = made->form;
+  done.wanted_energy = made->wanted_energy;
+  done.missing_energy = made->missing_energy;
+  done.digest = made->digest;
+  done.curve = std::move(made->curve);
+  done.kept = made->kept;
+  done.payload = Payload(std::move(made->bytes));
+  return done;
+}
+
+Event apply(const ApplyMessage& work, Vectors& vectors) {
+  const auto digest = vectors.apply(work);
+  if (!digest) return WorkFailed{digest.error().message};
+  return ApplyDone{work.channel, work.round, *digest, {}};
+}
+
+Event step(const StepShard& work, Vectors& vectors) {
+  return StepDone{work.shard, work.round, vectors.step(work), {}};
+}
+
+Result<Event> compute(const ComputeGradient& work, Vectors& vectors, Objective& objective) {
+  const auto numbers = objective.gradient(work.round);
+  if (!numbers) return numbers.error();
+  if (const Status prepared = vectors.prepare_gradient(); !prepared) return prepared.error();
+  return Event(GradientDone{work.round, numbers->loss, {}});
+}
+
+Event evaluate(const Evaluate& work, Objective& objective) {
+  const EvaluationNumbers numbers = objective.evaluate();
+  return Evaluated{work.round,
+                   static_cast<double>(numbers.correct),
+                   static_cast<double>(numbers.samples),
+                   numbers.loss_sum,
+                   {}};
+}
+
+}  // namespace
+
+Event perform(const VectorWork& work, Vectors& vectors) {
+  return std::visit(Overloaded{[&](const AdvanceChannel& w) { return advance(w, vectors); },
+                               [&](const ApplyMessage& w) { return apply(w, vectors); },
+                               [&](const StepShard& w) { return step(w, vectors); }},
+                    work);
+}
+
+Event perform(const TrainerWork& work, Vectors& vectors, Objective& objective,
+              const std::string& node) {
+  const Round round = std::visit([](const auto& w) { return w.round; }, work);
+  const auto failed = [&](const Error& error) -> Event {
+    return WorkFailed{"node " + node + ", round " + std::to_string(round) + ": " + error.message};
+  };
+  if (const Status synced = vectors.sync_parameters_to_host(); !synced) return failed(synced.error());
+  auto end = std::visit(
+      Overloaded{[&](const ComputeGradient& w) { return compute(w, vectors, objective); },
+                 [&](const Evaluate& w) { return Result<Event>(evaluate(w, objective)); }},
+      work);
+  return end ? std::move(*end) : failed(end.error());
+}
+
+}  // namespace kimesh

@@ -1,0 +1,71 @@
+// What the engine does for its core, and what the network tells it.
+#include "engine.h"
+#include "kimesh/util/overloaded.h"
+
+namespace kimesh {
+
+void Engine::hear(NetworkEvent event) {
+  const auto to_core = [&](auto& e) { feed(std::move(e)); };
+  std::visit(Overloaded{
+                 [&](LinkUp& e) {
+                   waiting_out_.erase(e.link);
+                   feed(e);
+                 },
+                 [&](LinkDown& e) {
+                   if (started_) feed(e);
+                 },
+                 [&](MessageArrived& e) { to_core(e); },
+                 [&](MessageAcked& e) { to_core(e); },
+                 [&](MessageApplied& e) { to_core(e); },
+                 [&](PeerHeard& e) { to_core(e); },
+                 [&](PeerBye& e) { to_core(e); },
+                 [&](PeerHalted& e) { started_ ? feed(std::move(e)) : abort(e.reason, e.kind); },
+                 [&](PeerArrived& e) { waiting_in_.erase(e.node); },
+                 [&](PeerRefused& e) { watch(Notice{e.sentence}); },
+                 [&](LinkRefused& e) { abort(e.sentence); },
+                 [&](PeerRestarted& e) { abort(e.sentence); },
+                 [&](NetworkFailed& e) { abort(e.sentence); },
+             },
+             event);
+}
+
+void Engine::work(VectorWork work) {
+  worker_->submit(std::move(work));
+}
+void Engine::work(TrainerWork work) {
+  trainer_->submit(work);
+}
+
+void Engine::send(SendMessage action) {
+  network_->send(std::move(action));
+}
+void Engine::send(const SendApplied& action) {
+  network_->send(action);
+}
+void Engine::send(const SendBye& action) {
+  network_->send(action);
+}
+void Engine::send(const SendHalt& action) {
+  network_->send(action);
+}
+
+void Engine::watch(const RoundReport& report) {
+  if (observer_.report) check(observer_.report(now(), report));
+  if (observer_.counters) observer_.counters(counters());
+}
+void Engine::watch(const Decision& decision) {
+  if (observer_.decision) check(observer_.decision(now(), decision));
+}
+void Engine::watch(const Notice& notice) {
+  if (observer_.notice) check(observer_.notice(now(), notice.text));
+}
+
+void Engine::finish(const Finish& end) {
+  end_.outcome = end.outcome;
+  end_.reason = end.reason;
+  end_.text = end.text;
+  end_.seconds = to_seconds(now() - begun_);
+  ended_ = true;
+}
+
+}  // namespace kimesh
