@@ -23,6 +23,32 @@ inline Plan two_nodes() {
   return *make_plan(topology, Layout::vector(1000));
 }
 
+inline TopologyFile nodes_of(TopologyKind kind, std::size_t nodes) {
+  TopologyFile topology;
+  topology.kind = kind;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    NodeSpec node;
+    node.name = "n" + std::to_string(i);
+    topology.nodes.push_back(node);
+  }
+  return topology;
+}
+
+// n0 -> n1 -> ... -> n0; each node owns a shard.
+inline Plan ring_of(std::size_t nodes) {
+  TopologyFile topology = nodes_of(TopologyKind::kRing, nodes);
+  for (std::size_t i = 0; i < nodes; ++i) topology.servers.push_back(static_cast<NodeIndex>(i));
+  return *make_plan(topology, Layout::vector(300 * static_cast<std::uint32_t>(nodes)));
+}
+
+// Node i hangs on parents[i]; n0 is the root, and owns the only shard.
+inline Plan tree_of(std::vector<NodeIndex> parents) {
+  TopologyFile topology = nodes_of(TopologyKind::kTree, parents.size());
+  topology.parents = std::move(parents);
+  topology.servers = {0};
+  return *make_plan(topology, Layout::vector(1000));
+}
+
 // What a core answered.
 class Answer {
  public:
@@ -47,6 +73,14 @@ class Answer {
     static const T kNone{};
     return kNone;
   }
+  // All of its kind, in their order.
+  template <typename T>
+  [[nodiscard]] std::vector<const T*> all() const {
+    std::vector<const T*> found;
+    for (const Action& action : actions)
+      if (const T* one = std::get_if<T>(&action)) found.push_back(one);
+    return found;
+  }
 };
 
 // The ends of work. A message of 80 bytes each time.
@@ -66,9 +100,9 @@ inline ApplyDone applied(const ApplyMessage& work) {
 
 class Hand {
  public:
-  Hand(Plan the_plan, NodeIndex self, const CoreOptions& options = default_options(),
+  Hand(Plan the_plan, NodeIndex the_self, const CoreOptions& options = default_options(),
        const DecisionSource* replay = nullptr)
-      : plan(std::move(the_plan)), core(plan, self, options, replay) {}
+      : plan(std::move(the_plan)), self(the_self), core(plan, self, options, replay) {}
 
   static CoreOptions default_options() {
     CoreOptions options;
@@ -92,20 +126,34 @@ class Hand {
   [[nodiscard]] const Answer& last() const { return answer_; }
   void wait(Duration duration) { now_ += duration; }
 
-  // A dense reduce message of shard 0 from `node`.
-  [[nodiscard]] MessageArrived reduce_from(NodeIndex node, Round round) const {
+  // A dense message of the core's child or parent `node`. A reduce's control counts `nodes`.
+  [[nodiscard]] MessageArrived from(NodeIndex node, ShardIndex shard, Phase phase, Round round,
+                                    double nodes = 1) const {
     Message message;
     message.round = round;
+    message.shard = shard;
+    message.phase = phase;
     message.form = Form::kDense;
-    ControlVector control;
-    control.nodes = 1;
-    message.control = control.to_control();
-    return {*plan.find_link(node, 0), std::move(message)};
+    if (shard == 0 && phase == Phase::kReduce) {
+      ControlVector control;
+      control.nodes = nodes;
+      message.control = control.to_control();
+    }
+    return {*plan.find_link(node, self), std::move(message)};
+  }
+  // A reduce message of shard 0.
+  [[nodiscard]] MessageArrived reduce_from(NodeIndex node, Round round, double nodes = 1) const {
+    return from(node, 0, Phase::kReduce, round, nodes);
+  }
+  // The message comes, and is applied.
+  void apply(MessageArrived arrived) {
+    feed(std::move(arrived));
+    feed(applied(last().get<ApplyMessage>()));
   }
   // What `node` says about the gather message of shard 0 that it got.
   [[nodiscard]] MessageApplied gather_applied(NodeIndex node, Round round,
                                               ApplyOutcome outcome) const {
-    return {*plan.find_link(0, node), {round, 0, 0, Phase::kGather, outcome}};
+    return {*plan.find_link(self, node), {round, 0, 0, Phase::kGather, outcome}};
   }
   // The server's side of a round, up to its gather message.
   void round_of_the_server(Round round) {
@@ -117,6 +165,7 @@ class Hand {
   }
 
   const Plan plan;
+  const NodeIndex self;
   Core core;
 
  private:
