@@ -1,38 +1,9 @@
-// What travels between two nodes. The grammar, version 1; all numbers little-endian, one frame =
-// one ZeroMQ part.
+// What travels between two nodes, version 1: docs/protocol.md is the grammar. One frame is one
+// ZeroMQ part, all numbers are little-endian.
 //
-//   connection = hello ( welcome | refuse ) *exchange
-//                                     ; one TCP connection per directed link, dialled by its sender
-//   exchange   = *( chunk | heartbeat | halt | bye )                   ; sender -> receiver
-//              | *( ack | applied | heartbeat | halt | bye | refuse )  ; receiver -> sender, on the
-//                                                                      ; same connection
-//   frame      = head body
-//   head       = magic version type reserved  ; u16 0x4d4b "KM", u8, u8, u32 0
-//   hello      = msgpack {protocol, from, to, incarnation, topology, config, parameters, build}
-//   welcome    = msgpack {from, incarnation}
-//   refuse     = msgpack {sentence}
-//   chunk      = sequence total offset index count bytes
-//                                     ; u64 u32 u32 u16 u16; a message cut into `count` parts
-//   message    = round generation shard phase form flags digest controls payload_bytes
-//                *control payload     ; what the chunks join to:
-//                                     ; u32 u32 u16 u8 u8 u16 u64 u16 u32, f64 each, bytes
-//   ack        = sequence bytes tail_bytes tail_ns chunks
-//                                     ; u64 u32 u32 u64 u16: receipt of a whole message, with the
-//                                     ; receiver's timing
-//   applied    = round generation shard phase outcome
-//                                     ; u32 u32 u16 u8 u8: the far core has applied it
-//   heartbeat  = ;                    ; a sign of life
-//   halt       = msgpack {node, kind, reason}  ; the run is over
-//   bye        = msgpack {node}       ; nothing more will be sent
-//   type       = 1 hello, 2 welcome, 3 refuse, 4 chunk, 5 ack, 6 applied, 7 heartbeat, 8 halt,
-//                9 bye
-//
-// msgpack is a map with these names as keys; unknown keys are passed over. `hello` and `refuse` are
-// read whatever the version says, so that two versions can tell each other that they differ.
-//
-// A message's sequence counts from 1 on its link. The sender keeps a message until its ack and,
-// after a reconnect, sends it again from its first chunk; the receiver hands each sequence on once
-// and acks every copy. `applied`, `halt` and `bye` are said again after a reconnect.
+// A connection begins with hello, answered by welcome or refuse. Then chunks go to the receiver of
+// the link; acks (receipt of a message) and applied (the far core has applied it) come back.
+// Heartbeats, halt and bye go both ways. A message is what the chunks of one sequence join to.
 #pragma once
 
 #include <cstddef>
