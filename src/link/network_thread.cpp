@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kCommandsMax =
     65536;  // more than the channels of a node; push waits for our turn only
-constexpr std::size_t kFramesPerTurn = 64;  // of one socket, before the others have theirs
+constexpr std::size_t kFramesPerPass = 64;  // of one socket, before the others have theirs
 constexpr Duration kRetryGate = std::chrono::milliseconds(1);  // the engine's queue cannot ring
 constexpr int kCleanLingerMs = 1000;
 constexpr int kNice =
@@ -45,22 +45,23 @@ Network::Thread::Thread(NetworkOptions options, EventSink events, Bell bell, Ala
       peers_(kHeartbeatsOfLife * options_.heartbeat),
       shaper_(specs_of(options_.outgoing), options_.uplink_bits_per_s,
               std::chrono::steady_clock::now()),
-      reception_(options_.incoming, {zmq_, events_, peers_, options_.hello, options_.heartbeat}) {}
+      incoming_(options_.incoming, {zmq_, events_, peers_, options_.hello, options_.heartbeat}) {}
 
 Status Network::Thread::listen() {
-  if (auto bound = reception_.listen(options_.listen); !bound.ok()) return bound.error();
-  bound_endpoint_ = reception_.bound_endpoint();
+  if (auto bound = incoming_.listen(options_.listen); !bound.ok()) return bound.error();
+  bound_endpoint_ = incoming_.bound_endpoint();
   return ok_status();
 }
 
 void Network::Thread::begin() {
   for (std::size_t i = 0; i < options_.outgoing.size(); ++i) {
     const OutgoingLink& link = options_.outgoing[i];
-    std::optional<std::size_t> lane;
-    if (emulated(link.spec) || options_.uplink_bits_per_s) lane = i;
-    outgoing_.emplace_back(
-        link, Outgoing::Shared{zmq_, events_, peers_, shaper_, options_.hello, options_.heartbeat},
-        lane);
+    std::optional<std::size_t> shaper_index;
+    if (emulated(link.spec) || options_.uplink_bits_per_s) shaper_index = i;
+    outgoing_.emplace_back(link,
+                           OutgoingConnection::Shared{zmq_, events_, peers_, shaper_,
+                                                      options_.hello, options_.heartbeat},
+                           shaper_index);
     places_[link.link] = i;
   }
   thread_ = std::thread([this] { run(); });
@@ -76,7 +77,7 @@ void Network::Thread::command(Command command) {
   if (commands_.push(std::make_unique<Command>(std::move(command)))) bell_.ring();
 }
 
-Outgoing& Network::Thread::outgoing(LinkIndex link) {
+OutgoingConnection& Network::Thread::outgoing(LinkIndex link) {
   const auto place = places_.find(link);
   KIMESH_CHECK(place != places_.end(), "the link is one of our outgoing ones");
   return outgoing_[place->second];
@@ -86,17 +87,17 @@ void Network::Thread::run() {
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);  // refused to most users: fine
   while (!stop_) {
     wait();
-    turn();
+    serve();
   }
   commands_.close();
   const int linger = clean_ ? kCleanLingerMs : 0;
-  reception_.linger(linger);
-  for (Outgoing& link : outgoing_) link.linger(linger);
+  incoming_.linger(linger);
+  for (OutgoingConnection& link : outgoing_) link.linger(linger);
 }
 
 TimePoint Network::Thread::deadline() {
-  TimePoint at = reception_.deadline();
-  for (const Outgoing& link : outgoing_) at = std::min(at, link.deadline());
+  TimePoint at = incoming_.deadline();
+  for (const OutgoingConnection& link : outgoing_) at = std::min(at, link.deadline());
   if (const auto next = shaper_.next()) at = std::min(at, *next);
   if (!events_.open()) at = std::min<TimePoint>(at, std::chrono::steady_clock::now() + kRetryGate);
   return at;
@@ -114,9 +115,9 @@ void Network::Thread::wait() {
   poll_.clear();
   poll_.push_back({nullptr, bell_.fd(), ZMQ_POLLIN, 0});
   poll_.push_back({nullptr, alarm_.fd(), ZMQ_POLLIN, 0});
-  poll_.push_back({reception_.monitor(), 0, ZMQ_POLLIN, 0});
-  poll_.push_back({reception_.socket(), 0, reading, 0});
-  for (const Outgoing& link : outgoing_) {
+  poll_.push_back({incoming_.monitor(), 0, ZMQ_POLLIN, 0});
+  poll_.push_back({incoming_.socket(), 0, reading, 0});
+  for (const OutgoingConnection& link : outgoing_) {
     if (!link.socket()) continue;
     const int events = reading | (link.wants_room() ? ZMQ_POLLOUT : 0);
     poll_.push_back({link.monitor(), 0, ZMQ_POLLIN, 0});
@@ -133,35 +134,36 @@ void Network::Thread::wait() {
   }
 }
 
-void Network::Thread::turn() {
-  reception_.hear_monitor();
-  for (Outgoing& link : outgoing_) link.hear_monitor();
-  obey();
-  reception_.receive(kFramesPerTurn);
-  for (Outgoing& link : outgoing_) link.receive(kFramesPerTurn, std::chrono::steady_clock::now());
+void Network::Thread::serve() {
+  incoming_.read_monitor();
+  for (OutgoingConnection& link : outgoing_) link.read_monitor();
+  execute();
+  incoming_.receive(kFramesPerPass);
+  for (OutgoingConnection& link : outgoing_)
+    link.receive(kFramesPerPass, std::chrono::steady_clock::now());
   const TimePoint now = std::chrono::steady_clock::now();
   due_.clear();
   shaper_.poll(now, due_);
   for (const Shaper::Release& frame : due_) outgoing_[frame.index].released(frame, now);
-  reception_.pump(now);
-  for (Outgoing& link : outgoing_) link.pump(now);
+  incoming_.pump(now);
+  for (OutgoingConnection& link : outgoing_) link.pump(now);
   answer_flushes();
 }
 
-void Network::Thread::obey() {
+void Network::Thread::execute() {
   while (auto command = commands_.try_pop())
-    std::visit([this](auto& what) { obey(what); }, **command);
+    std::visit([this](auto& what) { execute(what); }, **command);
 }
 
-void Network::Thread::obey(SendHalt& command) {
+void Network::Thread::execute(SendHalt& command) {
   const Halt halt{options_.hello.from, command.kind, std::move(command.reason)};
-  reception_.say(halt);
-  for (Outgoing& link : outgoing_) link.say(halt);
+  incoming_.say(halt);
+  for (OutgoingConnection& link : outgoing_) link.say(halt);
 }
 
-void Network::Thread::obey(SendBye&) {
-  reception_.say_bye();
-  for (Outgoing& link : outgoing_) link.say_bye();
+void Network::Thread::execute(SendBye&) {
+  incoming_.say_bye();
+  for (OutgoingConnection& link : outgoing_) link.say_bye();
 }
 
 // Who dials hangs up first: what a DEALER has not read when its connection ends, ZeroMQ throws away
@@ -169,10 +171,11 @@ void Network::Thread::obey(SendBye&) {
 void Network::Thread::answer_flushes() {
   if (flushes_.empty()) return;
   clean_ = true;
-  const bool drained = reception_.drained() && std::ranges::all_of(outgoing_, &Outgoing::drained);
+  const bool drained =
+      incoming_.drained() && std::ranges::all_of(outgoing_, &OutgoingConnection::drained);
   if (!drained) return;
-  for (Outgoing& link : outgoing_) link.hang_up(kCleanLingerMs);
-  if (!reception_.all_left()) return;
+  for (OutgoingConnection& link : outgoing_) link.hang_up(kCleanLingerMs);
+  if (!incoming_.all_left()) return;
   for (auto& flush : flushes_) flush.set_value();
   flushes_.clear();
 }

@@ -15,9 +15,9 @@
 #include "kimesh/link/network.h"
 #include "src/link/event_gate.h"
 #include "src/link/fd.h"
-#include "src/link/outgoing.h"
+#include "src/link/incoming_connections.h"
+#include "src/link/outgoing_connection.h"
 #include "src/link/peers.h"
-#include "src/link/reception.h"
 #include "src/link/zmq_socket.h"
 
 namespace kimesh {
@@ -56,22 +56,22 @@ class Network::Thread {
  private:
   void run();
   void wait();
-  void turn();
-  void obey();
-  void obey(SendMessage& command) { outgoing(command.link).send(std::move(command.message)); }
-  void obey(SendApplied& command) { reception_.send_applied(command.link, command.applied); }
-  void obey(SendHalt& command);
-  void obey(SendBye&);
-  void obey(DialCommand& command) { outgoing(command.link).dial(command.endpoint); }
-  void obey(CutCommand& command) { outgoing(command.link).cut(); }
-  void obey(CountersCommand& command) {
+  void serve();
+  void execute();
+  void execute(SendMessage& command) { outgoing(command.link).send(std::move(command.message)); }
+  void execute(SendApplied& command) { incoming_.send_applied(command.link, command.applied); }
+  void execute(SendHalt& command);
+  void execute(SendBye&);
+  void execute(DialCommand& command) { outgoing(command.link).dial(command.endpoint); }
+  void execute(CutCommand& command) { outgoing(command.link).cut(); }
+  void execute(CountersCommand& command) {
     command.answer.set_value(outgoing(command.link).counters());
   }
-  void obey(FlushCommand& command) { flushes_.push_back(std::move(command.done)); }
-  void obey(EmulationCommand& command) { shaper_.start_traces(command.start); }
-  void obey(StopCommand&) { stop_ = true; }
+  void execute(FlushCommand& command) { flushes_.push_back(std::move(command.done)); }
+  void execute(EmulationCommand& command) { shaper_.start_traces(command.start); }
+  void execute(StopCommand&) { stop_ = true; }
   void answer_flushes();
-  [[nodiscard]] Outgoing& outgoing(LinkIndex link);
+  [[nodiscard]] OutgoingConnection& outgoing(LinkIndex link);
   [[nodiscard]] TimePoint deadline();
 
   NetworkOptions options_;
@@ -83,8 +83,8 @@ class Network::Thread {
   EventGate events_;
   Peers peers_;
   Shaper shaper_;
-  Reception reception_;
-  std::deque<Outgoing> outgoing_;  // in the order of the options, which is the shaper's
+  IncomingConnections incoming_;
+  std::deque<OutgoingConnection> outgoing_;  // in the order of the options, which is the shaper's
   std::unordered_map<LinkIndex, std::size_t> places_;
   std::vector<Shaper::Release> due_;
   std::vector<zmq_pollitem_t> poll_;

@@ -78,7 +78,7 @@ void ZmqSocket::watch(ZmqContext& context) {
   const int none = 0;
   must(zmq_setsockopt(monitor(), ZMQ_LINGER, &none, sizeof none), "LINGER");
   // No bound: ZeroMQ's I/O thread would wait for us at a full monitor. Events are a few bytes, and
-  // read in every turn.
+  // read in every pass.
   must(zmq_setsockopt(monitor(), ZMQ_RCVHWM, &none, sizeof none), "RCVHWM");
   must(zmq_connect(monitor(), name.c_str()), "a monitor's connection");
 }

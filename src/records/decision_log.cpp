@@ -20,15 +20,15 @@ void put_channel(Json& json, const Plan& plan, ChannelIndex index) {
   json["phase"] = channel.phase == Phase::kReduce ? "reduce" : "gather";
 }
 
-void put_word(Json& json, const Word& word) {
-  json["closing_round"] = word.closing_round;
-  json["reason"] = reason_name(word.reason);
-  json["loss"] = number(word.loss);
-  json["accuracy"] = number(word.accuracy);
-  json["accuracy_round"] = word.accuracy_round;
-  json["test_loss"] = number(word.test_loss);
-  json["compute_s"] = number(word.compute_s);
-  json["evaluate_s"] = number(word.evaluate_s);
+void put_verdict(Json& json, const Verdict& verdict) {
+  json["closing_round"] = verdict.closing_round;
+  json["reason"] = reason_name(verdict.reason);
+  json["loss"] = number(verdict.loss);
+  json["accuracy"] = number(verdict.accuracy);
+  json["accuracy_round"] = verdict.accuracy_round;
+  json["test_loss"] = number(verdict.test_loss);
+  json["compute_s"] = number(verdict.compute_s);
+  json["evaluate_s"] = number(verdict.evaluate_s);
 }
 
 Json to_json(const Plan& plan, const Decision& decision) {
@@ -49,11 +49,11 @@ Json to_json(const Plan& plan, const Decision& decision) {
       break;
     case Decision::Kind::kClosing:
       begin("closing");
-      put_word(json, decision.word);
+      put_verdict(json, decision.verdict);
       break;
     case Decision::Kind::kPollStop:
       begin("poll_stop");
-      put_word(json, decision.word);
+      put_verdict(json, decision.verdict);
       break;
   }
   return json;
@@ -69,16 +69,16 @@ class LoadedDecisions : public DecisionSource {
   [[nodiscard]] bool reset(ChannelIndex channel, Round round) const override {
     return resets.contains({channel, round});
   }
-  [[nodiscard]] std::optional<Word> closing(Round round) const override {
+  [[nodiscard]] std::optional<Verdict> closing(Round round) const override {
     return find(closings, round);
   }
-  [[nodiscard]] std::optional<Word> poll_stop(Round round) const override {
+  [[nodiscard]] std::optional<Verdict> poll_stop(Round round) const override {
     return find(poll_stops, round);
   }
 
   std::map<Place, Setting> settings;
   std::set<Place> resets;
-  std::map<Round, Word> closings, poll_stops;
+  std::map<Round, Verdict> closings, poll_stops;
 
  private:
   template <typename Key, typename Value>
@@ -146,24 +146,24 @@ class LogReader {
       fields.complain("this message's setting was another one before");
   }
 
-  void take_word(FieldReader& fields, Round round, std::map<Round, Word>& words) {
-    Word word;
+  void take_word(FieldReader& fields, Round round, std::map<Round, Verdict>& verdicts) {
+    Verdict verdict;
     std::string reason;
-    fields.read("closing_round", word.closing_round);
+    fields.read("closing_round", verdict.closing_round);
     fields.read("reason", reason);
-    fields.read("loss", word.loss);
-    fields.read("accuracy", word.accuracy);
-    fields.read("accuracy_round", word.accuracy_round);
-    fields.read("test_loss", word.test_loss);
-    fields.read("compute_s", word.compute_s);
-    fields.read("evaluate_s", word.evaluate_s);
+    fields.read("loss", verdict.loss);
+    fields.read("accuracy", verdict.accuracy);
+    fields.read("accuracy_round", verdict.accuracy_round);
+    fields.read("test_loss", verdict.test_loss);
+    fields.read("compute_s", verdict.compute_s);
+    fields.read("evaluate_s", verdict.evaluate_s);
     if (!parse_reason(reason)) fields.complain("'" + reason + "' is no reason");
     if (plan_.shards.front().owner != self_)
       fields.complain("only the owner of shard 0 decides on the end");
     if (!fields.ok()) return;
-    word.reason = *parse_reason(reason);
-    word.stop = &words == &out_.poll_stops;
-    words.emplace(round, word);
+    verdict.reason = *parse_reason(reason);
+    verdict.stop = &verdicts == &out_.poll_stops;
+    verdicts.emplace(round, verdict);
   }
 
   const Plan& plan_;

@@ -168,12 +168,12 @@ RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology, No
   record.time_s = to_seconds(report.ended - origin);
   record.round = report.round;
   record.poll = report.poll;
-  record.loss = report.word.loss;
+  record.loss = report.verdict.loss;
   record.own_loss = report.own_loss;
-  if (report.word.accuracy_round != kNoRound) {
-    record.accuracy = report.word.accuracy;
-    record.accuracy_round = report.word.accuracy_round;
-    record.test_loss = report.word.test_loss;
+  if (report.verdict.accuracy_round != kNoRound) {
+    record.accuracy = report.verdict.accuracy;
+    record.accuracy_round = report.verdict.accuracy_round;
+    record.test_loss = report.verdict.test_loss;
   }
   record.compute_s = to_seconds(report.compute);
   record.evaluate_s = to_seconds(report.evaluate);
@@ -182,7 +182,7 @@ RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology, No
   record.step_s = to_seconds(report.step);
   record.round_s = to_seconds(report.ended - report.begun);
   record.wait_s = std::max(0.0, record.round_s - record.compute_s - record.evaluate_s);
-  record.evaluate_max_s = report.word.evaluate_s;
+  record.evaluate_max_s = report.verdict.evaluate_s;
   record.policy = report.policy_state;
   for (const LinkReport& link : report.links)
     record.links.push_back(make_link_record(plan, topology, self, record.time_s, link));

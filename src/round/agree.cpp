@@ -1,5 +1,5 @@
-// What the mesh agrees on: the owner of shard 0 makes a word of the control vectors, all act on it
-// in the same round. And how a run ends.
+// What the mesh agrees on: the owner of shard 0 makes a verdict of the control vectors, all act on
+// it in the same round. And how a run ends.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,13 +20,13 @@ Duration Core::State::run_clock() const {
   return now - started - evaluated;
 }
 
-Word Core::State::decide_word(const ControlVector& from_all) {
-  Word next = word;
+Verdict Core::State::decide_verdict(const ControlVector& from_all) {
+  Verdict next = verdict;
   if (from_all.nodes != static_cast<double>(plan.view.nodes.size()))
     fail(fmt::format("round {}: the control vector holds {} of {} nodes", round, from_all.nodes,
                      plan.view.nodes.size()));
-  next.loss = poll ? word.loss : from_all.loss;
-  next.compute_s = poll ? word.compute_s : from_all.compute_s;
+  next.loss = poll ? verdict.loss : from_all.loss;
+  next.compute_s = poll ? verdict.compute_s : from_all.compute_s;
   next.evaluate_s = from_all.evaluate_s;
   next.stop = false;
   if (from_all.samples > 0) {
@@ -45,20 +45,20 @@ Word Core::State::decide_word(const ControlVector& from_all) {
 
 // Whether the latest evaluation reached `target`, which is kAccuracy or kLoss. A loss that is not a
 // number reaches nothing.
-bool Core::State::reached(StopReason target, const Word& latest) const {
+bool Core::State::reached(StopReason target, const Verdict& latest) const {
   if (target == StopReason::kAccuracy)
     return options.stop_accuracy && latest.accuracy >= *options.stop_accuracy;
   KIMESH_CHECK(target == StopReason::kLoss, "only targets of the test set are reached");
   return options.stop_loss && latest.test_loss <= *options.stop_loss;
 }
 
-void Core::State::count_hits(const Word& latest) {
+void Core::State::count_hits(const Verdict& latest) {
   accuracy_hits = reached(StopReason::kAccuracy, latest) ? accuracy_hits + 1 : 0;
   loss_hits = reached(StopReason::kLoss, latest) ? loss_hits + 1 : 0;
 }
 
 // Ends that need no confirmation come first.
-void Core::State::call_closing(Word& next, const ControlVector& from_all) {
+void Core::State::call_closing(Verdict& next, const ControlVector& from_all) {
   if (replay) {
     const auto logged = replay->closing(round);
     if (!logged) return;
@@ -81,7 +81,7 @@ void Core::State::call_closing(Word& next, const ControlVector& from_all) {
 
 // The models are equal now. Where they do not reach the target for which the closing round was
 // called, training goes on; every other reason stands.
-void Core::State::end_poll(Word& next, const ControlVector& from_all) {
+void Core::State::end_poll(Verdict& next, const ControlVector& from_all) {
   const bool is_target = next.reason == StopReason::kAccuracy || next.reason == StopReason::kLoss;
   next.stop = !is_target || (next.accuracy_round == round && reached(next.reason, next));
   if (replay) next.stop = replay->poll_stop(round).has_value();
@@ -98,8 +98,8 @@ void Core::State::end_poll(Word& next, const ControlVector& from_all) {
 // long.
 void Core::State::try_end() {
   if (!ending || finished) return;
-  const auto idle_out = [](const Outgoing& out) { return !out.busy && !out.waiting; };
-  const auto idle_in = [](const Incoming& in) { return !in.pending; };
+  const auto idle_out = [](const OutgoingChannel& out) { return !out.busy && !out.waiting; };
+  const auto idle_in = [](const IncomingChannel& in) { return !in.pending; };
   if (!said_bye && std::all_of(outs.begin(), outs.end(), idle_out) &&
       std::all_of(ins.begin(), ins.end(), idle_in)) {
     said_bye = true;

@@ -49,7 +49,7 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
   return said;
 }
 
-Control Word::to_control() const {
+Control Verdict::to_control() const {
   return {loss,
           compute_s,
           from_round(accuracy_round),
@@ -61,20 +61,20 @@ Control Word::to_control() const {
           stop ? 1.0 : 0.0};
 }
 
-Word Word::from_control(std::span<const double> v) {
-  Word word;
-  word.loss = value_at(v, 0);
-  word.compute_s = value_at(v, 1);
-  word.accuracy_round = round_at(v, 2);
-  if (word.accuracy_round != kNoRound) word.accuracy = value_at(v, 3);
-  word.test_loss = value_at(v, 4);
-  word.evaluate_s = value_at(v, 5);
-  word.closing_round = round_at(v, 6);
+Verdict Verdict::from_control(std::span<const double> v) {
+  Verdict verdict;
+  verdict.loss = value_at(v, 0);
+  verdict.compute_s = value_at(v, 1);
+  verdict.accuracy_round = round_at(v, 2);
+  if (verdict.accuracy_round != kNoRound) verdict.accuracy = value_at(v, 3);
+  verdict.test_loss = value_at(v, 4);
+  verdict.evaluate_s = value_at(v, 5);
+  verdict.closing_round = round_at(v, 6);
   const double reason = value_at(v, 7);
   const bool known = reason >= 0 && reason <= static_cast<double>(StopReason::kLoss);
-  word.reason = known ? static_cast<StopReason>(static_cast<int>(reason)) : StopReason::kNone;
-  word.stop = value_at(v, 8) != 0;
-  return word;
+  verdict.reason = known ? static_cast<StopReason>(static_cast<int>(reason)) : StopReason::kNone;
+  verdict.stop = value_at(v, 8) != 0;
+  return verdict;
 }
 
 }  // namespace kimesh

@@ -53,8 +53,8 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
   }
   // One round in all: nobody can announce its closing before it begins.
   if (options.stop_rounds == Round{1}) {
-    word.closing_round = 0;
-    word.reason = StopReason::kRounds;
+    verdict.closing_round = 0;
+    verdict.reason = StopReason::kRounds;
   }
 }
 
@@ -62,7 +62,7 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
 void Core::State::prepare_curves() {
   measures = !replay && policy->wants_curves();
   if (!measures) return;
-  for (Outgoing& out : outs) {
+  for (OutgoingChannel& out : outs) {
     const bool gather = plan.channels[out.channel].phase == Phase::kGather;
     out.group = 2 * links.number(out.link) + (gather ? 1 : 0);
     if (groups.size() <= out.group) groups.resize(out.group + 1);
@@ -71,13 +71,13 @@ void Core::State::prepare_curves() {
   }
 }
 
-Core::State::Incoming& Core::State::incoming(ChannelIndex channel) {
+Core::State::IncomingChannel& Core::State::incoming(ChannelIndex channel) {
   const auto found = in_position.find(channel);
   KIMESH_CHECK(found != in_position.end(), "an incoming channel of this node");
   return ins[found->second];
 }
 
-Core::State::Outgoing& Core::State::outgoing(ChannelIndex channel) {
+Core::State::OutgoingChannel& Core::State::outgoing(ChannelIndex channel) {
   const auto found = out_position.find(channel);
   KIMESH_CHECK(found != out_position.end(), "an outgoing channel of this node");
   return outs[found->second];
@@ -113,13 +113,13 @@ void Core::State::on(MessageArrived event) {
   if (!known)
     return fail(fmt::format("node {} sent a message that the plan does not know",
                             name(plan.links[event.link].from)));
-  Incoming& in = incoming(*channel);
+  IncomingChannel& in = incoming(*channel);
   if (in.pending) {  // the link hands each message on once, and a sender waits for `applied`
     return fail(
         fmt::format("{}: a second message came before the first was applied", describe(*channel)));
   }
   in.pending = std::move(event.message);
-  pump(in);
+  apply_pending(in);
 }
 
 void Core::State::on(const MessageAcked& event) {
@@ -129,13 +129,13 @@ void Core::State::on(const MessageAcked& event) {
 void Core::State::on(const MessageApplied& event) {
   const Applied& said = event.applied;
   const auto channel = plan.find_channel(event.link, said.shard, said.phase);
-  const bool known = channel && out_position.contains(*channel) &&
-                     (said.outcome == ApplyOutcome::kApplied ||
-                      said.outcome == ApplyOutcome::kDigestDiffers);
+  const bool known =
+      channel && out_position.contains(*channel) &&
+      (said.outcome == ApplyOutcome::kApplied || said.outcome == ApplyOutcome::kDigestDiffers);
   if (!known)
     return fail(fmt::format("node {} applied a message that the plan does not know",
                             name(plan.links[event.link].to)));
-  Outgoing& out = outgoing(*channel);
+  OutgoingChannel& out = outgoing(*channel);
   if (!out.busy || said.round != out.sent.round || said.generation != out.generation) return;
   out.busy = false;
   if (said.outcome == ApplyOutcome::kDigestDiffers && !replay) {
@@ -143,7 +143,7 @@ void Core::State::on(const MessageApplied& event) {
                             describe(*channel), said.round)});
     out.restart = true;
   }
-  if (out.waiting) turn(out);
+  if (out.waiting) begin_message(out);
   try_end();
 }
 
@@ -171,7 +171,7 @@ void Core::State::on(const GradientDone& event) {
   report.own_loss = event.loss;
   report.compute += event.took;
   for (ShardIndex s = 0; s < shards.size(); ++s) try_reduce(s);
-  for (Incoming& in : ins) pump(in);
+  for (IncomingChannel& in : ins) apply_pending(in);
 }
 
 void Core::State::on(const Evaluated& event) {
@@ -214,7 +214,7 @@ std::string Core::State::waiting_for() const {
     return "messages to be applied";
   }
   if (computing) return fmt::format("its own gradient of round {}", round);
-  for (const Incoming& in : ins) {
+  for (const IncomingChannel& in : ins) {
     if (in.applied == round || (poll && plan.channels[in.channel].shard != 0)) continue;
     if (!in.pending) return fmt::format("{} (round {})", describe(in.channel), round);
   }

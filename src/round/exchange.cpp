@@ -9,7 +9,7 @@ namespace kimesh {
 
 void Core::State::begin_round(Round next) {
   round = next;
-  poll = word.closing_round != kNoRound && next == word.closing_round + 1;
+  poll = verdict.closing_round != kNoRound && next == verdict.closing_round + 1;
   own_ready = false;
   shards_current = 0;
   own = {};
@@ -32,7 +32,7 @@ void Core::State::begin_round(Round next) {
   } else {
     own_ready = true;
   }
-  for (Incoming& in : ins) pump(in);
+  for (IncomingChannel& in : ins) apply_pending(in);
   if (own_ready) try_reduce(0);
 }
 
@@ -54,22 +54,22 @@ void Core::State::try_reduce(ShardIndex s) {
     for (ChannelIndex channel : seat.reduce_in)
       sum.merge(ControlVector::from_control(incoming(channel).control));
   }
-  if (!owns(s)) return fall_due(outgoing(*seat.reduce_out));
-  if (s == 0) word = decide_word(sum);
+  if (!owns(s)) return send_when_free(outgoing(*seat.reduce_out));
+  if (s == 0) verdict = decide_verdict(sum);
   if (poll) return shard_is_current(s);
   emit(StepShard{s, round, shards[s].reduce_terms, options.digest_shards});
 }
 
-// An outgoing channel's turn has come; it is taken when the far side has applied the last message.
-void Core::State::fall_due(Outgoing& out) {
+// Sends the channel's message of this round, once the far side has applied the one before.
+void Core::State::send_when_free(OutgoingChannel& out) {
   if (out.waiting)  // a far side that goes on without our message does not keep to the protocol
     return fail(describe(out.channel) + ": two turns are due at once");
-  out.due = {round, poll, round == word.closing_round};
+  out.due = {round, poll, round == verdict.closing_round};
   out.waiting = true;
-  if (!out.busy) turn(out);
+  if (!out.busy) begin_message(out);
 }
 
-void Core::State::turn(Outgoing& out) {
+void Core::State::begin_message(OutgoingChannel& out) {
   out.waiting = false;
   out.busy = true;
   out.sent = out.due;
@@ -80,7 +80,7 @@ void Core::State::turn(Outgoing& out) {
   }
 }
 
-Message Core::State::message_for(const Outgoing& out) const {
+Message Core::State::message_for(const OutgoingChannel& out) const {
   const Channel& channel = plan.channels[out.channel];
   Message message;
   message.round = out.sent.round;
@@ -91,12 +91,12 @@ Message Core::State::message_for(const Outgoing& out) const {
   return message;
 }
 
-void Core::State::send_poll(Outgoing& out) {
+void Core::State::send_poll(OutgoingChannel& out) {
   traffic += overhead(plan.channels[out.channel]) + options.chunk_overhead_bytes;
   emit(SendMessage{out.link, message_for(out)});
 }
 
-void Core::State::advance(Outgoing& out) {
+void Core::State::advance(OutgoingChannel& out) {
   const Channel& channel = plan.channels[out.channel];
   const Round of = out.sent.round;
   if (replay) out.restart = replay->reset(out.channel, of);
@@ -116,7 +116,7 @@ void Core::State::advance(Outgoing& out) {
 }
 
 // Nothing: a replay has no such setting.
-std::optional<Setting> Core::State::choose(Outgoing& out) {
+std::optional<Setting> Core::State::choose(OutgoingChannel& out) {
   if (replay) return replay->setting(out.channel, out.sent.round);
   const bool gather = plan.channels[out.channel].phase == Phase::kGather;
   MessageContext context = links.context(out.link);
@@ -132,7 +132,7 @@ std::optional<Setting> Core::State::choose(Outgoing& out) {
     context.phase_spent_bytes = group.spent;
     context.phase_messages_sent = group.sent;
   }
-  context.compute_time = from_seconds(word.compute_s);
+  context.compute_time = from_seconds(verdict.compute_s);
   // Equal models at the end, and a gather that begins anew, come before any budget.
   if (gather && (out.sent.closing || out.restart)) return Setting{};
   const Choice choice = policy->choose(context);
@@ -154,11 +154,11 @@ std::size_t Core::State::overhead(const Channel& channel) const {
 
 Control Core::State::control_for(const Channel& channel) const {
   if (channel.shard != 0) return {};
-  return channel.phase == Phase::kReduce ? sum.to_control() : word.to_control();
+  return channel.phase == Phase::kReduce ? sum.to_control() : verdict.to_control();
 }
 
 void Core::State::on(AdvanceDone event) {
-  Outgoing& out = outgoing(event.channel);
+  OutgoingChannel& out = outgoing(event.channel);
   KIMESH_CHECK(out.busy && out.sent.round == event.round, "the advance that was asked for");
   Message message = message_for(out);
   message.restart = std::exchange(out.restart, false);
@@ -176,7 +176,7 @@ void Core::State::on(AdvanceDone event) {
 
 // A reduce message may come one round early, from a child that got its gathers before we got ours:
 // what it is added to was used already then. While a gradient runs the parameters are read only.
-bool Core::State::may_apply(const Incoming& in, Round message_round) const {
+bool Core::State::may_apply(const IncomingChannel& in, Round message_round) const {
   if (!begun) return false;
   const Channel& channel = plan.channels[in.channel];
   if (channel.phase == Phase::kGather) return message_round == round && !computing;
@@ -184,7 +184,7 @@ bool Core::State::may_apply(const Incoming& in, Round message_round) const {
          (message_round == round + 1 && (poll || shards[channel.shard].reduced == round));
 }
 
-void Core::State::pump(Incoming& in) {
+void Core::State::apply_pending(IncomingChannel& in) {
   if (finished || !in.pending || in.applying) return;
   Message& message = *in.pending;
   if (message.round > round + 1 || (begun && message.round < round) ||
@@ -206,7 +206,7 @@ void Core::State::pump(Incoming& in) {
 }
 
 void Core::State::on(const ApplyDone& event) {
-  Incoming& in = incoming(event.channel);
+  IncomingChannel& in = incoming(event.channel);
   KIMESH_CHECK(in.applying && in.pending, "the application that was asked for");
   in.applying = false;
   report.apply += event.took;
@@ -215,7 +215,7 @@ void Core::State::on(const ApplyDone& event) {
   applied(in, same ? ApplyOutcome::kApplied : ApplyOutcome::kDigestDiffers);
 }
 
-void Core::State::applied(Incoming& in, ApplyOutcome outcome) {
+void Core::State::applied(IncomingChannel& in, ApplyOutcome outcome) {
   const Channel& channel = plan.channels[in.channel];
   in.applied = in.pending->round;
   in.control = in.pending->control;
@@ -223,7 +223,7 @@ void Core::State::applied(Incoming& in, ApplyOutcome outcome) {
   emit(SendApplied{channel.link,
                    {in.applied, in.generation, channel.shard, channel.phase, outcome}});
   if (channel.phase == Phase::kReduce) return try_reduce(channel.shard);
-  if (channel.shard == 0) word = Word::from_control(in.control);
+  if (channel.shard == 0) verdict = Verdict::from_control(in.control);
   shard_is_current(channel.shard);
 }
 
@@ -238,13 +238,13 @@ void Core::State::shard_is_current(ShardIndex s) {
   KIMESH_CHECK(shards[s].current != round, "a shard becomes current once a round");
   shards[s].current = round;
   ++shards_current;
-  for (ChannelIndex channel : plan.seats[s][self].gather_out) fall_due(outgoing(channel));
+  for (ChannelIndex channel : plan.seats[s][self].gather_out) send_when_free(outgoing(channel));
   if (shards_current == (poll ? 1 : shards.size())) finish_round();
 }
 
 // A gather may end after its round: where a channel was advanced twice since the policy was told,
 // the later message counts.
-void Core::State::observe(const AdvanceDone& event, Outgoing& out) {
+void Core::State::observe(const AdvanceDone& event, OutgoingChannel& out) {
   if (!event.curve.empty()) out.curve = event.curve;
   const MessageObservation observation{
       links.number(out.link),       plan.channels[event.channel].phase,
@@ -260,22 +260,22 @@ void Core::State::observe(const AdvanceDone& event, Outgoing& out) {
 
 void Core::State::tell_policy() {
   if (!measures) return;
-  const Duration took = now - report.begun - from_seconds(word.evaluate_s);
+  const Duration took = now - report.begun - from_seconds(verdict.evaluate_s);
   if (!poll) policy->observe({round, std::max(took, Duration{0}), observations});
   observations.clear();
-  for (Outgoing& out : outs) out.observation = Outgoing::kUnobserved;
+  for (OutgoingChannel& out : outs) out.observation = OutgoingChannel::kUnobserved;
   report.policy_state = policy->state();
 }
 
 void Core::State::finish_round() {
   report.ended = now;
-  report.word = word;
+  report.verdict = verdict;
   report.links = links.take_reports();
   tell_policy();
   emit(Report{report});
-  evaluated += from_seconds(word.evaluate_s);
-  if (poll && word.stop) {
-    stop_reason = word.reason;
+  evaluated += from_seconds(verdict.evaluate_s);
+  if (poll && verdict.stop) {
+    stop_reason = verdict.reason;
     ending = true;
     ended_at = now;
     return try_end();

@@ -50,7 +50,7 @@ class Core::State {
   // Values of ControlVector::stop_wish; the largest is heard.
   static constexpr double kTimeIsOver = 1, kTrafficIsSpent = 2;
 
-  struct Incoming {
+  struct IncomingChannel {
     ChannelIndex channel = 0;
     std::optional<Message> pending;  // at most one: the sender waits for `applied`
     bool applying = false;
@@ -64,7 +64,7 @@ class Core::State {
     Round round = kNoRound;
     bool poll = false, closing = false;
   };
-  struct Outgoing {
+  struct OutgoingChannel {
     ChannelIndex channel = 0;
     LinkIndex link = 0;
     BufferId estimate;
@@ -98,32 +98,32 @@ class Core::State {
   // exchange.cpp
   void begin_round(Round next);
   void try_reduce(ShardIndex shard);
-  void fall_due(Outgoing& out);
-  void turn(Outgoing& out);
-  void advance(Outgoing& out);
-  void send_poll(Outgoing& out);
-  void pump(Incoming& in);
-  [[nodiscard]] bool may_apply(const Incoming& in, Round message_round) const;
-  void applied(Incoming& in, ApplyOutcome outcome);
+  void send_when_free(OutgoingChannel& out);
+  void begin_message(OutgoingChannel& out);
+  void advance(OutgoingChannel& out);
+  void send_poll(OutgoingChannel& out);
+  void apply_pending(IncomingChannel& in);
+  [[nodiscard]] bool may_apply(const IncomingChannel& in, Round message_round) const;
+  void applied(IncomingChannel& in, ApplyOutcome outcome);
   void shard_is_current(ShardIndex shard);
   void finish_round();
-  void observe(const AdvanceDone& event, Outgoing& out);
+  void observe(const AdvanceDone& event, OutgoingChannel& out);
   void tell_policy();
   [[nodiscard]] double stop_wish() const;
   [[nodiscard]] bool owns(ShardIndex shard) const { return plan.shards[shard].owner == self; }
-  [[nodiscard]] std::optional<Setting> choose(Outgoing& out);
+  [[nodiscard]] std::optional<Setting> choose(OutgoingChannel& out);
   [[nodiscard]] bool digest_is_due(Round of) const;
   [[nodiscard]] std::size_t overhead(const Channel& channel) const;
   [[nodiscard]] Control control_for(const Channel& channel) const;
-  Incoming& incoming(ChannelIndex channel);
-  Outgoing& outgoing(ChannelIndex channel);
+  IncomingChannel& incoming(ChannelIndex channel);
+  OutgoingChannel& outgoing(ChannelIndex channel);
 
   // agree.cpp
-  [[nodiscard]] Word decide_word(const ControlVector& sum);
-  void count_hits(const Word& latest);
-  [[nodiscard]] bool reached(StopReason target, const Word& latest) const;
-  void call_closing(Word& next, const ControlVector& sum);
-  void end_poll(Word& next, const ControlVector& from_all);
+  [[nodiscard]] Verdict decide_verdict(const ControlVector& sum);
+  void count_hits(const Verdict& latest);
+  [[nodiscard]] bool reached(StopReason target, const Verdict& latest) const;
+  void call_closing(Verdict& next, const ControlVector& sum);
+  void end_poll(Verdict& next, const ControlVector& from_all);
   [[nodiscard]] Duration run_clock() const;
   void try_end();
   void fail(std::string why);
@@ -131,7 +131,7 @@ class Core::State {
   void finish(Outcome outcome, StopReason reason, std::string text);
   void check_peers();
 
-  [[nodiscard]] Message message_for(const Outgoing& out) const;
+  [[nodiscard]] Message message_for(const OutgoingChannel& out) const;
   template <typename T>
   void emit(T action) {
     actions->push_back(std::move(action));
@@ -145,8 +145,8 @@ class Core::State {
   const DecisionSource* const replay;
   std::unique_ptr<Policy> policy;
 
-  std::vector<Incoming> ins;
-  std::vector<Outgoing> outs;
+  std::vector<IncomingChannel> ins;
+  std::vector<OutgoingChannel> outs;
   std::unordered_map<ChannelIndex, std::uint32_t> in_position, out_position;
   std::vector<ShardState> shards;
   std::vector<Peer> peers;
@@ -163,7 +163,7 @@ class Core::State {
 
   ControlVector own;  // of this round
   ControlVector sum;  // of this round, with the children's
-  Word word;          // the owner's latest
+  Verdict verdict;    // the owner's latest
   // Evaluations in a row that reached the target (owner of shard 0).
   unsigned accuracy_hits = 0, loss_hits = 0;
   Round trained = 0;  // rounds with a gradient so far, this one included

@@ -71,7 +71,7 @@ std::vector<Bytes> frame_seeds() {
   return seeds;
 }
 
-bool same_word(const Word& a, const Word& b) {
+bool same_verdict(const Verdict& a, const Verdict& b) {
   const Control x = a.to_control(), y = b.to_control();
   return std::memcmp(x.data(), y.data(), sizeof x) == 0;
 }
@@ -93,8 +93,9 @@ bool accepts_message(Input input) {
   KIMESH_CHECK(again.ok() && joined(*again) == joined(*message), "a message is passed on whole");
   ControlVector sum = ControlVector::from_control(message->control);
   sum.merge(sum);
-  const Word word = Word::from_control(message->control);
-  KIMESH_CHECK(same_word(Word::from_control(word.to_control()), word), "a word is passed on whole");
+  const Verdict verdict = Verdict::from_control(message->control);
+  KIMESH_CHECK(same_verdict(Verdict::from_control(verdict.to_control()), verdict),
+               "a verdict is passed on whole");
   return true;
 }
 
@@ -113,9 +114,9 @@ void mend_message(std::span<std::byte> input) {
 std::vector<Bytes> message_seeds() {
   static const Bytes payload(24, std::byte{9});
   const ControlVector said{.nodes = 2, .loss = 0.5, .correct = 3, .samples = 4, .compute_s = 0.1};
-  const Word word{.accuracy = 0.9, .accuracy_round = 3, .closing_round = 8, .stop = true};
+  const Verdict verdict{.accuracy = 0.9, .accuracy_round = 3, .closing_round = 8, .stop = true};
   std::vector<Bytes> seeds;
-  for (const Control& control : {Control{}, said.to_control(), word.to_control()}) {
+  for (const Control& control : {Control{}, said.to_control(), verdict.to_control()}) {
     Message message;
     message.shard = 3;
     message.form = Form::kSparse;

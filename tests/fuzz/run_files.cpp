@@ -170,11 +170,11 @@ std::vector<Bytes> decision_seeds() {
   for (const Setting& setting : settings())
     decisions.push_back({Decision::Kind::kSetting, 3, own, setting, {}});
   decisions.push_back({Decision::Kind::kReset, 4, own, {}, {}});
-  Word word;
-  word.closing_round = 8;
-  word.reason = StopReason::kRounds;
-  decisions.push_back({Decision::Kind::kClosing, 5, 0, {}, word});
-  decisions.push_back({Decision::Kind::kPollStop, 9, 0, {}, word});
+  Verdict verdict;
+  verdict.closing_round = 8;
+  verdict.reason = StopReason::kRounds;
+  decisions.push_back({Decision::Kind::kClosing, 5, 0, {}, verdict});
+  decisions.push_back({Decision::Kind::kPollStop, 9, 0, {}, verdict});
   std::vector<Bytes> seeds;
   const std::string path = folder() + "/seed.jsonl";
   for (const Decision& decision : decisions) {

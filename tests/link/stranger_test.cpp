@@ -77,7 +77,7 @@ struct Alone : testing::Test {
   void SetUp() override { start(b, options_of(1, {}, {0})); }
 };
 
-// Seen to fail: frames of unknown connections handled as the first lane's.
+// Seen to fail: frames of unknown connections handled as the first link's.
 TEST_F(Alone, FramesBeforeAHelloAreDropped) {
   Stranger stranger(b.network->bound_endpoint());
   stranger.say(first_chunk(3, 1, content(3, 1)));

@@ -17,10 +17,10 @@ void RecordedDecisions::add(const Decision& d) {
       ++resets;
       return;
     case Decision::Kind::kClosing:
-      closings_[d.round] = d.word;
+      closings_[d.round] = d.verdict;
       return;
     case Decision::Kind::kPollStop:
-      stops_[d.round] = d.word;
+      stops_[d.round] = d.verdict;
       return;
   }
 }
@@ -34,12 +34,12 @@ bool RecordedDecisions::reset(ChannelIndex channel, Round round) const {
   return resets_.count({channel, round}) > 0;
 }
 
-std::optional<Word> RecordedDecisions::closing(Round round) const {
+std::optional<Verdict> RecordedDecisions::closing(Round round) const {
   const auto found = closings_.find(round);
   return found == closings_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<Word> RecordedDecisions::poll_stop(Round round) const {
+std::optional<Verdict> RecordedDecisions::poll_stop(Round round) const {
   const auto found = stops_.find(round);
   return found == stops_.end() ? std::nullopt : std::optional(found->second);
 }

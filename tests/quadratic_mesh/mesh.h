@@ -33,14 +33,14 @@ class RecordedDecisions : public DecisionSource {
   void add(const Decision& decision);
   [[nodiscard]] std::optional<Setting> setting(ChannelIndex channel, Round round) const override;
   [[nodiscard]] bool reset(ChannelIndex channel, Round round) const override;
-  [[nodiscard]] std::optional<Word> closing(Round round) const override;
-  [[nodiscard]] std::optional<Word> poll_stop(Round round) const override;
+  [[nodiscard]] std::optional<Verdict> closing(Round round) const override;
+  [[nodiscard]] std::optional<Verdict> poll_stop(Round round) const override;
   std::size_t resets = 0;
 
  private:
   std::map<std::pair<ChannelIndex, Round>, Setting> settings_;
   std::map<std::pair<ChannelIndex, Round>, bool> resets_;
-  std::map<Round, Word> closings_, stops_;
+  std::map<Round, Verdict> closings_, stops_;
 };
 
 // Plan, problem and setup of a mesh; change `setup` before run().

@@ -122,8 +122,8 @@ RoundReport a_report() {
   report.ended = TimePoint(milliseconds(1'500));
   report.compute = milliseconds(100);
   report.evaluate = milliseconds(50);
-  report.word.loss = 2;
-  report.word.evaluate_s = 0.06;
+  report.verdict.loss = 2;
+  report.verdict.evaluate_s = 0.06;
   report.links.resize(1);
   return report;
 }
@@ -147,9 +147,9 @@ TEST(RoundRecord, HasNoAccuracyAndNoRateBeforeTheyAreKnown) {
   add_perplexity(record);
   EXPECT_FALSE(record.perplexity);
   EXPECT_FALSE(record.links[0].rate_bits_per_s || record.links[0].rate_error);
-  report.word.accuracy = 0.5;
-  report.word.accuracy_round = 0;
-  report.word.test_loss = 2;
+  report.verdict.accuracy = 0.5;
+  report.verdict.accuracy_round = 0;
+  report.verdict.test_loss = 2;
   report.links[0].bytes_per_s = 1'000;
   record = make_round_record(plan, test::topology_of(2), 0, TimePoint{}, report);
   EXPECT_EQ(record.accuracy, 0.5);

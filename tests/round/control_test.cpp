@@ -24,10 +24,10 @@ TEST(Control, TravelsWithoutTheZerosAtItsEndAndComesBackWhole) {
 }
 
 TEST(Control, LeavesAWordThatSaysLittleShortAndAnUnsetRoundUnset) {
-  const Word silent;
+  const Verdict silent;
   const Control control = silent.to_control();
   EXPECT_LT(controls_to_send(control), kControlSlots / 2);
-  EXPECT_EQ(Word::from_control(control), silent);
+  EXPECT_EQ(Verdict::from_control(control), silent);
 }
 
 }  // namespace

@@ -133,20 +133,20 @@ TEST(ControlVector, TravelsWholeAndMergesSumsAndMaxima) {
   EXPECT_EQ(sum, (ControlVector{2, 3, 4, 5, 6, 9, 7, 1}));
 }
 
-TEST(Word, TravelsWholeAndABadOneIsHarmless) {
-  Word word;
-  word.loss = 0.5;
-  word.accuracy = 0.9;
-  word.accuracy_round = 12;
-  word.test_loss = 0.3;
-  word.closing_round = 13;
-  word.reason = StopReason::kAccuracy;
-  word.stop = true;
-  EXPECT_EQ(Word::from_control(word.to_control()), word);
+TEST(Verdict, TravelsWholeAndABadOneIsHarmless) {
+  Verdict verdict;
+  verdict.loss = 0.5;
+  verdict.accuracy = 0.9;
+  verdict.accuracy_round = 12;
+  verdict.test_loss = 0.3;
+  verdict.closing_round = 13;
+  verdict.reason = StopReason::kAccuracy;
+  verdict.stop = true;
+  EXPECT_EQ(Verdict::from_control(verdict.to_control()), verdict);
   Control bad;
   bad.fill(-1e300);
-  EXPECT_EQ(Word::from_control(bad).closing_round, kNoRound);
-  EXPECT_EQ(Word::from_control(bad).reason, StopReason::kNone);
+  EXPECT_EQ(Verdict::from_control(bad).closing_round, kNoRound);
+  EXPECT_EQ(Verdict::from_control(bad).reason, StopReason::kNone);
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ TEST(Tree, TheRootStepsWithBothOfItsSubtrees) {
   EXPECT_EQ(hand.last().get<StepShard>().terms.size(), 3u);
 }
 
-// Seen to fail: decide_word without its count of nodes.
+// Seen to fail: decide_verdict without its count of nodes.
 TEST(Tree, ASumWithoutAllNodesEndsTheRun) {
   Hand hand(two_levels(), 0);
   hand.start();

@@ -33,22 +33,22 @@ class Owner {
     end_round();
   }
 
-  // A round with a gradient, in which both nodes score so. Returns the owner's word of it.
-  Word train(const Score& score) {
+  // A round with a gradient, in which both nodes score so. Returns the owner's verdict of it.
+  Verdict train(const Score& score) {
     evaluate(score);
     gradient();
     return end_round();
   }
-  // A round without a gradient. Returns the owner's word of it.
-  Word poll(const Score& score) {
+  // A round without a gradient. Returns the owner's verdict of it.
+  Verdict poll(const Score& score) {
     evaluate(score);
     const Round of = round();
     MessageArrived arrived = child(score);
     arrived.message.form = Form::kEmpty;
     hand_.feed(std::move(arrived));
-    const Word word = sent_word();
+    const Verdict verdict = sent_verdict();
     hand_.feed(hand_.gather_applied(1, of, ApplyOutcome::kApplied));
-    return word;
+    return verdict;
   }
   [[nodiscard]] Round round() const { return hand_.core.round(); }
 
@@ -67,17 +67,19 @@ class Owner {
     arrived.message.control = control.to_control();
     return arrived;
   }
-  Word end_round() {
+  Verdict end_round() {
     const Round of = round();
     hand_.feed(of == 0 ? hand_.reduce_from(1, 0) : child(score_));
     hand_.feed(applied(hand_.last().get<ApplyMessage>()));
     hand_.feed(StepDone{0, of, 0, {}});
     hand_.feed(advanced(hand_.last().get<AdvanceChannel>()));
-    const Word word = sent_word();
+    const Verdict verdict = sent_verdict();
     hand_.feed(hand_.gather_applied(1, of, ApplyOutcome::kApplied));
-    return word;
+    return verdict;
   }
-  Word sent_word() { return Word::from_control(hand_.last().get<SendMessage>().message.control); }
+  Verdict sent_verdict() {
+    return Verdict::from_control(hand_.last().get<SendMessage>().message.control);
+  }
 
   Hand hand_;
   Score score_;
@@ -88,12 +90,12 @@ TEST(Target, ALossEndsTheRunAfterTwoHitsInARowThatThePollConfirms) {
   EXPECT_EQ(owner.train({.loss = 2.05}).closing_round, kNoRound) << "one hit may be luck";
   EXPECT_EQ(owner.train({.loss = 2.06}).closing_round, kNoRound);
   EXPECT_EQ(owner.train({.loss = 2.0}).closing_round, kNoRound) << "the two are not in a row";
-  const Word called = owner.train({.loss = 1.9});
+  const Verdict called = owner.train({.loss = 1.9});
   EXPECT_EQ(called.closing_round, 5u);
   EXPECT_EQ(called.reason, StopReason::kLoss);
   EXPECT_DOUBLE_EQ(called.test_loss, 1.9);
   EXPECT_FALSE(owner.train({.loss = 3}).stop) << "the closing round itself decides nothing";
-  const Word last = owner.poll({.loss = 2});
+  const Verdict last = owner.poll({.loss = 2});
   EXPECT_TRUE(last.stop);
   EXPECT_EQ(last.reason, StopReason::kLoss);
 }
@@ -103,7 +105,7 @@ TEST(Target, ALossThatTheEqualModelsDoNotReachLetsTrainingGoOn) {
   owner.train({.loss = 2});
   owner.train({.loss = 2});
   owner.train({.loss = 2});
-  const Word polled = owner.poll({.loss = 2.1});
+  const Verdict polled = owner.poll({.loss = 2.1});
   EXPECT_FALSE(polled.stop);
   EXPECT_EQ(polled.closing_round, kNoRound);
   EXPECT_EQ(polled.reason, StopReason::kNone);

@@ -246,8 +246,8 @@ TEST(Run, EndsAtALossThatTheEqualModelsHaveAndIsRepeatedByItsLog) {
     EXPECT_EQ(first.simulator->end(i).reason, StopReason::kLoss);
   const RoundReport& last = first.reports[0].back();
   EXPECT_TRUE(last.poll);
-  EXPECT_EQ(last.word.accuracy_round, last.round);
-  EXPECT_LE(last.word.test_loss, 0.01);
+  EXPECT_EQ(last.verdict.accuracy_round, last.round);
+  EXPECT_LE(last.verdict.test_loss, 0.01);
   EXPECT_LT(last.round, 4000u) << "long before the rounds are over";
 
   Mesh second(scored_spec());

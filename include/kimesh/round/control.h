@@ -1,6 +1,6 @@
 // The control vector: what the mesh agrees on, riding with shard 0's messages. Summed or maximised
-// towards the owner of shard 0; its word comes back with the gather, and all act on it in the same
-// round.
+// towards the owner of shard 0; its verdict comes back with the gather, and all act on it in the
+// same round.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ inline constexpr Round kNoRound = 0xffffffff;
 enum class StopReason : std::uint8_t { kNone, kRounds, kAccuracy, kTime, kWish, kTraffic, kLoss };
 
 // Comes down: what the owner of shard 0 made of it.
-struct Word {
+struct Verdict {
   double loss = 0;
   double accuracy = -1;  // of the latest evaluation with all nodes in it; negative: none yet
   Round accuracy_round = kNoRound;
@@ -47,10 +47,10 @@ struct Word {
   // all nodes evaluate the now equal models. kNoRound: none is planned.
   Round closing_round = kNoRound;
   StopReason reason = StopReason::kNone;  // why the closing round was called
-  bool stop = false;                      // only in the word of a poll: it was the last round
+  bool stop = false;                      // only in the verdict of a poll: it was the last round
   [[nodiscard]] Control to_control() const;
-  static Word from_control(std::span<const double> values);
-  bool operator==(const Word&) const = default;
+  static Verdict from_control(std::span<const double> values);
+  bool operator==(const Verdict&) const = default;
 };
 
 }  // namespace kimesh

@@ -16,8 +16,8 @@
 //
 // Ends: rounds, targets of the test set (accuracy, loss), time and wishes all go through a closing
 // round C, whose gather is dense at every hop, and a poll C + 1, in which every node evaluates the
-// now equal models. The poll's word says stop, or goes on when the target was not confirmed. Then
-// each node says bye and waits for its peers' byes. Failures and Ctrl-C halt at once.
+// now equal models. The poll's verdict says stop, or goes on when the target was not confirmed.
+// Then each node says bye and waits for its peers' byes. Failures and Ctrl-C halt at once.
 #pragma once
 
 #include <memory>
@@ -41,8 +41,8 @@ class DecisionSource {
   [[nodiscard]] virtual std::optional<Setting> setting(ChannelIndex channel, Round round) const = 0;
   [[nodiscard]] virtual bool reset(ChannelIndex channel, Round round) const = 0;
   // What the owner of shard 0 said about closing in `round`; nothing: no closing was called then.
-  [[nodiscard]] virtual std::optional<Word> closing(Round round) const = 0;
-  [[nodiscard]] virtual std::optional<Word> poll_stop(Round round) const = 0;
+  [[nodiscard]] virtual std::optional<Verdict> closing(Round round) const = 0;
+  [[nodiscard]] virtual std::optional<Verdict> poll_stop(Round round) const = 0;
 };
 
 struct CoreOptions {

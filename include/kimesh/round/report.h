@@ -27,7 +27,7 @@ struct RoundReport {
   bool poll = false;
   TimePoint begun, ended;
   double own_loss = 0;
-  Word word;  // the mesh's loss, accuracy, T_comp
+  Verdict verdict;  // the mesh's loss, accuracy, T_comp
   Duration compute{0}, evaluate{0}, encode{0}, apply{0}, step{0};
   std::vector<LinkReport> links;                              // this node's outgoing ones
   std::vector<std::pair<ShardIndex, std::uint64_t>> digests;  // of owned shards, when asked for
@@ -43,7 +43,7 @@ struct Decision {
   Round round = 0;
   ChannelIndex channel = 0;  // setting, reset
   Setting setting;           // setting
-  Word word;                 // closing, poll stop
+  Verdict verdict;           // closing, poll stop
 };
 struct Decided {
   Decision decision;

@@ -19,7 +19,7 @@
 namespace kimesh {
 
 // Thread: the network's. The references outlive it.
-class Reception {
+class IncomingConnections {
  public:
   struct Shared {
     ZmqContext& zmq;
@@ -28,7 +28,7 @@ class Reception {
     Hello hello;  // ours
     Duration heartbeat;
   };
-  Reception(const std::vector<IncomingLink>& links, Shared shared);
+  IncomingConnections(const std::vector<IncomingLink>& links, Shared shared);
 
   // Errors: Network (the address is in use or not of this machine), naming it.
   [[nodiscard]] Status listen(const std::string& endpoint);
@@ -39,7 +39,7 @@ class Reception {
   void say(const Halt& halt);
   void say_bye();
 
-  void hear_monitor();
+  void read_monitor();
   // Reads at most `frames` while the gate is open.
   void receive(std::size_t frames);
   // Puts what had no room and does what time asks for.
@@ -53,7 +53,7 @@ class Reception {
   void linger(int ms) { socket_.set(ZMQ_LINGER, ms); }
 
  private:
-  struct Lane {
+  struct Connection {
     IncomingLink spec;
     Inbox inbox;
     std::string routing_id;  // of the connection whose hello was good last; empty: none
@@ -67,20 +67,20 @@ class Reception {
 
   void frame_from(const std::string& routing_id, const ZmqPart& body, TimePoint now);
   void hello_from(const std::string& routing_id, int fd, const Hello& hello, TimePoint now);
-  void admit(Lane& lane, const std::string& routing_id, int fd, TimePoint now);
-  void handle(Lane& lane, const Frame& frame, TimePoint now);
-  void chunk(Lane& lane, const Chunk& chunk, TimePoint now);
-  void malformed(Lane* lane, const std::string& routing_id, const std::string& what);
+  void admit(Connection& connection, const std::string& routing_id, int fd, TimePoint now);
+  void handle(Connection& connection, const Frame& frame, TimePoint now);
+  void chunk(Connection& connection, const Chunk& chunk, TimePoint now);
+  void malformed(Connection* connection, const std::string& routing_id, const std::string& what);
   void refuse(const std::string& routing_id, const std::string& sentence);
-  void reply(Lane& lane, const Frame& frame, TimePoint now);
-  void put_replies(Lane& lane, TimePoint now);
-  void leave(Lane& lane);
-  [[nodiscard]] Lane* behind(const std::string& routing_id);
-  [[nodiscard]] Lane* named(const std::string& name);
+  void reply(Connection& connection, const Frame& frame, TimePoint now);
+  void put_replies(Connection& connection, TimePoint now);
+  void leave(Connection& connection);
+  [[nodiscard]] Connection* connection_of(const std::string& routing_id);
+  [[nodiscard]] Connection* connection_named(const std::string& name);
 
   Shared shared_;
   ZmqSocket socket_;
-  std::vector<Lane> lanes_;
+  std::vector<Connection> connections_;
   std::optional<Halt> halt_;
   bool bye_ = false;
 };

@@ -18,7 +18,7 @@
 namespace kimesh {
 
 // Thread: the network's. The references outlive it.
-class Outgoing {
+class OutgoingConnection {
  public:
   struct Shared {
     ZmqContext& zmq;
@@ -28,9 +28,9 @@ class Outgoing {
     Hello hello;  // `to` is ours to fill in
     Duration heartbeat;
   };
-  // `lane`: index in the shaper; nothing: the link is not emulated, frames go straight to the
-  // socket.
-  Outgoing(OutgoingLink spec, Shared shared, std::optional<std::size_t> lane);
+  // `shaper_index`: of the link in the shaper; nothing: it is not emulated, frames go straight to
+  // the socket.
+  OutgoingConnection(OutgoingLink spec, Shared shared, std::optional<std::size_t> shaper_index);
 
   void dial(const std::string& endpoint);
   void send(Message message);
@@ -38,7 +38,7 @@ class Outgoing {
   void say_bye();
   void cut();
 
-  void hear_monitor();
+  void read_monitor();
   // Reads at most `frames` while the gate is open.
   void receive(std::size_t frames, TimePoint now);
   void released(const Shaper::Release& frame, TimePoint now);
@@ -81,7 +81,7 @@ class Outgoing {
 
   OutgoingLink spec_;
   Shared shared_;
-  std::optional<std::size_t> lane_;
+  std::optional<std::size_t> shaper_index_;
   ZmqSocket socket_;
   TcpPeek tcp_;
   State state_ = State::kIdle;

@@ -1,4 +1,4 @@
-#include "src/link/outgoing.h"
+#include "src/link/outgoing_connection.h"
 
 #include <fmt/format.h>
 
@@ -27,13 +27,14 @@ constexpr int kLatePart = 10;
 
 }  // namespace
 
-Outgoing::Outgoing(OutgoingLink spec, Shared shared, std::optional<std::size_t> lane)
-    : spec_(std::move(spec)), shared_(std::move(shared)), lane_(lane) {
+OutgoingConnection::OutgoingConnection(OutgoingLink spec, Shared shared,
+                                       std::optional<std::size_t> shaper_index)
+    : spec_(std::move(spec)), shared_(std::move(shared)), shaper_index_(shaper_index) {
   shared_.hello.to = spec_.name;
   if (!spec_.endpoint.empty()) dial(spec_.endpoint);
 }
 
-void Outgoing::dial(const std::string& endpoint) {
+void OutgoingConnection::dial(const std::string& endpoint) {
   KIMESH_CHECK(state_ == State::kIdle, "a link is dialled once");
   socket_ = ZmqSocket(shared_.zmq, ZMQ_DEALER);
   socket_.set(ZMQ_SNDHWM, kSendQueueFrames);
@@ -46,7 +47,7 @@ void Outgoing::dial(const std::string& endpoint) {
   state_ = State::kDialling;
 }
 
-void Outgoing::send(Message message) {
+void OutgoingConnection::send(Message message) {
   std::vector<std::byte> head = encode_message_head(message);
   const std::size_t size = head.size() + message.payload.size();
   ++counters_.payload_messages;
@@ -56,7 +57,7 @@ void Outgoing::send(Message message) {
 
 // A halt behind data in the kernel would wait for all of it: the connection is cut, and the next
 // one says it first.
-void Outgoing::say(const Halt& halt) {
+void OutgoingConnection::say(const Halt& halt) {
   halt_ = halt;
   if (state_ != State::kReady) return;
   if (!tcp_ || tcp_.drained()) return control(halt);
@@ -64,12 +65,12 @@ void Outgoing::say(const Halt& halt) {
   cut();
 }
 
-void Outgoing::say_bye() {
+void OutgoingConnection::say_bye() {
   bye_ = true;
   if (state_ == State::kReady) control(Bye{shared_.hello.from});
 }
 
-void Outgoing::cut() {
+void OutgoingConnection::cut() {
   const TcpPeek::Bytes bytes = tcp_.bytes();
   counters_.tcp_bytes_sent += bytes.sent;
   counters_.tcp_bytes_retransmitted += bytes.retransmitted;
@@ -77,7 +78,7 @@ void Outgoing::cut() {
   tcp_ = TcpPeek();
 }
 
-void Outgoing::hear_monitor() {
+void OutgoingConnection::read_monitor() {
   while (socket_) {
     const auto event = socket_.next_monitor_event();
     if (!event) return;
@@ -90,21 +91,21 @@ void Outgoing::hear_monitor() {
   }
 }
 
-void Outgoing::connected() {
+void OutgoingConnection::connected() {
   counters_.frame_bytes += kZmtpGreeting;
   state_ = State::kGreeting;
   control_.clear();
   control(shared_.hello);
 }
 
-void Outgoing::lost() {
+void OutgoingConnection::lost() {
   const TcpPeek::Bytes bytes = tcp_.bytes();
   counters_.tcp_bytes_sent += bytes.sent;
   counters_.tcp_bytes_retransmitted += bytes.retransmitted;
   tcp_ = TcpPeek();
   control_.clear();
   due_.clear();
-  if (lane_) shared_.shaper.clear(std::chrono::steady_clock::now(), *lane_);
+  if (shaper_index_) shared_.shaper.clear(std::chrono::steady_clock::now(), *shaper_index_);
   outbox_.restart();
   blocked_ = stalled_ = false;
   emulated_ = 0;
@@ -113,19 +114,19 @@ void Outgoing::lost() {
   if (state_ != State::kClosed) state_ = State::kDialling;
 }
 
-void Outgoing::close() {
+void OutgoingConnection::close() {
   state_ = State::kClosed;
   halt_waits_ = false;
   lost();
   socket_.close();
 }
 
-void Outgoing::refuse(std::string sentence) {
+void OutgoingConnection::refuse(std::string sentence) {
   close();
   shared_.events.tell(LinkRefused{spec_.link, std::move(sentence)});
 }
 
-void Outgoing::receive(std::size_t frames, TimePoint now) {
+void OutgoingConnection::receive(std::size_t frames, TimePoint now) {
   for (; frames > 0 && socket_ && shared_.events.open(); --frames) {
     ZmqPart part;
     if (!socket_.receive(part)) return;
@@ -136,7 +137,7 @@ void Outgoing::receive(std::size_t frames, TimePoint now) {
   }
 }
 
-void Outgoing::handle(const Frame& frame, TimePoint now) {
+void OutgoingConnection::handle(const Frame& frame, TimePoint now) {
   if (const auto* refused = std::get_if<Refuse>(&frame))
     return refuse(printable(refused->sentence));
   if (const auto* hello = std::get_if<Welcome>(&frame)) return welcome(*hello, now);
@@ -156,7 +157,7 @@ void Outgoing::handle(const Frame& frame, TimePoint now) {
   if (shared_.peers.heard(spec_.to, now)) shared_.events.hint(PeerHeard{spec_.to});
 }
 
-void Outgoing::welcome(const Welcome& welcome, TimePoint now) {
+void OutgoingConnection::welcome(const Welcome& welcome, TimePoint now) {
   if (state_ != State::kGreeting) return;
   if (shared_.peers.judge(spec_.to, welcome.incarnation, now) != Peers::Verdict::kSame) {
     close();
@@ -174,13 +175,14 @@ void Outgoing::welcome(const Welcome& welcome, TimePoint now) {
   if (shared_.peers.heard(spec_.to, now)) shared_.events.hint(PeerHeard{spec_.to});
 }
 
-void Outgoing::acked(const Ack& ack, TimePoint now) {
+void OutgoingConnection::acked(const Ack& ack, TimePoint now) {
   const auto sample = outbox_.acked(ack, now);
   if (!sample.ok()) return refuse(sentence_malformed(spec_.name, sample.error().message));
   if (*sample) shared_.events.tell(MessageAcked{spec_.link, **sample});
 }
 
-bool Outgoing::put(std::initializer_list<std::span<const std::byte>> parts, TimePoint now) {
+bool OutgoingConnection::put(std::initializer_list<std::span<const std::byte>> parts,
+                             TimePoint now) {
   if (socket_.send(parts) != SendOutcome::kSent) {
     blocked_ = true;
     return false;
@@ -192,27 +194,27 @@ bool Outgoing::put(std::initializer_list<std::span<const std::byte>> parts, Time
   return true;
 }
 
-bool Outgoing::put(const Chunk& chunk, TimePoint now) {
+bool OutgoingConnection::put(const Chunk& chunk, TimePoint now) {
   std::array<std::byte, kChunkHeadBytes> head;
   encode_chunk_head(chunk, head);
   return put({head, chunk.bytes, chunk.more}, now);
 }
 
-bool Outgoing::put_control(TimePoint now) {
+bool OutgoingConnection::put_control(TimePoint now) {
   for (; !control_.empty(); control_.pop_front())
     if (!put({control_.front()}, now)) return false;
   return true;
 }
 
-void Outgoing::pump(TimePoint now) {
+void OutgoingConnection::pump(TimePoint now) {
   blocked_ = false;
   if (state_ != State::kGreeting && state_ != State::kReady) return;
   keep_alive(now);
   if (!put_control(now) || state_ != State::kReady || halt_) return;
-  lane_ ? put_emulated(now) : put_direct(now);
+  shaper_index_ ? put_emulated(now) : put_direct(now);
 }
 
-void Outgoing::put_direct(TimePoint now) {
+void OutgoingConnection::put_direct(TimePoint now) {
   while (const auto chunk = outbox_.next()) {
     const bool drained = tcp_.drained();
     if (!put(*chunk, now)) {
@@ -229,10 +231,10 @@ void Outgoing::put_direct(TimePoint now) {
 
 // The emulated link takes everything at once and gives it back when its time has come. A tag is
 // sequence and index.
-void Outgoing::put_emulated(TimePoint now) {
+void OutgoingConnection::put_emulated(TimePoint now) {
   while (const auto chunk = outbox_.next()) {
-    const bool behind = shared_.shaper.queued(*lane_) > 0;
-    shared_.shaper.push(now, *lane_, kChunkHeadBytes + chunk->size(),
+    const bool behind = shared_.shaper.queued(*shaper_index_) > 0;
+    shared_.shaper.push(now, *shaper_index_, kChunkHeadBytes + chunk->size(),
                         chunk->sequence << 16 | chunk->index);
     ++emulated_;
     outbox_.placed(now, behind);
@@ -255,13 +257,13 @@ void Outgoing::put_emulated(TimePoint now) {
   }
 }
 
-void Outgoing::released(const Shaper::Release& frame, TimePoint now) {
+void OutgoingConnection::released(const Shaper::Release& frame, TimePoint now) {
   --emulated_;
   due_.push_back({frame.tag >> 16, static_cast<std::uint16_t>(frame.tag & 0xffff), frame.at});
   pump(now);
 }
 
-void Outgoing::keep_alive(TimePoint now) {
+void OutgoingConnection::keep_alive(TimePoint now) {
   if (!control_.empty() || now < deadline()) return;
   if (state_ == State::kGreeting)
     control(shared_.hello);  // the first may have met a connection that was going down
@@ -269,19 +271,19 @@ void Outgoing::keep_alive(TimePoint now) {
     control(Heartbeat{});
 }
 
-TimePoint Outgoing::deadline() const {
+TimePoint OutgoingConnection::deadline() const {
   if (state_ != State::kGreeting && state_ != State::kReady) return TimePoint::max();
   return last_put_ + shared_.heartbeat;
 }
 
-bool Outgoing::drained() const {
+bool OutgoingConnection::drained() const {
   if (halt_waits_) return false;
   if (state_ != State::kReady) return true;
   if (halt_) return control_.empty();
   return control_.empty() && due_.empty() && emulated_ == 0 && !outbox_.next();
 }
 
-LinkCounters Outgoing::counters() const {
+LinkCounters OutgoingConnection::counters() const {
   LinkCounters counters = counters_;
   counters.queued_messages = outbox_.held();
   const TcpPeek::Bytes bytes = tcp_.bytes();
@@ -290,11 +292,11 @@ LinkCounters Outgoing::counters() const {
   return counters;
 }
 
-void Outgoing::linger(int ms) {
+void OutgoingConnection::linger(int ms) {
   if (socket_) socket_.set(ZMQ_LINGER, ms);
 }
 
-void Outgoing::hang_up(int linger_ms) {
+void OutgoingConnection::hang_up(int linger_ms) {
   if (!socket_) return;
   linger(linger_ms);
   close();

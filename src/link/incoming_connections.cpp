@@ -1,0 +1,264 @@
+#include "src/link/incoming_connections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "src/link/handshake.h"
+
+namespace kimesh {
+namespace {
+
+// In frames, for each connection: 4 MB at the largest chunk that kimesh sends, 64 MB at the largest
+// that ZeroMQ lets in.
+constexpr int kReceiveQueueFrames = 64;
+// Acks and the like that a peer lets pile up; ZeroMQ holds 1000 more. One who reads nothing for so
+// long is not served.
+constexpr std::size_t kRepliesMax = 4096;
+constexpr Duration kRetryReplies =
+    std::chrono::milliseconds(5);  // a ROUTER cannot say whose room came
+
+std::string why_not_bound(int why) {
+  switch (why) {
+    case EADDRINUSE:
+      return "the address is already in use; stop the other process or choose another port";
+    case EADDRNOTAVAIL:
+    case ENODEV:
+      return "this machine has no such address";
+    case EACCES:
+      return "the system forbids that port; choose one over 1023";
+    default:
+      return zmq_strerror(why);
+  }
+}
+
+}  // namespace
+
+IncomingConnections::IncomingConnections(const std::vector<IncomingLink>& links, Shared shared)
+    : shared_(std::move(shared)), socket_(shared_.zmq, ZMQ_ROUTER) {
+  socket_.set(ZMQ_RCVHWM, kReceiveQueueFrames);
+  for (const IncomingLink& link : links)
+    connections_.push_back(
+        Connection{.spec = link, .inbox = Inbox(link.message_bytes_max), .routing_id = {}});
+}
+
+Status IncomingConnections::listen(const std::string& endpoint) {
+  const int why = socket_.bind(endpoint);
+  if (why == 0) return ok_status();
+  return Error{ErrorCode::kNetwork, fmt::format("node {} cannot listen on {}: {}",
+                                                shared_.hello.from, endpoint, why_not_bound(why))};
+}
+
+IncomingConnections::Connection* IncomingConnections::connection_of(const std::string& routing_id) {
+  const auto at = std::ranges::find(connections_, routing_id, &Connection::routing_id);
+  return at == connections_.end() ? nullptr : &*at;
+}
+IncomingConnections::Connection* IncomingConnections::connection_named(const std::string& name) {
+  const auto at =
+      std::ranges::find_if(connections_, [&](const Connection& l) { return l.spec.name == name; });
+  return at == connections_.end() ? nullptr : &*at;
+}
+
+void IncomingConnections::send_applied(LinkIndex link, const Applied& applied) {
+  const auto at =
+      std::ranges::find_if(connections_, [&](const Connection& l) { return l.spec.link == link; });
+  KIMESH_CHECK(at != connections_.end(), "applied goes back on an incoming link");
+  at->applied[{applied.shard, applied.phase}] = applied;
+  reply(*at, applied, std::chrono::steady_clock::now());
+}
+
+void IncomingConnections::say(const Halt& halt) {
+  halt_ = halt;
+  for (Connection& connection : connections_)
+    reply(connection, halt, std::chrono::steady_clock::now());
+}
+void IncomingConnections::say_bye() {
+  bye_ = true;
+  for (Connection& connection : connections_)
+    reply(connection, Bye{shared_.hello.from}, std::chrono::steady_clock::now());
+}
+
+void IncomingConnections::read_monitor() {
+  while (const auto event = socket_.next_monitor_event()) {
+    if (event->event != ZMQ_EVENT_DISCONNECTED) continue;
+    // What the connection has brought is still in its queue and still counts.
+    for (Connection& connection : connections_)
+      if (connection.open && connection.fd == event->value) leave(connection);
+  }
+}
+
+void IncomingConnections::leave(Connection& connection) {
+  connection.open = false;
+  connection.tcp = TcpPeek();
+  connection.replies.clear();  // each is said again, or asked for again
+  shared_.peers.incoming(connection.spec.from, false);
+}
+
+void IncomingConnections::receive(std::size_t frames) {
+  for (; frames > 0 && shared_.events.open(); --frames) {
+    ZmqPart id, body;
+    if (!socket_.receive(id)) return;
+    const TimePoint now = std::chrono::steady_clock::now();
+    const auto bytes = id.bytes();
+    const std::string routing_id(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (!id.more() || !socket_.receive(body)) continue;
+    bool more = body.more();
+    if (!more) {
+      frame_from(routing_id, body, now);
+      continue;
+    }
+    while (more) {
+      ZmqPart rest;
+      more = socket_.receive(rest) && rest.more();
+    }
+    malformed(connection_of(routing_id), routing_id, "a frame of several parts");
+  }
+}
+
+void IncomingConnections::frame_from(const std::string& routing_id, const ZmqPart& body,
+                                     TimePoint now) {
+  Connection* connection = connection_of(routing_id);
+  const auto frame = decode_frame(body.bytes());
+  if (!frame.ok()) return malformed(connection, routing_id, frame.error().message);
+  if (const auto* hello = std::get_if<Hello>(&*frame)) {
+    const int fd = body.source_fd();
+    read_monitor();  // the end of an older connection with the same fd lies before this hello
+    return hello_from(routing_id, fd, *hello, now);
+  }
+  if (!connection) return;
+  handle(*connection, *frame, now);
+}
+
+void IncomingConnections::hello_from(const std::string& routing_id, int fd, const Hello& hello,
+                                     TimePoint now) {
+  const auto turn_away = [&](const std::string& sentence) {
+    refuse(routing_id, sentence);
+    shared_.events.tell_once(PeerRefused{sentence});
+  };
+  if (const auto sentence = refusal_of(hello, shared_.hello)) return turn_away(*sentence);
+  Connection* connection = connection_named(hello.from);
+  if (!connection) return turn_away(sentence_stranger(hello.from, shared_.hello.from));
+  switch (shared_.peers.judge(connection->spec.from, hello.incarnation, now)) {
+    case Peers::Verdict::kSame:
+      return admit(*connection, routing_id, fd, now);
+    case Peers::Verdict::kSecond:
+      return turn_away(sentence_second(hello.from, shared_.hello.from));
+    case Peers::Verdict::kRestarted:
+      refuse(routing_id, sentence_restarted(hello.from));
+      shared_.events.tell(PeerRestarted{connection->spec.from, sentence_restarted(hello.from)});
+  }
+}
+
+void IncomingConnections::admit(Connection& connection, const std::string& routing_id, int fd,
+                                TimePoint now) {
+  const bool again =
+      connection.open && connection.routing_id == routing_id;  // the hello was said twice
+  if (!again) {
+    connection.tcp = TcpPeek(fd);
+    connection.inbox.restart();
+    connection.replies.clear();
+  }
+  connection.routing_id = routing_id;
+  connection.fd = fd;
+  connection.open = true;
+  shared_.peers.incoming(connection.spec.from, true);
+  reply(connection, Welcome{shared_.hello.from, shared_.hello.incarnation}, now);
+  if (again) return;
+  for (const auto& [channel, applied] : connection.applied) reply(connection, applied, now);
+  if (halt_) reply(connection, *halt_, now);
+  if (bye_) reply(connection, Bye{shared_.hello.from}, now);
+  shared_.events.tell(PeerArrived{connection.spec.from});
+  if (shared_.peers.heard(connection.spec.from, now))
+    shared_.events.hint(PeerHeard{connection.spec.from});
+}
+
+void IncomingConnections::handle(Connection& connection, const Frame& frame, TimePoint now) {
+  if (const auto* part = std::get_if<Chunk>(&frame)) {
+    chunk(connection, *part, now);
+  } else if (const auto* halt = std::get_if<Halt>(&frame)) {
+    shared_.events.tell(halted_by(connection.spec.from, *halt));
+  } else if (std::holds_alternative<Bye>(frame)) {
+    shared_.events.tell(PeerBye{connection.spec.from});
+  } else if (!std::holds_alternative<Heartbeat>(frame)) {
+    return malformed(&connection, connection.routing_id, "a frame that only a receiver says");
+  }
+  if (shared_.peers.heard(connection.spec.from, now))
+    shared_.events.hint(PeerHeard{connection.spec.from});
+}
+
+void IncomingConnections::chunk(Connection& connection, const Chunk& chunk, TimePoint now) {
+  auto arrival = connection.inbox.add(chunk, now, connection.tcp.received());
+  if (!arrival.ok()) return malformed(&connection, connection.routing_id, arrival.error().message);
+  if (arrival->ack) reply(connection, *arrival->ack, now);
+  if (!arrival->message) return;
+  auto message = decode_message(std::move(*arrival->message));
+  if (!message.ok()) return malformed(&connection, connection.routing_id, message.error().message);
+  shared_.events.tell(MessageArrived{connection.spec.link, std::move(*message)});
+}
+
+void IncomingConnections::malformed(Connection* connection, const std::string& routing_id,
+                                    const std::string& what) {
+  const std::string who =
+      connection ? "node " + connection->spec.name : "somebody who has not said hello";
+  const std::string sentence = sentence_malformed(who, what);
+  refuse(routing_id, sentence);
+  shared_.events.tell_once(PeerRefused{sentence});
+  if (!connection) return;
+  leave(*connection);
+  connection->routing_id.clear();  // what else it says is dropped
+}
+
+void IncomingConnections::refuse(const std::string& routing_id, const std::string& sentence) {
+  // Whoever has no room for it, or is gone, need not know.
+  (void)socket_.send({encode_frame(Refuse{sentence})}, routing_id);
+}
+
+void IncomingConnections::reply(Connection& connection, const Frame& frame, TimePoint now) {
+  if (!connection.open) return;
+  connection.replies.push_back(encode_frame(frame));
+  put_replies(connection, now);
+}
+
+void IncomingConnections::put_replies(Connection& connection, TimePoint now) {
+  while (connection.open && !connection.replies.empty()) {
+    const SendOutcome outcome = socket_.send({connection.replies.front()}, connection.routing_id);
+    if (outcome == SendOutcome::kUnreachable) return leave(connection);
+    if (outcome == SendOutcome::kFull) break;
+    connection.replies.pop_front();
+    connection.last_put = now;
+  }
+  if (connection.replies.size() > kRepliesMax)
+    malformed(&connection, connection.routing_id, "nothing: it reads no answers");
+}
+
+void IncomingConnections::pump(TimePoint now) {
+  for (Connection& connection : connections_) {
+    if (!connection.replies.empty()) put_replies(connection, now);
+    if (connection.open && connection.replies.empty() &&
+        now >= connection.last_put + shared_.heartbeat)
+      reply(connection, Heartbeat{}, now);
+  }
+}
+
+TimePoint IncomingConnections::deadline() const {
+  TimePoint deadline = TimePoint::max();
+  for (const Connection& connection : connections_) {
+    if (!connection.open) continue;
+    deadline = std::min(deadline, connection.last_put + shared_.heartbeat);
+    if (!connection.replies.empty())
+      deadline = std::min<TimePoint>(deadline, std::chrono::steady_clock::now() + kRetryReplies);
+  }
+  return deadline;
+}
+
+bool IncomingConnections::all_left() const {
+  return std::ranges::none_of(connections_, &Connection::open);
+}
+
+bool IncomingConnections::drained() const {
+  return std::ranges::all_of(connections_,
+                             [](const Connection& l) { return !l.open || l.replies.empty(); });
+}
+
+}  // namespace kimesh
