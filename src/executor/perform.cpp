@@ -11,17 +11,7 @@ namespace {
 Event advance(const AdvanceChannel& work, Vectors& vectors) {
   auto made = vectors.advance(work);
   if (!made) return WorkFailed{made.error().message};
-  AdvanceDone done;
-  done.channel = work.channel;
-  done.round = work.round;
-  done.form = made->form;
-  done.wanted_energy = made->wanted_energy;
-  done.missing_energy = made->missing_energy;
-  done.digest = made->digest;
-  done.curve = std::move(made->curve);
-  done.kept = made->kept;
-  done.payload = Payload(std::move(made->bytes));
-  return done;
+  return std::move(*made);
 }
 
 Event apply(const ApplyMessage& work, Vectors& vectors) {
@@ -65,7 +55,8 @@ Event perform(const TrainerWork& work, Vectors& vectors, Objective& objective,
   const auto failed = [&](const Error& error) -> Event {
     return WorkFailed{"node " + node + ", round " + std::to_string(round) + ": " + error.message};
   };
-  if (const Status synced = vectors.sync_parameters_to_host(); !synced) return failed(synced.error());
+  if (const Status synced = vectors.sync_parameters_to_host(); !synced)
+    return failed(synced.error());
   auto end = std::visit(
       Overloaded{[&](const ComputeGradient& w) { return compute(w, vectors, objective); },
                  [&](const Evaluate& w) { return Result<Event>(evaluate(w, objective)); }},

@@ -43,7 +43,7 @@ Result<Advanced> Vectors::Store::send(const AdvanceChannel& action, MemorySpan t
   return advance_residual(sender, target, message, scratch_);
 }
 
-Result<AdvanceResult> Vectors::Store::advance(const AdvanceChannel& action) {
+Result<AdvanceDone> Vectors::Store::advance(const AdvanceChannel& action) {
   if (!allocated_) return allocated_.error();
   const ShardIndex shard = plan_.channels[action.channel].shard;
   const MemorySpan estimate = writable(action.estimate, shard);
@@ -56,9 +56,17 @@ Result<AdvanceResult> Vectors::Store::advance(const AdvanceChannel& action) {
   if (!made) return made.error();
   const auto digest = action.digest ? channel_digest({memory_, estimate}, target) : finish();
   if (!digest) return digest.error();
-  return AdvanceResult{
-      std::move(made->bytes), made->form, made->wanted_energy, made->missing_energy, *digest,
-      std::move(made->curve), made->kept};
+  AdvanceDone done;
+  done.channel = action.channel;
+  done.round = action.round;
+  done.form = made->form;
+  done.wanted_energy = made->wanted_energy;
+  done.missing_energy = made->missing_energy;
+  done.digest = *digest;
+  done.curve = std::move(made->curve);
+  done.kept = made->kept;
+  done.payload = Payload(std::move(made->bytes));
+  return done;
 }
 
 Result<std::uint64_t> Vectors::Store::apply(const ApplyMessage& action,

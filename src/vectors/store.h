@@ -30,7 +30,7 @@ class Vectors::Store {
   [[nodiscard]] Status sync_parameters_to_host();
   [[nodiscard]] Status prepare_gradient();
   // Errors: NotFinite, with the layer, or Io.
-  [[nodiscard]] Result<AdvanceResult> advance(const AdvanceChannel& action);
+  [[nodiscard]] Result<AdvanceDone> advance(const AdvanceChannel& action);
   // Errors: Malformed or Io.
   [[nodiscard]] Result<std::uint64_t> apply(const ApplyMessage& action,
                                             std::span<const std::byte> payload);

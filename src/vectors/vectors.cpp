@@ -59,7 +59,7 @@ Status Vectors::prepare_gradient() {
   return store_->prepare_gradient();
 }
 
-Result<AdvanceResult> Vectors::advance(const AdvanceChannel& action) {
+Result<AdvanceDone> Vectors::advance(const AdvanceChannel& action) {
   if (step_error_) return *step_error_;
   const Plan& plan = store_->plan();
   KIMESH_CHECK(action.estimate.kind == BufferId::Kind::kEstimate, "an outgoing channel's estimate");

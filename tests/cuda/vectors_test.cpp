@@ -66,8 +66,9 @@ Setting draw_setting(Random& random) {
 // Rounds with drawn settings and restarts. Returns all messages.
 std::vector<Sent> run(Mesh& mesh, Round rounds, std::uint64_t seed) {
   std::vector<Sent> sent;
-  mesh.watch = [&](ChannelIndex channel, const AdvanceResult& made, std::uint64_t far_digest) {
-    sent.push_back({channel, made.bytes, made.digest, far_digest});
+  mesh.watch = [&](ChannelIndex channel, const AdvanceDone& made, std::uint64_t far_digest) {
+    const auto bytes = made.payload.bytes();
+    sent.push_back({channel, {bytes.begin(), bytes.end()}, made.digest, far_digest});
   };
   Random first(seed, 99, 0, Purpose::kTest), choices(seed, 0, 0, Purpose::kNoise);
   std::vector<float> point(mesh.nodes[0].parameters().size());
@@ -136,7 +137,7 @@ TEST_F(CudaVectors, KeepTheHostsResiduals) {
   for (Vectors* vectors : {&host, &device}) vectors->start();
   for (Round round = 0; round < 5; ++round) {
     const std::vector<float> gradient = draw(Kind::kGaussian, 300, kSeed + round);
-    std::vector<AdvanceResult> made;
+    std::vector<AdvanceDone> made;
     for (Vectors* vectors : {&host, &device}) {
       std::ranges::copy(gradient, vectors->gradient().begin());
       ASSERT_TRUE(vectors->prepare_gradient().ok());
@@ -151,7 +152,8 @@ TEST_F(CudaVectors, KeepTheHostsResiduals) {
       ASSERT_TRUE(result.ok()) << result.error().message;
       made.push_back(std::move(*result));
     }
-    EXPECT_TRUE(made[0].bytes == made[1].bytes) << "round " << round;
+    EXPECT_TRUE(std::ranges::equal(made[0].payload.bytes(), made[1].payload.bytes()))
+        << "round " << round;
     EXPECT_EQ(bits(device.estimate(channel)), bits(host.estimate(channel))) << "round " << round;
   }
 }

@@ -39,7 +39,7 @@ inline Plan plan_of(TopologyKind kind, std::size_t nodes, std::vector<NodeIndex>
 class Mesh {
  public:
   // Called with the channel after each message that both ends have applied.
-  using Watch = std::function<void(ChannelIndex, const AdvanceResult&, std::uint64_t far_digest)>;
+  using Watch = std::function<void(ChannelIndex, const AdvanceDone&, std::uint64_t far_digest)>;
 
   Mesh(const Plan& plan, const std::vector<VectorsOptions>& options) : plan_(plan) {
     for (std::size_t n = 0; n < options.size(); ++n)
@@ -71,7 +71,7 @@ class Mesh {
   }
 
   std::vector<Vectors> nodes;
-  Watch watch = [](ChannelIndex, const AdvanceResult&, std::uint64_t) {};
+  Watch watch = [](ChannelIndex, const AdvanceDone&, std::uint64_t) {};
 
  private:
   void send(ChannelIndex channel, const std::vector<BufferId>& terms, Round round, Setting setting,
@@ -87,8 +87,9 @@ class Mesh {
     ASSERT_TRUE(made.ok()) << made.error().message;
     const BufferId held = to_parameters ? BufferId{BufferId::Kind::kParameters, shard}
                                         : BufferId{BufferId::Kind::kEstimate, channel};
-    auto digest = nodes[link.to].apply(
-        {channel, round, held, made->form, restart, true, Payload(made->bytes)});
+    ApplyMessage message{channel, round, held, made->form, restart, true, std::move(made->payload)};
+    auto digest = nodes[link.to].apply(message);
+    made->payload = std::move(message.payload);
     ASSERT_TRUE(digest.ok()) << digest.error().message;
     watch(channel, *made, *digest);
   }

@@ -97,7 +97,7 @@ TEST(Vectors, BothEndsOfEveryChannelHoldTheSameBitsAfterEveryMessage) {
       const auto optimizer =
           options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.9}");
       Mesh mesh = started(plan, shape.nodes, {optimizer, 0.25, true}, seed);
-      mesh.watch = [&](ChannelIndex c, const AdvanceResult& made, std::uint64_t far_digest) {
+      mesh.watch = [&](ChannelIndex c, const AdvanceDone& made, std::uint64_t far_digest) {
         const Link& link = plan.link_of(c);
         ASSERT_TRUE(same_bits(mesh.nodes[link.from].estimate(c), mesh.nodes[link.to].estimate(c)))
             << shape.name << ", channel " << c << ", seed " << seed;
@@ -117,7 +117,7 @@ TEST(Vectors, DenseMessagesGiveTheSameBitsWhetherEstimatesAreKeptOrNot) {
     Mesh with = started(plan, shape.nodes, {{}, 0.25, true}, 1);
     Mesh without = started(plan, shape.nodes, {{}, 0.25, false}, 1);
     for (Mesh* mesh : {&with, &without}) {
-      mesh->watch = [](ChannelIndex, const AdvanceResult& made, std::uint64_t far_digest) {
+      mesh->watch = [](ChannelIndex, const AdvanceDone& made, std::uint64_t far_digest) {
         ASSERT_EQ(made.digest, far_digest);
       };
       for (Round round = 0; round < 5; ++round) {

@@ -44,16 +44,6 @@ struct VectorsOptions {
 // Puts the vectors on this machine's GPU. Errors: UserInput, when there is none that works.
 [[nodiscard]] Status use_gpu(VectorsOptions& options);
 
-// What an advance made. The bytes are the message's payload.
-struct AdvanceResult {
-  std::vector<std::byte> bytes;
-  Form form = Form::kDense;
-  double wanted_energy = 0, missing_energy = 0;
-  std::uint64_t digest = 0;  // 0 when not asked for
-  Curve curve;               // where it was asked for
-  std::uint64_t kept = 0;    // elements that the message carries
-};
-
 class Vectors {
  public:
   // `plan` outlives this.
@@ -77,7 +67,8 @@ class Vectors {
   // A restarted gather channel must be sent dense: the far side's estimate are its parameters.
   // Errors: NotFinite, with layer and channel; also when a step before found that. The estimate is
   // untouched then.
-  [[nodiscard]] Result<AdvanceResult> advance(const AdvanceChannel& action);
+  // The time that it took is left to the caller.
+  [[nodiscard]] Result<AdvanceDone> advance(const AdvanceChannel& action);
   // Returns the digest, 0 when not asked for. Errors: Malformed; the estimate is untouched then.
   [[nodiscard]] Result<std::uint64_t> apply(const ApplyMessage& action);
   // Returns the digest of x[s], 0 when not asked for. A sum with NaN or infinity leaves x[s] alone,
