@@ -9,6 +9,7 @@
 #include "kimesh/util/bounded_queue.h"
 #include "kimesh/util/units.h"
 #include "node_watch.h"
+#include "version.h"
 
 namespace kimesh {
 namespace {
@@ -143,7 +144,7 @@ Result<LiveNodeSetup> Mesh::node_setup(NodeIndex self, const TopologyFile& topol
   setup.core = core_options(self);
   setup.core.digest_shards = options.digests;
   setup.vectors = std::move(*vectors);
-  setup.version = version();
+  setup.version = version_in_hello();
   setup.config_digest = config_digest();
   setup.stop = options.stop;
   return setup;

@@ -5,12 +5,22 @@
 
 #include <chrono>
 
+#include "kimesh/compress/codec.h"
 #include "kimesh/mesh/mesh.h"
 
 namespace kimesh {
 
 std::string_view version() {
   return KIMESH_VERSION;  // of CMakeLists.txt
+}
+
+std::string version_in_hello() {
+  std::string forms = user_forms();  // a line each
+  if (forms.empty()) return KIMESH_VERSION;
+  forms.pop_back();
+  for (std::size_t at = 0; (at = forms.find('\n', at)) != std::string::npos;)
+    forms.replace(at, 1, ", ");
+  return std::string(KIMESH_VERSION) + " with " + forms;
 }
 
 std::string build_text() {
