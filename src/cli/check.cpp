@@ -4,7 +4,7 @@
 #include <regex>
 
 #include "kimesh/records/text_file.h"
-#include "kimesh/run/run_config.h"
+#include "kimesh/run/check_together.h"
 #include "src/cli/commands.h"
 #include "src/cli/say.h"
 
@@ -52,8 +52,7 @@ int check(const std::vector<std::string>& files) {
     problems.insert(problems.end(), found.begin(), found.end());
   }
   if (problems.empty() && configs.size() == 1 && topologies.size() == 1)
-    problems =
-        check_together(configs[0].value, configs[0].path, topologies[0].value, topologies[0].path);
+    problems = check_together(configs[0].value, configs[0].path, topologies[0].value);
   for (const Problem& problem : problems) complain(to_string(problem));
   if (!problems.empty()) return kExitUser;
   for (const Config& config : configs) say(fmt::format("{}: a config, no problem", config.path));

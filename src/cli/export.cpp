@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "kimesh/config/placed_topology.h"
 #include "kimesh/records/text_file.h"
+#include "kimesh/topology/placed_topology.h"
 #include "src/cli/export_text.h"
 #include "src/cli/commands.h"
 #include "src/cli/job.h"

@@ -17,8 +17,7 @@ namespace kimesh::cli {
 namespace {
 
 std::optional<NodeIndex> find_node(const TopologyFile& topology, const std::string& name) {
-  for (NodeIndex i = 0; i < topology.nodes.size(); ++i)
-    if (topology.nodes[i].name == name) return i;
+  if (const auto node = topology.find_node(name)) return node;
   std::vector<std::string> names;
   for (const NodeSpec& node : topology.nodes) names.push_back(node.name);
   complain(fmt::format("the topology has no node '{}'. Write one of: {}.", name,

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "kimesh/run/check_together.h"
 #include "kimesh/run/options.h"
 #include "kimesh/util/digest.h"
 #include "version.h"
@@ -35,7 +36,7 @@ Loaded<MeshFiles> load_mesh_files(const std::string& config_path,
   files.problems = config.problems;
   files.problems.insert(files.problems.end(), topology.problems.begin(), topology.problems.end());
   if (files.problems.empty())
-    files.problems = check_together(config.value, config_path, topology.value, topology_path);
+    files.problems = check_together(config.value, config_path, topology.value);
   files.value = {std::move(config.value), std::move(topology.value), config_path, topology_path};
   return files;
 }
@@ -47,7 +48,7 @@ Mesh::~Mesh() = default;
 Result<std::unique_ptr<Mesh>> Mesh::make(MeshFiles files,
                                          std::unique_ptr<MeshObjective> objective) {
   const std::vector<Problem> problems =
-      check_together(files.config, files.config_path, files.topology, files.topology_path);
+      check_together(files.config, files.config_path, files.topology);
   if (!problems.empty()) return Error{ErrorCode::kUserInput, joined(problems)};
   if ((files.config.stop.accuracy || files.config.stop.loss) && !objective->has_test_set())
     return Error{ErrorCode::kUserInput, files.config_path +

@@ -63,7 +63,7 @@ Json shard_json(const Plan& plan, ShardIndex index, bool layout_known) {
 std::string plan_json(const Plan& plan, const TopologyFile& topology, bool layout_known,
                       std::span<const Figure> figures) {
   Json json;
-  json["kind"] = name_of(topology.kind);
+  json["kind"] = topology.kind->kind_name();
   json["nodes"] = plan.view.nodes;
   json["hops"] = plan.hops;
   if (layout_known) json["elements"] = plan.layout.size();

@@ -1,9 +1,10 @@
+#include "kimesh/run/check_together.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "kimesh/config/complaints.h"
-#include "kimesh/run/run_config.h"
 #include "src/run/config_reader.h"
 
 namespace kimesh {
@@ -18,12 +19,12 @@ void check_compressor(const RunConfig& config, const TopologyFile& topology,
     complaints.add(config.places.line("compression.compressor"),
                    fmt::format("this compressor is not conservative, and the errors of the hops "
                                "of kind: {} would grow",
-                               name_of(topology.kind)),
+                               topology.kind->kind_name()),
                    "Write compressor: topk, or use a topology of kind: parameter_server");
   if (compression.feedback == Feedback::kEf14)
     complaints.add(config.places.line("compression.feedback"),
                    fmt::format("feedback: ef14 is for one hop, and kind: {} has several",
-                               name_of(topology.kind)),
+                               topology.kind->kind_name()),
                    "Write feedback: ef21, or use a topology of kind: parameter_server");
 }
 
@@ -53,7 +54,7 @@ void check_weights(const RunConfig& config, const TopologyFile& topology, Compla
 }  // namespace
 
 std::vector<Problem> check_together(const RunConfig& config, const std::string& config_path,
-                                    const TopologyFile& topology, const std::string&) {
+                                    const TopologyFile& topology) {
   Complaints complaints(config_path);
   check_round_time(config, complaints);
   check_compressor(config, topology, complaints);

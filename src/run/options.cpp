@@ -71,13 +71,13 @@ Status check_traffic(const RunConfig& config, const TopologyFile& topology, cons
     const std::uint64_t reserve = traffic_reserve_bytes(plan, node, options);
     if (*spec.traffic_bytes > reserve) continue;
     constexpr double kMegabyte = 1e6;
-    return Error{
-        ErrorCode::kUserInput,
-        fmt::format("{}: node {} may send {:.1f} MB, and {:.1f} MB "
-                    "are kept for four rounds of dense messages, so that the run can "
-                    "end in order; write a larger traffic",
-                    spec.line, spec.name, static_cast<double>(*spec.traffic_bytes) / kMegabyte,
-                    static_cast<double>(reserve) / kMegabyte)};
+    return Error{ErrorCode::kUserInput,
+                 fmt::format("{}: node {} may send {:.1f} MB, and {:.1f} MB "
+                             "are kept for four rounds of dense messages, so that the run can "
+                             "end in order; write a larger traffic",
+                             topology.places.line("nodes." + spec.name), spec.name,
+                             static_cast<double>(*spec.traffic_bytes) / kMegabyte,
+                             static_cast<double>(reserve) / kMegabyte)};
   }
   return ok_status();
 }

@@ -50,7 +50,7 @@ void check_theory(const RunConfig& config, const TopologyFile& topology, Complai
   if (!config.optimizer.lr_is_theory || topology.is_one_hop()) return;
   complaints.add(config.places.line("optimizer.lr"),
                  fmt::format("lr: theory is proven for one hop, and kind: {} has several",
-                             name_of(topology.kind)),
+                             topology.kind->kind_name()),
                  "Use a topology of kind: parameter_server, or write a number");
 }
 

@@ -6,7 +6,6 @@
 
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/units.h"
-#include "src/topology/shape.h"
 
 namespace kimesh {
 namespace {
@@ -107,8 +106,8 @@ std::string draw_shard(const Plan& plan, ShardIndex index, bool layout_known) {
                      draw_gather(plan, index));
 }
 
-std::string headline(const Plan& plan, TopologyKind kind) {
-  return fmt::format("{}: {}, {}, {}, {} a round\n", name_of(kind),
+std::string headline(const Plan& plan, const TopologyKind& kind) {
+  return fmt::format("{}: {}, {}, {}, {} a round\n", kind.kind_name(),
                      plural(plan.view.nodes.size(), "node"), plural(plan.shards.size(), "shard"),
                      plural(plan.links.size(), "link"), plural(plan.hops, "hop"));
 }
@@ -116,8 +115,8 @@ std::string headline(const Plan& plan, TopologyKind kind) {
 }  // namespace
 
 std::string draw_plan(const Plan& plan, const TopologyFile& topology, bool layout_known) {
-  std::string text = fmt::format("{}\n{}\n{}", headline(plan, topology.kind),
-                                 make_shape(topology)->picture(), draw_links(plan, topology));
+  std::string text = fmt::format("{}\n{}\n{}", headline(plan, *topology.kind),
+                                 topology.kind->picture(topology), draw_links(plan, topology));
   for (std::size_t s = 0; s < plan.shards.size(); ++s)
     text += fmt::format("\n{}", draw_shard(plan, static_cast<ShardIndex>(s), layout_known));
   return text;

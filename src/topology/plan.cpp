@@ -1,11 +1,11 @@
 #include "kimesh/topology/plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 #include "kimesh/util/check.h"
 #include "src/topology/cuts.h"
-#include "src/topology/shape.h"
 #include "src/topology/slots.h"
 
 namespace kimesh {
@@ -19,16 +19,17 @@ struct Transfer {
   auto operator<=>(const Transfer&) const = default;  // the order of Plan::channels
 };
 
-std::vector<Transfer> transfers(const Shape& shape, const std::vector<Shard>& shards) {
+// `trees` by shard.
+std::vector<Transfer> transfers(const std::vector<Trees>& trees, const std::vector<Shard>& shards) {
   std::vector<Transfer> result;
   for (std::size_t s = 0; s < shards.size(); ++s) {
     const auto shard = static_cast<ShardIndex>(s);
-    const Trees trees = shape.trees(shards[s].owner);
-    for (std::size_t n = 0; n < trees.reduce_parent.size(); ++n) {
+    const auto& [reduce_parent, gather_parent] = trees[s];
+    for (std::size_t n = 0; n < reduce_parent.size(); ++n) {
       const auto node = static_cast<NodeIndex>(n);
       if (node == shards[s].owner) continue;
-      result.push_back({node, trees.reduce_parent[n], Phase::kReduce, shard});
-      result.push_back({trees.gather_parent[n], node, Phase::kGather, shard});
+      result.push_back({node, reduce_parent[n], Phase::kReduce, shard});
+      result.push_back({gather_parent[n], node, Phase::kGather, shard});
     }
   }
   std::ranges::sort(result);
@@ -104,6 +105,17 @@ std::vector<double> weights_of(const TopologyFile& topology) {
   return weights;
 }
 
+// What load_topology promises.
+void check_servers(const TopologyFile& topology) {
+  const std::size_t nodes = topology.nodes.size();
+  const std::vector<NodeIndex>& servers = topology.servers;
+  KIMESH_CHECK(topology.kind != nullptr, "the topology has a kind");
+  KIMESH_CHECK(nodes >= 2 && nodes <= kNodesMax, "a topology has 2 to kNodesMax nodes");
+  KIMESH_CHECK(!servers.empty() && servers.back() < nodes, "servers are nodes of the file");
+  KIMESH_CHECK(std::ranges::adjacent_find(servers, std::greater_equal<>{}) == servers.end(),
+               "servers ascend and none is named twice");
+}
+
 }  // namespace
 
 std::optional<LinkIndex> Plan::find_link(NodeIndex from, NodeIndex to) const {
@@ -123,7 +135,7 @@ std::optional<ChannelIndex> Plan::find_channel(LinkIndex link, ShardIndex shard,
 }
 
 Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout) {
-  const std::unique_ptr<Shape> shape = make_shape(topology);
+  check_servers(topology);
   Result<std::vector<Shard>> shards = cut_shards(layout, topology.servers, weights_of(topology));
   if (!shards) return shards.error();
 
@@ -131,7 +143,7 @@ Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout) {
   for (const NodeSpec& node : topology.nodes) plan.view.nodes.push_back(node.name);
   plan.layout = layout;
   plan.shards = std::move(*shards);
-  lay_links(transfers(*shape, plan.shards), plan);
+  lay_links(transfers(topology.kind->trees(topology), plan.shards), plan);
   take_seats(plan);
   plan.hops = longest_chain(plan);
   plan.slots = count_slots(plan);

@@ -14,8 +14,8 @@
 #include <map>
 #include <sstream>
 
+#include "kimesh/emulation/rate_trace.h"
 #include "kimesh/util/units.h"
-#include "src/config/rate_trace.h"
 #include "tests/bench/timed_run.h"
 
 namespace kimesh::bench {

@@ -41,7 +41,7 @@ Dataset make_images(std::size_t count) {
 
 struct Job {
   RunConfig config;
-  TopologyKind kind = TopologyKind::kRing;
+  std::string kind = "ring";
   std::size_t nodes = 2;
   bool single_server = false;
   Round rounds = 10;
@@ -109,7 +109,7 @@ std::vector<int> free_ports(std::size_t count) {
 
 TopologyFile make_topology(const Job& job) {
   TopologyFile topology;
-  topology.kind = job.kind;
+  topology.kind = topology_kinds().make(job.kind);
   const std::vector<int> ports = free_ports(job.nodes);
   for (NodeIndex i = 0; i < job.nodes; ++i) {
     NodeSpec node;
@@ -225,7 +225,7 @@ int main(int count, char** words) {
   job.config.model.kind = ModelKind::kMlp;
   job.config.model.hidden = {4096, 2048};
   weigh(job, "memory, large mlp, ring of 4", figures);
-  job.kind = TopologyKind::kParameterServer;
+  job.kind = "parameter_server";
   job.single_server = true;
   weigh(job, "memory, large mlp, one server of 4", figures);
   return figures.write(argument(count, words, "--json", "")) ? 0 : 1;

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/config/topology_file.h"
+#include "kimesh/topology/topology_file.h"
 #include "tests/netns/netns.h"
 
 namespace kimesh::bench {
@@ -73,16 +73,14 @@ inline bool finished(pid_t child) {
 // The same nodes at `address(i)`, and for each link the rate that `rate` gives: 0 for none.
 template <typename Address, typename Rate>
 std::string topology_text(const TopologyFile& topology, Address address, Rate rate) {
-  const bool ring = topology.kind == TopologyKind::kRing;
-  std::string text = fmt::format("kind: {}\nsecurity: none\nnodes:\n",
-                                 ring ? "ring" : "parameter_server\nservers: all");
+  std::string text = fmt::format("kind: {}\nsecurity: none\nnodes:\n", topology.kind->kind_name());
   const auto count = static_cast<NodeIndex>(topology.nodes.size());
   for (NodeIndex i = 0; i < count; ++i)
     text += fmt::format("  {}: {{address: \"tcp://{}\"}}\n", topology.nodes[i].name, address(i));
   std::string links;
   for (NodeIndex i = 0; i < count; ++i)
     for (NodeIndex j = 0; j < count; ++j)
-      if (i != j && (!ring || j == (i + 1) % count) && rate(i, j) > 0)
+      if (i != j && topology.kind->carries(topology, i, j) && rate(i, j) > 0)
         links += fmt::format("  {}->{}: {{rate: {:.0f}bit}}\n", topology.nodes[i].name,
                              topology.nodes[j].name, rate(i, j));
   return links.empty() ? text : text + "links:\n" + links;

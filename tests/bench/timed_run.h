@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "kimesh/run/run_config.h"
 #include "kimesh/run/options.h"
+#include "kimesh/run/run_config.h"
 #include "kimesh/sim/simulator.h"
 #include "kimesh/train/trainer.h"
 #include "tests/bench/figures.h"

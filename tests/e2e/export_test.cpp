@@ -3,7 +3,7 @@
 // kubernetes-validate carries (`./dev test` fetches it into build/kubernetes-validate).
 #include <gmock/gmock.h>
 
-#include "kimesh/config/topology_file.h"
+#include "kimesh/topology/topology_file.h"
 #include "tests/e2e/command.h"
 #include "tests/e2e/program.h"
 

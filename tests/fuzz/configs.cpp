@@ -5,7 +5,7 @@
 #include "kimesh/run/run_config.h"
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/check.h"
-#include "src/config/rate_trace.h"
+#include "kimesh/emulation/rate_trace.h"
 #include "tests/fuzz/file_of.h"
 
 namespace kimesh::fuzz {

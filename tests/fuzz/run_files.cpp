@@ -91,6 +91,7 @@ std::vector<Bytes> record_seeds() {
 const Plan& plan() {
   static const Plan plan = [] {
     TopologyFile topology;
+    topology.kind = topology_kinds().make("ring");
     topology.nodes.resize(2);
     topology.nodes[0].name = "a";
     topology.nodes[1].name = "b";

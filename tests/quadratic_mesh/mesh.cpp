@@ -44,24 +44,25 @@ std::optional<Verdict> RecordedDecisions::poll_stop(Round round) const {
   return found == stops_.end() ? std::nullopt : std::optional(found->second);
 }
 
-TopologyFile make_topology(TopologyKind kind, std::size_t nodes, std::vector<NodeIndex> servers) {
+TopologyFile make_topology(const std::string& kind, std::size_t nodes,
+                           std::vector<NodeIndex> servers) {
   TopologyFile topology;
-  topology.kind = kind;
+  std::string edges;
   for (std::size_t i = 0; i < nodes; ++i) {
     NodeSpec node;
     node.name = "n" + std::to_string(i);
     node.address = "tcp://127.0.0.1:" + std::to_string(7101 + i);
     topology.nodes.push_back(node);
-    const auto self = static_cast<NodeIndex>(i);
-    if (kind == TopologyKind::kRing || servers.empty()) topology.servers.push_back(self);
-    if (kind == TopologyKind::kTree)
-      topology.parents.push_back(static_cast<NodeIndex>(i == 0 ? 0 : (i - 1) / 2));
-    if (kind != TopologyKind::kGraph) continue;
     for (const std::size_t back : {3, 1})
-      if (i >= back) topology.edges.push_back({static_cast<NodeIndex>(i - back), self});
+      if (i >= back)
+        edges += (edges.empty() ? "n" : ", n") + std::to_string(i - back) + "-" + node.name;
   }
-  std::ranges::sort(topology.edges);
-  if (kind != TopologyKind::kRing && !servers.empty()) topology.servers = servers;
+  topology.servers = std::move(servers);
+  const std::map<std::string, std::string> keys{{"tree", "fan_out: 2"},
+                                                {"graph", "edges: [" + edges + "]"}};
+  const auto found = keys.find(kind);
+  const auto problems = set_kind(topology, kind, found == keys.end() ? "" : found->second);
+  KIMESH_CHECK(problems.empty(), "a right topology");
   return topology;
 }
 

@@ -13,7 +13,7 @@
 namespace kimesh::test {
 
 struct MeshSpec {
-  TopologyKind kind = TopologyKind::kRing;
+  std::string kind = "ring";
   std::size_t nodes = 4;
   std::vector<NodeIndex> servers;  // empty means all; a ring knows nothing else
   std::uint32_t dimension = 60;
@@ -66,7 +66,7 @@ class Mesh {
 };
 
 // A tree has two children a node; a graph joins each node with those one and three before it.
-[[nodiscard]] TopologyFile make_topology(TopologyKind kind, std::size_t nodes,
+[[nodiscard]] TopologyFile make_topology(const std::string& kind, std::size_t nodes,
                                          std::vector<NodeIndex> servers = {});
 
 // The single-process reference: the joined problem Σ ω_i f_i under the same optimizer, `rounds`

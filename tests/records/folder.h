@@ -48,9 +48,9 @@ inline std::string get(const std::string& path) {
 }
 
 // Nodes a, b, c ...; every node owns a shard.
-inline TopologyFile topology_of(std::size_t nodes, TopologyKind kind = TopologyKind::kRing) {
+inline TopologyFile topology_of(std::size_t nodes, const std::string& kind = "ring") {
   TopologyFile topology;
-  topology.kind = kind;
+  topology.kind = topology_kinds().make(kind);
   topology.nodes.resize(nodes);
   for (std::size_t i = 0; i < nodes; ++i)
     topology.nodes[i].name = std::string(1, static_cast<char>('a' + i));

@@ -13,7 +13,7 @@ namespace kimesh::test {
 // n0 serves, n1 works: one shard, two links, two channels.
 inline Plan two_nodes() {
   TopologyFile topology;
-  topology.kind = TopologyKind::kParameterServer;
+  topology.kind = topology_kinds().make("parameter_server");
   for (const char* name : {"n0", "n1"}) {
     NodeSpec node;
     node.name = name;
@@ -23,9 +23,8 @@ inline Plan two_nodes() {
   return *make_plan(topology, Layout::vector(1000));
 }
 
-inline TopologyFile nodes_of(TopologyKind kind, std::size_t nodes) {
+inline TopologyFile nodes_of(std::size_t nodes) {
   TopologyFile topology;
-  topology.kind = kind;
   for (std::size_t i = 0; i < nodes; ++i) {
     NodeSpec node;
     node.name = "n" + std::to_string(i);
@@ -36,16 +35,19 @@ inline TopologyFile nodes_of(TopologyKind kind, std::size_t nodes) {
 
 // n0 -> n1 -> ... -> n0; each node owns a shard.
 inline Plan ring_of(std::size_t nodes) {
-  TopologyFile topology = nodes_of(TopologyKind::kRing, nodes);
-  for (std::size_t i = 0; i < nodes; ++i) topology.servers.push_back(static_cast<NodeIndex>(i));
+  TopologyFile topology = nodes_of(nodes);
+  EXPECT_TRUE(set_kind(topology, "ring").empty());
   return *make_plan(topology, Layout::vector(300 * static_cast<std::uint32_t>(nodes)));
 }
 
 // Node i hangs on parents[i]; n0 is the root, and owns the only shard.
-inline Plan tree_of(std::vector<NodeIndex> parents) {
-  TopologyFile topology = nodes_of(TopologyKind::kTree, parents.size());
-  topology.parents = std::move(parents);
+inline Plan tree_of(const std::vector<NodeIndex>& parents) {
+  TopologyFile topology = nodes_of(parents.size());
   topology.servers = {0};
+  std::string keys = "parents:\n";
+  for (std::size_t i = 1; i < parents.size(); ++i)
+    keys += "  n" + std::to_string(i) + ": n" + std::to_string(parents[i]) + "\n";
+  EXPECT_TRUE(set_kind(topology, "tree", keys).empty());
   return *make_plan(topology, Layout::vector(1000));
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kimesh/config/key_text.h"
+#include "kimesh/run/check_together.h"
 #include "tests/config/text_file.h"
 
 namespace kimesh {
@@ -238,13 +239,14 @@ TEST(RunConfigCanonical, IsOtherForAnyOtherMeaning) {
 
 std::vector<std::string> together(const RunConfig& config, const TopologyFile& topology) {
   std::vector<std::string> sentences;
-  for (const Problem& problem : check_together(config, "c.yaml", topology, "t.yaml"))
+  for (const Problem& problem : check_together(config, "c.yaml", topology))
     sentences.push_back(to_string(problem));
   return sentences;
 }
 
 TopologyFile two_nodes() {
   TopologyFile topology;
+  topology.kind = topology_kinds().make("ring");
   topology.nodes.resize(2);
   topology.nodes[0].name = "a";
   topology.nodes[1].name = "b";
@@ -274,9 +276,9 @@ TEST(CheckTogether, ACompressorThatOvershootsIsForOneHop) {
         "\n"}) {
     const RunConfig config = Parts{.more = compression}.load();
     TopologyFile topology = two_nodes();
-    topology.kind = TopologyKind::kParameterServer;
+    topology.kind = topology_kinds().make("parameter_server");
     EXPECT_TRUE(together(config, topology).empty());
-    topology.kind = TopologyKind::kRing;
+    topology.kind = topology_kinds().make("ring");
     EXPECT_EQ(together(config, topology),
               (std::vector<std::string>{
                   "c.yaml:5: this compressor is not conservative, and the errors of the hops of "
@@ -301,10 +303,10 @@ TEST(CheckTogether, ACodecThatSaysItIsNotConservativeIsForOneHop) {
   RunConfig config = Parts{.more = "compression: {policy: fixed, compressor: int8}\n"}.load();
   config.compression.codec = std::make_shared<RoundsUp>();
   TopologyFile topology = two_nodes();
-  topology.kind = TopologyKind::kParameterServer;
+  topology.kind = topology_kinds().make("parameter_server");
   EXPECT_TRUE(together(config, topology).empty());
-  for (const auto kind : {TopologyKind::kRing, TopologyKind::kTree, TopologyKind::kGraph}) {
-    topology.kind = kind;
+  for (const std::string kind : {"ring", "tree", "graph"}) {
+    topology.kind = topology_kinds().make(kind);
     EXPECT_THAT(together(config, topology),
                 testing::ElementsAre(HasSubstr("this compressor is not conservative")));
   }
@@ -315,15 +317,13 @@ TEST(CheckTogether, AClassicResidualIsForOneHop) {
   const RunConfig config =
       Parts{.more = "compression:\n  policy: gravac\n  feedback: ef14\n"}.load();
   TopologyFile topology = two_nodes();
-  topology.kind = TopologyKind::kParameterServer;
+  topology.kind = topology_kinds().make("parameter_server");
   EXPECT_TRUE(together(config, topology).empty());
-  for (const auto& [kind, name] :
-       {std::pair(TopologyKind::kRing, "ring"), std::pair(TopologyKind::kTree, "tree"),
-        std::pair(TopologyKind::kGraph, "graph")}) {
-    topology.kind = kind;
+  for (const std::string kind : {"ring", "tree", "graph"}) {
+    topology.kind = topology_kinds().make(kind);
     EXPECT_EQ(together(config, topology),
               (std::vector<std::string>{
-                  std::string("c.yaml:7: feedback: ef14 is for one hop, and kind: ") + name +
+                  std::string("c.yaml:7: feedback: ef14 is for one hop, and kind: ") + kind +
                   " has several. Write feedback: ef21, or use a topology of kind: "
                   "parameter_server."}));
   }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "kimesh/objective/quadratic.h"
+#include "kimesh/run/check_together.h"
 #include "kimesh/run/options.h"
 #include "kimesh/run/run_config.h"
 #include "tests/config/text_file.h"
@@ -85,8 +86,8 @@ TEST(Theory, GivesRunsThatConverge) {
 
 TEST(Theory, IsRefusedWhereThereAreSeveralHops) {
   const RunConfig config = config_of(kQuadratic + kTopk);
-  EXPECT_TRUE(check_together(config, "c", topology_of("parameter_server"), "t").empty());
-  const auto problems = check_together(config, "c", topology_of("ring"), "t");
+  EXPECT_TRUE(check_together(config, "c", topology_of("parameter_server")).empty());
+  const auto problems = check_together(config, "c", topology_of("ring"));
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].line, 2);
   EXPECT_EQ(problems[0].message, "lr: theory is proven for one hop, and kind: ring has several");

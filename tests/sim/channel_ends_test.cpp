@@ -16,9 +16,9 @@ namespace {
 MeshSpec random_spec(Random& random, std::uint64_t seed) {
   MeshSpec spec;
   spec.seed = seed;
-  spec.kind = random.below(2) ? TopologyKind::kRing : TopologyKind::kParameterServer;
+  spec.kind = random.below(2) ? "ring" : "parameter_server";
   spec.nodes = 2 + random.below(5);
-  if (spec.kind == TopologyKind::kParameterServer && random.below(2)) spec.servers = {1};
+  if (spec.kind == "parameter_server" && random.below(2)) spec.servers = {1};
   spec.dimension = 40 + random.below(100);
   spec.optimizer = options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.5}");
   spec.delay = std::chrono::microseconds(random.below(20000));

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <vector>
 
-#include "kimesh/config/topology_file.h"
 #include "kimesh/topology/layout.h"
 #include "kimesh/topology/plan.h"
+#include "kimesh/topology/topology_file.h"
+#include "kimesh/util/check.h"
 #include "kimesh/util/random.h"
 
 namespace kimesh::test {
@@ -23,64 +23,70 @@ inline std::vector<NodeSpec> some_nodes(std::size_t count) {
   return nodes;
 }
 
-inline TopologyFile ring(std::size_t nodes) {
+// All nodes serve unless `servers` says otherwise.
+inline TopologyFile topology_of(std::string_view kind, std::size_t nodes,
+                                const std::string& keys = "", std::vector<NodeIndex> servers = {}) {
   TopologyFile topology;
-  topology.kind = TopologyKind::kRing;
   topology.nodes = some_nodes(nodes);
-  topology.servers.resize(nodes);
-  std::iota(topology.servers.begin(), topology.servers.end(), NodeIndex{0});
+  topology.servers = std::move(servers);
+  const std::vector<Problem> problems = set_kind(topology, kind, keys);
+  KIMESH_CHECK(problems.empty(), problems.empty() ? "" : to_string(problems[0]));
   return topology;
+}
+
+inline TopologyFile ring(std::size_t nodes) {
+  return topology_of("ring", nodes);
 }
 
 inline TopologyFile star(std::size_t nodes, std::vector<NodeIndex> servers) {
-  TopologyFile topology;
-  topology.kind = TopologyKind::kParameterServer;
-  topology.nodes = some_nodes(nodes);
-  topology.servers = std::move(servers);
-  return topology;
+  return topology_of("parameter_server", nodes, "", std::move(servers));
 }
 
 inline TopologyFile all_serve(std::size_t nodes) {
-  return star(nodes, ring(nodes).servers);
-}
-
-// parents: by node; a root's is itself.
-inline TopologyFile tree(std::vector<NodeIndex> parents) {
-  TopologyFile topology = ring(parents.size());
-  topology.kind = TopologyKind::kTree;
-  topology.parents = std::move(parents);
-  return topology;
+  return star(nodes, {});
 }
 
 inline TopologyFile fan_out(std::size_t nodes, std::size_t children) {
-  std::vector<NodeIndex> parents{0};
-  for (std::size_t n = 1; n < nodes; ++n)
-    parents.push_back(static_cast<NodeIndex>((n - 1) / children));
-  return tree(std::move(parents));
+  return topology_of("tree", nodes, "fan_out: " + std::to_string(children));
 }
 
 // The last node of each site is its head.
 inline TopologyFile sites(std::size_t nodes, std::size_t site_nodes) {
-  std::vector<NodeIndex> parents;
-  for (std::size_t n = 0; n < nodes; ++n)
-    parents.push_back(
-        static_cast<NodeIndex>(std::min(n / site_nodes * site_nodes + site_nodes, nodes) - 1));
-  return tree(std::move(parents));
+  const std::vector<NodeSpec> all = some_nodes(nodes);
+  std::string keys = "sites:\n";
+  for (std::size_t begin = 0; begin < nodes; begin += site_nodes) {
+    const std::size_t end = std::min(begin + site_nodes, nodes);
+    std::string members = all[begin].name;
+    for (std::size_t n = begin + 1; n < end; ++n) members += ", " + all[n].name;
+    keys += "  site" + std::to_string(begin) + ": {head: " + all[end - 1].name + ", nodes: [" +
+            members + "]}\n";
+  }
+  return topology_of("tree", nodes, keys);
+}
+
+using Edges = std::vector<std::pair<NodeIndex, NodeIndex>>;
+
+inline TopologyFile graph_of(std::size_t nodes, const Edges& edges) {
+  const std::vector<NodeSpec> all = some_nodes(nodes);
+  std::string keys;
+  for (const auto& [a, b] : edges)
+    keys += (keys.empty() ? "edges: [" : ", ") + all[a].name + "-" + all[b].name;
+  return topology_of("graph", nodes, keys + "]");
 }
 
 // Connected by a random tree, with each further edge at `share`; every direction has a rate of its
 // own, of a few values, so that ties are common. `share` 0: no rates.
 inline TopologyFile graph(std::size_t nodes, double share, Random& random) {
-  TopologyFile topology = ring(nodes);
-  topology.kind = TopologyKind::kGraph;
+  Edges edges;
   for (NodeIndex b = 1; b < nodes; ++b) {
     const auto joined = static_cast<NodeIndex>(random.below(b));
     for (NodeIndex a = 0; a < b; ++a)
-      if (a == joined || random.uniform() < share) topology.edges.push_back({a, b});
+      if (a == joined || random.uniform() < share) edges.emplace_back(a, b);
   }
-  std::ranges::sort(topology.edges);
+  std::ranges::sort(edges);
+  TopologyFile topology = graph_of(nodes, edges);
   if (share == 0) return topology;
-  for (const auto& [a, b] : topology.edges)
+  for (const auto& [a, b] : edges)
     for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)})
       topology.links.push_back({from, to, {RateTrace{{{0, 1e6 * (1 + random.below(4))}}}, {}}});
   return topology;
@@ -115,8 +121,8 @@ inline std::vector<TopologyFile> many_topologies() {
 }
 
 inline std::string describe(const TopologyFile& topology) {
-  return std::string(name_of(topology.kind)) + " of " + std::to_string(topology.nodes.size()) +
-         " nodes, " + std::to_string(topology.servers.size()) + " servers";
+  return topology.kind->kind_name() + " of " + std::to_string(topology.nodes.size()) + " nodes, " +
+         std::to_string(topology.servers.size()) + " servers";
 }
 
 // Layers of the given shapes, one after another, named "layer0", "layer1" and so on.

@@ -14,10 +14,10 @@
 
 namespace kimesh {
 
-inline Plan plan_of(TopologyKind kind, std::size_t nodes, std::vector<NodeIndex> servers,
+inline Plan plan_of(const std::string& kind, std::size_t nodes, std::vector<NodeIndex> servers,
                     std::vector<std::int64_t> rows) {
   TopologyFile topology;
-  topology.kind = kind;
+  topology.kind = topology_kinds().make(kind);
   for (std::size_t n = 0; n < nodes; ++n) {
     NodeSpec spec;
     spec.name = std::string(1, static_cast<char>('a' + n));

@@ -149,6 +149,10 @@ class Keys {
   void choice(std::string_view name, T& value,
               std::initializer_list<std::pair<std::string_view, std::type_identity_t<T>>> choices,
               std::string_view help);
+  template <typename T>
+  void choice(std::string_view name, std::optional<T>& value,
+              std::initializer_list<std::pair<std::string_view, std::type_identity_t<T>>> choices,
+              std::string_view help);
   void text(std::string_view name, std::string& value, std::string_view help);
   void path(std::string_view name, std::string& value, std::string_view help);
   void texts(std::string_view name, std::vector<std::string>& value, const ListRule& rule,
@@ -235,6 +239,22 @@ void Keys::choice(
   }
   visit_value(name, ChoiceValue{index, names}, help);
   value = (choices.begin() + index)->second;
+}
+
+template <typename T>
+void Keys::choice(
+    std::string_view name, std::optional<T>& value,
+    std::initializer_list<std::pair<std::string_view, std::type_identity_t<T>>> choices,
+    std::string_view help) {
+  std::vector<std::string_view> names;
+  std::size_t index = 0;
+  bool is_set = value.has_value();
+  for (const auto& [word, meaning] : choices) {
+    if (is_set && meaning == *value) index = names.size();
+    names.push_back(word);
+  }
+  visit({name, help}, ChoiceValue{index, names}, is_set);
+  if (is_set) value = (choices.begin() + index)->second;
 }
 
 template <typename Entry>

@@ -1,9 +1,13 @@
 // The rate of an emulated link over time.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace kimesh {
+
+class Complaints;
 
 // An emulated rate: constant, or steps (seconds from the start of the run, bits/s). The last step's
 // time ends the period, after which the trace begins again; a trace of one step is constant.
@@ -22,5 +26,11 @@ struct RateTrace {
   // Mean rate of a whole period.
   [[nodiscard]] double mean() const;
 };
+
+// Reads a file of lines SECONDS,RATE, where RATE is bits per second or has a unit (2Mbit). Lines
+// that are empty or begin with # are skipped, and a first line of words is taken for a header.
+// Nothing: what is wrong was added to `complaints`, whose file names the trace in `line_of_path`.
+[[nodiscard]] std::optional<RateTrace> load_trace(const std::string& path, int line_of_path,
+                                                  Complaints& complaints);
 
 }  // namespace kimesh

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/config/topology_file.h"
+#include "kimesh/topology/topology_file.h"
 #include "kimesh/link/network.h"
 #include "kimesh/objective/objective.h"
 #include "kimesh/round/core.h"

@@ -12,9 +12,9 @@
 #include <span>
 #include <string>
 
-#include "kimesh/config/topology_file.h"
 #include "kimesh/records/summary.h"
 #include "kimesh/topology/plan.h"
+#include "kimesh/topology/topology_file.h"
 
 namespace kimesh {
 

@@ -60,10 +60,10 @@
 #include <variant>
 #include <vector>
 
-#include "kimesh/config/topology_file.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/round/action.h"
 #include "kimesh/topology/plan.h"
+#include "kimesh/topology/topology_file.h"
 #include "kimesh/util/result.h"
 
 namespace kimesh {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string>
 
-#include "kimesh/config/topology_file.h"
 #include "kimesh/records/tally.h"
+#include "kimesh/topology/topology_file.h"
 
 namespace kimesh {
 

@@ -2,12 +2,12 @@
 // runs, simulations and benchmarks all begin here, so that a key of a file means the same to each.
 #pragma once
 
-#include "kimesh/config/topology_file.h"
 #include "kimesh/objective/mesh_objective.h"
 #include "kimesh/round/core.h"
 #include "kimesh/run/run_config.h"
 #include "kimesh/sim/simulator.h"
 #include "kimesh/topology/plan.h"
+#include "kimesh/topology/topology_file.h"
 #include "kimesh/util/result.h"
 #include "kimesh/vectors/vectors.h"
 

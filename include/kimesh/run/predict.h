@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/config/topology_file.h"
 #include "kimesh/run/run_config.h"
 #include "kimesh/sim/simulator.h"
 #include "kimesh/topology/plan.h"
+#include "kimesh/topology/topology_file.h"
 
 namespace kimesh {
 

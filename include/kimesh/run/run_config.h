@@ -8,7 +8,6 @@
 
 #include "kimesh/config/places.h"
 #include "kimesh/config/problem.h"
-#include "kimesh/config/topology_file.h"
 #include "kimesh/data/data_config.h"
 #include "kimesh/objective/model_config.h"
 #include "kimesh/objective/quadratic.h"
@@ -57,12 +56,5 @@ struct RunConfig {
 // The files and folders that the config names (data, weights, a quadratic's table) and that are not
 // there, each with the line of its key. `config` is what load_config returned.
 [[nodiscard]] std::vector<Problem> missing_files(const RunConfig& config);
-
-// What only both files together can tell: a compressor that the topology forbids, kimad without
-// round_time.
-[[nodiscard]] std::vector<Problem> check_together(const RunConfig& config,
-                                                  const std::string& config_path,
-                                                  const TopologyFile& topology,
-                                                  const std::string& topology_path);
 
 }  // namespace kimesh

@@ -1,5 +1,5 @@
 // The plan of a view: who owns what, and along which links each shard travels. Everything above
-// reads it; only this folder knows that rings, trees and graphs exist.
+// reads it; only the files of the kinds know that rings, trees and graphs exist.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/config/topology_file.h"
 #include "kimesh/topology/layout.h"
+#include "kimesh/topology/topology_file.h"
 #include "kimesh/util/ids.h"
 #include "kimesh/util/result.h"
 
@@ -83,10 +83,8 @@ struct Plan {
 
 // Cuts the layout into one shard per server, as even (or as shard_weight says) as rows of tensors
 // allow, and lays the trees.
-// Ring of N: shard s is owned by node s; its reduce starts at the node after the owner and is
-// passed on until the owner; the gather goes the same way round. Parameter server: one hop each
-// way. Tree: the one way there is; heads of sites are one hop from each other. Graph: shortest ways
-// by declared rates. Errors: UserInput when there are more servers than rows.
+// How the trees lie is the topology kind's (topology_kind.h). Requires a topology as load_topology
+// reads it, or as set_kind() completes it. Errors: UserInput when there are more servers than rows.
 [[nodiscard]] Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout);
 
 // For people: the links, then per shard who sends what to whom at which hop. `layout_known` false

@@ -1,0 +1,32 @@
+// What is wrong with a file beyond its single keys, said where the keys stand.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "kimesh/config/complaints.h"
+#include "kimesh/config/places.h"
+
+namespace kimesh {
+
+// `complaints` and `places` outlive this.
+class Findings {
+ public:
+  Findings(Complaints& complaints, const Places& places)
+      : complaints_(complaints), places_(places) {}
+
+  // At the line of `key`, such as "nodes.a" or "edges.2"; sentences as in Complaints::add.
+  void add(const std::string& key, std::string message, std::string remedy) {
+    complaints_.add(places_.line(key), std::move(message), std::move(remedy));
+  }
+  // What is wrong with another file, at the line of `key` where it cannot be read at all.
+  [[nodiscard]] Complaints& complaints() { return complaints_; }
+  [[nodiscard]] bool is_given(const std::string& key) const { return places_.is_given(key); }
+  [[nodiscard]] int line(const std::string& key) const { return places_.line(key); }
+
+ private:
+  Complaints& complaints_;
+  const Places& places_;
+};
+
+}  // namespace kimesh

@@ -1,0 +1,19 @@
+// What only a config and a topology together can tell.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kimesh/config/problem.h"
+#include "kimesh/run/run_config.h"
+#include "kimesh/topology/topology_file.h"
+
+namespace kimesh {
+
+// Problems of two files that have none by themselves: a compressor that the topology forbids, kimad
+// without round_time, a split by weights that nodes do not have.
+[[nodiscard]] std::vector<Problem> check_together(const RunConfig& config,
+                                                  const std::string& config_path,
+                                                  const TopologyFile& topology);
+
+}  // namespace kimesh

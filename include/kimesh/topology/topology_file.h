@@ -1,0 +1,86 @@
+// topologies/*.yaml: which nodes there are, how they are joined, and what their links can carry.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kimesh/config/places.h"
+#include "kimesh/config/problem.h"
+#include "kimesh/emulation/link_spec.h"
+#include "kimesh/topology/topology_kind.h"
+#include "kimesh/util/ids.h"
+
+namespace kimesh {
+
+class Keys;
+
+inline constexpr std::size_t kNodesMax = 1024;  // node indices travel in 16 bits; tables are N²
+
+struct NodeSpec {
+  std::string name;                            // [a-z0-9_-]{1,32}
+  std::string address;                         // tcp://HOST:PORT
+  std::string dial;                            // where others connect to; empty: to `address`
+  std::optional<double> uplink_bits_per_s;     // shared by all outgoing links, max-min
+  std::optional<double> downlink_bits_per_s;   // shared by all incoming links (simulator)
+  std::optional<double> max_rate_bits_per_s;   // that all outgoing links together may send at
+  std::optional<std::uint64_t> traffic_bytes;  // that its messages may take in the whole run
+  std::optional<double> data_weight;           // > 0; default: the node's share of the data
+  std::optional<double> shard_weight;          // > 0; size of its shard beside the others'
+
+  // The limit on what its outgoing links send together: the smaller of uplink and max_rate. The
+  // uplink is what the node has, max_rate what it may use of it.
+  [[nodiscard]] std::optional<double> sending_cap_bits_per_s() const;
+  void describe(Keys& keys);
+};
+
+enum class Security {
+  kNone,
+  kUnspecified  // allowed on loopback only: for other addresses `security: none` must be written
+};
+
+struct TopologyFile {
+  std::shared_ptr<TopologyKind> kind;  // null: none was read; copies of a topology share it
+  std::vector<NodeSpec> nodes;         // in the order of the file
+  std::vector<NodeIndex> servers;      // who owns a shard, ascending
+  LinkSpec default_link;
+  struct NamedLink {
+    NodeIndex from, to;
+    LinkSpec spec;
+  };
+  std::vector<NamedLink> links;     // those that the file names, sorted by (from, to)
+  std::vector<std::string> traces;  // files that links name, as they are written, each once
+  Security security = Security::kUnspecified;
+  Duration dead_after{std::chrono::seconds(15)};     // silence after which a peer counts as dead
+  Duration start_timeout{std::chrono::seconds(60)};  // how long a start waits for the others
+  Places places;                                     // empty when it was not read from a file
+
+  // The spec of the directed link from -> to.
+  [[nodiscard]] const LinkSpec& link(NodeIndex from, NodeIndex to) const;
+  [[nodiscard]] std::optional<NodeIndex> find_node(std::string_view name) const;
+  // Whether each gradient reaches every owner in one hop, whatever the rates and the number of
+  // nodes. What happens to be a star does not count: parameter_server is the word for it.
+  [[nodiscard]] bool is_one_hop() const { return kind->is_one_hop(); }
+  // What nodes must agree on, as text: same meaning, same text. Its digest goes into the handshake.
+  // Addresses, which may differ between places on purpose, are left out.
+  [[nodiscard]] std::string canonical() const;
+};
+
+// The keys of a topology file, for help and docs.
+void describe_topology(Keys& keys);
+
+// Reads and checks the file whole: unknown keys, wrong units, a node without an address, a ring of
+// one, two nodes on one address, a trace that cannot be read. Trace paths are relative to the file.
+// Errors: in `problems`.
+[[nodiscard]] Loaded<TopologyFile> load_topology(const std::string& path);
+
+// For topologies that are made by a program: gives `topology` a kind of the table, with `keys` as
+// they would stand in a file ("fan_out: 2"). Requires nodes, at least two. All nodes serve
+// afterwards, unless servers were there before. Returns what is wrong with `keys`.
+[[nodiscard]] std::vector<Problem> set_kind(TopologyFile& topology, std::string_view kind,
+                                            const std::string& keys = "");
+
+}  // namespace kimesh

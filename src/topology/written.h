@@ -1,0 +1,51 @@
+// A topology file as it is written: names stand where a TopologyFile has indices of nodes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kimesh/config/findings.h"
+#include "kimesh/config/keys.h"
+#include "kimesh/topology/topology_file.h"
+
+namespace kimesh {
+
+struct WrittenLink {
+  std::string name;                    // "a->b", or "default"
+  std::optional<double> bits_per_s;    // a constant rate
+  std::string trace;                   // a changing one: a file beside the topology's
+  std::vector<RateTrace::Step> steps;  // what it says, once it is read
+  Duration delay{0};
+  void describe(Keys& keys);
+};
+
+struct Written {
+  std::vector<std::string> servers;  // empty: all
+  WrittenLink default_link;
+  std::vector<WrittenLink> links;
+};
+
+// The declaration of a topology file's keys, those of its kind included.
+void describe(Keys& keys, TopologyFile& topology, Written& written);
+// How a file would say what `topology` holds. Links that repeat the default are left out.
+[[nodiscard]] Written written(const TopologyFile& topology);
+
+// The sections of describe() that have files of their own.
+void describe_nodes(Keys& keys, std::vector<NodeSpec>& nodes);
+void describe_links(Keys& keys, Written& written);
+
+// What only several nodes together tell: places, weights, security.
+void check_nodes(const TopologyFile& topology, Findings& findings);
+// Shard weights go with servers, which are known by now.
+void check_shard_weights(const TopologyFile& topology, Findings& findings);
+// Looks up names and reads traces. Requires that topology.kind is resolved.
+void resolve_servers(const Written& written, TopologyFile& topology, Findings& findings);
+void resolve_links(const Written& written, TopologyFile& topology, Findings& findings);
+
+[[nodiscard]] bool serves(const TopologyFile& topology, NodeIndex node);
+// "a, b, c": the nodes' names, the first few of many.
+[[nodiscard]] std::string node_names(const TopologyFile& topology);
+
+}  // namespace kimesh
