@@ -31,6 +31,11 @@ struct SimulateOptions {
   std::string compute;  // virtual duration of a gradient; empty: the default
   std::string simd;     // as in NodeOptions
 };
+struct ExplainOptions {
+  std::string section;    // empty: all are listed
+  std::string kind;       // empty: the section as a whole
+  bool markdown = false;  // everything, as a page
+};
 struct PlanOptions {
   std::string topology;
   std::string config;  // empty: sizes are left out
@@ -54,6 +59,7 @@ struct ExportOptions {
 };
 
 [[nodiscard]] int check(const std::vector<std::string>& files);
+[[nodiscard]] int explain(const ExplainOptions& options);
 [[nodiscard]] int plan(const PlanOptions& options);
 [[nodiscard]] int up(const RunOptions& options);
 [[nodiscard]] int node(const NodeOptions& options);

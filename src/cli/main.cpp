@@ -32,6 +32,14 @@ void add_check(CLI::App& app, std::vector<std::string>& files, int& code) {
   command->callback([&] { code = check(files); });
 }
 
+void add_explain(CLI::App& app, ExplainOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("explain", "the kinds and keys of the user's files");
+  command->add_option("NAME", options.section, "what: topology, ...; without it, a list");
+  command->add_option("KIND", options.kind, "one of its kinds");
+  command->add_flag("--markdown", options.markdown, "all of it, as docs/kinds.md");
+  command->callback([&] { code = explain(options); });
+}
+
 void add_plan(CLI::App& app, PlanOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("plan", "draw who sends what to whom");
   command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")->required();
@@ -98,6 +106,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   int code = kExitDone;
   std::vector<std::string> files;
+  ExplainOptions explain_options;
   PlanOptions plan_options;
   RunOptions up_options{words, "", "", "", "", false};
   NodeOptions node_options{up_options, "", "", "", "", 0};
@@ -105,6 +114,7 @@ int run(int argc, char** argv) {
   ExportOptions export_options;
   EvalOptions eval_options;
   add_check(app, files, code);
+  add_explain(app, explain_options, code);
   add_plan(app, plan_options, code);
   add_up(app, up_options, code);
   add_node(app, node_options, code);

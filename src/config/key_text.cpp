@@ -257,6 +257,42 @@ class RowCollector final : public Keys {
   std::vector<std::pair<std::string, std::string>> required_;
 };
 
+class KindCollector final : public Keys {
+ public:
+  bool wants_all() const override { return true; }
+  void section(Key key, const std::function<void(Keys&)>& describe) override {
+    below(key, describe);
+  }
+  void word_or_section(Key key, std::size_t&, const std::vector<std::string_view>&,
+                       const std::function<void(Keys&)>& describe) override {
+    below(key, describe);
+  }
+  [[nodiscard]] std::vector<KindRow> take() { return std::move(rows_); }
+
+ protected:
+  void visit(const Key&, const KeyValue&, bool&) override {}
+  void visit_entries(const Key& key, const Entries& entries) override {
+    below(key, entries.describe_common);
+  }
+  void visit_kind(const Key& key, const KindChoice& choice) override {
+    const std::string name = prefix_ + std::string(key.name);
+    if (std::ranges::find(rows_, name, &KindRow::key) != rows_.end()) return;
+    for (std::size_t i = 0; i < choice.names.size(); ++i)
+      rows_.push_back({name, std::string(choice.names[i]), std::string(choice.helps[i])});
+    for (std::size_t i = 0; i < choice.names.size(); ++i) choice.describe(i, *this);
+  }
+
+ private:
+  void below(const Key& key, const std::function<void(Keys&)>& describe) {
+    const std::string outer = std::exchange(prefix_, prefix_ + std::string(key.name) + ".");
+    describe(*this);
+    prefix_ = outer;
+  }
+
+  std::string prefix_;
+  std::vector<KindRow> rows_;
+};
+
 using Cells = std::array<std::string, 5>;
 
 std::vector<Cells> cells_of(const std::vector<KeyRow>& rows) {
@@ -284,6 +320,12 @@ std::vector<KeyRow> key_rows(const std::function<void(Keys&)>& describe) {
   RowCollector rows;
   describe(rows);
   return rows.take();
+}
+
+std::vector<KindRow> kind_rows(const std::function<void(Keys&)>& describe) {
+  KindCollector kinds;
+  describe(kinds);
+  return kinds.take();
 }
 
 std::string plain_table(const std::vector<KeyRow>& rows) {

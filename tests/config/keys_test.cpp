@@ -263,6 +263,15 @@ TEST(Keys, TablesListEveryKindsKeysWithRangesAndDefaults) {
       HasSubstr("| `play.lasts` |  | time from 1s to 60s, such as 25ms | 2s | of a game |"));
 }
 
+TEST(Keys, KindsAreListedWithWhatTheyAre) {
+  Toy toy;
+  const auto kinds = kind_rows([&](Keys& keys) { toy.describe(keys); });
+  ASSERT_EQ(kinds.size(), 2u);
+  EXPECT_EQ(kinds[0].key, "kind");
+  EXPECT_EQ(kinds[0].name, "box");
+  EXPECT_EQ(kinds[0].help, "six faces");
+}
+
 TEST(KindTable, AKindOfTheUsersOwnIsFoundByItsName) {
   KindTable<ShapeOptions> table("shape", {});
   table.add({"box", "six faces", make_options<Box, ShapeOptions>});

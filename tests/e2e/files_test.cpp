@@ -53,6 +53,24 @@ TEST(ShippedFiles, SayWhichDataTheyMiss) {
   EXPECT_EQ(run_program(scratch, {"check", "configs/digits.yaml"}).code, 0);
 }
 
+TEST(Explain, TellsKindsAndKeysAndRefusesUnknownNames) {
+  const Scratch scratch;
+  const Ended all = run_program(scratch, {"explain"});
+  EXPECT_EQ(all.code, 0) << all.err;
+  EXPECT_NE(all.out.find("topology"), std::string::npos) << all.out;
+  const Ended tree = run_program(scratch, {"explain", "topology", "tree"});
+  EXPECT_EQ(tree.code, 0) << tree.err;
+  EXPECT_NE(tree.out.find("fan_out"), std::string::npos) << tree.out;
+  const Ended page = run_program(scratch, {"explain", "--markdown"});
+  EXPECT_EQ(page.out, read_text(KIMESH_SOURCE_DIR "/docs/kinds.md"));
+  for (const std::vector<std::string>& unknown :
+       {std::vector<std::string>{"explain", "toplogy"}, {"explain", "topology", "tre"}}) {
+    const Ended refused = run_program(scratch, unknown);
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_NE(refused.err.find("Write one of: "), std::string::npos) << refused.err;
+  }
+}
+
 // Words of a command line without its comment; nothing where a reader has to fill in something.
 std::vector<std::string> words_of(const std::string& line) {
   std::vector<std::string> words;

@@ -31,6 +31,15 @@ struct KeyRow {
 // All keys of a declaration, those of every kind included, in the order of the declaration.
 [[nodiscard]] std::vector<KeyRow> key_rows(const std::function<void(Keys&)>& describe);
 
+// One kind that a key may name.
+struct KindRow {
+  std::string key;   // that names it: "kind", "schedule.kind"
+  std::string name;  // "cosine"
+  std::string help;
+};
+// All kinds that a declaration lets choose, in its order.
+[[nodiscard]] std::vector<KindRow> kind_rows(const std::function<void(Keys&)>& describe);
+
 // Aligned columns for a terminal, and a table in Markdown.
 [[nodiscard]] std::string plain_table(const std::vector<KeyRow>& rows);
 [[nodiscard]] std::string markdown_table(const std::vector<KeyRow>& rows);

@@ -1,11 +1,13 @@
 // Tables of kinds: what a file may name with a key such as `kind:` or `policy:`. A kind is one
 // source file that defines its options (name, keys, traits, factory) and one line in its table.
 //
-//   class RingOptions final : public TopologyOptions { ... };                  // in ring.cpp
-//   extern const Kind<TopologyOptions> kRing = {"ring", "...", make_options<RingOptions>};
+//   class Ring final : public TopologyKind { ... };                            // in ring.cpp
+//   extern constinit const Kind<TopologyKind> kRing{"ring", "...",
+//                                                   make_options<Ring, TopologyKind>};
 //
-//   KindTable<TopologyOptions>& topology_kinds() {                             // in kinds.cpp
-//     static KindTable<TopologyOptions> table("topology kind", {kRing, kTree, ...});
+//   KindTable<TopologyKind>& topology_kinds() {                                // in kinds.cpp
+//     extern const Kind<TopologyKind> kRing, kTree;
+//     static KindTable<TopologyKind> table("topology kind", {kRing, kTree});
 //     return table;
 //   }
 //

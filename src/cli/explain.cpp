@@ -1,0 +1,22 @@
+// kimesh explain [NAME [KIND]]: the kinds and keys of the user's files.
+#include "kimesh/run/explain.h"
+
+#include <fmt/format.h>
+
+#include "src/cli/commands.h"
+#include "src/cli/say.h"
+
+namespace kimesh::cli {
+
+int explain(const ExplainOptions& options) {
+  if (options.markdown) {
+    fmt::print("{}", explain_markdown());
+    return kExitDone;
+  }
+  const Result<std::string> text = kimesh::explain(options.section, options.kind);
+  if (!text) return fail(text.error());
+  fmt::print("{}", *text);
+  return kExitDone;
+}
+
+}  // namespace kimesh::cli

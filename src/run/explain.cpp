@@ -1,0 +1,111 @@
+#include "kimesh/run/explain.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "kimesh/config/key_text.h"
+#include "kimesh/topology/topology_file.h"
+
+namespace kimesh {
+namespace {
+
+// A subject more is a line here.
+constexpr std::array kSections{
+    ExplainSection{"topology", "topologies/*.yaml: the nodes and how they are joined",
+                   describe_topology},
+};
+
+// The kinds that have a row: "tree, graph".
+bool belongs_to(const KeyRow& row, std::string_view kind) {
+  const std::string kinds = fmt::format(", {}, ", row.kind);
+  return kinds.find(fmt::format(", {}, ", kind)) != std::string::npos;
+}
+
+std::vector<KeyRow> rows_of(const ExplainSection& section, std::string_view kind) {
+  std::vector<KeyRow> rows = key_rows(section.describe);
+  std::erase_if(rows, [&](const KeyRow& row) {
+    return kind.empty() ? !row.kind.empty() : !belongs_to(row, kind);
+  });
+  for (KeyRow& row : rows) row.kind.clear();  // all rows are of the same
+  return rows;
+}
+
+std::string explain_all() {
+  std::string text =
+      "kimesh explain NAME tells the kinds and keys of one of these, kimesh explain NAME KIND the "
+      "keys of one kind:\n\n";
+  for (const ExplainSection& section : kSections)
+    text += fmt::format("  {:<12} {}\n", section.name, section.help);
+  return text;
+}
+
+std::string explain_section(const ExplainSection& section) {
+  std::string text = fmt::format("{}: {}\n", section.name, section.help);
+  std::string key;
+  for (const KindRow& kind : kind_rows(section.describe)) {
+    if (kind.key != key) text += fmt::format("\n{}:\n", kind.key);
+    key = kind.key;
+    text += fmt::format("  {:<17} {}\n", kind.name, kind.help);
+  }
+  return text + fmt::format("\n{}", plain_table(rows_of(section, "")));
+}
+
+Result<std::string> explain_kind(const ExplainSection& section, std::string_view name) {
+  const std::vector<KindRow> kinds = kind_rows(section.describe);
+  const auto kind = std::ranges::find(kinds, name, &KindRow::name);
+  if (kind == kinds.end()) {
+    std::vector<std::string> names;
+    for (const KindRow& row : kinds) names.push_back(row.name);
+    const std::string remedy = names.empty() ? fmt::format("kimesh explain {}", section.name)
+                                             : fmt::format("one of: {}", fmt::join(names, ", "));
+    return Error{ErrorCode::kUserInput,
+                 fmt::format("{} has no kind '{}'. Write {}.", section.name, name, remedy)};
+  }
+  const std::vector<KeyRow> rows = rows_of(section, name);
+  return fmt::format("{}, {}: {}: {}\n\n{}\nkimesh explain {} tells the keys of every kind.\n",
+                     section.name, kind->key, kind->name, kind->help,
+                     rows.empty() ? "It has no keys of its own.\n" : plain_table(rows),
+                     section.name);
+}
+
+}  // namespace
+
+std::span<const ExplainSection> explain_sections() {
+  return kSections;
+}
+
+Result<std::string> explain(std::string_view section, std::string_view kind) {
+  if (section.empty()) return explain_all();
+  const auto found = std::ranges::find(kSections, section, &ExplainSection::name);
+  if (found == kSections.end()) {
+    std::vector<std::string_view> names;
+    for (const ExplainSection& known : kSections) names.push_back(known.name);
+    return Error{ErrorCode::kUserInput,
+                 fmt::format("there is nothing to explain about '{}'. Write one of: {}.", section,
+                             fmt::join(names, ", "))};
+  }
+  return kind.empty() ? explain_section(*found) : explain_kind(*found, kind);
+}
+
+std::string explain_markdown() {
+  std::string text =
+      "# Kinds and keys\n\n"
+      "All that the user's files may say, as the program declares it. This page is written by "
+      "`kimesh explain\n--markdown`; a test compares.\n";
+  for (const ExplainSection& section : kSections) {
+    text += fmt::format("\n## {}\n\n{}.\n", section.name, section.help);
+    std::string key;
+    for (const KindRow& kind : kind_rows(section.describe)) {
+      if (kind.key != key) text += fmt::format("\n| `{}:` | what it is |\n|---|---|\n", kind.key);
+      key = kind.key;
+      text += fmt::format("| `{}` | {} |\n", kind.name, kind.help);
+    }
+    text += fmt::format("\n{}", markdown_table(key_rows(section.describe)));
+  }
+  return text;
+}
+
+}  // namespace kimesh
