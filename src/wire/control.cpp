@@ -15,7 +15,7 @@ constexpr std::size_t kFieldsMax = 16;
 // Four texts and change: checked before msgpack looks at a byte.
 constexpr std::size_t kBodyBytesMax = 4 * kTextBytesMax;
 
-Error malformed(std::string_view what) {
+Error bad_bytes(std::string_view what) {
   return {ErrorCode::kMalformed, fmt::format("malformed control frame: {}", what)};
 }
 
@@ -93,7 +93,7 @@ class MapReader {
   }
   template <typename T>
   [[nodiscard]] Result<Frame> done(T frame) {
-    if (problem_) return malformed(*problem_);
+    if (problem_) return bad_bytes(*problem_);
     return Frame(std::move(frame));
   }
 

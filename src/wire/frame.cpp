@@ -35,7 +35,7 @@ Type type_of(const Frame& frame) {
 static_assert(std::is_same_v<std::variant_alternative_t<kBye - 1, Frame>, Bye>);
 static_assert(std::is_same_v<std::variant_alternative_t<kChunk - 1, Frame>, Chunk>);
 
-Error malformed(std::string what) {
+Error bad_bytes(std::string what) {
   return {ErrorCode::kMalformed, std::move(what)};
 }
 
@@ -80,7 +80,7 @@ void write_body(const T& control, std::vector<std::byte>& out) {
 }
 
 Result<Frame> read_chunk(ByteReader read) {
-  if (read.left() < kChunkHeadBytes - kFrameHeadBytes) return malformed("a chunk without its head");
+  if (read.left() < kChunkHeadBytes - kFrameHeadBytes) return bad_bytes("a chunk without its head");
   Chunk chunk;
   chunk.sequence = read.number<std::uint64_t>();
   chunk.total = read.number<std::uint32_t>();
@@ -88,15 +88,15 @@ Result<Frame> read_chunk(ByteReader read) {
   chunk.index = read.number<std::uint16_t>();
   chunk.count = read.number<std::uint16_t>();
   chunk.bytes = read.rest();
-  if (chunk.sequence == 0) return malformed("a chunk of message 0; messages count from 1");
-  if (chunk.index >= chunk.count) return malformed("a chunk beyond its message's count");
+  if (chunk.sequence == 0) return bad_bytes("a chunk of message 0; messages count from 1");
+  if (chunk.index >= chunk.count) return bad_bytes("a chunk beyond its message's count");
   if (chunk.offset > chunk.total || chunk.bytes.size() > chunk.total - chunk.offset)
-    return malformed("a chunk beyond its message's end");
+    return bad_bytes("a chunk beyond its message's end");
   return Frame(chunk);
 }
 
 Result<Frame> read_ack(ByteReader read) {
-  if (read.left() != kAckBytes) return malformed("an ack of the wrong length");
+  if (read.left() != kAckBytes) return bad_bytes("an ack of the wrong length");
   Ack ack;
   ack.sequence = read.number<std::uint64_t>();
   ack.bytes = read.number<std::uint32_t>();
@@ -107,14 +107,14 @@ Result<Frame> read_ack(ByteReader read) {
 }
 
 Result<Frame> read_applied(ByteReader read) {
-  if (read.left() != kAppliedBytes) return malformed("an applied of the wrong length");
+  if (read.left() != kAppliedBytes) return bad_bytes("an applied of the wrong length");
   Applied applied;
   applied.round = read.number<std::uint32_t>();
   applied.generation = read.number<std::uint32_t>();
   applied.shard = read.number<std::uint16_t>();
   const auto phase = read.number<std::uint8_t>();
   const auto outcome = read.number<std::uint8_t>();
-  if (phase > 1) return malformed("an applied of a phase that is neither reduce nor gather");
+  if (phase > 1) return bad_bytes("an applied of a phase that is neither reduce nor gather");
   applied.phase = static_cast<Phase>(phase);
   applied.outcome = static_cast<ApplyOutcome>(outcome);
   return Frame(applied);
@@ -135,14 +135,14 @@ Result<Frame> read_body(std::uint8_t type, ByteReader read) {
     case kApplied:
       return read_applied(read);
     case kHeartbeat:
-      if (read.left() != 0) return malformed("a heartbeat with a body");
+      if (read.left() != 0) return bad_bytes("a heartbeat with a body");
       return Frame(Heartbeat{});
     case kHalt:
       return unpack_halt(read.rest());
     case kBye:
       return unpack_bye(read.rest());
     default:
-      return malformed(fmt::format("a frame of unknown type {}", type));
+      return bad_bytes(fmt::format("a frame of unknown type {}", type));
   }
 }
 
@@ -163,16 +163,16 @@ void encode_chunk_head(const Chunk& chunk, std::span<std::byte, kChunkHeadBytes>
 }
 
 Result<Frame> decode_frame(std::span<const std::byte> frame) {
-  if (frame.size() < kFrameHeadBytes) return malformed("a frame without its head");
-  if (frame.size() > kFrameBytesMax) return malformed("a frame over the largest size");
+  if (frame.size() < kFrameHeadBytes) return bad_bytes("a frame without its head");
+  if (frame.size() > kFrameBytesMax) return bad_bytes("a frame over the largest size");
   ByteReader read(frame);
-  if (read.number<std::uint16_t>() != kMagic) return malformed("no frame of kimesh");
+  if (read.number<std::uint16_t>() != kMagic) return bad_bytes("no frame of kimesh");
   const auto version = read.number<std::uint8_t>();
   const auto type = read.number<std::uint8_t>();
   const bool any_version = type == kHello || type == kRefuse;
   if (version != kWireVersion && !any_version)
-    return malformed(fmt::format("wire version {}, not {}", version, kWireVersion));
-  if (read.number<std::uint32_t>() != 0) return malformed("a head whose reserved bytes are not 0");
+    return bad_bytes(fmt::format("wire version {}, not {}", version, kWireVersion));
+  if (read.number<std::uint32_t>() != 0) return bad_bytes("a head whose reserved bytes are not 0");
   return read_body(type, read);
 }
 
@@ -205,7 +205,7 @@ std::vector<std::byte> encode_message_head(const Message& message) {
 }
 
 Result<Message> decode_message(std::vector<std::byte> bytes) {
-  if (bytes.size() < kMessageHeadBytes) return malformed("a message without its head");
+  if (bytes.size() < kMessageHeadBytes) return bad_bytes("a message without its head");
   ByteReader read(bytes);
   Message message;
   message.round = read.number<std::uint32_t>();
@@ -217,11 +217,11 @@ Result<Message> decode_message(std::vector<std::byte> bytes) {
   message.digest = read.number<std::uint64_t>();
   const std::size_t controls = read.number<std::uint16_t>();
   const std::size_t payload = read.number<std::uint32_t>();
-  if (phase > 1) return malformed("a message of a phase that is neither reduce nor gather");
+  if (phase > 1) return bad_bytes("a message of a phase that is neither reduce nor gather");
   message.phase = static_cast<Phase>(phase);
-  if (controls > kControlsMax) return malformed("a message with too many control values");
+  if (controls > kControlsMax) return bad_bytes("a message with too many control values");
   if (read.left() != controls * sizeof(double) + payload)
-    return malformed("a message whose length is not what its head says");
+    return bad_bytes("a message whose length is not what its head says");
   for (std::size_t i = 0; i < controls; ++i) {
     const double value = read.real();
     if (i < message.control.size()) message.control[i] = value;
