@@ -44,7 +44,8 @@ Prepared prepare(const std::string& compression) {
   Prepared p{config_of(kQuadratic + compression), topology_of("parameter_server"), {}, {}};
   p.problem = make_quadratic(*p.config.quadratic, 3, std::vector<double>(3, 1.0 / 3), 3);
   p.plan = *make_plan(p.topology, Layout::vector(p.problem.dimension));
-  p.config.optimizer.lr = theory_learning_rate(p.config, p.problem, p.plan);
+  p.config.optimizer.lr = theory_learning_rate(
+      p.config, Smoothness{p.problem.smoothness(), p.problem.smoothness_of_parts()}, p.plan);
   return p;
 }
 
