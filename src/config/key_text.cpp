@@ -271,7 +271,7 @@ class KindCollector final : public Keys {
 
  protected:
   void visit(const Key&, const KeyValue&, bool&) override {}
-  void visit_entries(const Key& key, const Entries& entries) override {
+  void visit_entries(const Key& key, const MapEntries& entries) override {
     below(key, entries.describe_common);
   }
   void visit_kind(const Key& key, const KindChoice& choice) override {

@@ -4,6 +4,7 @@
 #include "kimesh/config/complaints.h"
 #include "kimesh/config/yaml_tree.h"
 #include "kimesh/run/run_config.h"
+#include "kimesh/topology/topology_file.h"
 
 namespace kimesh {
 

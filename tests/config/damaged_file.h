@@ -31,7 +31,7 @@ inline std::string damaged(std::string text, Random& random) {
         text.insert(place(), text.substr(place(), random.below(40)));
         break;
     }
-    if (text.empty()) text = "x";
+    if (text.empty()) text.push_back('x');
   }
   return text;
 }

@@ -2,6 +2,7 @@
 // computes on everybody's batches.
 #include <functional>
 
+#include "kimesh/topology/topology_file.h"
 #include "src/train/reference.h"
 #include "tests/e2e/model_file.h"
 #include "tests/train/fixture.h"

@@ -1,6 +1,7 @@
 #include "tests/node/live_mesh.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,7 +36,7 @@ bool LiveRun::done() const {
 std::string LiveRun::text() const {
   std::string text;
   for (std::size_t i = 0; i < ends.size(); ++i)
-    text += "n" + std::to_string(i) + ": " + (ends[i] ? ends[i]->text : errors[i]) + "\n";
+    text += fmt::format("n{}: {}\n", i, ends[i] ? ends[i]->text : errors[i]);
   for (const std::string& notice : notices) text += notice + "\n";
   return text;
 }
@@ -86,7 +87,7 @@ LiveRun run_live(Mesh& mesh, const LiveOptions& options) {
     };
     observer.notice = [&](TimePoint, const std::string& text) {
       const std::lock_guard lock(mutex);
-      run.notices.push_back("n" + std::to_string(i) + " says: " + text);
+      run.notices.push_back(fmt::format("n{} says: {}", i, text));
       return ok_status();
     };
     auto end = run_live_node(setup, observer);

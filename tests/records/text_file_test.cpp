@@ -88,7 +88,7 @@ TEST(LineFollower, ReadsLinesOfEveryLengthAcrossItsReads) {
 
 TEST(LineFollower, RefusesALineWithoutEnd) {
   const test::Folder folder;
-  test::put(folder / "a", "short\n" + std::string(kLineBytesMax + 1, 'x'));
+  test::put(folder / "a", std::string("short\n").append(kLineBytesMax + 1, 'x'));
   LineFollower lines(folder / "a");
   ASSERT_TRUE(lines.next().ok());
   const auto line = lines.next();
@@ -123,7 +123,7 @@ TEST(LastLines, AreTheEndOfALog) {
   test::put(folder / "log", "one\ntwo\nthree\n");
   EXPECT_EQ(last_lines(folder / "log", 2), "two\nthree");
   EXPECT_EQ(last_lines(folder / "log", 9), "one\ntwo\nthree");
-  test::put(folder / "log", std::string(9'000, 'x') + "\nend\n\n");
+  test::put(folder / "log", std::string(9'000, 'x').append("\nend\n\n"));
   EXPECT_EQ(last_lines(folder / "log", 1), "end");
   EXPECT_EQ(last_lines(folder / "log", 2).size(), 4'096u - 2);  // "\n\n" is no line
   EXPECT_EQ(last_lines(folder / "none", 2), "");

@@ -27,7 +27,7 @@ inline TopologyFile nodes_of(std::size_t nodes) {
   TopologyFile topology;
   for (std::size_t i = 0; i < nodes; ++i) {
     NodeSpec node;
-    node.name = "n" + std::to_string(i);
+    node.name = std::string("n").append(std::to_string(i));
     topology.nodes.push_back(node);
   }
   return topology;

@@ -46,7 +46,9 @@ class Blanker {
   void blank_raw_string() {
     const std::size_t open = text_.find('(', at_);
     if (open == std::string_view::npos) return blank_until(open);
-    const std::string close = ")" + std::string(text_.substr(at_ + 2, open - at_ - 2)) + "\"";
+    std::string close(text_.substr(at_ + 1, open - at_));  // with a character on each side
+    close.front() = ')';
+    close.back() = '"';
     blank_until(after(text_.find(close, open), close.size()));
   }
 

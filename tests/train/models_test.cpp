@@ -2,6 +2,7 @@
 #include "src/train/models.h"
 
 #include <gmock/gmock.h>
+#include <torch/torch.h>
 
 #include <cmath>
 
