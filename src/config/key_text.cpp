@@ -330,9 +330,11 @@ std::vector<KindRow> kind_rows(const std::function<void(Keys&)>& describe) {
 
 std::string plain_table(const std::vector<KeyRow>& rows) {
   const std::vector<Cells> cells = cells_of(rows);
-  std::array<std::size_t, 5> widths{};
-  for (const Cells& row : cells)
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  std::array<std::size_t, 5> widths{};  // of a column without a value: 0, it is left out
+  for (std::size_t c = 0; c < widths.size(); ++c)
+    if (std::any_of(cells.begin() + 1, cells.end(),
+                    [&](const Cells& row) { return !row[c].empty(); }))
+      for (const Cells& row : cells) widths[c] = std::max(widths[c], row[c].size());
   std::string text;
   for (const Cells& row : cells) {
     std::string line;

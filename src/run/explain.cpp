@@ -7,15 +7,29 @@
 #include <array>
 
 #include "kimesh/config/key_text.h"
+#include "kimesh/optimizer/optimizer.h"
+#include "kimesh/policy/compression_options.h"
 #include "kimesh/topology/topology_file.h"
 
 namespace kimesh {
 namespace {
 
+// The keys of a section of a config, with their defaults.
+template <typename Options>
+void describe_section(Keys& keys) {
+  Options options;
+  options.describe(keys);
+}
+
 // A subject more is a line here.
 constexpr std::array kSections{
     ExplainSection{"topology", "topologies/*.yaml: the nodes and how they are joined",
                    describe_topology},
+    ExplainSection{"optimizer", "section `optimizer` of a config: how gradients become steps",
+                   describe_section<OptimizerOptions>},
+    ExplainSection{"compression",
+                   "section `compression` of a config: what a link sends, and in how many bytes",
+                   describe_section<CompressionOptions>},
 };
 
 // The kinds that have a row: "tree, graph".

@@ -51,7 +51,6 @@ class Halves final : public HostCodec {
 
 const Kind<Codec> kHalves{"halves", "half of everything", make_options<Halves, Codec>};
 
-// Seen to fail with forms that are looked up among the codecs of kimesh alone.
 TEST(AddedCodec, SendsMessagesThatTheFarSideAdds) {
   EXPECT_EQ(validate(kHalvesForm, {}, 0).error().code, ErrorCode::kMalformed);
   EXPECT_EQ(user_forms(), "");
@@ -118,8 +117,7 @@ TEST(Codecs, AreEqualWhereTheirKeysAre) {
   EXPECT_FALSE(setting_of("int4") == Setting{});
 }
 
-// Elements of one message are worth a hundred times those of the other. Seen to fail with equal
-// parts.
+// Elements of one message are worth a hundred times those of the other.
 TEST(Divide, GivesMoreToWhatIsWorthSending) {
   Random random = stream(3);
   std::vector<float> loud(20'000), quiet(20'000);

@@ -286,7 +286,6 @@ TEST_F(TwoNodes, AreShownInOneLineWhereThereIsNoTerminal) {
             "sent");
 }
 
-// Seen to fail: the perplexity left out of each of the four.
 TEST_F(TwoNodes, TellThePerplexityOfATextWhereverTheyTellTheAccuracy) {
   of_text = true;
   run(2);

@@ -235,8 +235,6 @@ void score(Mesh& mesh) {
   }
 }
 
-// Seen to fail: with the hits of the loss counted the other way round, and with a replay whose
-// closing keeps no reason.
 TEST(Run, EndsAtALossThatTheEqualModelsHaveAndIsRepeatedByItsLog) {
   Mesh first(scored_spec());
   score(first);
