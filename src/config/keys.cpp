@@ -16,7 +16,7 @@ void Keys::number(std::string_view name, std::optional<double>& value, Range ran
   bool is_set = value.has_value();
   double number = value.value_or(0);
   visit({name, help}, NumberValue{number, range}, is_set);
-  if (is_set) value = number;
+  if (is_set && value != number) value = number;
 }
 
 void Keys::number_or_word(std::string_view name, const NumberOrWordValue& field,
@@ -37,14 +37,14 @@ void Keys::duration(std::string_view name, std::optional<Duration>& value, Range
   bool is_set = value.has_value();
   Duration duration = value.value_or(Duration{0});
   visit({name, help}, DurationValue{duration, seconds}, is_set);
-  if (is_set) value = duration;
+  if (is_set && value != duration) value = duration;
 }
 
 void Keys::rate(std::string_view name, std::optional<double>& bits_per_s, std::string_view help) {
   bool is_set = bits_per_s.has_value();
   double rate = bits_per_s.value_or(0);
   visit({name, help}, RateValue{rate}, is_set);
-  if (is_set) bits_per_s = rate;
+  if (is_set && bits_per_s != rate) bits_per_s = rate;
 }
 
 void Keys::bytes(std::string_view name, std::optional<std::uint64_t>& bytes,
@@ -52,7 +52,7 @@ void Keys::bytes(std::string_view name, std::optional<std::uint64_t>& bytes,
   bool is_set = bytes.has_value();
   std::uint64_t count = bytes.value_or(0);
   visit({name, help}, BytesValue{count}, is_set);
-  if (is_set) bytes = count;
+  if (is_set && bytes != count) bytes = count;
 }
 
 void Keys::flag(std::string_view name, bool& value, std::string_view help) {

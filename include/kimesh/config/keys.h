@@ -11,7 +11,8 @@
 //
 // Whoever needs to know the keys visits that declaration: KeyReader fills the fields from a file
 // and complains, CanonicalText writes what nodes must agree on, KeyTable lists keys, ranges and
-// defaults for `kimesh explain` and the docs. Thread: one at a time.
+// defaults for `kimesh explain` and the docs. A visit writes to a field only where its value
+// changes. Thread: one at a time, but any number of visitors that change nothing.
 #pragma once
 
 #include <cstdint>
@@ -214,7 +215,7 @@ template <typename T>
 void Keys::whole(std::string_view name, T& value, Range range, std::string_view help) {
   auto number = static_cast<std::int64_t>(value);
   visit_value(name, WholeValue{number, range}, help);
-  value = static_cast<T>(number);
+  if (value != static_cast<T>(number)) value = static_cast<T>(number);
 }
 
 template <typename T>
@@ -223,7 +224,7 @@ void Keys::whole(std::string_view name, std::optional<T>& value, Range range,
   bool is_set = value.has_value();
   auto number = static_cast<std::int64_t>(value.value_or(T{}));
   visit({name, help}, WholeValue{number, range}, is_set);
-  if (is_set) value = static_cast<T>(number);
+  if (is_set && value != static_cast<T>(number)) value = static_cast<T>(number);
 }
 
 template <typename T>
@@ -238,7 +239,8 @@ void Keys::choice(
     names.push_back(word);
   }
   visit_value(name, ChoiceValue{index, names}, help);
-  value = (choices.begin() + index)->second;
+  const T chosen = (choices.begin() + index)->second;
+  if (value != chosen) value = chosen;
 }
 
 template <typename T>
@@ -254,7 +256,8 @@ void Keys::choice(
     names.push_back(word);
   }
   visit({name, help}, ChoiceValue{index, names}, is_set);
-  if (is_set) value = (choices.begin() + index)->second;
+  const T chosen = (choices.begin() + index)->second;
+  if (is_set && value != chosen) value = chosen;
 }
 
 template <typename Entry>
