@@ -186,7 +186,7 @@ class Memory {
   // The passes of a channel's sender. Where an element of target or difference is not finite
   // (Energies::finite) the estimate is untouched, and what came out is worthless.
 
-  // Of target and difference.
+  // The energies of the target and of its difference to the estimate.
   [[nodiscard]] virtual Result<Energies> energies(ConstMemorySpan target,
                                                   ConstMemorySpan estimate) = 0;
   // Tells pass.observer of every part; selects and adds nothing. False where the host meets a

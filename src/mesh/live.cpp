@@ -14,7 +14,7 @@
 namespace kimesh {
 namespace {
 
-// Of what all nodes of a process may have seen and the caller has not taken yet.
+// The most events that the nodes of a process may hold for a caller that has not taken them yet.
 constexpr std::size_t kSeenMax = 4096;
 constexpr std::chrono::milliseconds kLook{50};  // between two looks at the caller's wish to stop
 
@@ -122,7 +122,7 @@ std::vector<Result<RanNode>> await(std::size_t nodes, HereQueue& queue, Audience
   return ends;
 }
 
-// Of the first that could not begin or could not write its files; else nothing.
+// The error of the first node that could not begin or could not write its files; else nothing.
 std::optional<Error> trouble_of(const std::vector<Result<RanNode>>& ends) {
   for (const Result<RanNode>& end : ends) {
     if (!end) return end.error();

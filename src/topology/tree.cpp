@@ -267,7 +267,7 @@ class Tree final : public TopologyKind {
     return way;
   }
 
-  // Of kNobody: the roots.
+  // The children of `node`; those of kNobody are the roots.
   std::vector<NodeIndex> children(NodeIndex node) const {
     std::vector<NodeIndex> result;
     for (std::size_t n = 0; n < parents_.size(); ++n) {

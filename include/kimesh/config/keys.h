@@ -9,10 +9,10 @@
 //     }
 //   };
 //
-// Whoever needs to know the keys visits that declaration: KeyReader fills the fields from a file
-// and complains, CanonicalText writes what nodes must agree on, KeyTable lists keys, ranges and
-// defaults for `kimesh explain` and the docs. A visit writes to a field only where its value
-// changes. Thread: one at a time, but any number of visitors that change nothing.
+// Whoever needs to know the keys visits that declaration: read_keys (key_reader.h) fills the fields
+// from a file and complains, canonical_text (key_text.h) writes what nodes must agree on, key_rows
+// lists keys, ranges and defaults for `kimesh explain` and the docs. A visit writes to a field only
+// where its value changes. Thread: one at a time, but any number of visitors that change nothing.
 #pragma once
 
 #include <cstdint>

@@ -111,7 +111,7 @@ class Mesh {
   // Whether this machine has the device that the config names; it is not kept. Every run asks; a
   // program that wants to know before it makes a folder asks first. Errors: UserInput.
   [[nodiscard]] Status check_device() const;
-  // Of all that nodes must agree on before they start, besides topology and first point.
+  // The digest of all that nodes must agree on before they start, besides topology and first point.
   [[nodiscard]] std::uint64_t config_digest() const;
   // Makes a new folder for a run, copies the files into it and writes what is known before the run.
   // `command` is the program's command line, for the record. Errors: UserInput, Io.

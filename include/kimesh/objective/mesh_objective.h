@@ -27,7 +27,7 @@ class MeshObjective {
  public:
   virtual ~MeshObjective() = default;
 
-  // Of the flat vector that the nodes train.
+  // The layout of the flat vector that the nodes train.
   [[nodiscard]] virtual const Layout& layout() const = 0;
   // ω_i, one a node; they sum to 1.
   [[nodiscard]] virtual const std::vector<double>& weights() const = 0;
