@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "kernels/cuda_select.cuh"
+#include "cuda_select.cuh"
 
 namespace kimesh::kernels {
 namespace {

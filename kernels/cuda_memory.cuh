@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "kernels/cuda_block.cuh"
-#include "kernels/memory.h"
+#include "cuda_block.cuh"
+#include "kimesh/kernels/memory.h"
 
 namespace kimesh::kernels {
 

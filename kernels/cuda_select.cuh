@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cuda_memory.cuh"
-#include "kernels/small_floats.h"
+#include "cuda_memory.cuh"
+#include "kimesh/kernels/small_floats.h"
 
 namespace kimesh::kernels {
 

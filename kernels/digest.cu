@@ -1,5 +1,5 @@
 // The twin of util/digest.cpp: eight threads a chunk, one for each lane of XXH3.
-#include "kernels/cuda_memory.cuh"
+#include "cuda_memory.cuh"
 #include "kimesh/util/digest_chunk.h"
 
 namespace kimesh::kernels {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/entries.h"
+#include "kimesh/kernels/entries.h"
 
 namespace kimesh::kernels {
 

@@ -1,5 +1,5 @@
 // The twin of MagnitudeHistogram: all its sums are of whole numbers, so that their order is free.
-#include "kernels/cuda_select.cuh"
+#include "cuda_select.cuh"
 
 namespace kimesh::kernels {
 namespace {

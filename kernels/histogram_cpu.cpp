@@ -2,13 +2,13 @@
 #include <array>
 #include <bit>
 
-#include "kernels/histogram.h"
+#include "kimesh/kernels/histogram.h"
 #include "kimesh/util/check.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/histogram_cpu.cpp"
-#include "kernels/simd_dispatch.h"
-#include "kernels/simd_lanes.h"
+#define HWY_TARGET_INCLUDE "histogram_cpu.cpp"
+#include "simd_dispatch.h"
+#include "simd_lanes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kimesh::kernels::HWY_NAMESPACE {

@@ -3,7 +3,7 @@
 // the candidates (what reaches the k-th largest's first digit), the others look at these alone.
 #include <algorithm>
 
-#include "kernels/cuda_select.cuh"
+#include "cuda_select.cuh"
 
 namespace kimesh::kernels {
 namespace {

@@ -6,13 +6,13 @@
 #include <functional>
 #include <limits>
 
-#include "kernels/collect.h"
+#include "kimesh/kernels/collect.h"
 #include "kimesh/util/check.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/largest_cpu.cpp"
-#include "kernels/simd_dispatch.h"
-#include "kernels/simd_lanes.h"
+#define HWY_TARGET_INCLUDE "largest_cpu.cpp"
+#include "simd_dispatch.h"
+#include "simd_lanes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kimesh::kernels::HWY_NAMESPACE {

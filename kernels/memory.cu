@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cuda_memory.cuh"
+#include "cuda_memory.cuh"
 
 namespace kimesh::kernels {
 namespace {

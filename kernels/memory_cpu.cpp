@@ -3,13 +3,13 @@
 #include <memory>
 #include <utility>
 
-#include "kernels/host_memory.h"
-#include "kernels/optimizer.h"
-#include "kernels/sparse.h"
-#include "kernels/vector_math.h"
+#include "kimesh/kernels/host_memory.h"
+#include "kimesh/kernels/sparse.h"
+#include "kimesh/kernels/vector_math.h"
 #include "kimesh/util/aligned_buffer.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/digest.h"
+#include "optimizer.h"
 
 namespace kimesh::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // What stands in the place of kernels/*.cu where kimesh is built without CUDA.
-#include "kernels/memory.h"
+#include "kimesh/kernels/memory.h"
 
 namespace kimesh::kernels {
 

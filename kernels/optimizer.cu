@@ -1,5 +1,5 @@
 // A thread for each element.
-#include "kernels/cuda_memory.cuh"
+#include "cuda_memory.cuh"
 
 namespace kimesh::kernels {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "kernels/adamw_factors.h"
+#include "kimesh/kernels/adamw_factors.h"
 
 namespace kimesh::kernels {
 

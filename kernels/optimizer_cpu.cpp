@@ -1,7 +1,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/optimizer.h"
+#include "optimizer.h"
 
 namespace kimesh::kernels {
 namespace {

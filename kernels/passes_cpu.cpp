@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/host_memory.h"
+#include "kimesh/kernels/host_memory.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh::kernels {

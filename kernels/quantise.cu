@@ -1,7 +1,7 @@
 // A thread for each element of a chunk: a block of the message, or four of int4.
 #include <algorithm>
 
-#include "kernels/cuda_select.cuh"
+#include "cuda_select.cuh"
 
 namespace kimesh::kernels {
 namespace {

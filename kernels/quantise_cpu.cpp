@@ -3,13 +3,13 @@
 #include <bit>
 #include <cstring>
 
-#include "kernels/quantise.h"
+#include "kimesh/kernels/quantise.h"
 #include "kimesh/util/check.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/quantise_cpu.cpp"
-#include "kernels/simd_dispatch.h"
-#include "kernels/simd_lanes.h"
+#define HWY_TARGET_INCLUDE "quantise_cpu.cpp"
+#include "simd_dispatch.h"
+#include "simd_lanes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kimesh::kernels::HWY_NAMESPACE {

@@ -2,12 +2,12 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/simd.h"
+#include "kimesh/kernels/simd.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/simd_cpu.cpp"
-#include "kernels/simd_dispatch.h"
-#include "kernels/simd_lanes.h"
+#define HWY_TARGET_INCLUDE "simd_cpu.cpp"
+#include "simd_dispatch.h"
+#include "simd_lanes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kimesh::kernels::HWY_NAMESPACE {

@@ -2,9 +2,9 @@
 // kernels/vector_math_cpu.cpp has it:
 //
 //   #undef HWY_TARGET_INCLUDE
-//   #define HWY_TARGET_INCLUDE "kernels/NAME_cpu.cpp"
-//   #include "kernels/simd_dispatch.h"
-//   #include "kernels/simd_lanes.h"
+//   #define HWY_TARGET_INCLUDE "NAME_cpu.cpp"
+//   #include "simd_dispatch.h"
+//   #include "simd_lanes.h"
 //
 //   HWY_BEFORE_NAMESPACE();
 //   namespace kimesh::kernels::HWY_NAMESPACE { namespace { ... functions, once for each ... } }

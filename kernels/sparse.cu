@@ -1,7 +1,7 @@
 // Entries that are added to a vector: an element each.
 #include <cstring>
 
-#include "kernels/cuda_select.cuh"
+#include "cuda_select.cuh"
 
 namespace kimesh::kernels {
 namespace {

@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "kernels/cuda_memory.cuh"
+#include "cuda_memory.cuh"
 
 namespace kimesh::kernels {
 namespace {

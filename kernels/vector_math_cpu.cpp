@@ -3,12 +3,12 @@
 #include <bit>
 #include <cstdint>
 
-#include "kernels/vector_math.h"
+#include "kimesh/kernels/vector_math.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/vector_math_cpu.cpp"
-#include "kernels/simd_dispatch.h"
-#include "kernels/simd_lanes.h"
+#define HWY_TARGET_INCLUDE "vector_math_cpu.cpp"
+#include "simd_dispatch.h"
+#include "simd_lanes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kimesh::kernels::HWY_NAMESPACE {

@@ -3,10 +3,10 @@
 
 #include <regex>
 
+#include "commands.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/run/check_together.h"
-#include "src/cli/commands.h"
-#include "src/cli/say.h"
+#include "say.h"
 
 namespace kimesh::cli {
 namespace {

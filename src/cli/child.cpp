@@ -1,4 +1,4 @@
-#include "src/cli/child.h"
+#include "child.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "src/cli/commands.h"
+#include "commands.h"
 
 namespace kimesh::cli {
 namespace {

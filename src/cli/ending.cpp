@@ -1,10 +1,10 @@
-#include "src/cli/ending.h"
+#include "ending.h"
 
 #include <fmt/format.h>
 
+#include "commands.h"
 #include "kimesh/records/text_file.h"
-#include "src/cli/commands.h"
-#include "src/cli/say.h"
+#include "say.h"
 
 namespace kimesh::cli {
 

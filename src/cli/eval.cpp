@@ -4,13 +4,13 @@
 #include <cmath>
 #include <thread>
 
+#include "commands.h"
 #include "kimesh/model_files/model_files.h"
 #include "kimesh/records/summary.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/train/weights.h"
 #include "kimesh/util/aligned_buffer.h"
-#include "src/cli/commands.h"
-#include "src/cli/say.h"
+#include "say.h"
 
 namespace kimesh::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "src/cli/commands.h"
-#include "src/cli/say.h"
+#include "commands.h"
+#include "say.h"
 
 namespace kimesh::cli {
 

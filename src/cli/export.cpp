@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "commands.h"
+#include "export_text.h"
+#include "job.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/topology/placed_topology.h"
-#include "src/cli/export_text.h"
-#include "src/cli/commands.h"
-#include "src/cli/job.h"
-#include "src/cli/say.h"
+#include "say.h"
 
 namespace kimesh::cli {
 namespace {

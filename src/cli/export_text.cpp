@@ -1,4 +1,4 @@
-#include "src/cli/export_text.h"
+#include "export_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "src/cli/fleet.h"
+#include "fleet.h"
 
 #include <algorithm>
 #include <csignal>

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "child.h"
 #include "kimesh/util/ids.h"
-#include "src/cli/child.h"
 
 namespace kimesh::cli {
 

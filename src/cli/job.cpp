@@ -1,4 +1,4 @@
-#include "src/cli/job.h"
+#include "job.h"
 
 #include <algorithm>
 #include <thread>
@@ -6,7 +6,7 @@
 
 #include "kimesh/objective/quadratic.h"
 #include "kimesh/train/training_mesh.h"
-#include "src/cli/say.h"
+#include "say.h"
 
 namespace kimesh::cli {
 

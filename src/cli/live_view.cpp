@@ -1,4 +1,4 @@
-#include "src/cli/live_view.h"
+#include "live_view.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "kimesh/records/table.h"
-#include "src/cli/say.h"
+#include "say.h"
 
 namespace kimesh::cli {
 namespace {

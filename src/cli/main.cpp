@@ -3,9 +3,9 @@
 #include <exception>
 #include <map>
 
+#include "commands.h"
 #include "kimesh/mesh/mesh.h"
-#include "src/cli/commands.h"
-#include "src/cli/say.h"
+#include "say.h"
 
 namespace kimesh::cli {
 namespace {

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <chrono>
 
-#include "kernels/simd.h"
+#include "commands.h"
+#include "job.h"
+#include "kimesh/kernels/simd.h"
 #include "kimesh/metrics/metrics.h"
 #include "kimesh/train/trainer.h"
-#include "src/cli/commands.h"
-#include "src/cli/job.h"
-#include "src/cli/live_view.h"
-#include "src/cli/say.h"
-#include "src/cli/signals.h"
+#include "live_view.h"
+#include "say.h"
+#include "signals.h"
 
 namespace kimesh::cli {
 namespace {

@@ -1,13 +1,13 @@
 // kimesh plan TOPOLOGY: who sends what to whom; with --predict, how long and how much.
 #include <fmt/format.h>
 
+#include "commands.h"
+#include "job.h"
 #include "kimesh/records/plan_json.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/run/predict.h"
 #include "kimesh/util/units.h"
-#include "src/cli/commands.h"
-#include "src/cli/job.h"
-#include "src/cli/say.h"
+#include "say.h"
 
 namespace kimesh::cli {
 namespace {

@@ -1,10 +1,10 @@
-#include "src/cli/say.h"
+#include "say.h"
 
 #include <fmt/format.h>
 
 #include <cstdio>
 
-#include "src/cli/commands.h"
+#include "commands.h"
 
 namespace kimesh::cli {
 

@@ -1,4 +1,4 @@
-#include "src/cli/signals.h"
+#include "signals.h"
 
 #include <csignal>
 

@@ -3,16 +3,16 @@
 
 #include <chrono>
 
-#include "kernels/simd.h"
+#include "commands.h"
+#include "ending.h"
+#include "job.h"
+#include "kimesh/kernels/simd.h"
 #include "kimesh/records/decision_log.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/units.h"
-#include "src/cli/commands.h"
-#include "src/cli/ending.h"
-#include "src/cli/job.h"
-#include "src/cli/live_view.h"
-#include "src/cli/say.h"
-#include "src/cli/signals.h"
+#include "live_view.h"
+#include "say.h"
+#include "signals.h"
 
 namespace kimesh::cli {
 namespace {

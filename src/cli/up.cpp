@@ -4,13 +4,13 @@
 #include <chrono>
 #include <csignal>
 
+#include "commands.h"
+#include "ending.h"
+#include "fleet.h"
+#include "job.h"
 #include "kimesh/train/trainer.h"
-#include "src/cli/commands.h"
-#include "src/cli/ending.h"
-#include "src/cli/fleet.h"
-#include "src/cli/job.h"
-#include "src/cli/live_view.h"
-#include "src/cli/say.h"
+#include "live_view.h"
+#include "say.h"
 
 namespace kimesh::cli {
 namespace {

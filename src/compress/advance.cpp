@@ -2,8 +2,8 @@
 #include <string>
 #include <utility>
 
+#include "families.h"
 #include "kimesh/util/check.h"
-#include "src/compress/families.h"
 
 namespace kimesh {
 namespace {

@@ -1,9 +1,9 @@
 #include <cmath>
 #include <string>
 
-#include "kernels/host_memory.h"
-#include "src/compress/families.h"
-#include "src/compress/read.h"
+#include "families.h"
+#include "kimesh/kernels/host_memory.h"
+#include "read.h"
 
 namespace kimesh {
 namespace {

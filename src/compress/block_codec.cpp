@@ -1,4 +1,4 @@
-#include "src/compress/block_codec.h"
+#include "block_codec.h"
 
 namespace kimesh {
 

@@ -2,8 +2,8 @@
 // all messages.
 #pragma once
 
-#include "kernels/quantise.h"
-#include "src/compress/families.h"
+#include "families.h"
+#include "kimesh/kernels/quantise.h"
 
 namespace kimesh {
 

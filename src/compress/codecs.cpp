@@ -1,5 +1,5 @@
 // The table of codecs, and the wire forms that they write.
-#include "src/compress/codecs.h"
+#include "codecs.h"
 
 #include <algorithm>
 #include <array>

@@ -1,12 +1,12 @@
-#include "src/compress/curve.h"
+#include "curve.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
-#include "kernels/histogram.h"
-#include "kernels/vector_math.h"
+#include "kimesh/kernels/histogram.h"
+#include "kimesh/kernels/vector_math.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "kernels/memory.h"
 #include "kimesh/compress/curve.h"
+#include "kimesh/kernels/memory.h"
 
 namespace kimesh {
 

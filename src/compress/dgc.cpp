@@ -1,6 +1,6 @@
 // dgc: about the largest elements, by a threshold that a sample gives.
-#include "src/compress/sparse_codec.h"
-#include "src/compress/thresholds.h"
+#include "sparse_codec.h"
+#include "thresholds.h"
 
 namespace kimesh {
 namespace {

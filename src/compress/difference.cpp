@@ -1,13 +1,13 @@
-#include "src/compress/difference.h"
+#include "difference.h"
 
 #include <bit>
 #include <utility>
 #include <vector>
 
-#include "kernels/vector_math.h"
+#include "curve.h"
+#include "families.h"
+#include "kimesh/kernels/vector_math.h"
 #include "kimesh/util/check.h"
-#include "src/compress/curve.h"
-#include "src/compress/families.h"
 
 namespace kimesh {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <span>
 
-#include "kernels/memory.h"
 #include "kimesh/compress/compressor.h"
+#include "kimesh/kernels/memory.h"
 
 namespace kimesh {
 

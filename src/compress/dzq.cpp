@@ -6,10 +6,10 @@
 #include <limits>
 #include <utility>
 
+#include "dzq_compose.h"
+#include "families.h"
 #include "kimesh/util/check.h"
-#include "src/compress/dzq_compose.h"
-#include "src/compress/families.h"
-#include "src/compress/select.h"
+#include "select.h"
 
 namespace kimesh {
 namespace {

@@ -1,10 +1,10 @@
-#include "src/compress/dzq_compose.h"
+#include "dzq_compose.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/entries.h"
-#include "src/compress/dzq_estimates.h"
+#include "dzq_estimates.h"
+#include "kimesh/kernels/entries.h"
 
 namespace kimesh::dzq {
 

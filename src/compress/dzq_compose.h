@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "src/compress/dzq_estimates.h"
-#include "src/compress/dzq_message.h"
-#include "src/compress/families.h"
+#include "dzq_estimates.h"
+#include "dzq_message.h"
+#include "families.h"
 
 namespace kimesh::dzq {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <functional>
 
+#include "dzq_estimates.h"
 #include "kimesh/compress/dzq.h"
-#include "src/compress/dzq_estimates.h"
-#include "src/compress/rans.h"
+#include "rans.h"
 
 namespace kimesh {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/compress/dzq_estimates.h"
+#include "dzq_estimates.h"
 
 namespace kimesh::dzq {
 

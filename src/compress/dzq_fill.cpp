@@ -5,9 +5,9 @@
 #include <limits>
 #include <utility>
 
+#include "dzq_compose.h"
+#include "dzq_estimates.h"
 #include "kimesh/util/check.h"
-#include "src/compress/dzq_compose.h"
-#include "src/compress/dzq_estimates.h"
 
 namespace kimesh::dzq {
 namespace {

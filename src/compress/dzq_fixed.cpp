@@ -1,9 +1,9 @@
-#include "src/compress/dzq_fixed.h"
+#include "dzq_fixed.h"
 
 #include <algorithm>
 #include <string>
 
-#include "src/compress/families.h"
+#include "families.h"
 
 namespace kimesh::dzq {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "src/compress/rans.h"
+#include "rans.h"
 
 namespace kimesh::dzq {
 

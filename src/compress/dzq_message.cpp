@@ -1,13 +1,13 @@
-#include "src/compress/dzq_message.h"
+#include "dzq_message.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
+#include "dzq_fixed.h"
+#include "families.h"
 #include "kimesh/util/check.h"
-#include "src/compress/dzq_fixed.h"
-#include "src/compress/families.h"
-#include "src/compress/read.h"
+#include "read.h"
 
 namespace kimesh::dzq {
 namespace {

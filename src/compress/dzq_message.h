@@ -32,10 +32,10 @@
 #include <span>
 #include <vector>
 
-#include "kernels/collect.h"
 #include "kimesh/compress/setting.h"
+#include "kimesh/kernels/collect.h"
 #include "kimesh/util/result.h"
-#include "src/compress/rans.h"
+#include "rans.h"
 
 namespace kimesh::dzq {
 

@@ -2,7 +2,7 @@
 #include <bit>
 #include <cmath>
 
-#include "src/compress/dzq_message.h"
+#include "dzq_message.h"
 
 namespace kimesh::dzq {
 namespace {

@@ -4,9 +4,9 @@
 #include <span>
 #include <string>
 
+#include "difference.h"
 #include "kimesh/compress/codec.h"
 #include "kimesh/compress/compressor.h"
-#include "src/compress/difference.h"
 
 namespace kimesh {
 

@@ -1,6 +1,6 @@
-#include "kernels/host_memory.h"
+#include "families.h"
+#include "kimesh/kernels/host_memory.h"
 #include "kimesh/util/check.h"
-#include "src/compress/families.h"
 
 namespace kimesh {
 namespace {

@@ -1,5 +1,5 @@
 // identity: all elements, in float32 or in the upper halves of it.
-#include "src/compress/block_codec.h"
+#include "block_codec.h"
 
 namespace kimesh {
 namespace {

@@ -1,13 +1,13 @@
-#include "src/compress/indices.h"
+#include "indices.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
+#include "families.h"
 #include "kimesh/util/check.h"
-#include "src/compress/families.h"
-#include "src/compress/rans.h"
-#include "src/compress/read.h"
+#include "rans.h"
+#include "read.h"
 
 namespace kimesh {
 namespace {

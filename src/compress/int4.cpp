@@ -1,5 +1,5 @@
 // int4: levels of 4 bits, with a scale for each block of 64.
-#include "src/compress/block_codec.h"
+#include "block_codec.h"
 
 namespace kimesh {
 namespace {

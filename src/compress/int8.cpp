@@ -1,5 +1,5 @@
 // int8: levels of 8 bits, with a scale for each block of 256.
-#include "src/compress/block_codec.h"
+#include "block_codec.h"
 
 namespace kimesh {
 namespace {

@@ -1,13 +1,13 @@
-#include "src/compress/packed.h"
+#include "packed.h"
 
 #include <algorithm>
 #include <bit>
 #include <limits>
 
+#include "families.h"
+#include "indices.h"
 #include "kimesh/util/check.h"
-#include "src/compress/families.h"
-#include "src/compress/indices.h"
-#include "src/compress/values.h"
+#include "values.h"
 
 namespace kimesh {
 namespace {

@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "formats.h"
 #include "kimesh/compress/codec.h"
-#include "src/compress/formats.h"
 
 namespace kimesh {
 

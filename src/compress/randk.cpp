@@ -1,5 +1,5 @@
 // randk: a random mask that both ends draw from the same seed.
-#include "src/compress/randk.h"
+#include "randk.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,13 +7,13 @@
 #include <cstring>
 #include <limits>
 
+#include "families.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/random.h"
-#include "src/compress/families.h"
-#include "src/compress/packed.h"
-#include "src/compress/read.h"
-#include "src/compress/sparse_codec.h"
-#include "src/compress/values.h"
+#include "packed.h"
+#include "read.h"
+#include "sparse_codec.h"
+#include "values.h"
 
 namespace kimesh {
 namespace {

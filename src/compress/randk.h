@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/compress/formats.h"
+#include "formats.h"
 
 namespace kimesh {
 

@@ -19,9 +19,9 @@
 #include <span>
 #include <vector>
 
-#include "kernels/collect.h"
+#include "kimesh/kernels/collect.h"
 #include "kimesh/util/result.h"
-#include "src/compress/rans_steps.h"
+#include "rans_steps.h"
 
 namespace kimesh::rans {
 

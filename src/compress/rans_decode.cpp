@@ -2,10 +2,10 @@
 #include <cstring>
 #include <string>
 
-#include "src/compress/families.h"
-#include "src/compress/rans.h"
-#include "src/compress/rans_lanes.h"
-#include "src/compress/rans_model.h"
+#include "families.h"
+#include "rans.h"
+#include "rans_lanes.h"
+#include "rans_model.h"
 
 namespace kimesh::rans {
 namespace {

@@ -1,9 +1,9 @@
 #include <cstring>
 
 #include "kimesh/util/check.h"
-#include "src/compress/rans.h"
-#include "src/compress/rans_lanes.h"
-#include "src/compress/rans_model.h"
+#include "rans.h"
+#include "rans_lanes.h"
+#include "rans_model.h"
 
 namespace kimesh::rans {
 namespace {

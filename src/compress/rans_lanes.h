@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "src/compress/rans_model.h"
+#include "rans_model.h"
 
 namespace kimesh::rans {
 

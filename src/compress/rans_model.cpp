@@ -1,4 +1,4 @@
-#include "src/compress/rans_model.h"
+#include "rans_model.h"
 
 #include <numeric>
 #include <utility>

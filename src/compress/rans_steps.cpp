@@ -1,4 +1,4 @@
-#include "src/compress/rans_steps.h"
+#include "rans_steps.h"
 
 #include <array>
 #include <bit>

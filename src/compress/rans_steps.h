@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/compress/rans_model.h"
+#include "rans_model.h"
 
 namespace kimesh::rans {
 

@@ -1,6 +1,6 @@
 // redsync: about the largest elements, by a threshold that is bisected.
-#include "src/compress/sparse_codec.h"
-#include "src/compress/thresholds.h"
+#include "sparse_codec.h"
+#include "thresholds.h"
 
 namespace kimesh {
 namespace {

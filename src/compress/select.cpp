@@ -1,4 +1,4 @@
-#include "src/compress/select.h"
+#include "select.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 // What a topk message carries: which elements of the difference.
 #pragma once
 
-#include "src/compress/families.h"
+#include "families.h"
 
 namespace kimesh {
 

@@ -1,5 +1,5 @@
 // sign: one bit an element and the mean magnitude of each block.
-#include "src/compress/block_codec.h"
+#include "block_codec.h"
 
 namespace kimesh {
 namespace {

@@ -1,13 +1,13 @@
-#include "src/compress/sparse_codec.h"
+#include "sparse_codec.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "kernels/sparse.h"
+#include "kimesh/kernels/sparse.h"
 #include "kimesh/util/check.h"
-#include "src/compress/packed.h"
-#include "src/compress/read.h"
+#include "packed.h"
+#include "read.h"
 
 namespace kimesh {
 namespace {

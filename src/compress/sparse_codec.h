@@ -1,8 +1,8 @@
 // Codecs that send a selection of elements: their indices, then their values.
 #pragma once
 
-#include "src/compress/families.h"
-#include "src/compress/formats.h"
+#include "families.h"
+#include "formats.h"
 
 namespace kimesh {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "kimesh/util/check.h"
-#include "src/compress/sparse_codec.h"
+#include "sparse_codec.h"
 
 namespace kimesh {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/compress/thresholds.h"
+#include "thresholds.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "kernels/small_floats.h"
+#include "kimesh/kernels/small_floats.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {

@@ -2,7 +2,7 @@
 // redsync carries. Cheaper than the exact k largest, or thought to be. On the host only.
 #pragma once
 
-#include "src/compress/families.h"
+#include "families.h"
 
 namespace kimesh {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "kimesh/compress/allocation.h"
-#include "src/compress/select.h"
-#include "src/compress/sparse_codec.h"
+#include "select.h"
+#include "sparse_codec.h"
 
 namespace kimesh {
 namespace {

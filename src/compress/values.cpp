@@ -1,14 +1,14 @@
-#include "src/compress/values.h"
+#include "values.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 
-#include "kernels/small_floats.h"
+#include "families.h"
+#include "kimesh/kernels/small_floats.h"
 #include "kimesh/util/check.h"
-#include "src/compress/families.h"
-#include "src/compress/read.h"
+#include "read.h"
 
 namespace kimesh {
 namespace {

@@ -14,10 +14,10 @@
 #include <span>
 #include <vector>
 
-#include "kernels/collect.h"
+#include "formats.h"
 #include "kimesh/compress/setting.h"
+#include "kimesh/kernels/collect.h"
 #include "kimesh/util/result.h"
-#include "src/compress/formats.h"
 
 namespace kimesh {
 

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "kimesh/util/units.h"
-#include "src/config/limits.h"
+#include "limits.h"
 
 namespace kimesh {
 namespace {

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <utility>
 
-#include "src/config/limits.h"
+#include "limits.h"
 
 namespace kimesh {
 namespace {

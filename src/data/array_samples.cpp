@@ -1,4 +1,4 @@
-#include "src/data/array_samples.h"
+#include "array_samples.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "src/data/byte_file.h"
+#include "byte_file.h"
 
 namespace kimesh {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "src/data/stored_samples.h"
+#include "stored_samples.h"
 
 namespace kimesh {
 

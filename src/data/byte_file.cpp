@@ -1,4 +1,4 @@
-#include "src/data/byte_file.h"
+#include "byte_file.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <filesystem>
 
-#include "src/data/byte_file.h"
-#include "src/data/stored_samples.h"
+#include "byte_file.h"
+#include "stored_samples.h"
 
 namespace kimesh {
 namespace {

@@ -11,8 +11,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "src/data/byte_file.h"
-#include "src/data/stored_samples.h"
+#include "byte_file.h"
+#include "stored_samples.h"
 
 namespace kimesh {
 namespace {

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <numeric>
 
-#include "src/data/stored_samples.h"
-#include "src/data/stratify.h"
+#include "stored_samples.h"
+#include "stratify.h"
 
 namespace kimesh {
 namespace {

@@ -1,6 +1,6 @@
+#include "digits_data.h"
 #include "kimesh/util/check.h"
-#include "src/data/digits_data.h"
-#include "src/data/stored_samples.h"
+#include "stored_samples.h"
 
 namespace kimesh {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 #include <filesystem>
 
-#include "src/data/array_samples.h"
-#include "src/data/byte_file.h"
+#include "array_samples.h"
+#include "byte_file.h"
 
 namespace kimesh {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/data/image_file.h"
+#include "image_file.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "src/data/byte_file.h"
+#include "byte_file.h"
 
 // Of its functions these sources use three; the others stay in here, unused.
 #pragma GCC diagnostic push

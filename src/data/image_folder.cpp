@@ -5,9 +5,9 @@
 #include <array>
 #include <filesystem>
 
-#include "src/data/byte_file.h"
-#include "src/data/image_file.h"
-#include "src/data/stored_samples.h"
+#include "byte_file.h"
+#include "image_file.h"
+#include "stored_samples.h"
 
 namespace kimesh {
 namespace {

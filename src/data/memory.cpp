@@ -1,4 +1,4 @@
-#include "src/data/stored_samples.h"
+#include "stored_samples.h"
 
 namespace kimesh {
 namespace {

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <regex>
 
-#include "src/data/array_samples.h"
-#include "src/data/byte_file.h"
+#include "array_samples.h"
+#include "byte_file.h"
 
 namespace kimesh {
 namespace {

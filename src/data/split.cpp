@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "kimesh/util/check.h"
-#include "src/data/stratify.h"
+#include "stratify.h"
 
 namespace kimesh {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/data/stratify.h"
+#include "stratify.h"
 
 namespace kimesh {
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "src/data/stored_samples.h"
-#include "src/data/text_tokens.h"
+#include "stored_samples.h"
+#include "text_tokens.h"
 
 namespace kimesh {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/data/text_tokens.h"
+#include "text_tokens.h"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "byte_file.h"
 #include "kimesh/data/data_config.h"
-#include "src/data/byte_file.h"
 
 namespace kimesh {
 

@@ -1,4 +1,4 @@
-#include "src/link/fd.h"
+#include "fd.h"
 
 // linux/tcp.h, not netinet/tcp.h: only the kernel's header has the byte counters of tcp_info.
 #include <fcntl.h>

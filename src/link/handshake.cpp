@@ -1,4 +1,4 @@
-#include "src/link/handshake.h"
+#include "handshake.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "src/link/inbox.h"
+#include "inbox.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "src/link/zmtp.h"
+#include "zmtp.h"
 
 namespace kimesh {
 

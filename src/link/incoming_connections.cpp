@@ -1,11 +1,11 @@
-#include "src/link/incoming_connections.h"
+#include "incoming_connections.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
 
-#include "src/link/handshake.h"
+#include "handshake.h"
 
 namespace kimesh {
 namespace {

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "event_gate.h"
+#include "fd.h"
+#include "inbox.h"
 #include "kimesh/link/network.h"
-#include "src/link/event_gate.h"
-#include "src/link/fd.h"
-#include "src/link/inbox.h"
-#include "src/link/peers.h"
-#include "src/link/zmq_socket.h"
+#include "peers.h"
+#include "zmq_socket.h"
 
 namespace kimesh {
 

@@ -2,7 +2,7 @@
 
 #include <future>
 
-#include "src/link/network_thread.h"
+#include "network_thread.h"
 
 namespace kimesh {
 

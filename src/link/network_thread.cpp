@@ -1,4 +1,4 @@
-#include "src/link/network_thread.h"
+#include "network_thread.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -11,14 +11,14 @@
 #include <variant>
 #include <vector>
 
+#include "event_gate.h"
+#include "fd.h"
+#include "incoming_connections.h"
 #include "kimesh/emulation/shaper.h"
 #include "kimesh/link/network.h"
-#include "src/link/event_gate.h"
-#include "src/link/fd.h"
-#include "src/link/incoming_connections.h"
-#include "src/link/outgoing_connection.h"
-#include "src/link/peers.h"
-#include "src/link/zmq_socket.h"
+#include "outgoing_connection.h"
+#include "peers.h"
+#include "zmq_socket.h"
 
 namespace kimesh {
 

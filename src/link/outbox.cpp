@@ -1,4 +1,4 @@
-#include "src/link/outbox.h"
+#include "outbox.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "src/link/outgoing_connection.h"
+#include "outgoing_connection.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "src/link/handshake.h"
-#include "src/link/zmtp.h"
+#include "handshake.h"
+#include "zmtp.h"
 
 namespace kimesh {
 namespace {

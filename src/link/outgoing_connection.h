@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "event_gate.h"
+#include "fd.h"
 #include "kimesh/emulation/shaper.h"
 #include "kimesh/link/network.h"
-#include "src/link/event_gate.h"
-#include "src/link/fd.h"
-#include "src/link/outbox.h"
-#include "src/link/peers.h"
-#include "src/link/zmq_socket.h"
+#include "outbox.h"
+#include "peers.h"
+#include "zmq_socket.h"
 
 namespace kimesh {
 

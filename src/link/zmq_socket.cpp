@@ -1,4 +1,4 @@
-#include "src/link/zmq_socket.h"
+#include "zmq_socket.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "src/metrics/listen_address.h"
+#include "listen_address.h"
 
 #include <arpa/inet.h>
 

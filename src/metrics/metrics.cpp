@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "src/metrics/listen_address.h"
+#include "listen_address.h"
 
 namespace kimesh {
 namespace {

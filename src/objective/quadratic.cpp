@@ -6,7 +6,7 @@
 
 #include "kimesh/util/check.h"
 #include "kimesh/util/random.h"
-#include "src/objective/shares.h"
+#include "shares.h"
 
 namespace kimesh {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "kimesh/config/problem.h"
 #include "kimesh/objective/quadratic.h"
-#include "src/objective/shares.h"
+#include "shares.h"
 
 namespace kimesh {
 namespace {

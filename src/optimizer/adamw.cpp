@@ -4,7 +4,7 @@
 
 #include "kimesh/config/keys.h"
 #include "kimesh/optimizer/optimizer_kind.h"
-#include "src/optimizer/limits.h"
+#include "limits.h"
 
 namespace kimesh {
 namespace {

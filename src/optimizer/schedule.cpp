@@ -1,7 +1,7 @@
 #include "kimesh/optimizer/schedule.h"
 
 #include "kimesh/config/keys.h"
-#include "src/optimizer/limits.h"
+#include "limits.h"
 
 namespace kimesh {
 

@@ -1,7 +1,7 @@
 // Stochastic gradient descent, as torch.optim.SGD.
 #include "kimesh/config/keys.h"
 #include "kimesh/optimizer/optimizer_kind.h"
-#include "src/optimizer/limits.h"
+#include "limits.h"
 
 namespace kimesh {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "kimesh/config/keys.h"
 #include "kimesh/optimizer/schedule.h"
-#include "src/optimizer/limits.h"
+#include "limits.h"
 
 namespace kimesh {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "kimesh/policy/policy.h"
-#include "src/policy/message_size.h"
+#include "message_size.h"
 
 namespace kimesh {
 namespace {

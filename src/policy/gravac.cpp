@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "src/policy/gravac_keep.h"
-#include "src/policy/policies.h"
-#include "src/policy/sized_settings.h"
+#include "gravac_keep.h"
+#include "policies.h"
+#include "sized_settings.h"
 
 namespace kimesh {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/policy/message_size.h"
+#include "message_size.h"
 
 namespace kimesh {
 

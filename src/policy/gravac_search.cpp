@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 
+#include "gravac_keep.h"
 #include "kimesh/policy/gravac.h"
 #include "kimesh/util/check.h"
-#include "src/policy/gravac_keep.h"
 
 namespace kimesh {
 namespace {

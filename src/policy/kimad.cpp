@@ -1,7 +1,7 @@
 // policy: kimad. Each message is the largest that its link carries in time, the same ratio for each
 // layer (Xin, Ilin, Yang, Canini, Richtárik: Kimad, 2023).
-#include "src/policy/policies.h"
-#include "src/policy/sized_settings.h"
+#include "policies.h"
+#include "sized_settings.h"
 
 namespace kimesh {
 namespace {

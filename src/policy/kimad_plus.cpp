@@ -8,9 +8,9 @@
 #include <numeric>
 
 #include "kimesh/util/check.h"
-#include "src/policy/message_size.h"
-#include "src/policy/policies.h"
-#include "src/policy/sized_settings.h"
+#include "message_size.h"
+#include "policies.h"
+#include "sized_settings.h"
 
 namespace kimesh {
 namespace {

@@ -1,5 +1,5 @@
 // policy: none. Every message is dense.
-#include "src/policy/policies.h"
+#include "policies.h"
 
 namespace kimesh {
 namespace {

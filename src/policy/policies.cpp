@@ -1,4 +1,4 @@
-#include "src/policy/policies.h"
+#include "policies.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
-#include "src/policy/sized_settings.h"
+#include "sized_settings.h"
 
 #include <algorithm>
 
-#include "src/policy/message_size.h"
+#include "message_size.h"
 
 namespace kimesh {
 namespace {

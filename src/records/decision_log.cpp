@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
+#include "json.h"
 #include "kimesh/records/recorder.h"
 #include "kimesh/records/run_folder.h"
-#include "src/records/json.h"
-#include "src/records/setting_json.h"
+#include "setting_json.h"
 
 namespace kimesh {
 namespace {

@@ -1,8 +1,8 @@
 // The way back from a line to a record.
 #include <charconv>
 
+#include "json.h"
 #include "kimesh/records/recorder.h"
-#include "src/records/json.h"
 
 namespace kimesh {
 namespace {

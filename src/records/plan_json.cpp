@@ -1,6 +1,6 @@
 #include "kimesh/records/plan_json.h"
 
-#include "src/records/json.h"
+#include "json.h"
 
 namespace kimesh {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "json.h"
 #include "kimesh/util/digest.h"
-#include "src/records/json.h"
 
 namespace kimesh {
 namespace {

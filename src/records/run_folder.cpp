@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "json.h"
 #include "kimesh/records/text_file.h"
-#include "src/records/json.h"
 
 namespace kimesh {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/records/setting_json.h"
+#include "setting_json.h"
 
 #include <fmt/format.h>
 

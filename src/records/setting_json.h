@@ -3,9 +3,9 @@
 
 #include <span>
 
+#include "json.h"
 #include "kimesh/compress/setting.h"
 #include "kimesh/topology/plan.h"
-#include "src/records/json.h"
 
 namespace kimesh {
 

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "json.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/digest.h"
 #include "kimesh/util/units.h"
-#include "src/records/json.h"
 
 namespace kimesh {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "config_reader.h"
 #include "kimesh/config/complaints.h"
-#include "src/run/config_reader.h"
 
 namespace kimesh {
 namespace {

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "config_reader.h"
 #include "kimesh/config/map_reader.h"
-#include "src/run/config_reader.h"
-#include "src/run/limits.h"
+#include "limits.h"
 
 namespace kimesh {
 namespace {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 
+#include "config_reader.h"
 #include "kimesh/config/map_reader.h"
-#include "src/run/config_reader.h"
-#include "src/run/limits.h"
-#include "src/run/model_limits.h"
+#include "limits.h"
+#include "model_limits.h"
 
 namespace kimesh {
 namespace {

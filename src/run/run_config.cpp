@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "config_reader.h"
 #include "kimesh/config/key_reader.h"
 #include "kimesh/config/key_text.h"
 #include "kimesh/config/map_reader.h"
-#include "src/run/config_reader.h"
-#include "src/run/limits.h"
+#include "limits.h"
 
 namespace kimesh {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "config_reader.h"
 #include "kimesh/objective/quadratic.h"
 #include "kimesh/policy/compression_options.h"
 #include "kimesh/run/options.h"
-#include "src/run/config_reader.h"
 
 namespace kimesh {
 namespace {

@@ -1,11 +1,11 @@
-#include "src/topology/address.h"
+#include "address.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
-#include "src/topology/limits.h"
+#include "limits.h"
 
 namespace kimesh {
 namespace {

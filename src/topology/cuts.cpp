@@ -1,4 +1,4 @@
-#include "src/topology/cuts.h"
+#include "cuts.h"
 
 #include <fmt/format.h>
 

@@ -8,8 +8,8 @@
 
 #include "kimesh/config/map_reader.h"
 #include "kimesh/util/check.h"
-#include "src/topology/picture.h"
-#include "src/topology/written.h"
+#include "picture.h"
+#include "written.h"
 
 namespace kimesh {
 namespace {

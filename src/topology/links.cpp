@@ -4,8 +4,8 @@
 #include <map>
 
 #include "kimesh/config/map_reader.h"
-#include "src/topology/limits.h"
-#include "src/topology/written.h"
+#include "limits.h"
+#include "written.h"
 
 namespace kimesh {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "address.h"
 #include "kimesh/config/map_reader.h"
-#include "src/topology/address.h"
-#include "src/topology/limits.h"
-#include "src/topology/written.h"
+#include "limits.h"
+#include "written.h"
 
 namespace kimesh {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "src/topology/picture.h"
-#include "src/topology/written.h"
+#include "picture.h"
+#include "written.h"
 
 namespace kimesh {
 namespace {

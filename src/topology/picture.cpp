@@ -1,4 +1,4 @@
-#include "src/topology/picture.h"
+#include "picture.h"
 
 #include <fmt/format.h>
 

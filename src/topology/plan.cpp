@@ -4,9 +4,9 @@
 #include <functional>
 #include <tuple>
 
+#include "cuts.h"
 #include "kimesh/util/check.h"
-#include "src/topology/cuts.h"
-#include "src/topology/slots.h"
+#include "slots.h"
 
 namespace kimesh {
 namespace {

@@ -1,7 +1,7 @@
 // kind: ring. Each node sends to the next in the file, and the last to the first.
 #include <fmt/format.h>
 
-#include "src/topology/picture.h"
+#include "picture.h"
 
 namespace kimesh {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/topology/slots.h"
+#include "slots.h"
 
 #include <algorithm>
 #include <deque>

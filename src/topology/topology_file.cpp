@@ -8,8 +8,8 @@
 #include "kimesh/config/key_reader.h"
 #include "kimesh/config/key_text.h"
 #include "kimesh/util/check.h"
-#include "src/topology/limits.h"
-#include "src/topology/written.h"
+#include "limits.h"
+#include "written.h"
 
 namespace kimesh {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/topology/written.h"
+#include "written.h"
 
 #include <fmt/format.h>
 

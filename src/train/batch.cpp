@@ -1,4 +1,4 @@
-#include "src/train/batch.h"
+#include "batch.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "src/train/check_model.h"
+#include "check_model.h"
 
 #include <algorithm>
 #include <string>

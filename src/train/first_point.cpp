@@ -1,4 +1,4 @@
-#include "src/train/first_point.h"
+#include "first_point.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "kimesh/util/check.h"
-#include "src/train/models.h"
+#include "models.h"
 
 namespace kimesh {
 namespace {

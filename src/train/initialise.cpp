@@ -1,4 +1,4 @@
-#include "src/train/initialise.h"
+#include "initialise.h"
 
 #include <algorithm>
 #include <cmath>

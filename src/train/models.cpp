@@ -1,10 +1,10 @@
-#include "src/train/models.h"
+#include "models.h"
 
 #include <ATen/autocast_mode.h>
 
+#include "check_model.h"
+#include "first_point.h"
 #include "kimesh/util/check.h"
-#include "src/train/check_model.h"
-#include "src/train/first_point.h"
 
 namespace kimesh {
 namespace {

@@ -1,15 +1,15 @@
-#include "src/train/reference.h"
+#include "reference.h"
 
 #include <torch/nn/functional/loss.h>
 #include <torch/optim.h>
 
 #include <numeric>
 
+#include "batch.h"
+#include "initialise.h"
 #include "kimesh/config/key_text.h"
 #include "kimesh/util/check.h"
-#include "src/train/batch.h"
-#include "src/train/initialise.h"
-#include "src/train/models.h"
+#include "models.h"
 
 namespace kimesh {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "src/train/models.h"
+#include "models.h"
 
 namespace kimesh {
 namespace {

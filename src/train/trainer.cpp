@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <bit>
 
+#include "batch.h"
+#include "first_point.h"
 #include "kimesh/util/check.h"
-#include "src/train/batch.h"
-#include "src/train/first_point.h"
-#include "src/train/models.h"
-#include "src/train/node_data.h"
-#include "src/train/whole_model.h"
+#include "models.h"
+#include "node_data.h"
+#include "whole_model.h"
 
 namespace kimesh {
 namespace {

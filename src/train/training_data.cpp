@@ -1,9 +1,9 @@
 // Who holds which samples, and with which weight. Nothing here needs LibTorch.
 #include <numeric>
 
+#include "check_model.h"
 #include "kimesh/util/check.h"
-#include "src/train/check_model.h"
-#include "src/train/node_data.h"
+#include "node_data.h"
 
 namespace kimesh {
 namespace {

@@ -4,9 +4,9 @@
 #include <set>
 #include <span>
 
-#include "src/train/first_point.h"
-#include "src/train/initialise.h"
-#include "src/train/whole_model.h"
+#include "first_point.h"
+#include "initialise.h"
+#include "whole_model.h"
 
 namespace kimesh {
 namespace {

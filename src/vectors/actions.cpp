@@ -3,7 +3,7 @@
 
 #include "kimesh/ef21/channel.h"
 #include "kimesh/util/check.h"
-#include "src/vectors/store.h"
+#include "store.h"
 
 namespace kimesh {
 

@@ -1,4 +1,4 @@
-#include "src/vectors/store.h"
+#include "store.h"
 
 #include <algorithm>
 #include <utility>

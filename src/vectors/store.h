@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kernels/memory.h"
+#include "kimesh/kernels/memory.h"
 #include "kimesh/optimizer/optimizer.h"
 #include "kimesh/util/aligned_buffer.h"
 #include "kimesh/vectors/vectors.h"

@@ -5,7 +5,7 @@
 
 #include "kimesh/util/check.h"
 #include "kimesh/util/digest.h"
-#include "src/vectors/store.h"
+#include "store.h"
 
 namespace kimesh {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/wire/control.h"
+#include "control.h"
 
 #include <fmt/format.h>
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "src/wire/bytes.h"
-#include "src/wire/control.h"
+#include "bytes.h"
+#include "control.h"
 
 namespace kimesh {
 namespace {

@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/collect.h"
-#include "kernels/simd.h"
 #include "kimesh/compress/compressor.h"
+#include "kimesh/kernels/collect.h"
+#include "kimesh/kernels/simd.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/random.h"
 #include "tests/bench/figures.h"

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/memory.h"
+#include "kimesh/kernels/memory.h"
 
 namespace kimesh {
 namespace {

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "kernels/vector_math.h"
 #include "kimesh/compress/compressor.h"
+#include "kimesh/kernels/vector_math.h"
 #include "tests/bench/figures.h"
 #include "tests/residual/residual.h"
 #include "tests/settings.h"

@@ -10,7 +10,7 @@
 #include <limits>
 #include <numeric>
 
-#include "kernels/vector_math.h"
+#include "kimesh/kernels/vector_math.h"
 #include "tests/compress/vectors.h"
 
 namespace kimesh {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <set>
 
-#include "kernels/small_floats.h"
+#include "kimesh/kernels/small_floats.h"
 #include "src/compress/indices.h"
 #include "src/compress/packed.h"
 #include "src/compress/randk.h"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/memory.h"
+#include "kimesh/kernels/memory.h"
 
 namespace kimesh::cuda_test {
 

@@ -1,7 +1,7 @@
 #include "kimesh/optimizer/optimizer.h"
 
-#include "kernels/vector_math.h"
 #include "kimesh/config/options_of_text.h"
+#include "kimesh/kernels/vector_math.h"
 #include "tests/cuda/cuda_fixture.h"
 
 namespace kimesh::cuda_test {

@@ -1,4 +1,4 @@
-#include "kernels/quantise.h"
+#include "kimesh/kernels/quantise.h"
 
 #include <algorithm>
 

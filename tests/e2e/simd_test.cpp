@@ -1,5 +1,5 @@
 // Machines of one mesh have different instruction sets: their nodes end with the same bits.
-#include "kernels/simd.h"
+#include "kimesh/kernels/simd.h"
 
 #include <gmock/gmock.h>
 

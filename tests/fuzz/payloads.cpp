@@ -2,8 +2,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/simd.h"
 #include "kimesh/compress/compressor.h"
+#include "kimesh/kernels/simd.h"
 #include "kimesh/util/check.h"
 #include "tests/compress/inputs.h"
 #include "tests/fuzz/target.h"

@@ -1,4 +1,4 @@
-#include "kernels/collect.h"
+#include "kimesh/kernels/collect.h"
 
 #include <gtest/gtest.h>
 

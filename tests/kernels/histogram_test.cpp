@@ -1,4 +1,4 @@
-#include "kernels/histogram.h"
+#include "kimesh/kernels/histogram.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/memory.h"
+#include "kimesh/kernels/memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Blocks against their definition, by every instruction set that the machine has.
-#include "kernels/quantise.h"
+#include "kimesh/kernels/quantise.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/simd.h"
-#include "kernels/vector_math.h"
+#include "kimesh/kernels/simd.h"
+#include "kimesh/kernels/vector_math.h"
 #include "kimesh/util/random.h"
 
 namespace kimesh::kernels {

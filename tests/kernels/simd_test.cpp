@@ -1,4 +1,4 @@
-#include "kernels/simd.h"
+#include "kimesh/kernels/simd.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/collect.h"
-#include "kernels/histogram.h"
-#include "kernels/sparse.h"
-#include "kernels/vector_math.h"
+#include "kimesh/kernels/collect.h"
+#include "kimesh/kernels/histogram.h"
+#include "kimesh/kernels/sparse.h"
+#include "kimesh/kernels/vector_math.h"
 #include "kimesh/util/random.h"
 
 namespace kimesh::kernels {

@@ -1,4 +1,4 @@
-#include "kernels/sparse.h"
+#include "kimesh/kernels/sparse.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/vector_math.h"
+#include "kimesh/kernels/vector_math.h"
 
 #include <gtest/gtest.h>
 

@@ -35,7 +35,8 @@ using Layers = std::map<std::string, std::set<std::string>>;
 // Reads the kimesh_layer(NAME SEES ... ) calls of a CMakeLists.txt. cli sees all of them.
 [[nodiscard]] Layers parse_layers(std::string_view cmake_text);
 
-// Arrows go down: a file includes headers only of its layer and of what that layer may see.
+// The compiler keeps arrows between layers, this rule what it cannot see: every folder of src is a
+// layer, no include climbs with "..", and only tests of a layer include its private headers.
 [[nodiscard]] Complaints check_layers(const SourceFile& file, const Layers& layers);
 
 // One door per dependency: its headers are included in one folder, never in a public header.

@@ -1,0 +1,69 @@
+// The live driver: one node of a mesh as threads and sockets around the pure core.
+//
+// Threads: network (link/network.h, owns every socket), engine (the core; the caller's), one vector
+// worker, trainer (gradients and evaluation). They meet in bounded queues only. The engine is the
+// only one that knows the core.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kimesh/link/network.h"
+#include "kimesh/objective/objective.h"
+#include "kimesh/round/core.h"
+#include "kimesh/topology/plan.h"
+#include "kimesh/topology/topology_file.h"
+#include "kimesh/util/result.h"
+#include "kimesh/vectors/vectors.h"
+
+namespace kimesh {
+
+struct LiveNodeSetup {
+  const Plan* plan = nullptr;  // outlives the run
+  const TopologyFile* topology = nullptr;
+  NodeIndex self = 0;
+  Objective* objective = nullptr;  // used by the trainer thread only, once the run has begun
+  CoreOptions core;                // message_overhead_bytes is set here
+  VectorsOptions vectors;
+  std::string version;                      // of this program; a peer of another is refused
+  std::uint64_t config_digest = 0;          // of RunConfig::canonical
+  const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C; asked at least every 100 ms
+};
+
+// Of outgoing links.
+using LinkCounterList = std::vector<std::pair<LinkIndex, LinkCounters>>;
+
+// Called on the engine thread, in order. A Status that is not ok (a full disk) ends the run with
+// its sentence.
+struct LiveNodeObserver {
+  std::function<Status(TimePoint, const RoundReport&)> report;
+  std::function<Status(TimePoint, const Decision&)> decision;
+  // What is waited for, and for how long; resets; reconnects.
+  std::function<Status(TimePoint, const std::string&)> notice;
+  // The outgoing links' counters after each round. Asked only where somebody listens: each link
+  // costs a visit to the network thread.
+  std::function<void(const LinkCounterList&)> counters;
+};
+
+struct LiveNodeEnd {
+  Outcome outcome = Outcome::kFailed;
+  StopReason reason = StopReason::kNone;
+  std::string text;      // why, when failed or stopped
+  Round rounds = 0;      // begun in all, polls included
+  double seconds = 0;    // from the first round to the end
+  bool started = false;  // the mesh was complete once
+  // w of this node: equal on all nodes after kDone; its owned shards are x.
+  std::vector<float> parameters;
+  LinkCounterList counters;
+};
+
+// Runs the node until the mesh ends, somebody stops it, or it fails. Errors before the start:
+// Network (the address cannot be used). Everything after that is in LiveNodeEnd. Nothing is left
+// running when it returns.
+[[nodiscard]] Result<LiveNodeEnd> run_live_node(const LiveNodeSetup& setup,
+                                                const LiveNodeObserver& observer);
+
+}  // namespace kimesh

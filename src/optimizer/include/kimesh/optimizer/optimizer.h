@@ -1,0 +1,70 @@
+// What turns gradients into steps: elementwise, in any memory, without LibTorch. Momentum lives at
+// the workers, an optimizer's other state at the shard's owner.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "kimesh/kernels/memory.h"
+#include "kimesh/optimizer/optimizer_kind.h"
+#include "kimesh/optimizer/schedule.h"
+#include "kimesh/util/ids.h"
+#include "kimesh/util/result.h"
+
+namespace kimesh {
+
+// The section `optimizer` of a config.
+struct OptimizerOptions {
+  std::shared_ptr<OptimizerKind> kind = optimizer_kinds().make("sgd");
+  double lr = 0.1;
+  // `lr: theory`: the largest step size that is proven to converge, which is known with the problem
+  // only (run/options.h). Whoever prepares a run sets `lr` then.
+  bool lr_is_theory = false;
+  std::optional<double> clip;  // largest L2 norm of the node's own gradient, over all layers
+  ScheduleOptions schedule;
+
+  void describe(Keys& keys);
+  // lr × warm-up × schedule.
+  [[nodiscard]] double learning_rate(Round round) const { return lr * schedule.factor(round); }
+  // Whether the workers keep a velocity.
+  [[nodiscard]] bool keeps_velocity() const { return kind->at_workers().momentum > 0; }
+};
+
+// The vectors of a worker, all [d]. Without momentum there is no velocity.
+struct WorkerVectors {
+  kernels::ConstMemorySpan parameters;
+  kernels::MemorySpan gradient, velocity;
+};
+
+// At the worker, in this order: clips g to the L2 norm `clip`, adds decay, updates the velocity.
+// Without momentum g is the contribution. A gradient with NaN or infinity is not clipped, so that
+// it is still found. One rounding per operation. Queued, where the memory has a queue.
+void prepare_gradient(const OptimizerOptions& options, kernels::Memory& memory,
+                      const WorkerVectors& worker);
+
+// The optimizer of one shard at its owner. Thread: one at a time.
+class ShardOptimizer {
+ public:
+  // `memory` outlives this. Errors: Io, when it has no room for the state.
+  [[nodiscard]] static Result<ShardOptimizer> create(const OptimizerOptions& options,
+                                                     kernels::Memory& memory, std::size_t size);
+  // Shapes: parameters [size], direction [size] (the mesh's weighted gradient). Queued, where the
+  // memory has a queue.
+  void step(Round round, kernels::MemorySpan parameters, kernels::ConstMemorySpan direction);
+  [[nodiscard]] std::size_t bytes_held() const;  // of the state
+
+ private:
+  ShardOptimizer(const OptimizerOptions& options, kernels::Memory& memory, std::size_t size)
+      : options_(options), memory_(&memory), size_(size) {}
+
+  OptimizerOptions options_;
+  kernels::Memory* memory_;
+  std::size_t size_;
+  std::vector<kernels::MemoryBuffer> state_;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace kimesh

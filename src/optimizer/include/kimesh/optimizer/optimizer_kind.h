@@ -1,0 +1,42 @@
+// What an optimizer is to the rest of kimesh. A kind of optimizer is one file in src/optimizer
+// (name, keys, and what it does at the workers and at the owners of shards) and one line in its
+// table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kimesh/config/kind_table.h"
+#include "kimesh/kernels/memory.h"
+
+namespace kimesh {
+
+class OptimizerKind : public KindOptions {
+ public:
+  // What every worker does to its own gradient g at its parameters w, after clipping and before
+  // compression: g += decay · w, then, where momentum is not 0, the velocity v = momentum · v + g,
+  // which is sent in place of g.
+  struct AtWorkers {
+    double decay = 0;
+    double momentum = 0;
+  };
+  [[nodiscard]] virtual AtWorkers at_workers() const { return {}; }
+
+  // Vectors that the owner of a shard keeps for it. Each has the shard's size and starts at 0.
+  [[nodiscard]] virtual std::size_t state_vectors() const { return 0; }
+
+  struct Step {
+    double rate = 0;          // the learning rate of the round
+    std::uint64_t count = 1;  // number of this step of the shard, from 1
+  };
+  // The owner's step against `direction`, the mesh's weighted gradient, one rounding per operation.
+  // Shapes: parameters, direction and each state [size], all in `memory`.
+  virtual void step(const Step& step, kernels::Memory& memory, kernels::ConstMemorySpan direction,
+                    std::span<const kernels::MemorySpan> state,
+                    kernels::MemorySpan parameters) const = 0;
+};
+
+[[nodiscard]] KindTable<OptimizerKind>& optimizer_kinds();
+
+}  // namespace kimesh
