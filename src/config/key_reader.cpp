@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "kimesh/config/complaints.h"
@@ -27,30 +28,60 @@ class NameCollector final : public Keys {
   [[nodiscard]] const std::vector<std::string_view>& names() const { return names_; }
   // The key that chooses among the kinds of which some have `name`; empty: none does.
   [[nodiscard]] std::string_view chooser_of(std::string_view name) const {
-    const auto found =
-        std::ranges::find(choosers_, name, &std::pair<std::string_view, std::string_view>::first);
-    return found == choosers_.end() ? std::string_view{} : found->second;
+    const auto found = std::ranges::find(of_kinds_, name, &KeyOfKind::name);
+    return found == of_kinds_.end() ? std::string_view{} : found->chooser;
+  }
+  // The keys that mean something in `map`: those of no kind, and those of the kinds that it names
+  // or that it leaves at their defaults.
+  [[nodiscard]] std::vector<std::string_view> names_for(const YamlValue& map) const {
+    std::vector<std::string_view> result;
+    for (const std::string_view name : names_) {
+      const bool is_common = chooser_of(name).empty();
+      if (is_common || std::ranges::any_of(of_kinds_, [&](const KeyOfKind& key) {
+            return key.name == name && key.kind == kind_in(map, key.chooser);
+          }))
+        result.push_back(name);
+    }
+    return result;
   }
 
  protected:
   void visit(const Key& key, const KeyValue&, bool&) override { add(key.name); }
   void visit_kind(const Key& key, const KindChoice& choice) override {
     add(key.name);
+    if (choice.chosen) defaults_[key.name] = choice.names[*choice.chosen];
     const std::string_view outer = std::exchange(chooser_, key.name);
-    for (std::size_t i = 0; i < choice.names.size(); ++i) choice.describe(i, *this);
+    const std::string_view outer_kind = kind_;
+    for (std::size_t i = 0; i < choice.names.size(); ++i) {
+      kind_ = choice.names[i];
+      choice.describe(i, *this);
+    }
     chooser_ = outer;
+    kind_ = outer_kind;
   }
   void visit_entries(const Key& key, const MapEntries&) override { add(key.name); }
 
  private:
+  struct KeyOfKind {
+    std::string_view name, chooser, kind;
+  };
+
   void add(std::string_view name) {
-    if (!chooser_.empty()) choosers_.emplace_back(name, chooser_);
+    if (!chooser_.empty()) of_kinds_.push_back({name, chooser_, kind_});
     if (!holds(names_, name)) names_.push_back(name);
   }
 
+  [[nodiscard]] std::string_view kind_in(const YamlValue& map, std::string_view chooser) const {
+    const auto written = std::ranges::find(map.members, chooser, &YamlMember::key);
+    if (written != map.members.end()) return written->value.text;
+    const auto by_default = defaults_.find(chooser);
+    return by_default == defaults_.end() ? std::string_view{} : by_default->second;
+  }
+
   std::vector<std::string_view> names_;
-  std::string_view chooser_;
-  std::vector<std::pair<std::string_view, std::string_view>> choosers_;
+  std::string_view chooser_, kind_;  // that are being visited; empty outside of kinds
+  std::vector<KeyOfKind> of_kinds_;
+  std::map<std::string_view, std::string_view> defaults_;  // the kind of a chooser left out
 };
 
 // Reads a map of entries that all have the same keys.
@@ -129,7 +160,7 @@ class KeyReader final : public Keys {
  public:
   KeyReader(const YamlValue& value, std::string where, Complaints& complaints, Places& places,
             const NameCollector& known)
-      : reader_(complaints, value, where, known.names()),
+      : reader_(complaints, value, where, known.names(), known.names_for(value)),
         where_(std::move(where)),
         complaints_(complaints),
         places_(places),

@@ -85,17 +85,22 @@ std::string ListRule::text() const {
 
 MapReader::MapReader(Complaints& complaints, const YamlValue& value, std::string where,
                      std::vector<std::string_view> known)
+    : MapReader(complaints, value, std::move(where), known, known) {}
+
+MapReader::MapReader(Complaints& complaints, const YamlValue& value, std::string where,
+                     const std::vector<std::string_view>& known,
+                     const std::vector<std::string_view>& offered)
     : complaints_(complaints), value_(value), where_(std::move(where)) {
   const std::string place = where_.empty() ? "the file" : where_;
   if (value.kind != YamlValue::Kind::kMap) {
     fail(value.line, fmt::format("{} is {}, not a map", place, kind_name(value)),
-         fmt::format("Write keys and values: {}", joined(known)));
+         fmt::format("Write keys and values: {}", joined(offered)));
     return;
   }
   for (const YamlMember& member : value.members) {
     if (std::find(known.begin(), known.end(), member.key) == known.end())
       fail(member.line, fmt::format("unknown key {} in {}", quoted(member.key), place),
-           fmt::format("Write one of: {}", joined(known)));
+           fmt::format("Write one of: {}", joined(offered)));
     const YamlMember* first = find(member.key);
     if (first != &member)
       fail(member.line,

@@ -159,7 +159,20 @@ TEST(Keys, EveryProblemIsSaidWithItsLine) {
                   "toy.yaml:6: two names quarrel. Write one or three.",
                   "toy.yaml:7: side is '0'. Write a number above 0 and at most 10.",
                   HasSubstr("toy.yaml:8: unknown key 'shine' in the file. Write one of: kind, "
-                            "side, floors, radius, colour")));
+                            "side, floors, colour")));
+}
+
+// Seen to fail with the keys of all kinds in the sentences.
+TEST(Keys, SentencesOfferTheKeysOfTheKindThatTheFileNames) {
+  const auto offered = [](const std::string& text) {
+    const auto problems = read(text).problems;
+    const std::string all = testing::PrintToString(problems);
+    return std::pair(all.find("side, ") != all.npos, all.find("radius, ") != all.npos);
+  };
+  EXPECT_EQ(offered("kind: box\nshine: 1\n"), std::pair(true, false));
+  EXPECT_EQ(offered("kind: ball\nradius: 1\nshine: 1\n"), std::pair(false, true));
+  EXPECT_EQ(offered("kind: cube\nshine: 1\n"), std::pair(false, false));
+  EXPECT_EQ(offered("shine: 1\n"), std::pair(false, false)) << "a kind has to be named";
 }
 
 TEST(Keys, EntriesBeginWithTheCommonOneWhereverItStands) {

@@ -1,5 +1,6 @@
 // `kimesh plan --predict` against what `kimesh simulate` then takes.
 #include "tests/e2e/program.h"
+#include "tests/shipped.h"
 
 namespace kimesh::test {
 namespace {
@@ -47,12 +48,8 @@ TEST_P(Predicted, RoundTimeAndBytesAreWithinTenPercentOfTheSimulatedRun) {
   expect_predicted(GetParam(), "compression: {policy: fixed, compressor: topk, ratio: 0.1}");
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, Predicted,
-                         testing::Values("ring4", "ring8", "ps4", "ps4-single", "tree7",
-                                         "two-sites", "graph5"),
-                         [](const auto& shape) {
-                           return std::regex_replace(shape.param, std::regex("-"), "_");
-                         });
+INSTANTIATE_TEST_SUITE_P(Shipped, Predicted, testing::ValuesIn(shipped_without_traces()),
+                         [](const auto& name) { return shipped_test_name(name.param); });
 
 TEST(Predict, NeedsAConfig) {
   const Scratch scratch;

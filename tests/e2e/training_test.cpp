@@ -5,6 +5,7 @@
 #include "kimesh/topology/topology_file.h"
 #include "src/train/reference.h"
 #include "tests/e2e/model_file.h"
+#include "tests/shipped.h"
 #include "tests/train/fixture.h"
 
 namespace kimesh::test {
@@ -13,7 +14,7 @@ namespace {
 constexpr const char* kByLabel = KIMESH_SOURCE_DIR "/configs/digits-by-label.yaml";
 
 std::size_t nodes_of(const std::string& topology) {
-  return load_topology(KIMESH_SOURCE_DIR "/topologies/" + topology + ".yaml").value.nodes.size();
+  return load_topology(shipped_path(topology)).value.nodes.size();
 }
 
 // Of `parameters` on the whole test set.
@@ -59,12 +60,8 @@ TEST_P(LabelSkew, TheSavedModelKnowsWhatEveryNodeKnew) {
   EXPECT_GE(accuracy(config, data, model), 0.95) << ended.out;
 }
 
-INSTANTIATE_TEST_SUITE_P(Topologies, LabelSkew,
-                         testing::Values("ring4", "ring8", "ps4", "ps4-single", "tree7",
-                                         "two-sites", "graph5"),
-                         [](const auto& shape) {
-                           return std::regex_replace(shape.param, std::regex("-"), "_");
-                         });
+INSTANTIATE_TEST_SUITE_P(Topologies, LabelSkew, testing::ValuesIn(shipped_topologies()),
+                         [](const auto& name) { return shipped_test_name(name.param); });
 
 struct Shape {
   std::string name;

@@ -67,7 +67,9 @@ TopologyFile make_topology(const std::string& kind, std::size_t nodes,
 }
 
 Mesh::Mesh(const MeshSpec& the_spec) : spec(the_spec) {
-  topology = make_topology(spec.kind, spec.nodes, spec.servers);
+  topology = spec.file.empty() ? make_topology(spec.kind, spec.nodes, spec.servers)
+                               : load_topology(spec.file).value;
+  spec.nodes = topology.nodes.size();
   plan = *make_plan(topology, Layout::vector(spec.dimension));
   std::vector<double> weights = spec.weights;
   if (weights.empty()) weights.assign(spec.nodes, 1.0 / static_cast<double>(spec.nodes));

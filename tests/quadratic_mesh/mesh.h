@@ -16,6 +16,9 @@ struct MeshSpec {
   std::string kind = "ring";
   std::size_t nodes = 4;
   std::vector<NodeIndex> servers;  // empty means all; a ring knows nothing else
+  // A topology file in place of these three. Mesh counts its nodes into `nodes` and gives its links
+  // the rate below.
+  std::string file;
   std::uint32_t dimension = 60;
   double condition = 100;
   double heterogeneity = 1;

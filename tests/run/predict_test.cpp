@@ -8,6 +8,7 @@
 
 #include "kimesh/objective/quadratic.h"
 #include "kimesh/run/options.h"
+#include "tests/shipped.h"
 
 namespace kimesh {
 namespace {
@@ -22,7 +23,7 @@ struct Job {
   SimulatedCosts costs;
 
   Job(const std::string& shipped, const std::string& policy)
-      : topology(load_topology(KIMESH_SOURCE_DIR "/topologies/" + shipped + ".yaml").value) {
+      : topology(load_topology(test::shipped_path(shipped)).value) {
     config.quadratic.emplace().dimension = 20'000;
     config.optimizer.lr = 0.05;
     KeyTexts keys{{"policy", policy}};
@@ -98,14 +99,8 @@ TEST_P(PredictRun, RoundTimeAndBytesAreWithinTenPercentOfTheSimulatedRun) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, PredictRun,
-                         testing::Values("ring4", "ring8", "ps4", "ps4-single", "tree7",
-                                         "two-sites", "graph5"),
-                         [](const auto& shape) {
-                           std::string name = shape.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Shipped, PredictRun, testing::ValuesIn(test::shipped_without_traces()),
+                         [](const auto& name) { return test::shipped_test_name(name.param); });
 
 TEST(PredictionText, TellsTimeBytesAndWhatIsAssumed) {
   const Job job("graph5", "fixed");

@@ -6,6 +6,7 @@
 
 #include "kimesh/util/digest.h"
 #include "tests/quadratic_mesh/mesh.h"
+#include "tests/shipped.h"
 
 namespace kimesh::test {
 namespace {
@@ -48,8 +49,12 @@ TEST(Run, TrainsExactlyTheRoundsThatItWasAskedFor) {
 
 // Seen to fail: with a closing round whose gather keeps to its budgets.
 TEST(Run, LeavesEqualModelsOnAllNodes) {
-  for (const std::string kind : {"ring", "parameter_server"}) {
-    Mesh mesh(kimad_spec(kind));
+  for (const std::string& name : shipped_topologies()) {
+    SCOPED_TRACE(name);
+    MeshSpec spec = kimad_spec("");
+    spec.file = shipped_path(name);
+    spec.core.stop_rounds = 50;
+    Mesh mesh(spec);
     mesh.run();
     ASSERT_TRUE(mesh.done()) << mesh.ends();
     for (ShardIndex s = 0; s < mesh.plan.shards.size(); ++s) {
@@ -98,20 +103,24 @@ TEST(Run, EndsInOrderBeforeANodeHasSentMoreThanItsTraffic) {
 
 // Seen to fail: with the policy asked instead of the log.
 TEST(Run, IsRepeatedBitForBitByItsDecisionLogOnOtherLinks) {
-  for (const std::string kind : {"ring", "parameter_server"}) {
-    Mesh first(kimad_spec(kind));
+  for (const std::string& name : shipped_topologies()) {
+    SCOPED_TRACE(name);
+    MeshSpec spec = kimad_spec("");
+    spec.file = shipped_path(name);
+    spec.core.stop_rounds = 100;
+    Mesh first(spec);
     step_rates(first);
     first.run();
     ASSERT_TRUE(first.done()) << first.ends();
 
-    Mesh second(kimad_spec(kind));  // constant links: without the log it would decide otherwise
+    Mesh second(spec);  // constant links: without the log it would decide otherwise
     second.setup.replay = &first.decisions;
     second.run();
     ASSERT_TRUE(second.done()) << second.ends();
     EXPECT_EQ(digest_floats(second.simulator->owners_parameters()),
               digest_floats(first.simulator->owners_parameters()));
 
-    Mesh third(kimad_spec(kind));
+    Mesh third(spec);
     third.run();
     EXPECT_NE(digest_floats(third.simulator->owners_parameters()),
               digest_floats(first.simulator->owners_parameters()));

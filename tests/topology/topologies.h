@@ -10,6 +10,7 @@
 #include "kimesh/topology/topology_file.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/random.h"
+#include "tests/shipped.h"
 
 namespace kimesh::test {
 
@@ -98,7 +99,7 @@ inline TopologyFile served_by(TopologyFile topology, std::vector<NodeIndex> serv
   return topology;
 }
 
-// Every kind at 2 to 16 nodes, with all nodes serving and with one or two.
+// Kinds at 2 to 16 nodes, with all nodes serving and with one or two; and every file that ships.
 inline std::vector<TopologyFile> many_topologies() {
   std::vector<TopologyFile> result;
   for (std::size_t nodes = 2; nodes <= 16; ++nodes) {
@@ -117,6 +118,8 @@ inline std::vector<TopologyFile> many_topologies() {
     result.push_back(graph(nodes, 0.3, random));
     result.push_back(served_by(graph(nodes, 0.5, random), {0, last}));
   }
+  for (const std::string& name : shipped_topologies())
+    result.push_back(load_topology(shipped_path(name)).value);
   return result;
 }
 

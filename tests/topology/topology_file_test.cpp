@@ -1,5 +1,6 @@
 #include "kimesh/topology/topology_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/config/text_file.h"
@@ -193,6 +194,16 @@ TEST(TopologyFile, AProgramGivesAKindItsKeysAsTheyStandInAFile) {
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].message, "edges holds 'a-c', which joins no two nodes");
   EXPECT_EQ(set_kind(topology, "graph").size(), 1u);
+}
+
+// `servers` means something with some kinds only: nothing is said about it.
+TEST(TopologyFile, AnUnknownKindIsRefusedWithTheNamesOfAllKinds) {
+  const TextFile file("topology.yaml", "kind: cube\n" + kNodes + "servers: [a]\n");
+  const auto problems = load_topology(file.path()).problems;
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(to_string(problems[0]),
+            fmt::format("{}:1: kind is 'cube'. Write one of: {}.", file.path(),
+                        fmt::join(topology_kinds().names(), ", ")));
 }
 
 TEST(TopologyFile, TheShippedRingOfFourSaysWhatItSays) {

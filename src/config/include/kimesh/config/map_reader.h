@@ -25,6 +25,10 @@ class MapReader {
   // `value` and `complaints` outlive this.
   MapReader(Complaints& complaints, const YamlValue& value, std::string where,
             std::vector<std::string_view> known);
+  // The same, where sentences offer only those of the `known` keys that mean something in `value`.
+  MapReader(Complaints& complaints, const YamlValue& value, std::string where,
+            const std::vector<std::string_view>& known,
+            const std::vector<std::string_view>& offered);
 
   [[nodiscard]] const YamlMember* find(std::string_view key) const;
   [[nodiscard]] int line_of(std::string_view key) const;  // of the map when the key is not there
