@@ -3,8 +3,9 @@
 namespace kimesh {
 
 KindTable<TopologyKind>& topology_kinds() {
-  extern const Kind<TopologyKind> kRing, kParameterServer, kTree, kGraph;
-  static KindTable<TopologyKind> table("topology kind", {kRing, kParameterServer, kTree, kGraph});
+  extern const Kind<TopologyKind> kRing, kParameterServer, kTree, kGraph, kTorus;
+  static KindTable<TopologyKind> table("topology kind",
+                                       {kRing, kParameterServer, kTree, kGraph, kTorus});
   return table;
 }
 
