@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "kimesh/compress/codec.h"
+#include "kimesh/compress/codecs.h"
 
 namespace kimesh {
 

@@ -1,6 +1,6 @@
 // Trains with a codec of this program's own: each float becomes one byte, its sign and the power of
 // two below it. All nodes run in this process, joined by sockets.
-#include <kimesh/compress/codec.h>
+#include <kimesh/compress/codecs.h>
 #include <kimesh/mesh/mesh.h>
 #include <kimesh/objective/quadratic.h>
 

@@ -1,8 +1,8 @@
-#include <algorithm>
-#include <string>
 #include <utility>
 
-#include "families.h"
+#include "kimesh/codec/difference.h"
+#include "kimesh/compress/compressor.h"
+#include "kimesh/kernels/host_memory.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {
@@ -17,16 +17,7 @@ void check_pieces(std::span<const Piece> pieces, std::size_t size) {
   KIMESH_CHECK(end == size, "pieces cover the vector");
 }
 
-}  // namespace
-
-Error not_finite_at(std::size_t index) {
-  return {ErrorCode::kNotFinite, "element " + std::to_string(index) + " is NaN or infinite"};
-}
-
-std::size_t AdvanceJob::size() const {
-  return difference.size();
-}
-
+// All of the target in float32, assigned.
 Result<Advanced> advance_dense(const AdvanceJob& job) {
   Advanced result;
   result.bytes.resize(dense_bytes(job.size()));
@@ -37,17 +28,6 @@ Result<Advanced> advance_dense(const AdvanceJob& job) {
   result.wanted_energy = assigned->energies.target;
   result.curve = std::move(assigned->curve);
   return result;
-}
-
-Status add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies, Advanced& result,
-                       bool is_whole) {
-  const kernels::Entries& entries = job.scratch.entries;
-  const auto added = job.difference.add(entries.indices, entries.values, is_whole);
-  if (!added) return added.error();
-  result.kept = entries.size();
-  result.wanted_energy = energies.target;
-  result.missing_energy = std::max(0.0, energies.difference - added->removed) + added->left;
-  return ok_status();
 }
 
 Result<Advanced> advance(Difference& difference, std::span<const Piece> pieces,
@@ -68,6 +48,8 @@ Result<Advanced> advance(Difference& difference, std::span<const Piece> pieces,
   if (all) all->curve = std::move(made->curve);
   return all;
 }
+
+}  // namespace
 
 Result<Advanced> advance(kernels::Memory& memory, kernels::ConstMemorySpan target,
                          kernels::MemorySpan estimate, std::span<const Piece> pieces,

@@ -1,9 +1,9 @@
-#include <cmath>
 #include <string>
 
-#include "families.h"
+#include "kimesh/codec/payload.h"
+#include "kimesh/compress/codecs.h"
+#include "kimesh/compress/compressor.h"
 #include "kimesh/kernels/host_memory.h"
-#include "read.h"
 
 namespace kimesh {
 namespace {
@@ -14,36 +14,6 @@ Result<Content> decode_dense(std::span<const std::byte> payload, std::size_t siz
                      " float32 elements");
   if (Status finite = check_floats(payload); !finite) return finite.error();
   return Content{AssignFloats{payload}};
-}
-
-struct AddTo {
-  kernels::Memory& memory;
-  kernels::MemorySpan estimate;
-
-  void operator()(const AssignFloats& all) const { memory.upload(all.floats, estimate); }
-  void operator()(const AddBlocks& all) const {
-    memory.add_quantised(all.blocks, all.bytes, estimate);
-  }
-  void operator()(const AddSparse& some) const {
-    memory.add_sparse(some.indices, some.values, estimate);
-  }
-  void operator()(const AddEntries& some) const {
-    memory.add_sparse(std::as_bytes(std::span(some.entries.indices)),
-                      std::as_bytes(std::span(some.entries.values)), estimate);
-  }
-};
-
-}  // namespace
-
-Error malformed(std::string what) {
-  return {ErrorCode::kMalformed, "a payload that no correct peer sends: " + std::move(what)};
-}
-
-Status check_floats(std::span<const std::byte> values) {
-  for (std::size_t c = 0; c < values.size() / sizeof(float); ++c)
-    if (!std::isfinite(read<float>(values, c)))
-      return malformed("value " + std::to_string(c) + " is NaN or infinite");
-  return ok_status();
 }
 
 Result<Content> decode(Form form, std::span<const std::byte> payload, std::size_t size) {
@@ -58,9 +28,7 @@ Result<Content> decode(Form form, std::span<const std::byte> payload, std::size_
   return known->decode(payload, size);
 }
 
-void add_content(const Content& content, kernels::Memory& memory, kernels::MemorySpan estimate) {
-  std::visit(AddTo{memory, estimate}, content);
-}
+}  // namespace
 
 Status validate(Form form, std::span<const std::byte> bytes, std::size_t size) {
   if (const auto content = decode(form, bytes, size); !content) return content.error();

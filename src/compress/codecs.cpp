@@ -1,14 +1,32 @@
 // The table of codecs, and the wire forms that they write.
-#include "codecs.h"
+#include "kimesh/compress/codecs.h"
 
 #include <algorithm>
 #include <array>
 
-#include "kimesh/compress/codec.h"
-#include "kimesh/config/key_values.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {
+
+// A line a codec: X(NAME) is made by NAME_codec(), which stands in the codec's own file.
+// clang-format off
+#define KIMESH_CODECS(X) \
+  X(identity)            \
+  X(topk)                \
+  X(threshold)           \
+  X(randk)               \
+  X(dgc)                 \
+  X(redsync)             \
+  X(sign)                \
+  X(int8)                \
+  X(int4)                \
+  X(dzq)
+// clang-format on
+
+#define KIMESH_DECLARE(name) Kind<Codec> name##_codec();
+KIMESH_CODECS(KIMESH_DECLARE)
+#undef KIMESH_DECLARE
+
 namespace {
 
 struct Codecs {
@@ -16,10 +34,9 @@ struct Codecs {
   std::array<const WireForm*, 256> forms{};
 
   Codecs() {
-    for (const Kind<Codec>& kind :
-         {identity_codec(), topk_codec(), threshold_codec(), randk_codec(), dgc_codec(),
-          redsync_codec(), sign_codec(), int8_codec(), int4_codec(), dzq_codec()})
-      add(kind);
+#define KIMESH_ADD(name) add(name##_codec());
+    KIMESH_CODECS(KIMESH_ADD)
+#undef KIMESH_ADD
   }
 
   // Several codecs may write one form, if they decode it alike.

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "kimesh/compress/codec.h"
+#include "kimesh/compress/codecs.h"
 #include "kimesh/mesh/mesh.h"
 
 namespace kimesh {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kimesh/compress/codecs.h"
 #include "kimesh/config/key_values.h"
 #include "kimesh/util/check.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <queue>
 
-#include "kimesh/compress/allocation.h"
+#include "kimesh/codec/allocation.h"
 #include "kimesh/policy/kimad_plus.h"
 #include "kimesh/util/check.h"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kimesh/compress/codec.h"
+#include "kimesh/codec/codec.h"
 #include "kimesh/policy/policy.h"
 
 namespace kimesh {

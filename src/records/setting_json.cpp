@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kimesh/compress/codec.h"
+#include "kimesh/compress/codecs.h"
 
 namespace kimesh {
 namespace {

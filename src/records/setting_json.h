@@ -4,7 +4,7 @@
 #include <span>
 
 #include "json.h"
-#include "kimesh/compress/setting.h"
+#include "kimesh/codec/setting.h"
 #include "kimesh/topology/plan.h"
 
 namespace kimesh {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kimesh/compress/codecs.h"
 #include "kimesh/util/check.h"
 #include "state.h"
 
@@ -107,8 +108,7 @@ void Core::State::on(const LinkDown& event) {
 void Core::State::on(MessageArrived event) {
   const Message& message = event.message;
   const auto channel = plan.find_channel(event.link, message.shard, message.phase);
-  const bool known = channel && in_position.contains(*channel) &&
-                     is_known(message.form) &&
+  const bool known = channel && in_position.contains(*channel) && is_known(message.form) &&
                      message.payload.size() <= payload_bytes_max(plan, *channel);
   if (!known)
     return fail(fmt::format("node {} sent a message that the plan does not know",

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kimesh/compress/codecs.h"
 #include "kimesh/policy/kimad_plus.h"
 #include "kimesh/policy/policy.h"
 #include "kimesh/policy/policy_options.h"

@@ -6,6 +6,7 @@
 #include <deque>
 #include <fstream>
 
+#include "kimesh/compress/codecs.h"
 #include "kimesh/objective/quadratic.h"
 #include "kimesh/sim/simulator.h"
 #include "kimesh/util/check.h"

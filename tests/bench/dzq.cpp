@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "kimesh/compress/compressor.h"
-#include "src/compress/rans.h"
+#include "kimesh/rans/rans.h"
 #include "tests/bench/figures.h"
 #include "tests/residual/residual.h"
 #include "tests/settings.h"

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 
+#include "kimesh/compress/codecs.h"
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/node/live_node.h"
 #include "kimesh/train/trainer.h"

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "kimesh/compress/codecs.h"
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/util/digest.h"
 #include "tests/node/live_mesh.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kimesh/compress/codecs.h"
 #include "kimesh/policy/policy_options.h"
 #include "tests/bandwidth/emulated_link.h"
 

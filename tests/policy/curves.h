@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "kimesh/compress/curve.h"
+#include "kimesh/codec/curve.h"
 #include "kimesh/util/random.h"
 
 namespace kimesh {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "kimesh/compress/codecs.h"
 #include "kimesh/policy/policy_options.h"
 #include "src/policy/message_size.h"
 #include "tests/policy/curves.h"

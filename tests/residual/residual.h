@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kimesh/compress/piece.h"
+#include "kimesh/codec/piece.h"
 #include "kimesh/util/aligned_buffer.h"
 
 namespace kimesh::test {

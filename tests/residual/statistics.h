@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "kimesh/compress/piece.h"
+#include "kimesh/codec/piece.h"
 
 namespace kimesh::test {
 

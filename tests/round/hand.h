@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kimesh/compress/codecs.h"
 #include "kimesh/round/core.h"
 
 namespace kimesh::test {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kimesh/compress/codecs.h"
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/util/random.h"
 #include "tests/quadratic_mesh/mesh.h"

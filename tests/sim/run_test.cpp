@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "kimesh/compress/codecs.h"
 #include "kimesh/util/digest.h"
 #include "tests/quadratic_mesh/mesh.h"
 #include "tests/shipped.h"

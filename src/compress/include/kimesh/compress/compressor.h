@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <span>
 
-#include "kimesh/compress/allocation.h"
-#include "kimesh/compress/codec.h"
+#include "kimesh/codec/allocation.h"
+#include "kimesh/codec/codec.h"
 #include "kimesh/kernels/memory.h"
 #include "kimesh/util/aligned_buffer.h"
 #include "kimesh/util/result.h"

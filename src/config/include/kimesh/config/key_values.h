@@ -6,11 +6,14 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kimesh/config/keys.h"
 #include "kimesh/util/result.h"
 
 namespace kimesh {
+
+using KeyTexts = std::vector<std::pair<std::string, std::string>>;
 
 // Keys and their values, each as a file would have it: {"step", "0.5"}. Knows numbers, whole
 // numbers and choices. Errors: UserInput, where a key is not declared or a value is not in its

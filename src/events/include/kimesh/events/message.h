@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "kimesh/compress/compressor.h"
+#include "kimesh/codec/codec.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {

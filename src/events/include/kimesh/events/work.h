@@ -7,8 +7,8 @@
 #include <string>
 #include <variant>
 
-#include "kimesh/compress/compressor.h"
-#include "kimesh/compress/feedback.h"
+#include "kimesh/codec/codec.h"
+#include "kimesh/codec/feedback.h"
 #include "kimesh/events/message.h"
 #include "kimesh/util/ids.h"
 

@@ -3,8 +3,9 @@
 
 #include <memory>
 
-#include "kimesh/compress/codec.h"
-#include "kimesh/compress/feedback.h"
+#include "kimesh/codec/codec.h"
+#include "kimesh/codec/feedback.h"
+#include "kimesh/config/key_values.h"
 #include "kimesh/policy/policy_options.h"
 
 namespace kimesh {

@@ -18,8 +18,8 @@
 #include <span>
 #include <vector>
 
-#include "kimesh/compress/allocation.h"
-#include "kimesh/compress/curve.h"
+#include "kimesh/codec/allocation.h"
+#include "kimesh/codec/curve.h"
 
 namespace kimesh {
 

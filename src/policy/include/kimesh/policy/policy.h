@@ -7,7 +7,7 @@
 #include <string>
 
 #include "kimesh/bandwidth/estimator.h"
-#include "kimesh/compress/codec.h"
+#include "kimesh/codec/codec.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {

@@ -6,7 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "kimesh/compress/codec.h"
+#include "kimesh/codec/codec.h"
+#include "kimesh/config/key_values.h"
 #include "kimesh/config/keys.h"
 #include "kimesh/policy/policy.h"
 #include "kimesh/util/ids.h"

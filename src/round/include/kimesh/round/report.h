@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kimesh/compress/setting.h"
+#include "kimesh/codec/setting.h"
 #include "kimesh/round/control.h"
 #include "kimesh/util/ids.h"
 

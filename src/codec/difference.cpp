@@ -1,0 +1,177 @@
+#include "kimesh/codec/difference.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "curve.h"
+#include "kimesh/kernels/vector_math.h"
+#include "kimesh/util/check.h"
+
+namespace kimesh {
+namespace {
+
+using kernels::PassResult;
+using kernels::Quota;
+
+static_assert(std::endian::native == std::endian::little,
+              "messages are written as memory holds them");
+
+std::vector<Quota> quotas_of(std::span<const Piece> pieces, std::span<const std::uint32_t> keep) {
+  std::vector<Quota> quotas;
+  quotas.reserve(pieces.size());
+  for (std::size_t l = 0; l < pieces.size(); ++l)
+    quotas.push_back({pieces[l].offset, pieces[l].size, keep.empty() ? 0 : keep[l]});
+  return quotas;
+}
+
+// Makes curves of the magnitudes that a pass meets.
+class CurveRecorder final : public kernels::MagnitudeObserver {
+ public:
+  explicit CurveRecorder(const AdvanceJob& job)
+      : pieces_(job.pieces), top_(job.scratch.select.top_histogram), curve_(job.pieces.size()) {}
+  void observe(const kernels::PartMagnitudes& magnitudes) override {
+    curve_[magnitudes.part] = curve_of(pieces_[magnitudes.part].size, magnitudes, top_);
+  }
+  [[nodiscard]] Curve take() { return std::move(curve_); }
+
+ private:
+  std::span<const Piece> pieces_;
+  kernels::MagnitudeHistogram& top_;
+  Curve curve_;
+};
+
+}  // namespace
+
+Error not_finite_at(std::size_t index) {
+  return {ErrorCode::kNotFinite, "element " + std::to_string(index) + " is NaN or infinite"};
+}
+
+std::size_t AdvanceJob::size() const {
+  return difference.size();
+}
+
+// An error is rare: the host looks which element it is.
+Status Difference::check_finite(const kernels::Energies& energies) const {
+  if (energies.finite()) return ok_status();
+  std::vector<float> target(target_.size), estimate(estimate_.size);
+  if (Status copied = memory_.download(target_, target); !copied) return copied;
+  if (Status copied = memory_.download(estimate_, estimate); !copied) return copied;
+  for (std::size_t j = 0; j < estimate.size(); ++j) target[j] -= estimate[j];
+  const auto bad = kernels::first_not_finite(target);
+  KIMESH_CHECK(bad, "energies are finite where every element is");
+  return not_finite_at(*bad);
+}
+
+Result<Curve> Difference::measure(const AdvanceJob& job) {
+  CurveRecorder recorder(job);
+  const std::vector<Quota> parts = quotas_of(job.pieces, {});
+  const auto finite =
+      memory_.observe_magnitudes({target_, estimate_, parts, job.scratch.select, false, &recorder});
+  if (!finite) return finite.error();
+  return *finite ? recorder.take() : Curve{};
+}
+
+Result<Selected> Difference::survey(const AdvanceJob& job) {
+  job.scratch.entries.clear();
+  const auto energies = memory_.energies(target_, estimate_);
+  if (!energies) return energies.error();
+  if (Status finite = check_finite(*energies); !finite) return finite.error();
+  Selected selected{*energies, {}};
+  if (!job.with_curve) return selected;
+  auto curve = measure(job);
+  if (!curve) return curve.error();
+  selected.curve = std::move(*curve);
+  return selected;
+}
+
+Result<Selected> Difference::select(const AdvanceJob& job, const Selection& selection) {
+  CurveRecorder recorder(job);
+  const std::vector<Quota> parts = quotas_of(job.pieces, selection.shares);
+  const kernels::DifferencePass pass{target_,
+                                     estimate_,
+                                     parts,
+                                     job.scratch.select,
+                                     job.sends_selection,
+                                     job.with_curve ? &recorder : nullptr};
+  kernels::Entries& entries = job.scratch.entries;
+  const auto result = selection.lower > 0 ? memory_.select_reaching(pass, selection.lower, entries)
+                                          : memory_.select_largest(pass, selection.in_all, entries);
+  if (!result) return result.error();
+  if (Status finite = check_finite(result->energies); !finite) return finite.error();
+  added_.reset();
+  if (job.sends_selection) added_ = result->added;
+  return Selected{result->energies, job.with_curve ? recorder.take() : Curve{}};
+}
+
+Result<Selected> Difference::select_reaching(const AdvanceJob& job, float lower) {
+  KIMESH_CHECK(lower > 0, "zeros are never selected");
+  return select(job, {.lower = lower});
+}
+
+Result<Selected> Difference::select_shares(const AdvanceJob& job,
+                                           std::span<const std::uint32_t> shares) {
+  return select(job, {.shares = shares});
+}
+
+Result<Selected> Difference::select_globally(const AdvanceJob& job, std::uint32_t keep,
+                                             std::span<const std::uint32_t> floors) {
+  return select(job, {.shares = floors, .in_all = keep});
+}
+
+Status Difference::select_piece(const AdvanceJob& job, const Piece& piece, std::uint32_t keep,
+                                kernels::Entries& entries) {
+  const Quota whole{0, piece.size, keep};
+  const auto result = memory_.select_largest(
+      {target_.subspan(piece.offset, piece.size), estimate_.subspan(piece.offset, piece.size),
+       std::span(&whole, 1), job.scratch.select},
+      0, entries);
+  if (!result) return result.error();
+  for (std::uint32_t& index : entries.indices) index += static_cast<std::uint32_t>(piece.offset);
+  return check_finite(result->energies);
+}
+
+Result<kernels::Added> Difference::add(std::span<const std::uint32_t> indices,
+                                       std::span<const float> values, bool whole) {
+  if (added_) return *std::exchange(added_, std::nullopt);
+  return memory_.add_entries(target_, indices, values, whole, estimate_);
+}
+
+Result<Selected> Difference::quantise(const AdvanceJob& job, kernels::Blocks blocks,
+                                      Rounding rounding, std::span<std::byte> bytes, double& left) {
+  Result<Curve> curve = job.with_curve ? measure(job) : Curve{};  // before the estimate moves
+  if (!curve) return curve.error();
+  const auto result = memory_.quantise(blocks, rounding, target_, estimate_, bytes);
+  if (!result) return result.error();
+  if (Status finite = check_finite(result->energies); !finite) return finite.error();
+  left = result->added.left;
+  return Selected{result->energies, std::move(*curve)};
+}
+
+Result<Selected> Difference::assign(const AdvanceJob& job, std::span<std::byte> bytes) {
+  const auto bad = memory_.first_not_finite(target_);
+  if (!bad) return bad.error();
+  if (*bad) return not_finite_at(**bad);
+  Result<Curve> curve = job.with_curve && has_estimate() ? measure(job) : Curve{};
+  if (!curve) return curve.error();
+  const auto energy = memory_.energy(target_);
+  if (!energy) return energy.error();
+  if (Status copied = memory_.download(target_, bytes); !copied) return copied.error();
+  if (has_estimate()) memory_.copy(target_, estimate_);
+  return Selected{{*energy, 0}, std::move(*curve)};
+}
+
+Status add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies, Advanced& result,
+                       bool is_whole) {
+  const kernels::Entries& entries = job.scratch.entries;
+  const auto added = job.difference.add(entries.indices, entries.values, is_whole);
+  if (!added) return added.error();
+  result.kept = entries.size();
+  result.wanted_energy = energies.target;
+  result.missing_energy = std::max(0.0, energies.difference - added->removed) + added->left;
+  return ok_status();
+}
+
+}  // namespace kimesh

@@ -1,0 +1,36 @@
+// Codecs that send something of every element, in the blocks of kernels/quantise.h: one size for
+// all messages.
+#pragma once
+
+#include "kimesh/codec/difference.h"
+#include "kimesh/kernels/quantise.h"
+
+namespace kimesh {
+
+class BlockCodec : public Codec {
+ public:
+  BlockCodec(kernels::Blocks blocks, Form form) : blocks_(blocks), form_(form) {}
+
+  std::size_t bytes_max(std::size_t, std::size_t size) const override {
+    return kernels::quantised_bytes(blocks_, size);
+  }
+  Result<Advanced> advance(const AdvanceJob& job) const override;
+
+ protected:
+  static void refuse_indices(Keys& keys);
+  // Neither values nor indices have a choice of formats.
+  void refuse_formats(Keys& keys) const;
+
+ private:
+  kernels::Blocks blocks_;
+  Form form_;
+};
+
+[[nodiscard]] Result<Content> decode_as(kernels::Blocks blocks, std::span<const std::byte> payload,
+                                        std::size_t size);
+template <kernels::Blocks blocks>
+Result<Content> decode_blocks(std::span<const std::byte> payload, std::size_t size) {
+  return decode_as(blocks, payload, size);
+}
+
+}  // namespace kimesh

@@ -1,0 +1,154 @@
+#include "cost.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "kimesh/rans/rans.h"
+#include "magnitudes.h"
+
+namespace kimesh {
+namespace {
+
+// Elements are taken to lie evenly within a curve's bins, at so many places each.
+constexpr int kPlaces = 4;
+
+constexpr double kHeadBytes = 8;
+
+// Calls visit(count, magnitude, width) for equal parts of each bin of the piece, from the largest.
+template <typename Visit>
+void for_parts(const PieceCurve& piece, Visit visit) {
+  for (std::size_t i = 0; i + 1 < piece.points.size(); ++i) {
+    const CurvePoint& above = piece.points[i];
+    const CurvePoint& below = piece.points[i + 1];
+    const double width = (above.magnitude - below.magnitude) / kPlaces;
+    const double count = (below.kept - above.kept) / kPlaces;
+    for (int part = 0; part < kPlaces; ++part)
+      if (count > 0) visit(count, above.magnitude - (part + 0.5) * width, width);
+  }
+}
+
+// Bits that tell which of `all` elements are the `chosen` ones.
+double position_bits(double chosen, double all) {
+  if (chosen <= 0 || chosen >= all) return 0;
+  const double share = chosen / all;
+  return -all * (share * std::log2(share) + (1 - share) * std::log2(1 - share));
+}
+
+// Elements of equal level; what they are apart from where their bin begins, in steps.
+struct Level {
+  double count = 0, sum = 0, squares = 0;
+};
+
+class Levels {
+ public:
+  Levels(double step, double dead_zone) : step_(step), dead_zone_(dead_zone) {}
+
+  void add(double count, double magnitude, double width) {
+    const double level = std::floor((magnitude - dead_zone_) / step_);
+    sent_ += count;
+    if (width > step_ / 2 || level >= static_cast<double>(low_.size())) {
+      high_bits_ += count * std::log2(std::max(width / step_, 1.0) / count);
+      high_ += count;
+      return;
+    }
+    const double place = (magnitude - dead_zone_) / step_ - level;
+    Level& its = low_[static_cast<std::size_t>(level)];
+    its.count += count;
+    its.sum += count * place;
+    its.squares += count * (place * place + width * width / (12 * step_ * step_));
+  }
+
+  [[nodiscard]] double bits() const {
+    if (sent_ == 0) return 0;
+    double bits = high_bits_ + high_ * std::log2(sent_);
+    for (const Level& level : low_)
+      if (level.count > 0) bits += level.count * std::log2(sent_ / level.count);
+    return bits + sent_;  // and the signs
+  }
+
+  [[nodiscard]] double missing_energy(Rounding rounding) const {
+    const bool nearest = rounding == Rounding::kNearest;
+    double missing = high_ / (nearest ? 12 : 3);
+    for (const Level& level : low_)
+      if (level.count > 0)
+        missing += level.squares - (nearest ? level.sum * level.sum / level.count : 0);
+    return missing * step_ * step_;
+  }
+
+ private:
+  double step_, dead_zone_;
+  std::array<Level, 64> low_{};
+  double high_ = 0, high_bits_ = 0, sent_ = 0;
+};
+
+// How many elements of the piece reach this magnitude.
+double reaching(const PieceCurve& piece, double magnitude) {
+  const auto below =
+      std::ranges::upper_bound(piece.points, magnitude, std::greater{}, &CurvePoint::magnitude);
+  if (below == piece.points.begin()) return 0;
+  const CurvePoint& above = *(below - 1);
+  if (below == piece.points.end()) return above.kept;
+  const double share = (above.magnitude - magnitude) / (above.magnitude - below->magnitude);
+  return above.kept + share * (below->kept - above.kept);
+}
+
+double dead_zone_for(const Curve& curve, double step, Rounding rounding) {
+  double elements = 0;
+  for (const PieceCurve& piece : curve) elements += piece.size;
+  const std::uint32_t sixteenths = dzq::dead_zone_of(rounding, elements, [&](double steps) {
+    double sum = 0;
+    for (const PieceCurve& piece : curve) sum += reaching(piece, steps * step);
+    return sum;
+  });
+  return step * sixteenths / 16;
+}
+
+double largest_of(const Curve& curve) {
+  double largest = 0;
+  for (const PieceCurve& piece : curve)
+    if (!piece.points.empty()) largest = std::max(largest, piece.points.front().magnitude);
+  return largest;
+}
+
+}  // namespace
+
+DzqEstimate dzq_estimate(const Curve& curve, double step, Rounding rounding) {
+  const double dead_zone = dead_zone_for(curve, step, rounding);
+  DzqEstimate estimate;
+  Levels levels(step, dead_zone);
+  double bits = 0;
+  for (const PieceCurve& piece : curve) {
+    double sent = 0;
+    for_parts(piece, [&](double count, double magnitude, double width) {
+      if (magnitude < dead_zone) return;
+      levels.add(count, magnitude, width);
+      sent += count;
+    });
+    bits += position_bits(sent, piece.size);
+    estimate.missing_energy += piece.missing_energy(sent);
+  }
+  estimate.missing_energy += levels.missing_energy(rounding);
+  bits += levels.bits();
+  if (bits > 0) estimate.bytes = kHeadBytes + bits / 8;
+  return estimate;
+}
+
+double dzq_step_for(std::span<const Curve* const> curves, double bytes, Rounding rounding) {
+  double largest = 0;
+  for (const Curve* curve : curves) largest = std::max(largest, largest_of(*curve));
+  if (largest == 0) return 0;
+  double low = std::log2(largest / rans::kLevelMax), high = std::log2(2 * largest);
+  constexpr double kPrecision = 1.0 / 256;  // octaves: a third of a percent of the bytes
+  while (high - low > kPrecision) {
+    const double middle = (low + high) / 2;
+    double sum = 0;
+    for (const Curve* curve : curves)
+      sum += dzq_estimate(*curve, std::exp2(middle), rounding).bytes;
+    (sum > bytes ? low : high) = middle;
+  }
+  return std::exp2(high);
+}
+
+}  // namespace kimesh

@@ -1,0 +1,252 @@
+// dzq: a dead-zone quantiser with one step for all elements, entropy coded.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "compose.h"
+#include "cost.h"
+#include "kimesh/codec/allocation.h"
+#include "kimesh/codec/difference.h"
+#include "kimesh/codec/select.h"
+#include "kimesh/util/check.h"
+
+namespace kimesh {
+namespace {
+
+using dzq::Coder;
+
+// Floors get at most half of a budget, at so many bytes for an element; where they turn out to need
+// more, half as many elements.
+constexpr std::uint64_t kFloorShareOfBudget = 2, kFloorBytesEach = 2;
+
+// Energies over which a value that is rounded up, or its sum with the estimate, might overflow.
+constexpr double kNearestEnergyMax = 1e70;
+
+// How many elements a budget can hold at most: a sign each and, the sparser the more, a gap. Where
+// gaps are cheaper than that because elements cluster, the budget buys finer steps instead.
+std::size_t candidates_of(std::uint64_t budget_bytes, std::size_t size) {
+  constexpr double kBitsMin = 2, kBitsMax = 8, kFewElements = 1 << 16;
+  const double budget_bits = 8 * static_cast<double>(budget_bytes);
+  const auto all = static_cast<double>(size);
+  const double sparseness = all / std::min(budget_bits / 4, all);
+  const double bits = all <= kFewElements
+                          ? kBitsMin
+                          : std::clamp(1.5 + 0.5 * dzq::log2_about(sparseness), kBitsMin, kBitsMax);
+  return static_cast<std::size_t>(std::clamp(budget_bits / bits, 1.0, all));
+}
+
+// Where the least dead zone of such a step ends.
+float least_dead_zone(float asked_step, Rounding rounding) {
+  const bool nearest = rounding == Rounding::kNearest;
+  const double step = dzq::step_of(dzq::step_code_of(asked_step));
+  const auto zone = static_cast<float>(nearest ? step / 2 : step);
+  return std::max(zone, std::numeric_limits<float>::denorm_min());
+}
+
+// Fills scratch.entries with all that a message can carry. A step of 0: the setting has a budget.
+Result<Selected> collect_candidates(const AdvanceJob& job, float step) {
+  const Setting& setting = job.setting;
+  if (step > 0) return job.difference.select_reaching(job, least_dead_zone(step, setting.rounding));
+  const std::size_t candidates = candidates_of(setting.budget.amount, job.size());
+  const auto keep = static_cast<std::uint32_t>(std::max<std::size_t>(candidates, setting.floor));
+  Setting global;
+  global.rotation = setting.rotation;
+  global.allocation = Allocation::kGlobal;
+  global.floor = setting.floor;
+  return select_topk({job.difference, job.pieces, global, job.scratch, job.with_curve}, keep);
+}
+
+// The largest elements of each piece that has a share of `floor`, into scratch.floor_entries.
+Result<std::vector<dzq::Floor>> find_floors(const AdvanceJob& job, std::uint32_t floor) {
+  CompressScratch& scratch = job.scratch;
+  scratch.floor_entries.clear();
+  std::vector<dzq::Floor> floors;
+  if (floor == 0) return floors;
+  scratch.shares.resize(job.pieces.size());
+  share_out(floor, job.setting.rotation, job.pieces, scratch.shares);
+  kernels::Entries own;
+  for (std::size_t l = 0; l < job.pieces.size(); ++l) {
+    const Piece& piece = job.pieces[l];
+    if (scratch.shares[l] == 0) continue;
+    const std::size_t first = first_from(piece.offset, scratch.entries);
+    const std::size_t last = first_from(piece.offset + piece.size, scratch.entries);
+    if (last - first < scratch.shares[l]) {
+      const Status found = job.difference.select_piece(job, piece, scratch.shares[l], own);
+      if (!found) return found.error();
+    } else {
+      own.clear();
+      append(scratch.entries, first, last, own);
+      kernels::keep_largest(scratch.shares[l], own, scratch.select);
+    }
+    if (own.size() == 0) continue;
+    const auto [least, most] =
+        std::ranges::minmax(own.values, {}, [](float v) { return std::abs(v); });
+    kernels::Entries& all = scratch.floor_entries;
+    floors.push_back({piece, all.size(), all.size() + own.size(), std::abs(least), std::abs(most)});
+    append(own, 0, own.size(), all);
+  }
+  return floors;
+}
+
+Result<dzq::Message> compose(const AdvanceJob& job, float step, dzq::Candidates candidates) {
+  const Setting& setting = job.setting;
+  if (step > 0) {
+    auto floors = find_floors(job, setting.floor);
+    if (!floors) return floors.error();
+    candidates.pieces = std::move(*floors);
+    dzq::Composer composer(std::move(candidates));
+    (void)composer.measure(dzq::step_code_of(step));
+    return std::move(composer.finish());
+  }
+  const std::uint64_t affordable = setting.budget.amount / kFloorShareOfBudget / kFloorBytesEach;
+  for (std::uint64_t floor = std::min<std::uint64_t>(setting.floor, affordable);; floor /= 2) {
+    auto floors = find_floors(job, static_cast<std::uint32_t>(floor));
+    if (!floors) return floors.error();
+    candidates.pieces = std::move(*floors);
+    dzq::Composer composer(candidates);
+    dzq::Message message = dzq::fill(composer, setting.budget.amount);
+    if (!message.bytes.empty() || floor == 0) return message;
+  }
+}
+
+// In fixed widths every 255 elements that are passed over take a byte: too many in small messages.
+Coder coder_for(const AdvanceJob& job) {
+  constexpr std::size_t kElementsAByte = 64;
+  const Budget& budget = job.setting.budget;
+  const bool is_small =
+      budget.kind == Budget::Kind::kBytes && budget.amount < job.size() / kElementsAByte;
+  return job.setting.fast_link && !is_small ? Coder::kFixedWidth : Coder::kEntropy;
+}
+
+dzq::Candidates candidates_from(const AdvanceJob& job, const kernels::Energies& energies) {
+  const kernels::Entries& entries = job.scratch.entries;
+  dzq::Candidates candidates{job.size(), entries, job.scratch.floor_entries, {}};
+  candidates.rounding =
+      energies.target < kNearestEnergyMax && energies.difference < kNearestEnergyMax
+          ? job.setting.rounding
+          : Rounding::kTowardsZero;
+  candidates.coder = coder_for(job);
+  for (const float value : entries.values)
+    candidates.largest = std::max(candidates.largest, std::abs(value));
+  return candidates;
+}
+
+// The message, and the coder that it was written with.
+struct Composed {
+  dzq::Message message;
+  Coder coder;
+};
+Result<Composed> compose_either_way(const AdvanceJob& job, float step, dzq::Candidates candidates) {
+  auto message = compose(job, step, candidates);
+  if (!message) return message.error();
+  const std::size_t least =
+      std::min<std::size_t>(std::max(job.setting.floor, 1u), job.scratch.entries.size());
+  const bool too_few = message->elements.indices.size() < least;
+  if (candidates.coder == Coder::kEntropy || !too_few)
+    return Composed{std::move(*message), candidates.coder};
+  // In fixed widths the gaps of few elements alone may be longer than a budget.
+  candidates.coder = Coder::kEntropy;
+  message = compose(job, step, std::move(candidates));
+  if (!message) return message.error();
+  return Composed{std::move(*message), Coder::kEntropy};
+}
+
+template <Coder coder>
+Result<Content> decode_dzq(std::span<const std::byte> payload, std::size_t size) {
+  kernels::Entries entries;
+  if (Status good = dzq::read(coder, payload, size, entries); !good) return good.error();
+  return Content{AddEntries{std::move(entries)}};
+}
+
+class Dzq final : public Codec {
+ public:
+  void describe(Keys& keys) override {
+    keys.refuse({"indices", "values"}, "compressor: dzq, which has a format of its own");
+    keys.number("step", step_, {kStepMin, kStepMax}, "width of a bin, instead of bits");
+  }
+  CodecTraits traits() const override {
+    return {.conservative = true,
+            .rounds = true,
+            .meets_budgets = true,
+            .on_devices = true,
+            .has_curves = true,
+            .has_floors = true};
+  }
+  std::span<const WireForm> forms() const override {
+    static const WireForm kForms[] = {
+        {Form::kDzq, "dzq", decode_dzq<Coder::kEntropy>},
+        {Form::kDzqFixed, "dzq_fixed", decode_dzq<Coder::kFixedWidth>}};
+    return kForms;
+  }
+  std::size_t bytes_max(std::size_t kept, std::size_t) const override {
+    return kOneBytes + kElementBytesMax * kept;
+  }
+  std::size_t bytes_about(std::size_t kept, std::size_t) const override {
+    return kOneBytes +
+           static_cast<std::size_t>(std::ceil(kElementBytesAbout * static_cast<double>(kept)));
+  }
+  std::size_t bytes_min(std::size_t size) const override { return size == 0 ? 0 : kOneBytes; }
+  std::string_view size_key() const override { return "step"; }
+  bool has_own_size() const override { return step_.has_value(); }
+
+  // One step for all messages: each gains the same from its last byte.
+  std::vector<double> divide(const SharedBytes& shared) const override {
+    const double step = dzq_step_for(shared.curves, shared.bytes, shared.rounding);
+    std::vector<double> parts;
+    for (std::size_t m = 0; m < shared.curves.size(); ++m) {
+      const double wanted =
+          step > 0 ? dzq_estimate(*shared.curves[m], step, shared.rounding).bytes : 0;
+      parts.push_back(std::max(wanted, static_cast<double>(bytes_about(shared.floors[m], 0))));
+    }
+    return parts;
+  }
+  Result<Advanced> advance(const AdvanceJob& job) const override;
+
+ private:
+  static constexpr double kStepMin = 1e-30;  // differences that float32 holds with all its digits
+  static constexpr double kStepMax = 1e30;
+  // A head and one element, whatever it is; what any further element can take at most: two symbols
+  // of 12 bits, a sign, and two numbers of 35; and what an element takes at 1 % of residuals.
+  static constexpr std::size_t kOneBytes = 20, kElementBytesMax = 12;
+  static constexpr double kElementBytesAbout = 1.5;
+
+  std::optional<double> step_;
+};
+
+Result<Advanced> Dzq::advance(const AdvanceJob& job) const {
+  const bool has_budget = job.setting.budget.kind == Budget::Kind::kBytes;
+  const float step = has_budget ? 0 : static_cast<float>(step_.value_or(0));
+  Advanced result;
+  result.form = job.setting.fast_link ? Form::kDzqFixed : Form::kDzq;
+  if (job.size() == 0) return result;
+  KIMESH_CHECK(has_budget || step > 0, "a step or a budget");
+  auto selected = collect_candidates(job, step);
+  if (!selected) return selected.error();
+  auto composed = compose_either_way(job, step, candidates_from(job, selected->energies));
+  if (!composed) return composed.error();
+  result.form = composed->coder == Coder::kEntropy ? Form::kDzq : Form::kDzqFixed;
+  dzq::Message& message = composed->message;
+  if (message.bytes.empty()) message.elements = {};
+  kernels::Unfilled<float> values;
+  const Status finite = dzq::dequantise(message.head, message.elements, values);
+  KIMESH_CHECK(finite.ok(), "levels of finite elements are finite");
+  const auto added = job.difference.add(message.elements.indices, values, false);
+  if (!added) return added.error();
+  const kernels::Energies& energies = selected->energies;
+  result.bytes = std::move(message.bytes);
+  result.kept = values.size();
+  result.wanted_energy = energies.target;
+  result.missing_energy = std::max(0.0, energies.difference - added->removed) + added->left;
+  result.curve = std::move(selected->curve);
+  return result;
+}
+
+}  // namespace
+
+Kind<Codec> dzq_codec() {
+  return {"dzq", "a dead-zone quantiser with one step for all layers, entropy coded",
+          make_options<Dzq, Codec>};
+}
+
+}  // namespace kimesh

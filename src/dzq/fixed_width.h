@@ -1,0 +1,21 @@
+// The fixed-width body of a dzq message: values and gaps of dzq_message.h.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "kimesh/rans/rans.h"
+
+namespace kimesh::dzq {
+
+[[nodiscard]] std::size_t fixed_bytes(const rans::Elements& elements);
+
+// Appends so many. Requires levels of at most 7.
+void write_fixed(const rans::Elements& elements, std::vector<std::byte>& bytes);
+
+// Errors: Malformed. Requires count >= 1.
+[[nodiscard]] Status read_fixed(std::span<const std::byte> bytes, std::size_t count,
+                                std::size_t size, rans::Elements& elements);
+
+}  // namespace kimesh::dzq

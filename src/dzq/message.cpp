@@ -1,0 +1,205 @@
+#include "message.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "fixed_width.h"
+#include "kimesh/codec/difference.h"
+#include "kimesh/codec/payload.h"
+#include "kimesh/util/check.h"
+
+namespace kimesh::dzq {
+namespace {
+
+constexpr unsigned kNearestFlag = 1, kSegmentsFlag = 2, kStateShift = 2, kStateMask = 7,
+                   kDoublingFlag = 4;
+constexpr unsigned kFlagsMax = kStateMask << kStateShift | kSegmentsFlag | kNearestFlag;
+constexpr unsigned kFixedFlagsMax = (kGrowths - 1) << kStateShift | kSegmentsFlag | kNearestFlag;
+
+void put_varint(std::uint64_t value, std::vector<std::byte>& bytes) {
+  for (; value >= 128; value >>= 7) bytes.push_back(static_cast<std::byte>(value % 128 | 128));
+  bytes.push_back(static_cast<std::byte>(value));
+}
+
+void put_segments(std::span<const Segment> segments, std::vector<std::byte>& bytes) {
+  if (segments.empty()) return;
+  put_varint(segments.size(), bytes);
+  std::size_t end = 0;
+  for (const Segment& segment : segments) {
+    put_varint(segment.begin - end, bytes);
+    put_varint(segment.end - segment.begin, bytes);
+    bytes.push_back(static_cast<std::byte>(segment.shift));
+    end = segment.end;
+  }
+}
+
+std::size_t head_bytes(const Head& head, std::size_t count) {
+  constexpr std::size_t kFixedPart = 4;
+  std::vector<std::byte> varying;
+  put_varint(count, varying);
+  put_segments(head.segments, varying);
+  return kFixedPart + (head.rounding == Rounding::kNearest ? 1 : 0) + varying.size();
+}
+
+// Reads from the front of bytes; what is not there is 0 and tells so at the end.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  std::uint32_t byte() {
+    if (bytes_.empty()) {
+      good_ = false;
+      return 0;
+    }
+    const auto value = std::to_integer<std::uint32_t>(bytes_.front());
+    bytes_ = bytes_.subspan(1);
+    return value;
+  }
+  // Under 2^35.
+  std::uint64_t varint() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 35; shift += 7) {
+      const std::uint32_t next = byte();
+      value |= std::uint64_t{next % 128} << shift;
+      if (next < 128) {
+        good_ &= next > 0 || shift == 0;
+        return value;
+      }
+    }
+    good_ = false;
+    return value;
+  }
+  [[nodiscard]] bool good() const { return good_; }
+  [[nodiscard]] std::span<const std::byte> rest() const { return bytes_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  bool good_ = true;
+};
+
+// Errors: Malformed. At most as many as bytes are left.
+Status read_segments(Reader& reader, std::size_t size, std::vector<Segment>& segments) {
+  const std::uint64_t number = reader.varint();
+  if (number == 0 || number > reader.rest().size()) return malformed("a number of segments");
+  std::uint64_t end = 0;
+  for (std::uint64_t s = 0; s < number; ++s) {
+    const std::uint64_t begin = end + reader.varint();
+    end = begin + reader.varint();
+    const std::uint32_t shift = reader.byte();
+    if (!reader.good() || begin >= end || end > size || shift == 0)
+      return malformed("segment " + std::to_string(s));
+    segments.push_back({begin, end, shift});
+  }
+  return ok_status();
+}
+
+struct Opened {
+  Head head;
+  std::size_t count = 0;
+  unsigned state_bytes = 0;
+  std::span<const std::byte> coded;
+};
+
+Result<Opened> open(Coder coder, std::span<const std::byte> bytes, std::size_t size) {
+  Reader reader(bytes);
+  Opened opened;
+  const std::uint32_t flags = reader.byte();
+  if (flags > (coder == Coder::kEntropy ? kFlagsMax : kFixedFlagsMax))
+    return malformed("flags that nobody sets");
+  Head& head = opened.head;
+  head.coder = coder;
+  head.growth = coder == Coder::kFixedWidth ? flags >> kStateShift : 0;
+  head.rounding = (flags & kNearestFlag) != 0 ? Rounding::kNearest : Rounding::kTowardsZero;
+  head.step = reader.byte();
+  head.step |= reader.byte() << 8;
+  head.dead_zone = reader.byte();
+  if (head.rounding == Rounding::kNearest) {
+    const std::uint32_t both = reader.byte();
+    head.centroids = {both % 16, both / 16};
+  }
+  opened.count = reader.varint();
+  if (!reader.good()) return malformed("a head that is cut or too long");
+  if (head.dead_zone == 0) return malformed("no dead zone");
+  if (opened.count == 0 || opened.count > size || size > (std::size_t{1} << 31))
+    return malformed(std::to_string(opened.count) + " of " + std::to_string(size) + " elements");
+  if ((flags & kSegmentsFlag) != 0)
+    if (Status good = read_segments(reader, size, head.segments); !good) return good.error();
+  opened.state_bytes = 1 + (flags >> kStateShift & kStateMask);
+  opened.coded = reader.rest();
+  return opened;
+}
+
+}  // namespace
+
+std::size_t measure(const Head& head, const rans::Elements& elements, std::size_t size,
+                    rans::Scratch& scratch) {
+  const std::size_t before = head_bytes(head, elements.indices.size());
+  if (head.coder == Coder::kFixedWidth) return before + fixed_bytes(elements);
+  return before + rans::measure(elements.indices, elements.marks, size, scratch) / 8 + 1;
+}
+
+void write(const Head& head, const rans::Elements& elements, rans::Scratch& scratch,
+           std::vector<std::byte>& bytes) {
+  const bool nearest = head.rounding == Rounding::kNearest;
+  const std::size_t flags_at = bytes.size();
+  bytes.push_back({});
+  bytes.push_back(static_cast<std::byte>(head.step % 256));
+  bytes.push_back(static_cast<std::byte>(head.step / 256));
+  bytes.push_back(static_cast<std::byte>(head.dead_zone));
+  if (nearest) bytes.push_back(static_cast<std::byte>(head.centroids[0] | head.centroids[1] << 4));
+  put_varint(elements.indices.size(), bytes);
+  put_segments(head.segments, bytes);
+  unsigned flags = (nearest ? kNearestFlag : 0) | (head.segments.empty() ? 0 : kSegmentsFlag);
+  if (head.coder == Coder::kFixedWidth) {
+    write_fixed(elements, bytes);
+    flags |= head.growth << kStateShift;
+  } else {
+    flags |= (rans::write(elements.indices, elements.marks, scratch, bytes) - 1) << kStateShift;
+  }
+  bytes[flags_at] = static_cast<std::byte>(flags);
+}
+
+Status dequantise(const Head& head, const rans::Elements& elements,
+                  kernels::Unfilled<float>& values) {
+  values.resize(elements.marks.size());
+  std::size_t next = 0;
+  float largest = 0;
+  const auto run = [&](const Quantiser& quantiser, std::size_t end) {
+    const auto from = elements.indices.begin() + static_cast<std::ptrdiff_t>(next);
+    const auto last = static_cast<std::size_t>(std::lower_bound(from, elements.indices.end(), end) -
+                                               elements.indices.begin());
+    for (; next < last; ++next) {
+      const float magnitude = quantiser.magnitude(elements.marks[next] >> 1);
+      largest = std::max(largest, magnitude);
+      values[next] = (elements.marks[next] & 1) != 0 ? -magnitude : magnitude;
+    }
+  };
+  const Quantiser global(head, 0);
+  for (const Segment& segment : head.segments) {
+    run(global, segment.begin);
+    run(Quantiser(head, segment.shift), segment.end);
+  }
+  run(global, rans::kSizeMax);
+  if (!std::isfinite(largest)) return malformed("a level that is no float32");
+  return ok_status();
+}
+
+Status read(Coder coder, std::span<const std::byte> bytes, std::size_t size,
+            kernels::Entries& entries) {
+  entries.clear();
+  if (bytes.empty()) return ok_status();
+  auto opened = open(coder, bytes, size);
+  if (!opened) return opened.error();
+  rans::Elements elements;
+  const rans::Plan plan{opened->count, size, true, opened->state_bytes};
+  if (coder == Coder::kFixedWidth) {
+    if (Status good = read_fixed(opened->coded, opened->count, size, elements); !good) return good;
+  } else if (Status good = rans::decode(opened->coded, plan, elements); !good) {
+    return malformed(good.error().message);
+  }
+  if (Status finite = dequantise(opened->head, elements, entries.values); !finite) return finite;
+  entries.indices = std::move(elements.indices);
+  return ok_status();
+}
+
+}  // namespace kimesh::dzq

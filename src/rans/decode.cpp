@@ -1,0 +1,374 @@
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "kimesh/rans/model.h"
+#include "kimesh/rans/rans.h"
+#include "streams.h"
+
+namespace kimesh::rans {
+namespace {
+
+Error malformed(std::string what) {
+  return {ErrorCode::kMalformed, std::move(what)};
+}
+
+// What a state tells of its next symbol: which one of all tables of its kind, and its share.
+struct Slot {
+  std::uint32_t index, offset, frequency;
+};
+std::uint32_t index_of(std::size_t table, std::size_t symbol) {
+  return static_cast<std::uint32_t>(table % kScales * kSymbols + symbol);
+}
+
+// Tables for few elements: cheap to make, a symbol is found by comparing with all starts.
+class SearchedTables {
+ public:
+  void renew(std::size_t table, const Ranges& ranges) {
+    ranges_[table] = ranges;
+    for (std::size_t s = 0; s < kSymbols; ++s)
+      starts_[table][s] = static_cast<std::int16_t>(ranges[s].start);
+  }
+  [[nodiscard]] Slot find(std::uint32_t table, std::uint32_t place) const {
+    std::int16_t symbols = 0;
+    for (const std::int16_t start : starts_[table])
+      symbols = static_cast<std::int16_t>(symbols + (start <= static_cast<std::int16_t>(place)));
+    const auto symbol = static_cast<std::uint32_t>(symbols - 1);
+    const Range range = ranges_[table][symbol];
+    return {index_of(table, symbol), place - range.start, range.frequency};
+  }
+
+ private:
+  AllRanges ranges_;
+  std::array<std::array<std::int16_t, kSymbols>, kTables> starts_;
+};
+
+// Tables for many elements, with an entry for each place.
+class LookedUpTables {
+ public:
+  LookedUpTables() : entries_(kTables * std::size_t{kProbabilityOne}) {}
+  void renew(std::size_t table, const Ranges& ranges) {
+    for (std::uint32_t s = 0; s < kSymbols; ++s) {
+      const Range range = ranges[s];
+      const std::uint32_t first =
+          std::uint32_t{range.frequency} << (kIndexBits + kProbabilityBits) | index_of(table, s);
+      std::uint32_t* const entries = &entries_[table * kProbabilityOne + range.start];
+      for (std::uint32_t j = 0; j < range.frequency; ++j) entries[j] = first | j << kIndexBits;
+    }
+  }
+  [[nodiscard]] Slot find(std::uint32_t table, std::uint32_t place) const {
+    const std::uint32_t entry = entries_[table * kProbabilityOne + place];
+    return {entry % (1u << kIndexBits), (entry >> kIndexBits) % kProbabilityOne,
+            entry >> (kIndexBits + kProbabilityBits)};
+  }
+
+ private:
+  static constexpr unsigned kIndexBits = 8;
+  static_assert(kScales * kSymbols == 1 << kIndexBits);
+  static_assert(kProbabilityOne - kSymbols < 1u << (32 - kProbabilityBits - kIndexBits));
+
+  kernels::Unfilled<std::uint32_t> entries_;
+};
+
+struct Lane {
+  std::uint64_t state = 0;
+  Mean gaps, levels;
+  std::size_t next = 0;  // element
+};
+
+template <typename Tables>
+class Decoder {
+ public:
+  Decoder(std::span<const std::byte> bytes, const Plan& plan, Elements& elements)
+      : split_(plan.count), elements_(elements) {
+    for (std::size_t t = 0; t < kTables; ++t) tables_.renew(t, usual().ranges[t]);
+    for (std::size_t l = 0; l < split_.lanes; ++l) {
+      lanes_[l] = {0, Mean(usual_gap(plan.count, plan.size)), Mean(kUsualLevel), split_.begin(l)};
+      std::memcpy(&lanes_[l].state, bytes.data(), plan.state_bytes);
+      bytes = bytes.subspan(plan.state_bytes);
+    }
+    flow_.words = bytes.data();
+    end_ = flow_.words + bytes.size();
+  }
+
+  // Gaps take the indices' places.
+  template <bool kMarked>
+  Status run() {
+    std::size_t next_renewal = split_.first_renewal();
+    for (std::size_t round = 0; round < split_.rounds();) {
+      if (round == next_renewal) {
+        renew();
+        next_renewal *= 2;
+      }
+      const std::size_t before = round;
+      round = run_fast<kMarked>(round, std::min(next_renewal, split_.each));
+      if (round > before) continue;
+      for (std::size_t l = 0; l < split_.width(round); ++l)
+        element<kMarked, true>(lanes_[l], flow_);
+      if (flow_.failed) return malformed("coded elements that end too early");
+      ++round;
+    }
+    return check_end();
+  }
+
+ private:
+  static constexpr std::size_t kElementWordsMax = 8;
+
+  // What moves on from element to element.
+  struct Flow {
+    const std::byte* words = nullptr;  // the first that is not yet taken
+    std::uint32_t all_levels = 0;
+    bool failed = false;
+  };
+
+  // The parts of an element that do not come in symbols, and what they leave.
+  struct Rest {
+    std::uint64_t state;
+    std::uint32_t gap, level, sign;
+  };
+
+  // A symbol that a state began with: where it is counted, among those of all tables.
+  struct Taken : Begun {
+    std::uint32_t place = 0;
+  };
+
+  // An element whose symbols are known: their indices, and how many raw bits are behind each.
+  struct Started {
+    std::uint64_t state;
+    std::uint32_t gap, level, gap_bits, level_bits;
+  };
+
+  // Whole rounds while there are words for whatever comes, in registers. Returns the next round.
+  template <bool kMarked>
+  std::size_t run_fast(std::size_t round, std::size_t end) {
+    if (split_.lanes < kLanes) return round;
+    constexpr std::size_t kRoundBytesMax = kLanes * kElementWordsMax * sizeof(std::uint32_t);
+    std::array<Lane, kLanes> lanes = lanes_;
+    Flow flow = flow_;
+    for (; round < end && left(flow) >= kRoundBytesMax; ++round) fast_round<kMarked>(lanes, flow);
+    lanes_ = lanes;
+    flow_ = flow;
+    return round;
+  }
+
+  // The symbols of all lanes are found before anything else is done: then the memory that tells
+  // them is waited for once. A round that has an unusual element is decoded anew, so that little
+  // has to be kept for it.
+  template <bool kMarked>
+  void fast_round(std::array<Lane, kLanes>& lanes, Flow& flow) {
+    std::array<Started, kLanes> all;
+    unsigned most = 0;
+#pragma GCC unroll 4
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      Started& its = all[l];
+      its.state = lanes[l].state;
+      start(lanes[l].gaps, 0, its.state, its.gap, its.gap_bits);
+      its.level_bits = 0;
+      if constexpr (kMarked) start(lanes[l].levels, kScales, its.state, its.level, its.level_bits);
+      most = std::max(most, its.gap_bits + its.level_bits);
+    }
+    if (most >= kRawBitsMax) [[unlikely]] {
+      flow = unusual_round<kMarked>(lanes, flow);
+      return;
+    }
+#pragma GCC unroll 4
+    for (std::size_t l = 0; l < kLanes; ++l) finish<kMarked>(lanes[l], all[l], flow);
+  }
+
+  void start(const Mean& mean, std::uint32_t first_table, std::uint64_t& state,
+             std::uint32_t& index, std::uint32_t& bits) const {
+    const Scale scale = mean.scale();
+    const Slot slot = tables_.find(first_table + scale.table,
+                                   static_cast<std::uint32_t>(state % kProbabilityOne));
+    state = (state >> kProbabilityBits) * slot.frequency + slot.offset;
+    index = slot.index;
+    bits = scale.shift + kMoreBits[slot.index % kSymbols];
+  }
+
+  template <bool kMarked>
+  void finish(Lane& lane, const Started& its, Flow& flow) {
+    const std::size_t i = lane.next++;
+    std::uint64_t x = filled<false>(its.state, flow);
+    const std::uint32_t gap = value_of(its.gap, its.gap_bits, x);
+    ++come_[its.gap];
+    elements_.indices[i] = gap;
+    lane.gaps.add(gap);
+    x >>= its.gap_bits;
+    if constexpr (kMarked) {
+      const std::uint32_t level = value_of(its.level, its.level_bits, x >> 1);
+      ++come_[std::size_t{kScales} * kSymbols + its.level];
+      elements_.marks[i] = level << 1 | static_cast<std::uint32_t>(x & 1);
+      lane.levels.add(level);
+      flow.all_levels |= level;
+      x >>= 1 + its.level_bits;
+    }
+    lane.state = filled<false>(x, flow);
+  }
+
+  static std::uint32_t value_of(std::uint32_t index, std::uint32_t bits, std::uint64_t x) {
+    const std::uint64_t top = kContinuations[index % kSymbols].top;
+    return static_cast<std::uint32_t>(top << bits | low_bits(x, bits)) & kNumberMax;
+  }
+
+  template <bool kMarked>
+  [[gnu::noinline]] Flow unusual_round(std::array<Lane, kLanes>& lanes, Flow flow) {
+    for (Lane& lane : lanes) element<kMarked, false>(lane, flow);
+    return flow;
+  }
+
+  template <bool kMarked, bool kChecked>
+  void element(Lane& lane, Flow& flow) {
+    const std::size_t i = lane.next++;
+    std::uint64_t x = lane.state;
+    const Taken gap = take(x, lane.gaps, 0);
+    const Taken level = kMarked ? take(x, lane.levels, kScales) : Taken{};
+    x = filled<kChecked>(x, flow);
+    const unsigned gap_bits = gap.raw_bits(), level_bits = kMarked ? 1 + level.raw_bits() : 0;
+    // Over 31 bits are taken anew below; a damaged message may ask for over 64.
+    Rest rest{x >> (gap_bits + level_bits) % 64, gap.value(low_bits(x, gap_bits)), 0, 0};
+    if constexpr (kMarked) {
+      rest.sign = x >> gap_bits & 1;
+      rest.level = level.value(low_bits(x >> (gap_bits + 1), level.raw_bits()));
+    }
+    if (gap.escapes() || level.escapes() || gap_bits + level_bits > kRawBitsMax)
+      rest = take_long<kMarked, kChecked>(x, gap, level, flow);
+    else
+      rest.state = filled<kChecked>(rest.state, flow);
+    if (!gap.escapes()) ++come_[gap.place];
+    lane.state = rest.state;
+    lane.gaps.add(rest.gap);
+    elements_.indices[i] = rest.gap;
+    if constexpr (kMarked) {
+      if (!level.escapes()) ++come_[level.place];
+      lane.levels.add(rest.level);
+      flow.all_levels |= rest.level;
+      elements_.marks[i] = rest.level << 1 | rest.sign;
+    }
+  }
+
+  void renew() {
+    for (std::size_t t = 0; t < kTables; ++t) {
+      const auto its = std::span(come_).subspan(t * kSymbols, kSymbols);
+      if (std::ranges::count(its, 0u) == kSymbols) continue;
+      for (std::uint32_t s = 0; s < kSymbols; ++s) counts_[t].add(s, its[s]);
+      std::ranges::fill(its, 0u);
+      tables_.renew(t, counts_[t].ranges());
+    }
+  }
+
+  Taken take(std::uint64_t& x, const Mean& mean, std::uint32_t first_table) {
+    const Scale scale = mean.scale();
+    const Slot slot =
+        tables_.find(first_table + scale.table, static_cast<std::uint32_t>(x % kProbabilityOne));
+    x = (x >> kProbabilityBits) * slot.frequency + slot.offset;
+    return {{slot.index % kSymbols, scale.shift}, first_table * kSymbols + slot.index};
+  }
+
+  template <bool kChecked>
+  std::uint64_t filled(std::uint64_t x, Flow& flow) const {
+    bool wanted = x < kStateMin;
+    std::uint32_t word = 0;
+    if constexpr (kChecked) {
+      if (!wanted) return x;
+      wanted = left(flow) >= sizeof(word);
+      if (!wanted) {
+        flow.failed |= split_.lanes > 1;
+        return x;
+      }
+    }
+    // Whether one is wanted nobody can foresee: no branch.
+    std::memcpy(&word, flow.words, sizeof(word));
+    flow.words += wanted ? sizeof(word) : 0;
+    return wanted ? x << kWordBits | word : x;
+  }
+  [[nodiscard]] std::size_t left(const Flow& flow) const {
+    return static_cast<std::size_t>(end_ - flow.words);
+  }
+
+  static std::uint32_t take_raw(std::uint64_t& x, unsigned bits) {
+    const std::uint64_t raw = low_bits(x, bits);
+    x >>= bits;
+    return static_cast<std::uint32_t>(raw);
+  }
+
+  // With the words that it takes behind each part.
+  template <bool kMarked, bool kChecked>
+  Rest take_long(std::uint64_t x, const Taken& gap, const Taken& level, Flow& flow) {
+    Rest rest{x, 0, 0, 0};
+    rest.gap = take_tail<kChecked>(rest.state, gap, flow);
+    if constexpr (kMarked) {
+      rest.sign = take_raw(rest.state, 1);
+      rest.state = filled<kChecked>(rest.state, flow);
+      rest.level = take_tail<kChecked>(rest.state, level, flow);
+    }
+    return rest;
+  }
+
+  template <bool kChecked>
+  std::uint32_t take_tail(std::uint64_t& x, const Taken& begun, Flow& flow) {
+    std::uint32_t value;
+    if (begun.escapes()) {
+      const unsigned length = take_raw(x, kLengthBits);
+      x = filled<kChecked>(x, flow);
+      value = ((take_raw(x, length) | 1u << length) - 1) & kNumberMax;
+      ++come_[begun.place / kSymbols * kSymbols + symbol_of(value, begun.shift)];
+    } else {
+      value = begun.value(take_raw(x, begun.raw_bits()));
+    }
+    x = filled<kChecked>(x, flow);
+    return value;
+  }
+
+  Status check_end() const {
+    if (flow_.failed) return malformed("coded elements that end too early");
+    if (flow_.words != end_) return malformed("coded elements that leave bytes over");
+    for (std::size_t l = 0; l < split_.lanes; ++l)
+      if (lanes_[l].state != split_.last_state()) return malformed("a state that ends elsewhere");
+    if (flow_.all_levels > kLevelMax) return malformed("a level over the largest");
+    return ok_status();
+  }
+
+  const Split split_;
+  Elements& elements_;
+  const std::byte* end_;  // of the words
+  Flow flow_;
+  std::array<Lane, kLanes> lanes_;
+  AllCounts counts_ = usual().counts;                                  // when tables were last made
+  std::array<std::uint32_t, std::size_t{kTables} * kSymbols> come_{};  // since
+  Tables tables_;
+};
+
+template <typename Tables>
+Status run(std::span<const std::byte> bytes, const Plan& plan, Elements& elements) {
+  Decoder<Tables> decoder(bytes, plan, elements);
+  return plan.with_marks ? decoder.template run<true>() : decoder.template run<false>();
+}
+
+Status gaps_to_indices(std::span<std::uint32_t> gaps, std::size_t size) {
+  std::uint64_t next = 0;
+  for (std::uint32_t& gap : gaps) {
+    next += gap;
+    gap = static_cast<std::uint32_t>(next++);
+  }
+  if (next > size) return malformed("an index past the last of " + std::to_string(size));
+  return ok_status();
+}
+
+}  // namespace
+
+Status decode(std::span<const std::byte> bytes, const Plan& plan, Elements& elements) {
+  // Each mark has its sign's bit; positions alone may take none.
+  if (plan.with_marks && plan.count > 8 * bytes.size())
+    return malformed("more elements than the bytes can hold");
+  if (bytes.size() < lanes_of(plan.count) * plan.state_bytes)
+    return malformed("coded elements without their states");
+  elements.indices.resize(plan.count);
+  elements.marks.resize(plan.with_marks ? plan.count : 0);
+  const Status decoded = lanes_of(plan.count) == 1 ? run<SearchedTables>(bytes, plan, elements)
+                                                   : run<LookedUpTables>(bytes, plan, elements);
+  if (!decoded) return decoded;
+  return gaps_to_indices(elements.indices, plan.size);
+}
+
+}  // namespace kimesh::rans

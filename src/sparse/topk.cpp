@@ -1,0 +1,41 @@
+// topk: the exact k elements of the largest magnitude.
+#include <algorithm>
+
+#include "kimesh/codec/allocation.h"
+#include "kimesh/codec/select.h"
+#include "sparse_codec.h"
+
+namespace kimesh {
+namespace {
+
+class Topk final : public SparseCodec {
+ public:
+  CodecTraits traits() const override {
+    CodecTraits traits = SparseCodec::traits();
+    traits.on_devices = true;
+    traits.has_curves = true;
+    return traits;
+  }
+
+  // One threshold over the elements of all messages.
+  std::vector<double> divide(const SharedBytes& shared) const override {
+    const double each = entry_bytes_about();
+    const std::vector<double> floors(shared.floors.begin(), shared.floors.end());
+    std::vector<double> parts = threshold_allocation(shared.curves, shared.bytes / each, floors);
+    for (double& part : parts) part *= each;
+    return parts;
+  }
+
+ private:
+  Result<Selected> select(const AdvanceJob& job, std::uint32_t keep, bool) const override {
+    return select_topk(job, keep);
+  }
+};
+
+}  // namespace
+
+Kind<Codec> topk_codec() {
+  return {"topk", "the elements of the largest magnitude", make_options<Topk, Codec>};
+}
+
+}  // namespace kimesh
