@@ -211,6 +211,7 @@ class KeyReader final : public Keys {
     complaints_.add(line > 0 ? line : reader_.map().line, std::move(message), std::move(remedy));
   }
   bool is_given(std::string_view name) const override { return reader_.find(name) != nullptr; }
+  bool is_wrong(std::string_view name) const override { return wrong_.contains(name); }
 
   // Keys that some kind has, but not the chosen one. Where no kind is known, nothing is said: it
   // would mislead.
@@ -232,7 +233,10 @@ class KeyReader final : public Keys {
     if (reader_.find(key.name) == nullptr) return;
     const std::size_t before = reader_.failures();
     std::visit([&](const auto& field) { read(key.name, field); }, value);
-    if (reader_.failures() == before) is_set = true;
+    if (reader_.failures() == before)
+      is_set = true;
+    else
+      wrong_.insert(std::string(key.name));
   }
 
   void visit_kind(const Key& key, const KindChoice& choice) override {
@@ -322,6 +326,7 @@ class KeyReader final : public Keys {
   const NameCollector& known_;
   std::vector<std::string_view> visited_;
   std::set<std::string> refused_, required_;
+  std::set<std::string, std::less<>> wrong_;        // keys whose values were refused
   std::map<std::string, std::string_view> chosen_;  // by the key that chooses
   bool kind_is_unknown_ = false;
 };

@@ -53,7 +53,7 @@ void check_fills_budgets(const Codec& codec, Keys& keys) {
                     codec.kind_name(), size_key),
         fmt::format("Write compressor: topk, or policy: fixed with a {}:", size_key));
   if (codec.is_dense())
-    return keys.check(false, "compressor",
+    return keys.check(keys.is_wrong("values"), "compressor",
                       "compressor: identity sends everything, whatever the policy decides",
                       "Write compressor: topk, or policy: none");
   keys.check(false, "compressor",

@@ -195,6 +195,9 @@ class Keys {
                      std::string /*remedy*/) {}
   // Whether the user wrote this key.
   [[nodiscard]] virtual bool is_given(std::string_view /*name*/) const { return false; }
+  // Whether the user wrote this key with a value that was refused: what would follow from its
+  // default is not to be said then.
+  [[nodiscard]] virtual bool is_wrong(std::string_view /*name*/) const { return false; }
   // True where all keys are wanted, whatever the others say: describe() must not leave out keys
   // that only some combination of other keys has.
   [[nodiscard]] virtual bool wants_all() const { return false; }
