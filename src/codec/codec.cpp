@@ -24,7 +24,7 @@ Budget Codec::budget_within(std::size_t payload_bytes, std::size_t size) const {
   return Budget::keep(std::min(payload_bytes / each, size));
 }
 
-std::vector<double> Codec::divide(const SharedBytes&) const {
+std::vector<double> Codec::divide(const SharedBudget&) const {
   check_failed(__FILE__, __LINE__, "has_curves", "a codec whose traits say has_curves");
 }
 

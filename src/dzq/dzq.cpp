@@ -191,8 +191,8 @@ class Dzq final : public Codec {
   bool has_own_size() const override { return step_.has_value(); }
 
   // One step for all messages: each gains the same from its last byte.
-  std::vector<double> divide(const SharedBytes& shared) const override {
-    const double step = dzq_step_for(shared.curves, shared.bytes, shared.rounding);
+  std::vector<double> divide(const SharedBudget& shared) const override {
+    const double step = dzq_step_for(shared.curves, shared.total, shared.rounding);
     std::vector<double> parts;
     for (std::size_t m = 0; m < shared.curves.size(); ++m) {
       const double wanted =

@@ -20,8 +20,9 @@ std::size_t size_of(const Curve& curve) {
                          [](std::size_t sum, const PieceCurve& piece) { return sum + piece.size; });
 }
 
-// The messages of a link that share their budgets, in bytes of their payloads. All take part with
-// this message's overhead, so that their parts sum to all the budgets.
+// The messages of a link that share their budgets, counted in the codec's units (Codec::divide) of
+// their payloads. All take part with this message's overhead, so that their parts sum to all the
+// budgets.
 struct Sharing {
   const Codec& codec;
   Rounding rounding;
@@ -33,7 +34,7 @@ struct Sharing {
 
   Sharing(std::size_t budget, const MessageContext& message, const Codec& its_codec)
       : codec(its_codec), rounding(rounding_on(message)) {
-    per_budget = static_cast<double>(payload_that_fits(budget, message));
+    per_budget = static_cast<double>(payload_that_fits(budget, message)) / codec.unit_bytes();
     const double one = least(message), spendable = static_cast<double>(budget) - one;
     for (std::size_t c = 0; c < message.curves.size(); ++c) {
       if (message.curves[c]->empty()) continue;
@@ -56,7 +57,13 @@ struct Sharing {
     return std::max(1.0, static_cast<double>(message.link_hops) / std::max(message.path_hops, 1u));
   }
 
-  // Bytes of this message's payload, at most its `most`.
+  // What of a budget has to be there for a division to mean anything: an element, or the smallest
+  // message of a codec that divides bytes.
+  [[nodiscard]] double least_per_budget(std::size_t elements) const {
+    return codec.unit_bytes() > 1 ? 1 : static_cast<double>(codec.bytes_min(elements));
+  }
+
+  // This message's part, at most its `most`.
   [[nodiscard]] double share() const {
     std::vector<std::size_t> open(curves.size());
     std::iota(open.begin(), open.end(), std::size_t{0});
@@ -78,7 +85,7 @@ struct Sharing {
   }
 
  private:
-  // As the codec divides bytes; where the last round had nothing more to send, the rest in equal
+  // As the codec divides them; where the last round had nothing more to send, the rest in equal
   // parts.
   [[nodiscard]] std::vector<double> among(const std::vector<std::size_t>& open,
                                           double total) const {
@@ -174,11 +181,10 @@ class KimadPlus final : public Policy {
     if (message.curves.size() == 1 || Sharing::stretch(message) <= 1) return budget;
     const Sharing sharing(budget, message, *codec_);
     const double least = Sharing::least(message);
-    if (sharing.per_budget < static_cast<double>(codec_->bytes_min(message.elements)))
-      return budget;
-    const double payload = sharing.share();
+    if (sharing.per_budget < sharing.least_per_budget(message.elements)) return budget;
+    const double own_part = sharing.share();
     const double spendable = static_cast<double>(budget) - least;
-    const double bytes = least + spendable * payload / sharing.per_budget;
+    const double bytes = least + spendable * own_part / sharing.per_budget;
     // All of it is all of it, whatever rounding says.
     const std::size_t whole = whole_bytes(dense_bytes(message.elements), message);
     return std::min(left_of(budget, message), bytes > static_cast<double>(whole) - 1

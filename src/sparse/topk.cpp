@@ -18,13 +18,11 @@ class Topk final : public SparseCodec {
   }
 
   // One threshold over the elements of all messages.
-  std::vector<double> divide(const SharedBytes& shared) const override {
-    const double each = entry_bytes_about();
+  std::vector<double> divide(const SharedBudget& shared) const override {
     const std::vector<double> floors(shared.floors.begin(), shared.floors.end());
-    std::vector<double> parts = threshold_allocation(shared.curves, shared.bytes / each, floors);
-    for (double& part : parts) part *= each;
-    return parts;
+    return threshold_allocation(shared.curves, shared.total, floors);
   }
+  double unit_bytes() const override { return entry_bytes_about(); }
 
  private:
   Result<Selected> select(const AdvanceJob& job, std::uint32_t keep, bool) const override {

@@ -130,7 +130,9 @@ TEST(Divide, GivesMoreToWhatIsWorthSending) {
   const std::vector<std::uint32_t> floors{20, 20};
   for (const char* name : {"topk", "dzq"}) {
     const CodecPtr codec = make_codec(name);
-    const std::vector<double> parts = codec->divide({curves, floors, 4000, Rounding::kNearest});
+    const double total = 4000 / codec->unit_bytes();
+    std::vector<double> parts = codec->divide({curves, floors, total, Rounding::kNearest});
+    for (double& part : parts) part *= codec->unit_bytes();
     EXPECT_NEAR(parts[0] + parts[1], 4000, 400) << name;
     EXPECT_GT(parts[0], 20 * parts[1]) << name;
     EXPECT_GE(parts[1], 0.99 * static_cast<double>(codec->bytes_about(20, 20'000))) << name;

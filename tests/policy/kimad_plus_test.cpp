@@ -215,5 +215,51 @@ TEST(KimadPlusDeathTest, KimadPlusWithoutARoundTimeIsOurMistake) {
                "a round time");
 }
 
+// A link's messages and budget, drawn from a seed; `own` is one of the messages.
+MessageContext drawn_context(Messages& messages, std::uint64_t seed) {
+  Random random(seed, 0, 0, Purpose::kTest);
+  const unsigned count = 2 + random.below(4);
+  for (unsigned m = 0; m < count; ++m) {
+    const double scale = 1 + 9 * random.uniform();
+    Curve curve;
+    for (int layer = 0; layer < 2; ++layer) {
+      std::vector<double> magnitudes(300 + random.below(3000));
+      for (double& x : magnitudes) {
+        const double u = random.uniform();
+        x = scale * u * u * u * u;
+      }
+      curve.push_back(exact_curve(magnitudes));
+    }
+    messages.add(curve);
+  }
+  messages.context.link = {2e5 + 1e6 * random.uniform(), 0.01, Duration{0}, false};
+  messages.context.link_hops = 2 + random.below(6);
+  messages.context.path_hops = 1 + random.below(2);
+  messages.context.overhead_bytes = 80;
+  messages.context.chunk_overhead_bytes = 30;
+  return messages.of(random.below(count));
+}
+
+// topk divides a link's budgets in elements, not in bytes, whatever an element costs. The numbers
+// are those of the policy before codecs divided budgets. Seen to fail, each by one byte, with bytes
+// divided instead.
+TEST(KimadPlus, CountsElementsWhateverTheirFormat) {
+  struct Decided {
+    KeyTexts keys;
+    std::uint64_t seed;
+    std::size_t budget_bytes;
+  };
+  for (const Decided& decided :
+       {Decided{{{"indices", "packed"}}, 238, 7913}, Decided{{{"values", "int4"}}, 48, 2037},
+        Decided{{{"values", "int4"}, {"indices", "coded"}}, 383, 424}}) {
+    const auto policy = make_policy(
+        {policy_options("kimad_plus"), make_codec("topk", decided.keys), milliseconds(20)});
+    Messages messages;
+    EXPECT_EQ(policy->choose(drawn_context(messages, decided.seed)).budget_bytes,
+              decided.budget_bytes)
+        << "seed " << decided.seed;
+  }
+}
+
 }  // namespace
 }  // namespace kimesh

@@ -116,11 +116,11 @@ struct AdvanceJob {
   [[nodiscard]] std::size_t size() const;
 };
 
-// Several messages that share bytes.
-struct SharedBytes {
+// Several messages that share what their link carries. Shapes: curves, floors [messages].
+struct SharedBudget {
   std::span<const Curve* const> curves;   // what each message last had to send
   std::span<const std::uint32_t> floors;  // elements that each message has room for at least
-  double bytes = 0;                       // of all payloads together
+  double total = 0;                       // of all payloads together, in units of the codec
   Rounding rounding = Rounding::kTowardsZero;
 };
 
@@ -140,9 +140,13 @@ class Codec : public KindOptions {
   [[nodiscard]] virtual std::size_t bytes_min(std::size_t size) const;
   // The largest budget that `payload_bytes` hold: in elements where each costs the same.
   [[nodiscard]] Budget budget_within(std::size_t payload_bytes, std::size_t size) const;
-  // Divides bytes among messages so that all of them together leave out least energy. Bytes of each
-  // payload; less in all where nothing more is worth sending. Requires has_curves.
-  [[nodiscard]] virtual std::vector<double> divide(const SharedBytes& shared) const;
+  // Divides a budget among messages so that all of them together leave out least energy. Returns
+  // the part of each payload; the parts sum to less than the total where nothing more is worth
+  // sending. Requires has_curves.
+  [[nodiscard]] virtual std::vector<double> divide(const SharedBudget& shared) const;
+  // Bytes of the unit that divide() counts: 1, or those of an element on the average, for codecs
+  // that divide elements.
+  [[nodiscard]] virtual double unit_bytes() const { return 1; }
 
   // The key that sets the size of its messages under `policy: fixed`, such as "threshold"; empty:
   // there is none. `has_own_size`: whether a message is sized with Budget::own, by that key or
