@@ -10,10 +10,11 @@
 namespace kimesh {
 namespace {
 
-// The golden ratio's fraction as a 32-bit fixed-point number: its multiples are spread evenly.
+// The fractional part of the golden ratio in 32-bit fixed point. Its multiples modulo 1 are spread
+// evenly.
 constexpr std::uint32_t kGoldenFraction = 2654435769u;
 
-// A straight part of a curve: `count` elements whose mean energy is `each`.
+// The part of a curve between two points: `count` elements with the mean energy `each`.
 struct Stretch {
   double each = 0, count = 0;
   std::size_t curve = 0;
@@ -31,8 +32,8 @@ std::vector<Stretch> stretches_of(std::span<const Curve* const> curves) {
   return all;
 }
 
-// Stretches by magnitude, coarsely: a threshold splits one bucket, and only in that one their order
-// counts. Sorting all of them would take most of the time.
+// Stretches in buckets by the exponent of their energy. A threshold splits one bucket, and only
+// there the order of the stretches matters; sorting all of them would take most of the time.
 class Buckets {
  public:
   static constexpr std::size_t kCount = 1 << 11;  // the exponents of a double
@@ -43,7 +44,8 @@ class Buckets {
     std::vector<std::size_t> next(begins_.begin(), begins_.end() - 1);
     for (const Stretch& stretch : all) sorted_[next[number(stretch)]++] = stretch;
   }
-  // In the order in which they count when `left` elements are to be had: by the largest.
+  // The stretches of a bucket; in descending order of energy where they hold more than `left`
+  // elements.
   [[nodiscard]] std::span<const Stretch> of(std::size_t bucket, double left) {
     const auto stretches =
         std::span(sorted_).subspan(begins_[bucket], begins_[bucket + 1] - begins_[bucket]);
@@ -58,7 +60,7 @@ class Buckets {
  private:
   static std::size_t number(const Stretch& stretch) {
     constexpr unsigned kMantissaBits = 52;
-    const double each = stretch.each > 0 ? stretch.each : 0;  // of what is no number, too
+    const double each = stretch.each > 0 ? stretch.each : 0;  // NaN counts as 0
     return std::bit_cast<std::uint64_t>(each) >> kMantissaBits;
   }
   std::vector<std::size_t> begins_ = std::vector<std::size_t>(kCount + 1);
@@ -76,8 +78,9 @@ void share_out(std::uint32_t keep, std::uint32_t rotation, std::span<const Piece
   KIMESH_CHECK(keep <= total, "no more is kept than there is");
   std::ranges::fill(shares, 0u);
   if (total == 0) return;
-  // With f in [0, 1) in steps of 2^-32, the first pieces up to position p get floor(keep·p/n + f)
-  // together: exact in 64 bits, because keep, p and n have 32. f = 1 − rounding_up_from.
+  // The pieces up to position p get floor(keep·p/n + f) elements together, with an offset f in [0,
+  // 1) in steps of 2^-32: f = 1 − rounding_up_from / 2^32. The arithmetic is exact in 64 bits,
+  // because keep, p and n have 32.
   const std::uint64_t fraction = rotation * kGoldenFraction;
   const std::uint64_t rounding_up_from = (std::uint64_t{1} << 32) - fraction;
   std::uint64_t position = 0, given = 0;
@@ -97,7 +100,7 @@ std::vector<double> threshold_allocation(std::span<const Curve* const> curves, d
   KIMESH_CHECK(curves.size() == floors.size(), "a floor for each curve");
   Buckets buckets(stretches_of(curves));
   std::vector<double> keep(floors.begin(), floors.end());
-  // A floor pays for the first elements of its curve.
+  // The first elements of a curve are paid by its floor.
   std::vector<double> paid = keep;
   double left = std::accumulate(keep.begin(), keep.end(), total,
                                 [](double sum, double floor) { return sum - floor; });

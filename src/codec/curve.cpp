@@ -1,5 +1,3 @@
-#include "curve.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -8,6 +6,7 @@
 #include "kimesh/kernels/histogram.h"
 #include "kimesh/kernels/vector_math.h"
 #include "kimesh/util/check.h"
+#include "piece_curve.h"
 
 namespace kimesh {
 namespace {
@@ -17,7 +16,7 @@ using kernels::MagnitudeBin;
 using kernels::MagnitudeHistogram;
 using kernels::PartMagnitudes;
 
-// A part of the elements, whose magnitudes lie in (low, high].
+// The elements of a piece whose magnitudes lie in (low, high].
 struct Stretch {
   double count = 0, energy = 0;
   double low = 0, high = 0;
@@ -28,9 +27,10 @@ double magnitude_of(std::uint32_t bits) {
   return static_cast<double>(std::bit_cast<float>(bits));
 }
 
-// Magnitudes in a bin are known by their mean. Where they do not all have that one they are spread
-// around it: by half of what an even distribution would be, between what bins of ties and bins of
-// noise have.
+// A bin of the histogram has a count and a mean magnitude; its energy is count · (mean² +
+// variance). The variance is not measured. It is taken as half of that of a uniform distribution
+// over the bin, width² / 12, which lies between that of bins full of ties (0) and that of noise. It
+// is never more than the mean allows.
 Stretch stretch_of(std::size_t bin, double count, double above_edge) {
   const auto low_bits = static_cast<std::uint32_t>((bin - 1) << kMagnitudeBinBits);
   const double low = magnitude_of(low_bits);
@@ -38,12 +38,12 @@ Stretch stretch_of(std::size_t bin, double count, double above_edge) {
                                static_cast<double>(std::numeric_limits<float>::max()));
   const double width = high - low;
   const double mean = low + width * std::ldexp(above_edge / count + 1, -int{kMagnitudeBinBits});
-  const double possible = (mean - low) * (high - mean);  // with all of them at the edges
+  const double possible = (mean - low) * (high - mean);  // with all elements at the two edges
   const double spread = count > 1 ? std::min(width * width / 24, std::max(possible, 0.0)) : 0;
   return {count, count * (mean * mean + spread), low, high};
 }
 
-// Scales the energies to a sum that is known.
+// Scales the energies so that they sum to `energy`, which is known exactly.
 void scale_to(double energy, std::span<Stretch> stretches) {
   double sum = 0;
   for (const Stretch& stretch : stretches) sum += stretch.energy;
@@ -51,7 +51,7 @@ void scale_to(double energy, std::span<Stretch> stretches) {
   for (Stretch& stretch : stretches) stretch.energy *= energy / sum;
 }
 
-// Those of the bins [first, end), from the smallest magnitudes upwards.
+// The stretches of the bins [first, end), in ascending order of magnitude.
 Stretches stretches_of(std::span<const MagnitudeBin> bins, std::size_t first, std::size_t end) {
   Stretches stretches;
   for (std::size_t b = first; b < end; ++b)
@@ -68,8 +68,9 @@ Stretches stretches_of(MagnitudeHistogram& histogram, double energy) {
   return stretches;
 }
 
-// The stretches below `sample.lower`: what was sampled of a piece, less what is known exactly.
-// `known` counts all that reaches `lower`; `energy` is that of the others.
+// The stretches below `sample.lower`, whose elements were sampled. The counts of the sample are
+// scaled to the piece, and the elements of at least `lower`, which `known` counts exactly, are
+// subtracted. `energy` is the energy of the elements below `lower`.
 Stretches stretches_below(std::size_t size, const PartMagnitudes& sample, MagnitudeHistogram& known,
                           double energy) {
   const std::span<const MagnitudeBin> bins = sample.bins, top = known.bins();
@@ -88,28 +89,29 @@ Stretches stretches_below(std::size_t size, const PartMagnitudes& sample, Magnit
         stretch_of(b, rest, static_cast<double>(bins[b].above_edge) / count * rest));
   }
   scale_to(energy, stretches);
-  if (stretches.empty() && energy > 0)  // too few for the sample to meet one
+  if (stretches.empty() && energy > 0)  // the sample missed them all
     stretches.push_back({1, energy, 0, static_cast<double>(lower)});
   const double edge = magnitude_of(std::bit_cast<std::uint32_t>(lower) - 1);
   if (!stretches.empty()) stretches.back().high = std::min(stretches.back().high, edge);
   return stretches;
 }
 
-// In the middle of a bin a straight line from edge to edge is off by count · (high² − low²) / 8
-// where magnitudes are spread evenly. Where that counts, the bin is halved: its density is taken as
-// a straight line with the bin's mean.
+// Appends the stretch, or its two halves where that makes the curve more exact. With evenly spread
+// magnitudes, the straight line between the ends of a stretch is off by count · (high² − low²) / 8
+// in the middle. Where that matters, the stretch is halved: its density is modelled as linear, with
+// the stretch's mean.
 void add_halves(const Stretch& whole, double below, Stretches& halves) {
   constexpr double kCounts = 0.003, kFewElements = 8;
   const double off = whole.count * (whole.high * whole.high - whole.low * whole.low) / 8;
   const double middle = (whole.low + whole.high) / 2, half = (whole.high - whole.low) / 2;
   const double mean = std::sqrt(whole.energy / whole.count);
-  const double slope = 3 * (mean - middle) / half;  // of the density, over [-1, 1]
+  const double slope = 3 * (mean - middle) / half;  // of the density, with the stretch as [-1, 1]
   if (off < kCounts * (below + whole.energy / 2) || whole.count < kFewElements ||
       std::abs(slope) > 1) {
     halves.push_back(whole);
     return;
   }
-  const double share = 0.5 + slope / 4;  // of the upper half
+  const double share = 0.5 + slope / 4;  // the part of the elements in the upper half
   const double upper_mean = middle + half * (0.25 + slope / 6) / share;
   const double upper_square = upper_mean * upper_mean + half * half / 12;
   Stretch upper{whole.count * share, 0, middle, whole.high};
@@ -118,7 +120,7 @@ void add_halves(const Stretch& whole, double below, Stretches& halves) {
   halves.push_back(upper);
 }
 
-// From the smallest magnitudes upwards, so that sums of small energies keep their digits.
+// Sums in ascending order of magnitude, so that small energies keep their digits.
 PieceCurve curve_of(std::size_t size, const Stretches& stretches) {
   PieceCurve curve{static_cast<std::uint32_t>(size), {}};
   Stretches halves;
@@ -134,13 +136,13 @@ PieceCurve curve_of(std::size_t size, const Stretches& stretches) {
   }
   curve.points.push_back({0, missing, halves.empty() ? 0 : halves.back().high});
   std::ranges::reverse(curve.points);
-  // Each stretch's count becomes what is kept when it and all above it are.
+  // The counts of stretches become the number of elements kept down to each of them.
   for (std::size_t i = 1; i < curve.points.size(); ++i)
     curve.points[i].kept += curve.points[i - 1].kept;
   return curve;
 }
 
-// Large elements are known, the others by a sample.
+// A curve whose large elements are known, and whose others were sampled.
 PieceCurve sampled_curve(std::size_t size, const PartMagnitudes& magnitudes,
                          MagnitudeHistogram& top) {
   top.reset(magnitudes.known.size(), MagnitudeHistogram::Counts::kAll);
@@ -149,7 +151,7 @@ PieceCurve sampled_curve(std::size_t size, const PartMagnitudes& magnitudes,
   Stretches stretches =
       stretches_below(size, magnitudes, top, std::max(0.0, *magnitudes.energy - known_energy));
   Stretches above = stretches_of(top, known_energy);
-  // `lower` divides a bin.
+  // `lower` lies inside of a bin: both parts of the bin end there.
   const double edge = magnitude_of(std::bit_cast<std::uint32_t>(magnitudes.lower) - 1);
   if (!above.empty()) above.front().low = std::max(above.front().low, edge);
   stretches.insert(stretches.end(), above.begin(), above.end());

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "curve.h"
 #include "kimesh/kernels/vector_math.h"
 #include "kimesh/util/check.h"
+#include "piece_curve.h"
 
 namespace kimesh {
 namespace {
@@ -27,7 +27,7 @@ std::vector<Quota> quotas_of(std::span<const Piece> pieces, std::span<const std:
   return quotas;
 }
 
-// Makes curves of the magnitudes that a pass meets.
+// Turns the magnitudes that a pass counts into curves.
 class CurveRecorder final : public kernels::MagnitudeObserver {
  public:
   explicit CurveRecorder(const AdvanceJob& job)
@@ -53,7 +53,7 @@ std::size_t AdvanceJob::size() const {
   return difference.size();
 }
 
-// An error is rare: the host looks which element it is.
+// An error is rare, so that the search for its element may be slow: it runs on a copy on the host.
 Status Difference::check_finite(const kernels::Energies& energies) const {
   if (energies.finite()) return ok_status();
   std::vector<float> target(target_.size), estimate(estimate_.size);
@@ -74,12 +74,12 @@ Result<Curve> Difference::measure(const AdvanceJob& job) {
   return *finite ? recorder.take() : Curve{};
 }
 
-Result<Selected> Difference::survey(const AdvanceJob& job) {
+Result<PassSummary> Difference::survey(const AdvanceJob& job) {
   job.scratch.entries.clear();
   const auto energies = memory_.energies(target_, estimate_);
   if (!energies) return energies.error();
   if (Status finite = check_finite(*energies); !finite) return finite.error();
-  Selected selected{*energies, {}};
+  PassSummary selected{*energies, {}};
   if (!job.with_curve) return selected;
   auto curve = measure(job);
   if (!curve) return curve.error();
@@ -87,7 +87,7 @@ Result<Selected> Difference::survey(const AdvanceJob& job) {
   return selected;
 }
 
-Result<Selected> Difference::select(const AdvanceJob& job, const Selection& selection) {
+Result<PassSummary> Difference::select(const AdvanceJob& job, const Selection& selection) {
   CurveRecorder recorder(job);
   const std::vector<Quota> parts = quotas_of(job.pieces, selection.shares);
   const kernels::DifferencePass pass{target_,
@@ -103,21 +103,21 @@ Result<Selected> Difference::select(const AdvanceJob& job, const Selection& sele
   if (Status finite = check_finite(result->energies); !finite) return finite.error();
   added_.reset();
   if (job.sends_selection) added_ = result->added;
-  return Selected{result->energies, job.with_curve ? recorder.take() : Curve{}};
+  return PassSummary{result->energies, job.with_curve ? recorder.take() : Curve{}};
 }
 
-Result<Selected> Difference::select_reaching(const AdvanceJob& job, float lower) {
+Result<PassSummary> Difference::select_reaching(const AdvanceJob& job, float lower) {
   KIMESH_CHECK(lower > 0, "zeros are never selected");
   return select(job, {.lower = lower});
 }
 
-Result<Selected> Difference::select_shares(const AdvanceJob& job,
-                                           std::span<const std::uint32_t> shares) {
+Result<PassSummary> Difference::select_shares(const AdvanceJob& job,
+                                              std::span<const std::uint32_t> shares) {
   return select(job, {.shares = shares});
 }
 
-Result<Selected> Difference::select_globally(const AdvanceJob& job, std::uint32_t keep,
-                                             std::span<const std::uint32_t> floors) {
+Result<PassSummary> Difference::select_globally(const AdvanceJob& job, std::uint32_t keep,
+                                                std::span<const std::uint32_t> floors) {
   return select(job, {.shares = floors, .in_all = keep});
 }
 
@@ -139,18 +139,19 @@ Result<kernels::Added> Difference::add(std::span<const std::uint32_t> indices,
   return memory_.add_entries(target_, indices, values, whole, estimate_);
 }
 
-Result<Selected> Difference::quantise(const AdvanceJob& job, kernels::Blocks blocks,
-                                      Rounding rounding, std::span<std::byte> bytes, double& left) {
+Result<PassSummary> Difference::quantise(const AdvanceJob& job, kernels::Blocks blocks,
+                                         Rounding rounding, std::span<std::byte> bytes,
+                                         double& left) {
   Result<Curve> curve = job.with_curve ? measure(job) : Curve{};  // before the estimate moves
   if (!curve) return curve.error();
   const auto result = memory_.quantise(blocks, rounding, target_, estimate_, bytes);
   if (!result) return result.error();
   if (Status finite = check_finite(result->energies); !finite) return finite.error();
   left = result->added.left;
-  return Selected{result->energies, std::move(*curve)};
+  return PassSummary{result->energies, std::move(*curve)};
 }
 
-Result<Selected> Difference::assign(const AdvanceJob& job, std::span<std::byte> bytes) {
+Result<PassSummary> Difference::assign(const AdvanceJob& job, std::span<std::byte> bytes) {
   const auto bad = memory_.first_not_finite(target_);
   if (!bad) return bad.error();
   if (*bad) return not_finite_at(**bad);
@@ -160,7 +161,7 @@ Result<Selected> Difference::assign(const AdvanceJob& job, std::span<std::byte> 
   if (!energy) return energy.error();
   if (Status copied = memory_.download(target_, bytes); !copied) return copied.error();
   if (has_estimate()) memory_.copy(target_, estimate_);
-  return Selected{{*energy, 0}, std::move(*curve)};
+  return PassSummary{{*energy, 0}, std::move(*curve)};
 }
 
 Status add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies, Advanced& result,

@@ -8,7 +8,7 @@
 namespace kimesh {
 namespace {
 
-// Entries of what a payload adds, without those that change nothing.
+// The entries that a payload adds, without zeros.
 void take_entries(const Content& content, std::size_t size, kernels::Entries& entries) {
   std::vector<float> sum(size, 0.0f);
   add_content(content, kernels::host_memory(), kernels::MemorySpan(std::span(sum)));

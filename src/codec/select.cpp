@@ -9,8 +9,8 @@
 namespace kimesh {
 namespace {
 
-// The floor's elements, and the largest of the rest.
-Result<Selected> select_globally(const AdvanceJob& job, std::uint32_t keep) {
+// Selects the floors of the pieces, then the largest of all other elements.
+Result<PassSummary> select_globally(const AdvanceJob& job, std::uint32_t keep) {
   const Setting& setting = job.setting;
   CompressScratch& scratch = job.scratch;
   // A budget in bytes may hold fewer elements than the floor has.
@@ -20,7 +20,7 @@ Result<Selected> select_globally(const AdvanceJob& job, std::uint32_t keep) {
 
 }  // namespace
 
-Result<Selected> select_topk(const AdvanceJob& job, std::uint32_t keep) {
+Result<PassSummary> select_topk(const AdvanceJob& job, std::uint32_t keep) {
   KIMESH_CHECK(keep >= 1 && keep <= job.size(), "topk keeps 1 to all elements");
   const Setting& setting = job.setting;
   std::vector<std::uint32_t>& shares = job.scratch.shares;

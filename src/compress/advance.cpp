@@ -17,7 +17,7 @@ void check_pieces(std::span<const Piece> pieces, std::size_t size) {
   KIMESH_CHECK(end == size, "pieces cover the vector");
 }
 
-// All of the target in float32, assigned.
+// Makes a dense message: the whole target in float32, assigned.
 Result<Advanced> advance_dense(const AdvanceJob& job) {
   Advanced result;
   result.bytes.resize(dense_bytes(job.size()));
@@ -43,7 +43,7 @@ Result<Advanced> advance(Difference& difference, std::span<const Piece> pieces,
   auto made = setting.codec->advance(job);
   const bool sizes_itself = setting.budget.kind == Budget::Kind::kOwn;
   if (!made || !sizes_itself || made->bytes.size() <= dense_bytes(job.size())) return made;
-  // Longer than a dense message, which leaves nothing out.
+  // A dense message is shorter, and leaves nothing out.
   auto all = advance_dense({difference, pieces, setting, scratch, false});
   if (all) all->curve = std::move(made->curve);
   return all;

@@ -1,4 +1,4 @@
-// The table of codecs, and the wire forms that they write.
+// The table of codecs, and the forms that they write.
 #include "kimesh/compress/codecs.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace kimesh {
 
-// A line a codec: X(NAME) is made by NAME_codec(), which stands in the codec's own file.
+// One line for each codec: X(NAME) stands for NAME_codec(), which the codec's own file defines.
 // clang-format off
 #define KIMESH_CODECS(X) \
   X(identity)            \
@@ -39,7 +39,7 @@ struct Codecs {
 #undef KIMESH_ADD
   }
 
-  // Several codecs may write one form, if they decode it alike.
+  // Several codecs may write one form with the same decoder.
   void add(const Kind<Codec>& kind) {
     kinds.add(kind);
     for (const WireForm& form : kinds.make(kind.name)->forms()) {

@@ -1,4 +1,4 @@
-// The keys of a setting, as the decision log writes them.
+// The keys of a setting in the decision log.
 #include <limits>
 #include <optional>
 
@@ -11,7 +11,7 @@ constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
 constexpr double kPayloadBytesMax = 1e15;
 constexpr std::size_t kPiecesMax = 100'000;  // layers of a model
 
-// The elements or bytes that a budget holds, as two keys of which one is set.
+// Declares a budget of elements or bytes as two keys, of which one is set.
 void describe(Budget& budget, Keys& keys) {
   std::optional<std::uint32_t> keep;
   std::optional<std::uint64_t> bytes;
@@ -31,7 +31,7 @@ void describe_shares(Setting& setting, Keys& keys) {
 }  // namespace
 
 void describe(Setting& setting, Keys& keys) {
-  // Visitors that fill fields choose a fresh codec first.
+  // The cast is safe: a visitor that fills fields replaces the codec by a fresh one first.
   auto codec = setting.codec == nullptr ? codecs().make("identity")
                                         : std::const_pointer_cast<Codec>(setting.codec);
   keys.require("compressor", "compressor: topk");

@@ -1,5 +1,5 @@
-// Codecs that send something of every element, in the blocks of kernels/quantise.h: one size for
-// all messages.
+// Base of codecs that send every element, in the block formats of kernels/quantise.h. All messages
+// of a vector have one size.
 #pragma once
 
 #include "kimesh/codec/difference.h"
@@ -18,7 +18,7 @@ class BlockCodec : public Codec {
 
  protected:
   static void refuse_indices(Keys& keys);
-  // Neither values nor indices have a choice of formats.
+  // Refuses `values` and `indices`, for codecs with one format.
   void refuse_formats(Keys& keys) const;
 
  private:

@@ -1,4 +1,4 @@
-// identity: all elements, in float32 or in the upper halves of it.
+// identity: all elements, in float32 or bfloat16.
 #include "block_codec.h"
 
 namespace kimesh {

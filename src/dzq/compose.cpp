@@ -13,12 +13,13 @@ namespace {
 constexpr std::uint32_t kFixedDeadZone = 16;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Of a floor's largest element to its step.
-double largest_ratio(Coder coder) {
-  return coder == Coder::kFixedWidth ? 128 : rans::kLevelMax / 4;
+// The largest ratio of a floor's largest element to its step.
+double largest_ratio(Coding coding) {
+  return coding == Coding::kFixedWidth ? 128 : rans::kLevelMax / 4;
 }
 
-// Of all floats those reach it that reach the least float which does.
+// The smallest float that is at least `dead_zone`: a float reaches the one exactly where it reaches
+// the other.
 float least_reaching(double dead_zone) {
   const auto least = static_cast<float>(dead_zone);
   return double{least} < dead_zone ? std::nextafter(least, kInfinity) : least;
@@ -32,7 +33,7 @@ std::size_t Composer::count_reaching(double dead_zone) const {
 
 std::uint32_t Composer::dead_zone(double step) const {
   if (from_.whole != nullptr) return from_.whole->dead_zone(step);
-  if (from_.coder == Coder::kFixedWidth) return kFixedDeadZone;
+  if (from_.coding == Coding::kFixedWidth) return kFixedDeadZone;
   return dead_zone_of(from_.rounding, static_cast<double>(from_.size),
                       [&](double steps) { return magnitudes_.at_least(steps * step); });
 }
@@ -43,7 +44,7 @@ double Composer::zone_of(std::uint32_t code) const {
 }
 
 std::uint32_t Composer::best_growth() const {
-  if (from_.coder == Coder::kEntropy) return 0;
+  if (from_.coding == Coding::kEntropy) return 0;
   Head head = message_.head;
   std::array<double, kGrowths> missing{};
   for (head.growth = 0; head.growth < kGrowths; ++head.growth) {
@@ -62,7 +63,7 @@ Composer::Cut Composer::cut(double dead_zone, std::size_t limit) {
   const float least = least_reaching(dead_zone);
   if (limit >= from_.entries.size()) return {least, kNoLimit};
   if (limit == 0) return {kInfinity, 0};
-  const Magnitudes::Bin bin = magnitudes_.of_rank(limit);
+  const MagnitudeCounts::Bin bin = magnitudes_.of_rank(limit);
   reaching_.clear();
   for (const float value : from_.entries.values) {
     const float magnitude = std::abs(value);
@@ -77,7 +78,7 @@ Composer::Cut Composer::cut(double dead_zone, std::size_t limit) {
   return {smallest, static_cast<std::size_t>(std::count(reaching_.begin(), last + 1, smallest))};
 }
 
-// What reaches the cut nobody can foresee: no branch.
+// Branch-free, because whether an element reaches the cut is unpredictable.
 void Composer::take(const kernels::Entries& from, std::size_t first, std::size_t last, Cut& cut) {
   std::uint32_t* const indices = message_.elements.indices.data();
   float* const values = values_.data();
@@ -107,7 +108,7 @@ void Composer::take_floor(const Floor& floor, const Quantiser& global) {
   std::uint32_t shift = 0;
   double scale = 1;
   while (shift < kShiftMax && global.dead_zone() * scale > double{floor.smallest} &&
-         double{floor.largest} < global.step() * scale * largest_ratio(from_.coder)) {
+         double{floor.largest} < global.step() * scale * largest_ratio(from_.coding)) {
     ++shift;
     scale /= 2;
   }
@@ -143,11 +144,11 @@ void Composer::choose(std::size_t limit) {
 }
 
 void Composer::find_centroids() {
-  // Of levels 0 and 1 (fixed widths: 0 and above): how far in their bins the elements lie, in bins,
-  // and how many they are.
+  // For level 0 and for level 1 (fixed widths: all levels above 0), the sum of the elements' places
+  // in their bins, and their number.
   std::array<double, 2> places{};
   std::array<std::size_t, 2> counts{};
-  const bool fixed = from_.coder == Coder::kFixedWidth;
+  const bool fixed = from_.coding == Coding::kFixedWidth;
   std::size_t i = 0;
   for (const Run& run : runs_) {
     const Quantiser quantiser(message_.head, run.shift);
@@ -172,9 +173,9 @@ std::size_t Composer::measure(std::uint32_t code, std::size_t limit) {
   message_.head.rounding = from_.rounding;
   message_.head.step = code;
   message_.head.dead_zone = dead_zone(step_of(code));
-  message_.head.coder = from_.coder;
+  message_.head.coding = from_.coding;
   message_.head.growth = best_growth();
-  // One more than there can be: a place for what is not taken.
+  // One more than there can be: `take` writes an element before it knows that it is taken.
   const std::size_t most = from_.entries.size() + from_.floors.size() + 1;
   message_.elements.indices.resize(most);
   message_.elements.marks.resize(most);

@@ -1,4 +1,4 @@
-// Making dzq messages: of a given step, or as large as a budget allows.
+// Makes dzq messages with a given step, or as large as a budget allows.
 #pragma once
 
 #include <cstddef>
@@ -16,29 +16,30 @@ namespace kimesh::dzq {
 struct Message {
   Head head;
   rans::Elements elements;
-  std::vector<std::byte> bytes;  // none where no element is sent
+  std::vector<std::byte> bytes;  // empty where no element is sent
 };
 
-// A piece that has a floor: its largest elements are sent whatever the step.
+// A piece that has a floor: its largest elements are sent whatever the step is.
 struct Floor {
   Piece piece;
   std::size_t first = 0, last = 0;  // its elements among `Candidates::floors`
-  float smallest = 0, largest = 0;  // magnitudes of these
+  float smallest = 0, largest = 0;  // their magnitudes
 };
 
 class Composer;
 
-// What a message can be made of.
+// The elements that a message can be made of, and how it is written.
 struct Candidates {
   std::size_t size = 0;  // elements of the vector
-  // All that matter, and those of the floors; both ascend and outlive whoever composes them.
+  // The elements that may be sent, and those of the floors. Both ascend and outlive the composer.
   const kernels::Entries& entries;
   const kernels::Entries& floors;
-  std::vector<Floor> pieces;  // that have a floor, in order
+  std::vector<Floor> pieces;  // the pieces that have a floor, in order
   Rounding rounding = Rounding::kTowardsZero;
-  Coder coder = Coder::kEntropy;
-  float largest = 0;  // magnitude
-  // Of a sample: whose dead zones its messages have. Outlives it.
+  Coding coding = Coding::kEntropy;
+  float largest = 0;  // the largest magnitude
+  // For the candidates of a sample: the composer of all elements, which gives the dead zones.
+  // Outlives the sample's composer.
   const Composer* whole = nullptr;
 };
 
@@ -49,30 +50,31 @@ class Composer {
   explicit Composer(Candidates candidates)
       : from_(std::move(candidates)), magnitudes_(from_.entries.values) {}
 
-  // With the step `code`; but for what floors send only what is among the `limit` largest entries,
-  // ties to the lower index. The message stays valid until the next call.
-  // In two calls: the first tells how many bytes the message takes, to a few (see dzq::measure), 0
-  // where no element is sent; the second makes them.
+  // Makes a message with the step `code`, in two calls. measure chooses the elements and returns
+  // the bytes that the message will take, as dzq::measure; 0 where no element is sent. finish
+  // writes the bytes; the message is valid until the next call of measure. Beside the floors'
+  // elements only the `limit` largest entries are sent, ties to the lower index.
   [[nodiscard]] std::size_t measure(std::uint32_t code, std::size_t limit = kNoLimit);
   Message& finish();
 
-  // Where a message's dead zone ends: in sixteenths of its step, and itself.
+  // The end of a message's dead zone: in sixteenths of the step, and as a magnitude.
   [[nodiscard]] std::uint32_t dead_zone(double step) const;
   [[nodiscard]] double zone_of(std::uint32_t code) const;
   [[nodiscard]] const Candidates& candidates() const { return from_; }
-  [[nodiscard]] const Magnitudes& magnitudes() const { return magnitudes_; }
-  // How many entries a dead zone lets through.
+  [[nodiscard]] const MagnitudeCounts& magnitudes() const { return magnitudes_; }
+  // The number of entries outside of a dead zone.
   [[nodiscard]] std::size_t count_reaching(double dead_zone) const;
-  // Of the message that was measured: elements, and those that a limit counts.
+  // The elements of the message that was last measured, and those of them that count towards
+  // `limit`.
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] std::size_t limited_count() const { return count_ - floors_count_; }
 
  private:
   struct Cut {
-    float magnitude;   // all above go
-    std::size_t ties;  // and so many of those that equal it
+    float magnitude;   // all elements above it are sent
+    std::size_t ties;  // and this many of those that equal it
   };
-  // Elements that have one quantiser: up to `end`.
+  // Elements of the message that share a quantiser, up to `end`.
   struct Run {
     std::size_t end;
     std::uint32_t shift;
@@ -86,17 +88,18 @@ class Composer {
   void find_centroids();
 
   Candidates from_;
-  Magnitudes magnitudes_;
+  MagnitudeCounts magnitudes_;
   Message message_;
   rans::Scratch scratch_;
   std::vector<float> reaching_;
   kernels::Unfilled<float> values_;  // of the message's elements
   std::vector<Run> runs_;
-  std::size_t count_ = 0, floors_count_ = 0;  // of the message's elements
+  std::size_t count_ = 0, floors_count_ = 0;  // elements of the message, and those from floors
 };
 
-// The message with the finest step that takes at most `budget` bytes; or one that is a little over,
-// or after which much of the budget would be unused, without its smallest elements.
+// The message with the finest step that takes at most `budget` bytes. Where a slightly finer step
+// is a little over the budget, or the next coarser one leaves much of it unused, the message has
+// that finer step and lacks its smallest elements.
 [[nodiscard]] Message fill(Composer& composer, std::size_t budget);
 
 }  // namespace kimesh::dzq

@@ -8,10 +8,11 @@
 #include "kimesh/rans/rans.h"
 #include "magnitudes.h"
 
-namespace kimesh {
+namespace kimesh::dzq {
 namespace {
 
-// Elements are taken to lie evenly within a curve's bins, at so many places each.
+// Elements are assumed to be spread evenly over a bin of the curve; each bin is cut into this many
+// parts.
 constexpr int kPlaces = 4;
 
 constexpr double kHeadBytes = 8;
@@ -29,14 +30,15 @@ void for_parts(const PieceCurve& piece, Visit visit) {
   }
 }
 
-// Bits that tell which of `all` elements are the `chosen` ones.
+// The bits that name `chosen` of `all` elements: all times the binary entropy of their ratio.
 double position_bits(double chosen, double all) {
   if (chosen <= 0 || chosen >= all) return 0;
   const double share = chosen / all;
   return -all * (share * std::log2(share) + (1 - share) * std::log2(1 - share));
 }
 
-// Elements of equal level; what they are apart from where their bin begins, in steps.
+// The elements of one level: their number, and the sum and sum of squares of their distances from
+// the inner edge of the bin, in steps.
 struct Level {
   double count = 0, sum = 0, squares = 0;
 };
@@ -65,7 +67,7 @@ class Levels {
     double bits = high_bits_ + high_ * std::log2(sent_);
     for (const Level& level : low_)
       if (level.count > 0) bits += level.count * std::log2(sent_ / level.count);
-    return bits + sent_;  // and the signs
+    return bits + sent_;  // a bit for each sign
   }
 
   [[nodiscard]] double missing_energy(Rounding rounding) const {
@@ -83,7 +85,7 @@ class Levels {
   double high_ = 0, high_bits_ = 0, sent_ = 0;
 };
 
-// How many elements of the piece reach this magnitude.
+// The number of elements of the piece whose magnitude is at least this.
 double reaching(const PieceCurve& piece, double magnitude) {
   const auto below =
       std::ranges::upper_bound(piece.points, magnitude, std::greater{}, &CurvePoint::magnitude);
@@ -97,7 +99,7 @@ double reaching(const PieceCurve& piece, double magnitude) {
 double dead_zone_for(const Curve& curve, double step, Rounding rounding) {
   double elements = 0;
   for (const PieceCurve& piece : curve) elements += piece.size;
-  const std::uint32_t sixteenths = dzq::dead_zone_of(rounding, elements, [&](double steps) {
+  const std::uint32_t sixteenths = dead_zone_of(rounding, elements, [&](double steps) {
     double sum = 0;
     for (const PieceCurve& piece : curve) sum += reaching(piece, steps * step);
     return sum;
@@ -114,9 +116,9 @@ double largest_of(const Curve& curve) {
 
 }  // namespace
 
-DzqEstimate dzq_estimate(const Curve& curve, double step, Rounding rounding) {
+Cost cost_of(const Curve& curve, double step, Rounding rounding) {
   const double dead_zone = dead_zone_for(curve, step, rounding);
-  DzqEstimate estimate;
+  Cost estimate;
   Levels levels(step, dead_zone);
   double bits = 0;
   for (const PieceCurve& piece : curve) {
@@ -135,20 +137,19 @@ DzqEstimate dzq_estimate(const Curve& curve, double step, Rounding rounding) {
   return estimate;
 }
 
-double dzq_step_for(std::span<const Curve* const> curves, double bytes, Rounding rounding) {
+double step_within(std::span<const Curve* const> curves, double bytes, Rounding rounding) {
   double largest = 0;
   for (const Curve* curve : curves) largest = std::max(largest, largest_of(*curve));
   if (largest == 0) return 0;
   double low = std::log2(largest / rans::kLevelMax), high = std::log2(2 * largest);
-  constexpr double kPrecision = 1.0 / 256;  // octaves: a third of a percent of the bytes
+  constexpr double kPrecision = 1.0 / 256;  // octaves; about 0.3 % of the bytes
   while (high - low > kPrecision) {
     const double middle = (low + high) / 2;
     double sum = 0;
-    for (const Curve* curve : curves)
-      sum += dzq_estimate(*curve, std::exp2(middle), rounding).bytes;
+    for (const Curve* curve : curves) sum += cost_of(*curve, std::exp2(middle), rounding).bytes;
     (sum > bytes ? low : high) = middle;
   }
   return std::exp2(high);
 }
 
-}  // namespace kimesh
+}  // namespace kimesh::dzq

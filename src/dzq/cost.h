@@ -1,4 +1,4 @@
-// What dzq messages cost and leave out, from error curves: for policies, which see no floats.
+// Predicts the size and the error of dzq messages from error curves, without the floats.
 #pragma once
 
 #include <span>
@@ -6,25 +6,25 @@
 #include "kimesh/codec/curve.h"
 #include "kimesh/codec/setting.h"
 
-namespace kimesh {
+namespace kimesh::dzq {
 
-struct DzqEstimate {
-  double bytes = 0;           // of the entropy coded message
-  double missing_energy = 0;  // what it leaves out, floors aside
-  bool operator==(const DzqEstimate&) const = default;
+struct Cost {
+  double bytes = 0;           // of the payload, entropy coded
+  double missing_energy = 0;  // Σ of squares that the message leaves out, floors not counted
+  bool operator==(const Cost&) const = default;
 };
 
-// A message with this step for the difference that the curve was made of. Bytes are the entropy of
-// positions within each piece and of levels over all, less what neighbours tell about each other in
-// residuals of training; within 15 % of the truth from 100 bytes on. The energy is within 5 %.
-// Requires step > 0, finite.
-[[nodiscard]] DzqEstimate dzq_estimate(const Curve& curve, double step, Rounding rounding);
+// Predicts the message that codes, with this step, the difference that the curve was measured on.
+// `bytes` is the entropy of the positions in each piece and of the levels over all pieces; from 100
+// bytes on it is within 15 % of the message. `missing_energy` is within 5 %. Requires a finite
+// step > 0.
+[[nodiscard]] Cost cost_of(const Curve& curve, double step, Rounding rounding);
 
-// The finest step with which the messages of these differences are estimated to take at most
-// `bytes` together; all levels of it are ones that dzq can send. 0 where no curve has an element.
-// One step for all is the division of `bytes` that leaves out least: each message gains the same
-// for its last byte.
-[[nodiscard]] double dzq_step_for(std::span<const Curve* const> curves, double bytes,
-                                  Rounding rounding);
+// The finest step with which the messages of all these curves are predicted to take at most `bytes`
+// together, and no coarser than the largest level demands. Returns 0 where no curve has an element.
+// One step for all messages divides `bytes` so that the least energy is left out: every message
+// gains the same for its last byte.
+[[nodiscard]] double step_within(std::span<const Curve* const> curves, double bytes,
+                                 Rounding rounding);
 
-}  // namespace kimesh
+}  // namespace kimesh::dzq

@@ -14,17 +14,19 @@
 namespace kimesh {
 namespace {
 
-using dzq::Coder;
+using dzq::Coding;
 
-// Floors get at most half of a budget, at so many bytes for an element; where they turn out to need
-// more, half as many elements.
+// Floors get at most half of a budget, at two bytes an element. Where they need more, the floor is
+// halved until they fit.
 constexpr std::uint64_t kFloorShareOfBudget = 2, kFloorBytesEach = 2;
 
-// Energies over which a value that is rounded up, or its sum with the estimate, might overflow.
+// Above this energy a value that is rounded up, or its sum with the estimate, might overflow
+// float32.
 constexpr double kNearestEnergyMax = 1e70;
 
-// How many elements a budget can hold at most: a sign each and, the sparser the more, a gap. Where
-// gaps are cheaper than that because elements cluster, the budget buys finer steps instead.
+// The most elements that a budget can hold: each takes a sign and a gap, which is longer the
+// sparser they are. Where gaps are shorter because elements cluster, the budget buys finer steps
+// instead.
 std::size_t candidates_of(std::uint64_t budget_bytes, std::size_t size) {
   constexpr double kBitsMin = 2, kBitsMax = 8, kFewElements = 1 << 16;
   const double budget_bits = 8 * static_cast<double>(budget_bytes);
@@ -36,7 +38,7 @@ std::size_t candidates_of(std::uint64_t budget_bytes, std::size_t size) {
   return static_cast<std::size_t>(std::clamp(budget_bits / bits, 1.0, all));
 }
 
-// Where the least dead zone of such a step ends.
+// The smallest end of a dead zone that a message with this step can have.
 float least_dead_zone(float asked_step, Rounding rounding) {
   const bool nearest = rounding == Rounding::kNearest;
   const double step = dzq::step_of(dzq::step_code_of(asked_step));
@@ -44,8 +46,9 @@ float least_dead_zone(float asked_step, Rounding rounding) {
   return std::max(zone, std::numeric_limits<float>::denorm_min());
 }
 
-// Fills scratch.entries with all that a message can carry. A step of 0: the setting has a budget.
-Result<Selected> collect_candidates(const AdvanceJob& job, float step) {
+// Fills scratch.entries with every element that a message can carry. `step` is 0 where the setting
+// has a budget in bytes.
+Result<PassSummary> collect_candidates(const AdvanceJob& job, float step) {
   const Setting& setting = job.setting;
   if (step > 0) return job.difference.select_reaching(job, least_dead_zone(step, setting.rounding));
   const std::size_t candidates = candidates_of(setting.budget.amount, job.size());
@@ -110,13 +113,13 @@ Result<dzq::Message> compose(const AdvanceJob& job, float step, dzq::Candidates 
   }
 }
 
-// In fixed widths every 255 elements that are passed over take a byte: too many in small messages.
-Coder coder_for(const AdvanceJob& job) {
+// In fixed widths a gap takes a byte for every 255 elements: too much for small messages.
+Coding coding_for(const AdvanceJob& job) {
   constexpr std::size_t kElementsAByte = 64;
   const Budget& budget = job.setting.budget;
   const bool is_small =
       budget.kind == Budget::Kind::kBytes && budget.amount < job.size() / kElementsAByte;
-  return job.setting.fast_link && !is_small ? Coder::kFixedWidth : Coder::kEntropy;
+  return job.setting.fast_link && !is_small ? Coding::kFixedWidth : Coding::kEntropy;
 }
 
 dzq::Candidates candidates_from(const AdvanceJob& job, const kernels::Energies& energies) {
@@ -126,16 +129,16 @@ dzq::Candidates candidates_from(const AdvanceJob& job, const kernels::Energies& 
       energies.target < kNearestEnergyMax && energies.difference < kNearestEnergyMax
           ? job.setting.rounding
           : Rounding::kTowardsZero;
-  candidates.coder = coder_for(job);
+  candidates.coding = coding_for(job);
   for (const float value : entries.values)
     candidates.largest = std::max(candidates.largest, std::abs(value));
   return candidates;
 }
 
-// The message, and the coder that it was written with.
+// A message and the coding that it is written with.
 struct Composed {
   dzq::Message message;
-  Coder coder;
+  Coding coding;
 };
 Result<Composed> compose_either_way(const AdvanceJob& job, float step, dzq::Candidates candidates) {
   auto message = compose(job, step, candidates);
@@ -143,19 +146,19 @@ Result<Composed> compose_either_way(const AdvanceJob& job, float step, dzq::Cand
   const std::size_t least =
       std::min<std::size_t>(std::max(job.setting.floor, 1u), job.scratch.entries.size());
   const bool too_few = message->elements.indices.size() < least;
-  if (candidates.coder == Coder::kEntropy || !too_few)
-    return Composed{std::move(*message), candidates.coder};
-  // In fixed widths the gaps of few elements alone may be longer than a budget.
-  candidates.coder = Coder::kEntropy;
+  if (candidates.coding == Coding::kEntropy || !too_few)
+    return Composed{std::move(*message), candidates.coding};
+  // In fixed widths the gaps of a few elements can take more than the budget.
+  candidates.coding = Coding::kEntropy;
   message = compose(job, step, std::move(candidates));
   if (!message) return message.error();
-  return Composed{std::move(*message), Coder::kEntropy};
+  return Composed{std::move(*message), Coding::kEntropy};
 }
 
-template <Coder coder>
+template <Coding coding>
 Result<Content> decode_dzq(std::span<const std::byte> payload, std::size_t size) {
   kernels::Entries entries;
-  if (Status good = dzq::read(coder, payload, size, entries); !good) return good.error();
+  if (Status good = dzq::read(coding, payload, size, entries); !good) return good.error();
   return Content{AddEntries{std::move(entries)}};
 }
 
@@ -175,8 +178,8 @@ class Dzq final : public Codec {
   }
   std::span<const WireForm> forms() const override {
     static const WireForm kForms[] = {
-        {Form::kDzq, "dzq", decode_dzq<Coder::kEntropy>},
-        {Form::kDzqFixed, "dzq_fixed", decode_dzq<Coder::kFixedWidth>}};
+        {Form::kDzq, "dzq", decode_dzq<Coding::kEntropy>},
+        {Form::kDzqFixed, "dzq_fixed", decode_dzq<Coding::kFixedWidth>}};
     return kForms;
   }
   std::size_t bytes_max(std::size_t kept, std::size_t) const override {
@@ -192,11 +195,11 @@ class Dzq final : public Codec {
 
   // One step for all messages: each gains the same from its last byte.
   std::vector<double> divide(const SharedBudget& shared) const override {
-    const double step = dzq_step_for(shared.curves, shared.total, shared.rounding);
+    const double step = dzq::step_within(shared.curves, shared.total, shared.rounding);
     std::vector<double> parts;
     for (std::size_t m = 0; m < shared.curves.size(); ++m) {
       const double wanted =
-          step > 0 ? dzq_estimate(*shared.curves[m], step, shared.rounding).bytes : 0;
+          step > 0 ? dzq::cost_of(*shared.curves[m], step, shared.rounding).bytes : 0;
       parts.push_back(std::max(wanted, static_cast<double>(bytes_about(shared.floors[m], 0))));
     }
     return parts;
@@ -206,8 +209,9 @@ class Dzq final : public Codec {
  private:
   static constexpr double kStepMin = 1e-30;  // differences that float32 holds with all its digits
   static constexpr double kStepMax = 1e30;
-  // A head and one element, whatever it is; what any further element can take at most: two symbols
-  // of 12 bits, a sign, and two numbers of 35; and what an element takes at 1 % of residuals.
+  // Bytes of a head and any one element; the most that a further element takes: two symbols of 12
+  // bits, a sign, and two numbers of 35 bits; and the mean of an element, measured at 1 % of
+  // residuals.
   static constexpr std::size_t kOneBytes = 20, kElementBytesMax = 12;
   static constexpr double kElementBytesAbout = 1.5;
 
@@ -225,7 +229,7 @@ Result<Advanced> Dzq::advance(const AdvanceJob& job) const {
   if (!selected) return selected.error();
   auto composed = compose_either_way(job, step, candidates_from(job, selected->energies));
   if (!composed) return composed.error();
-  result.form = composed->coder == Coder::kEntropy ? Form::kDzq : Form::kDzqFixed;
+  result.form = composed->coding == Coding::kEntropy ? Form::kDzq : Form::kDzqFixed;
   dzq::Message& message = composed->message;
   if (message.bytes.empty()) message.elements = {};
   kernels::Unfilled<float> values;

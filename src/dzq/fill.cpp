@@ -12,9 +12,9 @@
 namespace kimesh::dzq {
 namespace {
 
-// Bits of a message with the step: gaps as if elements lay evenly, levels as if their numbers fell
-// geometrically, or less steeply. Real messages are smaller; the ratio changes slowly with the
-// step.
+// Predicts the bits of a message with this step: gaps as of evenly spread elements, levels as of a
+// geometric distribution, or a flatter one. Real messages are smaller; their ratio to the
+// prediction changes slowly with the step.
 double bits_about(const Composer& composer, std::uint32_t code) {
   const double step = step_of(code), zone = composer.zone_of(code);
   const double sent = composer.magnitudes().at_least(zone);
@@ -30,11 +30,11 @@ double bits_about(const Composer& composer, std::uint32_t code) {
   return sent * (gap + 1 + mean + std::min(1.8, 1.5 * std::sqrt(mean)));
 }
 
-// Runs of the entries, evenly spread, as if nothing lay between them.
+// A sample consists of evenly spaced runs of entries; what lies between the runs is left out.
 constexpr std::size_t kRun = 512, kRunsLeast = 16, kRunsOf = 16;
 
 struct Sample {
-  kernels::Entries entries, floors;  // of the latter none
+  kernels::Entries entries, floors;  // `floors` stays empty
   std::size_t size = 0;
 };
 
@@ -55,15 +55,15 @@ Sample sample_of(const Candidates& from) {
   return sample;
 }
 
-// In fixed widths finer steps do not leave out less for ever, since what lies beyond the last bin
-// is cut off. The step that leaves out least when all that reach it are sent, to a quarter of an
-// octave.
+// The step, to a quarter of an octave, with which fixed widths leave out least when every element
+// outside of the dead zone is sent. Finer steps leave out more, since magnitudes beyond the last
+// bin are cut off.
 std::uint32_t best_fixed_step(const Composer& composer) {
   constexpr std::uint32_t kQuarterOctave = 64;
-  constexpr double kWidest = 1 << 15;  // of the last bin's end to the step
+  constexpr double kWidest = 1 << 15;  // the end of the last bin over the step, at most
   const double largest = composer.candidates().largest;
   Head head;
-  head.coder = Coder::kFixedWidth;
+  head.coding = Coding::kFixedWidth;
   head.dead_zone = composer.dead_zone(1);  // the same for all steps
   double least = std::numeric_limits<double>::infinity();
   std::uint32_t best = 0;
@@ -86,30 +86,31 @@ std::uint32_t best_fixed_step(const Composer& composer) {
   return best;
 }
 
-// The search ends this near below the budget, by bytes or by share: another try costs more than
-// they bring, which is more where every element has many bits.
+// The fewest bytes with which the search ends: the unused rest is then worth less than the time of
+// another attempt. A byte is worth more where every element has many bits.
 std::size_t enough_of(std::size_t budget, std::size_t size) {
   constexpr std::size_t kLeftBytes = 16, kLeftBytesShare = 32, kManyBits = 4;
   const std::size_t left_share = 8 * budget > kManyBits * size ? 256 : 128;
   return budget - std::max(std::min(budget / kLeftBytesShare, kLeftBytes), budget / left_share);
 }
 
-// What is a little over the budget loses its smallest elements: as if the dead zone, which a head
-// has in sixteenths of a step, ended at most this share further out. They are worth what finer
-// steps are. Nor is it more than a share of the bytes: heads tell what messages take.
+// A message that is a little over the budget loses its smallest elements instead of its step. At
+// most as many go as if the dead zone ended this share further out, and at most this share of the
+// bytes. These elements are worth about what finer steps are.
 constexpr double kTrimShare = 1.0 / 80, kTrimBytesShare = 1.0 / 20, kTrimNear = 1.5;
 
-// Of a message's bits to what is estimated.
+// The usual ratio of a message's bits to the prediction.
 constexpr double kUsualRatio = 0.9;
 
-// From so many entries on a sample tells that better. Bytes that tables take to be learned.
+// From this many entries on, a sample gives a better ratio; and the bytes that the adaptive tables
+// cost until they fit.
 constexpr std::size_t kSampledEntries = kRun * kRunsLeast;
 constexpr double kLearning = 40;
 
-// Of the bits of a message's smallest elements to those of all.
+// The bits of one of the smallest elements, relative to the mean of all elements.
 constexpr double kSmallestBits = 0.8;
 
-// The search for the step.
+// Searches the step.
 class Filler {
  public:
   Filler(Composer& composer, std::size_t budget)
@@ -119,8 +120,8 @@ class Filler {
         aim_(static_cast<double>(enough_ + 3 * budget) / 4) {
     const Candidates& all = composer.candidates();
     const double largest = all.largest;
-    finest_ = all.coder == Coder::kEntropy ? step_code_of(largest / (rans::kLevelMax / 2)) + 1
-                                           : best_fixed_step(composer);
+    finest_ = all.coding == Coding::kEntropy ? step_code_of(largest / (rans::kLevelMax / 2)) + 1
+                                             : best_fixed_step(composer);
     coarsest_ = std::min(step_code_of(2 * largest) + 1, kStepCodes - 1);
   }
 
@@ -136,7 +137,7 @@ class Filler {
   }
 
  private:
-  struct Tried {
+  struct Attempt {
     std::uint32_t code = 0;
     std::size_t count = 0;
     double bytes = 0;
@@ -148,7 +149,8 @@ class Filler {
 
   [[nodiscard]] double budget() const { return static_cast<double>(budget_); }
 
-  // From a sample of many entries, what is to be estimated of a step that takes what is aimed at.
+  // The prediction (bits_about) of the step to try first, corrected by a sample where there are
+  // many entries.
   [[nodiscard]] double first_bits() const {
     const Candidates& all = composer_.candidates();
     double wanted_bits = 8 * aim_ / kUsualRatio;
@@ -159,7 +161,7 @@ class Filler {
                        sample.floors,
                        {},
                        all.rounding,
-                       all.coder,
+                       all.coding,
                        all.largest,
                        &composer_});
     Size last{0, 0};
@@ -177,7 +179,7 @@ class Filler {
     return wanted_bits;
   }
 
-  // Until a step fits, or one is over by what trimming takes away.
+  // Narrows the step until a message is what was looked for, or is over by little enough to trim.
   void search() {
     Size last{0, 0};
     double wanted_bits = first_bits();
@@ -187,20 +189,21 @@ class Filler {
           std::clamp(halve ? over_.code + (fits_.code - over_.code) / 2 : step_for(wanted_bits),
                      over_.code + 1, fits_.code - 1);
       if (attempt(code)) return;
-      const Tried& tried = over_.code == code ? over_ : fits_;
-      const Size now{bits_about(composer_, code), std::max(tried.bytes, 1.0)};
+      const Attempt& last_attempt = over_.code == code ? over_ : fits_;
+      const Size now{bits_about(composer_, code), std::max(last_attempt.bytes, 1.0)};
       wanted_bits = bits_for_aim(last, now);
       last = now;
-      if (over_.code == code && over_.count == 0) return;  // but for floors
+      if (over_.code == code && over_.count == 0) return;  // the floors alone are over
       if (over_.count > 0 && trims_little()) return;
     }
   }
 
-  // What was estimated of a step, and what it took.
+  // The predicted and the measured size of the message with some step.
   struct Size {
     double bits, bytes;
   };
-  // Sizes are straight in estimates, of which floors take a constant part.
+  // The prediction that should give aim_ bytes: bytes are taken to be linear in the predicted bits,
+  // with a constant part for floors.
   [[nodiscard]] double bits_for_aim(const Size& last, const Size& now) const {
     const double slope = (now.bytes - last.bytes) / (now.bits - last.bits);
     const double usual = now.bytes / now.bits;
@@ -208,7 +211,7 @@ class Filler {
     return std::max(now.bits + (aim_ - now.bytes) / (good ? slope : usual), 1.0);
   }
 
-  // The code of the step that is estimated to take so many bits.
+  // The code of the step that is predicted to take this many bits.
   [[nodiscard]] std::uint32_t step_for(double bits) const {
     std::uint32_t low = over_.code, high = fits_.code;
     while (high - low > 1) {
@@ -218,22 +221,23 @@ class Filler {
     return high;
   }
 
-  // Whether few elements have to go of what is over.
+  // Whether trimming a few elements of the message that is over makes it fit.
   [[nodiscard]] bool trims_little() const {
     const double zone = composer_.zone_of(over_.code);
-    const Magnitudes& all = composer_.magnitudes();
+    const MagnitudeCounts& all = composer_.magnitudes();
     const double few = all.at_least(zone) - all.at_least((1 + kTrimShare) * zone);
     const double bytes_each = kSmallestBits * over_.bytes / static_cast<double>(over_.count);
     return over_.bytes - aim_ <= std::min(few * bytes_each, kTrimBytesShare * budget());
   }
 
-  // How far bytes may be from what was measured.
+  // The largest difference of a message's bytes from what measure said.
   [[nodiscard]] std::size_t slack(std::size_t bytes) const {
-    constexpr std::size_t kOneLane = 2, kSeveral = 9, kShare = 1 << 16;
-    return rans::lanes_of(composer_.count()) == 1 ? kOneLane : kSeveral + bytes / kShare;
+    constexpr std::size_t kOneStream = 2, kSeveral = 9, kShare = 1 << 16;
+    return rans::stream_count(composer_.count()) == 1 ? kOneStream : kSeveral + bytes / kShare;
   }
 
-  // Whether the message with these is what was looked for. It is only made where that may be.
+  // Tries a step and a limit. Returns whether the message ends the search. The bytes are written
+  // only where the measured size allows that.
   bool attempt(std::uint32_t code, std::size_t limit = kNoLimit) {
     std::size_t bytes = composer_.measure(code, limit);
     const std::size_t off = slack(bytes);
@@ -249,8 +253,9 @@ class Filler {
     return done_;
   }
 
-  // Where many elements are equal, one step sends none of them and the next all. Limits rank all
-  // entries, those of pieces with a floor as well: what is sent says nothing of the next limit.
+  // Searches the limit with which the step that is over fits. It is needed where many elements are
+  // equal: one step sends none of them, the next all. Limits rank all entries, those of pieces with
+  // a floor too, so that the number of sent elements does not give the next limit.
   void trim() {
     const std::uint32_t code = over_.code;
     if (over_.count == 0 && attempt(code)) return;
@@ -273,12 +278,12 @@ class Filler {
 
   Composer& composer_;
   const std::size_t budget_, enough_;
-  const double aim_;  // bytes
+  const double aim_;  // the bytes that attempts aim at
   std::uint32_t finest_ = 0, coarsest_;
-  Tried over_, fits_;  // what takes too many bytes, and what does not
+  Attempt over_, fits_;  // the last steps that took too many bytes, and few enough
   Choice best_{};
   std::size_t best_bytes_ = 0;
-  bool fitted_ = false, done_ = false;  // the last try; all of it
+  bool fitted_ = false, done_ = false;  // the last attempt fitted; the search has ended
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace kimesh::dzq {
 namespace {
 
-constexpr std::uint32_t kFar = 255;  // a gap that goes on in the next byte
+constexpr std::uint32_t kFar = 255;  // the gap continues in the next byte
 
 }  // namespace
 

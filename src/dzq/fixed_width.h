@@ -1,4 +1,4 @@
-// The fixed-width body of a dzq message: values and gaps of dzq_message.h.
+// The fixed-width body of a dzq message: `values` and `gaps` of the grammar in message.h.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,13 @@
 
 namespace kimesh::dzq {
 
+// Bytes of the body.
 [[nodiscard]] std::size_t fixed_bytes(const rans::Elements& elements);
 
-// Appends so many. Requires levels of at most 7.
+// Appends fixed_bytes(elements) bytes. Requires levels of at most 7.
 void write_fixed(const rans::Elements& elements, std::vector<std::byte>& bytes);
 
-// Errors: Malformed. Requires count >= 1.
+// Reads `count` elements of a vector of `size`. Requires count >= 1. Errors: Malformed.
 [[nodiscard]] Status read_fixed(std::span<const std::byte> bytes, std::size_t count,
                                 std::size_t size, rans::Elements& elements);
 

@@ -2,7 +2,7 @@
 
 namespace kimesh::dzq {
 
-Magnitudes::Magnitudes(std::span<const float> values) {
+MagnitudeCounts::MagnitudeCounts(std::span<const float> values) {
   constexpr std::uint32_t kMagnitudeBits = 0x7fffffff;
   for (const float value : values)
     ++reaching_[(std::bit_cast<std::uint32_t>(value) & kMagnitudeBits) >> kShift];
@@ -12,14 +12,14 @@ Magnitudes::Magnitudes(std::span<const float> values) {
   }
 }
 
-Magnitudes::Bin Magnitudes::of_rank(std::size_t rank) const {
+MagnitudeCounts::Bin MagnitudeCounts::of_rank(std::size_t rank) const {
   const auto reached = [&](std::uint32_t count) { return count >= rank; };
   const auto fewer = std::ranges::partition_point(reaching_, reached);
   const auto bin = static_cast<std::size_t>(fewer - reaching_.begin()) - 1;
   return {static_cast<float>(edge(bin)), static_cast<float>(edge(bin + 1)), *fewer};
 }
 
-double Magnitudes::at_least(double magnitude) const {
+double MagnitudeCounts::at_least(double magnitude) const {
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude));
   const std::size_t bin = std::min<std::size_t>(bits >> kShift, kBins - 1);
   const double above = reaching_[bin + 1], own = reaching_[bin] - reaching_[bin + 1];

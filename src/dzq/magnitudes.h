@@ -1,5 +1,5 @@
-// What a sender decides from counts alone. Only operations that IEEE 754 rounds correctly: the same
-// on every machine.
+// What the sender decides from a histogram of magnitudes. All arithmetic uses operations that
+// IEEE 754 rounds correctly, so that every machine decides the same.
 #pragma once
 
 #include <algorithm>
@@ -14,27 +14,28 @@
 
 namespace kimesh::dzq {
 
-// log2, straight between powers of two: at most 0.09 too small. Requires x > 0, normal.
+// log2(x), linear between powers of two; at most 0.09 too small. Requires a normal x > 0.
 inline double log2_about(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const auto exponent = static_cast<double>(static_cast<std::int64_t>(bits >> 52) - 1023);
   return exponent + static_cast<double>(bits & ((std::uint64_t{1} << 52) - 1)) * 0x1p-52;
 }
 
-// How many elements there are of what magnitude: 16 bins an octave.
-class Magnitudes {
+// A histogram of magnitudes with 16 bins per octave.
+class MagnitudeCounts {
  public:
-  explicit Magnitudes(std::span<const float> values);
-  // How many reach this magnitude, as if they lay evenly in each bin. Requires a number >= 0.
+  explicit MagnitudeCounts(std::span<const float> values);
+  // The number of elements whose magnitude is at least this, spread evenly over each bin. Requires
+  // a number >= 0.
   [[nodiscard]] double at_least(double magnitude) const;
-  // The bin of the `rank`-th largest: its edges, and how many elements are larger than all in it.
+  // The bin of the `rank`-th largest element: its edges, and the number of elements above the bin.
   struct Bin {
     float low, high;
     std::size_t above;
   };
   [[nodiscard]] Bin of_rank(std::size_t rank) const;
-  // Calls visit(count, magnitude) for each bin that has elements, from the largest, while it says
-  // so.
+  // Calls visit(count, magnitude) for each bin that has elements, from the largest magnitude down,
+  // until visit returns false.
   template <typename Visit>
   void for_bins(Visit visit) const {
     for (std::size_t bin = end_; bin-- > 0;) {
@@ -49,15 +50,17 @@ class Magnitudes {
   [[nodiscard]] static double edge(std::size_t bin) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bin) << kShift);
   }
-  std::array<std::uint32_t, kBins + 1> reaching_{};  // by bin: its elements and all larger ones
+  std::array<std::uint32_t, kBins + 1> reaching_{};  // by bin: elements in it or above
   std::size_t end_ = 0;                              // behind the last bin that has elements
 };
 
-// Where the dead zone of a message ends, in sixteenths of the step D. `at_least` tells how many of
-// `elements` reach a magnitude, in steps. For centroids: an element at the zone's end T is worth
-// its bits as bits are worth elsewhere, T^2 - (T - r)^2 = b D^2 ln(2) / 6, with r 0.42 D above T.
-// Inner edges lose so much within the bins that finer bins, beside a dead zone of 1.25 D, are best
-// at every rate.
+// The end T of a message's dead zone, in sixteenths of the step D. at_least(x) is the number of
+// elements whose magnitude is at least x D; `elements` is the number of all. Rounding to nearest:
+// an element at T gains T^2 - (T - r)^2 when it is sent as the centroid r of the first bin. T is
+// where that gain pays for its b bits at the price that bits have in a uniform quantiser at high
+// rate, b D^2 ln(2) / 6. The iteration starts from T = D. Rounding towards zero: values at inner
+// edges lose so much within a bin that a dead zone of 1.25 D with finer bins was best at every
+// measured rate.
 template <typename AtLeast>
 std::uint32_t dead_zone_of(Rounding rounding, double elements, AtLeast at_least) {
   constexpr std::uint32_t kInner = 20;

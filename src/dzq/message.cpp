@@ -42,7 +42,8 @@ std::size_t head_bytes(const Head& head, std::size_t count) {
   return kFixedPart + (head.rounding == Rounding::kNearest ? 1 : 0) + varying.size();
 }
 
-// Reads from the front of bytes; what is not there is 0 and tells so at the end.
+// Reads from the front of bytes. A number that is cut off or badly written reads as 0 and clears
+// good().
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -55,7 +56,7 @@ class Reader {
     bytes_ = bytes_.subspan(1);
     return value;
   }
-  // Under 2^35.
+  // A number under 2^35.
   std::uint64_t varint() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 35; shift += 7) {
@@ -77,7 +78,7 @@ class Reader {
   bool good_ = true;
 };
 
-// Errors: Malformed. At most as many as bytes are left.
+// Reads at most as many segments as bytes are left. Errors: Malformed.
 Status read_segments(Reader& reader, std::size_t size, std::vector<Segment>& segments) {
   const std::uint64_t number = reader.varint();
   if (number == 0 || number > reader.rest().size()) return malformed("a number of segments");
@@ -93,22 +94,22 @@ Status read_segments(Reader& reader, std::size_t size, std::vector<Segment>& seg
   return ok_status();
 }
 
-struct Opened {
+struct ParsedMessage {
   Head head;
   std::size_t count = 0;
   unsigned state_bytes = 0;
   std::span<const std::byte> coded;
 };
 
-Result<Opened> open(Coder coder, std::span<const std::byte> bytes, std::size_t size) {
+Result<ParsedMessage> parse(Coding coding, std::span<const std::byte> bytes, std::size_t size) {
   Reader reader(bytes);
-  Opened opened;
+  ParsedMessage parsed;
   const std::uint32_t flags = reader.byte();
-  if (flags > (coder == Coder::kEntropy ? kFlagsMax : kFixedFlagsMax))
+  if (flags > (coding == Coding::kEntropy ? kFlagsMax : kFixedFlagsMax))
     return malformed("flags that nobody sets");
-  Head& head = opened.head;
-  head.coder = coder;
-  head.growth = coder == Coder::kFixedWidth ? flags >> kStateShift : 0;
+  Head& head = parsed.head;
+  head.coding = coding;
+  head.growth = coding == Coding::kFixedWidth ? flags >> kStateShift : 0;
   head.rounding = (flags & kNearestFlag) != 0 ? Rounding::kNearest : Rounding::kTowardsZero;
   head.step = reader.byte();
   head.step |= reader.byte() << 8;
@@ -117,16 +118,16 @@ Result<Opened> open(Coder coder, std::span<const std::byte> bytes, std::size_t s
     const std::uint32_t both = reader.byte();
     head.centroids = {both % 16, both / 16};
   }
-  opened.count = reader.varint();
+  parsed.count = reader.varint();
   if (!reader.good()) return malformed("a head that is cut or too long");
   if (head.dead_zone == 0) return malformed("no dead zone");
-  if (opened.count == 0 || opened.count > size || size > (std::size_t{1} << 31))
-    return malformed(std::to_string(opened.count) + " of " + std::to_string(size) + " elements");
+  if (parsed.count == 0 || parsed.count > size || size > (std::size_t{1} << 31))
+    return malformed(std::to_string(parsed.count) + " of " + std::to_string(size) + " elements");
   if ((flags & kSegmentsFlag) != 0)
     if (Status good = read_segments(reader, size, head.segments); !good) return good.error();
-  opened.state_bytes = 1 + (flags >> kStateShift & kStateMask);
-  opened.coded = reader.rest();
-  return opened;
+  parsed.state_bytes = 1 + (flags >> kStateShift & kStateMask);
+  parsed.coded = reader.rest();
+  return parsed;
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ Result<Opened> open(Coder coder, std::span<const std::byte> bytes, std::size_t s
 std::size_t measure(const Head& head, const rans::Elements& elements, std::size_t size,
                     rans::Scratch& scratch) {
   const std::size_t before = head_bytes(head, elements.indices.size());
-  if (head.coder == Coder::kFixedWidth) return before + fixed_bytes(elements);
+  if (head.coding == Coding::kFixedWidth) return before + fixed_bytes(elements);
   return before + rans::measure(elements.indices, elements.marks, size, scratch) / 8 + 1;
 }
 
@@ -150,7 +151,7 @@ void write(const Head& head, const rans::Elements& elements, rans::Scratch& scra
   put_varint(elements.indices.size(), bytes);
   put_segments(head.segments, bytes);
   unsigned flags = (nearest ? kNearestFlag : 0) | (head.segments.empty() ? 0 : kSegmentsFlag);
-  if (head.coder == Coder::kFixedWidth) {
+  if (head.coding == Coding::kFixedWidth) {
     write_fixed(elements, bytes);
     flags |= head.growth << kStateShift;
   } else {
@@ -184,20 +185,20 @@ Status dequantise(const Head& head, const rans::Elements& elements,
   return ok_status();
 }
 
-Status read(Coder coder, std::span<const std::byte> bytes, std::size_t size,
+Status read(Coding coding, std::span<const std::byte> bytes, std::size_t size,
             kernels::Entries& entries) {
   entries.clear();
   if (bytes.empty()) return ok_status();
-  auto opened = open(coder, bytes, size);
-  if (!opened) return opened.error();
+  auto parsed = parse(coding, bytes, size);
+  if (!parsed) return parsed.error();
   rans::Elements elements;
-  const rans::Plan plan{opened->count, size, true, opened->state_bytes};
-  if (coder == Coder::kFixedWidth) {
-    if (Status good = read_fixed(opened->coded, opened->count, size, elements); !good) return good;
-  } else if (Status good = rans::decode(opened->coded, plan, elements); !good) {
+  const rans::DecodeParameters parameters{parsed->count, size, true, parsed->state_bytes};
+  if (coding == Coding::kFixedWidth) {
+    if (Status good = read_fixed(parsed->coded, parsed->count, size, elements); !good) return good;
+  } else if (Status good = rans::decode(parsed->coded, parameters, elements); !good) {
     return malformed(good.error().message);
   }
-  if (Status finite = dequantise(opened->head, elements, entries.values); !finite) return finite;
+  if (Status finite = dequantise(parsed->head, elements, entries.values); !finite) return finite;
   entries.indices = std::move(elements.indices);
   return ok_status();
 }

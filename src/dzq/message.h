@@ -1,29 +1,32 @@
-// A dzq message: what its bytes say, and what the levels stand for.
+// The payload of a dzq message: its grammar, and the quantiser that its head describes.
 //
-//   dzq       = nothing, where nothing is sent; else head coded
-//   dzq fixed = nothing, where nothing is sent; else head values gaps
+//   dzq       = empty, where no element is sent; else head coded
+//   dzq_fixed = empty, where no element is sent; else head values gaps
 //   head      = flags u16:step u8:dead_zone [u8:centroids] varint:count [segments]
-//   flags     = u8: bit 0 values at centroids (else at the inner edges of bins), bit 1 segments
-//               follow, bits 2-4 state_bytes - 1 of the entropy coder, or bits 2-3 the growth
-//               of fixed bins, 0 to 2; else 0
+//   flags     = u8: bit 0: values are at centroids, else at the inner edges of bins
+//               bit 1: segments follow
+//               dzq: bits 2-4 hold state_bytes - 1 of the entropy coder
+//               dzq_fixed: bits 2-3 hold the growth of the bins, 0 to 2
+//               all other bits are 0
 //   step      = D = (256 + step % 256) * 2^(step / 256 - 157)
 //   dead_zone = the dead zone ends at T = D * dead_zone / 16
-//   segments  = varint:number, for each varint:gap (behind the last one) varint:length u8:shift;
-//               there D and T are halved so often
-//   coded     = rans.h: for each element that is sent its position, its sign and its level q >= 0,
-//               which stands for magnitudes in [T + q D, T + (q + 1) D)
-//   values    = 4 bits each, the lower half of a byte first: 2 * level + sign, a level of 0 to 7;
-//               0 where a half is left. Level q stands for magnitudes in [T e(q), T e(q + 1)) with
-//               e(q) = 2^(q/2) in sixteenths rounded down, 2^q, or 4^q, by growth, and the last one
-//               for all above
-//   gaps      = for each element as many bytes 255 as the gap in front of it has times 255, and a
-//               byte with the rest
-//   varint    = seven bits a byte, the lowest first, bit 7: more follow; no longer than need be
+//   segments  = varint:number, then for each segment varint:gap (from the end of the one before),
+//               varint:length, u8:shift; D and T of its elements are divided by 2^shift
+//   coded     = the entropy coded elements (rans.h): position, sign and level q >= 0 of each;
+//               level q codes magnitudes in [T + q D, T + (q + 1) D)
+//   values    = 4 bits for each element, the low half of a byte first: 2 * level + sign, with a
+//               level of 0 to 7; an unused half is 0. Level q codes magnitudes in
+//               [T e(q), T e(q + 1)), level 7 all above T e(7). By growth, e(q) is 2^(q/2) in
+//               sixteenths rounded down, 2^q, or 4^q
+//   gaps      = for each element gap / 255 bytes of 255, then a byte with gap % 255; the gap is the
+//               number of elements between it and the one before
+//   varint    = LEB128, in as few bytes as possible
 //
-// A level becomes the float32 at (2 c + 1) / 32 of its bin, rounded once; the last fixed bin is as
-// wide as T e(7). At the inner edge the share is 0, so that no value is over the one that it stands
-// for. At centroids c is the low half of `centroids` for level 0, the high half for level 1 (fixed:
-// and all above); for all above the place is half-way between this and the middle of the bin.
+// A level decodes to the float32 at the share (2 c + 1) / 32 of its bin, rounded once; the last
+// fixed bin counts as T e(7) wide. Without centroids the share is 0, the inner edge, so that no
+// value is larger than the element it stands for. With centroids, c is the low half of the byte for
+// level 0, and the high half for level 1 (dzq_fixed: for every level above 0). Levels above 1
+// decode half-way between the centroid of level 1 and the middle of the bin.
 #pragma once
 
 #include <array>
@@ -39,41 +42,43 @@
 
 namespace kimesh::dzq {
 
-// How the levels are written: with as few bytes as possible, or in fixed widths, for links that are
-// faster than the entropy coder.
-enum class Coder : std::uint8_t { kEntropy, kFixedWidth };
+// How positions and levels are coded: in as few bytes as possible, or in fixed widths, for links
+// that are faster than the entropy coder.
+enum class Coding : std::uint8_t { kEntropy, kFixedWidth };
 
 inline constexpr std::uint32_t kStepCodes = 1 << 16;
 inline constexpr std::uint32_t kShiftMax = 255;
 
 [[nodiscard]] double step_of(std::uint32_t code);
-// Of the largest step that is not over `step`, or the nearest. Requires step > 0, finite.
+// The code of the largest step that is at most `step`; the first or last code where `step` is out
+// of range. Requires a finite step > 0.
 [[nodiscard]] std::uint32_t step_code_of(double step);
 
+// A run of elements with a finer quantiser.
 struct Segment {
   std::size_t begin = 0, end = 0;
   std::uint32_t shift = 0;  // 1 to kShiftMax
 };
 
 struct Head {
-  Coder coder = Coder::kEntropy;
-  std::uint32_t growth = 0;  // fixed widths
+  Coding coding = Coding::kEntropy;
+  std::uint32_t growth = 0;  // of fixed bins
   Rounding rounding = Rounding::kTowardsZero;
-  std::uint32_t step = 0;                    // a code
-  std::uint32_t dead_zone = 0;               // 1 to 255
-  std::array<std::uint32_t, 2> centroids{};  // 0 to 15; kNearest
-  std::vector<Segment> segments;             // in order, apart, none empty
+  std::uint32_t step = 0;                    // its code
+  std::uint32_t dead_zone = 0;               // 1 to 255, in sixteenths of the step
+  std::array<std::uint32_t, 2> centroids{};  // 0 to 15; for kNearest
+  std::vector<Segment> segments;             // ascending, disjoint, none empty
 };
 
 inline constexpr std::uint32_t kFixedLevels = 8, kGrowths = 3;
 
-// Numbers to levels and back, with one step.
+// Maps magnitudes to levels and back, with one step.
 class Quantiser {
  public:
   Quantiser(const Head& head, std::uint32_t shift);
   [[nodiscard]] double dead_zone() const { return dead_zone_; }
   [[nodiscard]] double step() const { return step_; }
-  // The level of a magnitude. Requires one of at least dead_zone().
+  // The level of a magnitude of at least dead_zone().
   [[nodiscard]] std::uint32_t level(float magnitude) const {
     return fixed_ ? fixed_level(magnitude) : even_level(magnitude);
   }
@@ -81,9 +86,9 @@ class Quantiser {
     return fixed_ ? fixed_magnitudes_[level]
                   : static_cast<float>(unit_ * (32.0 * level + offsets_[level < 2 ? level : 2]));
   }
-  // Of each value 2 * level + sign. Requires magnitudes of at least dead_zone().
+  // Computes 2 * level + sign of each value. Requires magnitudes of at least dead_zone().
   void mark(std::span<const float> values, std::span<std::uint32_t> marks) const;
-  // How far in the level's bin a magnitude lies: 0 at its inner edge, 1 at its outer one.
+  // Where in the level's bin a magnitude lies: 0 at the inner edge, 1 at the outer one.
   [[nodiscard]] double place(float magnitude, std::uint32_t level) const;
 
  private:
@@ -98,21 +103,21 @@ class Quantiser {
   std::array<float, kFixedLevels> fixed_magnitudes_{};
 };
 
-// How many bytes head and elements take: in fixed widths to the byte, else as rans::measure tells,
-// and a byte for what it does not. Requires what the grammar says of them and at least one element.
+// The bytes of head and elements: exact in fixed widths; entropy coded what rans::measure says,
+// rounded up. Requires a head and elements of the grammar, and at least one element.
 [[nodiscard]] std::size_t measure(const Head& head, const rans::Elements& elements,
                                   std::size_t size, rans::Scratch& scratch);
 
-// Appends them. Requires that `scratch` last measured these elements.
+// Appends head and elements. Requires that measure was last called with these elements and scratch.
 void write(const Head& head, const rans::Elements& elements, rans::Scratch& scratch,
            std::vector<std::byte>& bytes);
 
-// What a message adds: entries. Errors: Malformed.
-[[nodiscard]] Status read(Coder coder, std::span<const std::byte> bytes, std::size_t size,
+// Decodes a payload into the entries that it adds. Errors: Malformed.
+[[nodiscard]] Status read(Coding coding, std::span<const std::byte> bytes, std::size_t size,
                           kernels::Entries& entries);
 
-// What the levels of `elements` stand for, in their order. Errors: Malformed where one is not
-// finite.
+// Decodes the levels of `elements` into `values`, in their order. Errors: Malformed where a value
+// is not finite.
 [[nodiscard]] Status dequantise(const Head& head, const rans::Elements& elements,
                                 kernels::Unfilled<float>& values);
 

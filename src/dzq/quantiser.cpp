@@ -10,7 +10,7 @@ namespace {
 constexpr int kStepExponent = -157;
 constexpr std::uint32_t kStepsAnOctave = 256;
 
-// The inner edges of fixed bins in sixteenths of T where they grow slowest.
+// The inner edges of fixed bins in sixteenths of T, for growth 0.
 constexpr std::array<double, kFixedLevels> kSlowEdges = {16, 22, 32, 45, 64, 90, 128, 181};
 
 }  // namespace
@@ -30,7 +30,7 @@ std::uint32_t step_code_of(double step) {
 }
 
 Quantiser::Quantiser(const Head& head, std::uint32_t shift)
-    : fixed_(head.coder == Coder::kFixedWidth),
+    : fixed_(head.coding == Coding::kFixedWidth),
       step_(std::ldexp(step_of(head.step), -static_cast<int>(shift))),
       inverse_(1 / step_),
       dead_zone_(step_ * head.dead_zone / 16),
@@ -50,7 +50,7 @@ std::uint32_t Quantiser::even_level(float magnitude) const {
   const double exact = magnitude, place = exact * inverse_ - relative_dead_zone_;
   const double bounded = place > kMost ? kMost : place < 0 ? 0 : place;
   const auto level = static_cast<std::int32_t>(bounded);
-  // The product was rounded, perhaps up to the next level.
+  // The product is rounded, and may have reached the next level.
   const std::int32_t over = dead_zone_ + step_ * level > exact ? 1 : 0;
   return static_cast<std::uint32_t>(std::max(level - over, 0));
 }
@@ -62,7 +62,7 @@ void Quantiser::mark(std::span<const float> values, std::span<std::uint32_t> mar
       marks[i] = fixed_level(std::abs(values[i])) << 1 | sign(values[i]);
     return;
   }
-  const Quantiser own = *this;  // which no mark can be part of
+  const Quantiser own = *this;  // a copy: the compiler sees that no mark aliases it
   for (std::size_t i = 0; i < values.size(); ++i)
     marks[i] = own.even_level(std::abs(values[i])) << 1 | sign(values[i]);
 }

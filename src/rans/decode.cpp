@@ -14,7 +14,8 @@ Error malformed(std::string what) {
   return {ErrorCode::kMalformed, std::move(what)};
 }
 
-// What a state tells of its next symbol: which one of all tables of its kind, and its share.
+// The next symbol of a state: its index among the tables of gaps or of levels, the offset in its
+// interval, and its frequency.
 struct Slot {
   std::uint32_t index, offset, frequency;
 };
@@ -22,7 +23,7 @@ std::uint32_t index_of(std::size_t table, std::size_t symbol) {
   return static_cast<std::uint32_t>(table % kScales * kSymbols + symbol);
 }
 
-// Tables for few elements: cheap to make, a symbol is found by comparing with all starts.
+// Tables for few elements: cheap to renew; a symbol is found by comparison with all starts.
 class SearchedTables {
  public:
   void renew(std::size_t table, const Ranges& ranges) {
@@ -44,7 +45,7 @@ class SearchedTables {
   std::array<std::array<std::int16_t, kSymbols>, kTables> starts_;
 };
 
-// Tables for many elements, with an entry for each place.
+// Tables for many elements: an entry for each of the kProbabilityOne places.
 class LookedUpTables {
  public:
   LookedUpTables() : entries_(kTables * std::size_t{kProbabilityOne}) {}
@@ -71,28 +72,29 @@ class LookedUpTables {
   kernels::Unfilled<std::uint32_t> entries_;
 };
 
-struct Lane {
+struct Stream {
   std::uint64_t state = 0;
   Mean gaps, levels;
-  std::size_t next = 0;  // element
+  std::size_t next = 0;  // index of the next element
 };
 
 template <typename Tables>
 class Decoder {
  public:
-  Decoder(std::span<const std::byte> bytes, const Plan& plan, Elements& elements)
-      : split_(plan.count), elements_(elements) {
-    for (std::size_t t = 0; t < kTables; ++t) tables_.renew(t, usual().ranges[t]);
-    for (std::size_t l = 0; l < split_.lanes; ++l) {
-      lanes_[l] = {0, Mean(usual_gap(plan.count, plan.size)), Mean(kUsualLevel), split_.begin(l)};
-      std::memcpy(&lanes_[l].state, bytes.data(), plan.state_bytes);
-      bytes = bytes.subspan(plan.state_bytes);
+  Decoder(std::span<const std::byte> bytes, const DecodeParameters& parameters, Elements& elements)
+      : split_(parameters.count), elements_(elements) {
+    for (std::size_t t = 0; t < kTables; ++t) tables_.renew(t, initial_tables().ranges[t]);
+    for (std::size_t l = 0; l < split_.streams; ++l) {
+      streams_[l] = {0, Mean(initial_gap(parameters.count, parameters.size)), Mean(kInitialLevel),
+                     split_.begin(l)};
+      std::memcpy(&streams_[l].state, bytes.data(), parameters.state_bytes);
+      bytes = bytes.subspan(parameters.state_bytes);
     }
     flow_.words = bytes.data();
     end_ = flow_.words + bytes.size();
   }
 
-  // Gaps take the indices' places.
+  // Writes gaps where the indices will be.
   template <bool kMarked>
   Status run() {
     std::size_t next_renewal = split_.first_renewal();
@@ -105,7 +107,7 @@ class Decoder {
       round = run_fast<kMarked>(round, std::min(next_renewal, split_.each));
       if (round > before) continue;
       for (std::size_t l = 0; l < split_.width(round); ++l)
-        element<kMarked, true>(lanes_[l], flow_);
+        element<kMarked, true>(streams_[l], flow_);
       if (flow_.failed) return malformed("coded elements that end too early");
       ++round;
     }
@@ -115,65 +117,66 @@ class Decoder {
  private:
   static constexpr std::size_t kElementWordsMax = 8;
 
-  // What moves on from element to element.
+  // What changes with every element.
   struct Flow {
-    const std::byte* words = nullptr;  // the first that is not yet taken
+    const std::byte* words = nullptr;  // the next word to refill a state with
     std::uint32_t all_levels = 0;
     bool failed = false;
   };
 
-  // The parts of an element that do not come in symbols, and what they leave.
+  // The decoded element, and the state behind its raw bits.
   struct Rest {
     std::uint64_t state;
     std::uint32_t gap, level, sign;
   };
 
-  // A symbol that a state began with: where it is counted, among those of all tables.
-  struct Taken : Begun {
+  // A popped symbol; `place` is its index among the counts of all tables.
+  struct PoppedSymbol : SymbolPart {
     std::uint32_t place = 0;
   };
 
-  // An element whose symbols are known: their indices, and how many raw bits are behind each.
-  struct Started {
+  // The symbols of an element (index among the tables of their kind) and their numbers of raw bits.
+  struct ElementSymbols {
     std::uint64_t state;
     std::uint32_t gap, level, gap_bits, level_bits;
   };
 
-  // Whole rounds while there are words for whatever comes, in registers. Returns the next round.
+  // Decodes whole rounds while there are enough words for any round, so that nothing is checked;
+  // streams and flow are copied to let the compiler keep them in registers. Returns the next round.
   template <bool kMarked>
   std::size_t run_fast(std::size_t round, std::size_t end) {
-    if (split_.lanes < kLanes) return round;
-    constexpr std::size_t kRoundBytesMax = kLanes * kElementWordsMax * sizeof(std::uint32_t);
-    std::array<Lane, kLanes> lanes = lanes_;
+    if (split_.streams < kStreams) return round;
+    constexpr std::size_t kRoundBytesMax = kStreams * kElementWordsMax * sizeof(std::uint32_t);
+    std::array<Stream, kStreams> streams = streams_;
     Flow flow = flow_;
-    for (; round < end && left(flow) >= kRoundBytesMax; ++round) fast_round<kMarked>(lanes, flow);
-    lanes_ = lanes;
+    for (; round < end && left(flow) >= kRoundBytesMax; ++round) fast_round<kMarked>(streams, flow);
+    streams_ = streams;
     flow_ = flow;
     return round;
   }
 
-  // The symbols of all lanes are found before anything else is done: then the memory that tells
-  // them is waited for once. A round that has an unusual element is decoded anew, so that little
-  // has to be kept for it.
+  // Pops the symbols of all streams first, so that the loads from the tables overlap. A round that
+  // has an escape or more raw bits than one refill gives is decoded again by the slow path.
   template <bool kMarked>
-  void fast_round(std::array<Lane, kLanes>& lanes, Flow& flow) {
-    std::array<Started, kLanes> all;
+  void fast_round(std::array<Stream, kStreams>& streams, Flow& flow) {
+    std::array<ElementSymbols, kStreams> all;
     unsigned most = 0;
 #pragma GCC unroll 4
-    for (std::size_t l = 0; l < kLanes; ++l) {
-      Started& its = all[l];
-      its.state = lanes[l].state;
-      start(lanes[l].gaps, 0, its.state, its.gap, its.gap_bits);
+    for (std::size_t l = 0; l < kStreams; ++l) {
+      ElementSymbols& its = all[l];
+      its.state = streams[l].state;
+      start(streams[l].gaps, 0, its.state, its.gap, its.gap_bits);
       its.level_bits = 0;
-      if constexpr (kMarked) start(lanes[l].levels, kScales, its.state, its.level, its.level_bits);
+      if constexpr (kMarked)
+        start(streams[l].levels, kScales, its.state, its.level, its.level_bits);
       most = std::max(most, its.gap_bits + its.level_bits);
     }
     if (most >= kRawBitsMax) [[unlikely]] {
-      flow = unusual_round<kMarked>(lanes, flow);
+      flow = unusual_round<kMarked>(streams, flow);
       return;
     }
 #pragma GCC unroll 4
-    for (std::size_t l = 0; l < kLanes; ++l) finish<kMarked>(lanes[l], all[l], flow);
+    for (std::size_t l = 0; l < kStreams; ++l) finish<kMarked>(streams[l], all[l], flow);
   }
 
   void start(const Mean& mean, std::uint32_t first_table, std::uint64_t& state,
@@ -187,23 +190,23 @@ class Decoder {
   }
 
   template <bool kMarked>
-  void finish(Lane& lane, const Started& its, Flow& flow) {
-    const std::size_t i = lane.next++;
+  void finish(Stream& stream, const ElementSymbols& its, Flow& flow) {
+    const std::size_t i = stream.next++;
     std::uint64_t x = filled<false>(its.state, flow);
     const std::uint32_t gap = value_of(its.gap, its.gap_bits, x);
-    ++come_[its.gap];
+    ++seen_[its.gap];
     elements_.indices[i] = gap;
-    lane.gaps.add(gap);
+    stream.gaps.add(gap);
     x >>= its.gap_bits;
     if constexpr (kMarked) {
       const std::uint32_t level = value_of(its.level, its.level_bits, x >> 1);
-      ++come_[std::size_t{kScales} * kSymbols + its.level];
+      ++seen_[std::size_t{kScales} * kSymbols + its.level];
       elements_.marks[i] = level << 1 | static_cast<std::uint32_t>(x & 1);
-      lane.levels.add(level);
+      stream.levels.add(level);
       flow.all_levels |= level;
       x >>= 1 + its.level_bits;
     }
-    lane.state = filled<false>(x, flow);
+    stream.state = filled<false>(x, flow);
   }
 
   static std::uint32_t value_of(std::uint32_t index, std::uint32_t bits, std::uint64_t x) {
@@ -212,36 +215,36 @@ class Decoder {
   }
 
   template <bool kMarked>
-  [[gnu::noinline]] Flow unusual_round(std::array<Lane, kLanes>& lanes, Flow flow) {
-    for (Lane& lane : lanes) element<kMarked, false>(lane, flow);
+  [[gnu::noinline]] Flow unusual_round(std::array<Stream, kStreams>& streams, Flow flow) {
+    for (Stream& stream : streams) element<kMarked, false>(stream, flow);
     return flow;
   }
 
   template <bool kMarked, bool kChecked>
-  void element(Lane& lane, Flow& flow) {
-    const std::size_t i = lane.next++;
-    std::uint64_t x = lane.state;
-    const Taken gap = take(x, lane.gaps, 0);
-    const Taken level = kMarked ? take(x, lane.levels, kScales) : Taken{};
+  void element(Stream& stream, Flow& flow) {
+    const std::size_t i = stream.next++;
+    std::uint64_t x = stream.state;
+    const PoppedSymbol gap = pop_symbol(x, stream.gaps, 0);
+    const PoppedSymbol level = kMarked ? pop_symbol(x, stream.levels, kScales) : PoppedSymbol{};
     x = filled<kChecked>(x, flow);
     const unsigned gap_bits = gap.raw_bits(), level_bits = kMarked ? 1 + level.raw_bits() : 0;
-    // Over 31 bits are taken anew below; a damaged message may ask for over 64.
+    // More than 31 raw bits are popped again below; a damaged message may ask for more than 64.
     Rest rest{x >> (gap_bits + level_bits) % 64, gap.value(low_bits(x, gap_bits)), 0, 0};
     if constexpr (kMarked) {
       rest.sign = x >> gap_bits & 1;
       rest.level = level.value(low_bits(x >> (gap_bits + 1), level.raw_bits()));
     }
     if (gap.escapes() || level.escapes() || gap_bits + level_bits > kRawBitsMax)
-      rest = take_long<kMarked, kChecked>(x, gap, level, flow);
+      rest = pop_long<kMarked, kChecked>(x, gap, level, flow);
     else
       rest.state = filled<kChecked>(rest.state, flow);
-    if (!gap.escapes()) ++come_[gap.place];
-    lane.state = rest.state;
-    lane.gaps.add(rest.gap);
+    if (!gap.escapes()) ++seen_[gap.place];
+    stream.state = rest.state;
+    stream.gaps.add(rest.gap);
     elements_.indices[i] = rest.gap;
     if constexpr (kMarked) {
-      if (!level.escapes()) ++come_[level.place];
-      lane.levels.add(rest.level);
+      if (!level.escapes()) ++seen_[level.place];
+      stream.levels.add(rest.level);
       flow.all_levels |= rest.level;
       elements_.marks[i] = rest.level << 1 | rest.sign;
     }
@@ -249,7 +252,7 @@ class Decoder {
 
   void renew() {
     for (std::size_t t = 0; t < kTables; ++t) {
-      const auto its = std::span(come_).subspan(t * kSymbols, kSymbols);
+      const auto its = std::span(seen_).subspan(t * kSymbols, kSymbols);
       if (std::ranges::count(its, 0u) == kSymbols) continue;
       for (std::uint32_t s = 0; s < kSymbols; ++s) counts_[t].add(s, its[s]);
       std::ranges::fill(its, 0u);
@@ -257,7 +260,7 @@ class Decoder {
     }
   }
 
-  Taken take(std::uint64_t& x, const Mean& mean, std::uint32_t first_table) {
+  PoppedSymbol pop_symbol(std::uint64_t& x, const Mean& mean, std::uint32_t first_table) {
     const Scale scale = mean.scale();
     const Slot slot =
         tables_.find(first_table + scale.table, static_cast<std::uint32_t>(x % kProbabilityOne));
@@ -273,11 +276,11 @@ class Decoder {
       if (!wanted) return x;
       wanted = left(flow) >= sizeof(word);
       if (!wanted) {
-        flow.failed |= split_.lanes > 1;
+        flow.failed |= split_.streams > 1;
         return x;
       }
     }
-    // Whether one is wanted nobody can foresee: no branch.
+    // Branch-free, because refills are unpredictable.
     std::memcpy(&word, flow.words, sizeof(word));
     flow.words += wanted ? sizeof(word) : 0;
     return wanted ? x << kWordBits | word : x;
@@ -286,35 +289,35 @@ class Decoder {
     return static_cast<std::size_t>(end_ - flow.words);
   }
 
-  static std::uint32_t take_raw(std::uint64_t& x, unsigned bits) {
+  static std::uint32_t pop_raw(std::uint64_t& x, unsigned bits) {
     const std::uint64_t raw = low_bits(x, bits);
     x >>= bits;
     return static_cast<std::uint32_t>(raw);
   }
 
-  // With the words that it takes behind each part.
+  // Pops the raw bits part by part, with a refill behind each.
   template <bool kMarked, bool kChecked>
-  Rest take_long(std::uint64_t x, const Taken& gap, const Taken& level, Flow& flow) {
+  Rest pop_long(std::uint64_t x, const PoppedSymbol& gap, const PoppedSymbol& level, Flow& flow) {
     Rest rest{x, 0, 0, 0};
-    rest.gap = take_tail<kChecked>(rest.state, gap, flow);
+    rest.gap = pop_tail<kChecked>(rest.state, gap, flow);
     if constexpr (kMarked) {
-      rest.sign = take_raw(rest.state, 1);
+      rest.sign = pop_raw(rest.state, 1);
       rest.state = filled<kChecked>(rest.state, flow);
-      rest.level = take_tail<kChecked>(rest.state, level, flow);
+      rest.level = pop_tail<kChecked>(rest.state, level, flow);
     }
     return rest;
   }
 
   template <bool kChecked>
-  std::uint32_t take_tail(std::uint64_t& x, const Taken& begun, Flow& flow) {
+  std::uint32_t pop_tail(std::uint64_t& x, const PoppedSymbol& part, Flow& flow) {
     std::uint32_t value;
-    if (begun.escapes()) {
-      const unsigned length = take_raw(x, kLengthBits);
+    if (part.escapes()) {
+      const unsigned length = pop_raw(x, kLengthBits);
       x = filled<kChecked>(x, flow);
-      value = ((take_raw(x, length) | 1u << length) - 1) & kNumberMax;
-      ++come_[begun.place / kSymbols * kSymbols + symbol_of(value, begun.shift)];
+      value = ((pop_raw(x, length) | 1u << length) - 1) & kNumberMax;
+      ++seen_[part.place / kSymbols * kSymbols + symbol_of(value, part.shift)];
     } else {
-      value = begun.value(take_raw(x, begun.raw_bits()));
+      value = part.value(pop_raw(x, part.raw_bits()));
     }
     x = filled<kChecked>(x, flow);
     return value;
@@ -323,26 +326,27 @@ class Decoder {
   Status check_end() const {
     if (flow_.failed) return malformed("coded elements that end too early");
     if (flow_.words != end_) return malformed("coded elements that leave bytes over");
-    for (std::size_t l = 0; l < split_.lanes; ++l)
-      if (lanes_[l].state != split_.last_state()) return malformed("a state that ends elsewhere");
+    for (std::size_t l = 0; l < split_.streams; ++l)
+      if (streams_[l].state != split_.last_state()) return malformed("a state that ends elsewhere");
     if (flow_.all_levels > kLevelMax) return malformed("a level over the largest");
     return ok_status();
   }
 
   const Split split_;
   Elements& elements_;
-  const std::byte* end_;  // of the words
+  const std::byte* end_;  // behind the last word
   Flow flow_;
-  std::array<Lane, kLanes> lanes_;
-  AllCounts counts_ = usual().counts;                                  // when tables were last made
-  std::array<std::uint32_t, std::size_t{kTables} * kSymbols> come_{};  // since
+  std::array<Stream, kStreams> streams_;
+  AllCounts counts_ = initial_tables().counts;                         // up to the last renewal
+  std::array<std::uint32_t, std::size_t{kTables} * kSymbols> seen_{};  // since then
   Tables tables_;
 };
 
 template <typename Tables>
-Status run(std::span<const std::byte> bytes, const Plan& plan, Elements& elements) {
-  Decoder<Tables> decoder(bytes, plan, elements);
-  return plan.with_marks ? decoder.template run<true>() : decoder.template run<false>();
+Status run(std::span<const std::byte> bytes, const DecodeParameters& parameters,
+           Elements& elements) {
+  Decoder<Tables> decoder(bytes, parameters, elements);
+  return parameters.with_marks ? decoder.template run<true>() : decoder.template run<false>();
 }
 
 Status gaps_to_indices(std::span<std::uint32_t> gaps, std::size_t size) {
@@ -357,18 +361,20 @@ Status gaps_to_indices(std::span<std::uint32_t> gaps, std::size_t size) {
 
 }  // namespace
 
-Status decode(std::span<const std::byte> bytes, const Plan& plan, Elements& elements) {
-  // Each mark has its sign's bit; positions alone may take none.
-  if (plan.with_marks && plan.count > 8 * bytes.size())
+Status decode(std::span<const std::byte> bytes, const DecodeParameters& parameters,
+              Elements& elements) {
+  // The sign of each mark takes a bit; positions alone may take none.
+  if (parameters.with_marks && parameters.count > 8 * bytes.size())
     return malformed("more elements than the bytes can hold");
-  if (bytes.size() < lanes_of(plan.count) * plan.state_bytes)
+  if (bytes.size() < stream_count(parameters.count) * parameters.state_bytes)
     return malformed("coded elements without their states");
-  elements.indices.resize(plan.count);
-  elements.marks.resize(plan.with_marks ? plan.count : 0);
-  const Status decoded = lanes_of(plan.count) == 1 ? run<SearchedTables>(bytes, plan, elements)
-                                                   : run<LookedUpTables>(bytes, plan, elements);
+  elements.indices.resize(parameters.count);
+  elements.marks.resize(parameters.with_marks ? parameters.count : 0);
+  const Status decoded = stream_count(parameters.count) == 1
+                             ? run<SearchedTables>(bytes, parameters, elements)
+                             : run<LookedUpTables>(bytes, parameters, elements);
   if (!decoded) return decoded;
-  return gaps_to_indices(elements.indices, plan.size);
+  return gaps_to_indices(elements.indices, parameters.size);
 }
 
 }  // namespace kimesh::rans

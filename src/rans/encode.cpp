@@ -8,14 +8,15 @@
 namespace kimesh::rans {
 namespace {
 
-// What the first pass tells the second of an element: which tables and symbols, and the raw bits of
-// both numbers and the sign. Where these do not fit or a symbol escapes, how far numbers are
-// shifted.
+// An element as the first pass hands it to the second: the places of both symbols among all tables,
+// and the raw bits of both numbers with the sign. Where the raw bits are more than kRawBitsMax or a
+// symbol is the escape, the shifts of both numbers stand in place of the raw bits.
 struct Code {
   static constexpr unsigned kPlaceBits = 9, kBitsBits = 6;
   static_assert(kTables * kSymbols == 1 << kPlaceBits);
   static constexpr unsigned kBitsAt = 2 * kPlaceBits, kRawAt = kBitsAt + kBitsBits;
-  static constexpr std::uint32_t kLong = (1u << kBitsBits) - 1;  // instead of the number of bits
+  static constexpr std::uint32_t kLong =
+      (1u << kBitsBits) - 1;  // stands in place of the number of bits
 
   std::uint64_t all;
 
@@ -27,24 +28,24 @@ struct Code {
   [[nodiscard]] unsigned level_shift() const { return static_cast<unsigned>(raw() >> 5); }
 };
 
-// The tables between two renewals, by table and symbol in one number.
+// The steps of all tables between two renewals, indexed by table * kSymbols + symbol.
 constexpr std::size_t kTableSteps = std::size_t{kTables} * kSymbols;
 
 std::span<Step, kSymbols> steps_of(Step* all, std::size_t table) {
   return std::span<Step, kSymbols>(all + table * kSymbols, kSymbols);
 }
 
-const std::array<Step, kTableSteps>& usual_steps() {
+const std::array<Step, kTableSteps>& initial_steps() {
   static const std::array<Step, kTableSteps> all = [] {
     std::array<Step, kTableSteps> made;
     for (std::size_t t = 0; t < kTables; ++t)
-      fill_steps(usual().ranges[t], steps_of(made.data(), t));
+      fill_steps(initial_tables().ranges[t], steps_of(made.data(), t));
     return made;
   }();
   return all;
 }
 
-// Of an escape, behind its length.
+// The number of bits behind the length of an escape.
 unsigned escape_length(std::uint32_t v) {
   return static_cast<unsigned>(31 - std::countl_zero(v + 1));
 }
@@ -56,18 +57,19 @@ struct Input {
   }
 };
 
-// The first pass: each element's symbols, the tables as they were, and how many bits all takes.
+// The first pass, from the first element to the last: computes the symbols of each element, the
+// steps of the tables at each renewal, and the number of bits of the whole.
 class Modeller {
  public:
   Modeller(const Input& input, std::size_t size, Scratch& scratch)
       : input_(input), split_(input.indices.size()), scratch_(scratch) {
     scratch.codes.resize(split_.count);
     codes_ = scratch.codes.data();
-    scratch.steps.assign(usual_steps().begin(), usual_steps().end());
+    scratch.steps.assign(initial_steps().begin(), initial_steps().end());
     steps_ = scratch.steps.data();
     for (std::size_t t = 0; t < kTables; ++t) find_rare(t);
-    for (std::size_t l = 0; l < kLanes; ++l)
-      lanes_[l] = {Mean(usual_gap(split_.count, size)), Mean(kUsualLevel), split_.begin(l)};
+    for (std::size_t l = 0; l < kStreams; ++l)
+      streams_[l] = {Mean(initial_gap(split_.count, size)), Mean(kInitialLevel), split_.begin(l)};
   }
 
   template <bool kMarked>
@@ -79,20 +81,21 @@ class Modeller {
       begin = end;
     }
     run_rounds<kMarked>(begin, split_.rounds());
-    for (std::size_t t = 0; t < kTables; ++t) cost_ += cost_of(come(t), steps_of(steps_, t));
-    // A lane of several begins with 31 bits and is written in 64, of which 47 are filled on
-    // average.
-    const std::uint64_t states = split_.lanes == 1 ? 0 : split_.lanes * (31 + 64 - 47);
+    for (std::size_t t = 0; t < kTables; ++t) cost_ += cost_of(seen(t), steps_of(steps_, t));
+    // The state of one of several streams starts with 31 bits and is written as 64, of which 47 are
+    // in use on average.
+    const std::uint64_t states = split_.streams == 1 ? 0 : split_.streams * (31 + 64 - 47);
     return raw_bits_ + (cost_ >> kCostBits) + states;
   }
 
  private:
-  struct Lane {
+  struct Stream {
     Mean gaps, levels;
-    std::size_t next = 0;  // element
+    std::size_t next = 0;  // index of the next element
   };
 
-  // Of a number: its symbol, or the escape, among those of all tables, and how it continues.
+  // A number as it is coded: the place of its symbol (or of the escape) among all tables, the shift
+  // of its scale, and the number of raw bits.
   struct Coded {
     std::uint32_t place, shift, bits;
   };
@@ -104,7 +107,7 @@ class Modeller {
     steps_ = last + kTableSteps;
     std::copy(last, last + kTableSteps, steps_);
     for (std::size_t t = 0; t < kTables; ++t) {
-      const auto its = come(t);
+      const auto its = seen(t);
       if (std::ranges::count(its, 0u) == kSymbols) continue;
       cost_ += cost_of(its, steps_of(last, t));
       for (std::uint32_t s = 0; s < kSymbols; ++s) counts_[t].add(s, its[s]);
@@ -114,8 +117,8 @@ class Modeller {
     }
   }
 
-  [[nodiscard]] std::span<std::uint32_t, kSymbols> come(std::size_t table) {
-    return std::span<std::uint32_t, kSymbols>(&come_[table * kSymbols], kSymbols);
+  [[nodiscard]] std::span<std::uint32_t, kSymbols> seen(std::size_t table) {
+    return std::span<std::uint32_t, kSymbols>(&seen_[table * kSymbols], kSymbols);
   }
 
   void find_rare(std::size_t table) {
@@ -126,30 +129,30 @@ class Modeller {
     }
   }
 
-  // What moves on is in registers.
+  // Streams are copied to let the compiler keep them in registers.
   template <bool kMarked>
   void run_rounds(std::size_t begin, std::size_t end) {
-    std::array<Lane, kLanes> lanes = lanes_;
+    std::array<Stream, kStreams> streams = streams_;
     std::uint64_t raw_bits = 0;
     for (std::size_t round = begin; round < end; ++round)
-      split_.for_lanes(round, [&](std::size_t l) { raw_bits += element<kMarked>(lanes[l]); });
-    lanes_ = lanes;
+      split_.for_streams(round, [&](std::size_t l) { raw_bits += element<kMarked>(streams[l]); });
+    streams_ = streams;
     raw_bits_ += raw_bits;
   }
 
-  // Returns how many raw bits it has.
+  // Returns the number of raw bits of the element.
   template <bool kMarked>
-  std::uint32_t element(Lane& lane) {
-    const std::size_t i = lane.next++;
+  std::uint32_t element(Stream& stream) {
+    const std::size_t i = stream.next++;
     const std::uint32_t gap = input_.gap(i);
-    const Coded first = number(gap, lane.gaps, 0);
+    const Coded first = number(gap, stream.gaps, 0);
     std::uint64_t places = first.place;
     std::uint32_t bits = first.bits;
     std::uint64_t raw = low_bits(gap, first.bits % 64);
     Coded second{};
     if constexpr (kMarked) {
       const std::uint32_t mark = input_.marks[i];
-      second = number(mark >> 1, lane.levels, kScales);
+      second = number(mark >> 1, stream.levels, kScales);
       places |= std::uint64_t{second.place} << Code::kPlaceBits;
       raw |= (low_bits(mark >> 1, second.bits % 64) << 1 | (mark & 1)) << first.bits % 64;
       bits += 1 + second.bits;
@@ -167,7 +170,7 @@ class Modeller {
     const Scale scale = mean.scale();
     const std::uint32_t table = first_table + scale.table;
     const std::uint32_t place = table * kSymbols + symbol_of(v, scale.shift);
-    ++come_[place];
+    ++seen_[place];
     mean.add(v);
     const std::uint32_t symbol = coded_[place];
     return {table * kSymbols + symbol, scale.shift, scale.shift + kMoreBits[symbol]};
@@ -188,26 +191,28 @@ class Modeller {
   const Split split_;
   Scratch& scratch_;
   std::uint64_t* codes_;
-  Step* steps_;  // the last ones
-  std::array<Lane, kLanes> lanes_;
-  AllCounts counts_ = usual().counts;              // when steps_ were made
-  std::array<std::uint32_t, kTableSteps> come_{};  // since
-  std::array<std::uint8_t, kTableSteps> coded_;    // symbols as they are coded: rare ones escape
+  Step* steps_;  // those of the last renewal
+  std::array<Stream, kStreams> streams_;
+  AllCounts counts_ = initial_tables().counts;     // up to the last renewal
+  std::array<std::uint32_t, kTableSteps> seen_{};  // since then
+  std::array<std::uint8_t, kTableSteps>
+      coded_;  // by place: the symbol, or the escape where its frequency is 0
   std::uint64_t cost_ = 0, raw_bits_ = 0;
 };
 
-// The second pass, from the last element to the first: states and the words they shed.
+// The second pass, from the last element to the first: pushes the elements on the states and
+// collects the words that the states emit.
 class Pusher {
  public:
   Pusher(const Input& input, Scratch& scratch)
       : input_(input), split_(input.indices.size()), scratch_(scratch) {
     states_.fill(split_.last_state());
-    for (std::size_t l = 0; l < kLanes; ++l) ends_[l] = split_.begin(l + 1);
+    for (std::size_t l = 0; l < kStreams; ++l) ends_[l] = split_.begin(l + 1);
   }
 
   template <bool kMarked>
   void run() {
-    // Tables were made where the first round of each is the double of the one before, or 0.
+    // Tables were renewed at the round first_renewal, then each time the number of rounds doubled.
     std::size_t epoch = scratch_.steps.size() / kTableSteps - 1;
     for (std::size_t end = split_.rounds();; --epoch) {
       const std::size_t begin = epoch == 0 ? 0 : split_.first_renewal() << (epoch - 1);
@@ -220,11 +225,11 @@ class Pusher {
   // Returns state_bytes.
   unsigned write(std::vector<std::byte>& bytes) const {
     unsigned state_bytes = sizeof(std::uint64_t);
-    if (split_.lanes == 1)
+    if (split_.streams == 1)
       while (state_bytes > 1 && states_[0] >> (8 * (state_bytes - 1)) == 0) --state_bytes;
     std::size_t end = bytes.size();
-    bytes.resize(end + split_.lanes * state_bytes + words_ * sizeof(std::uint32_t));
-    for (std::size_t l = 0; l < split_.lanes; ++l, end += state_bytes)
+    bytes.resize(end + split_.streams * state_bytes + words_ * sizeof(std::uint32_t));
+    for (std::size_t l = 0; l < split_.streams; ++l, end += state_bytes)
       std::memcpy(bytes.data() + end, &states_[l], state_bytes);
     for (std::size_t w = words_; w-- > 0; end += sizeof(std::uint32_t))
       std::memcpy(bytes.data() + end, &scratch_.words[w], sizeof(std::uint32_t));
@@ -237,9 +242,9 @@ class Pusher {
   template <bool kMarked>
   void run_epoch(std::size_t begin, std::size_t end, const Step* steps) {
     for (std::size_t round = end; round-- > begin;) {
-      if (scratch_.words.size() < words_ + kLanes * kElementWordsMax)
-        scratch_.words.resize(2 * scratch_.words.size() + 64 * kLanes * kElementWordsMax);
-      split_.for_lanes_down(round, [&](std::size_t l) {
+      if (scratch_.words.size() < words_ + kStreams * kElementWordsMax)
+        scratch_.words.resize(2 * scratch_.words.size() + 64 * kStreams * kElementWordsMax);
+      split_.for_streams_down(round, [&](std::size_t l) {
         states_[l] = element<kMarked>(states_[l], --ends_[l], steps);
       });
     }
@@ -271,7 +276,7 @@ class Pusher {
                      input_.gap(i));
   }
 
-  // Makes room for a symbol of `frequency` in 2^bits.
+  // Emits a word where the state has no room for a symbol of `frequency` in 2^bits.
   std::uint64_t shed(std::uint64_t x, std::uint64_t frequency, unsigned bits) {
     scratch_.words[words_] = static_cast<std::uint32_t>(x);
     const bool full = x >= frequency << (kStateBits - bits);
@@ -281,8 +286,8 @@ class Pusher {
   std::uint64_t push_raw(std::uint64_t x, std::uint64_t raw, unsigned bits) {
     return shed(x, 1, bits) << bits | raw;
   }
-  std::uint64_t push_tail(std::uint64_t x, Begun begun, std::uint32_t v) {
-    if (!begun.escapes()) return push_raw(x, low_bits(v, begun.raw_bits()), begun.raw_bits());
+  std::uint64_t push_tail(std::uint64_t x, SymbolPart part, std::uint32_t v) {
+    if (!part.escapes()) return push_raw(x, low_bits(v, part.raw_bits()), part.raw_bits());
     const unsigned length = escape_length(v);
     return push_raw(push_raw(x, low_bits(v + 1, length), length), length, kLengthBits);
   }
@@ -290,8 +295,8 @@ class Pusher {
   const Input& input_;
   const Split split_;
   Scratch& scratch_;
-  std::array<std::uint64_t, kLanes> states_;
-  std::array<std::size_t, kLanes> ends_;  // behind a lane's next element
+  std::array<std::uint64_t, kStreams> states_;
+  std::array<std::size_t, kStreams> ends_;  // by stream: the element behind the next one
   std::size_t words_ = 0;
 };
 

@@ -6,11 +6,11 @@
 namespace kimesh::rans {
 namespace {
 
-// What a table starts from weighs as much as so many symbols.
+// The prior of a table weighs as much as this many symbols.
 constexpr double kPriorWeight = 40;
 
-// The usual mean of v >> s, by table.
-constexpr std::array<double, kScales> kUsualMeans = {0.2, 0.9, 1.9, 3.0, 4.6, 7.0, 10.0, 14.0};
+// The mean of v >> s that the prior assumes, by table.
+constexpr std::array<double, kScales> kInitialMeans = {0.2, 0.9, 1.9, 3.0, 4.6, 7.0, 10.0, 14.0};
 
 double power(double base, unsigned exponent) {
   double result = 1;
@@ -20,10 +20,11 @@ double power(double base, unsigned exponent) {
 
 }  // namespace
 
-// A quarter geometric with a third of the mean, half with the mean, a quarter with four times it.
-// Only operations that IEEE 754 rounds correctly: the same everywhere.
+// The prior is a mixture of three geometric distributions: weight 1/4 with a third of the mean, 1/2
+// with the mean, 1/4 with four times the mean. It uses only operations that IEEE 754 rounds
+// correctly, so that all machines get the same table.
 Counts::Counts(unsigned scale) {
-  const double mean = kUsualMeans[scale];
+  const double mean = kInitialMeans[scale];
   const double means[] = {mean / 3, mean, mean * 4}, weights[] = {0.25, 0.5, 0.25};
   for (unsigned s = 0; s < kSymbols; ++s) {
     const Continuation c = kContinuations[s];
@@ -48,7 +49,7 @@ Ranges Counts::ranges() const {
   for (std::size_t s = 0; s < kSymbols; ++s) {
     frequencies[s] = static_cast<std::uint32_t>((counts_[s] * kProbabilityOne + all / 2) / all);
     if (s == 0 || s == kEscape) frequencies[s] = std::max(frequencies[s], 1u);
-    left -= frequencies[s];  // perhaps under 0, by at most one for each symbol
+    left -= frequencies[s];  // may wrap below 0, by at most one for each symbol
   }
   *std::ranges::max_element(frequencies) += left;
   Ranges ranges;
@@ -60,10 +61,10 @@ Ranges Counts::ranges() const {
   return ranges;
 }
 
-const Usual& usual() {
-  static const Usual all = [] {
-    Usual made = [&]<std::size_t... t>(std::index_sequence<t...>) {
-      return Usual{{Counts(t % kScales)...}, {}};
+const InitialTables& initial_tables() {
+  static const InitialTables all = [] {
+    InitialTables made = [&]<std::size_t... t>(std::index_sequence<t...>) {
+      return InitialTables{{Counts(t % kScales)...}, {}};
     }
     (std::make_index_sequence<kTables>());
     for (std::size_t t = 0; t < kTables; ++t) made.ranges[t] = made.counts[t].ranges();

@@ -6,12 +6,12 @@
 namespace kimesh::rans {
 namespace {
 
-// Of ranges that start at 0.
+// The step of an interval that starts at 0.
 constexpr Step step_of(std::uint32_t frequency) {
   if (frequency == 0) return {};
   if (frequency == 1) return {~std::uint64_t{0}, kProbabilityOne - 1, 1, 0};
   const auto bits = static_cast<unsigned>(std::bit_width(frequency - 1));
-  // ceil(2^(63 + bits) / frequency), in two steps of a long division
+  // ceil(2^(63 + bits) / frequency), by long division in two steps
   const std::uint64_t high = (std::uint64_t{1} << (31 + bits)) / frequency;
   const std::uint64_t rest = (std::uint64_t{1} << (31 + bits)) % frequency;
   const std::uint64_t low = ((rest << 32) + frequency - 1) / frequency;
@@ -19,7 +19,8 @@ constexpr Step step_of(std::uint32_t frequency) {
           static_cast<std::uint8_t>(bits - 1)};
 }
 
-// -log2(frequency / 2^12), bit by bit: a square above 2 is one more.
+// -log2(frequency / 2^12), one bit at a time: squaring the mantissa doubles its logarithm, and the
+// next bit is 1 where the square reaches 2.
 constexpr std::uint32_t cost_of(std::uint32_t frequency) {
   const auto whole = static_cast<unsigned>(std::bit_width(frequency)) - 1;
   std::uint64_t mantissa = std::uint64_t{frequency} << (31 - whole);
@@ -55,13 +56,13 @@ void fill_steps(const Ranges& ranges, std::span<Step, kSymbols> steps) {
   }
 }
 
-std::uint64_t cost_of(std::span<const std::uint32_t, kSymbols> come,
+std::uint64_t cost_of(std::span<const std::uint32_t, kSymbols> seen,
                       std::span<const Step, kSymbols> steps) {
   const std::uint32_t escape = kByFrequency.costs[steps[kEscape].frequency];
   std::uint64_t sum = 0;
   for (std::uint32_t s = 0; s < kSymbols; ++s) {
     const std::uint32_t frequency = steps[s].frequency;
-    sum += std::uint64_t{come[s]} * (frequency > 0 ? kByFrequency.costs[frequency] : escape);
+    sum += std::uint64_t{seen[s]} * (frequency > 0 ? kByFrequency.costs[frequency] : escape);
   }
   return sum;
 }

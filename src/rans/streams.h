@@ -1,5 +1,5 @@
-// What both directions of the entropy coder share: how elements are dealt to lanes, where states
-// begin, and the parts of an element.
+// What encoder and decoder share: how elements are divided among streams, the range of states, and
+// the symbol and raw bits of a number.
 #pragma once
 
 #include <array>
@@ -13,53 +13,58 @@ namespace kimesh::rans {
 // States are in [2^31, 2^63) between the parts of elements.
 inline constexpr unsigned kStateBits = 63, kWordBits = 32;
 inline constexpr std::uint64_t kStateMin = std::uint64_t{1} << (kStateBits - kWordBits);
-inline constexpr unsigned kRawBitsMax = kStateBits - kWordBits;  // taken off a state at once
+inline constexpr unsigned kRawBitsMax =
+    kStateBits - kWordBits;  // popped from a state without a refill
 
+// The division of elements among streams: runs of equal length, the first `rest` one longer.
 struct Split {
   explicit Split(std::size_t count_)
-      : count(count_), lanes(lanes_of(count_)), each(count_ / lanes), rest(count_ % lanes) {}
-  std::size_t count, lanes, each, rest;
+      : count(count_),
+        streams(stream_count(count_)),
+        each(count_ / streams),
+        rest(count_ % streams) {}
+  std::size_t count, streams, each, rest;
 
-  // A lane's first element.
-  [[nodiscard]] std::size_t begin(std::size_t lane) const {
-    return lane * each + (lane < rest ? lane : rest);
+  // The first element of a stream.
+  [[nodiscard]] std::size_t begin(std::size_t stream) const {
+    return stream * each + (stream < rest ? stream : rest);
   }
   [[nodiscard]] std::size_t rounds() const { return each + (rest > 0 ? 1 : 0); }
-  // Lanes that have an element in this round.
-  [[nodiscard]] std::size_t width(std::size_t round) const { return round < each ? lanes : rest; }
-  // Calls visit(lane) for these, the last first.
+  // The number of streams that have an element in this round.
+  [[nodiscard]] std::size_t width(std::size_t round) const { return round < each ? streams : rest; }
+  // Calls visit(stream) for these streams, the last one first.
   template <typename Visit>
-  void for_lanes_down(std::size_t round, Visit visit) const {
-    if (round < each && lanes == kLanes) {
-      for (std::size_t l = kLanes; l-- > 0;) visit(l);
+  void for_streams_down(std::size_t round, Visit visit) const {
+    if (round < each && streams == kStreams) {
+      for (std::size_t l = kStreams; l-- > 0;) visit(l);
     } else {
       for (std::size_t l = width(round); l-- > 0;) visit(l);
     }
   }
-  // The first first.
+  // Calls visit(stream) for these streams, the first one first.
   template <typename Visit>
-  void for_lanes(std::size_t round, Visit visit) const {
-    if (round < each && lanes == kLanes) {
-      for (std::size_t l = 0; l < kLanes; ++l) visit(l);
+  void for_streams(std::size_t round, Visit visit) const {
+    if (round < each && streams == kStreams) {
+      for (std::size_t l = 0; l < kStreams; ++l) visit(l);
     } else {
       for (std::size_t l = 0; l < width(round); ++l) visit(l);
     }
   }
-  [[nodiscard]] std::size_t first_renewal() const { return kFirstRenewal / lanes; }
-  [[nodiscard]] std::uint64_t last_state() const { return lanes == 1 ? 1 : kStateMin; }
+  [[nodiscard]] std::size_t first_renewal() const { return kFirstRenewal / streams; }
+  [[nodiscard]] std::uint64_t last_state() const { return streams == 1 ? 1 : kStateMin; }
 };
 
-// What the means start from: gaps as they are where elements lie evenly, and low levels.
-inline constexpr std::uint32_t kUsualLevel = 0;
-inline std::uint32_t usual_gap(std::size_t count, std::size_t size) {
+// What the running means start from: the gap of evenly spread elements, and the lowest level.
+inline constexpr std::uint32_t kInitialLevel = 0;
+inline std::uint32_t initial_gap(std::size_t count, std::size_t size) {
   return static_cast<std::uint32_t>((size - count) / count);
 }
 
-// The symbol of a gap or a level, its table, and how many bits of the number the scale leaves raw.
-struct Begun {
-  std::uint32_t symbol, shift, table = 0;
+// The symbol of a gap or a level, and the shift of its scale.
+struct SymbolPart {
+  std::uint32_t symbol, shift;
   [[nodiscard]] bool escapes() const { return symbol == kEscape; }
-  // Where it does not escape.
+  // The number of raw bits. Requires a symbol other than the escape.
   [[nodiscard]] std::uint32_t raw_bits() const { return shift + kContinuations[symbol].more; }
   [[nodiscard]] std::uint32_t value(std::uint64_t raw) const {
     return static_cast<std::uint32_t>(std::uint64_t{kContinuations[symbol].top} << raw_bits() |
@@ -68,7 +73,8 @@ struct Begun {
   }
 };
 
-// How many bits symbols leave beside those of the shift; an escape leaves more than a state has.
+// The raw bits of a symbol beside those of the shift. For the escape a number that no state has, so
+// that the fast path of the decoder never takes it.
 inline constexpr std::array<std::uint8_t, kSymbols> kMoreBits = [] {
   std::array<std::uint8_t, kSymbols> all{};
   for (std::size_t s = 0; s < kEscape; ++s) all[s] = kContinuations[s].more;

@@ -1,4 +1,5 @@
-// How sparse messages write their values and their indices: the numbers are bits of a format byte.
+// The formats of values and indices in sparse messages. The numbers are bits of a payload's format
+// byte.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ enum class IndexFormat : std::uint8_t { kRaw, kPacked, kCoded };
 struct EntryFormat {
   ValueFormat values = ValueFormat::kFloat32;
   IndexFormat indices = IndexFormat::kRaw;
-  // u32 indices and float32 values: the form `sparse`.
+  // Whether indices are u32 and values float32: the form `sparse`, without a format byte.
   [[nodiscard]] bool is_plain() const {
     return values == ValueFormat::kFloat32 && indices == IndexFormat::kRaw;
   }

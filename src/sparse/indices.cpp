@@ -14,7 +14,7 @@ namespace {
 
 struct EliasFano {
   unsigned low_bits;
-  std::size_t upper_bits;  // of the unary part
+  std::size_t upper_bits;  // bits of the unary part
   [[nodiscard]] std::size_t bytes(std::size_t count) const {
     return (count * low_bits + upper_bits + 7) / 8;
   }
@@ -36,7 +36,7 @@ void set_bits(std::byte* bytes, std::size_t position, std::uint64_t bits) {
   }
 }
 
-// `width` <= 32 bits from `position` on; what lies behind the bytes reads as 0.
+// Reads `width` <= 32 bits from bit `position` on; bits behind the bytes are 0.
 std::uint32_t bits_at(std::span<const std::byte> bytes, std::size_t position, unsigned width) {
   std::uint64_t word = 0;
   const std::size_t first = position / 8;
@@ -54,8 +54,8 @@ Error out_of_range(std::size_t index, std::size_t size) {
   return malformed("index " + std::to_string(index) + " of " + std::to_string(size) + " elements");
 }
 
-// The unary part: upper parts come in order by themselves. False where there are not as many ones
-// as indices, or more.
+// Reads the unary part; its upper parts ascend by construction. Returns false where the number of
+// ones is not the number of indices.
 bool read_upper(std::span<const std::byte> bytes, std::size_t begin, std::size_t end,
                 std::span<std::uint32_t> upper) {
   std::size_t found = 0;
@@ -117,7 +117,7 @@ bool write_coded_indices(std::span<const std::uint32_t> indices, std::size_t siz
 
 Status read_raw_indices(std::span<const std::byte> bytes, std::size_t size,
                         std::span<std::uint32_t> indices) {
-  std::size_t next = 0;  // the least index that may follow
+  std::size_t next = 0;  // the smallest index that may follow
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const std::size_t index = read<std::uint32_t>(bytes, i);
     if (index < next) return out_of_order(index);
@@ -155,8 +155,8 @@ Status read_coded_indices(std::span<const std::byte> bytes, std::size_t size,
   if (state_bytes < 1 || state_bytes > sizeof(std::uint64_t))
     return malformed("a state of " + std::to_string(state_bytes) + " bytes");
   rans::Elements elements;
-  const rans::Plan plan{indices.size(), size, false, state_bytes};
-  if (Status decoded = rans::decode(bytes.subspan(1), plan, elements); !decoded)
+  const rans::DecodeParameters parameters{indices.size(), size, false, state_bytes};
+  if (Status decoded = rans::decode(bytes.subspan(1), parameters, elements); !decoded)
     return malformed(decoded.error().message);
   std::ranges::copy(elements.indices, indices.begin());
   return ok_status();

@@ -1,14 +1,14 @@
-// The indices of a sparse message, ascending, in the format that its first byte names.
+// The formats of the ascending indices of a sparse message.
 //
 //   raw     u32 each
-//   packed  Elias-Fano (Elias, 1974; Fano, 1971): of each index the low `l` bits, one after the
-//           other; then its upper part in unary: with u_i the i-th, bit u_i + i is 1, and all bits
-//           up to count + upper part of size − 1 are there. Bits fill bytes from the lowest up; of
-//           all l the least that makes the fewest bytes.
-//   coded   u8 state_bytes, then what rans.h makes of positions alone: as few bytes as it can,
-//           since indices come in clusters
+//   packed  Elias-Fano (Elias, 1974; Fano, 1971): the low l bits of every index, then the upper
+//           parts in unary: bit u_i + i is 1, where u_i is the upper part of index i; the bits
+//           end at count + (upper part of size − 1). Bits fill bytes from the lowest up. l is the
+//           smallest number that gives the fewest bytes.
+//   coded   u8 state_bytes, then the positions as rans.h codes them: the shortest format, since
+//           indices come in clusters
 //
-// The first two have a length that the numbers of elements and of indices give.
+// The length of raw and packed indices follows from the number of elements and of indices.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,22 @@
 
 namespace kimesh {
 
-// Bytes of `count` indices below `size`; grows with count. Requires 1 <= count <= size < 2^32.
+// Bytes of `count` indices below `size`; monotonic in count. Requires 1 <= count <= size < 2^32.
 [[nodiscard]] std::size_t raw_index_bytes(std::size_t count);
 [[nodiscard]] std::size_t packed_index_bytes(std::size_t count, std::size_t size);
 
-// Write behind `bytes`. Requires ascending indices below `size`, at least one.
+// Append to `bytes`. Require at least one index; indices ascend and are below `size`.
 void write_raw_indices(std::span<const std::uint32_t> indices, std::vector<std::byte>& bytes);
 void write_packed_indices(std::span<const std::uint32_t> indices, std::size_t size,
                           std::vector<std::byte>& bytes);
-// Leaves `bytes` as they are and returns false where packed ones take no more, or where the vector
-// is too large for the coder.
+// Returns false, and leaves `bytes` as they are, where packed indices take no more bytes, or where
+// the vector is too large for the coder.
 [[nodiscard]] bool write_coded_indices(std::span<const std::uint32_t> indices, std::size_t size,
                                        std::vector<std::byte>& bytes);
 
-// Fill `indices`. The first two require as many bytes as these functions above say. Errors:
-// Malformed (indices that do not ascend or reach `size`, bits where there are none).
+// Fill `indices`. read_raw_indices and read_packed_indices require as many bytes as
+// raw_index_bytes and packed_index_bytes say. Errors: Malformed, where indices do not ascend or are
+// not below `size`, or where unused bits are not 0.
 [[nodiscard]] Status read_raw_indices(std::span<const std::byte> bytes, std::size_t size,
                                       std::span<std::uint32_t> indices);
 [[nodiscard]] Status read_packed_indices(std::span<const std::byte> bytes, std::size_t size,

@@ -12,14 +12,14 @@
 namespace kimesh {
 namespace {
 
-constexpr unsigned kDigitBits = 7;  // of a byte of a count
+constexpr unsigned kDigitBits = 7;  // of a count, in each byte
 
 std::byte format_byte(EntryFormat format) {
   return static_cast<std::byte>(static_cast<unsigned>(format.values) |
                                 static_cast<unsigned>(format.indices) << 2);
 }
 
-// How many bytes the indices take at most.
+// The most bytes that the indices take.
 std::size_t index_bytes(IndexFormat indices, std::size_t count, std::size_t size) {
   return indices == IndexFormat::kRaw ? raw_index_bytes(count) : packed_index_bytes(count, size);
 }
@@ -86,7 +86,7 @@ Written write_sparse(EntryFormat format, Rounding rounding, std::size_t size,
     return written;
   }
   written.form = Form::kPacked;
-  std::vector<std::byte> values;  // first, since they tell how many entries stay
+  std::vector<std::byte> values;  // written first: this decides which entries stay
   write_values(format.values, rounding, true, entries, values);
   if (entries.size() == 0) return written;
   const auto count = static_cast<std::uint32_t>(entries.size());

@@ -21,7 +21,8 @@ namespace {
 constexpr std::size_t kHeadBytes = 1 + sizeof(std::uint32_t);
 constexpr std::size_t kWordBits = 64;
 
-// The difference at the mask's elements; scaled so that the message is right on average.
+// Fills scratch.entries with the difference under the mask; scaled by size / kept, the message is
+// unbiased.
 void take_masked(const AdvanceJob& job, const std::vector<std::uint32_t>& mask, bool is_scaled) {
   kernels::Entries& entries = job.scratch.entries;
   entries.resize(mask.size());
@@ -135,7 +136,7 @@ class Randk final : public Codec {
 
  private:
   ValueFormat values_ = ValueFormat::kFloat32;
-  bool scaled_ = false;  // on routes of one hop only, without feedback
+  bool scaled_ = false;  // unbiased; only on routes of one hop and without feedback
 };
 
 Result<Advanced> Randk::advance(const AdvanceJob& job) const {

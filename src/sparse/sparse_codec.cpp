@@ -18,13 +18,13 @@ bool fills_a_budget(const AdvanceJob& job) {
   return job.setting.budget.kind == Budget::Kind::kBytes;
 }
 
-// A number of elements and the bytes that they took.
+// A number of elements, and the bytes of a message with them.
 struct Measured {
   std::size_t keep, bytes;
 };
 
-// The next number to try. While nothing was over the budget, elements cost what they did so far;
-// then they cost what lies between the two.
+// The next number of elements to try, by linear interpolation: from 0 while no attempt was over the
+// budget, then between the largest that fits and the smallest that is over.
 std::size_t next_keep(Measured fits, std::optional<Measured> over, std::size_t budget) {
   constexpr double kCautious = 0.995;
   const Measured from = over ? fits : Measured{0, 0};
@@ -78,7 +78,7 @@ double value_bytes_about(ValueFormat values) {
     case ValueFormat::kBfloat16:
       return 2;
     case ValueFormat::kInt4:
-      return 0.6;  // half a byte, and its part of a scale
+      return 0.6;  // half a byte, and a part of a scale
   }
   return 4;
 }
@@ -123,8 +123,8 @@ Result<SparseCodec::Attempt> SparseCodec::attempt(const AdvanceJob& job, std::ui
   return Attempt{keep, std::move(*selected), written.form, std::move(written.bytes)};
 }
 
-// How many elements the coder gets into a budget is known when it has coded them. `least` surely
-// fit.
+// Fills a budget with coded indices, whose length is known only once they are coded: tries numbers
+// of elements from `least` on, which always fit.
 Result<SparseCodec::Attempt> SparseCodec::fill_coded(const AdvanceJob& job,
                                                      std::uint32_t least) const {
   constexpr double kNearlyAll = 0.985;
@@ -170,7 +170,8 @@ Result<SparseCodec::Attempt> SparseCodec::make(const AdvanceJob& job) const {
 }
 
 Result<Advanced> SparseCodec::advance(const AdvanceJob& asked) const {
-  // One selection decides the message, and its values travel as they are found.
+  // The pass that selects may add the selection to the estimate at once where one selection decides
+  // the message and values are sent unrounded.
   const bool is_whole = format_.values == ValueFormat::kFloat32;
   const bool tries = format_.indices == IndexFormat::kCoded && fills_a_budget(asked);
   AdvanceJob job = asked;

@@ -1,4 +1,4 @@
-// Codecs that send a selection of elements: their indices, then their values.
+// Base of codecs that send a selection of elements: their indices, then their values.
 #pragma once
 
 #include "entry_format.h"
@@ -6,9 +6,9 @@
 
 namespace kimesh {
 
-// `values: float16` and so on, for codecs that let a config choose.
+// Declares the key `values`: the format of values.
 void describe_values_key(ValueFormat& values, Keys& keys);
-// Bytes of a value on the average, with its part of a scale.
+// Mean bytes of a value, its part of a scale included.
 [[nodiscard]] double value_bytes_about(ValueFormat values);
 
 class SparseCodec : public Codec {
@@ -21,22 +21,22 @@ class SparseCodec : public Codec {
 
  protected:
   [[nodiscard]] const EntryFormat& format() const { return format_; }
-  // Bytes of an entry on the average.
+  // Mean bytes of an entry.
   [[nodiscard]] double entry_bytes_about() const;
 
  private:
-  // A selection as it was written. scratch.entries hold what the far side decodes.
+  // A selection and its payload. scratch.entries hold what the far side decodes.
   struct Attempt {
     std::uint32_t keep = 0;
-    Selected selected;
+    PassSummary selected;
     Form form = Form::kSparse;
     std::vector<std::byte> bytes;
   };
 
-  // Fills scratch.entries with the elements to send, about `keep` of them and never more. `full`:
-  // exactly so many where there are enough.
-  [[nodiscard]] virtual Result<Selected> select(const AdvanceJob& job, std::uint32_t keep,
-                                                bool full) const = 0;
+  // Fills scratch.entries with about `keep` elements, never more. `full`: exactly `keep`, where
+  // there are enough that are not 0.
+  [[nodiscard]] virtual Result<PassSummary> select(const AdvanceJob& job, std::uint32_t keep,
+                                                   bool full) const = 0;
   [[nodiscard]] Result<Attempt> attempt(const AdvanceJob& job, std::uint32_t keep) const;
   [[nodiscard]] Result<Attempt> fill_coded(const AdvanceJob& job, std::uint32_t least) const;
   [[nodiscard]] Result<Attempt> make(const AdvanceJob& job) const;

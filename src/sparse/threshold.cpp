@@ -7,7 +7,7 @@
 namespace kimesh {
 namespace {
 
-constexpr double kThresholdMin = 1e-30;  // differences that float32 holds with all its digits
+constexpr double kThresholdMin = 1e-30;  // smaller differences lose digits in float32
 constexpr double kThresholdMax = 1e30;
 
 class Threshold final : public SparseCodec {
@@ -28,7 +28,7 @@ class Threshold final : public SparseCodec {
   bool has_own_size() const override { return threshold_.has_value(); }
 
  private:
-  Result<Selected> select(const AdvanceJob& job, std::uint32_t, bool) const override {
+  Result<PassSummary> select(const AdvanceJob& job, std::uint32_t, bool) const override {
     const auto lower = static_cast<float>(threshold_.value_or(0));
     KIMESH_CHECK(lower > 0 && std::isfinite(lower), "a threshold above 0");
     return job.difference.select_reaching(job, lower);

@@ -1,4 +1,4 @@
-// topk: the exact k elements of the largest magnitude.
+// topk: exactly the k elements of the largest magnitude.
 #include <algorithm>
 
 #include "kimesh/codec/allocation.h"
@@ -17,7 +17,7 @@ class Topk final : public SparseCodec {
     return traits;
   }
 
-  // One threshold over the elements of all messages.
+  // Divides elements: one threshold over the elements of all messages.
   std::vector<double> divide(const SharedBudget& shared) const override {
     const std::vector<double> floors(shared.floors.begin(), shared.floors.end());
     return threshold_allocation(shared.curves, shared.total, floors);
@@ -25,7 +25,7 @@ class Topk final : public SparseCodec {
   double unit_bytes() const override { return entry_bytes_about(); }
 
  private:
-  Result<Selected> select(const AdvanceJob& job, std::uint32_t keep, bool) const override {
+  Result<PassSummary> select(const AdvanceJob& job, std::uint32_t keep, bool) const override {
     return select_topk(job, keep);
   }
 };

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kBlock = 64;  // values that share a step
 constexpr int kLevelMax = 7;
-// Largest exponent of a scaled value, so that one that is rounded up is no infinity yet; and the
-// least scale, with which the smallest binary16 is the smallest float32.
+// The largest exponent of a scaled value: one that is rounded up stays finite in binary16. And the
+// smallest scale: with it the smallest binary16 decodes to the smallest float32.
 constexpr int kFloat16Top = 14, kFloat16ScaleMin = -125, kFloat16ScaleMax = 127 - kFloat16Top;
 
 template <typename T>
@@ -26,7 +26,7 @@ void append(std::vector<std::byte>& bytes, T value) {
   std::memcpy(bytes.data() + end, &value, sizeof(T));
 }
 
-// Smallest and largest magnitude; 0 and 0 where there is none.
+// The smallest and the largest magnitude; both 0 where there is no value.
 struct Magnitudes {
   float lowest = 0, largest = 0;
 };
@@ -45,13 +45,13 @@ int float16_scale(float largest) {
   return std::max(exponent - kFloat16Top, kFloat16ScaleMin);
 }
 
-// A code times a power of two.
+// binary16 times a power of two.
 struct Float16 {
   explicit Float16(int scale)
       : up(kernels::power_of_two(scale)), down(kernels::power_of_two(-scale)) {}
   [[nodiscard]] std::uint16_t encode(float value, Rounding rounding) const {
     const std::uint16_t code = kernels::to_float16(value * down, rounding);
-    // What is next to the largest float32 must not be rounded to infinity.
+    // A value next to the largest float32 must not be rounded to infinity.
     return std::isfinite(decode(code)) ? code
                                        : kernels::to_float16(value * down, Rounding::kTowardsZero);
   }
@@ -90,7 +90,7 @@ void read_halves(const Format& format, std::span<const std::byte> bytes, std::sp
     values[i] = format.decode(read<std::uint16_t>(bytes, i));
 }
 
-// ± (lowest + q · step): the product is exact, since q has 3 digits and a step 8.
+// lowest + q · step. The product is exact: q has 3 binary digits, a step 8.
 float level_value(float lowest, float step, int q) {
   return lowest + static_cast<float>(q) * step;
 }
@@ -107,8 +107,9 @@ int int4_level(float magnitude, float lowest, float step, Rounding rounding) {
   return level_value(lowest, step, q) > magnitude ? q - 1 : q;
 }
 
-// A step is rounded down, so that no level passes the largest magnitude. Towards zero a value lies
-// in one of eight bins with a level at its lower edge; to nearest the levels reach from end to end.
+// A step is rounded down, so that no level exceeds the largest magnitude. Rounding towards zero
+// uses eight bins with the level at the lower edge; rounding to nearest uses eight levels from the
+// smallest to the largest magnitude.
 void write_int4(Rounding rounding, std::span<float> values, std::vector<std::byte>& bytes) {
   const float lowest = magnitudes_of(values).lowest;
   append(bytes, lowest);
@@ -212,7 +213,7 @@ void write_values(ValueFormat format, Rounding rounding, bool drop_zeros, kernel
     }
     case ValueFormat::kBfloat16:
       return write_halves(Bfloat16(), rounding, drop_zeros, entries, bytes);
-    case ValueFormat::kInt4:  // no value becomes 0 that was not
+    case ValueFormat::kInt4:  // rounds no value to 0
       return write_int4(rounding, entries.values, bytes);
   }
 }

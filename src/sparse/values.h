@@ -1,14 +1,14 @@
-// The values of a sparse message, in the format that its first byte names.
+// The formats of the values of a sparse message.
 //
 //   float32   f32 each
-//   float16   i8 exponent e; binary16 each, stands for code · 2^e
+//   float16   i8 exponent e, then binary16 each; a value is code · 2^e
 //   bfloat16  the upper half of a float32 each
-//   int4      f32 lowest; then blocks of 64 values, the last may be shorter: u16 step, the upper
-//             half of a float32, and 4 bits a value, the first value in the lower half of its byte:
-//             bit 3 is the sign, the others q; stands for ± (lowest + q · step)
+//   int4      f32 lowest, then blocks of 64 values, the last perhaps shorter: u16 step (the upper
+//             half of a float32), then 4 bits a value, the low half of a byte first: bit 3 is the
+//             sign, the others q; a value is ± (lowest + q · step)
 //
-// Every value decodes exactly but for int4's one addition, and to a finite number. Bits that no
-// value has are 0.
+// Every value decodes to a finite number, and exactly, but for the one addition of int4. Unused
+// bits are 0.
 #pragma once
 
 #include <span>
@@ -21,15 +21,16 @@
 
 namespace kimesh {
 
-// Bytes of `count` values, with what precedes them.
+// Bytes of `count` values, scales included.
 [[nodiscard]] std::size_t value_bytes(ValueFormat format, std::size_t count);
 
-// Writes the values of the entries behind `bytes`. The entries' values become what is decoded;
-// with `drop_zeros` an entry whose value becomes 0 goes, and is not written. Finite values only.
+// Appends the values of the entries to `bytes`. The entries' values become what the far side
+// decodes; with `drop_zeros` an entry whose value is rounded to 0 is removed and not written.
+// Requires finite values.
 void write_values(ValueFormat format, Rounding rounding, bool drop_zeros, kernels::Entries& entries,
                   std::vector<std::byte>& bytes);
 
-// Fills `values` with what the bytes decode to. Requires value_bytes of them. Errors: Malformed.
+// Decodes `values` from exactly value_bytes(format, values.size()) bytes. Errors: Malformed.
 [[nodiscard]] Status read_values(ValueFormat format, std::span<const std::byte> bytes,
                                  std::span<float> values);
 

@@ -134,10 +134,11 @@ void measure_speed(const Source& source, const Options& options, Figures& figure
                                 })));
   rans::Elements read;
   figures.add(name + "decode", "M non-zeros/s",
-              millions_a_second(count, seconds(options.runs, [&] {
-                                  const rans::Plan plan{count, x.size(), true, state_bytes};
-                                  if (!rans::decode(bytes, plan, read)) std::abort();
-                                })));
+              millions_a_second(
+                  count, seconds(options.runs, [&] {
+                    const rans::DecodeParameters parameters{count, x.size(), true, state_bytes};
+                    if (!rans::decode(bytes, parameters, read)) std::abort();
+                  })));
   AlignedBuffer far(x.size());
   figures.add(name + "apply (decode, values, add)", "M non-zeros/s",
               millions_a_second(count, seconds(options.runs, [&] {

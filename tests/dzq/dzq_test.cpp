@@ -249,7 +249,7 @@ std::vector<Source> sources() {
 }
 
 // Seen to fail with positions over the whole vector instead of in each piece.
-TEST(DzqEstimate, IsNearTheTruth) {
+TEST(Cost, IsNearTheTruth) {
   for (const Source& source : sources())
     for (const double bits : {0.01, 0.1, 1.0, 4.0})
       for (const Rounding rounding : kRoundings) {
@@ -258,8 +258,8 @@ TEST(DzqEstimate, IsNearTheTruth) {
             send(x, source.residual.pieces, dzq(rounding, budget_of_bits(bits, x.size())));
         const auto code = std::to_integer<std::uint32_t>(sent.made.bytes[1]) |
                           std::to_integer<std::uint32_t>(sent.made.bytes[2]) << 8;
-        const DzqEstimate estimate =
-            dzq_estimate(measure_curve(x, source.residual.pieces), dzq::step_of(code), rounding);
+        const dzq::Cost estimate =
+            dzq::cost_of(measure_curve(x, source.residual.pieces), dzq::step_of(code), rounding);
         SCOPED_TRACE(std::string(source.name) + ", " + std::to_string(bits) + " bits, rounding " +
                      std::to_string(static_cast<int>(rounding)));
         EXPECT_NEAR(estimate.bytes / static_cast<double>(sent.made.bytes.size()), 1, 0.15);
@@ -276,7 +276,7 @@ TEST(DzqStep, DividesBytesBetweenMessages) {
   const std::vector<Curve> curves{measure_curve(quiet.values.span(), quiet.pieces),
                                   measure_curve(loud.values.span(), loud.pieces)};
   const std::vector<const Curve*> views{&curves[0], &curves[1]};
-  const double step = dzq_step_for(views, 20000, Rounding::kNearest);
+  const double step = dzq::step_within(views, 20000, Rounding::kNearest);
   const auto at = static_cast<float>(step);
   double bytes = 0, missing = 0, equal = 0;
   for (const test::Residual* residual : std::array<const test::Residual*, 2>{&quiet, &loud}) {
@@ -288,7 +288,7 @@ TEST(DzqStep, DividesBytesBetweenMessages) {
   }
   EXPECT_NEAR(bytes, 20000, 2000);
   EXPECT_LT(missing, 0.9 * equal);
-  EXPECT_EQ(dzq_step_for({}, 100, Rounding::kNearest), 0);
+  EXPECT_EQ(dzq::step_within({}, 100, Rounding::kNearest), 0);
 }
 
 // Bytes where 17.5 % of the energy are left out, beside topk with float32 and u32.

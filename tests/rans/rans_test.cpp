@@ -51,14 +51,14 @@ void expect_round_trip(const Sample& sample, bool marked) {
   std::vector<std::byte> bytes;
   const unsigned state_bytes = encode(sample.indices, marks, sample.size, scratch, bytes);
   Elements elements;
-  const Plan plan{sample.indices.size(), sample.size, marked, state_bytes};
-  const Status decoded = decode(bytes, plan, elements);
+  const DecodeParameters parameters{sample.indices.size(), sample.size, marked, state_bytes};
+  const Status decoded = decode(bytes, parameters, elements);
   ASSERT_TRUE(decoded.ok()) << decoded.error().message;
   EXPECT_TRUE(std::ranges::equal(elements.indices, sample.indices));
   EXPECT_TRUE(std::ranges::equal(elements.marks, marks));
 }
 
-// Seen to fail with words taken at the start of an element instead of its end (four lanes only),
+// Seen to fail with words taken at the start of an element instead of its end (four streams only),
 // and with an inverse that was rounded down.
 TEST(Rans, ReadsWhatItWrote) {
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
@@ -87,7 +87,7 @@ TEST(Rans, MeasuresWhatItWrites) {
   }
 }
 
-// From one lane to four, and with every remainder.
+// From one stream to four, and with every remainder.
 TEST(Rans, ReadsWhatItWroteWhereverLanesEnd) {
   for (std::size_t count : {1u, 31u, 32u, 33u, 4095u, 4096u, 4097u, 4098u, 4099u, 8192u}) {
     SCOPED_TRACE(std::to_string(count) + " elements");

@@ -1,4 +1,4 @@
-// How elements are divided: among the pieces of a message by their sizes, among messages by their
+// Divides elements: among the pieces of a message by their sizes, and among messages by their
 // curves.
 #pragma once
 
@@ -11,16 +11,17 @@
 
 namespace kimesh {
 
-// Shares of `keep` among the pieces in proportion to their sizes: cumulative rounding, offset by
-// the fractional part of rotation times the golden ratio, so every piece gets its exact share over
-// the rounds. Sums to keep; none exceeds its size. Requires keep <= the sum of the sizes < 2^32.
+// Divides `keep` elements among the pieces in proportion to their sizes, by cumulative rounding.
+// The rounding is offset by the fractional part of rotation · golden ratio, so that over many
+// rotations every piece gets its exact share. The shares sum to `keep`; none exceeds the size of
+// its piece. Requires keep <= the sum of the sizes < 2^32. Shapes: pieces, shares [pieces].
 void share_out(std::uint32_t keep, std::uint32_t rotation, std::span<const Piece> pieces,
                std::span<std::uint32_t> shares);
 
-// How many elements of each curve to keep, `total` in all, so that the energy that is missing is
-// least: those above one threshold, which is the same for all, but at least `floors[i]` of curve
-// i. Curves are read as they stand between their points, so that the answer has fractions. Less
-// than `total` only where no more elements are not 0; more only where the floors are.
+// Divides `total` elements among curves so that the missing energy is least: one threshold for all
+// curves, but at least `floors[i]` elements of curve i. Curves are linear between their points, so
+// that the numbers are fractions. They sum to less than `total` only where all elements that are
+// not 0 are kept, and to more only where the floors do. Shapes: curves, floors, result [curves].
 [[nodiscard]] std::vector<double> threshold_allocation(std::span<const Curve* const> curves,
                                                        double total,
                                                        std::span<const double> floors);

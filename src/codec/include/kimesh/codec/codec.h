@@ -1,8 +1,8 @@
-// The contract of a codec: how a difference of two vectors becomes bytes, and bytes become a
+// The contract of a codec: how the difference of two vectors becomes bytes, and bytes become a
 // difference again. Each codec is one source file with its name, its keys, its traits, the forms
-// that it writes and a factory, and one line in the table of codecs.cpp. Programs that use kimesh
-// as a library write codecs of their own against this header (HostCodec is the short way) and
-// register them with add_codec.
+// that it writes and a factory, and one line in the table of compress/codecs.cpp. Programs that use
+// kimesh as a library write codecs of their own against this header (HostCodec is the short way)
+// and register them with add_codec (compress/codecs.h).
 #pragma once
 
 #include <cstddef>
@@ -28,29 +28,29 @@ namespace kimesh {
 
 class Difference;
 
-// How a message's payload is written. The numbers are part of the wire format: a new form takes the
-// next free number, none is ever given twice. 128 to 255 belong to the programs that use kimesh as
-// a library. Forms without a name here are named by their codecs.
+// The format of a payload. The numbers are part of the wire format: a new form takes the next free
+// number, and no number is ever reused. 128 to 255 belong to programs that use kimesh as a library.
+// A form without a name here is declared by its codec alone.
 enum class Form : std::uint8_t {
-  kEmpty = 0,     // no payload: control only, nothing is applied
-  kDense = 1,     // float32, all elements; assigns. All others add.
+  kEmpty = 0,     // no payload: the message carries control values only
+  kDense = 1,     // all elements in float32, assigned; payloads of all other forms are added
   kSparse = 2,    // u32 indices, ascending, then float32 values
-  kPacked = 3,    // indices and values in the formats that its first byte names: packed.h
-  kSeeded = 4,    // values of a mask that both ends draw: seeded.h
+  kPacked = 3,    // indices and values in the formats that the first byte names: packed.h
+  kSeeded = 4,    // values under a mask that both ends draw: randk.h
   kBfloat16 = 5,  // all elements, the upper halves of float32
-  kSign = 6,      // blocks of kernels/quantise.h, all elements
+  kSign = 6,      // all elements, in blocks: kernels/quantise.h
   kInt8 = 7,
   kInt4 = 8,
-  kDzq = 9,        // dzq.h, entropy coded
-  kDzqFixed = 10,  // dzq.h, fixed widths
+  kDzq = 9,        // entropy coded: dzq/message.h
+  kDzqFixed = 10,  // in fixed widths
 };
 inline constexpr std::uint8_t kUserFormsBegin = 128;
 
-// ---- what a payload decodes to. Spans point into the payload.
+// ---- the content of a payload once it is decoded. Spans point into the payload.
 struct AssignFloats {  // all elements, float32
   std::span<const std::byte> floats;
 };
-struct AddBlocks {  // something to every element
+struct AddBlocks {  // adds to every element
   kernels::Blocks blocks;
   std::span<const std::byte> bytes;
 };
@@ -62,28 +62,28 @@ struct AddEntries {
 };
 using Content = std::variant<AssignFloats, AddBlocks, AddSparse, AddEntries>;
 
-// A form that a codec writes. `decode` reads a payload for `size` elements; what it returns is all
-// finite and within the vector. Errors: Malformed, for bytes that no correct sender writes.
+// A form that a codec writes. `decode` reads a payload for a vector of `size` elements; the content
+// is finite and lies within the vector. Errors: Malformed, for bytes that no correct sender writes.
 struct WireForm {
   Form form;
   std::string_view name;  // nodes that use different codecs for one form refuse each other
   Result<Content> (*decode)(std::span<const std::byte> payload, std::size_t size);
 };
 
-// What a codec promises, with the values that its keys have.
+// What a codec promises with the present values of its keys.
 struct CodecTraits {
-  // |C(v)_j| + |v_j − C(v)_j| = |v_j| for every element j, where values are rounded towards zero.
-  // Routes of several hops need it: other errors would grow from hop to hop.
+  // |C(v)_j| + |v_j − C(v)_j| = |v_j| for every element j, with Rounding::kTowardsZero. Routes of
+  // several hops need this: with other codecs errors grow from hop to hop.
   bool conservative = false;
-  bool rounds = false;  // Setting::rounding means something
-  // No message leaves more than there was to send, which feedback rests on.
+  bool rounds = false;  // Setting::rounding has an effect
+  // No message leaves out more energy than there was to send. Error feedback needs this.
   bool contractive = true;
-  bool keeps_elements = false;    // messages are as large as Budget::keep asks
-  bool meets_budgets = false;     // messages are as large as Budget::bytes asks, never larger
-  bool on_devices = false;        // the passes of kernels/memory.h do; else floats lie on the host
-  bool has_curves = false;        // error curves tell what bytes are worth: divide()
-  bool has_floors = false;        // Setting::floor means something whatever the allocation
-  std::size_t element_bytes = 0;  // each element that is kept costs exactly so many; 0: it depends
+  bool keeps_elements = false;    // messages have as many elements as Budget::keep says
+  bool meets_budgets = false;     // messages take at most Budget::bytes, and nearly as much
+  bool on_devices = false;        // works on floats in any memory, not only on the host
+  bool has_curves = false;        // divide() knows from error curves what bytes are worth
+  bool has_floors = false;        // Setting::floor has an effect whatever the allocation is
+  std::size_t element_bytes = 0;  // exact cost of a kept element; 0 where it varies
 };
 
 struct Advanced {
@@ -92,11 +92,13 @@ struct Advanced {
   std::uint64_t kept = 0;     // elements that the message carries
   double wanted_energy = 0;   // ‖target‖², summed in float64 in a fixed order
   double missing_energy = 0;  // ‖target − estimate after‖², to 4e-15 of that before
-  Curve curve;  // of target − estimate before, where it was asked for and an estimate is kept
+  // The curve of target − estimate before. Empty where it was not asked for, or no estimate is
+  // kept.
+  Curve curve;
 };
 
-// Memory that the caller keeps between calls, so that a message allocates its bytes only. One
-// thread at a time.
+// Scratch memory that the caller keeps between calls, so that a message allocates its bytes only.
+// Thread: one at a time.
 struct CompressScratch {
   std::vector<std::uint32_t> shares;
   kernels::Entries entries, floor_entries;
@@ -110,7 +112,8 @@ struct AdvanceJob {
   const Setting& setting;
   CompressScratch& scratch;
   bool with_curve;
-  // What a pass selects is sent, all of it and as it is: it may be added on the way.
+  // The message carries exactly what a pass selects, unrounded: the pass may add it to the
+  // estimate.
   bool sends_selection = false;
 
   [[nodiscard]] std::size_t size() const;
@@ -126,19 +129,19 @@ struct SharedBudget {
 
 class Codec : public KindOptions {
  public:
-  // KindOptions::describe declares the keys, beside `compressor:` in a config and in the decision
-  // log: all that the codec's bytes depend on and that is not in Setting.
+  // KindOptions::describe declares the keys that stand beside `compressor:` in a config and in the
+  // decision log. The bytes of a message depend on these keys, the setting and the floats only.
 
   [[nodiscard]] virtual CodecTraits traits() const = 0;
-  // The forms of its messages. The same whatever the keys say.
+  // The forms of its messages, whatever the values of the keys.
   [[nodiscard]] virtual std::span<const WireForm> forms() const = 0;
 
-  // Bytes of a payload with `kept` of `size` elements: at most; about, where all that is known is
-  // their number; and the smallest budget that this codec keeps whatever the elements are.
+  // Bytes of a payload with `kept` of `size` elements: an upper bound, and the mean. bytes_min is
+  // the smallest budget in bytes that the codec keeps whatever the elements are.
   [[nodiscard]] virtual std::size_t bytes_max(std::size_t kept, std::size_t size) const = 0;
   [[nodiscard]] virtual std::size_t bytes_about(std::size_t kept, std::size_t size) const;
   [[nodiscard]] virtual std::size_t bytes_min(std::size_t size) const;
-  // The largest budget that `payload_bytes` hold: in elements where each costs the same.
+  // The largest budget that `payload_bytes` hold: a number of elements where each costs the same.
   [[nodiscard]] Budget budget_within(std::size_t payload_bytes, std::size_t size) const;
   // Divides a budget among messages so that all of them together leave out least energy. Returns
   // the part of each payload; the parts sum to less than the total where nothing more is worth
@@ -148,38 +151,38 @@ class Codec : public KindOptions {
   // that divide elements.
   [[nodiscard]] virtual double unit_bytes() const { return 1; }
 
-  // The key that sets the size of its messages under `policy: fixed`, such as "threshold"; empty:
-  // there is none. `has_own_size`: whether a message is sized with Budget::own, by that key or
-  // because all messages have one size.
+  // size_key is the key that sets the size of messages under `policy: fixed`, such as "threshold";
+  // empty where there is none. has_own_size says whether Budget::own is enough to size a message:
+  // by that key, or because all messages have one size.
   [[nodiscard]] virtual std::string_view size_key() const { return {}; }
   [[nodiscard]] virtual bool has_own_size() const { return !traits().meets_budgets; }
-  // Whether every message is what a dense one would be.
+  // Whether every message is a dense one.
   [[nodiscard]] virtual bool is_dense() const { return false; }
 
-  // Writes the message that brings the estimate nearer to the target, and adds to the estimate what
-  // the far side will add when it decodes the bytes: the same bits. Requires a difference with an
-  // estimate, pieces that cover it and a setting of this codec in its ranges. Errors: NotFinite,
+  // Writes a message that moves the estimate towards the target, and adds to the estimate exactly
+  // the bits that the far side adds when it decodes the message. Requires a difference with an
+  // estimate, pieces that cover it, and a setting of this codec in its ranges. Errors: NotFinite,
   // with the index; the estimate is untouched then.
   [[nodiscard]] virtual Result<Advanced> advance(const AdvanceJob& job) const = 0;
 
-  // Visits the keys of a codec that nobody may change: for visitors that only read.
+  // Visits the keys of a constant codec, for visitors that only read.
   void describe_values(Keys& keys) const;
 };
 [[nodiscard]] bool operator==(const Codec& a, const Codec& b);
 
-// A codec that codes one vector of floats in host memory, without looking at pieces: what most
-// codecs of users are.
+// Base of codecs that encode a vector of floats in host memory and do not look at pieces. Most
+// codecs of users are like this.
 class HostCodec : public Codec {
  public:
-  // Appends to `bytes` what brings the difference over, and returns its form. All floats are
-  // finite. A budget is in setting.budget, a seed in setting.rotation.
+  // Appends the payload for `difference` to `bytes`, and returns its form, one of forms(). All
+  // floats are finite. The budget is in setting.budget, a seed in setting.rotation.
   [[nodiscard]] virtual Form encode(std::span<const float> difference, const Setting& setting,
                                     std::vector<std::byte>& bytes) const = 0;
-  // Encodes, decodes with the form's own decoder, and adds.
+  // Encodes, decodes with the form's decoder, and adds the result to the estimate.
   [[nodiscard]] Result<Advanced> advance(const AdvanceJob& job) const final;
 };
 
-// What advance says of the element at `index`, and decoders of bytes that no correct peer sends.
+// The error of advance for the element at `index`, and that of decoders for malformed bytes.
 [[nodiscard]] Error not_finite_at(std::size_t index);
 [[nodiscard]] Error malformed(std::string what);
 

@@ -1,5 +1,5 @@
-// What messages are made of: target − estimate of one channel, in one memory, and the passes over
-// it.
+// The difference target − estimate of a channel, in the memory where both lie, and the passes over
+// it that make messages.
 #pragma once
 
 #include <cstddef>
@@ -12,79 +12,78 @@
 
 namespace kimesh {
 
-// What a pass found besides the entries that it left in the job's scratch.
-struct Selected {
+// What a pass measured; the entries that it selected are in the job's scratch.
+struct PassSummary {
   kernels::Energies energies;  // of the whole vector
-  Curve curve;                 // where it was asked for
+  Curve curve;                 // empty where it was not asked for
 };
 
-// Passes fill job.scratch.entries, ascending, with elements of the difference; as a rule they read
-// target and estimate once. Errors: NotFinite, with the index; the estimate is untouched then. Io
-// where a device failed.
+// Passes fill job.scratch.entries with elements of the difference, by ascending index. Most read
+// target and estimate once. Errors: NotFinite, with the index; the estimate is untouched then. Io,
+// where a device failed. Thread: one at a time.
 class Difference {
  public:
-  // `estimate` has the target's size or, where none is kept, none. Nothing is owned.
+  // Borrows all three. `estimate` has the size of `target`, or 0 where no estimate is kept.
   Difference(kernels::Memory& memory, kernels::ConstMemorySpan target, kernels::MemorySpan estimate)
       : memory_(memory), target_(target), estimate_(estimate) {}
 
   [[nodiscard]] std::size_t size() const { return target_.size; }
   [[nodiscard]] bool has_estimate() const { return estimate_.size == target_.size; }
 
-  // No entries: what there would be to send.
-  [[nodiscard]] Result<Selected> survey(const AdvanceJob& job);
-  // All that reach `lower` > 0.
-  [[nodiscard]] Result<Selected> select_reaching(const AdvanceJob& job, float lower);
-  // The shares[l] largest of piece l, in the order of kernels::collect_topk. Shapes: shares
-  // [pieces].
-  [[nodiscard]] Result<Selected> select_shares(const AdvanceJob& job,
-                                               std::span<const std::uint32_t> shares);
-  // The floors[l] largest of piece l, and then the largest of the rest until `keep` are selected.
-  // Shapes: floors [pieces].
-  [[nodiscard]] Result<Selected> select_globally(const AdvanceJob& job, std::uint32_t keep,
-                                                 std::span<const std::uint32_t> floors);
-  // Fills `entries` with the `keep` largest of one piece.
+  // Measures the difference and selects nothing.
+  [[nodiscard]] Result<PassSummary> survey(const AdvanceJob& job);
+  // Selects the elements whose magnitude is at least `lower` > 0.
+  [[nodiscard]] Result<PassSummary> select_reaching(const AdvanceJob& job, float lower);
+  // Selects the shares[l] largest elements of piece l, with ties as in kernels::collect_topk.
+  // Shapes: shares [pieces].
+  [[nodiscard]] Result<PassSummary> select_shares(const AdvanceJob& job,
+                                                  std::span<const std::uint32_t> shares);
+  // Selects the floors[l] largest elements of piece l, then the largest of all others until `keep`
+  // are selected. Shapes: floors [pieces].
+  [[nodiscard]] Result<PassSummary> select_globally(const AdvanceJob& job, std::uint32_t keep,
+                                                    std::span<const std::uint32_t> floors);
+  // Fills `entries` with the `keep` largest elements of one piece.
   [[nodiscard]] Status select_piece(const AdvanceJob& job, const Piece& piece, std::uint32_t keep,
                                     kernels::Entries& entries);
-  // The pieces' curves. Empty where a difference is not finite.
+  // Measures the curves of the pieces. Empty where an element is not finite.
   [[nodiscard]] Result<Curve> measure(const AdvanceJob& job);
 
-  // estimate[index] += value, as kernels::add_entries; nothing more where a pass of this job did
-  // that on the way. `whole`: each value is the whole difference there, which spares a look at the
-  // target.
+  // Adds entries to the estimate, as kernels::add_entries, unless the last pass did so already.
+  // `whole`: each value is the whole difference at its index, so that the target is not read.
   [[nodiscard]] Result<kernels::Added> add(std::span<const std::uint32_t> indices,
                                            std::span<const float> values, bool whole);
-  // Fills `bytes` as kernels::quantise and adds what they decode to. `left`: energy of what is
-  // left.
-  [[nodiscard]] Result<Selected> quantise(const AdvanceJob& job, kernels::Blocks blocks,
-                                          Rounding rounding, std::span<std::byte> bytes,
-                                          double& left);
-  // Fills `bytes` with the target and makes it the estimate, where there is one.
-  [[nodiscard]] Result<Selected> assign(const AdvanceJob& job, std::span<std::byte> bytes);
+  // Fills `bytes` as kernels::quantise and adds what they decode to. `left` becomes the energy of
+  // the difference afterwards.
+  [[nodiscard]] Result<PassSummary> quantise(const AdvanceJob& job, kernels::Blocks blocks,
+                                             Rounding rounding, std::span<std::byte> bytes,
+                                             double& left);
+  // Fills `bytes` with the target, and copies it to the estimate where there is one.
+  [[nodiscard]] Result<PassSummary> assign(const AdvanceJob& job, std::span<std::byte> bytes);
 
-  // The floats themselves, for compressors without CompressorTraits::on_devices, which nobody asks
-  // for what lies elsewhere than on the host.
+  // The floats, for codecs whose traits do not say on_devices. Require memory on the host.
   [[nodiscard]] std::span<const float> target_on_host() const { return memory_.view(target_); }
   [[nodiscard]] std::span<const float> estimate_on_host() const { return memory_.view(estimate_); }
-  // Error if the energies tell of an element that is not finite.
+  // Errors: NotFinite, with the index of the first such element, where the energies are not finite.
   [[nodiscard]] Status check_finite(const kernels::Energies& energies) const;
 
  private:
-  // What one pass selects: all that reaches `lower`, where that is > 0; else the largest.
+  // What a pass selects: all elements of at least `lower` where that is > 0, else the largest.
   struct Selection {
     std::span<const std::uint32_t> shares{};
     std::uint32_t in_all = 0;
     float lower = 0;
   };
-  [[nodiscard]] Result<Selected> select(const AdvanceJob& job, const Selection& selection);
+  [[nodiscard]] Result<PassSummary> select(const AdvanceJob& job, const Selection& selection);
 
   kernels::Memory& memory_;
   kernels::ConstMemorySpan target_;
   kernels::MemorySpan estimate_;
-  std::optional<kernels::Added> added_;  // by the last pass
+  std::optional<kernels::Added> added_;  // what the last pass added to the estimate
 };
 
-// Adds scratch.entries to the estimate and fills in the energies and what was kept. `is_whole`:
-// each value is the whole difference there. Requires the energies of the whole vector before.
+// Adds scratch.entries to the estimate, and fills in `result`: the energies and the number of
+// elements. `energies` are those of the whole vector before. `is_whole`: each value is the whole
+// difference at its index.
 [[nodiscard]] Status add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies,
                                      Advanced& result, bool is_whole = false);
 

@@ -1,4 +1,4 @@
-// What a reduce channel keeps of what compression dropped.
+// Error feedback: what a reduce channel does with the part that compression dropped.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 namespace kimesh {
 
 enum class Feedback : std::uint8_t {
-  kEf21,  // both ends hold an estimate, which every message moves
-  kEf14,  // the sender holds the residual and adds it to what it wants next (Seide et al., 2014)
-  kNone,  // nothing: what is dropped is lost
+  kEf21,  // both ends hold an estimate; messages carry differences from it (Richtárik et al., 2021)
+  kEf14,  // the sender adds the dropped residual to its next message (Seide et al., 2014)
+  kNone,  // the dropped part is lost
 };
 
 }  // namespace kimesh

@@ -1,4 +1,4 @@
-// Reading payloads, which may begin at any address: numbers are copied out of them.
+// Tools to read payloads, which may begin at any address: numbers are copied out of them.
 #pragma once
 
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace kimesh {
 
-// The `position`-th T of `bytes`. Requires that it is there.
+// The T at `position`, counted in Ts from the front of `bytes`. Requires that it is there.
 template <typename T>
 [[nodiscard]] T read(std::span<const std::byte> bytes, std::size_t position) {
   T value;
@@ -18,10 +18,11 @@ template <typename T>
   return value;
 }
 
-// Errors: Malformed where one of these float32 is NaN or infinite.
+// Checks float32 numbers. Errors: Malformed, where one is NaN or infinite.
 [[nodiscard]] Status check_floats(std::span<const std::byte> values);
 
-// Adds (AssignFloats: assigns) content that was decoded for a vector of this size.
+// Adds decoded content to the estimate; AssignFloats is assigned. Requires content that was decoded
+// for a vector of this size.
 void add_content(const Content& content, kernels::Memory& memory, kernels::MemorySpan estimate);
 
 }  // namespace kimesh

@@ -1,4 +1,4 @@
-// A part of the vector that gets its own share of the kept elements: a layer's slice of a shard.
+// A part of a vector that gets its own share of the kept elements: the slice of a layer in a shard.
 #pragma once
 
 #include <cstddef>

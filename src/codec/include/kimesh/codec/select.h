@@ -1,12 +1,12 @@
-// What a topk message carries: which elements of the difference.
+// The selection of topk, for every codec that starts from the largest elements.
 #pragma once
 
 #include "kimesh/codec/difference.h"
 
 namespace kimesh {
 
-// Fills scratch.entries with what topk keeps of `keep` elements, as the setting allots them to the
-// pieces; the difference is read once. Requires 1 <= keep <= size. Errors: as Difference.
-[[nodiscard]] Result<Selected> select_topk(const AdvanceJob& job, std::uint32_t keep);
+// Fills scratch.entries with the `keep` largest elements, divided among the pieces as the setting's
+// allocation says. Reads the difference once. Requires 1 <= keep <= size. Errors: as Difference.
+[[nodiscard]] Result<PassSummary> select_topk(const AdvanceJob& job, std::uint32_t keep);
 
 }  // namespace kimesh

@@ -1,6 +1,7 @@
-// Messages of channels, wherever their floats lie:
-//   advance  (target, estimate, setting) -> bytes; the estimate becomes what the far side will hold
-//   apply    (bytes, estimate)           -> the estimate; the same bits as at the sender
+// The messages of channels, in any memory:
+//   advance  makes the bytes of a message from (target, estimate, setting), and moves the estimate
+//            to what the far side will hold
+//   apply    decodes the bytes at the far side, whose estimate gets the same bits
 // All numbers in the bytes are little-endian.
 #pragma once
 
@@ -16,32 +17,31 @@
 
 namespace kimesh {
 
-// Writes the message that brings `estimate` nearer to `target`. A dense message assigns; `estimate`
-// may be empty then, where no estimate is kept. All others add, with one rounding per operation,
-// what apply will add. A budget in bytes is never passed, not by one byte; where a codec sizes its
-// messages itself, they never take more bytes than a dense one, which is sent instead.
-// Pieces cover the vector in order. Requires a setting in its ranges and a budget in bytes of at
+// Makes the message that moves `estimate` towards `target`. A dense message assigns, and `estimate`
+// may be empty where none is kept. All other messages add what apply will add, with one rounding
+// per operation. A budget in bytes is never passed. Where a codec sizes its messages itself and one
+// would be longer than a dense message, the dense one is made. Shapes: target, estimate [n]
+// float32; pieces cover them in order. Requires a setting in its ranges; a budget in bytes is at
 // least Codec::bytes_min. Errors: NotFinite, with the index; the estimate is untouched then.
+// Thread: one at a time for each scratch.
 [[nodiscard]] Result<Advanced> advance(std::span<const float> target, std::span<float> estimate,
                                        std::span<const Piece> pieces, const Setting& setting,
                                        CompressScratch& scratch, bool with_curve = false);
 
-// The same wherever the floats lie; elsewhere than on the host for codecs whose traits say
+// The same in any memory; memory other than the host's requires a codec whose traits say
 // on_devices. The bytes and the estimate are the same in every memory; energies and curves may
-// differ in their last digits. Errors: also Io, when a device failed; then nothing on it is worth
-// anything.
+// differ in their last digits. Errors: also Io, where a device failed; its contents are lost then.
 [[nodiscard]] Result<Advanced> advance(kernels::Memory& memory, kernels::ConstMemorySpan target,
                                        kernels::MemorySpan estimate, std::span<const Piece> pieces,
                                        const Setting& setting, CompressScratch& scratch,
                                        bool with_curve = false);
 
-// Whether `bytes` are a message for `size` elements. Errors: Malformed (a form that no codec
-// writes; a length, count, symbol, index or table that no correct sender writes, values not
-// finite).
+// Checks that `bytes` are a payload for `size` elements. Errors: Malformed, for a form that no
+// codec writes, and for lengths, counts, symbols, indices or values that no correct sender writes.
 [[nodiscard]] Status validate(Form form, std::span<const std::byte> bytes, std::size_t size);
 
-// Adds (dense: assigns) what `bytes` decode to. Errors: as validate; the estimate is untouched
-// then.
+// Adds what `bytes` decode to; a dense payload is assigned. Errors: as validate; the estimate is
+// untouched then.
 [[nodiscard]] Status apply(Form form, std::span<const std::byte> bytes, std::span<float> estimate);
 [[nodiscard]] Status apply(Form form, std::span<const std::byte> bytes, kernels::Memory& memory,
                            kernels::MemorySpan estimate);

@@ -1,12 +1,13 @@
-// What the entropy coder knows about the numbers that it codes, the same at both ends: how large
-// the next one will be, from the last few, and how often each of 32 symbols comes then. Nothing of
-// it travels.
+// The adaptive model of the entropy coder. Both ends compute it from the numbers coded so far, so
+// nothing of it is transmitted. A running mean of the last numbers predicts how large the next one
+// is and selects a scale; every scale has a frequency table of 32 symbols.
 //
-// A number v is cut by the shift s of its scale: v >> s becomes a symbol, the rest raw bits.
+// A number v is split by the shift s of its scale: v >> s becomes a symbol, the bits below s are
+// raw.
 //   symbols 0..7     v >> s itself
-//   symbols 8..30    four an octave from 8 to 447, with the bits below the top three raw
-//   symbol 31        more, or a number whose symbol is too rare to have a place in the table:
-//                    5 bits of length (of v + 1), then v + 1 without its leading one
+//   symbols 8..30    four symbols per octave from 8 to 447; the bits below the top three are raw
+//   symbol 31        the escape: for larger v >> s, and for symbols whose frequency is 0. 5 bits
+//                    hold the length of v + 1, then v + 1 follows without its leading one
 #pragma once
 
 #include <algorithm>
@@ -20,32 +21,32 @@ namespace kimesh::rans {
 
 inline constexpr unsigned kSymbols = 32;
 inline constexpr unsigned kEscape = kSymbols - 1;
-inline constexpr unsigned kLengthBits = 5;  // of an escape
+inline constexpr unsigned kLengthBits = 5;  // the length behind an escape
 inline constexpr unsigned kProbabilityBits = 12;
 inline constexpr std::uint32_t kProbabilityOne = 1u << kProbabilityBits;
-inline constexpr unsigned kScales = 8;  // tables for each kind of number
+inline constexpr unsigned kScales = 8;  // tables for gaps, and as many for levels
 inline constexpr std::uint32_t kNumberMax = 0x7fffffff;
 
-// log2(v + 1) in 1/256, straight between powers of two: how a float32 is written. Requires
-// v <= kNumberMax.
+// log2(v + 1) in units of 1/256, linear between powers of two, which the bits of a float32 give.
+// Requires v <= kNumberMax.
 inline std::int32_t log2_of_next(std::uint32_t v) {
   constexpr std::int32_t kOne = 127 << 8;  // log2(1)
   const auto next = static_cast<float>(std::int64_t{v} + 1);
   return static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(next) >> 15) - kOne;
 }
 
-// Which table a number's symbol is coded with, and how many of its low bits are raw.
+// The table that codes the symbol of a number, and the number of its low bits that are raw.
 struct Scale {
   std::uint32_t table, shift;
 };
 
-// A running mean of the logarithms of the last numbers.
+// An exponential running mean of log2(v + 1) over the last numbers, with weight 1/8.
 class Mean {
  public:
-  // As if many numbers of about `expected` had come.
+  // Starts from log2(expected + 1).
   explicit Mean(std::uint32_t expected = 0) : mean_(log2_of_next(expected)) {}
   void add(std::uint32_t v) { mean_ += (log2_of_next(v) - mean_) >> 3; }
-  // Two tables an octave below 8, and the last two for all above.
+  // Two tables per octave below 8; larger means use the last two tables and a larger shift.
   [[nodiscard]] Scale scale() const {
     const std::int32_t half_octaves = mean_ >> 7;
     const std::int32_t shift = std::max(0, (half_octaves - 6) >> 1);
@@ -54,11 +55,11 @@ class Mean {
   }
 
  private:
-  std::int32_t mean_;  // 1/256 octaves
+  std::int32_t mean_;  // in 1/256 octaves
 };
 
 // The symbol of a number. Requires v <= kNumberMax.
-inline constexpr std::uint32_t kHighMax = 447;  // of v >> s that has a symbol of its own
+inline constexpr std::uint32_t kHighMax = 447;  // the largest v >> s that has a symbol
 inline constexpr std::array<std::uint8_t, kHighMax + 2> kSymbolsOfHigh = [] {
   std::array<std::uint8_t, kHighMax + 2> all{};
   for (std::uint32_t high = 0; high <= kHighMax; ++high) {
@@ -74,7 +75,7 @@ inline std::uint32_t symbol_of(std::uint32_t v, std::uint32_t shift) {
   return kSymbolsOfHigh[std::min(v >> shift, kHighMax + 1)];
 }
 
-// How symbols below the escape continue: v = top << (shift + more) | raw bits.
+// What a symbol below the escape says of its number: v = top << (shift + more) | raw bits.
 struct Continuation {
   std::uint8_t top, more;
 };
@@ -87,14 +88,15 @@ inline constexpr std::array<Continuation, kSymbols> kContinuations = [] {
   return all;
 }();
 
-// A symbol's share [start, start + frequency) of kProbabilityOne. Of a frequency of 0: it escapes.
+// The interval [start, start + frequency) of kProbabilityOne that codes a symbol. A symbol of
+// frequency 0 is coded as the escape.
 struct Range {
   std::uint16_t start, frequency;
   bool operator==(const Range&) const = default;
 };
 using Ranges = std::array<Range, kSymbols>;
 
-// The symbols of one scale that have come so far; at first what is usual there.
+// The symbol counts of one scale, on top of a prior.
 class Counts {
  public:
   explicit Counts(unsigned scale);
@@ -103,30 +105,32 @@ class Counts {
   [[nodiscard]] Ranges ranges() const;
 
  private:
-  static constexpr std::uint64_t kUnit = 16;  // of one symbol: the first shares are fractions
+  static constexpr std::uint64_t kUnit =
+      16;  // added for one symbol; the counts of the prior are fractions
   std::array<std::uint64_t, kSymbols> counts_;
 };
 
-// By kind (gaps, levels) and scale.
+// The tables of gaps by scale, then those of levels.
 inline constexpr unsigned kTables = 2 * kScales;
 using AllCounts = std::array<Counts, kTables>;
 using AllRanges = std::array<Ranges, kTables>;
 
-// What every message starts from.
-struct Usual {
+// The tables that every message starts from.
+struct InitialTables {
   AllCounts counts;
   AllRanges ranges;
 };
-[[nodiscard]] const Usual& usual();
+[[nodiscard]] const InitialTables& initial_tables();
 
-// Tables are made anew from the counts once so many elements are coded; then after twice as many.
+// The tables are recomputed from the counts after this many elements, then each time the number of
+// elements has doubled.
 inline constexpr std::size_t kFirstRenewal = 16;
 
-// Elements are dealt to lanes that are coded side by side, in runs: from so many on to four.
-inline constexpr std::size_t kLanes = 4;
+// Messages of kFewElements elements or more are coded in four interleaved streams, others in one.
+inline constexpr std::size_t kStreams = 4;
 inline constexpr std::size_t kFewElements = 4096;
-inline std::size_t lanes_of(std::size_t count) {
-  return count < kFewElements ? 1 : kLanes;
+inline std::size_t stream_count(std::size_t count) {
+  return count < kFewElements ? 1 : kStreams;
 }
 
 }  // namespace kimesh::rans

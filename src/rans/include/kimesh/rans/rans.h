@@ -1,17 +1,22 @@
-// Entropy coding of a sparse vector: the gaps between the elements that are there and, where they
-// have some, a level and a sign each. Interleaved rANS (Duda, 2013; Giesen, 2014) with tables that
-// both ends learn as they go (rans_model.h).
+// Entropy coding of a sparse vector: the gaps between the elements that are coded and, for
+// quantised elements, a level and a sign each. The coder is interleaved rANS (Duda, "Asymmetric
+// numeral systems", 2013; Giesen, "Interleaved entropy coders", 2014) with adaptive frequency
+// tables, which both ends derive from the symbols so far (model.h); no table is transmitted.
 //
 //   coded  = states words
-//   states = for one lane state_bytes bytes, for four lanes u64 each
+//   states = for one stream state_bytes bytes, for four streams u64 each
 //   words  = u32
 //
-// Lane l has the elements after those of lane l - 1, one more where the count leaves a remainder;
-// a round takes the next element of each. A state decodes, of an element: the gap's symbol and the
-// level's; then the gap's raw bits, the sign, and the level's raw bits. Before the first two,
-// before the rest, and between any two parts of the rest where that is more than 31 bits or has an
-// escape, a state under 2^31 takes a word. Four lanes end with 2^31. One ends with 1 and takes
-// words while there are some, so that few elements take few bytes.
+// A message has one stream, or four from kFewElements elements on. Stream l holds a run of elements
+// that follows the run of stream l - 1; where the count leaves a remainder, the first streams hold
+// one element more. A round decodes the next element of every stream.
+//
+// An element is decoded from the state of its stream in this order: the symbol of the gap, the
+// symbol of the level; then the raw bits of the gap, the sign, the raw bits of the level. A state
+// under 2^31 is refilled with one word before the symbols and before the raw bits. Where the raw
+// bits are more than 31, or a symbol is the escape, the state is refilled after each part of the
+// raw bits as well. Four streams end with the state 2^31. A single stream ends with the state 1 and
+// is refilled only while there are words, so that few elements take few bytes.
 #pragma once
 
 #include <cstddef>
@@ -25,44 +30,46 @@
 
 namespace kimesh::rans {
 
-// What is coded of a vector. `indices` ascend; `marks` is empty (positions only), or for each of
-// them 2 * level + sign. Levels are at most kLevelMax.
+// The coded elements of a vector. `indices` ascend. `marks` holds 2 * level + sign for each index,
+// or is empty where positions alone are coded. Levels are at most kLevelMax.
 inline constexpr std::size_t kSizeMax = std::size_t{1} << 31;  // elements of a vector
 inline constexpr std::uint32_t kLevelMax = (1u << 24) - 1;
 struct Elements {
   kernels::Unfilled<std::uint32_t> indices, marks;
 };
 
-// Memory between calls. One thread at a time.
+// Memory that the caller keeps between calls. One thread at a time.
 struct Scratch {
   kernels::Unfilled<std::uint64_t> codes;
   kernels::Unfilled<std::uint32_t> words;
-  kernels::Unfilled<Step> steps;  // of all tables, for each time that they were made
+  kernels::Unfilled<Step> steps;  // all tables of the first renewal, then of the second, ...
 };
 
-// Appends `coded` to bytes; tells state_bytes, 1 to 8, which the caller keeps: decode asks for it.
-// Requires 1 to `size` elements, size <= 2^31.
+// Appends `coded` to `bytes`. Returns state_bytes, 1 to 8, which decode needs: the caller stores
+// it. Requires 1 to `size` elements, size <= 2^31.
 unsigned encode(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> marks,
                 std::size_t size, Scratch& scratch, std::vector<std::byte>& bytes);
 
-// As encode, in two calls with one scratch and nothing between. The first tells how many bits
-// `coded` takes: with one lane up to 16 too few, with four within 64. The second writes it.
+// encode in two calls with the same scratch, and no other call in between. measure returns the
+// number of bits that `coded` will take: up to 16 too few with one stream, within 64 with four.
+// write appends the bytes and returns state_bytes.
 [[nodiscard]] std::uint64_t measure(std::span<const std::uint32_t> indices,
                                     std::span<const std::uint32_t> marks, std::size_t size,
                                     Scratch& scratch);
 unsigned write(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> marks,
                Scratch& scratch, std::vector<std::byte>& bytes);
 
-// What decode has to know beside the bytes.
-struct Plan {
-  std::size_t count, size;  // elements that are coded, elements of the vector
+// What decode needs to know beside the bytes.
+struct DecodeParameters {
+  std::size_t count, size;  // coded elements; elements of the vector
   bool with_marks;
   unsigned state_bytes;
 };
 
-// Requires 1 <= count <= size <= 2^31. Errors: Malformed where encode does not make such bytes.
-// With marks no memory is taken for more elements than the bytes can hold; positions alone may take
-// next to no bytes, so that their number is for the caller to bound.
-[[nodiscard]] Status decode(std::span<const std::byte> bytes, const Plan& plan, Elements& elements);
+// Requires 1 <= count <= size <= 2^31. Errors: Malformed, for bytes that encode never writes. With
+// marks, memory is taken for no more elements than the bytes can hold. Positions alone may take
+// almost no bytes: the caller bounds their number.
+[[nodiscard]] Status decode(std::span<const std::byte> bytes, const DecodeParameters& parameters,
+                            Elements& elements);
 
 }  // namespace kimesh::rans

@@ -1,4 +1,4 @@
-// How a symbol of some frequency is put on a state, and what that costs.
+// How a symbol is pushed on a state, by its frequency, and how many bits that costs.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 namespace kimesh::rans {
 
-// x becomes x / frequency * 2^12 + x % frequency + start, without a division (Granlund, Montgomery,
-// 1994): the quotient is the upper half of x * inverse, shifted. For a frequency of 1 it is x - 1,
-// which `added` makes good. Exact for x < 2^63.
+// push(x) is x / frequency * 2^12 + x % frequency + start, computed without a division (Granlund
+// and Montgomery, "Division by invariant integers using multiplication", 1994): the quotient is the
+// upper half of x * inverse, shifted. For frequency 1 that product gives x - 1, which `added`
+// corrects. Exact for x < 2^63.
 struct Step {
   std::uint64_t inverse;
   std::uint32_t added;
@@ -24,13 +25,14 @@ struct Step {
   }
 };
 
-// Those of a table.
+// Computes the steps of one table.
 void fill_steps(const Ranges& ranges, std::span<Step, kSymbols> steps);
 
-// In 1/65536 bits, of symbols of a table that have come so often. One without a place in the table
-// takes the escape's bits; those behind it are not in this.
+// The cost of coding each symbol of a table as often as `seen` says, in units of 1/65536 bit. A
+// symbol of frequency 0 costs as much as the escape; the raw bits behind the escape are not
+// counted.
 inline constexpr unsigned kCostBits = 16;
-[[nodiscard]] std::uint64_t cost_of(std::span<const std::uint32_t, kSymbols> come,
+[[nodiscard]] std::uint64_t cost_of(std::span<const std::uint32_t, kSymbols> seen,
                                     std::span<const Step, kSymbols> steps);
 
 }  // namespace kimesh::rans

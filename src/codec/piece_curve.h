@@ -1,4 +1,4 @@
-// Curves of pieces, from histograms of their magnitudes.
+// The curve of one piece, from a histogram of its magnitudes.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace kimesh {
 
-// The curve of a piece of `size` elements, from what a pass counted of it. `top` is memory that the
-// caller keeps between calls.
+// The curve of a piece of `size` elements, from the magnitudes that a pass counted. `top` is
+// scratch memory that the caller keeps between calls.
 [[nodiscard]] PieceCurve curve_of(std::size_t size, const kernels::PartMagnitudes& magnitudes,
                                   kernels::MagnitudeHistogram& top);
 
