@@ -17,8 +17,10 @@ class Identity final : public BlockCodec {
     return {.conservative = true, .rounds = in_bfloat16_, .on_devices = true};
   }
   std::span<const WireForm> forms() const override {
-    static const WireForm kForms[] = {
-        {Form::kBfloat16, "bfloat16", decode_blocks<kernels::Blocks::kBfloat16>}};
+    static const WireForm kForms[] = {{Form::kBfloat16, "bfloat16",
+                                       decode_blocks<kernels::Blocks::kBfloat16>,
+                                       "the upper halves of float32: "
+                                       "kernels/include/kimesh/kernels/quantise.h"}};
     return kForms;
   }
   bool is_dense() const override { return !in_bfloat16_; }

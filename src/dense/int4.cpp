@@ -13,7 +13,9 @@ class Int4 final : public BlockCodec {
     return {.conservative = true, .rounds = true, .on_devices = true};
   }
   std::span<const WireForm> forms() const override {
-    static const WireForm kForms[] = {{Form::kInt4, "int4", decode_blocks<kernels::Blocks::kInt4>}};
+    static const WireForm kForms[] = {{Form::kInt4, "int4", decode_blocks<kernels::Blocks::kInt4>,
+                                       "blocks of 64: a scale, then levels of 4 bits: "
+                                       "kernels/include/kimesh/kernels/quantise.h"}};
     return kForms;
   }
 };

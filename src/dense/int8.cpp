@@ -13,7 +13,9 @@ class Int8 final : public BlockCodec {
     return {.conservative = true, .rounds = true, .on_devices = true};
   }
   std::span<const WireForm> forms() const override {
-    static const WireForm kForms[] = {{Form::kInt8, "int8", decode_blocks<kernels::Blocks::kInt8>}};
+    static const WireForm kForms[] = {{Form::kInt8, "int8", decode_blocks<kernels::Blocks::kInt8>,
+                                       "blocks of 256: a scale, then levels of 8 bits: "
+                                       "kernels/include/kimesh/kernels/quantise.h"}};
     return kForms;
   }
 };

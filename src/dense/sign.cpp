@@ -13,7 +13,9 @@ class Sign final : public BlockCodec {
     return {.conservative = false, .rounds = false, .on_devices = true};
   }
   std::span<const WireForm> forms() const override {
-    static const WireForm kForms[] = {{Form::kSign, "sign", decode_blocks<kernels::Blocks::kSign>}};
+    static const WireForm kForms[] = {{Form::kSign, "sign", decode_blocks<kernels::Blocks::kSign>,
+                                       "blocks of 256: a scale, then a bit an element: "
+                                       "kernels/include/kimesh/kernels/quantise.h"}};
     return kForms;
   }
 };

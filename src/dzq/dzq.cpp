@@ -178,8 +178,10 @@ class Dzq final : public Codec {
   }
   std::span<const WireForm> forms() const override {
     static const WireForm kForms[] = {
-        {Form::kDzq, "dzq", decode_dzq<Coding::kEntropy>},
-        {Form::kDzqFixed, "dzq_fixed", decode_dzq<Coding::kFixedWidth>}};
+        {Form::kDzq, "dzq", decode_dzq<Coding::kEntropy>,
+         "a head, then entropy coded elements: src/dzq/message.h"},
+        {Form::kDzqFixed, "dzq_fixed", decode_dzq<Coding::kFixedWidth>,
+         "a head, then elements in fixed widths: src/dzq/message.h"}};
     return kForms;
   }
   std::size_t bytes_max(std::size_t kept, std::size_t) const override {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kimesh/compress/codecs.h"
 #include "kimesh/config/key_text.h"
 #include "kimesh/optimizer/optimizer.h"
 #include "kimesh/policy/compression_options.h"
@@ -85,6 +86,29 @@ Result<std::string> explain_kind(const ExplainSection& section, std::string_view
                      section.name);
 }
 
+// The names of the codecs of kimesh that write this form.
+std::string writers_of(Form form) {
+  std::vector<std::string_view> writers;
+  for (const std::string_view name : codecs().names()) {
+    const auto codec = codecs().make(name);
+    const auto forms = codec->forms();
+    if (std::ranges::find(forms, form, &WireForm::form) != forms.end()) writers.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(writers, ", "));
+}
+
+std::string forms_markdown() {
+  std::string text =
+      "\n## forms\n\nThe forms of payloads that codecs write, by their number on the wire "
+      "([protocol.md](protocol.md#messages)).\n\n"
+      "| form | name | payload | codecs |\n|---|---|---|---|\n";
+  for (std::uint8_t number = 0; number < kUserFormsBegin; ++number)
+    if (const WireForm* form = find_form(static_cast<Form>(number)))
+      text += fmt::format("| {} | {} | {} | {} |\n", number, form->name, form->help,
+                          writers_of(form->form));
+  return text;
+}
+
 }  // namespace
 
 std::span<const ExplainSection> explain_sections() {
@@ -119,7 +143,7 @@ std::string explain_markdown() {
     }
     text += fmt::format("\n{}", markdown_table(key_rows(section.describe)));
   }
-  return text;
+  return text + forms_markdown();
 }
 
 }  // namespace kimesh

@@ -126,7 +126,9 @@ class Randk final : public Codec {
             .meets_budgets = true};
   }
   std::span<const WireForm> forms() const override {
-    static const WireForm kForms[] = {{Form::kSeeded, "seeded", decode_seeded}};
+    static const WireForm kForms[] = {{Form::kSeeded, "seeded", decode_seeded,
+                                       "values under a mask that both ends draw: "
+                                       "src/sparse/randk.h"}};
     return kForms;
   }
   std::size_t bytes_max(std::size_t kept, std::size_t) const override {

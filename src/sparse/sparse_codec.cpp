@@ -101,8 +101,11 @@ CodecTraits SparseCodec::traits() const {
 }
 
 std::span<const WireForm> SparseCodec::forms() const {
-  static const WireForm kForms[] = {{Form::kSparse, "sparse", decode_sparse},
-                                    {Form::kPacked, "packed", decode_packed}};
+  static const WireForm kForms[] = {
+      {Form::kSparse, "sparse", decode_sparse,
+       "u32 indices, ascending, then float32 values: src/sparse/packed.h"},
+      {Form::kPacked, "packed", decode_packed,
+       "indices and values in the formats that the first byte names: src/sparse/packed.h"}};
   return kForms;
 }
 

@@ -159,6 +159,32 @@ inline std::vector<Named> settings_of(const std::string& codec) {
   return all;
 }
 
+// The forms that can be decoded: kDense and those of the table.
+inline std::vector<Form> all_forms() {
+  std::vector<Form> all{Form::kDense};
+  for (unsigned number = 0; number < 256; ++number)
+    if (find_form(static_cast<Form>(number)) != nullptr) all.push_back(static_cast<Form>(number));
+  return all;
+}
+inline std::string name_of(Form form) {
+  return form == Form::kDense ? "dense" : std::string(find_form(form)->name);
+}
+
+// Every setting of every codec that writes this form.
+inline std::vector<Named> settings_that_write(Form form) {
+  std::vector<Named> all;
+  for (const std::string_view name : codecs().names()) {
+    const auto codec = codecs().make(name);
+    const auto forms = codec->forms();
+    const bool writes = form == Form::kDense
+                            ? codec->is_dense()
+                            : std::ranges::find(forms, form, &WireForm::form) != forms.end();
+    if (!writes) continue;
+    for (const Named& named : settings_of(std::string(name))) all.push_back(named);
+  }
+  return all;
+}
+
 // The codec with the key that sets its size, as near to `value` as the key's range allows.
 inline CodecPtr make_of_size(const Named& named, std::string_view size_key, double value) {
   KeyTexts keys = named.keys;

@@ -17,22 +17,6 @@ struct Message {
   std::size_t size;  // of the vector
 };
 
-std::vector<Named> settings_that_write(Form form) {
-  std::vector<Named> all;
-  const auto add = [&](std::initializer_list<const char*> names) {
-    for (const char* name : names)
-      for (const Named& named : settings_of(name)) all.push_back(named);
-  };
-  if (form == Form::kDense || form == Form::kBfloat16) add({"identity"});
-  if (form == Form::kSparse || form == Form::kPacked) add({"topk", "threshold"});
-  if (form == Form::kSeeded) add({"randk"});
-  if (form == Form::kSign) add({"sign"});
-  if (form == Form::kInt8) add({"int8"});
-  if (form == Form::kInt4) add({"int4"});
-  if (form == Form::kDzq || form == Form::kDzqFixed) add({"dzq"});
-  return all;
-}
-
 // Correct messages of this form.
 std::vector<Message> messages_of(Form form) {
   CompressScratch scratch;
@@ -82,13 +66,8 @@ void damage(Random& random, const std::vector<Message>& messages, std::vector<st
 
 class Decoder : public testing::TestWithParam<Form> {};
 
-INSTANTIATE_TEST_SUITE_P(OfForm, Decoder,
-                         testing::Values(Form::kDense, Form::kSparse, Form::kPacked, Form::kSeeded,
-                                         Form::kBfloat16, Form::kSign, Form::kInt8, Form::kInt4,
-                                         Form::kDzq, Form::kDzqFixed),
-                         [](const auto& its) {
-                           return std::to_string(static_cast<int>(its.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(OfForm, Decoder, testing::ValuesIn(all_forms()),
+                         [](const auto& its) { return name_of(its.param); });
 
 // Seen to fail with the checks of finite values taken out, and with that of a packed message's
 // length.

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <filesystem>
 
+#include "kimesh/emulation/rate_trace.h"
 #include "kimesh/run/run_config.h"
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/check.h"
-#include "kimesh/emulation/rate_trace.h"
 #include "tests/fuzz/file_of.h"
 
 namespace kimesh::fuzz {

@@ -58,7 +58,7 @@ bool accepts(std::string_view name, const Bytes& input) {
 }
 
 // Escapes that claim one gap of 2^31 after another, until a number's raw bits are more than a word
-// has. Seen to fail under ubsan with the shift in rans_decode.cpp not taken modulo 64.
+// has. Seen to fail under ubsan with the shift in rans/decode.cpp not taken modulo 64.
 TEST(Found, DzqGapsThatGrowPastAnyVector) {
   Bytes input;
   for (const int byte : {0x2c, 0x01, 0x14, 0xc6, 0xac, 0x02, 0x77, 0xab, 0x6e, 0x99, 0xa2, 0x02})

@@ -33,8 +33,7 @@ void check_scalar(Form form, Input payload, std::span<const float> expected) {
   KIMESH_CHECK(same_bits(scalar, expected), "every instruction set decodes to the same bits");
 }
 
-template <Form form>
-bool accepts(Input input) {
+bool accepts(Form form, Input input) {
   if (input.size() < kSizeBytes) return false;
   const std::size_t size = size_of(input);
   const Input payload = input.subspan(kSizeBytes);
@@ -51,31 +50,6 @@ bool accepts(Input input) {
                "what is accepted adds finite numbers");
   check_scalar(form, payload, after);
   return true;
-}
-
-std::vector<std::string> makers_of(Form form) {
-  switch (form) {
-    case Form::kEmpty:
-      return {};
-    case Form::kDense:
-    case Form::kBfloat16:
-      return {"identity"};
-    case Form::kSparse:
-    case Form::kPacked:
-      return {"topk", "threshold"};
-    case Form::kSeeded:
-      return {"randk"};
-    case Form::kSign:
-      return {"sign"};
-    case Form::kInt8:
-      return {"int8"};
-    case Form::kInt4:
-      return {"int4"};
-    case Form::kDzq:
-    case Form::kDzqFixed:
-      return {"dzq"};
-  }
-  return {};
 }
 
 // A setting's messages for vectors of some sizes, where they take this form.
@@ -95,27 +69,20 @@ void add_seeds(Form form, const Named& unsized, std::vector<Bytes>& seeds) {
   }
 }
 
-template <Form form>
-std::vector<Bytes> seeds() {
+std::vector<Bytes> seeds(Form form) {
   std::vector<Bytes> all;
-  for (const std::string& codec : makers_of(form))
-    for (const Named& named : settings_of(codec)) add_seeds(form, named, all);
+  for (const Named& named : settings_that_write(form)) add_seeds(form, named, all);
   return all;
-}
-
-template <Form form>
-Target target(std::string_view name) {
-  return {name, &accepts<form>, &seeds<form>};
 }
 
 }  // namespace
 
 std::vector<Target> payload_targets() {
-  return {target<Form::kDense>("dense"),       target<Form::kSparse>("sparse"),
-          target<Form::kPacked>("packed"),     target<Form::kSeeded>("seeded"),
-          target<Form::kBfloat16>("bfloat16"), target<Form::kSign>("sign"),
-          target<Form::kInt8>("int8"),         target<Form::kInt4>("int4"),
-          target<Form::kDzq>("dzq"),           target<Form::kDzqFixed>("dzq-fixed")};
+  std::vector<Target> targets;
+  for (const Form form : all_forms())
+    targets.push_back({name_of(form), [form](Input input) { return accepts(form, input); },
+                       [form] { return seeds(form); }});
+  return targets;
 }
 
 }  // namespace kimesh::fuzz

@@ -4,8 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace kimesh::fuzz {
@@ -14,13 +15,13 @@ using Bytes = std::vector<std::byte>;
 using Input = std::span<const std::byte>;
 
 struct Target {
-  std::string_view name;
+  std::string name;
   // Decodes the input, and aborts where the decoder breaks a promise. Returns whether all of it was
   // taken for correct.
-  bool (*accepts)(Input input);
+  std::function<bool(Input input)> accepts;
   // Inputs that are correct, from the encoders or from shipped files: where mutation starts. The
   // same at each call.
-  std::vector<Bytes> (*seeds)();
+  std::function<std::vector<Bytes>()> seeds;
   // Where nearly every mutation would end at the same check: puts right what that check looks at
   // (a magic number, a length), so that the branches behind it are reached.
   void (*mend)(std::span<std::byte> input) = nullptr;

@@ -68,6 +68,7 @@ struct WireForm {
   Form form;
   std::string_view name;  // nodes that use different codecs for one form refuse each other
   Result<Content> (*decode)(std::span<const std::byte> payload, std::size_t size);
+  std::string_view help = {};  // what the payload holds, and where its grammar is: for docs
 };
 
 // What a codec promises with the present values of its keys.

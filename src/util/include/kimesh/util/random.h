@@ -20,6 +20,7 @@ enum class Purpose : std::uint32_t {
   kTest = 7,
   kNoise = 8,
   kMask = 9,
+  kRounding = 10,
 };
 
 // The block function of Philox4x32-10: four random words for a counter and a key.

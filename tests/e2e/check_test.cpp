@@ -1,0 +1,34 @@
+// `kimesh check` refuses what a run could not do, by what its parts declare.
+#include "kimesh/compress/codecs.h"
+#include "tests/e2e/program.h"
+
+namespace kimesh::test {
+namespace {
+
+// Seen to fail with a codec that says it is conservative, and without the check.
+TEST(Check, ACodecThatIsNotConservativeIsRefusedOnARing) {
+  const Scratch scratch;
+  std::vector<std::string> refused;
+  for (const std::string_view name : codecs().names()) {
+    if (codecs().make(name)->traits().conservative) continue;
+    refused.emplace_back(name);
+    scratch.write("config.yaml",
+                  "model: {kind: mlp}\ndata: {kind: digits}\noptimizer: {kind: sgd, lr: 0.1}\n"
+                  "stop: {rounds: 10}\n"
+                  "compression: {policy: fixed, compressor: " +
+                      refused.back() + "}\n");
+    const Ended ring = run_program(scratch, {"check", "config.yaml", "topologies/ring4.yaml"});
+    EXPECT_EQ(ring.code, 2) << name;
+    EXPECT_EQ(ring.err,
+              "kimesh: config.yaml:5: this compressor is not conservative, and the errors of the "
+              "hops of kind: ring would grow. Write compressor: topk, or use a topology of kind: "
+              "parameter_server.\n")
+        << name;
+    const Ended one_hop = run_program(scratch, {"check", "config.yaml", "topologies/ps4.yaml"});
+    EXPECT_EQ(one_hop.code, 0) << name << "\n" << one_hop.err;
+  }
+  EXPECT_FALSE(refused.empty());
+}
+
+}  // namespace
+}  // namespace kimesh::test
