@@ -318,6 +318,9 @@ class KeyReader final : public Keys {
   void read(std::string_view name, const WholeListValue& field) {
     reader_.read(name, field.value, field.each, field.count_max);
   }
+  void read(std::string_view name, const NumbersByRoundValue& field) {
+    reader_.read(name, field.value, field.each, field.count_max);
+  }
 
   MapReader reader_;
   std::string where_;

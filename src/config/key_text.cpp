@@ -50,6 +50,12 @@ struct ExactText {
   std::string operator()(const WholeListValue& field) const {
     return fmt::format("{}", fmt::join(field.value, " "));
   }
+  std::string operator()(const NumbersByRoundValue& field) const {
+    std::string text;
+    for (const auto& [round, number] : field.value)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", round, number);
+    return text;
+  }
 };
 
 // As people write it in a file.
@@ -66,6 +72,9 @@ struct WrittenText : ExactText {
   }
   std::string operator()(const WholeListValue& field) const {
     return fmt::format("[{}]", fmt::join(field.value, ", "));
+  }
+  std::string operator()(const NumbersByRoundValue& field) const {
+    return fmt::format("{{{}}}", ExactText::operator()(field));
   }
 };
 
@@ -97,6 +106,10 @@ struct DomainText {
   }
   std::string operator()(const WholeListValue& field) const {
     return fmt::format("list of at most {} whole numbers {}", field.count_max, field.each.text());
+  }
+  std::string operator()(const NumbersByRoundValue& field) const {
+    return fmt::format("map from rounds, 0 first, to at most {} numbers {}", field.count_max,
+                       field.each.text());
   }
 };
 

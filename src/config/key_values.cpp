@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
 
 namespace kimesh {
@@ -29,6 +30,25 @@ struct Read {
     const auto found = std::ranges::find(field.names, text);
     if (found == field.names.end()) return false;
     field.index = static_cast<std::size_t>(found - field.names.begin());
+    return true;
+  }
+  bool operator()(const NumbersByRoundValue& field) const {
+    std::map<Round, double> numbers;
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const std::string_view pair = rest.substr(0, rest.find(", "));
+      rest.remove_prefix(std::min(rest.size(), pair.size() + 2));
+      const std::size_t colon = pair.find(": ");
+      if (colon == std::string_view::npos) return false;
+      Round round = 0;
+      double number = 0;
+      if (!read(std::string(pair.substr(0, colon)), {0, kRoundsMax}, round) ||
+          !read(std::string(pair.substr(colon + 2)), field.each, number))
+        return false;
+      numbers[round] = number;
+    }
+    if (!numbers.contains(0)) return false;
+    field.value = std::move(numbers);
     return true;
   }
   template <typename Other>

@@ -94,4 +94,10 @@ void Keys::wholes(std::string_view name, std::vector<std::int64_t>& value, Range
   visit_value(name, WholeListValue{value, each, count_max}, help);
 }
 
+void Keys::numbers_by_round(std::string_view name, std::map<Round, double>& value, Range each,
+                            std::size_t count_max, std::string_view help) {
+  bool is_set = !value.empty();
+  visit({name, help}, NumbersByRoundValue{value, each, count_max}, is_set);
+}
+
 }  // namespace kimesh

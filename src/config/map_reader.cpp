@@ -312,6 +312,40 @@ void MapReader::read(std::string_view key, std::vector<std::pair<std::string, st
   target = std::move(pairs);
 }
 
+void MapReader::read(std::string_view key, std::map<Round, double>& target, Range each,
+                     std::size_t count_max) {
+  const YamlMember* member = find(key);
+  if (member == nullptr) return;
+  const std::string remedy = fmt::format(
+      "Write a map from rounds, 0 first, to at most {} numbers {}, such as {}: {{0: {}, 200: {}}}",
+      count_max, each.text(), key, plain(each.high), plain(each.high / 10));
+  const YamlValue& map = member->value;
+  if (map.kind != YamlValue::Kind::kMap)
+    return fail(member->line, fmt::format("{} is {}, not a map", name(key), kind_name(map)),
+                remedy);
+  if (map.members.size() > count_max)
+    return fail(member->line, fmt::format("{} is a map of {}", name(key), map.members.size()),
+                remedy);
+  std::map<Round, double> numbers;
+  for (const YamlMember& pair : map.members) {
+    const auto round = parse_whole(pair.key);
+    if (!round || !Range{0, kRoundsMax}.holds(static_cast<double>(*round)))
+      return fail(pair.line,
+                  fmt::format("{} holds {}, which is no round", name(key), quoted(pair.key)),
+                  remedy);
+    const auto number = parse_number(pair.value.text);
+    if (!number || !each.holds(*number))
+      return fail(pair.line, fmt::format("{}.{} is {}", name(key), pair.key, kind_name(pair.value)),
+                  remedy);
+    if (!numbers.emplace(static_cast<Round>(*round), *number).second)
+      return fail(pair.line, fmt::format("{} has round {} twice", name(key), *round),
+                  "Keep one of them");
+  }
+  if (!numbers.contains(0))
+    return fail(member->line, fmt::format("{} says nothing of round 0", name(key)), remedy);
+  target = std::move(numbers);
+}
+
 std::optional<std::size_t> MapReader::choice_of(std::string_view key,
                                                 const std::vector<std::string_view>& names) {
   const std::string wanted =

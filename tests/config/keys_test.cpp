@@ -1,12 +1,14 @@
 // One declaration of keys, read by all that visit it.
 #include "kimesh/config/keys.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "kimesh/config/complaints.h"
 #include "kimesh/config/key_reader.h"
 #include "kimesh/config/key_text.h"
+#include "kimesh/config/key_values.h"
 #include "tests/config/text_file.h"
 
 namespace kimesh {
@@ -75,6 +77,7 @@ struct Toy {
   int threads = 0;
   std::vector<std::string> names, guests;
   std::vector<std::pair<std::string, std::string>> beds;
+  std::map<Round, double> doses;
   std::vector<Room> rooms;
   Room usual;
 
@@ -94,6 +97,7 @@ struct Toy {
     keys.texts("names", names, 3, "that it listens to");
     keys.texts("guests", guests, kGuests, "who stays");
     keys.text_pairs("beds", beds, {0, 2, "guests and beds", "{ann: red}"}, "who sleeps where");
+    keys.numbers_by_round("doses", doses, {0, 1, true}, 3, "of medicine");
     keys.entries("rooms", rooms, usual, kRooms, "what is inside");
     keys.check(guests.size() < 3 || guests[2] != "bob", "guests.2", "bob comes late", "Ask ann");
     if (keys.wants_local()) keys.whole("threads", threads, {0, 8}, "of this machine");
@@ -214,6 +218,37 @@ TEST(Keys, EveryProblemOfEntriesListsAndPairsIsSaidWithItsLine) {
                           HasSubstr("toy.yaml:4: beds is 'red', not a map. Write a map")));
   EXPECT_THAT(read("kind: box\nrooms: {a: {}, b: {}, c: {}, d: {}}\n").problems,
               ElementsAre("toy.yaml:2: the number of rooms is 4. Write from 1 to 3 rooms."));
+}
+
+TEST(Keys, NumbersByRoundAreReadWrittenAndRefusedWithTheirLine) {
+  Reading reading = read("kind: box\ndoses: {200: 0.01, 0: 0.5}\n");
+  EXPECT_THAT(reading.problems, ElementsAre());
+  EXPECT_THAT(reading.toy.doses, ElementsAre(testing::Pair(0, 0.5), testing::Pair(200, 0.01)));
+  EXPECT_THAT(canonical(reading.toy), HasSubstr("\ndoses 0: 0.5, 200: 0.01\n"));
+  Toy set;
+  const std::vector<std::pair<std::string, std::string>> keys{{"doses", "0: 0.5, 200: 0.01"}};
+  EXPECT_TRUE(set_keys([&](Keys& visitor) { set.describe(visitor); }, keys).ok());
+  EXPECT_EQ(set.doses, reading.toy.doses);
+
+  const std::string remedy =
+      " Write a map from rounds, 0 first, to at most 3 numbers above 0 and at most 1, such as "
+      "doses: {0: 1, 200: 0.1}.";
+  const std::pair<const char*, std::string> wrong[] = {
+      {"[1]", "doses is a list, not a map." + remedy},
+      {"{0: 1, 1: 1, 2: 1, 3: 1}", "doses is a map of 4." + remedy},
+      {"{-1: 1}", "doses holds '-1', which is no round." + remedy},
+      {"{0: 0}", "doses.0 is '0'." + remedy},
+      {"{0: 1, 00: 1}", "doses has round 0 twice. Keep one of them."},
+      {"{1: 1}", "doses says nothing of round 0." + remedy},
+      {"{}", "doses says nothing of round 0." + remedy}};
+  for (const auto& [text, sentence] : wrong)
+    EXPECT_THAT(read(fmt::format("kind: box\ndoses: {}\n", text)).problems,
+                ElementsAre("toy.yaml:2: " + sentence))
+        << text;
+  for (const char* text : {"0.5", "1: 0.5", "0: 2", "0: 0.5, x: 1"}) {
+    const std::vector<std::pair<std::string, std::string>> bad{{"doses", text}};
+    EXPECT_FALSE(set_keys([&](Keys& visitor) { set.describe(visitor); }, bad).ok()) << text;
+  }
 }
 
 TEST(Keys, WhereTheKindIsUnknownItsKeysAreNotJudged) {

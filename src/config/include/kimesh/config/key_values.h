@@ -16,7 +16,7 @@ namespace kimesh {
 using KeyTexts = std::vector<std::pair<std::string, std::string>>;
 
 // Keys and their values, each as a file would have it: {"step", "0.5"}. Knows numbers, whole
-// numbers and choices. Errors: UserInput, where a key is not declared or a value is not in its
+// numbers, choices and numbers by round ("0: 0.1, 200: 0.01"). Errors: UserInput, where a key is not declared or a value is not in its
 // range.
 [[nodiscard]] Status set_keys(const std::function<void(Keys&)>& describe,
                               std::span<const std::pair<std::string, std::string>> values);

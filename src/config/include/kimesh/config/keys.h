@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,9 +85,14 @@ struct WholeListValue {
   Range each;
   std::size_t count_max;
 };
+struct NumbersByRoundValue {
+  std::map<Round, double>& value;  // by the round from which on it holds; empty, or with a round 0
+  Range each;
+  std::size_t count_max;
+};
 using KeyValue = std::variant<NumberValue, NumberOrWordValue, WholeValue, SeedValue, DurationValue,
                               RateValue, BytesValue, ChoiceValue, TextValue, PathValue,
-                              TextListValue, TextPairsValue, WholeListValue>;
+                              TextListValue, TextPairsValue, WholeListValue, NumbersByRoundValue>;
 
 struct Key {
   std::string_view name;
@@ -165,6 +171,9 @@ class Keys {
                   const ListRule& rule, std::string_view help);
   void wholes(std::string_view name, std::vector<std::int64_t>& value, Range each,
               std::size_t count_max, std::string_view help);
+  // A number for every round: `{0: 0.1, 200: 0.01}`, each from its round on.
+  void numbers_by_round(std::string_view name, std::map<Round, double>& value, Range each,
+                        std::size_t count_max, std::string_view help);
 
   // A map of its own below this key.
   virtual void section(Key key, const std::function<void(Keys&)>& describe) = 0;

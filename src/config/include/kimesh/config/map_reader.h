@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,6 +56,9 @@ class MapReader {
   // A map of texts.
   void read(std::string_view key, std::vector<std::pair<std::string, std::string>>& target,
             const ListRule& rule);
+  // A map from rounds to numbers; the first round is 0, so that every round has one.
+  void read(std::string_view key, std::map<Round, double>& target, Range each,
+            std::size_t count_max);
 
   template <typename T>
   void read(std::string_view key, std::optional<T>& target, Range range) {
