@@ -32,8 +32,7 @@ std::size_t budget_bytes(Duration round_time, const MessageContext& message, con
   if (!message.link.known()) return std::max(floor, kFirstBudgetBytes);
 
   const double rate = usable_rate(message);
-  const double hop_s =
-      to_seconds(round_time - message.compute_time) / std::max(message.link_hops, 1u);
+  const double hop_s = to_seconds(round_time - message.compute_time) / std::max(message.slots, 1u);
   const double fixed_s = std::max(to_seconds(message.link.fixed_cost), 0.0);
   double budget = rate * (hop_s - fixed_s);
   if (message.link.lower_bound) {

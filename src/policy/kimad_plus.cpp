@@ -54,7 +54,7 @@ struct Sharing {
   // How many budgets one message may take: its hops follow one another, and all wait for the
   // longest. A ring has no time to spare.
   static double stretch(const MessageContext& message) {
-    return std::max(1.0, static_cast<double>(message.link_hops) / std::max(message.path_hops, 1u));
+    return std::max(1.0, static_cast<double>(message.slots) / std::max(message.hops, 1u));
   }
 
   // What of a budget has to be there for a division to mean anything: an element, or the smallest

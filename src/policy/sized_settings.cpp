@@ -20,7 +20,7 @@ Setting on_route(const CodecPtr& codec, Budget budget, const MessageContext& mes
 
 Rounding rounding_on(const MessageContext& message) {
   constexpr unsigned kHopsOfOneEachWay = 2;
-  return message.path_hops <= kHopsOfOneEachWay ? Rounding::kNearest : Rounding::kTowardsZero;
+  return message.hops <= kHopsOfOneEachWay ? Rounding::kNearest : Rounding::kTowardsZero;
 }
 
 Setting sized(const CodecPtr& codec, Budget budget, const MessageContext& message) {

@@ -21,8 +21,8 @@ LinkBook::LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplin
     if (entries_.empty()) first_ = link;
     Entry entry;
     entry.link = link;
-    entry.hops = plan.slots;
-    entry.path_hops = plan.hops;
+    entry.slots = plan.slots;
+    entry.hops = plan.hops;
     entry.share = uplink_.value_or(kInfinity);
     entry.report.link = link;
     entries_.push_back(entry);
@@ -69,8 +69,8 @@ MessageContext LinkBook::context(LinkIndex link) const {
   context.link = e.estimate;
   context.link_number = number(link);
   context.share_bytes_per_s = e.share;
-  context.link_hops = e.hops;
-  context.path_hops = e.path_hops;
+  context.slots = e.slots;
+  context.hops = e.hops;
   context.proven_bytes = static_cast<std::size_t>(e.proven);
   context.unfilled_messages = e.unfilled;
   return context;

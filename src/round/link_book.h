@@ -31,7 +31,7 @@ class LinkBook {
  private:
   struct Entry {
     LinkIndex link = 0;
-    unsigned hops = 2, path_hops = 2;
+    unsigned slots = 2, hops = 2;
     LinkEstimator estimator;
     LinkEstimate estimate;
     double share = 0;       // bytes/s of the node's cap

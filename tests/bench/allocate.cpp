@@ -43,7 +43,7 @@ struct Messages {
     for (const PieceCurve& piece : curves[0]) context.elements += piece.size;
     // A budget of a twentieth of the elements: a message has a quarter of a second, and its path
     // time for more.
-    context.link_hops = kMessages;
+    context.slots = kMessages;
     context.link = {kMessages * 8 * 0.05 * static_cast<double>(context.elements), 0.01, Duration{0},
                     false};
     context.curves = views;

@@ -26,7 +26,7 @@ std::unique_ptr<Policy> kimad(Duration round_time = milliseconds(20)) {
   return make_policy({policy_options("kimad"), make_codec("topk"), round_time});
 }
 
-// What a link carries in a phase: messages of several layers. 1 MB/s surely known, 2 hops: with
+// What a link carries in a phase: messages of several layers. 1 MB/s surely known, 2 slots: with
 // 20 ms a budget of 10 kB.
 struct Messages {
   std::vector<Curve> curves;
@@ -100,15 +100,15 @@ TEST(KimadPlus, SpendsNoMoreOnAMessageThanAllOfItCosts) {
   EXPECT_NEAR(policy->choose(messages.of(1)).setting.budget.elements(), 2'500 - 500, 1);
 }
 
-// A ring of four: 3 messages a link and phase, 6 hops one after the other; in a longer round there
+// A ring of four: 3 messages a link and phase, 6 slots and as many hops; with fewer hops there
 // would be time for half as much again. Seen to fail when hops were not counted.
 TEST(KimadPlus, GivesNoMessageMoreThanItsPathHasTimeFor) {
   Messages messages = like_each_other(3, 4, 5'000);
   for (PieceCurve& piece : messages.curves[0])
     for (CurvePoint& point : piece.points) point.missing_energy *= 1e6;
-  messages.context.link_hops = 6;
-  for (const auto& [path_hops, budgets] : {std::pair(6u, 1.0), std::pair(4u, 1.5)}) {
-    messages.context.path_hops = path_hops;
+  messages.context.slots = 6;
+  for (const auto& [hops, budgets] : {std::pair(6u, 1.0), std::pair(4u, 1.5)}) {
+    messages.context.hops = hops;
     const auto policy = kimad_plus(kThreshold, milliseconds(60));
     EXPECT_NEAR(policy->choose(messages.of(0)).setting.budget.elements(), 1'250 * budgets, 1);
     const auto others = policy->choose(messages.of(1)).setting.budget.elements() +
@@ -169,8 +169,8 @@ Messages random_messages(Random& random) {
   messages.context.overhead_bytes = random.below(200);
   messages.context.chunk_overhead_bytes = random.below(64);
   messages.context.link.bytes_per_s = std::pow(10, 3 + 5 * random.uniform());
-  messages.context.link_hops = 2 + random.below(6);
-  messages.context.path_hops = 1 + random.below(messages.context.link_hops);
+  messages.context.slots = 2 + random.below(6);
+  messages.context.hops = 1 + random.below(messages.context.slots);
   return messages;
 }
 
@@ -233,8 +233,8 @@ MessageContext drawn_context(Messages& messages, std::uint64_t seed) {
     messages.add(curve);
   }
   messages.context.link = {2e5 + 1e6 * random.uniform(), 0.01, Duration{0}, false};
-  messages.context.link_hops = 2 + random.below(6);
-  messages.context.path_hops = 1 + random.below(2);
+  messages.context.slots = 2 + random.below(6);
+  messages.context.hops = 1 + random.below(2);
   messages.context.overhead_bytes = 80;
   messages.context.chunk_overhead_bytes = 30;
   return messages.of(random.below(count));

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// 1 MB/s, no fixed cost, surely known; 100,000 elements; 2 hops.
+// 1 MB/s, no fixed cost, surely known; 100,000 elements; 2 slots.
 MessageContext known_link() {
   MessageContext message;
   message.elements = 100'000;
@@ -46,7 +46,7 @@ struct Row {
   const char* what;
   double bytes_per_s;
   int fixed_ms, round_ms, compute_ms;
-  unsigned hops;
+  unsigned slots;
   double share;
   std::size_t expected;
 };
@@ -64,14 +64,14 @@ TEST(Budget, IsRateTimesTheTimeOfAHopLessTheFixedCost) {
       {"nothing left after computing: the floor", 1e6, 0, 100, 100, 2, kInfinity, 800},
       {"late already: the floor", 1e6, 0, 100, 500, 2, kInfinity, 800},
       {"fixed cost over the hop: the floor", 1e6, 60, 100, 0, 2, kInfinity, 800},
-      {"no hops count as one", 1e6, 0, 100, 0, 0, kInfinity, 100'000},
+      {"no slots count as one", 1e6, 0, 100, 0, 0, kInfinity, 100'000},
   };
   for (const Row& row : rows) {
     MessageContext message = known_link();
     message.link.bytes_per_s = row.bytes_per_s;
     message.link.fixed_cost = milliseconds(row.fixed_ms);
     message.compute_time = milliseconds(row.compute_ms);
-    message.link_hops = row.hops;
+    message.slots = row.slots;
     message.share_bytes_per_s = row.share;
     EXPECT_NEAR(static_cast<double>(topk_budget_bytes(milliseconds(row.round_ms), message)),
                 static_cast<double>(row.expected), 1)
@@ -112,13 +112,13 @@ TEST(Budget, ProbesWithEveryTenthMessageThatDoesNotFillThePipe) {
   for (unsigned unfilled = 0; unfilled <= 30; ++unfilled) {
     message.unfilled_messages = unfilled;
     const bool probe = unfilled > 0 && unfilled % kProbeEvery == 0;
-    // Four times what was carried; two hops of 50 ms at 1 MB/s would be more.
+    // Four times what was carried; two slots of 50 ms at 1 MB/s would be more.
     EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), probe ? 40'000u : 15'000u) << unfilled;
   }
   message.unfilled_messages = 10;
   message.proven_bytes = 30'000;
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 100'000u)
-      << "two hops of 50 ms at 1 MB/s";
+      << "two slots of 50 ms at 1 MB/s";
   message.proven_bytes = 250'000;
   message.link.fixed_cost = milliseconds(40);
   EXPECT_NEAR(static_cast<double>(topk_budget_bytes(milliseconds(100), message)), 160'000, 1)
@@ -228,10 +228,10 @@ TEST(Fixed, SendsWhatItsCompressorSaysItself) {
 TEST(Kimad, RoundsToNearestOnlyWhereAMessageGoesNoFurther) {
   MessageContext message = known_link();
   const PolicySetup setup = kimad(milliseconds(20), make_codec("dzq"));
-  message.path_hops = 2;
+  message.hops = 2;
   EXPECT_EQ(choose(setup, message).setting.rounding, Rounding::kNearest);
   EXPECT_FALSE(is_conservative(choose(setup, message).setting));
-  message.path_hops = 3;
+  message.hops = 3;
   EXPECT_EQ(choose(setup, message).setting.rounding, Rounding::kTowardsZero);
   EXPECT_TRUE(is_conservative(choose(setup, message).setting));
 }
@@ -270,7 +270,7 @@ MessageContext random_message(Random& random) {
   message.link.fixed_cost = Duration(static_cast<std::int64_t>(draw(1, 1e10)) - 1'000'000);
   message.link.lower_bound = random.below(2) == 0;
   message.share_bytes_per_s = random.below(2) == 0 ? kInfinity : draw(10, 1e10);
-  message.link_hops = 1 + random.below(2'000);
+  message.slots = 1 + random.below(2'000);
   message.compute_time = Duration(static_cast<std::int64_t>(draw(1, 1e10)));
   message.proven_bytes = random.below(3) == 0 ? 0 : static_cast<std::size_t>(draw(1, 1e10));
   message.unfilled_messages = random.below(40);
