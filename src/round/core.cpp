@@ -32,16 +32,16 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
     outs.back().estimate = {BufferId::Kind::kEstimate, channel};
   };
   for (ShardIndex s = 0; s < plan.shards.size(); ++s) {
-    const Seat& seat = plan.seats[s][self];
+    const NodeChannels& here = plan.node_channels[s][self];
     shards[s].reduce_terms.push_back({BufferId::Kind::kContribution, s});
     shards[s].gather_terms.push_back({BufferId::Kind::kParameters, s});
-    for (ChannelIndex channel : seat.reduce_in) {
+    for (ChannelIndex channel : here.reduce_in) {
       add_in(channel);
       shards[s].reduce_terms.push_back({BufferId::Kind::kEstimate, channel});
     }
-    if (seat.reduce_out) add_out(*seat.reduce_out);
-    if (seat.gather_in) add_in(*seat.gather_in);
-    for (ChannelIndex channel : seat.gather_out) add_out(channel);
+    if (here.reduce_out) add_out(*here.reduce_out);
+    if (here.gather_in) add_in(*here.gather_in);
+    for (ChannelIndex channel : here.gather_out) add_out(channel);
   }
   prepare_curves();
   if (options.traffic_bytes) traffic_reserve = traffic_reserve_bytes(plan, self, options);

@@ -45,16 +45,16 @@ double Core::State::stop_wish() const {
 // Issues the reduce work of a shard once the own gradient and all children's messages are there.
 void Core::State::try_reduce(ShardIndex s) {
   if (finished || !own_ready || shards[s].reduced == round || (poll && s != 0)) return;
-  const Seat& seat = plan.seats[s][self];
-  for (ChannelIndex channel : seat.reduce_in)
+  const NodeChannels& here = plan.node_channels[s][self];
+  for (ChannelIndex channel : here.reduce_in)
     if (incoming(channel).applied != round) return;
   shards[s].reduced = round;
   if (s == 0) {
     sum = own;
-    for (ChannelIndex channel : seat.reduce_in)
+    for (ChannelIndex channel : here.reduce_in)
       sum.merge(ControlVector::from_control(incoming(channel).control));
   }
-  if (!owns(s)) return send_when_free(outgoing(*seat.reduce_out));
+  if (!owns(s)) return send_when_free(outgoing(*here.reduce_out));
   if (s == 0) verdict = decide_verdict(sum);
   if (poll) return shard_is_current(s);
   emit(StepShard{s, round, shards[s].reduce_terms, options.digest_shards});
@@ -238,7 +238,8 @@ void Core::State::shard_is_current(ShardIndex s) {
   KIMESH_CHECK(shards[s].current != round, "a shard becomes current once a round");
   shards[s].current = round;
   ++shards_current;
-  for (ChannelIndex channel : plan.seats[s][self].gather_out) send_when_free(outgoing(channel));
+  for (ChannelIndex channel : plan.node_channels[s][self].gather_out)
+    send_when_free(outgoing(channel));
   if (shards_current == (poll ? 1 : shards.size())) finish_round();
 }
 

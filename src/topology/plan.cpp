@@ -46,15 +46,15 @@ void lay_links(const std::vector<Transfer>& sorted, Plan& plan) {
   }
 }
 
-// Channels come sorted by (from, to), so every list of a seat comes out in node order.
-void take_seats(Plan& plan) {
-  plan.seats.assign(plan.shards.size(), std::vector<Seat>(plan.view.nodes.size()));
+// Channels come sorted by (from, to), so every list of a node's channels comes out in node order.
+void assign_node_channels(Plan& plan) {
+  plan.node_channels.assign(plan.shards.size(), std::vector<NodeChannels>(plan.view.nodes.size()));
   for (std::size_t c = 0; c < plan.channels.size(); ++c) {
     const auto index = static_cast<ChannelIndex>(c);
     const Channel& channel = plan.channels[c];
     const Link& link = plan.links[channel.link];
-    Seat& from = plan.seats[channel.shard][link.from];
-    Seat& to = plan.seats[channel.shard][link.to];
+    NodeChannels& from = plan.node_channels[channel.shard][link.from];
+    NodeChannels& to = plan.node_channels[channel.shard][link.to];
     if (channel.phase == Phase::kReduce) {
       from.reduce_out = index;
       to.reduce_in.push_back(index);
@@ -67,17 +67,17 @@ void take_seats(Plan& plan) {
 
 // The channels of one tree from the owner outwards: each comes after the one next to the owner.
 std::vector<ChannelIndex> outwards(const Plan& plan, ShardIndex shard, Phase phase) {
-  const std::vector<Seat>& seats = plan.seats[shard];
+  const std::vector<NodeChannels>& by_node = plan.node_channels[shard];
   const bool reduce = phase == Phase::kReduce;
   const auto far_channels = [&](NodeIndex node) -> const std::vector<ChannelIndex>& {
-    return reduce ? seats[node].reduce_in : seats[node].gather_out;
+    return reduce ? by_node[node].reduce_in : by_node[node].gather_out;
   };
   std::vector<ChannelIndex> order = far_channels(plan.shards[shard].owner);
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Link& link = plan.link_of(order[i]);
     const auto& further = far_channels(reduce ? link.from : link.to);
     order.insert(order.end(), further.begin(), further.end());
-    KIMESH_CHECK(order.size() < seats.size(), "a tree has one edge less than nodes");
+    KIMESH_CHECK(order.size() < by_node.size(), "a tree has one edge less than nodes");
   }
   return order;
 }
@@ -144,7 +144,7 @@ Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout) {
   plan.layout = layout;
   plan.shards = std::move(*shards);
   lay_links(transfers(topology.kind->trees(topology), plan.shards), plan);
-  take_seats(plan);
+  assign_node_channels(plan);
   plan.hops = longest_chain(plan);
   plan.slots = count_slots(plan);
   return plan;

@@ -9,9 +9,9 @@ namespace {
 class Schedule {
  public:
   explicit Schedule(const Plan& plan) : plan_(plan), queues_(plan.links.size()) {
-    for (const std::vector<Seat>& seats : plan.seats) {
+    for (const std::vector<NodeChannels>& by_node : plan.node_channels) {
       std::vector<std::size_t>& missing = missing_.emplace_back();
-      for (const Seat& seat : seats) missing.push_back(seat.reduce_in.size());
+      for (const NodeChannels& here : by_node) missing.push_back(here.reduce_in.size());
     }
     // Gradients of all shards are there at once, shard by shard.
     for (std::size_t s = 0; s < plan.shards.size(); ++s)
@@ -43,9 +43,9 @@ class Schedule {
 
   // `node` holds the sum of all below it.
   void summed(ShardIndex shard, NodeIndex node) {
-    const Seat& seat = plan_.seats[shard][node];
-    if (seat.reduce_out) return ready(*seat.reduce_out);
-    for (const ChannelIndex channel : seat.gather_out) ready(channel);
+    const NodeChannels& here = plan_.node_channels[shard][node];
+    if (here.reduce_out) return ready(*here.reduce_out);
+    for (const ChannelIndex channel : here.gather_out) ready(channel);
   }
 
   void arrived(ChannelIndex channel) {
@@ -55,7 +55,7 @@ class Schedule {
       if (--missing_[shard][node] == 0) summed(shard, node);
       return;
     }
-    for (const ChannelIndex further : plan_.seats[shard][node].gather_out) ready(further);
+    for (const ChannelIndex further : plan_.node_channels[shard][node].gather_out) ready(further);
   }
 
   const Plan& plan_;

@@ -50,12 +50,12 @@ kernels::MemoryBuffer Vectors::Store::allocate(std::size_t size) {
 
 // Only this node's channels: a plan of 1,000 nodes has millions.
 void Vectors::Store::allocate_estimates() {
-  for (const auto& seats : plan_.seats) {
-    const Seat& seat = seats[self_];
-    std::vector<ChannelIndex> kept(seat.reduce_in.begin(), seat.reduce_in.end());
+  for (const auto& by_node : plan_.node_channels) {
+    const NodeChannels& here = by_node[self_];
+    std::vector<ChannelIndex> kept(here.reduce_in.begin(), here.reduce_in.end());
     if (options_.keeps_estimates) {
-      if (seat.reduce_out) kept.push_back(*seat.reduce_out);
-      kept.insert(kept.end(), seat.gather_out.begin(), seat.gather_out.end());
+      if (here.reduce_out) kept.push_back(*here.reduce_out);
+      kept.insert(kept.end(), here.gather_out.begin(), here.gather_out.end());
     }
     for (const ChannelIndex channel : kept)
       estimates_.emplace(channel, allocate(plan_.shards[plan_.channels[channel].shard].size));
@@ -86,7 +86,7 @@ void Vectors::Store::start() {
   memory_.upload(parameters(), parameters_.floats());
   if (options_.keeps_estimates)
     for (std::size_t s = 0; s < plan_.shards.size(); ++s)
-      for (const ChannelIndex channel : plan_.seats[s][self_].gather_out)
+      for (const ChannelIndex channel : plan_.node_channels[s][self_].gather_out)
         memory_.copy(shard_of(parameters_, static_cast<ShardIndex>(s)), estimate_of(channel));
   allocated_ = memory_.finish();
 }

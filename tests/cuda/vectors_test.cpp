@@ -131,7 +131,7 @@ TEST_F(CudaVectors, KeepTheHostsResiduals) {
   const Plan plan = plan_of("parameter_server", 2, {0}, {300});
   const VectorsOptions options{{}, 0.5, true};
   Vectors host(plan, 1, options), device(plan, 1, on_device(options));
-  const ChannelIndex channel = *plan.seats[0][1].reduce_out;
+  const ChannelIndex channel = *plan.node_channels[0][1].reduce_out;
   const std::vector<BufferId> terms{{BufferId::Kind::kContribution, 0}};
   const Setting setting = topk_setting(20);
   for (Vectors* vectors : {&host, &device}) vectors->start();
@@ -164,7 +164,7 @@ TEST_F(CudaVectors, NameTheLayerWhereAGradientIsNotFinite) {
   node.start();
   node.gradient()[3] = kNan;
   ASSERT_TRUE(node.prepare_gradient().ok());
-  const ChannelIndex channel = *plan.seats[0][1].reduce_out;
+  const ChannelIndex channel = *plan.node_channels[0][1].reduce_out;
   const std::vector<BufferId> terms{{BufferId::Kind::kContribution, 0}};
   const Setting setting = topk_setting(1);
   for (const bool restart : {false, true}) {
@@ -180,7 +180,7 @@ TEST_F(CudaVectors, NameTheLayerWhereAGradientIsNotFinite) {
   const std::vector<BufferId> own{{BufferId::Kind::kContribution, 1}};
   EXPECT_EQ(node.step({1, 3, own, true}), digest_floats(before));
   EXPECT_EQ(bits(node.shard(1)), bits(before));
-  const ChannelIndex gather = plan.seats[1][1].gather_out[0];
+  const ChannelIndex gather = plan.node_channels[1][1].gather_out[0];
   const std::vector<BufferId> parameters{{BufferId::Kind::kParameters, 1}};
   const auto made = node.advance(
       {gather, 3, parameters, {BufferId::Kind::kEstimate, gather}, kDense, false, false});

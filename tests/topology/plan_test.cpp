@@ -80,14 +80,14 @@ TEST(Plan, AHopLeavesRightAfterTheLastOneThatItWaitsFor) {
 }
 
 // Seen to fail with gather_in noted at the sending end.
-TEST(Plan, SeatsNameTheChannelsThatEndAtThem) {
+TEST(Plan, NodeChannelsAreThoseThatEndAtTheNode) {
   for_every_shard([](const Plan& plan, ShardIndex shard) {
     std::size_t ends = 0;
     for (std::size_t n = 0; n < plan.view.nodes.size(); ++n) {
-      const Seat& seat = plan.seats[shard][n];
+      const NodeChannels& here = plan.node_channels[shard][n];
       const bool owner = plan.shards[shard].owner == n;
-      EXPECT_EQ(seat.reduce_out.has_value(), !owner);
-      EXPECT_EQ(seat.gather_in.has_value(), !owner);
+      EXPECT_EQ(here.reduce_out.has_value(), !owner);
+      EXPECT_EQ(here.gather_in.has_value(), !owner);
       const auto check = [&](ChannelIndex channel, Phase phase, bool sends) {
         const Link& link = plan.link_of(channel);
         EXPECT_EQ(sends ? link.from : link.to, n);
@@ -95,23 +95,23 @@ TEST(Plan, SeatsNameTheChannelsThatEndAtThem) {
         EXPECT_EQ(plan.channels[channel].phase, phase);
         ++ends;
       };
-      if (seat.reduce_out) check(*seat.reduce_out, Phase::kReduce, true);
-      if (seat.gather_in) check(*seat.gather_in, Phase::kGather, false);
-      for (const ChannelIndex channel : seat.reduce_in) check(channel, Phase::kReduce, false);
-      for (const ChannelIndex channel : seat.gather_out) check(channel, Phase::kGather, true);
+      if (here.reduce_out) check(*here.reduce_out, Phase::kReduce, true);
+      if (here.gather_in) check(*here.gather_in, Phase::kGather, false);
+      for (const ChannelIndex channel : here.reduce_in) check(channel, Phase::kReduce, false);
+      for (const ChannelIndex channel : here.gather_out) check(channel, Phase::kGather, true);
     }
     EXPECT_EQ(ends, 4 * (plan.view.nodes.size() - 1)) << "two ends of two trees";
   });
 }
 
-// Seen to fail with the lists of a seat filled backwards.
-TEST(Plan, SeatsListTheirFarSidesInNodeOrder) {
+// Seen to fail with the lists filled backwards.
+TEST(Plan, NodeChannelsAreInTheOrderOfTheirFarNodes) {
   for_every_shard([](const Plan& plan, ShardIndex shard) {
-    for (const Seat& seat : plan.seats[shard]) {
+    for (const NodeChannels& here : plan.node_channels[shard]) {
       const auto from = [&](ChannelIndex channel) { return plan.link_of(channel).from; };
       const auto to = [&](ChannelIndex channel) { return plan.link_of(channel).to; };
-      EXPECT_TRUE(std::ranges::is_sorted(seat.reduce_in, {}, from));
-      EXPECT_TRUE(std::ranges::is_sorted(seat.gather_out, {}, to));
+      EXPECT_TRUE(std::ranges::is_sorted(here.reduce_in, {}, from));
+      EXPECT_TRUE(std::ranges::is_sorted(here.gather_out, {}, to));
     }
   });
 }

@@ -75,9 +75,9 @@ TEST(GraphPlan, RoutesAreTheShortestWaysThatThereAreAndTiesGoByHopsThenName) {
       const NodeIndex owner = plan.shards[shard].owner;
       for (NodeIndex node = 0; node < nodes; ++node) {
         if (node == owner) continue;
-        const Seat& seat = plan.seats[shard][node];
-        EXPECT_EQ(plan.link_of(*seat.reduce_out).to, first_of_best(topology, node, owner, true));
-        EXPECT_EQ(plan.link_of(*seat.gather_in).from, first_of_best(topology, node, owner, false));
+        const NodeChannels& here = plan.node_channels[shard][node];
+        EXPECT_EQ(plan.link_of(*here.reduce_out).to, first_of_best(topology, node, owner, true));
+        EXPECT_EQ(plan.link_of(*here.gather_in).from, first_of_best(topology, node, owner, false));
       }
     }
     if (HasFailure()) break;
@@ -91,7 +91,7 @@ TEST(GraphPlan, ATraceCountsWithItsMeanAndAMissingRateMakesAllLinksEqual) {
   topology.links.push_back({2, 0, {RateTrace{{{0, 4e6}, {1, 1e6}, {10, 1e6}}}, {}}});
   const auto next = [&] {
     const Plan plan = *make_plan(topology, Layout::vector(3));
-    return plan.link_of(*plan.seats[0][2].reduce_out).to;
+    return plan.link_of(*plan.node_channels[0][2].reduce_out).to;
   };
   EXPECT_EQ(next(), 1);
   topology.links.push_back({0, 1, {}});

@@ -65,7 +65,7 @@ class Mesh {
 
   [[nodiscard]] std::vector<BufferId> reduce_terms(ShardIndex shard, NodeIndex node) const {
     std::vector<BufferId> terms{{BufferId::Kind::kContribution, shard}};
-    for (const ChannelIndex child : plan_.seats[shard][node].reduce_in)
+    for (const ChannelIndex child : plan_.node_channels[shard][node].reduce_in)
       terms.push_back({BufferId::Kind::kEstimate, child});
     return terms;
   }

@@ -176,7 +176,7 @@ TEST(Vectors, NameTheLayerWhereAGradientIsNotFinite) {
   Vectors& node = mesh.nodes[1];
   node.gradient()[3] = std::numeric_limits<float>::quiet_NaN();
   ASSERT_TRUE(node.prepare_gradient().ok());
-  const ChannelIndex channel = *plan.seats[0][1].reduce_out;
+  const ChannelIndex channel = *plan.node_channels[0][1].reduce_out;
   const auto terms = mesh.reduce_terms(0, 1);
   auto made = node.advance(
       {channel, 7, terms, {BufferId::Kind::kEstimate, channel}, topk_setting(1), false, true});
@@ -196,7 +196,7 @@ TEST(Vectors, AStepThatIsNotFiniteLeavesTheParametersAndFailsTheNextAdvance) {
   const auto terms = mesh.reduce_terms(1, 1);
   EXPECT_EQ(owner.step({1, 3, terms, true}), digest_floats(before));
   EXPECT_TRUE(same_bits(owner.shard(1), before));
-  const ChannelIndex channel = plan.seats[1][1].gather_out[0];
+  const ChannelIndex channel = plan.node_channels[1][1].gather_out[0];
   const std::vector<BufferId> parameters{{BufferId::Kind::kParameters, 1}};
   auto made = owner.advance(
       {channel, 3, parameters, {BufferId::Kind::kEstimate, channel}, kDense, false, false});
@@ -210,7 +210,7 @@ TEST(Vectors, AStepThatIsNotFiniteLeavesTheParametersAndFailsTheNextAdvance) {
 TEST(Vectors, RefuseARestartedGatherThatIsNotDense) {
   const Plan plan = plan_of("ring", 2, {0, 1}, {5, 5});
   Mesh mesh = started(plan, 2, {{}, 0.5, true}, 1);
-  const ChannelIndex channel = *plan.seats[0][1].gather_in;
+  const ChannelIndex channel = *plan.node_channels[0][1].gather_in;
   const std::vector<float> before(mesh.nodes[1].shard(0).begin(), mesh.nodes[1].shard(0).end());
   auto digest = mesh.nodes[1].apply(
       {channel, 0, {BufferId::Kind::kParameters, 0}, Form::kSparse, true, false});
@@ -222,7 +222,7 @@ TEST(Vectors, RefuseARestartedGatherThatIsNotDense) {
 TEST(Vectors, RefuseAMalformedPayloadByName) {
   const Plan plan = plan_of("ring", 2, {0, 1}, {5, 5});
   Mesh mesh = started(plan, 2, {{}, 0.5, true}, 1);
-  const ChannelIndex channel = *plan.seats[0][1].reduce_out;
+  const ChannelIndex channel = *plan.node_channels[0][1].reduce_out;
   auto digest = mesh.nodes[0].apply({channel,
                                      4,
                                      {BufferId::Kind::kEstimate, channel},

@@ -46,10 +46,10 @@ struct Channel {
   Phase phase = Phase::kReduce;
 };
 
-// One node's place in the trees of one shard. In the reduce tree messages come from the children
-// and go to the parent (none at the owner); in the gather tree they come from the parent (none at
-// the owner) and go to the children. All lists are in node order of the far side.
-struct Seat {
+// The channels of one shard that end at one node. In the reduce tree messages come from the
+// children and go to the parent (none at the owner); in the gather tree they come from the parent
+// (none at the owner) and go to the children. All lists are in the node order of the far side.
+struct NodeChannels {
   std::vector<ChannelIndex> reduce_in;
   std::optional<ChannelIndex> reduce_out;
   std::optional<ChannelIndex> gather_in;
@@ -63,7 +63,7 @@ struct Plan {
   std::vector<Shard> shards;
   std::vector<Link> links;               // sorted by (from, to)
   std::vector<Channel> channels;         // sorted by (link, phase, shard)
-  std::vector<std::vector<Seat>> seats;  // [shard][node]
+  std::vector<std::vector<NodeChannels>> node_channels;  // [shard][node]
   unsigned hops = 2;  // longest chain of messages in a round: ring 2(N-1), parameter_server 2
   // Slots of docs/architecture.md: the equal parts into which a round's time is divided so that
   // every message has one to itself, those that follow one another on a link included. At least
