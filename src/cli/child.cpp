@@ -56,7 +56,7 @@ Result<Child> Child::start(const std::vector<std::string>& arguments, const std:
   return Child(process);
 }
 
-void Child::poll() {
+void Child::update() {
   if (!running_) return;
   if (::waitpid(process_, &status_, WNOHANG) == process_) running_ = false;
 }

@@ -19,7 +19,7 @@ class Child {
                                            const std::string& log);
 
   // Looks whether it has ended. Never blocks.
-  void poll();
+  void update();
   // Waits for its end.
   void wait();
   [[nodiscard]] bool running() const { return running_; }

@@ -14,7 +14,7 @@ constexpr Duration kAfterInterrupt = std::chrono::seconds(30);
 
 Fleet::~Fleet() {
   for (Child& child : children_) {
-    child.poll();
+    child.update();
     child.send(SIGKILL);
     child.wait();
   }
@@ -35,8 +35,8 @@ void Fleet::interrupt(TimePoint now) {
   interrupted_ = true;
 }
 
-void Fleet::poll(TimePoint now) {
-  for (Child& child : children_) child.poll();
+void Fleet::supervise(TimePoint now) {
+  for (Child& child : children_) child.update();
   if (!culprit_ && !kill_at_) {
     const auto failed = [](const Child& c) { return !c.running() && !c.succeeded(); };
     auto found = std::ranges::find_if(children_, &Child::was_killed);

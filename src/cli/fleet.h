@@ -21,7 +21,7 @@ class Fleet {
   void add(Child child) { children_.push_back(std::move(child)); }
   // Looks after all: the first death of a node that was not asked to end stops the others, and who
   // does not end in time is killed.
-  void poll(TimePoint now);
+  void supervise(TimePoint now);
   // Ctrl-C: the first asks all nodes to end, the second kills them.
   void interrupt(TimePoint now);
 

@@ -102,7 +102,7 @@ void watch(Fleet& fleet, Followers& followers, LiveView& view) {
       view.notice("stopping the nodes (once more kills them)");
       fleet.interrupt(now());
     }
-    fleet.poll(now());
+    fleet.supervise(now());
     followers.read(view);
     view.update(followers.tally(), now());
   }

@@ -45,7 +45,7 @@ void Shaper::clear(TimePoint now, std::size_t index) {
   fluid_.cancel(now_ns_, index);
 }
 
-void Shaper::poll(TimePoint now, std::vector<Release>& due) {
+void Shaper::take_due(TimePoint now, std::vector<Release>& due) {
   advance_to(since_start_ns(now));
   const std::size_t first = due.size();
   for (std::size_t i = 0; i < queues_.size(); ++i) {

@@ -143,7 +143,7 @@ void Network::Thread::serve() {
     link.receive(kFramesPerPass, std::chrono::steady_clock::now());
   const TimePoint now = std::chrono::steady_clock::now();
   due_.clear();
-  shaper_.poll(now, due_);
+  shaper_.take_due(now, due_);
   for (const Shaper::Release& frame : due_) outgoing_[frame.index].released(frame, now);
   incoming_.pump(now);
   for (OutgoingConnection& link : outgoing_) link.pump(now);

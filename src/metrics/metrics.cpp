@@ -47,7 +47,7 @@ struct MetricsServer::Series {
   // Shared with the scrapes that are under way when this ends.
   const std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
 
-  Counters& rounds = counter("kimesh_rounds_total", "Rounds that ended, polls included");
+  Counters& rounds = counter("kimesh_rounds_total", "Rounds that ended, confirmation rounds included");
   Gauges& loss = gauge("kimesh_loss", "Loss of the mesh before the step");
   Gauges& own_loss = gauge("kimesh_own_loss", "Loss of this node's batch");
   Gauges& accuracy = gauge("kimesh_accuracy", "Of the latest evaluation by all nodes");

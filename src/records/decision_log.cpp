@@ -51,7 +51,7 @@ Json to_json(const Plan& plan, const Decision& decision) {
       begin("closing");
       put_verdict(json, decision.verdict);
       break;
-    case Decision::Kind::kPollStop:
+    case Decision::Kind::kConfirmedStop:
       begin("poll_stop");
       put_verdict(json, decision.verdict);
       break;
@@ -72,13 +72,13 @@ class LoadedDecisions : public DecisionSource {
   [[nodiscard]] std::optional<Verdict> closing(Round round) const override {
     return find(closings, round);
   }
-  [[nodiscard]] std::optional<Verdict> poll_stop(Round round) const override {
-    return find(poll_stops, round);
+  [[nodiscard]] std::optional<Verdict> confirmed_stop(Round round) const override {
+    return find(confirmed_stops, round);
   }
 
   std::map<Place, Setting> settings;
   std::set<Place> resets;
-  std::map<Round, Verdict> closings, poll_stops;
+  std::map<Round, Verdict> closings, confirmed_stops;
 
  private:
   template <typename Key, typename Value>
@@ -108,7 +108,7 @@ class LogReader {
     } else if (kind == "reset") {
       if (const auto channel = channel_of(fields)) out_.resets.insert({*channel, round});
     } else if (kind == "closing" || kind == "poll_stop") {
-      take_word(fields, round, kind == "closing" ? out_.closings : out_.poll_stops);
+      take_word(fields, round, kind == "closing" ? out_.closings : out_.confirmed_stops);
     } else {
       fields.complain("'" + kind + "' is no kind of decision");
     }
@@ -162,7 +162,7 @@ class LogReader {
       fields.complain("only the owner of shard 0 decides on the end");
     if (!fields.ok()) return;
     verdict.reason = *parse_reason(reason);
-    verdict.stop = &verdicts == &out_.poll_stops;
+    verdict.stop = &verdicts == &out_.confirmed_stops;
     verdicts.emplace(round, verdict);
   }
 

@@ -78,7 +78,7 @@ NodeRecord read_round(FieldReader& fields) {
   RoundRecord round;
   fields.read("time_s", round.time_s);
   fields.read("round", round.round);
-  fields.read("poll", round.poll);
+  fields.read("poll", round.confirmation);
   fields.read("loss", round.loss);
   fields.read("own_loss", round.own_loss);
   fields.read("accuracy", round.accuracy);

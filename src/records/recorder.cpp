@@ -56,7 +56,7 @@ Json to_json(const StartRecord& start) {
 Json to_json(const RoundRecord& round) {
   Json json = head("round", round.time_s);
   json["round"] = round.round;
-  json["poll"] = round.poll;
+  json["poll"] = round.confirmation;
   json["loss"] = number(round.loss);
   json["own_loss"] = number(round.own_loss);
   json["accuracy"] = number_or_null(round.accuracy);
@@ -167,7 +167,7 @@ RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology, No
   RoundRecord record;
   record.time_s = to_seconds(report.ended - origin);
   record.round = report.round;
-  record.poll = report.poll;
+  record.confirmation = report.confirmation;
   record.loss = report.verdict.loss;
   record.own_loss = report.own_loss;
   if (report.verdict.accuracy_round != kNoRound) {

@@ -44,7 +44,7 @@ void RunTally::add(NodeIndex node, const NodeRecord& record) {
 void RunTally::add_round(NodeIndex index, const RoundRecord& round) {
   NodeTally& node = nodes_[index];
   if (!node.latest) node.first_round_s = round.time_s - round.round_s;
-  if (!round.poll) ++node.trained;
+  if (!round.confirmation) ++node.trained;
   node.evaluated_s += round.evaluate_max_s;
   node.compute_s += round.compute_s;
   node.evaluate_s += round.evaluate_s;

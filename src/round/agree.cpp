@@ -25,8 +25,8 @@ Verdict Core::State::decide_verdict(const ControlVector& from_all) {
   if (from_all.nodes != static_cast<double>(plan.view.nodes.size()))
     fail(fmt::format("round {}: the control vector holds {} of {} nodes", round, from_all.nodes,
                      plan.view.nodes.size()));
-  next.loss = poll ? verdict.loss : from_all.loss;
-  next.compute_s = poll ? verdict.compute_s : from_all.compute_s;
+  next.loss = confirming ? verdict.loss : from_all.loss;
+  next.compute_s = confirming ? verdict.compute_s : from_all.compute_s;
   next.evaluate_s = from_all.evaluate_s;
   next.stop = false;
   if (from_all.samples > 0) {
@@ -35,8 +35,8 @@ Verdict Core::State::decide_verdict(const ControlVector& from_all) {
     next.accuracy_round = round;
     count_hits(next);
   }
-  if (poll) {
-    end_poll(next, from_all);
+  if (confirming) {
+    end_confirmation(next, from_all);
   } else if (next.closing_round == kNoRound) {
     call_closing(next, from_all);
   }
@@ -81,17 +81,17 @@ void Core::State::call_closing(Verdict& next, const ControlVector& from_all) {
 
 // The models are equal now. Where they do not reach the target for which the closing round was
 // called, training goes on; every other reason stands.
-void Core::State::end_poll(Verdict& next, const ControlVector& from_all) {
+void Core::State::end_confirmation(Verdict& next, const ControlVector& from_all) {
   const bool is_target = next.reason == StopReason::kAccuracy || next.reason == StopReason::kLoss;
   next.stop = !is_target || (next.accuracy_round == round && reached(next.reason, next));
-  if (replay) next.stop = replay->poll_stop(round).has_value();
+  if (replay) next.stop = replay->confirmed_stop(round).has_value();
   if (!next.stop) {
     accuracy_hits = loss_hits = 0;
     next.reason = StopReason::kNone;
     next.closing_round = kNoRound;
     return call_closing(next, from_all);  // the next training round may be the last
   }
-  emit(Decided{{Decision::Kind::kPollStop, round, 0, {}, next}});
+  emit(Decided{{Decision::Kind::kConfirmedStop, round, 0, {}, next}});
 }
 
 // Bye when nothing of ours is under way; the end when all peers said so, or were silent for too

@@ -181,7 +181,7 @@ void Core::State::on(const Evaluated& event) {
   own.test_loss = event.loss_sum;
   own.evaluate_s = to_seconds(event.took);
   report.evaluate += event.took;
-  if (!poll) return emit(ComputeGradient{round});
+  if (!confirming) return emit(ComputeGradient{round});
   computing = false;
   own_ready = true;
   try_reduce(0);
@@ -215,7 +215,7 @@ std::string Core::State::waiting_for() const {
   }
   if (computing) return fmt::format("its own gradient of round {}", round);
   for (const IncomingChannel& in : ins) {
-    if (in.applied == round || (poll && plan.channels[in.channel].shard != 0)) continue;
+    if (in.applied == round || (confirming && plan.channels[in.channel].shard != 0)) continue;
     if (!in.pending) return fmt::format("{} (round {})", describe(in.channel), round);
   }
   return fmt::format("vector work of round {}", round);

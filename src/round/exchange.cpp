@@ -9,25 +9,25 @@ namespace kimesh {
 
 void Core::State::begin_round(Round next) {
   round = next;
-  poll = verdict.closing_round != kNoRound && next == verdict.closing_round + 1;
+  confirming = verdict.closing_round != kNoRound && next == verdict.closing_round + 1;
   own_ready = false;
   shards_current = 0;
   own = {};
   own.nodes = 1;
   report = {};
   report.round = round;
-  report.poll = poll;
+  report.confirmation = confirming;
   report.begun = now;
   own.stop_wish = stop_wish();
-  if (!poll) ++trained;
+  if (!confirming) ++trained;
 
   const bool evaluate =
-      options.has_test_set &&
-      (poll || (options.evaluate_every > 0 && round > 0 && round % options.evaluate_every == 0));
-  computing = evaluate || !poll;
+      options.has_test_set && (confirming || (options.evaluate_every > 0 && round > 0 &&
+                                              round % options.evaluate_every == 0));
+  computing = evaluate || !confirming;
   if (evaluate) {
     emit(Evaluate{round});
-  } else if (!poll) {
+  } else if (!confirming) {
     emit(ComputeGradient{round});
   } else {
     own_ready = true;
@@ -44,7 +44,7 @@ double Core::State::stop_wish() const {
 
 // Issues the reduce work of a shard once the own gradient and all children's messages are there.
 void Core::State::try_reduce(ShardIndex s) {
-  if (finished || !own_ready || shards[s].reduced == round || (poll && s != 0)) return;
+  if (finished || !own_ready || shards[s].reduced == round || (confirming && s != 0)) return;
   const NodeChannels& here = plan.node_channels[s][self];
   for (ChannelIndex channel : here.reduce_in)
     if (incoming(channel).applied != round) return;
@@ -56,7 +56,7 @@ void Core::State::try_reduce(ShardIndex s) {
   }
   if (!owns(s)) return send_when_free(outgoing(*here.reduce_out));
   if (s == 0) verdict = decide_verdict(sum);
-  if (poll) return shard_is_current(s);
+  if (confirming) return shard_is_current(s);
   emit(StepShard{s, round, shards[s].reduce_terms, options.digest_shards});
 }
 
@@ -64,7 +64,7 @@ void Core::State::try_reduce(ShardIndex s) {
 void Core::State::send_when_free(OutgoingChannel& out) {
   if (out.waiting)  // a far side that goes on without our message does not keep to the protocol
     return fail(describe(out.channel) + ": two turns are due at once");
-  out.due = {round, poll, round == verdict.closing_round};
+  out.due = {round, confirming, round == verdict.closing_round};
   out.waiting = true;
   if (!out.busy) begin_message(out);
 }
@@ -73,8 +73,8 @@ void Core::State::begin_message(OutgoingChannel& out) {
   out.waiting = false;
   out.busy = true;
   out.sent = out.due;
-  if (out.sent.poll) {
-    send_poll(out);
+  if (out.sent.confirmation) {
+    send_confirmation(out);
   } else {
     advance(out);
   }
@@ -91,7 +91,7 @@ Message Core::State::message_for(const OutgoingChannel& out) const {
   return message;
 }
 
-void Core::State::send_poll(OutgoingChannel& out) {
+void Core::State::send_confirmation(OutgoingChannel& out) {
   traffic += overhead(plan.channels[out.channel]) + options.chunk_overhead_bytes;
   emit(SendMessage{out.link, message_for(out)});
 }
@@ -181,7 +181,7 @@ bool Core::State::may_apply(const IncomingChannel& in, Round message_round) cons
   const Channel& channel = plan.channels[in.channel];
   if (channel.phase == Phase::kGather) return message_round == round && !computing;
   return message_round == round ||
-         (message_round == round + 1 && (poll || shards[channel.shard].reduced == round));
+         (message_round == round + 1 && (confirming || shards[channel.shard].reduced == round));
 }
 
 void Core::State::apply_pending(IncomingChannel& in) {
@@ -240,7 +240,7 @@ void Core::State::shard_is_current(ShardIndex s) {
   ++shards_current;
   for (ChannelIndex channel : plan.node_channels[s][self].gather_out)
     send_when_free(outgoing(channel));
-  if (shards_current == (poll ? 1 : shards.size())) finish_round();
+  if (shards_current == (confirming ? 1 : shards.size())) finish_round();
 }
 
 // A gather may end after its round: where a channel was advanced twice since the policy was told,
@@ -262,7 +262,7 @@ void Core::State::observe(const AdvanceDone& event, OutgoingChannel& out) {
 void Core::State::tell_policy() {
   if (!measures) return;
   const Duration took = now - report.begun - from_seconds(verdict.evaluate_s);
-  if (!poll) policy->observe({round, std::max(took, Duration{0}), observations});
+  if (!confirming) policy->observe({round, std::max(took, Duration{0}), observations});
   observations.clear();
   for (OutgoingChannel& out : outs) out.observation = OutgoingChannel::kUnobserved;
   report.policy_state = policy->state();
@@ -275,7 +275,7 @@ void Core::State::finish_round() {
   tell_policy();
   emit(Report{report});
   evaluated += from_seconds(verdict.evaluate_s);
-  if (poll && verdict.stop) {
+  if (confirming && verdict.stop) {
     stop_reason = verdict.reason;
     ending = true;
     ended_at = now;

@@ -62,7 +62,7 @@ class Core::State {
   // be a round further.
   struct Turn {
     Round round = kNoRound;
-    bool poll = false, closing = false;
+    bool confirmation = false, closing = false;
   };
   struct OutgoingChannel {
     ChannelIndex channel = 0;
@@ -101,7 +101,7 @@ class Core::State {
   void send_when_free(OutgoingChannel& out);
   void begin_message(OutgoingChannel& out);
   void advance(OutgoingChannel& out);
-  void send_poll(OutgoingChannel& out);
+  void send_confirmation(OutgoingChannel& out);
   void apply_pending(IncomingChannel& in);
   [[nodiscard]] bool may_apply(const IncomingChannel& in, Round message_round) const;
   void applied(IncomingChannel& in, ApplyOutcome outcome);
@@ -123,7 +123,7 @@ class Core::State {
   void count_hits(const Verdict& latest);
   [[nodiscard]] bool reached(StopReason target, const Verdict& latest) const;
   void call_closing(Verdict& next, const ControlVector& sum);
-  void end_poll(Verdict& next, const ControlVector& from_all);
+  void end_confirmation(Verdict& next, const ControlVector& from_all);
   [[nodiscard]] Duration run_clock() const;
   void try_end();
   void fail(std::string why);
@@ -151,9 +151,9 @@ class Core::State {
   std::vector<ShardState> shards;
   std::vector<Peer> peers;
 
-  bool begun = false;      // start() was called
-  bool poll = false;       // this round is a poll
-  bool own_ready = false;  // gradient (or a poll's evaluation) of this round is there
+  bool begun = false;       // start() was called
+  bool confirming = false;  // this round is a confirmation round
+  bool own_ready = false;  // gradient (or a confirmation round's evaluation) of this round is there
   bool computing = false;  // a gradient or evaluation runs: the parameters are read only
   bool ending = false;     // the last round is over
   bool said_bye = false;

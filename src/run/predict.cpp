@@ -62,7 +62,7 @@ struct Measured {
   std::vector<Round> seen;              // by node
 
   void add(NodeIndex node, const RoundReport& report) {
-    if (report.poll || report.round < first || report.round >= first + count) return;
+    if (report.confirmation || report.round < first || report.round >= first + count) return;
     if (report.round == first) begun[node] = report.begun;
     ended[node] = report.ended;
     ++seen[node];

@@ -142,8 +142,8 @@ Report run_node(const Job& job, const TopologyFile& topology, NodeIndex self) {
   Report report;
   LiveNodeObserver observer;
   observer.report = [&](TimePoint, const RoundReport& round) {
-    if (!round.poll) report.push_back(to_seconds(round.ended - round.begun));
-    if (!round.poll) report.push_back(to_seconds(round.compute));
+    if (!round.confirmation) report.push_back(to_seconds(round.ended - round.begun));
+    if (!round.confirmation) report.push_back(to_seconds(round.compute));
     return ok_status();
   };
   observer.decision = [](TimePoint, const Decision&) { return ok_status(); };

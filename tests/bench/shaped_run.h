@@ -21,7 +21,7 @@ namespace kimesh::bench {
 
 using LinkName = std::pair<std::string, std::string>;
 
-// What a run's files say, from round `first` on; the poll at its end is left out.
+// What a run's files say, from round `first` on; the confirmation round at its end is left out.
 struct RunTimes {
   double round_s = 0;    // mean, without evaluation
   double compute_s = 0;  // mean of the nodes' slowest gradients of each round

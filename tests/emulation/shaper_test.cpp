@@ -28,7 +28,7 @@ std::vector<Shaper::Release> run_to_end(Shaper& shaper) {
   std::vector<Shaper::Release> out;
   int wakeups = 0;
   for (auto next = shaper.next(); next && wakeups < 1'000'000; next = shaper.next(), ++wakeups)
-    shaper.poll(*next, out);
+    shaper.take_due(*next, out);
   EXPECT_LT(wakeups, 1'000'000) << "the shaper asks to be woken for nothing";
   return out;
 }
@@ -68,12 +68,12 @@ TEST(Shaper, DelaysAFrameAfterItsLastBitAndKeepsThePipeFullMeanwhile) {
   for (std::uint64_t tag = 0; tag < 3; ++tag) shaper.push(kStart, 0, 1000, tag);
   EXPECT_EQ(shaper.queued(0), 3u);
   std::vector<Shaper::Release> out;
-  shaper.poll(at_ns(3'000'000), out);
+  shaper.take_due(at_ns(3'000'000), out);
   EXPECT_EQ(shaper.queued(0), 0u);
   EXPECT_TRUE(out.empty());
-  shaper.poll(at_ns(42'999'999), out);
+  shaper.take_due(at_ns(42'999'999), out);
   EXPECT_EQ(out.size(), 2u);
-  shaper.poll(at_ns(43'000'000), out);
+  shaper.take_due(at_ns(43'000'000), out);
   ASSERT_EQ(out.size(), 3u);
   EXPECT_EQ(out[0].at, at_ns(41'000'000));
   EXPECT_EQ(out[2].at, at_ns(43'000'000));
@@ -148,7 +148,7 @@ TEST(Shaper, LetsFramesOfAFreeLinkGoAtOnce) {
   shaper.push(at_ns(7), 0, 1'000'000, 1);
   shaper.push(at_ns(7), 0, 1'000'000, 2);
   std::vector<Shaper::Release> out;
-  shaper.poll(at_ns(7), out);
+  shaper.take_due(at_ns(7), out);
   ASSERT_EQ(out.size(), 2u);
   EXPECT_EQ(out[1].at, at_ns(7));
 }
@@ -169,7 +169,7 @@ TEST(Shaper, ForgetsWhatWasQueuedOrOnItsWayWhenCleared) {
 TEST(Shaper, TakesATimeThatGoesBackForTheLastOne) {
   Shaper shaper({constant(8e6)}, std::nullopt, kStart);
   std::vector<Shaper::Release> out;
-  shaper.poll(at_ns(1'000'000), out);
+  shaper.take_due(at_ns(1'000'000), out);
   shaper.push(at_ns(10), 0, 1000, 1);
   EXPECT_EQ(run_to_end(shaper).at(0).at, at_ns(2'000'000));
 }
@@ -182,7 +182,7 @@ struct Busy {
   std::vector<Shaper::Release> out;
 };
 
-// Random rates, traces and arrivals; polled at the times asked for and at random others.
+// Random rates, traces and arrivals; asked at the times that it names and at random others.
 Busy busy_run(std::uint64_t seed) {
   Random random(seed, 0, 0, Purpose::kTest);
   std::vector<LinkSpec> specs;
@@ -200,10 +200,10 @@ Busy busy_run(std::uint64_t seed) {
   for (std::uint64_t tag = 0; tag < 300; ++tag) {
     now += Duration(random.below(random.below(4) == 0 ? 20'000'000 : 1000));
     for (auto next = busy.shaper.next(); next && *next <= now; next = busy.shaper.next())
-      busy.shaper.poll(*next, busy.out);
+      busy.shaper.take_due(*next, busy.out);
     busy.bytes[tag] = 1 + random.below(20'000);
     busy.shaper.push(now, tag % 5, busy.bytes[tag], tag);
-    if (random.below(3) == 0) busy.shaper.poll(now, busy.out);
+    if (random.below(3) == 0) busy.shaper.take_due(now, busy.out);
   }
   for (const auto& release : run_to_end(busy.shaper)) busy.out.push_back(release);
   return busy;

@@ -175,7 +175,7 @@ std::vector<Bytes> decision_seeds() {
   verdict.closing_round = 8;
   verdict.reason = StopReason::kRounds;
   decisions.push_back({Decision::Kind::kClosing, 5, 0, {}, verdict});
-  decisions.push_back({Decision::Kind::kPollStop, 9, 0, {}, verdict});
+  decisions.push_back({Decision::Kind::kConfirmedStop, 9, 0, {}, verdict});
   std::vector<Bytes> seeds;
   const std::string path = folder() + "/seed.jsonl";
   for (const Decision& decision : decisions) {

@@ -19,7 +19,7 @@ void RecordedDecisions::add(const Decision& d) {
     case Decision::Kind::kClosing:
       closings_[d.round] = d.verdict;
       return;
-    case Decision::Kind::kPollStop:
+    case Decision::Kind::kConfirmedStop:
       stops_[d.round] = d.verdict;
       return;
   }
@@ -39,7 +39,7 @@ std::optional<Verdict> RecordedDecisions::closing(Round round) const {
   return found == closings_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<Verdict> RecordedDecisions::poll_stop(Round round) const {
+std::optional<Verdict> RecordedDecisions::confirmed_stop(Round round) const {
   const auto found = stops_.find(round);
   return found == stops_.end() ? std::nullopt : std::optional(found->second);
 }

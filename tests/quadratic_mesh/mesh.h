@@ -37,7 +37,7 @@ class RecordedDecisions : public DecisionSource {
   [[nodiscard]] std::optional<Setting> setting(ChannelIndex channel, Round round) const override;
   [[nodiscard]] bool reset(ChannelIndex channel, Round round) const override;
   [[nodiscard]] std::optional<Verdict> closing(Round round) const override;
-  [[nodiscard]] std::optional<Verdict> poll_stop(Round round) const override;
+  [[nodiscard]] std::optional<Verdict> confirmed_stop(Round round) const override;
   std::size_t resets = 0;
 
  private:

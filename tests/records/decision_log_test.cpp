@@ -107,17 +107,17 @@ TEST(DecisionLog, GivesBackResetsAndTheWordsOfTheEnd) {
   verdict.reason = StopReason::kAccuracy;
   logs.write(0, {Decision::Kind::kClosing, 9, 0, {}, verdict});
   verdict.stop = true;
-  logs.write(0, {Decision::Kind::kPollStop, 11, 0, {}, verdict});
+  logs.write(0, {Decision::Kind::kConfirmedStop, 11, 0, {}, verdict});
   const auto loaded = logs.load();
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   EXPECT_TRUE((*loaded)->reset(1, 4));
   EXPECT_FALSE((*loaded)->reset(1, 3));
   EXPECT_FALSE((*loaded)->reset(0, 4));
-  EXPECT_EQ((*loaded)->poll_stop(11), verdict);
+  EXPECT_EQ((*loaded)->confirmed_stop(11), verdict);
   verdict.stop = false;
   EXPECT_EQ((*loaded)->closing(9), verdict);
   EXPECT_EQ((*loaded)->closing(10), std::nullopt);
-  EXPECT_EQ((*loaded)->poll_stop(9), std::nullopt);
+  EXPECT_EQ((*loaded)->confirmed_stop(9), std::nullopt);
 }
 
 std::string complaint_about(const std::string& line) {

@@ -41,10 +41,10 @@ class TwoNodes : public testing::Test {
     for (Round r = 0; r < rounds; ++r)
       for (const NodeIndex node : {NodeIndex{0}, NodeIndex{1}}) tally.add(node, round_of(node, r));
   }
-  void poll(Round r) {
+  void confirm(Round r) {
     for (const NodeIndex node : {NodeIndex{0}, NodeIndex{1}}) {
       RoundRecord round = round_of(node, r);
-      round.poll = true;
+      round.confirmation = true;
       round.links.clear();
       round.evaluate_max_s = 0.5;
       round.accuracy = 0.9625;
@@ -73,7 +73,7 @@ TEST_F(TwoNodes, AreCountedByTheRoundsThatBothHaveMade) {
 // Seen to fail: with evaluated_s left out of the clock, it showed 5 s.
 TEST_F(TwoNodes, HaveAClockThatLeavesEvaluationOut) {
   run(4);
-  poll(4);
+  confirm(4);
   EXPECT_EQ(tally.rounds(), 4u);
   EXPECT_DOUBLE_EQ(tally.clock_s(), 4.5);
   EXPECT_DOUBLE_EQ(tally.rounds_per_s(), 1);
@@ -179,7 +179,7 @@ constexpr const char* kSummary = R"({
 // The fields are settled for good: this text changes by additions only.
 TEST_F(TwoNodes, AreSummedUpInTheseFields) {
   run(1);
-  poll(1);
+  confirm(1);
   end(Outcome::kDone);
   EXPECT_EQ(summary_json(tally, {Outcome::kDone, StopReason::kRounds, "", {}, {}}), kSummary);
 }
@@ -201,7 +201,7 @@ TEST_F(TwoNodes, HaveDigestsOfTheModelAndItsShards) {
 
 TEST_F(TwoNodes, AreSummedUpInAFewLines) {
   run(3);
-  poll(3);
+  confirm(3);
   EXPECT_EQ(summary_text(tally, {Outcome::kDone, StopReason::kAccuracy, "", {}, {}}),
             "done: the accuracy was reached\n"
             "  accuracy      0.9625 (round 3)\n"
@@ -280,7 +280,7 @@ TEST_F(TwoNodes, SayWhatTheyWaitForBeforeTheFirstRound) {
 
 TEST_F(TwoNodes, AreShownInOneLineWhereThereIsNoTerminal) {
   run(2);
-  poll(2);
+  confirm(2);
   EXPECT_EQ(plain_line(tally),
             "round 2  loss 0.6667  accuracy 0.9625 test loss 0.125 (round 2)  1 rounds/s  3.60 kB "
             "sent");
@@ -289,7 +289,7 @@ TEST_F(TwoNodes, AreShownInOneLineWhereThereIsNoTerminal) {
 TEST_F(TwoNodes, TellThePerplexityOfATextWhereverTheyTellTheAccuracy) {
   of_text = true;
   run(2);
-  poll(2);
+  confirm(2);
   const RunEnd end{Outcome::kDone, StopReason::kLoss, "", {}, {}};
   EXPECT_THAT(plain_line(tally),
               HasSubstr("accuracy 0.9625 test loss 0.125 perplexity 1.133 (round 2)"));

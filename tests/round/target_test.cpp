@@ -40,7 +40,7 @@ class Owner {
     return end_round();
   }
   // A round without a gradient. Returns the owner's verdict of it.
-  Verdict poll(const Score& score) {
+  Verdict confirm(const Score& score) {
     evaluate(score);
     const Round of = round();
     MessageArrived arrived = child(score);
@@ -95,7 +95,7 @@ TEST(Target, ALossEndsTheRunAfterTwoHitsInARowThatThePollConfirms) {
   EXPECT_EQ(called.reason, StopReason::kLoss);
   EXPECT_DOUBLE_EQ(called.test_loss, 1.9);
   EXPECT_FALSE(owner.train({.loss = 3}).stop) << "the closing round itself decides nothing";
-  const Verdict last = owner.poll({.loss = 2});
+  const Verdict last = owner.confirm({.loss = 2});
   EXPECT_TRUE(last.stop);
   EXPECT_EQ(last.reason, StopReason::kLoss);
 }
@@ -105,10 +105,10 @@ TEST(Target, ALossThatTheEqualModelsDoNotReachLetsTrainingGoOn) {
   owner.train({.loss = 2});
   owner.train({.loss = 2});
   owner.train({.loss = 2});
-  const Verdict polled = owner.poll({.loss = 2.1});
-  EXPECT_FALSE(polled.stop);
-  EXPECT_EQ(polled.closing_round, kNoRound);
-  EXPECT_EQ(polled.reason, StopReason::kNone);
+  const Verdict confirmed = owner.confirm({.loss = 2.1});
+  EXPECT_FALSE(confirmed.stop);
+  EXPECT_EQ(confirmed.closing_round, kNoRound);
+  EXPECT_EQ(confirmed.reason, StopReason::kNone);
   EXPECT_EQ(owner.train({.loss = 2}).closing_round, kNoRound) << "two hits in a row again";
   EXPECT_EQ(owner.train({.loss = 2}).reason, StopReason::kLoss);
 }
@@ -127,8 +127,8 @@ TEST(Target, AccuracyAndLossAreCountedEachForItself) {
   EXPECT_EQ(owner.train({.accuracy = 0.95, .loss = 3}).closing_round, kNoRound);
   EXPECT_EQ(owner.train({.accuracy = 0.9, .loss = 2}).reason, StopReason::kAccuracy);
   owner.train({});
-  EXPECT_FALSE(owner.poll({.accuracy = 0.8, .loss = 2}).stop)
-      << "the poll confirms what was reached twice, not the other target";
+  EXPECT_FALSE(owner.confirm({.accuracy = 0.8, .loss = 2}).stop)
+      << "the round confirms what was reached twice, not the other target";
 }
 
 }  // namespace

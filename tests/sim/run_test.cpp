@@ -41,7 +41,7 @@ TEST(Run, TrainsExactlyTheRoundsThatItWasAskedFor) {
     ASSERT_TRUE(mesh.done()) << mesh.ends();
     for (const auto& reports : mesh.reports) {
       const auto trained = std::count_if(reports.begin(), reports.end(),
-                                         [](const RoundReport& r) { return !r.poll; });
+                                         [](const RoundReport& r) { return !r.confirmation; });
       EXPECT_EQ(trained, rounds);
     }
     EXPECT_EQ(mesh.simulator->end(0).reason, StopReason::kRounds);
@@ -195,7 +195,7 @@ TEST(Run, CarriesOverEveryLinkWhatThePlanSays) {
         for (const Phase phase : {Phase::kReduce, Phase::kGather})
           for (const Hop& hop : hops_of(mesh.plan, s, phase))
             if (mesh.plan.channels[hop.channel].link == l)
-              expected += s == 0 ? 21 : 20;  // and a poll
+              expected += s == 0 ? 21 : 20;  // and a confirmation
       EXPECT_EQ(mesh.simulator->totals(l).messages, expected) << "link " << l;
     }
   }
@@ -253,7 +253,7 @@ TEST(Run, EndsAtALossThatTheEqualModelsHaveAndIsRepeatedByItsLog) {
   for (NodeIndex i = 0; i < first.spec.nodes; ++i)
     EXPECT_EQ(first.simulator->end(i).reason, StopReason::kLoss);
   const RoundReport& last = first.reports[0].back();
-  EXPECT_TRUE(last.poll);
+  EXPECT_TRUE(last.confirmation);
   EXPECT_EQ(last.verdict.accuracy_round, last.round);
   EXPECT_LE(last.verdict.test_loss, 0.01);
   EXPECT_LT(last.round, 4000u) << "long before the rounds are over";

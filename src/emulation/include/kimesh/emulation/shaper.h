@@ -41,9 +41,9 @@ class Shaper {
   };
   // Appends the frames that are due by `now`, in order of their time. Frames of one link keep their
   // order.
-  void poll(TimePoint now, std::vector<Release>& due);
-  // When poll has something to do next; nothing: when something is pushed. Later than the last time
-  // given, unless frames are due already.
+  void take_due(TimePoint now, std::vector<Release>& due);
+  // When take_due has something to do next; nothing: when something is pushed. Later than the last
+  // time given, unless frames are due already.
   [[nodiscard]] std::optional<TimePoint> next() const;
   [[nodiscard]] std::size_t queued(
       std::size_t index) const;  // frames that have not left; not those on their way

@@ -4,7 +4,7 @@
 // them. A gauge holds the latest round's value, a counter grows from the node's start.
 //
 //   kimesh_info                        1; label version
-//   kimesh_rounds_total                rounds that ended here, polls included
+//   kimesh_rounds_total                rounds that ended here, confirmation rounds included
 //   kimesh_loss, kimesh_own_loss       the mesh's loss before the step; of this node's batch
 //   kimesh_accuracy                    of the latest evaluation with all nodes in it; absent before
 //   kimesh_accuracy_round              when that was; absent before

@@ -52,7 +52,7 @@ struct LiveNodeEnd {
   Outcome outcome = Outcome::kFailed;
   StopReason reason = StopReason::kNone;
   std::string text;      // why, when failed or stopped
-  Round rounds = 0;      // begun in all, polls included
+  Round rounds = 0;      // begun in all, confirmation rounds included
   double seconds = 0;    // from the first round to the end
   bool started = false;  // the mesh was complete once
   // w of this node: equal on all nodes after kDone; its owned shards are x.

@@ -23,8 +23,8 @@ struct MessageContext {
   double share_bytes_per_s = 0;  // this link's max-min share of the node's declared cap; infinity
                                  // or 0: none declared
   unsigned slots = 2;            // Plan::slots
-  // Plan::hops, at most as many: a message that takes slots / hops of its link's slots does not make
-  // the round longer yet.
+  // Plan::hops, at most as many: a message that takes slots / hops of its link's slots does not
+  // make the round longer yet.
   unsigned hops = 1;
   Duration compute_time{0};  // T_comp: the mesh's largest, one round old
   // The largest message of the link that was acked lately; 0: none yet. What was only sent proves

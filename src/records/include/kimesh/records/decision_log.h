@@ -9,8 +9,9 @@
 //       The channel began a new generation.
 //   {"kind":"closing","round":98,"closing_round":99,"reason":"rounds","loss":...}
 //   {"kind":"poll_stop","round":100,"closing_round":99,"reason":"rounds","loss":...}
-//       What the owner of shard 0 decided on the end of the run, in its log only. Further fields:
-//       accuracy, accuracy_round, test_loss, compute_s, evaluate_s.
+//       What the owner of shard 0 decided on the end of the run, in its log only: a closing round
+//       follows; a confirmation round ended the run. Further fields: accuracy, accuracy_round,
+//       test_loss, compute_s, evaluate_s.
 #pragma once
 
 #include <memory>

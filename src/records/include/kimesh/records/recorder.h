@@ -7,7 +7,8 @@
 //
 //   start    node, version
 //   round    round            from 0
-//            poll             true: no gradient; all nodes evaluated the now equal models
+//            poll             true: a confirmation round: no gradient, all nodes evaluated the
+//                             now equal models
 //            time_s           when the round ended here; it began at time_s - round_s
 //            loss             the mesh's: Σ ω_i · (mean loss of node i's batch), before the step
 //            own_loss         of this node's batch
@@ -44,7 +45,7 @@
 //   end      outcome          "done", "stopped" (Ctrl-C) or "failed"
 //            reason           "rounds", "accuracy", "loss", "time", "traffic", "stopped" or "none"
 //            text             why, when failed or stopped
-//            rounds           begun in all, polls included
+//            rounds           begun in all, confirmation rounds included
 //            seconds          from the begin of the first round to the end
 //            counters         per outgoing link, live runs only: to, messages and message_bytes
 //                             (each counted once), frame_bytes (all put on the socket, repeated
@@ -84,7 +85,7 @@ struct LinkRecord {
 struct RoundRecord {
   double time_s = 0;
   Round round = 0;
-  bool poll = false;
+  bool confirmation = false;
   double loss = 0, own_loss = 0;
   std::optional<double> accuracy;
   std::optional<Round> accuracy_round;

@@ -43,11 +43,11 @@ struct Verdict {
   double test_loss = 0;   // mean over the test set, of the same evaluation
   double compute_s = 0;   // T_comp for the next round's budgets
   double evaluate_s = 0;  // longest evaluation of this round
-  // The gather of this round is dense at every hop, and the round after it is a poll: no gradient,
-  // all nodes evaluate the now equal models. kNoRound: none is planned.
+  // The gather of this round is dense at every hop, and the round after it is a confirmation round:
+  // no gradient, all nodes evaluate the now equal models. kNoRound: none is planned.
   Round closing_round = kNoRound;
   StopReason reason = StopReason::kNone;  // why the closing round was called
-  bool stop = false;                      // only in the verdict of a poll: it was the last round
+  bool stop = false;  // only in the verdict of a confirmation round: it was the last
   [[nodiscard]] Control to_control() const;
   static Verdict from_control(std::span<const double> values);
   bool operator==(const Verdict&) const = default;

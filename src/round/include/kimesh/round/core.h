@@ -15,9 +15,10 @@
 // A channel sends again only after the far core has applied its last message.
 //
 // Ends: rounds, targets of the test set (accuracy, loss), time and wishes all go through a closing
-// round C, whose gather is dense at every hop, and a poll C + 1, in which every node evaluates the
-// now equal models. The poll's verdict says stop, or goes on when the target was not confirmed.
-// Then each node says bye and waits for its peers' byes. Failures and Ctrl-C halt at once.
+// round C, whose gather is dense at every hop, and a confirmation round C + 1, in which every node
+// evaluates the now equal models. Its verdict says stop, or goes on when the target was not
+// confirmed. Then each node says bye and waits for its peers' byes. Failures and Ctrl-C halt at
+// once.
 #pragma once
 
 #include <memory>
@@ -42,7 +43,7 @@ class DecisionSource {
   [[nodiscard]] virtual bool reset(ChannelIndex channel, Round round) const = 0;
   // What the owner of shard 0 said about closing in `round`; nothing: no closing was called then.
   [[nodiscard]] virtual std::optional<Verdict> closing(Round round) const = 0;
-  [[nodiscard]] virtual std::optional<Verdict> poll_stop(Round round) const = 0;
+  [[nodiscard]] virtual std::optional<Verdict> confirmed_stop(Round round) const = 0;
 };
 
 struct CoreOptions {
@@ -50,12 +51,12 @@ struct CoreOptions {
   double data_weight = 1;                    // ω_i: weights the loss in the control vector
   std::optional<double> uplink_bytes_per_s;  // the node's declared cap
   std::optional<Round> stop_rounds;
-  // Targets of the test set: reached twice in a row, then confirmed by a poll.
+  // Targets of the test set: reached twice in a row, then confirmed on equal models.
   std::optional<double> stop_accuracy;         // this or more
   std::optional<double> stop_loss;             // this or less
   std::optional<Duration> stop_time;           // of the run's clock
-  Round evaluate_every = 0;                    // 0: only in polls
-  bool has_test_set = true;                    // false: polls ask nobody to evaluate
+  Round evaluate_every = 0;                    // 0: only in confirmation rounds
+  bool has_test_set = true;                    // false: nobody is asked to evaluate
   Round digest_every = 50;                     // 0: never
   bool digest_shards = false;                  // StepShard asks for a digest each round
   Feedback feedback = Feedback::kEf21;         // of the reduce; the gather is primal

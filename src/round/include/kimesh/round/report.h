@@ -24,7 +24,7 @@ struct LinkReport {
 };
 struct RoundReport {
   Round round = 0;
-  bool poll = false;
+  bool confirmation = false;
   TimePoint begun, ended;
   double own_loss = 0;
   Verdict verdict;  // the mesh's loss, accuracy, T_comp
@@ -39,11 +39,16 @@ struct Report {
 
 // All that time or measurement decided; replaying these makes the same bits.
 struct Decision {
-  enum class Kind : std::uint8_t { kSetting, kReset, kClosing, kPollStop } kind = Kind::kSetting;
+  enum class Kind : std::uint8_t {
+    kSetting,
+    kReset,
+    kClosing,
+    kConfirmedStop
+  } kind = Kind::kSetting;
   Round round = 0;
   ChannelIndex channel = 0;  // setting, reset
   Setting setting;           // setting
-  Verdict verdict;           // closing, poll stop
+  Verdict verdict;           // closing, confirmed stop
 };
 struct Decided {
   Decision decision;
