@@ -194,28 +194,28 @@ void LinkEstimator::Model::solve(double least_s, std::optional<double> noise) {
   relative_error = std::min(sums.relative_error(), 1.0);
 }
 
-LinkEstimator::Verdict LinkEstimator::judge(const Model& model, const LinkSample& sample) {
+LinkEstimator::Timing LinkEstimator::timing_of(const Model& model, const LinkSample& sample) {
   const double predicted =
       (sample.followed ? 0 : model.fixed_s) + model.per_byte_s * static_cast<double>(sample.bytes);
   const double seconds = to_seconds(sample.elapsed);
   // Short messages are late or early by the jitter alone.
-  if (seconds > kSlow * predicted + kJitterSeconds) return Verdict::kSlow;
-  if (seconds < kFast * predicted - kJitterSeconds) return Verdict::kFast;
-  return Verdict::kAsExpected;
+  if (seconds > kSlow * predicted + kJitterSeconds) return Timing::kSlow;
+  if (seconds < kFast * predicted - kJitterSeconds) return Timing::kFast;
+  return Timing::kAsExpected;
 }
 
 void LinkEstimator::add(const LinkSample& sample) {
   if (sample.sender_limited || sample.bytes == 0 || sample.elapsed <= Duration{0}) return;
-  const Verdict verdict = model_.count == 0 ? Verdict::kAsExpected : judge(model_, sample);
-  const bool fast_again = verdict == Verdict::kFast && std::exchange(last_was_fast_, true);
-  if (verdict != Verdict::kFast) last_was_fast_ = false;
+  const Timing timing = model_.count == 0 ? Timing::kAsExpected : timing_of(model_, sample);
+  const bool fast_again = timing == Timing::kFast && std::exchange(last_was_fast_, true);
+  if (timing != Timing::kFast) last_was_fast_ = false;
 
-  if (verdict == Verdict::kAsExpected) {
+  if (timing == Timing::kAsExpected) {
     before_.reset();
-  } else if (before_ && judge(*before_, sample) == Verdict::kAsExpected) {
+  } else if (before_ && timing_of(*before_, sample) == Timing::kAsExpected) {
     model_ = *before_;
     before_.reset();
-  } else if (verdict == Verdict::kSlow) {
+  } else if (timing == Timing::kSlow) {
     if (!before_) before_ = model_;
     model_ = Model{};
   } else if (fast_again && held_) {

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kThisProgram = "/proc/self/exe";
 
 // Between fork and exec only what is safe there.
-[[noreturn]] void become(char* const* arguments, int out, int err, pid_t parent) {
+[[noreturn]] void exec_child(char* const* arguments, int out, int err, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(kExitFailed);  // it died before we asked to be told
@@ -46,7 +46,7 @@ Result<Child> Child::start(const std::vector<std::string>& arguments, const std:
   const pid_t parent = ::getpid();
   const pid_t process = err < 0 || out < 0 ? -1 : ::fork();
   const int why = errno;
-  if (process == 0) become(pointers.data(), out, err, parent);
+  if (process == 0) exec_child(pointers.data(), out, err, parent);
   if (err >= 0) ::close(err);
   if (out >= 0) ::close(out);
   if (process < 0)

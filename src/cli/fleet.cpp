@@ -37,12 +37,12 @@ void Fleet::interrupt(TimePoint now) {
 
 void Fleet::supervise(TimePoint now) {
   for (Child& child : children_) child.update();
-  if (!culprit_ && !kill_at_) {
+  if (!failed_node_ && !kill_at_) {
     const auto failed = [](const Child& c) { return !c.running() && !c.succeeded(); };
     auto found = std::ranges::find_if(children_, &Child::was_killed);
     if (found == children_.end()) found = std::ranges::find_if(children_, failed);
     if (found != children_.end()) {
-      culprit_ = static_cast<NodeIndex>(found - children_.begin());
+      failed_node_ = static_cast<NodeIndex>(found - children_.begin());
       ask_all(SIGTERM, now + kAfterDeath);
     }
   }

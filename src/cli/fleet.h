@@ -28,13 +28,13 @@ class Fleet {
   [[nodiscard]] bool running() const;
   // The node whose death ended the run; a killed one before one that gave up, for the latter may
   // only have missed the former.
-  [[nodiscard]] std::optional<NodeIndex> culprit() const { return culprit_; }
+  [[nodiscard]] std::optional<NodeIndex> failed_node() const { return failed_node_; }
   [[nodiscard]] const Child& child(NodeIndex node) const { return children_[node]; }
 
  private:
   void ask_all(int signal, TimePoint kill_at);
   std::vector<Child> children_;
-  std::optional<NodeIndex> culprit_;
+  std::optional<NodeIndex> failed_node_;
   std::optional<TimePoint> kill_at_;  // asked to end: when patience is over
   bool interrupted_ = false, killed_ = false;
 };

@@ -113,18 +113,19 @@ void watch(Fleet& fleet, Followers& followers, LiveView& view) {
 // Nodes that fail together repeat the sentence of the one where it happened, "node b: ...": that
 // one is meant, if it gave up by itself.
 NodeIndex origin_of(const Fleet& fleet, const Plan& plan, const std::string& text) {
-  if (fleet.child(*fleet.culprit()).was_killed()) return *fleet.culprit();
+  if (fleet.child(*fleet.failed_node()).was_killed()) return *fleet.failed_node();
   for (NodeIndex i = 0; i < plan.view.nodes.size(); ++i) {
     const std::string begin = "node " + plan.view.nodes[i];
     const bool named = text.starts_with(begin + ":") || text.starts_with(begin + ",");
     if (named && !fleet.child(i).succeeded() && !fleet.child(i).was_killed()) return i;
   }
-  return *fleet.culprit();
+  return *fleet.failed_node();
 }
 
 // Tells which node's death ended the run, and the last lines of its log.
-void blame(const Fleet& fleet, const RunFolder& folder, const Plan& plan, RunEnd& end) {
-  if (!fleet.culprit()) return;
+void report_failed_node(const Fleet& fleet, const RunFolder& folder, const Plan& plan,
+                        RunEnd& end) {
+  if (!fleet.failed_node()) return;
   const NodeIndex node = origin_of(fleet, plan, end.text);
   const std::string& name = plan.view.nodes[node];
   const std::string how = fleet.child(node).how_it_ended();
@@ -163,8 +164,8 @@ int up(const RunOptions& options) {
   watch(fleet, followers, view);
 
   RunEnd end = end_of_mesh(followers.tally());
-  if (fleet.culprit()) end.outcome = Outcome::kFailed;
-  blame(fleet, *folder, (*mesh)->plan(), end);
+  if (fleet.failed_node()) end.outcome = Outcome::kFailed;
+  report_failed_node(fleet, *folder, (*mesh)->plan(), end);
   collect(*folder, **mesh, end);
   return conclude(*folder, followers.tally(), end, options.json);
 }

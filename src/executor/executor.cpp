@@ -30,9 +30,9 @@ void Executor::carry_out(std::vector<Action> actions) {
       [&](SendApplied& action) { driver_.send(action); },
       [&](SendBye& action) { driver_.send(action); },
       [&](SendHalt& action) { driver_.send(action); },
-      [&](Report& action) { driver_.watch(action.round); },
-      [&](Decided& action) { driver_.watch(action.decision); },
-      [&](Notice& action) { driver_.watch(action); },
+      [&](Report& action) { driver_.notify(action.round); },
+      [&](Decided& action) { driver_.notify(action.decision); },
+      [&](Notice& action) { driver_.notify(action); },
       [&](Finish& action) { driver_.finish(action); },
   };
   for (Action& action : actions) std::visit(to_driver, action);

@@ -16,23 +16,24 @@ class EventGate {
  public:
   explicit EventGate(EventSink events) : events_(std::move(events)) {}
 
-  void tell(NetworkEvent event) {
+  void push(NetworkEvent event) {
     waiting_.push_back(std::move(event));
-    (void)open();
+    (void)drain();
   }
-  // As tell, where a stranger can cause it at will: each sentence once, and so many of them at
+  // As push, where a stranger can cause it at will: each sentence once, and so many of them at
   // most.
-  void tell_once(PeerRefused refused) {
+  void push_once(PeerRefused refused) {
     constexpr std::size_t kSentencesMax = 64;  // more differ only by what a stranger makes up
-    if (told_.size() >= kSentencesMax || !told_.insert(refused.sentence).second) return;
-    tell(std::move(refused));
+    if (pushed_once_.size() >= kSentencesMax || !pushed_once_.insert(refused.sentence).second)
+      return;
+    push(std::move(refused));
   }
   // Where it does not matter if it is told at all.
-  void hint(NetworkEvent event) {
+  void try_push(NetworkEvent event) {
     if (waiting_.empty()) (void)events_(event);
   }
   // Delivers what waits as far as there is room; true: all of it.
-  [[nodiscard]] bool open() {
+  [[nodiscard]] bool drain() {
     while (!waiting_.empty()) {
       if (!events_(waiting_.front())) return false;
       waiting_.pop_front();
@@ -43,7 +44,7 @@ class EventGate {
  private:
   EventSink events_;
   std::deque<NetworkEvent> waiting_;
-  std::set<std::string> told_;
+  std::set<std::string> pushed_once_;
 };
 
 }  // namespace kimesh

@@ -36,27 +36,27 @@ Fd::~Fd() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<Bell> Bell::make() {
+Result<WakeEvent> WakeEvent::make() {
   Fd fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!fd) return io_error("an event descriptor");
-  return Bell(std::move(fd));
+  return WakeEvent(std::move(fd));
 }
-void Bell::ring() const {
+void WakeEvent::signal() const {
   const std::uint64_t one = 1;
   // It fails only when it has been rung 2^64 times without being heard: it rings then anyway.
   while (::write(fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {
   }
 }
-void Bell::silence() const {
+void WakeEvent::clear() const {
   drain(fd_.get());
 }
 
-Result<Alarm> Alarm::make() {
+Result<Timer> Timer::make() {
   Fd fd(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!fd) return io_error("a timer");
-  return Alarm(std::move(fd));
+  return Timer(std::move(fd));
 }
-void Alarm::set(std::optional<TimePoint> at) const {
+void Timer::set(std::optional<TimePoint> at) const {
   itimerspec when{};
   if (at) {
     // 0 would switch it off; a time that has passed rings at once.
@@ -66,7 +66,7 @@ void Alarm::set(std::optional<TimePoint> at) const {
   }
   ::timerfd_settime(fd_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
 }
-void Alarm::silence() const {
+void Timer::clear() const {
   drain(fd_.get());
 }
 

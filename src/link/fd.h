@@ -1,5 +1,5 @@
-// File descriptors of the network thread: its bell, its clock, and the TCP sockets that it looks
-// into.
+// File descriptors of the network thread: its wake event, its timer,
+// and the TCP sockets that it looks into.
 #pragma once
 
 #include <cstdint>
@@ -28,30 +28,30 @@ class Fd {
   int fd_;
 };
 
-// Rings from any thread, wakes the one that polls it.
-class Bell {
+// An eventfd: any thread signals it, and the thread that polls it wakes.
+class WakeEvent {
  public:
-  [[nodiscard]] static Result<Bell> make();
-  void ring() const;
-  void silence() const;
+  [[nodiscard]] static Result<WakeEvent> make();
+  void signal() const;
+  void clear() const;
   [[nodiscard]] int fd() const { return fd_.get(); }
 
  private:
-  explicit Bell(Fd fd) : fd_(std::move(fd)) {}
+  explicit WakeEvent(Fd fd) : fd_(std::move(fd)) {}
   Fd fd_;
 };
 
-// Wakes a poll at a time of the steady clock, to the microsecond: zmq_poll alone knows
-// milliseconds.
-class Alarm {
+// A timerfd: wakes the thread that polls it at a time of the steady clock, to the microsecond;
+// zmq_poll alone counts milliseconds.
+class Timer {
  public:
-  [[nodiscard]] static Result<Alarm> make();
+  [[nodiscard]] static Result<Timer> make();
   void set(std::optional<TimePoint> at) const;  // nothing: never
-  void silence() const;
+  void clear() const;
   [[nodiscard]] int fd() const { return fd_.get(); }
 
  private:
-  explicit Alarm(Fd fd) : fd_(std::move(fd)) {}
+  explicit Timer(Fd fd) : fd_(std::move(fd)) {}
   Fd fd_;
 };
 

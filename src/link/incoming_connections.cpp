@@ -68,12 +68,12 @@ void IncomingConnections::send_applied(LinkIndex link, const Applied& applied) {
   reply(*at, applied, std::chrono::steady_clock::now());
 }
 
-void IncomingConnections::say(const Halt& halt) {
+void IncomingConnections::send_halt(const Halt& halt) {
   halt_ = halt;
   for (Connection& connection : connections_)
     reply(connection, halt, std::chrono::steady_clock::now());
 }
-void IncomingConnections::say_bye() {
+void IncomingConnections::send_bye() {
   bye_ = true;
   for (Connection& connection : connections_)
     reply(connection, Bye{shared_.hello.from}, std::chrono::steady_clock::now());
@@ -96,7 +96,7 @@ void IncomingConnections::leave(Connection& connection) {
 }
 
 void IncomingConnections::receive(std::size_t frames) {
-  for (; frames > 0 && shared_.events.open(); --frames) {
+  for (; frames > 0 && shared_.events.drain(); --frames) {
     ZmqPart id, body;
     if (!socket_.receive(id)) return;
     const TimePoint now = std::chrono::steady_clock::now();
@@ -134,19 +134,19 @@ void IncomingConnections::hello_from(const std::string& routing_id, int fd, cons
                                      TimePoint now) {
   const auto turn_away = [&](const std::string& sentence) {
     refuse(routing_id, sentence);
-    shared_.events.tell_once(PeerRefused{sentence});
+    shared_.events.push_once(PeerRefused{sentence});
   };
   if (const auto sentence = refusal_of(hello, shared_.hello)) return turn_away(*sentence);
   Connection* connection = connection_named(hello.from);
   if (!connection) return turn_away(sentence_stranger(hello.from, shared_.hello.from));
-  switch (shared_.peers.judge(connection->spec.from, hello.incarnation, now)) {
-    case Peers::Verdict::kSame:
+  switch (shared_.peers.identify(connection->spec.from, hello.incarnation, now)) {
+    case Peers::Identity::kSame:
       return admit(*connection, routing_id, fd, now);
-    case Peers::Verdict::kSecond:
+    case Peers::Identity::kSecond:
       return turn_away(sentence_second(hello.from, shared_.hello.from));
-    case Peers::Verdict::kRestarted:
+    case Peers::Identity::kRestarted:
       refuse(routing_id, sentence_restarted(hello.from));
-      shared_.events.tell(PeerRestarted{connection->spec.from, sentence_restarted(hello.from)});
+      shared_.events.push(PeerRestarted{connection->spec.from, sentence_restarted(hello.from)});
   }
 }
 
@@ -168,23 +168,23 @@ void IncomingConnections::admit(Connection& connection, const std::string& routi
   for (const auto& [channel, applied] : connection.applied) reply(connection, applied, now);
   if (halt_) reply(connection, *halt_, now);
   if (bye_) reply(connection, Bye{shared_.hello.from}, now);
-  shared_.events.tell(PeerArrived{connection.spec.from});
+  shared_.events.push(PeerArrived{connection.spec.from});
   if (shared_.peers.heard(connection.spec.from, now))
-    shared_.events.hint(PeerHeard{connection.spec.from});
+    shared_.events.try_push(PeerHeard{connection.spec.from});
 }
 
 void IncomingConnections::handle(Connection& connection, const Frame& frame, TimePoint now) {
   if (const auto* part = std::get_if<Chunk>(&frame)) {
     chunk(connection, *part, now);
   } else if (const auto* halt = std::get_if<Halt>(&frame)) {
-    shared_.events.tell(halted_by(connection.spec.from, *halt));
+    shared_.events.push(halted_by(connection.spec.from, *halt));
   } else if (std::holds_alternative<Bye>(frame)) {
-    shared_.events.tell(PeerBye{connection.spec.from});
+    shared_.events.push(PeerBye{connection.spec.from});
   } else if (!std::holds_alternative<Heartbeat>(frame)) {
     return malformed(&connection, connection.routing_id, "a frame that only a receiver says");
   }
   if (shared_.peers.heard(connection.spec.from, now))
-    shared_.events.hint(PeerHeard{connection.spec.from});
+    shared_.events.try_push(PeerHeard{connection.spec.from});
 }
 
 void IncomingConnections::chunk(Connection& connection, const Chunk& chunk, TimePoint now) {
@@ -194,7 +194,7 @@ void IncomingConnections::chunk(Connection& connection, const Chunk& chunk, Time
   if (!arrival->message) return;
   auto message = decode_message(std::move(*arrival->message));
   if (!message.ok()) return malformed(&connection, connection.routing_id, message.error().message);
-  shared_.events.tell(MessageArrived{connection.spec.link, std::move(*message)});
+  shared_.events.push(MessageArrived{connection.spec.link, std::move(*message)});
 }
 
 void IncomingConnections::malformed(Connection* connection, const std::string& routing_id,
@@ -203,7 +203,7 @@ void IncomingConnections::malformed(Connection* connection, const std::string& r
       connection ? "node " + connection->spec.name : "somebody who has not said hello";
   const std::string sentence = sentence_malformed(who, what);
   refuse(routing_id, sentence);
-  shared_.events.tell_once(PeerRefused{sentence});
+  shared_.events.push_once(PeerRefused{sentence});
   if (!connection) return;
   leave(*connection);
   connection->routing_id.clear();  // what else it says is dropped

@@ -36,11 +36,11 @@ class IncomingConnections {
 
   void send_applied(LinkIndex link,
                     const Applied& applied);  // now, and the last again after every reconnect
-  void say(const Halt& halt);
-  void say_bye();
+  void send_halt(const Halt& halt);
+  void send_bye();
 
   void read_monitor();
-  // Reads at most `frames` while the gate is open.
+  // Reads at most `frames` frames, and stops where the engine has no room for their events.
   void receive(std::size_t frames);
   // Puts what had no room and does what time asks for.
   void pump(TimePoint now);

@@ -19,12 +19,12 @@ EventSink sink_into(BoundedQueue<NetworkEvent>& events) {
 }
 
 Result<std::unique_ptr<Network>> Network::start(NetworkOptions options, EventSink events) {
-  auto bell = Bell::make();
-  if (!bell.ok()) return bell.error();
-  auto alarm = Alarm::make();
-  if (!alarm.ok()) return alarm.error();
-  auto thread = std::make_unique<Thread>(std::move(options), std::move(events), std::move(*bell),
-                                         std::move(*alarm));
+  auto wake_event = WakeEvent::make();
+  if (!wake_event.ok()) return wake_event.error();
+  auto timer = Timer::make();
+  if (!timer.ok()) return timer.error();
+  auto thread = std::make_unique<Thread>(std::move(options), std::move(events),
+                                         std::move(*wake_event), std::move(*timer));
   if (auto bound = thread->listen(); !bound.ok()) return bound.error();
   thread->begin();
   return std::unique_ptr<Network>(new Network(std::move(thread)));

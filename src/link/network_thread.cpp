@@ -35,11 +35,11 @@ int sockets_max(std::size_t links) {
 
 }  // namespace
 
-Network::Thread::Thread(NetworkOptions options, EventSink events, Bell bell, Alarm alarm)
+Network::Thread::Thread(NetworkOptions options, EventSink events, WakeEvent wake_event, Timer timer)
     : options_(std::move(options)),
       zmq_(sockets_max(options_.outgoing.size())),
-      bell_(std::move(bell)),
-      alarm_(std::move(alarm)),
+      wake_event_(std::move(wake_event)),
+      timer_(std::move(timer)),
       commands_(kCommandsMax),
       events_(std::move(events)),
       peers_(kHeartbeatsOfLife * options_.heartbeat),
@@ -74,7 +74,7 @@ Network::Thread::~Thread() {
 }
 
 void Network::Thread::command(Command command) {
-  if (commands_.push(std::make_unique<Command>(std::move(command)))) bell_.ring();
+  if (commands_.push(std::make_unique<Command>(std::move(command)))) wake_event_.signal();
 }
 
 OutgoingConnection& Network::Thread::outgoing(LinkIndex link) {
@@ -99,22 +99,22 @@ TimePoint Network::Thread::deadline() {
   TimePoint at = incoming_.deadline();
   for (const OutgoingConnection& link : outgoing_) at = std::min(at, link.deadline());
   if (const auto next = shaper_.next()) at = std::min(at, *next);
-  if (!events_.open()) at = std::min<TimePoint>(at, std::chrono::steady_clock::now() + kRetryGate);
+  if (!events_.drain()) at = std::min<TimePoint>(at, std::chrono::steady_clock::now() + kRetryGate);
   return at;
 }
 
-// Waits for the bell, the alarm, room in a socket that was full, monitors, and, while the gate is
-// open, frames.
+// Waits for the wake event, the timer, room in a socket that was full, monitors, and frames, the
+// last only while the engine has taken all events.
 void Network::Thread::wait() {
   const TimePoint at = deadline();
-  const std::optional<TimePoint> alarm_at =
+  const std::optional<TimePoint> timer_at =
       at == TimePoint::max() ? std::nullopt : std::optional(at);
-  if (alarm_at != alarm_at_) alarm_.set(alarm_at);
-  alarm_at_ = alarm_at;
-  const short reading = events_.open() ? ZMQ_POLLIN : 0;
+  if (timer_at != timer_at_) timer_.set(timer_at);
+  timer_at_ = timer_at;
+  const short reading = events_.drain() ? ZMQ_POLLIN : 0;
   poll_.clear();
-  poll_.push_back({nullptr, bell_.fd(), ZMQ_POLLIN, 0});
-  poll_.push_back({nullptr, alarm_.fd(), ZMQ_POLLIN, 0});
+  poll_.push_back({nullptr, wake_event_.fd(), ZMQ_POLLIN, 0});
+  poll_.push_back({nullptr, timer_.fd(), ZMQ_POLLIN, 0});
   poll_.push_back({incoming_.monitor(), 0, ZMQ_POLLIN, 0});
   poll_.push_back({incoming_.socket(), 0, reading, 0});
   for (const OutgoingConnection& link : outgoing_) {
@@ -127,10 +127,10 @@ void Network::Thread::wait() {
   const int rc = zmq_poll(poll_.data(), static_cast<int>(poll_.size()), late ? 0 : -1);
   KIMESH_CHECK(rc >= 0 || zmq_errno() == EINTR, "our sockets can be polled");
   if (rc <= 0) return;
-  if (poll_[0].revents != 0) bell_.silence();
+  if (poll_[0].revents != 0) wake_event_.clear();
   if (poll_[1].revents != 0) {
-    alarm_.silence();
-    alarm_at_.reset();
+    timer_.clear();
+    timer_at_.reset();
   }
 }
 
@@ -157,13 +157,13 @@ void Network::Thread::execute() {
 
 void Network::Thread::execute(SendHalt& command) {
   const Halt halt{options_.hello.from, command.kind, std::move(command.reason)};
-  incoming_.say(halt);
-  for (OutgoingConnection& link : outgoing_) link.say(halt);
+  incoming_.send_halt(halt);
+  for (OutgoingConnection& link : outgoing_) link.send_halt(halt);
 }
 
 void Network::Thread::execute(SendBye&) {
-  incoming_.say_bye();
-  for (OutgoingConnection& link : outgoing_) link.say_bye();
+  incoming_.send_bye();
+  for (OutgoingConnection& link : outgoing_) link.send_bye();
 }
 
 // Who dials hangs up first: what a DEALER has not read when its connection ends, ZeroMQ throws away

@@ -45,7 +45,7 @@ using Command = std::variant<SendMessage, SendApplied, SendHalt, SendBye, DialCo
 
 class Network::Thread {
  public:
-  Thread(NetworkOptions options, EventSink events, Bell bell, Alarm alarm);
+  Thread(NetworkOptions options, EventSink events, WakeEvent wake_event, Timer timer);
   [[nodiscard]] Status listen();
   void begin();
   ~Thread();
@@ -77,8 +77,8 @@ class Network::Thread {
   NetworkOptions options_;
   // Order of destruction: sockets before their context.
   ZmqContext zmq_;
-  Bell bell_;
-  Alarm alarm_;
+  WakeEvent wake_event_;
+  Timer timer_;
   BoundedQueue<std::unique_ptr<Command>> commands_;
   EventGate events_;
   Peers peers_;
@@ -88,7 +88,7 @@ class Network::Thread {
   std::unordered_map<LinkIndex, std::size_t> places_;
   std::vector<Shaper::Release> due_;
   std::vector<zmq_pollitem_t> poll_;
-  std::optional<TimePoint> alarm_at_;
+  std::optional<TimePoint> timer_at_;
   std::vector<std::promise<void>> flushes_;
   bool clean_ = false;  // somebody asked for a flush: sockets may linger
   bool stop_ = false;

@@ -39,7 +39,7 @@ void OutgoingConnection::dial(const std::string& endpoint) {
   socket_ = ZmqSocket(shared_.zmq, ZMQ_DEALER);
   socket_.set(ZMQ_SNDHWM, kSendQueueFrames);
   if (const int why = socket_.connect(endpoint); why != 0) {
-    shared_.events.tell(NetworkFailed{
+    shared_.events.push(NetworkFailed{
         fmt::format("cannot dial node {} at {}: {}", spec_.name, endpoint, zmq_strerror(why))});
     close();
     return;
@@ -57,7 +57,7 @@ void OutgoingConnection::send(Message message) {
 
 // A halt behind data in the kernel would wait for all of it: the connection is cut, and the next
 // one says it first.
-void OutgoingConnection::say(const Halt& halt) {
+void OutgoingConnection::send_halt(const Halt& halt) {
   halt_ = halt;
   if (state_ != State::kReady) return;
   if (!tcp_ || tcp_.drained()) return control(halt);
@@ -65,7 +65,7 @@ void OutgoingConnection::say(const Halt& halt) {
   cut();
 }
 
-void OutgoingConnection::say_bye() {
+void OutgoingConnection::send_bye() {
   bye_ = true;
   if (state_ == State::kReady) control(Bye{shared_.hello.from});
 }
@@ -110,7 +110,7 @@ void OutgoingConnection::lost() {
   blocked_ = stalled_ = false;
   emulated_ = 0;
   shared_.peers.outgoing(spec_.to, false);
-  if (state_ == State::kReady) shared_.events.tell(LinkDown{spec_.link});
+  if (state_ == State::kReady) shared_.events.push(LinkDown{spec_.link});
   if (state_ != State::kClosed) state_ = State::kDialling;
 }
 
@@ -123,11 +123,11 @@ void OutgoingConnection::close() {
 
 void OutgoingConnection::refuse(std::string sentence) {
   close();
-  shared_.events.tell(LinkRefused{spec_.link, std::move(sentence)});
+  shared_.events.push(LinkRefused{spec_.link, std::move(sentence)});
 }
 
 void OutgoingConnection::receive(std::size_t frames, TimePoint now) {
-  for (; frames > 0 && socket_ && shared_.events.open(); --frames) {
+  for (; frames > 0 && socket_ && shared_.events.drain(); --frames) {
     ZmqPart part;
     if (!socket_.receive(part)) return;
     if (part.more()) return refuse(sentence_malformed(spec_.name, "a frame of several parts"));
@@ -146,22 +146,22 @@ void OutgoingConnection::handle(const Frame& frame, TimePoint now) {
   if (const auto* ack = std::get_if<Ack>(&frame)) {
     acked(*ack, now);
   } else if (const auto* applied = std::get_if<Applied>(&frame)) {
-    shared_.events.tell(MessageApplied{spec_.link, *applied});
+    shared_.events.push(MessageApplied{spec_.link, *applied});
   } else if (const auto* halt = std::get_if<Halt>(&frame)) {
-    shared_.events.tell(halted_by(spec_.to, *halt));
+    shared_.events.push(halted_by(spec_.to, *halt));
   } else if (std::holds_alternative<Bye>(frame)) {
-    shared_.events.tell(PeerBye{spec_.to});
+    shared_.events.push(PeerBye{spec_.to});
   } else if (!std::holds_alternative<Heartbeat>(frame)) {
     return refuse(sentence_malformed(spec_.name, "a frame that only a sender says"));
   }
-  if (shared_.peers.heard(spec_.to, now)) shared_.events.hint(PeerHeard{spec_.to});
+  if (shared_.peers.heard(spec_.to, now)) shared_.events.try_push(PeerHeard{spec_.to});
 }
 
 void OutgoingConnection::welcome(const Welcome& welcome, TimePoint now) {
   if (state_ != State::kGreeting) return;
-  if (shared_.peers.judge(spec_.to, welcome.incarnation, now) != Peers::Verdict::kSame) {
+  if (shared_.peers.identify(spec_.to, welcome.incarnation, now) != Peers::Identity::kSame) {
     close();
-    shared_.events.tell(PeerRestarted{spec_.to, sentence_restarted(spec_.name)});
+    shared_.events.push(PeerRestarted{spec_.to, sentence_restarted(spec_.name)});
     return;
   }
   state_ = State::kReady;
@@ -171,14 +171,14 @@ void OutgoingConnection::welcome(const Welcome& welcome, TimePoint now) {
   was_ready_ = true;
   if (halt_) control(*halt_);
   if (bye_) control(Bye{shared_.hello.from});
-  shared_.events.tell(LinkUp{spec_.link});
-  if (shared_.peers.heard(spec_.to, now)) shared_.events.hint(PeerHeard{spec_.to});
+  shared_.events.push(LinkUp{spec_.link});
+  if (shared_.peers.heard(spec_.to, now)) shared_.events.try_push(PeerHeard{spec_.to});
 }
 
 void OutgoingConnection::acked(const Ack& ack, TimePoint now) {
   const auto sample = outbox_.acked(ack, now);
   if (!sample.ok()) return refuse(sentence_malformed(spec_.name, sample.error().message));
-  if (*sample) shared_.events.tell(MessageAcked{spec_.link, **sample});
+  if (*sample) shared_.events.push(MessageAcked{spec_.link, **sample});
 }
 
 bool OutgoingConnection::put(std::initializer_list<std::span<const std::byte>> parts,

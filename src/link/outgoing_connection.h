@@ -34,12 +34,12 @@ class OutgoingConnection {
 
   void dial(const std::string& endpoint);
   void send(Message message);
-  void say(const Halt& halt);  // now, and after every reconnect; data is not sent any more
-  void say_bye();
+  void send_halt(const Halt& halt);  // now, and after every reconnect; data is not sent any more
+  void send_bye();
   void cut();
 
   void read_monitor();
-  // Reads at most `frames` while the gate is open.
+  // Reads at most `frames` frames, and stops where the engine has no room for their events.
   void receive(std::size_t frames, TimePoint now);
   void released(const Shaper::Release& frame, TimePoint now);
   // Puts what can be put and does what time asks for.

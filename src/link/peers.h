@@ -15,15 +15,15 @@ class Peers {
   // `silence`: after which an open connection is no proof of life any more.
   explicit Peers(Duration silence) : silence_(silence) {}
 
-  enum class Verdict { kSame, kSecond, kRestarted };
+  enum class Identity { kSame, kSecond, kRestarted };
   // Whether a node that says this incarnation is the process that we know, or the first that we
   // hear of.
-  [[nodiscard]] Verdict judge(NodeIndex node, std::uint64_t incarnation, TimePoint now) {
+  [[nodiscard]] Identity identify(NodeIndex node, std::uint64_t incarnation, TimePoint now) {
     Peer& peer = peers_[node];
     if (!peer.incarnation) peer.incarnation = incarnation;
-    if (*peer.incarnation == incarnation) return Verdict::kSame;
+    if (*peer.incarnation == incarnation) return Identity::kSame;
     const bool lives = (peer.incoming || peer.outgoing) && now - peer.heard < silence_;
-    return lives ? Verdict::kSecond : Verdict::kRestarted;
+    return lives ? Identity::kSecond : Identity::kRestarted;
   }
   void incoming(NodeIndex node, bool open) { peers_[node].incoming = open; }
   void outgoing(NodeIndex node, bool open) { peers_[node].outgoing = open; }

@@ -8,7 +8,7 @@
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/util/bounded_queue.h"
 #include "kimesh/util/units.h"
-#include "node_watch.h"
+#include "node_reporter.h"
 #include "version.h"
 
 namespace kimesh {
@@ -22,18 +22,18 @@ TimePoint now() {
   return std::chrono::steady_clock::now();
 }
 
-LiveNodeObserver observer_of(NodeWatch& watch, TimePoint origin, bool wants_counters) {
+LiveNodeObserver observer_of(NodeReporter& reporter, TimePoint origin, bool wants_counters) {
   LiveNodeObserver observer{
-      [&watch, origin](TimePoint, const RoundReport& report) {
-        return watch.round(origin, report);
+      [&reporter, origin](TimePoint, const RoundReport& report) {
+        return reporter.round(origin, report);
       },
-      [&watch](TimePoint, const Decision& decision) { return watch.decision(decision); },
-      [&watch, origin](TimePoint at, const std::string& text) {
-        return watch.notice(to_seconds(at - origin), text);
+      [&reporter](TimePoint, const Decision& decision) { return reporter.decision(decision); },
+      [&reporter, origin](TimePoint at, const std::string& text) {
+        return reporter.notice(to_seconds(at - origin), text);
       },
       nullptr};
   if (wants_counters)
-    observer.counters = [&watch](const LinkCounterList& list) { watch.counters(list); };
+    observer.counters = [&reporter](const LinkCounterList& list) { reporter.counters(list); };
   return observer;
 }
 
@@ -51,7 +51,7 @@ struct NodeRun {
   const Mesh& mesh;
   const MeshRunOptions& options;
   const LiveNodeSetup& setup;
-  const NodeWatch::Tell& tell;
+  const NodeReporter::UpdateSink& sink;
 };
 
 // How a node ended, and whether its files could be written.
@@ -63,15 +63,15 @@ struct RanNode {
 Result<RanNode> run(const NodeRun& run) {
   const TimePoint origin = now();
   const NodeIndex self = run.setup.self;
-  auto watch = NodeWatch::open(run.mesh, self, run.options.folder, NodeRecorder::Flush::kEveryLine,
-                               run.tell);
-  if (!watch) return watch.error();
+  auto reporter = NodeReporter::open(run.mesh, self, run.options.folder,
+                                     NodeRecorder::Flush::kEveryLine, run.sink);
+  if (!reporter) return reporter.error();
   const bool counts = static_cast<bool>(run.options.callbacks.counters);
-  auto ended = run_live_node(run.setup, observer_of(*watch, origin, counts));
+  auto ended = run_live_node(run.setup, observer_of(*reporter, origin, counts));
   if (!ended) {
     LiveNodeEnd never;
     never.text = ended.error().message;
-    const Status files = watch->end(record_of(run.mesh.plan(), never, origin));
+    const Status files = reporter->end(record_of(run.mesh.plan(), never, origin));
     return files ? ended.error() : files.error();
   }
   RanNode end{std::move(*ended)};
@@ -79,7 +79,7 @@ Result<RanNode> run(const NodeRun& run) {
   if (run.options.folder != nullptr && begun)
     end.files =
         save_parameters(run.mesh, *run.options.folder, self, end.node.outcome, end.node.parameters);
-  const Status recorded = watch->end(record_of(run.mesh.plan(), end.node, origin));
+  const Status recorded = reporter->end(record_of(run.mesh.plan(), end.node, origin));
   if (end.files) end.files = recorded;
   return end;
 }
@@ -89,7 +89,7 @@ struct Ended {
   NodeIndex node = 0;
   Result<RanNode> end;
 };
-using HereQueue = BoundedQueue<std::variant<Seen, Ended>>;
+using HereQueue = BoundedQueue<std::variant<NodeUpdate, Ended>>;
 
 // Every node on a free port of this machine.
 TopologyFile on_loopback(TopologyFile topology) {
@@ -103,15 +103,15 @@ TopologyFile on_loopback(TopologyFile topology) {
 
 // Takes what the nodes' threads say until all have ended. `stop` ends the others when one could not
 // begin, or when the caller's `wish` is set.
-std::vector<Result<RanNode>> await(std::size_t nodes, HereQueue& queue, Audience& audience,
+std::vector<Result<RanNode>> await(std::size_t nodes, HereQueue& queue, MeshObserver& observer,
                                    const std::atomic<bool>* wish, std::atomic<bool>& stop) {
   std::vector<Result<RanNode>> ends(nodes, RanNode{});
   for (std::size_t ended = 0; ended < nodes;) {
     if (wish != nullptr && wish->load()) stop = true;
     auto item = queue.pop_for(kLook);
     if (!item) continue;
-    if (const auto* seen = std::get_if<Seen>(&*item)) {
-      audience.take(*seen);
+    if (const auto* update = std::get_if<NodeUpdate>(&*item)) {
+      observer.take(*update);
       continue;
     }
     auto& end = std::get<Ended>(*item);
@@ -156,11 +156,11 @@ Result<MeshNodeEnd> Mesh::run_node(NodeIndex self, const MeshRunOptions& options
   auto setup = node_setup(self, topology(), options);
   if (!setup) return setup.error();
   setup->objective = part->get();
-  Audience audience(plan_, options.callbacks);
-  const NodeWatch::Tell tell = [&](const Seen& seen) { audience.take(seen); };
-  auto ended = run({*this, options, *setup, tell});
+  MeshObserver observer(plan_, options.callbacks);
+  const NodeReporter::UpdateSink sink = [&](const NodeUpdate& update) { observer.take(update); };
+  auto ended = run({*this, options, *setup, sink});
   if (!ended) return ended.error();
-  return MeshNodeEnd{std::move(ended->node), audience.tally(), std::move(ended->files)};
+  return MeshNodeEnd{std::move(ended->node), observer.tally(), std::move(ended->files)};
 }
 
 Result<MeshEnd> Mesh::run_here(const MeshRunOptions& options) const {
@@ -180,18 +180,20 @@ Result<MeshEnd> Mesh::run_here(const MeshRunOptions& options) const {
   }
 
   HereQueue queue(kSeenMax);
-  const NodeWatch::Tell tell = [&](Seen seen) { static_cast<void>(queue.push(std::move(seen))); };
+  const NodeReporter::UpdateSink sink = [&](NodeUpdate update) {
+    static_cast<void>(queue.push(std::move(update)));
+  };
   std::vector<std::jthread> threads;
   for (const LiveNodeSetup& setup : setups)
     threads.emplace_back([&, this] {
-      static_cast<void>(queue.push(Ended{setup.self, run({*this, options, setup, tell})}));
+      static_cast<void>(queue.push(Ended{setup.self, run({*this, options, setup, sink})}));
     });
-  Audience audience(plan_, options.callbacks);
-  const std::vector<Result<RanNode>> ends = await(nodes(), queue, audience, options.stop, stop);
+  MeshObserver observer(plan_, options.callbacks);
+  const std::vector<Result<RanNode>> ends = await(nodes(), queue, observer, options.stop, stop);
   threads.clear();
 
   if (const auto trouble = trouble_of(ends)) return *trouble;
-  MeshEnd end{end_of_mesh(audience.tally()), audience.tally()};
+  MeshEnd end{end_of_mesh(observer.tally()), observer.tally()};
   end.run.model = owners_parameters(
       plan_, [&](NodeIndex node) -> std::span<const float> { return ends[node]->node.parameters; });
   end.run.gradient_norm_squared = objective_->gradient_norm_squared(end.run.model);

@@ -4,24 +4,24 @@
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/run/options.h"
 #include "kimesh/util/units.h"
-#include "node_watch.h"
+#include "node_reporter.h"
 
 namespace kimesh {
 namespace {
 
-class SimulationWatch {
+class SimulationReporter {
  public:
-  SimulationWatch(const Mesh& mesh, const MeshRunOptions& options)
-      : audience_(mesh.plan(), options.callbacks),
-        tell_([this](const Seen& seen) { audience_.take(seen); }) {}
-  SimulationWatch(const SimulationWatch&) = delete;
-  SimulationWatch& operator=(const SimulationWatch&) = delete;
+  SimulationReporter(const Mesh& mesh, const MeshRunOptions& options)
+      : observer_(mesh.plan(), options.callbacks),
+        sink_([this](const NodeUpdate& update) { observer_.take(update); }) {}
+  SimulationReporter(const SimulationReporter&) = delete;
+  SimulationReporter& operator=(const SimulationReporter&) = delete;
 
   [[nodiscard]] Status open(const Mesh& mesh, const RunFolder* folder) {
     for (NodeIndex i = 0; i < mesh.nodes(); ++i) {
-      auto watch = NodeWatch::open(mesh, i, folder, NodeRecorder::Flush::kWhenFull, tell_);
-      if (!watch) return watch.error();
-      nodes_.push_back(std::move(*watch));
+      auto reporter = NodeReporter::open(mesh, i, folder, NodeRecorder::Flush::kWhenFull, sink_);
+      if (!reporter) return reporter.error();
+      nodes_.push_back(std::move(*reporter));
     }
     return ok_status();
   }
@@ -54,7 +54,7 @@ class SimulationWatch {
   }
 
   [[nodiscard]] const Status& files() const { return files_; }
-  [[nodiscard]] const RunTally& tally() const { return audience_.tally(); }
+  [[nodiscard]] const RunTally& tally() const { return observer_.tally(); }
 
  private:
   // The first file that cannot be written ends the run.
@@ -62,9 +62,9 @@ class SimulationWatch {
     if (files_.ok() && !status.ok()) files_ = status;
   }
 
-  Audience audience_;
-  const NodeWatch::Tell tell_;
-  std::vector<NodeWatch> nodes_;
+  MeshObserver observer_;
+  const NodeReporter::UpdateSink sink_;
+  std::vector<NodeReporter> nodes_;
   Status files_ = ok_status();
 };
 
@@ -110,17 +110,19 @@ Result<MeshEnd> Mesh::simulate(const MeshSimulationOptions& options) const {
   for (SimulatedNode& node : setup->nodes) node.core.digest_shards = options.run.digests;
   setup->costs = options.costs;
   setup->replay = options.replay;
-  SimulationWatch watch(*this, options.run);
-  if (const Status opened = watch.open(*this, options.run.folder); !opened) return opened.error();
+  SimulationReporter reporter(*this, options.run);
+  if (const Status opened = reporter.open(*this, options.run.folder); !opened)
+    return opened.error();
   setup->interrupted = [&] {
-    return !watch.files().ok() || (options.run.stop != nullptr && options.run.stop->load());
+    return !reporter.files().ok() || (options.run.stop != nullptr && options.run.stop->load());
   };
-  Simulator simulator(std::move(*setup), watch.observer());
+  Simulator simulator(std::move(*setup), reporter.observer());
   simulator.run();
-  watch.end(simulator);
-  if (!watch.files()) return watch.files().error();
+  reporter.end(simulator);
+  if (!reporter.files()) return reporter.files().error();
 
-  MeshEnd end{end_of_mesh(watch.tally()), watch.tally(), simulator.seconds(), simulator.messages()};
+  MeshEnd end{end_of_mesh(reporter.tally()), reporter.tally(), simulator.seconds(),
+              simulator.messages()};
   end.run.model = simulator.owners_parameters();
   end.run.gradient_norm_squared = objective_->gradient_norm_squared(end.run.model);
   if (options.run.folder == nullptr) return end;

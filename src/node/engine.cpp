@@ -142,9 +142,9 @@ std::string Engine::missing_peers() const {
   return text;
 }
 
-void Engine::say_what_is_missing(Duration waited) {
-  watch(Notice{fmt::format("waiting for {}: {:.0f} s of {:.0f} s", missing_peers(),
-                           to_seconds(waited), to_seconds(setup_.topology->start_timeout))});
+void Engine::notify_missing_peers(Duration waited) {
+  notify(Notice{fmt::format("waiting for {}: {:.0f} s of {:.0f} s", missing_peers(),
+                            to_seconds(waited), to_seconds(setup_.topology->start_timeout))});
 }
 
 void Engine::wait_for_mesh() {
@@ -159,9 +159,9 @@ void Engine::wait_for_mesh() {
                       missing_peers(), to_seconds(waited)));
     if (waited - said >= kSayAgain) {
       said = waited;
-      say_what_is_missing(waited);
+      notify_missing_peers(waited);
     }
-    if (auto input = engine_.pop_for(kTick)) take(std::move(*input));
+    if (auto input = engine_.pop_for(kTick)) dispatch(std::move(*input));
   }
 }
 
@@ -185,12 +185,12 @@ void Engine::loop() {
       if (stop_wanted()) feed(StopNow{"stopped by the user at node " + name(setup_.self)});
       continue;
     }
-    if (auto input = engine_.pop_for(next_tick - at)) take(std::move(*input));
+    if (auto input = engine_.pop_for(next_tick - at)) dispatch(std::move(*input));
   }
 }
 
-void Engine::take(EngineInput input) {
-  std::visit(Overloaded{[&](NetworkEvent& event) { hear(std::move(event)); },
+void Engine::dispatch(EngineInput input) {
+  std::visit(Overloaded{[&](NetworkEvent& event) { handle(std::move(event)); },
                         [&](Event& event) { feed(std::move(event)); }},
              input);
 }

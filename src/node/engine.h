@@ -26,11 +26,11 @@ class Engine final : private Driver {
 
  private:
   void wait_for_mesh();
-  void say_what_is_missing(Duration waited);
+  void notify_missing_peers(Duration waited);
   [[nodiscard]] std::string missing_peers() const;
   void loop();
-  void take(EngineInput input);
-  void hear(NetworkEvent event);
+  void dispatch(EngineInput input);
+  void handle(NetworkEvent event);
   void feed(Event event);
   void check(const Status& status);
 
@@ -40,9 +40,9 @@ class Engine final : private Driver {
   void send(const SendApplied& action) override;
   void send(const SendBye& action) override;
   void send(const SendHalt& action) override;
-  void watch(const RoundReport& report) override;
-  void watch(const Decision& decision) override;
-  void watch(const Notice& notice) override;
+  void notify(const RoundReport& report) override;
+  void notify(const Decision& decision) override;
+  void notify(const Notice& notice) override;
   void finish(const Finish& end) override;
 
   [[nodiscard]] LinkCounterList counters() const;

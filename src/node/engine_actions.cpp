@@ -4,7 +4,7 @@
 
 namespace kimesh {
 
-void Engine::hear(NetworkEvent event) {
+void Engine::handle(NetworkEvent event) {
   const auto to_core = [&](auto& e) { feed(std::move(e)); };
   std::visit(Overloaded{
                  [&](LinkUp& e) {
@@ -21,7 +21,7 @@ void Engine::hear(NetworkEvent event) {
                  [&](PeerBye& e) { to_core(e); },
                  [&](PeerHalted& e) { started_ ? feed(std::move(e)) : abort(e.reason, e.kind); },
                  [&](PeerArrived& e) { waiting_in_.erase(e.node); },
-                 [&](PeerRefused& e) { watch(Notice{e.sentence}); },
+                 [&](PeerRefused& e) { notify(Notice{e.sentence}); },
                  [&](LinkRefused& e) { abort(e.sentence); },
                  [&](PeerRestarted& e) { abort(e.sentence); },
                  [&](NetworkFailed& e) { abort(e.sentence); },
@@ -49,14 +49,14 @@ void Engine::send(const SendHalt& action) {
   network_->send(action);
 }
 
-void Engine::watch(const RoundReport& report) {
+void Engine::notify(const RoundReport& report) {
   if (observer_.report) check(observer_.report(now(), report));
   if (observer_.counters) observer_.counters(counters());
 }
-void Engine::watch(const Decision& decision) {
+void Engine::notify(const Decision& decision) {
   if (observer_.decision) check(observer_.decision(now(), decision));
 }
-void Engine::watch(const Notice& notice) {
+void Engine::notify(const Notice& notice) {
   if (observer_.notice) check(observer_.notice(now(), notice.text));
 }
 

@@ -95,7 +95,7 @@ class LogReader {
       : plan_(plan), self_(self), out_(out) {}
 
   // Half a sentence when the line is wrong, else empty.
-  std::string take(std::string_view line) {
+  std::string add_line(std::string_view line) {
     const Json json = Json::parse(line, nullptr, false);
     FieldReader fields(json);
     std::string kind;
@@ -104,11 +104,11 @@ class LogReader {
     fields.read("round", round);
     if (!fields.ok()) return fields.complaint();
     if (kind == "setting") {
-      take_setting(fields, round);
+      add_setting(fields, round);
     } else if (kind == "reset") {
       if (const auto channel = channel_of(fields)) out_.resets.insert({*channel, round});
     } else if (kind == "closing" || kind == "poll_stop") {
-      take_word(fields, round, kind == "closing" ? out_.closings : out_.confirmed_stops);
+      add_verdict(fields, round, kind == "closing" ? out_.closings : out_.confirmed_stops);
     } else {
       fields.complain("'" + kind + "' is no kind of decision");
     }
@@ -136,7 +136,7 @@ class LogReader {
     return std::nullopt;
   }
 
-  void take_setting(FieldReader& fields, Round round) {
+  void add_setting(FieldReader& fields, Round round) {
     const auto channel = channel_of(fields);
     if (!channel) return;
     const Setting setting =
@@ -146,7 +146,7 @@ class LogReader {
       fields.complain("this message's setting was another one before");
   }
 
-  void take_word(FieldReader& fields, Round round, std::map<Round, Verdict>& verdicts) {
+  void add_verdict(FieldReader& fields, Round round, std::map<Round, Verdict>& verdicts) {
     Verdict verdict;
     std::string reason;
     fields.read("closing_round", verdict.closing_round);
@@ -178,7 +178,7 @@ Status load_log(const Plan& plan, NodeIndex node, const std::string& path, Loade
     const auto line = lines.next();
     if (!line) return Error{ErrorCode::kUserInput, line.error().message};
     if (!*line) break;
-    const std::string wrong = reader.take(**line);
+    const std::string wrong = reader.add_line(**line);
     if (!wrong.empty())
       return Error{ErrorCode::kUserInput, fmt::format("{}:{}: {}", path, lines.line(), wrong)};
   }

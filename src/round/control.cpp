@@ -37,16 +37,16 @@ Control ControlVector::to_control() const {
 }
 
 ControlVector ControlVector::from_control(std::span<const double> v) {
-  ControlVector said;
-  said.nodes = value_at(v, 0);
-  said.loss = value_at(v, 1);
-  said.compute_s = value_at(v, 2);
-  said.evaluate_s = value_at(v, 3);
-  said.correct = value_at(v, 4);
-  said.samples = value_at(v, 5);
-  said.test_loss = value_at(v, 6);
-  said.stop_wish = value_at(v, 7);
-  return said;
+  ControlVector vector;
+  vector.nodes = value_at(v, 0);
+  vector.loss = value_at(v, 1);
+  vector.compute_s = value_at(v, 2);
+  vector.evaluate_s = value_at(v, 3);
+  vector.correct = value_at(v, 4);
+  vector.samples = value_at(v, 5);
+  vector.test_loss = value_at(v, 6);
+  vector.stop_wish = value_at(v, 7);
+  return vector;
 }
 
 Control Verdict::to_control() const {

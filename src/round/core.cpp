@@ -127,20 +127,20 @@ void Core::State::on(const MessageAcked& event) {
 }
 
 void Core::State::on(const MessageApplied& event) {
-  const Applied& said = event.applied;
-  const auto channel = plan.find_channel(event.link, said.shard, said.phase);
-  const bool known =
-      channel && out_position.contains(*channel) &&
-      (said.outcome == ApplyOutcome::kApplied || said.outcome == ApplyOutcome::kDigestDiffers);
+  const Applied& applied = event.applied;
+  const auto channel = plan.find_channel(event.link, applied.shard, applied.phase);
+  const bool known = channel && out_position.contains(*channel) &&
+                     (applied.outcome == ApplyOutcome::kApplied ||
+                      applied.outcome == ApplyOutcome::kDigestDiffers);
   if (!known)
     return fail(fmt::format("node {} applied a message that the plan does not know",
                             name(plan.links[event.link].to)));
   OutgoingChannel& out = outgoing(*channel);
-  if (!out.busy || said.round != out.sent.round || said.generation != out.generation) return;
+  if (!out.busy || applied.round != out.sent.round || applied.generation != out.generation) return;
   out.busy = false;
-  if (said.outcome == ApplyOutcome::kDigestDiffers && !replay) {
+  if (applied.outcome == ApplyOutcome::kDigestDiffers && !replay) {
     emit(Notice{fmt::format("{}, round {}: the two ends differ; the channel starts anew",
-                            describe(*channel), said.round)});
+                            describe(*channel), applied.round)});
     out.restart = true;
   }
   if (out.waiting) begin_message(out);

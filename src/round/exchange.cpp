@@ -63,7 +63,7 @@ void Core::State::try_reduce(ShardIndex s) {
 // Sends the channel's message of this round, once the far side has applied the one before.
 void Core::State::send_when_free(OutgoingChannel& out) {
   if (out.waiting)  // a far side that goes on without our message does not keep to the protocol
-    return fail(describe(out.channel) + ": two turns are due at once");
+    return fail(describe(out.channel) + ": two messages are due at once");
   out.due = {round, confirming, round == verdict.closing_round};
   out.waiting = true;
   if (!out.busy) begin_message(out);
@@ -136,7 +136,7 @@ std::optional<Setting> Core::State::choose(OutgoingChannel& out) {
   // Equal models at the end, and a gather that begins anew, come before any budget.
   if (gather && (out.sent.closing || out.restart)) return Setting{};
   const Choice choice = policy->choose(context);
-  links.chose(out.link, choice.budget_bytes);
+  links.add_budget(out.link, choice.budget_bytes);
   if (measures) {
     groups[out.group].spent += choice.budget_bytes;
     ++groups[out.group].sent;
@@ -168,7 +168,7 @@ void Core::State::on(AdvanceDone event) {
   const std::size_t content = event.payload.size() + overhead(plan.channels[event.channel]);
   const std::size_t bytes = content + options.chunk_overhead_bytes * chunk_count(content);
   traffic += bytes;
-  links.sent(event, out.link, plan.elements(event.channel), bytes);
+  links.add_message(event, out.link, plan.elements(event.channel), bytes);
   if (measures) observe(event, out);
   message.payload = std::move(event.payload);
   emit(SendMessage{out.link, std::move(message)});

@@ -76,13 +76,13 @@ MessageContext LinkBook::context(LinkIndex link) const {
   return context;
 }
 
-void LinkBook::chose(LinkIndex link, std::size_t budget_bytes) {
+void LinkBook::add_budget(LinkIndex link, std::size_t budget_bytes) {
   Entry& e = entry(link);
   e.report.budget_bytes += budget_bytes;
 }
 
-void LinkBook::sent(const AdvanceDone& done, LinkIndex link, std::size_t elements,
-                    std::size_t bytes) {
+void LinkBook::add_message(const AdvanceDone& done, LinkIndex link, std::size_t elements,
+                           std::size_t bytes) {
   Entry& e = entry(link);
   e.report.bytes += bytes;
   e.report.elements += elements;

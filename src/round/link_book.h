@@ -21,8 +21,9 @@ class LinkBook {
   [[nodiscard]] unsigned number(LinkIndex link) const { return link - first_; }
   // Everything that a policy may know about a message on `link`, but for round and T_comp.
   [[nodiscard]] MessageContext context(LinkIndex link) const;
-  void chose(LinkIndex link, std::size_t budget_bytes);
-  void sent(const AdvanceDone& done, LinkIndex link, std::size_t elements, std::size_t bytes);
+  void add_budget(LinkIndex link, std::size_t budget_bytes);
+  void add_message(const AdvanceDone& done, LinkIndex link, std::size_t elements,
+                   std::size_t bytes);
 
   // Figures since the last call.
   [[nodiscard]] std::vector<LinkReport> take_reports();

@@ -60,7 +60,7 @@ class Core::State {
   };
   // What a message of an outgoing channel is for. By the time it is sent, after a cut, the node may
   // be a round further.
-  struct Turn {
+  struct MessageRound {
     Round round = kNoRound;
     bool confirmation = false, closing = false;
   };
@@ -70,7 +70,7 @@ class Core::State {
     BufferId estimate;
     bool busy = false;     // its last message is not yet applied at the far side
     bool waiting = false;  // `due` comes when it is
-    Turn sent, due;
+    MessageRound sent, due;
     Generation generation = 0;
     bool restart = false;  // the next message begins a generation
     // Only where the policy wants curves: of the last message that was measured, and its place

@@ -81,7 +81,7 @@ void Simulator::State::feed(NodeIndex index, Event event) {
 
 void Simulator::State::occur(Occurrence what) {
   std::visit(Overloaded{[&](ToNode& e) { feed(e.node, std::move(e.event)); },
-                        [&](Deliver& e) { deliver(e); }, [&](Receipt& e) { receipt(e); },
+                        [&](MessageArrives& e) { deliver(e); }, [&](AckArrives& e) { acked(e); },
                         [&](ControlFrame& e) {
                           const LinkState& link = links[e.link];
                           if (e.epoch == link.epoch && link.up) feed(e.to, std::move(e.event));

@@ -32,9 +32,9 @@ class Simulator::State {
     void send(const SendApplied& action) override;
     void send(const SendBye& action) override;
     void send(const SendHalt& action) override;
-    void watch(const RoundReport& report) override;
-    void watch(const Decision& decision) override;
-    void watch(const Notice& notice) override;
+    void notify(const RoundReport& report) override;
+    void notify(const Decision& decision) override;
+    void notify(const Notice& notice) override;
     void finish(const Finish& end) override;
 
     Vectors vectors;
@@ -52,7 +52,7 @@ class Simulator::State {
   };
   // A message of a link; kept until it is acked. Its payload goes to the receiver with the first
   // copy that arrives.
-  struct Carried {
+  struct SentMessage {
     Message message;
     std::uint64_t sequence = 0;
     std::size_t bytes = 0;  // on the wire
@@ -65,7 +65,7 @@ class Simulator::State {
     bool up = true;
     std::uint32_t epoch =
         0;  // of the connection; a cut raises it, what belongs to an older one is lost
-    std::deque<Carried> unacked;
+    std::deque<SentMessage> unacked;
     std::size_t next = 0;  // position in unacked of what is sent next
     bool sending = false;
     std::uint64_t sequence = 0, delivered = 0;
@@ -81,13 +81,13 @@ class Simulator::State {
     NodeIndex node;
     Event event;
   };
-  struct Deliver {
+  struct MessageArrives {
     LinkIndex link;
     std::uint64_t sequence;
     std::uint32_t epoch;
     double tail_s;
   };
-  struct Receipt {
+  struct AckArrives {
     LinkIndex link;
     std::uint64_t sequence;
     std::uint32_t epoch;
@@ -104,8 +104,8 @@ class Simulator::State {
     Fault fault;
   };
   struct TickAll {};
-  using Occurrence =
-      std::variant<ToNode, Deliver, Receipt, ControlFrame, FlowsChange, FaultOccurs, TickAll>;
+  using Occurrence = std::variant<ToNode, MessageArrives, AckArrives, ControlFrame, FlowsChange,
+                                  FaultOccurs, TickAll>;
   struct Item {
     double at;
     std::uint64_t order;  // first in, first out at equal times
@@ -124,8 +124,8 @@ class Simulator::State {
   void send(SendMessage action);
   void begin_next(LinkIndex link);
   void flow_ended(const FluidLinks::End& end);
-  void deliver(const Deliver& what);
-  void receipt(const Receipt& what);
+  void deliver(const MessageArrives& what);
+  void acked(const AckArrives& what);
   void send_applied(const SendApplied& action);
   void send_bye(NodeIndex from);
   void send_halt(NodeIndex from, const SendHalt& action);

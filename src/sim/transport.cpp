@@ -10,30 +10,29 @@ namespace kimesh {
 
 void Simulator::State::send(SendMessage action) {
   LinkState& link = links[action.link];
-  Carried carried;
-  carried.message = std::move(action.message);
-  carried.sequence = ++link.sequence;
-  const Message& message = carried.message;
+  SentMessage sent;
+  sent.message = std::move(action.message);
+  sent.sequence = ++link.sequence;
+  const Message& message = sent.message;
   const std::size_t whole =
       message_bytes(message.payload.size(), controls_to_send(message.control));
-  carried.chunks = static_cast<std::uint16_t>(chunk_count(whole));
-  carried.bytes = wire_bytes(whole, carried.chunks);
-  link.unacked.push_back(std::move(carried));
+  sent.chunks = static_cast<std::uint16_t>(chunk_count(whole));
+  sent.bytes = wire_bytes(whole, sent.chunks);
+  link.unacked.push_back(std::move(sent));
   begin_next(action.link);
 }
 
 void Simulator::State::begin_next(LinkIndex index) {
   LinkState& link = links[index];
   if (!link.up || link.sending || link.next >= link.unacked.size()) return;
-  Carried& carried = link.unacked[link.next];
+  SentMessage& sent = link.unacked[link.next];
   link.sending = true;
-  carried.again = carried.begun > 0;
-  carried.begun = now;
-  carried.followed = link.next > 0;
+  sent.again = sent.begun > 0;
+  sent.begun = now;
+  sent.followed = link.next > 0;
   // Bytes that leave before the second half of the chunks.
-  const double before_tail =
-      static_cast<double>(carried.bytes) * (carried.chunks / 2) / carried.chunks;
-  fluid.begin(now, index, 8 * static_cast<double>(carried.bytes), 8 * before_tail);
+  const double before_tail = static_cast<double>(sent.bytes) * (sent.chunks / 2) / sent.chunks;
+  fluid.begin(now, index, 8 * static_cast<double>(sent.bytes), 8 * before_tail);
   schedule_flow();
 }
 
@@ -47,49 +46,49 @@ void Simulator::State::schedule_flow() {
 void Simulator::State::flow_ended(const FluidLinks::End& end) {
   LinkState& link = links[end.link];
   KIMESH_CHECK(link.sending && link.next < link.unacked.size(), "a message was under way");
-  const Carried& carried = link.unacked[link.next];
+  const SentMessage& sent = link.unacked[link.next];
   const double arrival =
       end.at + to_seconds(setup.links[end.link].delay) + to_seconds(setup.costs.hop);
-  push(arrival, Deliver{static_cast<LinkIndex>(end.link), carried.sequence, link.epoch,
-                        end.at - end.mark_at});
+  push(arrival, MessageArrives{static_cast<LinkIndex>(end.link), sent.sequence, link.epoch,
+                               end.at - end.mark_at});
   link.sending = false;
   ++link.next;
   begin_next(static_cast<LinkIndex>(end.link));
 }
 
-void Simulator::State::deliver(const Deliver& what) {
+void Simulator::State::deliver(const MessageArrives& what) {
   LinkState& link = links[what.link];
   const NodeIndex to = plan.links[what.link].to;
   if (what.epoch != link.epoch || !link.up || nodes[to].crashed) return;
   push(now + to_seconds(setup.links[what.link].delay),
-       Receipt{what.link, what.sequence, what.epoch, what.tail_s});
+       AckArrives{what.link, what.sequence, what.epoch, what.tail_s});
   if (what.sequence <= link.delivered) return;  // a copy
   link.delivered = what.sequence;
-  const auto carried = std::find_if(link.unacked.begin(), link.unacked.end(),
-                                    [&](const Carried& c) { return c.sequence == what.sequence; });
-  KIMESH_CHECK(carried != link.unacked.end(), "kept until acked");
+  const auto sent = std::find_if(link.unacked.begin(), link.unacked.end(),
+                                 [&](const SentMessage& c) { return c.sequence == what.sequence; });
+  KIMESH_CHECK(sent != link.unacked.end(), "kept until acked");
   ++messages;
   ++link.totals.messages;
-  link.totals.bytes += carried->bytes;
-  MessageArrived arrived{what.link, std::move(carried->message)};
+  link.totals.bytes += sent->bytes;
+  MessageArrived arrived{what.link, std::move(sent->message)};
   feed(to, PeerHeard{plan.links[what.link].from});
   feed(to, std::move(arrived));
 }
 
-void Simulator::State::receipt(const Receipt& what) {
+void Simulator::State::acked(const AckArrives& what) {
   LinkState& link = links[what.link];
   if (what.epoch != link.epoch || !link.up || link.unacked.empty()) return;
-  const Carried& carried = link.unacked.front();
-  KIMESH_CHECK(carried.sequence == what.sequence, "acks come in order");
+  const SentMessage& sent = link.unacked.front();
+  KIMESH_CHECK(sent.sequence == what.sequence, "acks come in order");
   LinkSample sample;
-  sample.bytes = carried.bytes;
-  sample.chunks = carried.chunks;
-  sample.followed = carried.followed;
-  sample.elapsed = from_seconds(now - (carried.followed ? link.last_ack : carried.begun));
-  sample.tail_bytes = carried.bytes - carried.bytes * (carried.chunks / 2) / carried.chunks;
+  sample.bytes = sent.bytes;
+  sample.chunks = sent.chunks;
+  sample.followed = sent.followed;
+  sample.elapsed = from_seconds(now - (sent.followed ? link.last_ack : sent.begun));
+  sample.tail_bytes = sent.bytes - sent.bytes * (sent.chunks / 2) / sent.chunks;
   sample.tail_time = from_seconds(what.tail_s);
   // An outage is in the time of a message that was sent twice: it tells nothing of the rate.
-  const std::optional<LinkSample> told = carried.again ? std::nullopt : std::optional(sample);
+  const std::optional<LinkSample> told = sent.again ? std::nullopt : std::optional(sample);
   link.last_ack = now;
   link.unacked.pop_front();
   --link.next;

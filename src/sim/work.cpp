@@ -84,13 +84,13 @@ void Simulator::State::Node::send(const SendHalt& action) {
   state_.send_halt(self_, action);
 }
 
-void Simulator::State::Node::watch(const RoundReport& report) {
+void Simulator::State::Node::notify(const RoundReport& report) {
   if (state_.observer.report) state_.observer.report(self_, state_.time(), report);
 }
-void Simulator::State::Node::watch(const Decision& decision) {
+void Simulator::State::Node::notify(const Decision& decision) {
   if (state_.observer.decision) state_.observer.decision(self_, state_.time(), decision);
 }
-void Simulator::State::Node::watch(const Notice& notice) {
+void Simulator::State::Node::notify(const Notice& notice) {
   if (state_.observer.notice) state_.observer.notice(self_, state_.time(), notice.text);
 }
 

@@ -67,16 +67,16 @@ TEST(Handshake, ShowsForeignNamesWithoutWhatWouldDriveATerminal) {
 TEST(Peers, ASecondProcessOfANameIsToldFromARestartByTheFirstOneBeingAlive) {
   const auto at = [](int ms) { return TimePoint(std::chrono::milliseconds(ms)); };
   Peers peers(std::chrono::milliseconds(3000));
-  EXPECT_EQ(peers.judge(1, 11, at(0)), Peers::Verdict::kSame);
+  EXPECT_EQ(peers.identify(1, 11, at(0)), Peers::Identity::kSame);
   peers.incoming(1, true);
   EXPECT_TRUE(peers.heard(1, at(0)));
-  EXPECT_EQ(peers.judge(1, 11, at(10)), Peers::Verdict::kSame);
-  EXPECT_EQ(peers.judge(1, 12, at(10)), Peers::Verdict::kSecond);
-  EXPECT_EQ(peers.judge(1, 12, at(3001)), Peers::Verdict::kRestarted);  // open, but silent
+  EXPECT_EQ(peers.identify(1, 11, at(10)), Peers::Identity::kSame);
+  EXPECT_EQ(peers.identify(1, 12, at(10)), Peers::Identity::kSecond);
+  EXPECT_EQ(peers.identify(1, 12, at(3001)), Peers::Identity::kRestarted);  // open, but silent
   EXPECT_TRUE(peers.heard(1, at(3500)));
   peers.incoming(1, false);
-  EXPECT_EQ(peers.judge(1, 12, at(3501)), Peers::Verdict::kRestarted);
-  EXPECT_EQ(peers.judge(2, 12, at(3501)), Peers::Verdict::kSame);
+  EXPECT_EQ(peers.identify(1, 12, at(3501)), Peers::Identity::kRestarted);
+  EXPECT_EQ(peers.identify(2, 12, at(3501)), Peers::Identity::kSame);
 }
 
 TEST(Peers, TellsOfANodeAtMostOnceIn100Milliseconds) {

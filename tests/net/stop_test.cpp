@@ -36,7 +36,7 @@ class StopsItsNode : public Objective {
 };
 
 // The data takes the link a minute, twice as long as is waited for the halt. Seen to fail: the
-// connection not cut by Outgoing::say.
+// connection not cut by OutgoingConnection::send_halt.
 TEST(ShapedLink, AHaltOvertakesTheDataThatASlowLinkStillHolds) {
   auto pair = ShapedPair::make({0.1e6});
   if (!pair) GTEST_SKIP() << pair.error().message;

@@ -36,13 +36,13 @@ struct Job {
   }
 };
 
-struct Taken {
+struct SimulatedRun {
   double round_s = 0;
   std::vector<double> bytes_per_round;
 };
 
 // Rounds 100 to 199, of every node the slowest.
-Taken simulate(const Job& job) {
+SimulatedRun simulate(const Job& job) {
   constexpr Round kFirst = 100, kLast = 199;
   constexpr double kCount = kLast - kFirst + 1;
   const QuadraticProblem problem = make_quadratic(*job.config.quadratic, job.weights.size(), {}, 1);
@@ -55,7 +55,7 @@ Taken simulate(const Job& job) {
   }
   setup.links = simulated_links(job.topology, job.plan);
   setup.costs = job.costs;
-  Taken taken;
+  SimulatedRun taken;
   taken.bytes_per_round.resize(job.plan.links.size());
   std::vector<TimePoint> begun(job.weights.size());
   SimulationObserver observer;
@@ -81,7 +81,7 @@ TEST_P(PredictRun, RoundTimeAndBytesAreWithinTenPercentOfTheSimulatedRun) {
     const Prediction prediction =
         predict(job.config, job.topology, job.plan, job.weights, job.costs);
     ASSERT_EQ(prediction.trouble, "");
-    const Taken taken = simulate(job);
+    const SimulatedRun taken = simulate(job);
     // kimad sizes messages by estimates that depend on their own history: on two-sites, where most
     // links could send all, prediction and run differ by a third. Its rounds stay within the round
     // time: that is what slots are for.

@@ -68,8 +68,8 @@ class LinkEstimator {
     [[nodiscard]] double off_by(const Point& p) const;
     [[nodiscard]] const Point& point(std::size_t age) const;  // 0: the last
   };
-  enum class Verdict { kAsExpected, kSlow, kFast };
-  static Verdict judge(const Model& model, const LinkSample& sample);
+  enum class Timing { kAsExpected, kSlow, kFast };
+  static Timing timing_of(const Model& model, const LinkSample& sample);
 
   Model model_;
   std::optional<Model> before_;  // the model before a reset, until the new one has proved itself

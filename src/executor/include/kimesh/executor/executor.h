@@ -27,9 +27,9 @@ class Driver {
   virtual void send(const SendBye& action) = 0;
   virtual void send(const SendHalt& action) = 0;
 
-  virtual void watch(const RoundReport& report) = 0;
-  virtual void watch(const Decision& decision) = 0;
-  virtual void watch(const Notice& notice) = 0;
+  virtual void notify(const RoundReport& report) = 0;
+  virtual void notify(const Decision& decision) = 0;
+  virtual void notify(const Notice& notice) = 0;
   virtual void finish(const Finish& end) = 0;  // nothing follows
 };
 

@@ -1,4 +1,4 @@
-#include "node_watch.h"
+#include "node_reporter.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,26 +7,26 @@
 
 namespace kimesh {
 
-void Audience::take(const Seen& seen) {
-  if (const auto* decision = std::get_if<Decision>(&seen.what)) {
-    if (callbacks_.decision) callbacks_.decision(seen.node, *decision);
+void MeshObserver::take(const NodeUpdate& update) {
+  if (const auto* decision = std::get_if<Decision>(&update.what)) {
+    if (callbacks_.decision) callbacks_.decision(update.node, *decision);
     return;
   }
-  if (const auto* counters = std::get_if<LinkCounterList>(&seen.what)) {
-    if (callbacks_.counters) callbacks_.counters(seen.node, *counters);
+  if (const auto* counters = std::get_if<LinkCounterList>(&update.what)) {
+    if (callbacks_.counters) callbacks_.counters(update.node, *counters);
     return;
   }
-  const auto& record = std::get<NodeRecord>(seen.what);
-  tally_.add(seen.node, record);
+  const auto& record = std::get<NodeRecord>(update.what);
+  tally_.add(update.node, record);
   if (const auto* round = std::get_if<RoundRecord>(&record); round && callbacks_.round)
-    callbacks_.round(seen.node, *round, tally_);
+    callbacks_.round(update.node, *round, tally_);
   if (const auto* notice = std::get_if<NoticeRecord>(&record); notice && callbacks_.notice)
-    callbacks_.notice(seen.node, notice->text);
+    callbacks_.notice(update.node, notice->text);
 }
 
-Result<NodeWatch> NodeWatch::open(const Mesh& mesh, NodeIndex self, const RunFolder* folder,
-                                  NodeRecorder::Flush flush, const Tell& tell) {
-  NodeWatch watch(mesh, self, tell);
+Result<NodeReporter> NodeReporter::open(const Mesh& mesh, NodeIndex self, const RunFolder* folder,
+                                        NodeRecorder::Flush flush, const UpdateSink& sink) {
+  NodeReporter reporter(mesh, self, sink);
   const std::string& name = mesh.plan().view.nodes[self];
   if (folder != nullptr) {
     if (const Status ready = folder->prepare_node(name); !ready) return ready.error();
@@ -34,42 +34,42 @@ Result<NodeWatch> NodeWatch::open(const Mesh& mesh, NodeIndex self, const RunFol
     if (!recorder) return recorder.error();
     auto decisions = DecisionLog::create(mesh.plan(), folder->decisions(name));
     if (!decisions) return decisions.error();
-    watch.recorder_ = std::move(*recorder);
-    watch.decisions_ = std::move(*decisions);
+    reporter.recorder_ = std::move(*recorder);
+    reporter.decisions_ = std::move(*decisions);
   }
-  const Status begun = watch.record(StartRecord{0, name, std::string(version())});
+  const Status begun = reporter.record(StartRecord{0, name, std::string(version())});
   if (!begun) return begun.error();
-  return watch;
+  return reporter;
 }
 
-Status NodeWatch::keep(const Status& status) {
+Status NodeReporter::keep(const Status& status) {
   if (files_.ok() && !status.ok()) files_ = status;
   return files_;
 }
 
-Status NodeWatch::record(NodeRecord record) {
+Status NodeReporter::record(NodeRecord record) {
   if (recorder_) static_cast<void>(keep(recorder_->write(record)));
-  (*tell_)({self_, std::move(record)});
+  (*sink_)({self_, std::move(record)});
   return files_;
 }
 
-Status NodeWatch::round(TimePoint origin, const RoundReport& report) {
+Status NodeReporter::round(TimePoint origin, const RoundReport& report) {
   if (decisions_ && !keep(decisions_->flush())) return files_;
   RoundRecord made = make_round_record(mesh_->plan(), mesh_->topology(), self_, origin, report);
   if (mesh_->objective().scores_tokens()) add_perplexity(made);
   return record(std::move(made));
 }
 
-Status NodeWatch::decision(const Decision& decision) {
-  (*tell_)({self_, decision});
+Status NodeReporter::decision(const Decision& decision) {
+  (*sink_)({self_, decision});
   return decisions_ ? keep(decisions_->write(decision)) : files_;
 }
 
-Status NodeWatch::notice(double seconds, const std::string& text) {
+Status NodeReporter::notice(double seconds, const std::string& text) {
   return record(NoticeRecord{seconds, text});
 }
 
-Status NodeWatch::end(const EndRecord& end) {
+Status NodeReporter::end(const EndRecord& end) {
   static_cast<void>(record(end));
   if (recorder_) static_cast<void>(keep(recorder_->close()));
   return decisions_ ? keep(decisions_->flush()) : files_;

@@ -13,17 +13,17 @@
 namespace kimesh {
 
 // What one node lets the caller know.
-struct Seen {
+struct NodeUpdate {
   NodeIndex node = 0;
   std::variant<NodeRecord, Decision, LinkCounterList> what;
 };
 
 // The caller's side: the tally and the callbacks, on the caller's thread.
-class Audience {
+class MeshObserver {
  public:
-  Audience(const Plan& plan, const MeshCallbacks& callbacks)
+  MeshObserver(const Plan& plan, const MeshCallbacks& callbacks)
       : tally_(plan), callbacks_(callbacks) {}
-  void take(const Seen& seen);
+  void take(const NodeUpdate& update);
   [[nodiscard]] const RunTally& tally() const { return tally_; }
 
  private:
@@ -33,33 +33,33 @@ class Audience {
 
 // One node's side: its two files, where there is a folder, and where it sends what it saw. The
 // first error of a file stays in files().
-class NodeWatch {
+class NodeReporter {
  public:
-  using Tell = std::function<void(Seen)>;
-  // Makes the node's files and begins them. `mesh` and `tell` outlive this.
+  using UpdateSink = std::function<void(NodeUpdate)>;
+  // Makes the node's files and begins them. `mesh` and `sink` outlive this.
   // Errors: UserInput, Io.
-  [[nodiscard]] static Result<NodeWatch> open(const Mesh& mesh, NodeIndex self,
-                                              const RunFolder* folder, NodeRecorder::Flush flush,
-                                              const Tell& tell);
+  [[nodiscard]] static Result<NodeReporter> open(const Mesh& mesh, NodeIndex self,
+                                                 const RunFolder* folder, NodeRecorder::Flush flush,
+                                                 const UpdateSink& sink);
 
   // `origin` is second 0 of the records.
   Status round(TimePoint origin, const RoundReport& report);
   Status decision(const Decision& decision);
   Status notice(double seconds, const std::string& text);
-  void counters(const LinkCounterList& list) { (*tell_)({self_, list}); }
+  void counters(const LinkCounterList& list) { (*sink_)({self_, list}); }
   Status end(const EndRecord& end);
 
   [[nodiscard]] const Status& files() const { return files_; }
 
  private:
-  NodeWatch(const Mesh& mesh, NodeIndex self, const Tell& tell)
-      : mesh_(&mesh), self_(self), tell_(&tell) {}
+  NodeReporter(const Mesh& mesh, NodeIndex self, const UpdateSink& sink)
+      : mesh_(&mesh), self_(self), sink_(&sink) {}
   Status keep(const Status& status);
   Status record(NodeRecord record);
 
   const Mesh* mesh_;
   NodeIndex self_;
-  const Tell* tell_;
+  const UpdateSink* sink_;
   std::optional<NodeRecorder> recorder_;
   std::optional<DecisionLog> decisions_;
   Status files_ = ok_status();
