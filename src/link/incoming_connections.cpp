@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "handshake.h"
+#include "kimesh/util/overloaded.h"
 
 namespace kimesh {
 namespace {
@@ -169,20 +170,33 @@ void IncomingConnections::admit(Connection& connection, const std::string& routi
   if (halt_) reply(connection, *halt_, now);
   if (bye_) reply(connection, Bye{shared_.hello.from}, now);
   shared_.events.push(PeerArrived{connection.spec.from});
-  if (shared_.peers.heard(connection.spec.from, now))
-    shared_.events.try_push(PeerHeard{connection.spec.from});
+  heard(connection, now);
 }
 
 void IncomingConnections::handle(Connection& connection, const Frame& frame, TimePoint now) {
-  if (const auto* part = std::get_if<Chunk>(&frame)) {
-    chunk(connection, *part, now);
-  } else if (const auto* halt = std::get_if<Halt>(&frame)) {
-    shared_.events.push(halted_by(connection.spec.from, *halt));
-  } else if (std::holds_alternative<Bye>(frame)) {
-    shared_.events.push(PeerBye{connection.spec.from});
-  } else if (!std::holds_alternative<Heartbeat>(frame)) {
-    return malformed(&connection, connection.routing_id, "a frame that only a receiver says");
-  }
+  std::visit(Overloaded{[](const Hello&) {},  // frame_from has answered it
+                        [&](const Chunk& part) {
+                          chunk(connection, part, now);
+                          heard(connection, now);
+                        },
+                        [&](const Heartbeat&) { heard(connection, now); },
+                        [&](const Halt& halt) {
+                          shared_.events.push(halted_by(connection.spec.from, halt));
+                          heard(connection, now);
+                        },
+                        [&](const Bye&) {
+                          shared_.events.push(PeerBye{connection.spec.from});
+                          heard(connection, now);
+                        },
+                        [&](const OneOf<Welcome, Refuse, Ack, Applied> auto&) {
+                          malformed(&connection, connection.routing_id,
+                                    "a frame that only a receiver says");
+                        }},
+             frame);
+}
+
+// The connection's node lives.
+void IncomingConnections::heard(const Connection& connection, TimePoint now) {
   if (shared_.peers.heard(connection.spec.from, now))
     shared_.events.try_push(PeerHeard{connection.spec.from});
 }

@@ -69,6 +69,7 @@ class IncomingConnections {
   void hello_from(const std::string& routing_id, int fd, const Hello& hello, TimePoint now);
   void admit(Connection& connection, const std::string& routing_id, int fd, TimePoint now);
   void handle(Connection& connection, const Frame& frame, TimePoint now);
+  void heard(const Connection& connection, TimePoint now);
   void chunk(Connection& connection, const Chunk& chunk, TimePoint now);
   void malformed(Connection* connection, const std::string& routing_id, const std::string& what);
   void refuse(const std::string& routing_id, const std::string& sentence);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "handshake.h"
+#include "kimesh/util/overloaded.h"
 #include "zmtp.h"
 
 namespace kimesh {
@@ -138,22 +139,38 @@ void OutgoingConnection::receive(std::size_t frames, TimePoint now) {
 }
 
 void OutgoingConnection::handle(const Frame& frame, TimePoint now) {
-  if (const auto* refused = std::get_if<Refuse>(&frame))
-    return refuse(printable(refused->sentence));
-  if (const auto* hello = std::get_if<Welcome>(&frame)) return welcome(*hello, now);
-  // Before the welcome only leftovers of the connection before can come: all of it is said again.
-  if (state_ != State::kReady) return;
-  if (const auto* ack = std::get_if<Ack>(&frame)) {
-    acked(*ack, now);
-  } else if (const auto* applied = std::get_if<Applied>(&frame)) {
-    shared_.events.push(MessageApplied{spec_.link, *applied});
-  } else if (const auto* halt = std::get_if<Halt>(&frame)) {
-    shared_.events.push(halted_by(spec_.to, *halt));
-  } else if (std::holds_alternative<Bye>(frame)) {
-    shared_.events.push(PeerBye{spec_.to});
-  } else if (!std::holds_alternative<Heartbeat>(frame)) {
-    return refuse(sentence_malformed(spec_.name, "a frame that only a sender says"));
-  }
+  // Before the welcome, other frames are leftovers of the previous connection: the far node repeats
+  // all of them.
+  const bool is_handshake =
+      std::holds_alternative<Welcome>(frame) || std::holds_alternative<Refuse>(frame);
+  if (state_ != State::kReady && !is_handshake) return;
+  std::visit(Overloaded{[&](const Welcome& answer) { welcome(answer, now); },
+                        [&](const Refuse& answer) { refuse(printable(answer.sentence)); },
+                        [&](const Ack& ack) {
+                          acked(ack, now);
+                          heard(now);
+                        },
+                        [&](const Applied& applied) {
+                          shared_.events.push(MessageApplied{spec_.link, applied});
+                          heard(now);
+                        },
+                        [&](const Heartbeat&) { heard(now); },
+                        [&](const Halt& halt) {
+                          shared_.events.push(halted_by(spec_.to, halt));
+                          heard(now);
+                        },
+                        [&](const Bye&) {
+                          shared_.events.push(PeerBye{spec_.to});
+                          heard(now);
+                        },
+                        [&](const OneOf<Hello, Chunk> auto&) {
+                          refuse(sentence_malformed(spec_.name, "a frame that only a sender says"));
+                        }},
+             frame);
+}
+
+// The far node lives.
+void OutgoingConnection::heard(TimePoint now) {
   if (shared_.peers.heard(spec_.to, now)) shared_.events.try_push(PeerHeard{spec_.to});
 }
 
@@ -172,7 +189,7 @@ void OutgoingConnection::welcome(const Welcome& welcome, TimePoint now) {
   if (halt_) control(*halt_);
   if (bye_) control(Bye{shared_.hello.from});
   shared_.events.push(LinkUp{spec_.link});
-  if (shared_.peers.heard(spec_.to, now)) shared_.events.try_push(PeerHeard{spec_.to});
+  heard(now);
 }
 
 void OutgoingConnection::acked(const Ack& ack, TimePoint now) {

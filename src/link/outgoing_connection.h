@@ -68,6 +68,7 @@ class OutgoingConnection {
   void lost();
   void close();
   void handle(const Frame& frame, TimePoint now);
+  void heard(TimePoint now);
   void welcome(const Welcome& welcome, TimePoint now);
   void acked(const Ack& ack, TimePoint now);
   void refuse(std::string sentence);
