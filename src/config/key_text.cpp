@@ -113,14 +113,30 @@ struct DomainText {
   }
 };
 
-class CanonicalText final : public Keys {
+// A visitor that knows keys by the sections around them: "schedule.warmup".
+class NestedKeys : public Keys {
  public:
-  bool wants_local() const override { return false; }
   void section(Key key, const std::function<void(Keys&)>& describe) override {
-    const std::string outer = std::exchange(prefix_, prefix_ + std::string(key.name) + ".");
+    visit_below(key.name, describe);
+  }
+
+ protected:
+  [[nodiscard]] std::string full_name(std::string_view name) const {
+    return prefix_ + std::string(name);
+  }
+  void visit_below(std::string_view name, const std::function<void(Keys&)>& describe) {
+    const std::string outer = std::exchange(prefix_, full_name(name) + ".");
     describe(*this);
     prefix_ = outer;
   }
+
+ private:
+  std::string prefix_;
+};
+
+class CanonicalText final : public NestedKeys {
+ public:
+  bool wants_local() const override { return false; }
   void word_or_section(Key key, std::size_t& index, const std::vector<std::string_view>& words,
                        const std::function<void(Keys&)>& describe) override {
     if (index >= words.size()) return section(key, describe);
@@ -138,37 +154,25 @@ class CanonicalText final : public Keys {
     choice.describe(*choice.chosen, *this);
   }
   void visit_entries(const Key& key, const MapEntries& entries) override {
-    const std::string outer = prefix_;
-    const auto below = [&](std::string_view name) {
-      prefix_ = fmt::format("{}{}.{}.", outer, key.name, name);
-      text_ += fmt::format("{}{} {}\n", outer, key.name, name);
+    const auto add_entry = [&](std::string_view name, const std::function<void(Keys&)>& describe) {
+      add(key.name, name);
+      visit_below(fmt::format("{}.{}", key.name, name), describe);
     };
-    if (!entries.rule.common.empty()) {
-      below(entries.rule.common);
-      entries.describe_common(*this);
-    }
-    for (std::size_t i = 0; i < entries.names.size(); ++i) {
-      below(entries.names[i]);
-      entries.describe(i, *this);
-    }
-    prefix_ = outer;
+    if (!entries.rule.common.empty()) add_entry(entries.rule.common, entries.describe_common);
+    for (std::size_t i = 0; i < entries.names.size(); ++i)
+      add_entry(entries.names[i], [&](Keys& keys) { entries.describe(i, keys); });
   }
 
  private:
   void add(std::string_view name, std::string_view value) {
-    text_ += fmt::format("{}{} {}\n", prefix_, name, value);
+    text_ += fmt::format("{} {}\n", full_name(name), value);
   }
-  std::string prefix_, text_;
+  std::string text_;
 };
 
-class NumberCollector final : public Keys {
+class NumberCollector final : public NestedKeys {
  public:
   bool wants_local() const override { return false; }
-  void section(Key key, const std::function<void(Keys&)>& describe) override {
-    const std::string outer = std::exchange(prefix_, prefix_ + std::string(key.name) + ".");
-    describe(*this);
-    prefix_ = outer;
-  }
   void word_or_section(Key key, std::size_t& index, const std::vector<std::string_view>& words,
                        const std::function<void(Keys&)>& describe) override {
     if (index >= words.size()) section(key, describe);
@@ -177,7 +181,7 @@ class NumberCollector final : public Keys {
 
  protected:
   void visit(const Key& key, const KeyValue& value, bool& is_set) override {
-    const std::string name = prefix_ + std::string(key.name);
+    const std::string name = full_name(key.name);
     if (!is_set) return;
     if (const auto* number = std::get_if<NumberValue>(&value)) numbers_[name] = number->value;
     if (const auto* whole = std::get_if<WholeValue>(&value))
@@ -191,25 +195,24 @@ class NumberCollector final : public Keys {
   void visit_entries(const Key&, const MapEntries&) override {}
 
  private:
-  std::string prefix_;
   std::map<std::string, double> numbers_;
 };
 
-class RowCollector final : public Keys {
+class RowCollector final : public NestedKeys {
  public:
   bool wants_all() const override { return true; }
   void require(std::string_view name, std::string_view) override {
-    required_.push_back({prefix_ + std::string(name), kind_});
+    required_.push_back({full_name(name), kind_});
   }
   void section(Key key, const std::function<void(Keys&)>& describe) override {
-    add({prefix_ + std::string(key.name), kind_, "map", "", std::string(key.help)});
-    below(key, describe);
+    add({full_name(key.name), kind_, "map", "", std::string(key.help)});
+    visit_below(key.name, describe);
   }
   void word_or_section(Key key, std::size_t& index, const std::vector<std::string_view>& words,
                        const std::function<void(Keys&)>& describe) override {
-    add({prefix_ + std::string(key.name), kind_, joined(words) + ", or a map",
+    add({full_name(key.name), kind_, joined(words) + ", or a map",
          index < words.size() ? std::string(words[index]) : "a map", std::string(key.help)});
-    below(key, describe);
+    visit_below(key.name, describe);
   }
   [[nodiscard]] std::vector<KeyRow> take() {
     for (const auto& [name, kind] : required_)
@@ -223,20 +226,17 @@ class RowCollector final : public Keys {
     std::string fallback = is_set ? std::visit(WrittenText{}, value) : std::string();
     const auto* list = std::get_if<TextListValue>(&value);
     if (!is_set && list != nullptr) fallback = list->rule.word;
-    add({prefix_ + std::string(key.name), kind_, std::visit(DomainText{}, value),
-         std::move(fallback), std::string(key.help)});
+    add({full_name(key.name), kind_, std::visit(DomainText{}, value), std::move(fallback),
+         std::string(key.help)});
   }
   void visit_entries(const Key& key, const MapEntries& entries) override {
     const EntryRule& rule = entries.rule;
-    add({prefix_ + std::string(key.name), kind_, fmt::format("map, one line per {}", rule.noun), "",
+    add({full_name(key.name), kind_, fmt::format("map, one line per {}", rule.noun), "",
          std::string(key.help)});
-    const std::string outer =
-        std::exchange(prefix_, fmt::format("{}{}.{}.", prefix_, key.name, rule.placeholder));
-    entries.describe_common(*this);
-    prefix_ = outer;
+    visit_below(fmt::format("{}.{}", key.name, rule.placeholder), entries.describe_common);
   }
   void visit_kind(const Key& key, const KindChoice& choice) override {
-    add({prefix_ + std::string(key.name), kind_, joined(choice.names),
+    add({full_name(key.name), kind_, joined(choice.names),
          choice.chosen ? std::string(choice.names[*choice.chosen]) : std::string(),
          std::string(key.help)});
     const std::string outer = kind_;
@@ -248,11 +248,6 @@ class RowCollector final : public Keys {
   }
 
  private:
-  void below(const Key& key, const std::function<void(Keys&)>& describe) {
-    const std::string outer = std::exchange(prefix_, prefix_ + std::string(key.name) + ".");
-    describe(*this);
-    prefix_ = outer;
-  }
   // Kinds that share a key share its row, if all else is equal.
   void add(KeyRow row) {
     const auto same = std::ranges::find_if(rows_, [&](const KeyRow& other) {
@@ -265,30 +260,27 @@ class RowCollector final : public Keys {
       same->kind += ", " + row.kind;
   }
 
-  std::string prefix_, kind_;
+  std::string kind_;
   std::vector<KeyRow> rows_;
   std::vector<std::pair<std::string, std::string>> required_;
 };
 
-class KindCollector final : public Keys {
+class KindCollector final : public NestedKeys {
  public:
   bool wants_all() const override { return true; }
-  void section(Key key, const std::function<void(Keys&)>& describe) override {
-    below(key, describe);
-  }
   void word_or_section(Key key, std::size_t&, const std::vector<std::string_view>&,
                        const std::function<void(Keys&)>& describe) override {
-    below(key, describe);
+    visit_below(key.name, describe);
   }
   [[nodiscard]] std::vector<KindRow> take() { return std::move(rows_); }
 
  protected:
   void visit(const Key&, const KeyValue&, bool&) override {}
   void visit_entries(const Key& key, const MapEntries& entries) override {
-    below(key, entries.describe_common);
+    visit_below(key.name, entries.describe_common);
   }
   void visit_kind(const Key& key, const KindChoice& choice) override {
-    const std::string name = prefix_ + std::string(key.name);
+    const std::string name = full_name(key.name);
     if (std::ranges::find(rows_, name, &KindRow::key) != rows_.end()) return;
     for (std::size_t i = 0; i < choice.names.size(); ++i)
       rows_.push_back({name, std::string(choice.names[i]), std::string(choice.helps[i])});
@@ -296,13 +288,6 @@ class KindCollector final : public Keys {
   }
 
  private:
-  void below(const Key& key, const std::function<void(Keys&)>& describe) {
-    const std::string outer = std::exchange(prefix_, prefix_ + std::string(key.name) + ".");
-    describe(*this);
-    prefix_ = outer;
-  }
-
-  std::string prefix_;
   std::vector<KindRow> rows_;
 };
 
