@@ -1,27 +1,27 @@
 // kimesh check FILE...: every problem of every file, and data that is not there.
 #include <fmt/format.h>
 
-#include <regex>
+#include <algorithm>
 
 #include "commands.h"
-#include "kimesh/records/text_file.h"
+#include "kimesh/config/key_text.h"
+#include "kimesh/config/yaml_tree.h"
 #include "kimesh/run/check_together.h"
 #include "say.h"
 
 namespace kimesh::cli {
 namespace {
 
-constexpr std::size_t kYamlBytesMax = 16 << 20;  // far more than the loaders take
-
-// By its keys: the first of a line that stands at the margin, or behind the brace of a whole
-// written in braces.
-bool looks_like_topology(const std::string& path) {
-  const auto text = read_whole(path, kYamlBytesMax);
-  if (!text) return path.find("topolog") != std::string::npos;
-  static const std::regex key(
-      "(^|\n)(\\{[ ]*)?[\"']?(kind|nodes|links|servers|security|dead_after|start_timeout)[\"']?"
-      "[ ]*:");
-  return std::regex_search(*text, key);
+// Whether the file has a key that is declared for topologies. A file that is no YAML is told by its
+// name, since both loaders say the same about it.
+bool is_topology(const std::string& path) {
+  Complaints unheard(path);
+  const auto root = read_yaml(path, unheard);
+  if (!root) return path.find("topolog") != std::string::npos;
+  const std::vector<KeyRow> declared = key_rows(describe_topology);
+  return std::ranges::any_of(root->members, [&](const YamlMember& member) {
+    return std::ranges::find(declared, member.key, &KeyRow::name) != declared.end();
+  });
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ int check(const std::vector<std::string>& files) {
   std::vector<Problem> problems;
   for (const std::string& path : files) {
     std::vector<Problem> found;
-    if (looks_like_topology(path)) {
+    if (is_topology(path)) {
       auto loaded = load_topology(path);
       found = loaded.problems;
       topologies.push_back({path, std::move(loaded.value)});

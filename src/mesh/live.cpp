@@ -4,7 +4,7 @@
 #include <optional>
 #include <thread>
 
-#include "free_ports.h"
+#include "kimesh/link/free_ports.h"
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/util/bounded_queue.h"
 #include "kimesh/util/units.h"

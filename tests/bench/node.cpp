@@ -3,8 +3,6 @@
 // same model. Nodes are processes of one LibTorch thread each; images are made up.
 //
 //   bench_node [--rounds N] [--batch N] [--json FILE]
-#include <arpa/inet.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 
 #include "kimesh/compress/codecs.h"
 #include "kimesh/config/options_of_text.h"
+#include "kimesh/link/free_ports.h"
 #include "kimesh/node/live_node.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/check.h"
@@ -91,22 +90,6 @@ class Child {
   pid_t pid_ = 0;
   int from_ = -1;
 };
-
-std::vector<int> free_ports(std::size_t count) {
-  std::vector<int> ports, held;
-  for (std::size_t i = 0; i < count; ++i) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    held.push_back(::socket(AF_INET, SOCK_STREAM, 0));
-    KIMESH_CHECK(::bind(held.back(), reinterpret_cast<sockaddr*>(&address), size) == 0, "a port");
-    ::getsockname(held.back(), reinterpret_cast<sockaddr*>(&address), &size);
-    ports.push_back(ntohs(address.sin_port));
-  }
-  for (const int socket : held) ::close(socket);
-  return ports;
-}
 
 TopologyFile make_topology(const Job& job) {
   TopologyFile topology;

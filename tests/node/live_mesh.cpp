@@ -1,32 +1,14 @@
 #include "tests/node/live_mesh.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
 #include <thread>
 
-namespace kimesh::test {
+#include "kimesh/link/free_ports.h"
 
-std::vector<int> free_ports(std::size_t count) {
-  std::vector<int> ports, sockets;
-  for (std::size_t i = 0; i < count; ++i) {
-    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
-    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-    ports.push_back(ntohs(address.sin_port));
-    sockets.push_back(fd);
-  }
-  for (const int fd : sockets) ::close(fd);
-  return ports;
-}
+namespace kimesh::test {
 
 bool LiveRun::done() const {
   return std::all_of(ends.begin(), ends.end(),

@@ -39,7 +39,4 @@ struct LiveOptions {
 // free ports of this machine.
 [[nodiscard]] LiveRun run_live(Mesh& mesh, const LiveOptions& options = {});
 
-// Ports that nobody listened on a moment ago.
-[[nodiscard]] std::vector<int> free_ports(std::size_t count);
-
 }  // namespace kimesh::test

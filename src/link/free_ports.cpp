@@ -1,4 +1,4 @@
-#include "free_ports.h"
+#include "kimesh/link/free_ports.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
