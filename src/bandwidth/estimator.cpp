@@ -7,7 +7,7 @@
 namespace kimesh {
 namespace {
 
-// A tail tells the rate only when it is long against the stamping of arrivals.
+// A tail gives the rate only when it is long against the errors of arrival times.
 constexpr std::uint16_t kTailChunksMin = 4;
 constexpr double kTailSecondsMin = 0.002;
 // Kalman filter: how far a link's rate wanders from one message to the next, relative.
@@ -20,19 +20,20 @@ constexpr double kJitterSeconds = 0.0005;
 constexpr double kSegmentBytes = 1448;
 // Times vary by this share from message to message.
 constexpr double kTimeError = 0.03;
-constexpr double kNoiseMin = 0.2;               // of that, however well a few points lie on a line
-constexpr double kSigmaPerMeanAbsolute = 1.25;  // of a normal distribution
+// The least share of kTimeError that is assumed, however well a few points fit.
+constexpr double kNoiseMin = 0.2;
+constexpr double kSigmaPerMeanAbsolute = 1.25;  // ratio of a normal distribution
 // Points of more standard deviations than this count less.
 constexpr double kFarOff = 2;
-// Each older sample weighs this much less.
+// The weight of a sample relative to the next newer one.
 constexpr double kForget = 0.85;
-// What counts as a changed link.
+// Ratios of a time to its prediction beyond which the link counts as changed.
 constexpr double kSlow = 1.35, kFast = 0.80;
-// The fit alone tells β when it does so to this relative error.
+// The fit alone gives β when its relative error is below this.
 constexpr double kSlopeError = 0.15;
-// Messages that took at least this share of their time to transfer are believed at the least.
+// Transfer takes at least this share of a message's time.
 constexpr double kTransferShareMin = 0.05;
-// One standard deviation of β from which on it is a guess.
+// The relative standard deviation from which on β counts as a guess.
 constexpr double kErrorOfAGuess = 0.5;
 
 bool tail_tells(const LinkSample& sample) {
@@ -48,7 +49,7 @@ bool fills_pipe(const LinkSample& sample) {
          (sample.followed || 3 * to_seconds(sample.tail_time) >= to_seconds(sample.elapsed));
 }
 
-// One standard deviation of ln(tail rate).
+// The standard deviation of ln(tail rate).
 double tail_noise(const LinkSample& sample) {
   const double few_chunks =
       std::sqrt(static_cast<double>(kChunksPerMessage) / std::min<std::size_t>(sample.chunks, 8));
@@ -56,7 +57,7 @@ double tail_noise(const LinkSample& sample) {
                               0.4 * kSegmentBytes / static_cast<double>(sample.tail_bytes));
 }
 
-// Keeps a Duration defined whatever a peer's samples say.
+// The seconds as a Duration, limited so that no sample of a peer makes it overflow.
 Duration bounded(double seconds) {
   constexpr double kForever = 1e9;
   return from_seconds(std::clamp(seconds, -kForever, kForever));

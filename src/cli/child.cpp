@@ -17,11 +17,11 @@ namespace {
 
 constexpr const char* kThisProgram = "/proc/self/exe";
 
-// Between fork and exec only what is safe there.
+// Runs between fork and exec, with async-signal-safe calls only.
 [[noreturn]] void exec_child(char* const* arguments, int out, int err, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(kExitFailed);  // it died before we asked to be told
+  if (::getppid() != parent) ::_exit(kExitFailed);  // the parent has died before
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -52,7 +52,7 @@ Result<Child> Child::start(const std::vector<std::string>& arguments, const std:
   if (process < 0)
     return Error{ErrorCode::kIo, fmt::format("a node with its log {} cannot be started: {}", log,
                                              std::strerror(why))};
-  ::setpgid(process, process);  // here as well: whoever comes first
+  ::setpgid(process, process);  // in both processes, since either may be first
   return Child(process);
 }
 

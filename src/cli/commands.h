@@ -1,4 +1,4 @@
-// The commands of `kimesh`, one file each. Every function returns the process's exit code.
+// The commands of `kimesh`, one file each. Every function returns the exit code of the process.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct NodeOptions {
   RunOptions run;
   std::string name;
   std::string run_folder;  // empty: one of its own
-  std::string metrics;     // HOST:PORT where Prometheus may ask; empty: nowhere
+  std::string metrics;     // HOST:PORT where metrics are served; empty: nowhere
   std::string simd;        // instruction set of the kernels; empty: the best there is
   int threads = 0;         // 0: cores / nodes of the topology on this machine's address
 };
@@ -54,7 +54,7 @@ struct ExportOptions {
   enum class Target { kCompose, kKubernetes };
   Target target = Target::kCompose;
   std::string topology, config;
-  std::string output = "mesh";  // folder; what is in the way is written over
+  std::string output = "mesh";  // folder; existing files are overwritten
   std::string image = "kimesh:latest";
 };
 

@@ -1,4 +1,4 @@
-// What people read of a run at its end.
+// The end of a run: its model file, its summary.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace kimesh::cli {
 
-// Makes the folder's model file. Where that cannot be, end.model is empty and the reason is said.
+// Makes the folder's model file. On failure end.model is empty and the reason is printed.
 void collect(const RunFolder& folder, const Mesh& mesh, RunEnd& end);
 
 // Writes summary.json and, when `json` names a file, the figures; prints the summary. Returns the

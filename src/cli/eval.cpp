@@ -15,7 +15,7 @@
 namespace kimesh::cli {
 namespace {
 
-// Says every problem. Nothing: there was one.
+// Reads a config and prints every problem. Returns nothing when there was one.
 std::optional<RunConfig> config_with_a_test_set(const std::string& path) {
   Loaded<RunConfig> config = load_config(path);
   for (const Problem& problem : config.problems) complain(to_string(problem));
@@ -24,7 +24,7 @@ std::optional<RunConfig> config_with_a_test_set(const std::string& path) {
     complain(path + ": a quadratic has no test set. Name a config with model and data.");
     return std::nullopt;
   }
-  // All of the model comes from the file.
+  // All tensors of the model come from the file.
   config.value.model.frozen.clear();
   config.value.model.fresh.clear();
   return std::move(config.value);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kFileBytesMax = 16 << 20;      // far more than the loaders take
 constexpr std::size_t kConfigMapBytesMax = 1 << 20;  // Kubernetes takes no more in one ConfigMap
 
-// Where the containers reach each other.
+// The addresses by which the containers reach each other.
 std::vector<NodePlace> places_of(const ExportOptions& options, const TopologyFile& topology) {
   std::vector<NodePlace> places;
   for (std::size_t i = 0; i < topology.nodes.size(); ++i)
@@ -45,7 +45,7 @@ Result<ExportedMesh> collect(const ExportOptions& options, const MeshFiles& file
   return mesh;
 }
 
-// What cannot be exported, as a sentence; empty: nothing is in the way.
+// A sentence why the mesh cannot be exported; empty: it can be.
 std::string refusal(const ExportOptions& options, const MeshFiles& files) {
   if (files.config.quadratic)
     return "a quadratic runs in `kimesh simulate` only. Write model and data instead.";

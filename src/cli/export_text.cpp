@@ -11,7 +11,7 @@ namespace {
 // The user `kimesh` of docker/Dockerfile.
 constexpr int kImageUser = 10001;
 
-// A YAML string in quotes. Only the image's name comes from the user. Compose reads $ as the
+// A YAML string in quotes. Only the name of the image comes from the user. Compose takes $ for the
 // beginning of a variable.
 std::string quoted(const std::string& text, bool for_compose) {
   std::string out = "\"";
@@ -31,7 +31,7 @@ std::string indented(const std::string& text, std::size_t columns) {
   return out;
 }
 
-// Quotes around names: one of them may be `no` or `1`.
+// Names are in quotes, since one may be `no` or `1`.
 constexpr const char* kComposeHead = R"(# Written by `kimesh export compose`. Start it with
 #   docker-compose up
 # Each node leaves its files in a volume: `docker cp CONTAINER:/kimesh/runs .` fetches them.

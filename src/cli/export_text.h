@@ -1,4 +1,4 @@
-// The files of `kimesh export`, as text. Pure.
+// The texts of the files that `kimesh export` writes. Pure.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace kimesh::cli {
 
-inline constexpr int kExportPort = 7101;  // of every node, in its own container
+inline constexpr int kExportPort = 7101;  // of every node, each in its own container
 
 struct ExportedFile {
   std::string name, text;
@@ -17,11 +17,10 @@ struct ExportedMesh {
   std::vector<ExportedFile> files;  // topology.yaml, config.yaml and what they name
 };
 
-// docker-compose.yml for a folder that holds `files` as well. For docker-compose 1.29 and
-// compose 2.
+// docker-compose.yml, for docker-compose 1.29 and compose 2, in a folder that holds `files` too.
 [[nodiscard]] std::string compose_text(const ExportedMesh& mesh);
-// A service by which pods find each other, a ConfigMap of `files`, and a StatefulSet whose pod
-// number i is node i.
+// kubernetes.yaml: a service by which pods find each other, a ConfigMap of `files`, and a
+// StatefulSet whose pod number i is node i.
 [[nodiscard]] std::string kubernetes_text(const ExportedMesh& mesh);
 
 }  // namespace kimesh::cli

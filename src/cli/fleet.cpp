@@ -7,7 +7,7 @@ namespace kimesh::cli {
 namespace {
 
 constexpr Duration kAfterDeath = std::chrono::seconds(5);
-// After Ctrl-C a node ends its gradient and saves its shards; one that hangs is not waited for.
+// After Ctrl-C a node ends its gradient and saves its shards; after this time it is killed.
 constexpr Duration kAfterInterrupt = std::chrono::seconds(30);
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The node processes of one mesh, and how they are brought to an end together.
+// The node processes of one mesh, which end together.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace kimesh::cli {
 
-// What is left running when this goes away is killed.
+// Destruction kills the processes that still run.
 class Fleet {
  public:
   Fleet() = default;
@@ -19,15 +19,15 @@ class Fleet {
   Fleet& operator=(const Fleet&) = delete;
 
   void add(Child child) { children_.push_back(std::move(child)); }
-  // Looks after all: the first death of a node that was not asked to end stops the others, and who
-  // does not end in time is killed.
+  // Checks all processes. When one ends with a failure that was not asked for, it asks the others
+  // to end, and kills those that do not end in time.
   void supervise(TimePoint now);
-  // Ctrl-C: the first asks all nodes to end, the second kills them.
+  // Handles a Ctrl-C: the first asks all nodes to end, the second kills them.
   void interrupt(TimePoint now);
 
   [[nodiscard]] bool running() const;
-  // The node whose death ended the run; a killed one before one that gave up, for the latter may
-  // only have missed the former.
+  // The node whose end ended the run. A killed node comes before one that gave up, which may have
+  // missed the killed one only.
   [[nodiscard]] std::optional<NodeIndex> failed_node() const { return failed_node_; }
   [[nodiscard]] const Child& child(NodeIndex node) const { return children_[node]; }
 
@@ -35,7 +35,7 @@ class Fleet {
   void ask_all(int signal, TimePoint kill_at);
   std::vector<Child> children_;
   std::optional<NodeIndex> failed_node_;
-  std::optional<TimePoint> kill_at_;  // asked to end: when patience is over
+  std::optional<TimePoint> kill_at_;  // when nodes that were asked to end are killed
   bool interrupted_ = false, killed_ = false;
 };
 

@@ -9,14 +9,14 @@
 
 namespace kimesh::cli {
 
-// Says every problem of both files, each on its line. Nothing: there was one.
+// Reads both files and prints every problem. Returns nothing when there was one.
 [[nodiscard]] std::optional<MeshFiles> load_files(const std::string& config_path,
                                                   const std::string& topology_path);
 
-// Looks at the data, reads a model to start from, lays the plan. Errors: UserInput, Io.
+// Checks the data, reads the model to start from, lays the plan. Errors: UserInput, Io.
 [[nodiscard]] Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files);
 
-// LibTorch's threads per node when `local_nodes` share this machine.
+// The number of LibTorch's threads per node when `local_nodes` nodes share this machine.
 [[nodiscard]] int threads(const RunConfig& config, std::size_t local_nodes);
 
 }  // namespace kimesh::cli

@@ -54,7 +54,7 @@ void LiveView::draw(const RunTally& tally) {
 
 void LiveView::update(const RunTally& tally, TimePoint now) {
   if (last_ && now - *last_ < (terminal_ ? kBetweenTables : kBetweenLines)) return;
-  if (!terminal_ && tally.latest() == nullptr) return;  // notices are lines of their own
+  if (!terminal_ && tally.latest() == nullptr) return;  // notices are printed anyway
   last_ = now;
   draw(tally);
 }

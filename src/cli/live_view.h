@@ -1,5 +1,4 @@
-// What a run shows while it goes on: a table that is drawn anew on a terminal, plain lines
-// elsewhere.
+// The live view of a run: a table that is redrawn on a terminal, plain lines elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +12,18 @@ namespace kimesh::cli {
 class LiveView {
  public:
   LiveView();
-  // Draws when the last time is long enough ago and something is new.
+  // Draws the state of the run, unless the last drawing is recent or nothing has changed.
   void update(const RunTally& tally, TimePoint now);
-  // A sentence that stays: above the table, or as a line.
+  // Prints a sentence above the table.
   void notice(const std::string& text);
-  // The last state, for good.
+  // Draws the final state, which stays on the terminal.
   void finish(const RunTally& tally);
 
  private:
   void draw(const RunTally& tally);
   void wipe();
   const bool terminal_;
-  std::size_t drawn_ = 0;  // lines of the table that stand on the terminal
+  std::size_t drawn_ = 0;  // lines of the table on the terminal
   std::optional<TimePoint> last_;
   std::string last_line_;
 };

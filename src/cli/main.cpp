@@ -1,4 +1,4 @@
-// The program. Each command's work is in a file of its own.
+// The program: its commands and options. The work of each command is in a file of its own.
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <map>

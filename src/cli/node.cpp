@@ -35,7 +35,7 @@ std::size_t nodes_on_the_host_of(const TopologyFile& topology, NodeIndex self) {
   return static_cast<std::size_t>(std::ranges::count(topology.nodes, host, host_of));
 }
 
-// Null where none are wanted.
+// Null where no metrics are wanted.
 using Metrics = std::unique_ptr<MetricsServer>;
 
 Result<Metrics> start_metrics(const NodeOptions& options) {
@@ -55,7 +55,7 @@ std::vector<LinkTraffic> traffic(const Plan& plan, const LinkCounterList& list) 
   return traffic;
 }
 
-// What is shown while the node runs, and what Prometheus is told. `metrics` may be null.
+// The callbacks that feed the live view and the metrics of a node. `metrics` may be null.
 MeshCallbacks callbacks(const Mesh& mesh, LiveView& view, MetricsServer* metrics) {
   MeshCallbacks calls;
   calls.round = [&view, metrics](NodeIndex, const RoundRecord& round, const RunTally& tally) {

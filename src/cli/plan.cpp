@@ -12,7 +12,7 @@
 namespace kimesh::cli {
 namespace {
 
-// Rows enough for a shard each on any topology that can be loaded.
+// Enough rows for the shards of any topology.
 constexpr std::size_t kStandInRows = kNodesMax;
 
 int show(const Plan& plan, const TopologyFile& topology, bool layout_known,

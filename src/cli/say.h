@@ -1,4 +1,4 @@
-// What goes to people.
+// Output for people.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace kimesh::cli {
 
-// "kimesh: SENTENCE" on stderr.
+// Prints "kimesh: SENTENCE" on stderr.
 void complain(const std::string& sentence);
-// A line on stdout, there at once.
+// Prints a line on stdout and flushes.
 void say(const std::string& line);
-// The exit code that fits: 2 for the user's input, 1 for all else.
+// The exit code of an error: 2 for the user's input, 1 for all else.
 [[nodiscard]] int exit_code(const Error& error);
-// Says it, and returns its exit code.
+// Prints the error and returns its exit code.
 [[nodiscard]] int fail(const Error& error);
 
 }  // namespace kimesh::cli

@@ -1,11 +1,11 @@
-// Ctrl-C for the commands that run in this very process.
+// Ctrl-C for commands that run in this process.
 #pragma once
 
 #include <atomic>
 
 namespace kimesh::cli {
 
-// From now on the first SIGINT or SIGTERM sets the flag; a second one kills, as is usual.
+// Installs a handler: the first SIGINT or SIGTERM sets the flag, a second one kills the process.
 [[nodiscard]] const std::atomic<bool>& stop_on_signals();
 
 }  // namespace kimesh::cli

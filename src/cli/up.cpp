@@ -15,10 +15,10 @@
 namespace kimesh::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{100};  // between two looks at the nodes
+constexpr std::chrono::milliseconds kLook{100};  // between two checks of the nodes
 constexpr std::size_t kLastWords = 6;            // lines of a dead node's log that are shown
 
-// Blocked here and taken by sigtimedwait, so that no handler runs at a bad moment.
+// The signals that sigtimedwait takes; they are blocked, so that no handler interrupts anything.
 sigset_t signals() {
   sigset_t set;
   ::sigemptyset(&set);
@@ -30,7 +30,7 @@ TimePoint now() {
   return std::chrono::steady_clock::now();
 }
 
-// Follows the files of all nodes.
+// Reads the record files of all nodes as they grow.
 class Followers {
  public:
   Followers(const RunFolder& folder, const Plan& plan) : plan_(plan), tally_(plan) {
@@ -92,7 +92,7 @@ Status start_all(const Mesh& mesh, const RunOptions& options, const RunFolder& f
   return ok_status();
 }
 
-// Until the last node has ended.
+// Shows the run until the last node has ended.
 void watch(Fleet& fleet, Followers& followers, LiveView& view) {
   const sigset_t set = signals();
   const timespec pause{0, std::chrono::nanoseconds(kLook).count()};
@@ -110,8 +110,8 @@ void watch(Fleet& fleet, Followers& followers, LiveView& view) {
   view.finish(followers.tally());
 }
 
-// Nodes that fail together repeat the sentence of the one where it happened, "node b: ...": that
-// one is meant, if it gave up by itself.
+// The node where the failure happened. Nodes that fail together repeat the sentence of the first
+// one, "node b: ...", which is taken if that node gave up by itself.
 NodeIndex origin_of(const Fleet& fleet, const Plan& plan, const std::string& text) {
   if (fleet.child(*fleet.failed_node()).was_killed()) return *fleet.failed_node();
   for (NodeIndex i = 0; i < plan.view.nodes.size(); ++i) {
@@ -122,7 +122,7 @@ NodeIndex origin_of(const Fleet& fleet, const Plan& plan, const std::string& tex
   return *fleet.failed_node();
 }
 
-// Tells which node's death ended the run, and the last lines of its log.
+// Prints which node's end ended the run, and the last lines of its log.
 void report_failed_node(const Fleet& fleet, const RunFolder& folder, const Plan& plan,
                         RunEnd& end) {
   if (!fleet.failed_node()) return;
@@ -148,7 +148,7 @@ int up(const RunOptions& options) {
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
-  // For the record of the environment.
+  // run.json records the number of threads.
   set_training_threads(threads((*mesh)->config(), (*mesh)->nodes()));
   const auto folder = (*mesh)->make_folder(options.run, options.command);
   if (!folder) return fail(folder.error());

@@ -213,8 +213,8 @@ class KeyReader final : public Keys {
   bool is_given(std::string_view name) const override { return reader_.find(name) != nullptr; }
   bool is_wrong(std::string_view name) const override { return wrong_.contains(name); }
 
-  // Keys that some kind has, but not the chosen one. Where no kind is known, nothing is said: it
-  // would mislead.
+  // Complains about keys that belong to another kind than the chosen one. Without a known kind such
+  // a complaint would mislead, and there is none.
   void refuse_what_was_not_visited() {
     if (kind_is_unknown_) return;
     for (const YamlMember& member : reader_.map().members) {
@@ -241,7 +241,7 @@ class KeyReader final : public Keys {
 
   void visit_kind(const Key& key, const KindChoice& choice) override {
     visited_.push_back(key.name);
-    // The default of a key that must be there is nobody's choice.
+    // A required key has no default: the field's kind was not chosen by the user.
     std::optional<std::size_t> index;
     if (!required_.contains(std::string(key.name))) index = choice.chosen;
     if (reader_.find(key.name) != nullptr) {
@@ -263,7 +263,7 @@ class KeyReader final : public Keys {
   }
 
  private:
-  // A map's members that hold no maps of their own keys are known by their place as well.
+  // Items of lists and members of maps get places as well.
   void note_places(const std::string& path, const YamlMember& member) {
     places_.set(path, member.line);
     for (std::size_t i = 0; i < member.value.items.size(); ++i)

@@ -18,7 +18,7 @@ std::string plain_number(double x) {
                                                     : fmt::format("{}", x);
 }
 
-// Exact, since nodes compare it.
+// Values as exact text, since nodes compare it.
 struct ExactText {
   std::string operator()(const NumberValue& field) const { return fmt::format("{}", field.value); }
   std::string operator()(const NumberOrWordValue& field) const {
@@ -58,7 +58,7 @@ struct ExactText {
   }
 };
 
-// As people write it in a file.
+// Values as people write them in a file.
 struct WrittenText : ExactText {
   using ExactText::operator();
   std::string operator()(const NumberValue& field) const { return plain_number(field.value); }
@@ -78,7 +78,7 @@ struct WrittenText : ExactText {
   }
 };
 
-// What may stand there.
+// The values that a key takes.
 struct DomainText {
   std::string operator()(const NumberValue& field) const { return "number " + field.range.text(); }
   std::string operator()(const NumberOrWordValue& field) const {
@@ -328,7 +328,7 @@ std::vector<KindRow> kind_rows(const std::function<void(Keys&)>& describe) {
 
 std::string plain_table(const std::vector<KeyRow>& rows) {
   const std::vector<Cells> cells = cells_of(rows);
-  std::array<std::size_t, 5> widths{};  // of a column without a value: 0, it is left out
+  std::array<std::size_t, 5> widths{};  // a column without values keeps 0 and is left out
   for (std::size_t c = 0; c < widths.size(); ++c)
     if (std::any_of(cells.begin() + 1, cells.end(),
                     [&](const Cells& row) { return !row[c].empty(); }))

@@ -22,7 +22,7 @@ std::optional<T> parse_all(std::string_view text) {
   return value;
 }
 
-// Whole numbers without an exponent.
+// `x`, where whole numbers have no exponent.
 std::string plain(double x) {
   constexpr double kExact = 1e15;
   return std::abs(x) < kExact && x == std::floor(x) ? fmt::format("{:.0f}", x)

@@ -74,7 +74,7 @@ void FluidLinks::follow_trace(std::size_t link, double seconds) {
   state.change_s = rate ? rate->next_change_after(seconds) : kInfinity;
 }
 
-// Subtracts what has left since the rate was set.
+// Subtracts the bits that have left since the rate was set.
 void FluidLinks::settle(State& state) const {
   if (state.rate <= 0 || now_ <= state.since) return;
   const double sent = state.rate * (now_ - state.since);
@@ -141,7 +141,8 @@ void FluidLinks::advance(double now, std::vector<End>& ended) {
     const Event event = events_.front();
     now_ = std::max(now_, event.at);
     State& state = states_[event.link];
-    // By the trace's own second: one that went through another unit may come back just short of it.
+    // The change is compared in the trace's own seconds: a conversion to another unit and back may
+    // fall just short.
     if (trace_start_ + state.change_s * units_per_s_ <= now_)
       follow_trace(event.link, state.change_s);
     if (state.ends_at <= now_) {

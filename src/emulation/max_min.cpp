@@ -27,7 +27,8 @@ void for_groups(const Flow& flow, std::vector<Group>& groups, Visit visit) {
   if (second != kNoGroup && second != first) visit(groups[second]);
 }
 
-// What the settled flows leave of each group, and how many still rise in it.
+// The capacity that the settled flows leave of each group, and the number of flows that still rise
+// in it.
 void measure(std::span<const Flow> flows, std::span<const double> capacity,
              std::span<const double> rates, std::vector<Group>& groups) {
   groups.clear();
@@ -53,7 +54,7 @@ void max_min_shares(std::span<const Flow> flows, std::span<const double> group_c
   std::vector<Group> groups;
   groups.reserve(group_capacity.size());
 
-  // What a flow could rise to if all flows rose alike from here.
+  // The rate of a flow if all flows rose alike from here.
   const auto ceiling = [&](const Flow& flow) {
     double level = std::max(flow.cap, 0.0);
     for_groups(flow, groups, [&](Group& group) { level = std::min(level, group.level()); });

@@ -8,8 +8,8 @@
 namespace kimesh {
 namespace {
 
-// Where a moment lies in a trace that repeats. Both questions about a trace go through these
-// boundaries, computed by one formula, so that rounding cannot make them disagree.
+// The place of a moment in a trace that repeats. at() and next_change_after() compute the
+// boundaries of steps by this one formula, so that rounding cannot make them disagree.
 struct Position {
   const std::vector<RateTrace::Step>& steps;
   double cycle = 0;      // whole periods before

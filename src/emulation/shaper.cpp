@@ -59,7 +59,7 @@ void Shaper::take_due(TimePoint now, std::vector<Release>& due) {
 
 std::optional<TimePoint> Shaper::next() const {
   std::optional<TimePoint> first;
-  // Rounded up: at the nanosecond before, there would be nothing to do.
+  // The time is rounded up: at the nanosecond before, there would be no work.
   if (const double event = fluid_.next(); event < kInfinity) first = at(std::ceil(event));
   for (const Queue& queue : queues_) {
     if (queue.flights.empty()) continue;
@@ -86,7 +86,8 @@ TimePoint Shaper::at(double whole_ns) const {
   return start_ + Duration(static_cast<std::int64_t>(whole_ns));
 }
 
-// Event by event: the next frame of a link begins at the very time at which the last one left.
+// Advances event by event, so that the next frame of a link begins at the very time at which the
+// previous one left.
 void Shaper::advance_to(double at_ns) {
   for (double event; (event = fluid_.next()) <= at_ns;) {
     now_ns_ = std::max(now_ns_, event);

@@ -1,4 +1,4 @@
-// The work itself, once for both drivers.
+// Vector work and trainer work, once for both drivers.
 #include <utility>
 #include <variant>
 

@@ -1,4 +1,5 @@
-// The way from the network thread to the engine, which the network thread never waits at.
+// The events on their way from the network thread to the engine, for which the network thread never
+// waits.
 #pragma once
 
 #include <deque>
@@ -10,8 +11,9 @@
 
 namespace kimesh {
 
-// Keeps what finds no room in the queue. While it is not open the network reads no socket, so what
-// waits here is what one frame, and the loss of each connection, can cause. Thread: the network's.
+// Keeps the events for which the engine's queue has no room. While any are kept the network reads
+// no socket, so that at most the events of one frame and of the loss of each connection wait here.
+// Thread: the network's.
 class EventGate {
  public:
   explicit EventGate(EventSink events) : events_(std::move(events)) {}
@@ -20,19 +22,19 @@ class EventGate {
     waiting_.push_back(std::move(event));
     (void)drain();
   }
-  // As push, where a stranger can cause it at will: each sentence once, and so many of them at
-  // most.
+  // As push, for an event that any process can cause: each sentence comes once, and kSentencesMax
+  // of them at most.
   void push_once(PeerRefused refused) {
-    constexpr std::size_t kSentencesMax = 64;  // more differ only by what a stranger makes up
+    constexpr std::size_t kSentencesMax = 64;  // further ones would differ by a made-up name only
     if (pushed_once_.size() >= kSentencesMax || !pushed_once_.insert(refused.sentence).second)
       return;
     push(std::move(refused));
   }
-  // Where it does not matter if it is told at all.
+  // For an event that may be lost.
   void try_push(NetworkEvent event) {
     if (waiting_.empty()) (void)events_(event);
   }
-  // Delivers what waits as far as there is room; true: all of it.
+  // Gives the events that wait to the engine, as far as it has room. True: none is left.
   [[nodiscard]] bool drain() {
     while (!waiting_.empty()) {
       if (!events_(waiting_.front())) return false;

@@ -43,7 +43,7 @@ Result<WakeEvent> WakeEvent::make() {
 }
 void WakeEvent::signal() const {
   const std::uint64_t one = 1;
-  // It fails only when it has been rung 2^64 times without being heard: it rings then anyway.
+  // The write fails only when the counter is full, and then the event is signalled already.
   while (::write(fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {
   }
 }
@@ -59,7 +59,7 @@ Result<Timer> Timer::make() {
 void Timer::set(std::optional<TimePoint> at) const {
   itimerspec when{};
   if (at) {
-    // 0 would switch it off; a time that has passed rings at once.
+    // A time of 0 would switch the timer off; one that has passed wakes at once.
     const auto ns = std::max<std::int64_t>(at->time_since_epoch().count(), 1);
     when.it_value.tv_sec = ns / 1'000'000'000;
     when.it_value.tv_nsec = ns % 1'000'000'000;
@@ -103,8 +103,8 @@ void TcpPeek::limit_unsent(int bytes) const {
 
 void TcpPeek::break_connection() const {
   if (!fd_) return;
-  // Dissolving the association sends a reset and drops both queues, unlike shutdown, which delivers
-  // what is queued.
+  // Dissolving the association sends a reset and drops both queues; shutdown would deliver what is
+  // queued.
   sockaddr nobody{};
   nobody.sa_family = AF_UNSPEC;
   ::connect(fd_.get(), &nobody, sizeof nobody);

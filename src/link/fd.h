@@ -55,9 +55,9 @@ class Timer {
   Fd fd_;
 };
 
-// A second handle on a TCP socket of ZeroMQ's. It stays valid after ZeroMQ has closed its own, so
-// the last figures of a connection can be read, and the number cannot be reused under us; it must
-// be dropped soon, for it keeps the socket open.
+// A second handle on a TCP socket of ZeroMQ. It stays valid after ZeroMQ has closed its own, so
+// that the last figures of a connection can be read, and the system does not reuse the descriptor.
+// It keeps the socket open, and is dropped soon after.
 class TcpPeek {
  public:
   TcpPeek() = default;
@@ -67,12 +67,12 @@ class TcpPeek {
     std::uint64_t sent = 0, retransmitted = 0;
   };
   [[nodiscard]] Bytes bytes() const;  // TCP_INFO; 0 where unknown
-  // Bytes that came on the connection so far, TCP_INFO's; 0 where unknown.
+  // Bytes received on the connection so far (TCP_INFO); 0 where unknown.
   [[nodiscard]] std::uint64_t received() const;
   // True: the kernel holds nothing that has not been sent. False where unknown.
   [[nodiscard]] bool drained() const;
   void limit_unsent(int bytes) const;  // TCP_NOTSENT_LOWAT
-  void break_connection() const;       // as a network would: a reset, what is queued is lost
+  void break_connection() const;       // with a reset, as a failing network: queued bytes are lost
   explicit operator bool() const { return static_cast<bool>(fd_); }
 
  private:

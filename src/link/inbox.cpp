@@ -65,7 +65,8 @@ Result<Inbox::Arrival> Inbox::add(const Chunk& chunk, TimePoint now,
   return finish(now, connection_bytes);
 }
 
-// What arrived between the two stamps, less ZeroMQ's share of it, which no message counts.
+// Bytes that arrived between the two time stamps, without ZeroMQ's framing, which no message
+// counts.
 std::uint32_t Inbox::tail_bytes(std::uint64_t connection_bytes) const {
   if (partial_.half_bytes == 0 || connection_bytes < partial_.half_bytes)
     return partial_.tail_bytes;

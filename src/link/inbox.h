@@ -1,5 +1,5 @@
-// What one incoming link brings: chunks become messages, each handed on once, each copy acked with
-// its timing. Pure.
+// Joins the chunks of one incoming link to messages. Each message is delivered once; each copy of
+// it is acked, with its timing. Pure.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +19,20 @@ class Inbox {
   explicit Inbox(std::size_t message_bytes_max) : message_bytes_max_(message_bytes_max) {}
 
   struct Arrival {
-    std::optional<Ack> ack;                         // the message is whole: say so
-    std::optional<std::vector<std::byte>> message;  // and hand it on; nothing for a copy
+    std::optional<Ack> ack;                         // to send: the message is whole
+    std::optional<std::vector<std::byte>> message;  // to deliver; nothing for a copy
   };
-  // Memory grows with the bytes that came, never with a length that a chunk claims.
-  // Errors: Malformed (a message over the link's size, a gap, chunks that do not join); the partial
-  // message is dropped.
-  // `connection_bytes`: what the connection has brought by `now`, 0 where unknown. TCP segments end
-  // anywhere in a chunk, so more has arrived than the chunks that are whole: of 5 KB messages the
-  // tail would look up to a fifth faster than the link.
+  // Takes a chunk that arrived at `now`. Memory grows with the bytes that came, never with a length
+  // that a chunk claims. `connection_bytes` are the bytes that the connection has brought by `now`,
+  // 0 where unknown: TCP segments end anywhere in a chunk, and without the bytes of chunks that are
+  // not whole yet the tail of a 5 KB message would look up to a fifth faster than the link. Errors:
+  // Malformed (a message over the link's size, a gap, chunks that do not join); the partial message
+  // is dropped.
   [[nodiscard]] Result<Arrival> add(const Chunk& chunk, TimePoint now,
                                     std::uint64_t connection_bytes = 0);
 
-  // The connection is new: the sender begins again with the first chunk of what it holds.
+  // Called for a new connection, on which the sender begins again with the first chunk of the
+  // messages that it holds.
   void restart() { partial_ = {}; }
 
  private:
@@ -50,7 +51,7 @@ class Inbox {
   [[nodiscard]] std::uint32_t tail_bytes(std::uint64_t connection_bytes) const;
 
   std::size_t message_bytes_max_;
-  std::uint64_t delivered_ = 0;  // highest sequence handed on
+  std::uint64_t delivered_ = 0;  // highest sequence delivered
   Partial partial_;
 };
 

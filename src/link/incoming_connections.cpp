@@ -11,14 +11,14 @@
 namespace kimesh {
 namespace {
 
-// In frames, for each connection: 4 MB at the largest chunk that kimesh sends, 64 MB at the largest
-// that ZeroMQ lets in.
+// Frames of each connection: 4 MB at the largest chunk that kimesh sends, 64 MB at the largest
+// frame that ZeroMQ accepts.
 constexpr int kReceiveQueueFrames = 64;
-// Acks and the like that a peer lets pile up; ZeroMQ holds 1000 more. One who reads nothing for so
-// long is not served.
+// Answers that wait for a peer; ZeroMQ holds 1000 more. A peer that reads none of so many is
+// refused.
 constexpr std::size_t kRepliesMax = 4096;
 constexpr Duration kRetryReplies =
-    std::chrono::milliseconds(5);  // a ROUTER cannot say whose room came
+    std::chrono::milliseconds(5);  // a ROUTER does not say which peer has room
 
 std::string why_not_bound(int why) {
   switch (why) {
@@ -83,7 +83,7 @@ void IncomingConnections::send_bye() {
 void IncomingConnections::read_monitor() {
   while (const auto event = socket_.next_monitor_event()) {
     if (event->event != ZMQ_EVENT_DISCONNECTED) continue;
-    // What the connection has brought is still in its queue and still counts.
+    // Frames that the connection has brought are still in the queue, and still count.
     for (Connection& connection : connections_)
       if (connection.open && connection.fd == event->value) leave(connection);
   }
@@ -92,7 +92,7 @@ void IncomingConnections::read_monitor() {
 void IncomingConnections::leave(Connection& connection) {
   connection.open = false;
   connection.tcp = TcpPeek();
-  connection.replies.clear();  // each is said again, or asked for again
+  connection.replies.clear();  // each is repeated, or asked for, on the next connection
   shared_.peers.incoming(connection.spec.from, false);
 }
 
@@ -124,7 +124,7 @@ void IncomingConnections::frame_from(const std::string& routing_id, const ZmqPar
   if (!frame.ok()) return malformed(connection, routing_id, frame.error().message);
   if (const auto* hello = std::get_if<Hello>(&*frame)) {
     const int fd = body.source_fd();
-    read_monitor();  // the end of an older connection with the same fd lies before this hello
+    read_monitor();  // an older connection with the same fd ended before this hello
     return hello_from(routing_id, fd, *hello, now);
   }
   if (!connection) return;
@@ -154,7 +154,7 @@ void IncomingConnections::hello_from(const std::string& routing_id, int fd, cons
 void IncomingConnections::admit(Connection& connection, const std::string& routing_id, int fd,
                                 TimePoint now) {
   const bool again =
-      connection.open && connection.routing_id == routing_id;  // the hello was said twice
+      connection.open && connection.routing_id == routing_id;  // it repeats its hello
   if (!again) {
     connection.tcp = TcpPeek(fd);
     connection.inbox.restart();
@@ -220,11 +220,11 @@ void IncomingConnections::malformed(Connection* connection, const std::string& r
   shared_.events.push_once(PeerRefused{sentence});
   if (!connection) return;
   leave(*connection);
-  connection->routing_id.clear();  // what else it says is dropped
+  connection->routing_id.clear();  // its further frames are dropped
 }
 
 void IncomingConnections::refuse(const std::string& routing_id, const std::string& sentence) {
-  // Whoever has no room for it, or is gone, need not know.
+  // A peer that has gone, or has no room for the sentence, does not get it.
   (void)socket_.send({encode_frame(Refuse{sentence})}, routing_id);
 }
 

@@ -1,5 +1,5 @@
-// All incoming links: the ROUTER, who is behind which connection, what they bring and what goes
-// back to them.
+// All incoming links: the ROUTER, the node behind each connection, the frames that come and the
+// answers.
 #pragma once
 
 #include <deque>
@@ -42,7 +42,7 @@ class IncomingConnections {
   void read_monitor();
   // Reads at most `frames` frames, and stops where the engine has no room for their events.
   void receive(std::size_t frames);
-  // Puts what had no room and does what time asks for.
+  // Sends answers that found no room before, and heartbeats that are due.
   void pump(TimePoint now);
 
   [[nodiscard]] void* socket() const { return socket_.raw(); }
@@ -56,11 +56,11 @@ class IncomingConnections {
   struct Connection {
     IncomingLink spec;
     Inbox inbox;
-    std::string routing_id;  // of the connection whose hello was good last; empty: none
+    std::string routing_id;  // of the connection with the latest good hello; empty: none
     int fd = -1;             // of that connection
     TcpPeek tcp{};           // while it stands
-    bool open = false;       // it stands, as far as we know
-    std::deque<std::vector<std::byte>> replies{};               // the socket had no room for
+    bool open = false;       // not known to be lost
+    std::deque<std::vector<std::byte>> replies{};               // that found no room in the socket
     std::map<std::pair<ShardIndex, Phase>, Applied> applied{};  // last by (shard, phase)
     TimePoint last_put{};
   };

@@ -9,13 +9,12 @@
 namespace kimesh {
 namespace {
 
-constexpr std::size_t kCommandsMax =
-    65536;  // more than the channels of a node; push waits for our turn only
-constexpr std::size_t kFramesPerPass = 64;  // of one socket, before the others have theirs
-constexpr Duration kRetryGate = std::chrono::milliseconds(1);  // the engine's queue cannot ring
+constexpr std::size_t kCommandsMax = 65536;  // more than the channels of a node
+constexpr std::size_t kFramesPerPass = 64;   // read from one socket before the others are read
+constexpr Duration kRetryGate = std::chrono::milliseconds(1);  // the engine signals no room
 constexpr int kCleanLingerMs = 1000;
-constexpr int kNice =
-    -5;  // arrival times are measurements: ahead of the computing threads, where we may
+// Arrival times are measurements: this thread runs before computing ones, where the system allows.
+constexpr int kNice = -5;
 constexpr int kHeartbeatsOfLife = 3;
 
 std::vector<LinkSpec> specs_of(const std::vector<OutgoingLink>& links) {
@@ -28,7 +27,8 @@ bool emulated(const LinkSpec& spec) {
   return spec.rate.has_value() || spec.delay > Duration(0);
 }
 
-// Each link has a socket, its monitor and the pair behind that; the inbox as well.
+// Each link takes a socket, its monitor and the pair behind the monitor, and so do the incoming
+// links together.
 int sockets_max(std::size_t links) {
   return static_cast<int>(4 * (links + 1) + 16);
 }
@@ -166,8 +166,9 @@ void Network::Thread::execute(SendBye&) {
   for (OutgoingConnection& link : outgoing_) link.send_bye();
 }
 
-// Who dials hangs up first: what a DEALER has not read when its connection ends, ZeroMQ throws away
-// (with IMMEDIATE), and the last words of a node that left would be lost on a busy machine.
+// The dialling side closes its connection first. With IMMEDIATE, ZeroMQ drops what a DEALER has not
+// read when its connection ends: on a busy machine the last frames of a node that left would be
+// lost.
 void Network::Thread::answer_flushes() {
   if (flushes_.empty()) return;
   clean_ = true;

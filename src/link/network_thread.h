@@ -1,4 +1,4 @@
-// The one thread that owns every socket of a node, and how others talk to it.
+// The thread that owns every socket of a node, and the commands that other threads give it.
 #pragma once
 
 #include <atomic>
@@ -90,7 +90,7 @@ class Network::Thread {
   std::vector<zmq_pollitem_t> poll_;
   std::optional<TimePoint> timer_at_;
   std::vector<std::promise<void>> flushes_;
-  bool clean_ = false;  // somebody asked for a flush: sockets may linger
+  bool clean_ = false;  // a flush was asked for: sockets may linger
   bool stop_ = false;
   std::string bound_endpoint_;
   std::thread thread_;

@@ -10,7 +10,7 @@
 namespace kimesh {
 namespace {
 
-// The bytes from `begin` to `end` as far as there are any.
+// The bytes from `begin` to `end`, fewer where `bytes` ends before.
 std::span<const std::byte> part_of(std::span<const std::byte> bytes, std::size_t begin,
                                    std::size_t end) {
   const std::size_t from = std::min(begin, bytes.size());
@@ -49,7 +49,7 @@ Chunk Outbox::cut(const Held& message, std::uint16_t index) const {
   chunk.count = message.chunks;
   const std::size_t end = offset + size + (index < longer ? 1 : 0);
   const std::size_t head = message.head.size();
-  // What of the chunk lies in the head, and what in the payload.
+  // The chunk's bytes in the head, and those in the payload.
   chunk.bytes = part_of(message.head, offset, end);
   chunk.more = part_of(message.payload.bytes(), offset < head ? 0 : offset - head,
                        end < head ? 0 : end - head);
@@ -76,7 +76,7 @@ void Outbox::placed(TimePoint now, bool behind) {
   sending_ = message->sequence;
   if (next_index_ == 0) {
     message->begun = now;
-    // Control frames fill no pipe: only behind an unacked message is there something to follow.
+    // Control frames do not fill the pipe: a message follows only one that is not acked.
     message->followed = behind && message != messages_.begin();
   }
   if (++next_index_ < message->chunks) return;
@@ -111,8 +111,8 @@ Result<std::optional<LinkSample>> Outbox::acked(const Ack& ack, TimePoint now) {
   constexpr std::uint64_t kLongest = std::uint64_t{1} << 62;  // a Duration holds it
   sample.tail_time = Duration(static_cast<std::int64_t>(std::min(ack.tail_ns, kLongest)));
   sample.followed = message->followed;
-  // Without a begin on this connection the ack comes from the one before: it tells nothing about
-  // time.
+  // A message that has not begun on this connection was acked by the previous one: the ack says
+  // nothing about time.
   sample.sender_limited = message->limited || !message->begun;
   TimePoint begin = message->begun.value_or(now);
   if (message->followed) begin = std::max(begin, last_ack_);
@@ -126,7 +126,7 @@ void Outbox::restart() {
   sending_ = messages_.empty() ? last_sequence_ + 1 : messages_.front().sequence;
   next_index_ = 0;
   for (Held& message : messages_) {
-    // A copy is timed by the far side from whatever chunk it still saw of either: leave it out.
+    // The receiver may time a copy from chunks of both connections: such a sample is left out.
     message.limited = message.limited || message.begun.has_value();
     message.begun.reset();
     message.followed = false;

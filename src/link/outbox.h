@@ -1,5 +1,5 @@
-// What one outgoing link has to carry: messages in order, each cut into chunks, kept until it is
-// acked. Pure: time is an argument, bytes go nowhere.
+// The messages of one outgoing link, in order, each cut into chunks and kept until it is acked.
+// Pure: time is an argument, and nothing is sent here.
 #pragma once
 
 #include <cstddef>
@@ -21,27 +21,29 @@ class Outbox {
   // 2^48 messages before it.
   void push(std::vector<std::byte> head, Payload payload);
 
-  // The chunk that comes next; nothing: all of them have been placed. Its bytes point into the
-  // message, which stays where it is until its ack.
+  // The next chunk to place; nothing: all are placed. Its bytes lie in the message, which stays
+  // where it is until its ack.
   [[nodiscard]] std::optional<Chunk> next() const;
-  // The pipe (a socket, or the emulated link) has taken next(). `behind`: it still held bytes to
-  // send then, so a message that begins now follows the one before without a gap.
+  // Notes that the pipe (a socket, or the emulated link) has taken next(). `behind`: the pipe still
+  // held bytes to send, so that a message that begins now follows the previous one without a gap.
   void placed(TimePoint now, bool behind);
-  // The chunk of a message that is still held, whether placed or not: an emulated link names it
-  // when it has left.
+  // A chunk of a message that is not acked yet, placed or not; an emulated link names the chunk
+  // that has left it.
   [[nodiscard]] std::optional<Chunk> chunk(std::uint64_t sequence, std::uint16_t index) const;
 
-  // Our own process let the pipe of this message run empty or was late: its sample is of no use for
-  // the rate.
+  // Notes that this process let the pipe run empty, or was late, during the message: its sample
+  // says nothing of the rate.
   void limited(std::uint64_t sequence);
-  // When the pipe began to carry a message, if it has.
+  // The time at which the pipe began to carry a message; nothing: it has not.
   [[nodiscard]] std::optional<TimePoint> begun(std::uint64_t sequence) const;
 
-  // The far side holds the message. Nothing: it was acked before (a copy that crossed a reconnect).
-  // Errors: Malformed, where no such message was ever sent or its size is another.
+  // Removes a message that the far side has, and returns its sample; nothing: it was acked before,
+  // as a copy after a reconnect is. Errors: Malformed, where no such message was ever sent or its
+  // size is another.
   [[nodiscard]] Result<std::optional<LinkSample>> acked(const Ack& ack, TimePoint now);
 
-  // The connection is new: what is not acked goes again, from its first chunk.
+  // Called for a new connection: messages that are not acked are sent again, from their first
+  // chunks.
   void restart();
 
   [[nodiscard]] std::size_t held() const { return messages_.size(); }

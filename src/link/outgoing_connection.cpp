@@ -13,16 +13,16 @@
 namespace kimesh {
 namespace {
 
-// In frames, so at most 1 MB at the largest chunk: small enough that a halt is not long behind a
-// backlog, large enough for 2 GB/s with our thread waking after half of it.
+// Frames, 1 MB at the largest chunk: few enough that a halt does not wait long behind them, and
+// enough for 2 GB/s where this thread wakes after half of them.
 constexpr int kSendQueueFrames = 16;
 constexpr int kUnsentBytes = 128 * 1024;  // in the kernel: measured to cost no throughput
 
-// ZMTP 3.1 (rfc.zeromq.org/spec/37): what a DEALER says before the first frame.
+// Bytes that a DEALER sends before the first frame (ZMTP 3.1, rfc.zeromq.org/spec/37).
 constexpr std::size_t kZmtpGreeting = 64 + 2 + 41;
 
-// An emulated frame that left so late, absolutely and as a part of its message's time, spoils the
-// sample.
+// A frame that left an emulated link later than this, both absolutely and as a part of its
+// message's time, makes the sample useless.
 constexpr Duration kLate = std::chrono::milliseconds(1);
 constexpr int kLatePart = 10;
 
@@ -56,8 +56,8 @@ void OutgoingConnection::send(Message message) {
   if (state_ != State::kClosed) outbox_.push(std::move(head), std::move(message.payload));
 }
 
-// A halt behind data in the kernel would wait for all of it: the connection is cut, and the next
-// one says it first.
+// A halt behind data in the kernel would wait for all of it. The connection is cut, and the next
+// one sends the halt first.
 void OutgoingConnection::send_halt(const Halt& halt) {
   halt_ = halt;
   if (state_ != State::kReady) return;
@@ -238,15 +238,15 @@ void OutgoingConnection::put_direct(TimePoint now) {
       stalled_ = true;
       return;
     }
-    // The socket had no room, and when it had some again the kernel had sent everything: we, or
-    // ZeroMQ's thread, came late.
+    // The socket was full, and the kernel had sent everything by the time it had room again: this
+    // thread or ZeroMQ's was late.
     if (chunk->index > 0 && stalled_ && drained) outbox_.limited(chunk->sequence);
     stalled_ = false;
     outbox_.placed(now, !drained);
   }
 }
 
-// The emulated link takes everything at once and gives it back when its time has come. A tag is
+// The emulated link takes every chunk at once and releases it when it is due. A tag is a chunk's
 // sequence and index.
 void OutgoingConnection::put_emulated(TimePoint now) {
   while (const auto chunk = outbox_.next()) {
@@ -259,14 +259,14 @@ void OutgoingConnection::put_emulated(TimePoint now) {
   for (; !due_.empty(); due_.pop_front()) {
     const Due& due = due_.front();
     const auto chunk = outbox_.chunk(due.sequence, due.index);
-    if (!chunk) continue;  // acked by a connection before
+    if (!chunk) continue;  // acked on an earlier connection
     const bool drained = stalled_ && tcp_.drained();
     if (!put(*chunk, now)) {
       stalled_ = true;
       return;
     }
-    // Where the network is slower than the emulated link its socket is full, which is no lateness
-    // of ours: only what was lost since there was room is.
+    // Where the network is slower than the emulated link its socket is full, which does not make
+    // this thread late: lateness counts from when there was room.
     if (std::exchange(stalled_, false)) room_ = now;
     const Duration late = now - std::max(due.at, room_);
     const Duration since = now - outbox_.begun(due.sequence).value_or(now);
@@ -283,7 +283,7 @@ void OutgoingConnection::released(const Shaper::Release& frame, TimePoint now) {
 void OutgoingConnection::keep_alive(TimePoint now) {
   if (!control_.empty() || now < deadline()) return;
   if (state_ == State::kGreeting)
-    control(shared_.hello);  // the first may have met a connection that was going down
+    control(shared_.hello);  // the first one may have been lost with a connection that was closing
   else
     control(Heartbeat{});
 }

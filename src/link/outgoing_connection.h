@@ -1,4 +1,4 @@
-// One outgoing link: its DEALER, the handshake, what it has to carry, and what of it is on the way.
+// One outgoing link: its DEALER, the handshake, its messages, and the chunks that are on their way.
 #pragma once
 
 #include <deque>
@@ -28,8 +28,8 @@ class OutgoingConnection {
     Hello hello;  // `to` is ours to fill in
     Duration heartbeat;
   };
-  // `shaper_index`: of the link in the shaper; nothing: it is not emulated, frames go straight to
-  // the socket.
+  // `shaper_index` is the link's index in the shaper; nothing: the link is not emulated, and frames
+  // go to the socket directly.
   OutgoingConnection(OutgoingLink spec, Shared shared, std::optional<std::size_t> shaper_index);
 
   void dial(const std::string& endpoint);
@@ -42,7 +42,7 @@ class OutgoingConnection {
   // Reads at most `frames` frames, and stops where the engine has no room for their events.
   void receive(std::size_t frames, TimePoint now);
   void released(const Shaper::Release& frame, TimePoint now);
-  // Puts what can be put and does what time asks for.
+  // Sends the frames for which there is room, and heartbeats that are due.
   void pump(TimePoint now);
 
   [[nodiscard]] void* socket() const { return socket_.raw(); }  // null: not dialled, or refused
@@ -52,11 +52,11 @@ class OutgoingConnection {
   [[nodiscard]] bool drained() const;  // nothing is left to put on the socket of a ready link
   [[nodiscard]] LinkCounters counters() const;
   void linger(int ms);
-  // For good; the socket has `linger_ms` to send what it holds.
+  // Closes the connection for good; the socket has `linger_ms` to send what it holds.
   void hang_up(int linger_ms);
 
  private:
-  // Greeting: the connection stands, our hello is on it. Closed: for good.
+  // kGreeting: connected, the hello is sent. kClosed: for good.
   enum class State { kIdle, kDialling, kGreeting, kReady, kClosed };
   struct Due {
     std::uint64_t sequence;
@@ -87,13 +87,13 @@ class OutgoingConnection {
   TcpPeek tcp_;
   State state_ = State::kIdle;
   Outbox outbox_;
-  std::deque<std::vector<std::byte>> control_;  // before any chunk; never through the shaper
-  std::deque<Due> due_;                         // have left the emulated link, wait for the socket
+  std::deque<std::vector<std::byte>> control_;  // sent before any chunk; never through the shaper
+  std::deque<Due> due_;                         // left the emulated link, wait for the socket
   std::optional<Halt> halt_;
-  bool halt_waits_ = false;  // for the connection after the one that was cut to say it
+  bool halt_waits_ = false;  // the connection was cut for the halt, which the next one sends
   bool bye_ = false;
   bool blocked_ = false;  // the socket was full: wait for room
-  bool stalled_ = false;  // it was, since the last chunk
+  bool stalled_ = false;  // it was full since the last chunk
   TimePoint room_{};      // when a full socket had room again
   bool was_ready_ = false;
   std::size_t emulated_ = 0;  // frames that the shaper holds, queued or on their way

@@ -1,4 +1,4 @@
-// What both directions together know about the processes at the far ends. Pure.
+// The processes at the far ends, as both directions together know them. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ class Peers {
   explicit Peers(Duration silence) : silence_(silence) {}
 
   enum class Identity { kSame, kSecond, kRestarted };
-  // Whether a node that says this incarnation is the process that we know, or the first that we
-  // hear of.
+  // Whether the process with this incarnation is the one that we know of the node, or the first
+  // one; a second one beside it; or a restarted one.
   [[nodiscard]] Identity identify(NodeIndex node, std::uint64_t incarnation, TimePoint now) {
     Peer& peer = peers_[node];
     if (!peer.incarnation) peer.incarnation = incarnation;
@@ -27,9 +27,9 @@ class Peers {
   }
   void incoming(NodeIndex node, bool open) { peers_[node].incoming = open; }
   void outgoing(NodeIndex node, bool open) { peers_[node].outgoing = open; }
-  // A frame of the node came. True: it is time to tell so again.
+  // Notes that a frame of the node came. True: PeerHeard is due again.
   [[nodiscard]] bool heard(NodeIndex node, TimePoint now) {
-    constexpr Duration kTellAfter = std::chrono::milliseconds(100);  // the engine need not see each
+    constexpr Duration kTellAfter = std::chrono::milliseconds(100);  // between PeerHeard of a node
     Peer& peer = peers_[node];
     peer.heard = now;
     if (peer.told && now - *peer.told < kTellAfter) return false;

@@ -14,10 +14,9 @@ namespace {
 
 constexpr int kHandshakeMs = 3000;  // silent connections must not pile up
 constexpr int kConnectMs = 3000;
-constexpr int kTcpRetransmitMs = 15000;  // then a dead far side is noticed without ZMTP heartbeats
+constexpr int kTcpRetransmitMs = 15000;  // notices a dead far side without ZMTP heartbeats
 constexpr int kReconnectMs = 200;
-// Not the 10 s that a server for strangers would take: a mesh waits for the link, and dead_after
-// may be close.
+// A mesh waits for the link, and dead_after may be near: less than the usual 10 s.
 constexpr int kReconnectMaxMs = 2000;
 
 void must(int rc, const char* what) {
@@ -67,7 +66,7 @@ void ZmqSocket::set(int option, int value) {
 }
 
 void ZmqSocket::watch(ZmqContext& context) {
-  // The address of the socket makes the name unique in this context.
+  // The socket's address makes the name unique in this context.
   const std::string name = fmt::format("inproc://monitor-{}", fmt::ptr(raw()));
   must(zmq_socket_monitor(raw(), name.c_str(),
                           ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_ACCEPTED |
@@ -77,8 +76,8 @@ void ZmqSocket::watch(ZmqContext& context) {
   KIMESH_CHECK(monitor_ != nullptr, "a monitor socket");
   const int none = 0;
   must(zmq_setsockopt(monitor(), ZMQ_LINGER, &none, sizeof none), "LINGER");
-  // No bound: ZeroMQ's I/O thread would wait for us at a full monitor. Events are a few bytes, and
-  // read in every pass.
+  // The monitor is unbounded, since ZeroMQ's I/O thread would wait for this thread at a full one.
+  // Events have a few bytes and are read in every pass.
   must(zmq_setsockopt(monitor(), ZMQ_RCVHWM, &none, sizeof none), "RCVHWM");
   must(zmq_connect(monitor(), name.c_str()), "a monitor's connection");
 }
@@ -133,7 +132,7 @@ std::optional<ZmqSocket::MonitorEvent> ZmqSocket::next_monitor_event() {
   }
   event.event = kind;
   event.value = value;
-  for (bool more = first.more(); more;) {  // the address: of no interest
+  for (bool more = first.more(); more;) {  // the address, which is not needed
     ZmqPart rest;
     if (zmq_msg_recv(rest.raw(), monitor(), ZMQ_DONTWAIT) < 0) break;
     more = rest.more();

@@ -1,4 +1,4 @@
-// ZeroMQ behind values: no exception, no foreign type beyond these folders' sources.
+// ZeroMQ without exceptions; its types stay within this layer.
 #pragma once
 
 #include <zmq.h>
@@ -17,7 +17,8 @@
 
 namespace kimesh {
 
-// The library's state; outlives its sockets. Destruction waits for the sockets' linger at most.
+// The context of ZeroMQ, which outlives its sockets. Its destruction waits at most as long as the
+// sockets linger.
 class ZmqContext {
  public:
   explicit ZmqContext(int sockets_max);
@@ -30,7 +31,7 @@ class ZmqContext {
   void* context_;
 };
 
-// One received part.
+// One received part of a message.
 class ZmqPart {
  public:
   ZmqPart() { zmq_msg_init(&message_); }
@@ -49,11 +50,12 @@ class ZmqPart {
 
 enum class SendOutcome { kSent, kFull, kUnreachable };
 
-// A socket and its monitor. Move-only. Thread: one at a time, handed over with a full fence.
+// A socket and its monitor. Move-only. Thread: one at a time; another may take over after a full
+// memory fence.
 class ZmqSocket {
  public:
   ZmqSocket() = default;
-  // Sets every option that both kinds share.
+  // Sets the options that both types of sockets share.
   ZmqSocket(ZmqContext& context, int type);
 
   void set(int option, int value);
@@ -61,16 +63,15 @@ class ZmqSocket {
   [[nodiscard]] int connect(const std::string& endpoint);  // 0 or errno
   [[nodiscard]] std::string last_endpoint() const;
 
-  // Never blocks. `pieces` follow one another in one part; a routing id in front of it where there
-  // is one.
+  // Sends `pieces` as one part, behind the routing id where there is one. Never blocks.
   [[nodiscard]] SendOutcome send(std::initializer_list<std::span<const std::byte>> pieces,
                                  const std::string& routing_id = {});
-  // One part of a message, without waiting; false: there is none.
+  // Receives one part without waiting. False: there is none.
   [[nodiscard]] bool receive(ZmqPart& part);
 
   struct MonitorEvent {
     int event = 0;  // ZMQ_EVENT_*
-    int value = 0;  // the fd, for those that we ask for
+    int value = 0;  // the fd, for the events that are monitored
   };
   [[nodiscard]] std::optional<MonitorEvent> next_monitor_event();
 

@@ -1,4 +1,4 @@
-// What a mesh leaves when it ends.
+// The end of a mesh and its model file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ bool is_there(const std::string& path) {
   return std::filesystem::exists(path, code);
 }
 
-// The file's bytes, equal in all nodes' models.
+// The bytes of the nodes' model files, which must be equal.
 Result<std::string> equal_models(const RunFolder& folder, const std::vector<std::string>& nodes) {
   const auto first = read_whole(folder.node_model(nodes.front()), kModelBytesMax);
   if (!first) return first.error();
@@ -45,7 +45,7 @@ Status collect_equal(const RunFolder& folder, const Plan& plan, const NamedValue
   return ok_status();
 }
 
-// The shards that `owner` left: alone, or within its whole model.
+// Reads the shards of `owner`, from its file of shards or its whole model.
 Status add_shards(const RunFolder& folder, const Plan& plan, const NamedValues& frozen,
                   NodeIndex owner, std::vector<float>& model) {
   const std::string& name = plan.view.nodes[owner];

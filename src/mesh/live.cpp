@@ -16,7 +16,7 @@ namespace {
 
 // The most events that the nodes of a process may hold for a caller that has not taken them yet.
 constexpr std::size_t kSeenMax = 4096;
-constexpr std::chrono::milliseconds kLook{50};  // between two looks at the caller's wish to stop
+constexpr std::chrono::milliseconds kLook{50};  // between two checks of the caller's wish to stop
 
 TimePoint now() {
   return std::chrono::steady_clock::now();
@@ -84,14 +84,14 @@ Result<RanNode> run(const NodeRun& run) {
   return end;
 }
 
-// What the threads of run_here leave.
+// What a thread of run_here returns.
 struct Ended {
   NodeIndex node = 0;
   Result<RanNode> end;
 };
 using HereQueue = BoundedQueue<std::variant<NodeUpdate, Ended>>;
 
-// Every node on a free port of this machine.
+// The topology with every node on a free port of this machine.
 TopologyFile on_loopback(TopologyFile topology) {
   const std::vector<int> ports = free_ports(topology.nodes.size());
   for (std::size_t i = 0; i < ports.size(); ++i) {
@@ -101,8 +101,8 @@ TopologyFile on_loopback(TopologyFile topology) {
   return topology;
 }
 
-// Takes what the nodes' threads say until all have ended. `stop` ends the others when one could not
-// begin, or when the caller's `wish` is set.
+// Handles the updates of the nodes' threads until all have ended. Sets `stop`, which ends the
+// nodes, when one could not begin or the caller's `wish` is set.
 std::vector<Result<RanNode>> await(std::size_t nodes, HereQueue& queue, MeshObserver& observer,
                                    const std::atomic<bool>* wish, std::atomic<bool>& stop) {
   std::vector<Result<RanNode>> ends(nodes, RanNode{});
@@ -122,7 +122,7 @@ std::vector<Result<RanNode>> await(std::size_t nodes, HereQueue& queue, MeshObse
   return ends;
 }
 
-// The error of the first node that could not begin or could not write its files; else nothing.
+// The error of the first node that could not begin or write its files; nothing: there is none.
 std::optional<Error> trouble_of(const std::vector<Result<RanNode>>& ends) {
   for (const Result<RanNode>& end : ends) {
     if (!end) return end.error();
@@ -167,7 +167,7 @@ Result<MeshEnd> Mesh::run_here(const MeshRunOptions& options) const {
   const TopologyFile here = on_loopback(topology());
   std::vector<std::unique_ptr<Objective>> parts;
   std::vector<LiveNodeSetup> setups;
-  std::atomic<bool> stop = false;  // the caller's, or since a node could not begin
+  std::atomic<bool> stop = false;  // set by the caller's wish, or when a node could not begin
   for (NodeIndex i = 0; i < nodes(); ++i) {
     auto part = objective_->part(i);
     if (!part) return part.error();

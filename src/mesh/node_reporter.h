@@ -1,4 +1,4 @@
-// What a node does, written to the run's folder and told to the caller.
+// Writes the records of nodes to the run's folder, and gives them to the caller.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@
 
 namespace kimesh {
 
-// What one node lets the caller know.
+// A record, decision or list of counters of one node, for the caller.
 struct NodeUpdate {
   NodeIndex node = 0;
   std::variant<NodeRecord, Decision, LinkCounterList> what;
 };
 
-// The caller's side: the tally and the callbacks, on the caller's thread.
+// Keeps the tally and calls the callbacks, on the caller's thread.
 class MeshObserver {
  public:
   MeshObserver(const Plan& plan, const MeshCallbacks& callbacks)
@@ -31,8 +31,8 @@ class MeshObserver {
   const MeshCallbacks& callbacks_;
 };
 
-// One node's side: its two files, where there is a folder, and where it sends what it saw. The
-// first error of a file stays in files().
+// Writes the two files of one node, where there is a folder, and gives its updates to a sink.
+// files() keeps the first error.
 class NodeReporter {
  public:
   using UpdateSink = std::function<void(NodeUpdate)>;
@@ -70,8 +70,8 @@ class NodeReporter {
 [[nodiscard]] Status save_parameters(const Mesh& mesh, const RunFolder& folder, NodeIndex self,
                                      Outcome outcome, std::span<const float> parameters);
 
-// Every shard from its owner. `of_node` gives a node's w, or an empty span where it left none; then
-// the result is empty as well.
+// The parameters, every shard from its owner. `of_node` gives a node's w, or an empty span where
+// there is none; the result is empty then.
 [[nodiscard]] std::vector<float> owners_parameters(
     const Plan& plan, const std::function<std::span<const float>(NodeIndex)>& of_node);
 

@@ -1,4 +1,4 @@
-// All nodes on a virtual clock.
+// Runs all nodes on a virtual clock.
 #include <algorithm>
 
 #include "kimesh/mesh/mesh.h"
@@ -57,7 +57,7 @@ class SimulationReporter {
   [[nodiscard]] const RunTally& tally() const { return observer_.tally(); }
 
  private:
-  // The first file that cannot be written ends the run.
+  // Keeps the first error of a file, which ends the run.
   void keep(const Status& status) {
     if (files_.ok() && !status.ok()) files_ = status;
   }
@@ -76,7 +76,7 @@ std::vector<float> parameters_of(const Plan& plan, const Vectors& vectors) {
   return w;
 }
 
-// Every node's model after a normal end, the owners' shards otherwise, as live nodes leave them.
+// Saves every node's model after a normal end, the owners' shards otherwise, as live nodes do.
 Status save_all(const Mesh& mesh, const RunFolder& folder, const Simulator& simulator,
                 Outcome outcome) {
   for (NodeIndex i = 0; i < mesh.nodes(); ++i) {

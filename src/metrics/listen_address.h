@@ -1,4 +1,4 @@
-// HOST:PORT where metrics are served.
+// The address HOST:PORT of metrics.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,8 @@ struct ListenAddress {
   [[nodiscard]] std::string text() const { return host + ":" + std::to_string(port); }
 };
 
-// Nothing: it is none. localhost is 127.0.0.1: only numbers can be listened on.
+// Parses HOST:PORT; nothing: it is no such address. localhost becomes 127.0.0.1, since the library
+// listens on numbers only.
 [[nodiscard]] std::optional<ListenAddress> parse_listen_address(std::string_view text);
 
 }  // namespace kimesh

@@ -17,10 +17,10 @@ namespace {
 using Counters = prometheus::Family<prometheus::Counter>;
 using Gauges = prometheus::Family<prometheus::Gauge>;
 
-// A scrape is one short answer, and Prometheus is usually the only one who asks.
+// A scrape is one short answer, and usually only Prometheus asks.
 constexpr std::size_t kHttpThreads = 2;
 
-// What is counted elsewhere: the counter follows it up.
+// Raises the counter to a value that is counted elsewhere.
 void follow(prometheus::Counter& counter, std::uint64_t value) {
   const double grown = static_cast<double>(value) - counter.Value();
   if (grown > 0) counter.Increment(grown);
@@ -44,10 +44,11 @@ struct MetricsServer::Series {
   }
 
   const prometheus::Labels node;
-  // Shared with the scrapes that are under way when this ends.
+  // Shared with scrapes that are under way at destruction.
   const std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
 
-  Counters& rounds = counter("kimesh_rounds_total", "Rounds that ended, confirmation rounds included");
+  Counters& rounds =
+      counter("kimesh_rounds_total", "Rounds that ended, confirmation rounds included");
   Gauges& loss = gauge("kimesh_loss", "Loss of the mesh before the step");
   Gauges& own_loss = gauge("kimesh_own_loss", "Loss of this node's batch");
   Gauges& accuracy = gauge("kimesh_accuracy", "Of the latest evaluation by all nodes");
@@ -70,7 +71,7 @@ struct MetricsServer::Series {
   Gauges& queued = gauge("kimesh_link_queued_messages", "Messages that wait for their ack");
   Counters& reconnects = counter("kimesh_link_reconnects_total", "Connections that came back");
 
-  // Last: it listens, so all that it may be asked for is there.
+  // The exposer is last, since it listens once it is made.
   prometheus::Exposer exposer;
 };
 

@@ -1,4 +1,4 @@
-// The build without prometheus-cpp (KIMESH_METRICS=OFF): nobody can ask a node.
+// The build without prometheus-cpp (KIMESH_METRICS=OFF), which serves no metrics.
 #include "kimesh/metrics/metrics.h"
 
 namespace kimesh {

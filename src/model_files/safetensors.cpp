@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 static_assert(std::endian::native == std::endian::little, "raw little-endian data is copied");
 
 constexpr std::size_t kLengthBytes = sizeof(std::uint64_t);
-constexpr std::size_t kDimensionsMax = 16;  // of a tensor; torch itself stops at 64
+constexpr std::size_t kDimensionsMax = 16;  // dimensions of a tensor; torch itself allows 64
 
 std::string header_of(std::span<const TensorView> tensors) {
   Json json;
@@ -31,13 +31,13 @@ std::string header_of(std::span<const TensorView> tensors) {
         {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
-  // Names that are no UTF-8 are mended, for nothing is thrown here.
+  // Bytes of names that are no UTF-8 are replaced, since nothing is thrown here.
   std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
 }
 
-// An entry of the header, as it stands there.
+// An entry of the header.
 struct Entry {
   std::string name, dtype;
   std::vector<std::int64_t> shape;
@@ -97,8 +97,8 @@ std::string read_entry(const Json& json, std::size_t data_bytes, Entry& entry) {
   return fits ? "" : "tensor " + entry.name + " does not lie where the file says";
 }
 
-// As read_entry. In the order of their data, which they fill without holes or overlaps: so the sum
-// of their sizes is the data's.
+// As read_entry, for all entries, in the order of their data. They fill the data without holes or
+// overlaps.
 std::string read_header(const Json& header, std::size_t data_bytes, std::vector<Entry>& entries) {
   if (!header.is_object()) return "its header is no JSON object";
   for (const auto& [name, json] : header.items()) {

@@ -16,12 +16,12 @@ namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);  // also: how soon Ctrl-C is seen
 constexpr Duration kSayAgain = std::chrono::seconds(5);  // between sentences of a start that waits
-// For halts at the end. After a normal end peers that have not left yet have dead_after.
+// How long halts may take at the end. After a normal end the peers have dead_after to leave.
 constexpr Duration kFlush = std::chrono::seconds(1);
 constexpr Duration kHeartbeatMax = std::chrono::seconds(1);
 
-// Told apart from an earlier process of the same name by its peers; not a part of the run's
-// randomness.
+// A number by which peers tell this process from an earlier one of the same name. It is no part of
+// the run's randomness.
 std::uint64_t new_incarnation() {
   std::random_device device;
   return (std::uint64_t{device()} << 32) | device();
@@ -168,7 +168,7 @@ void Engine::wait_for_mesh() {
 void Engine::loop() {
   started_ = true;
   end_.started = true;
-  // An action per channel and shard can be under way, and nothing else.
+  // At most one action per channel and shard is under way.
   const std::size_t most = plan_.channels.size() + plan_.shards.size() + 1;
   worker_ = std::make_unique<VectorWorker>(vectors_, engine_, most);
   trainer_ =
@@ -195,7 +195,7 @@ void Engine::dispatch(EngineInput input) {
              input);
 }
 
-// Before the start a core only stores early messages; a failure ends the node at once.
+// Ends the run. Before the start the core only stores early messages, and the node ends at once.
 void Engine::abort(const std::string& why, HaltKind kind) {
   if (ended_) return;
   if (started_) return feed(WorkFailed{why});
@@ -224,12 +224,12 @@ void Engine::feed(Event event) {
 void Engine::close() {
   if (!network_) return;
   network_->flush(end_.outcome == Outcome::kDone ? setup_.topology->dead_after : kFlush);
-  engine_.close();  // nobody reads it any more: a worker that waits for room must not wait for ever
+  engine_.close();  // a worker that waits for room would wait for ever
   end_.counters = counters();
   worker_.reset();
   trainer_.reset();
   network_.reset();
-  // Where a device failed its node has failed as well, and says why.
+  // A node whose device failed has failed before, with a sentence.
   (void)vectors_.sync_parameters_to_host();
   const auto w = vectors_.parameters();
   end_.parameters.assign(w.begin(), w.end());

@@ -1,5 +1,5 @@
-// The live driver: feeds a core with what happens, and carries out what it answers by threads and
-// sockets. Runs on the caller's thread.
+// The live driver: it gives a core its events, and carries out its actions with threads and
+// sockets. Thread: the caller's.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ class Engine final : private Driver {
 
   // Binds and dials. Errors: Network.
   [[nodiscard]] Status open();
-  // Waits for the mesh, runs it, says how it ended.
+  // Waits until the mesh is complete, runs the node, returns how it ended.
   [[nodiscard]] LiveNodeEnd run();
 
  private:
@@ -62,8 +62,8 @@ class Engine final : private Driver {
   std::unique_ptr<VectorWorker> worker_;
   std::unique_ptr<TrainerThread> trainer_;
 
-  std::set<LinkIndex> waiting_out_;  // links that are not welcomed yet
-  std::set<NodeIndex> waiting_in_;   // peers that have not said hello
+  std::set<LinkIndex> waiting_out_;  // outgoing links without a welcome yet
+  std::set<NodeIndex> waiting_in_;   // peers without a hello yet
   bool started_ = false, ended_ = false;
   TimePoint begun_{};
   LiveNodeEnd end_;

@@ -1,4 +1,4 @@
-// What the engine does for its core, and what the network tells it.
+// The actions of the core, and the events of the network.
 #include "engine.h"
 #include "kimesh/util/overloaded.h"
 

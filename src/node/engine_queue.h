@@ -1,5 +1,5 @@
-// The one queue that an engine waits on: what the network saw, what vector work and the trainer
-// finished.
+// The one queue that an engine waits on: events of the network, and ends of vector work and trainer
+// work.
 #pragma once
 
 #include <variant>
@@ -13,9 +13,9 @@ namespace kimesh {
 using EngineInput = std::variant<NetworkEvent, Event>;
 using EngineQueue = BoundedQueue<EngineInput>;
 
-// Bytes. A node's protocol allows one message a channel, so this is reached only under a flood or
-// by a very large model; then the network stops reading, and the workers wait, until the engine has
-// made room.
+// The queue's capacity in bytes. The protocol allows one message a channel, so that only a flood or
+// a very large model fills it; the network stops reading and the workers wait then, until there is
+// room.
 inline constexpr std::size_t kEngineQueueBytes = 256 * 1024 * 1024;
 [[nodiscard]] std::size_t weight_of(const EngineInput& input);
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kTrainerItemsMax =
     4;  // a core asks for one evaluation and one gradient at a time
 
-// Tells the engine; false: it is closed.
+// Gives the event to the engine. False: the engine is closed.
 bool report(Event end, std::chrono::steady_clock::time_point begun, EngineQueue& engine) {
   set_time_taken(end, std::chrono::steady_clock::now() - begun);
   EngineInput input(std::move(end));

@@ -13,11 +13,11 @@
 
 namespace kimesh {
 
-// Everything on float vectors but gradients. One thread, so actions on one buffer keep their order.
+// Carries out vector work on one thread, so that actions on one buffer keep their order.
 class VectorWorker {
  public:
-  // `vectors` and `engine` outlive this. `capacity`: the most actions that can be under way, so
-  // that the engine never waits.
+  // `vectors` and `engine` outlive this. `capacity` is the largest number of actions that can be
+  // under way, so that the engine never waits.
   VectorWorker(Vectors& vectors, EngineQueue& engine, std::size_t capacity);
   ~VectorWorker();  // drops what waits, ends the thread after what it does now
 
@@ -33,7 +33,8 @@ class VectorWorker {
   std::thread thread_;
 };
 
-// Gradients and evaluations. A gradient is folded (clip, decay, momentum) on the same thread.
+// Computes gradients and evaluations. Clip, decay and momentum follow a gradient on the same
+// thread.
 class TrainerThread {
  public:
   TrainerThread(Objective& objective, Vectors& vectors, EngineQueue& engine, std::string node_name);

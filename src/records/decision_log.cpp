@@ -88,13 +88,13 @@ class LoadedDecisions : public DecisionSource {
   }
 };
 
-// Reads the lines of one node's log into what all logs say.
+// Adds the lines of one node's log to the decisions of all logs.
 class LogReader {
  public:
   LogReader(const Plan& plan, NodeIndex self, LoadedDecisions& out)
       : plan_(plan), self_(self), out_(out) {}
 
-  // Half a sentence when the line is wrong, else empty.
+  // Adds a line. Returns half a sentence when it is wrong, else nothing.
   std::string add_line(std::string_view line) {
     const Json json = Json::parse(line, nullptr, false);
     FieldReader fields(json);

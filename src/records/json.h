@@ -1,4 +1,4 @@
-// nlohmann's JSON without its exceptions. Private to the layer.
+// nlohmann's JSON without exceptions. Private to the layer.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,8 @@ namespace kimesh {
 
 using Json = nlohmann::ordered_json;
 
-// JSON has no numbers that are not finite: they become the texts "nan", "inf" and "-inf".
+// A number as JSON. JSON has no infinite numbers and no NaN: these become the texts "nan", "inf"
+// and "-inf".
 inline Json number(double value) {
   if (std::isfinite(value)) return value;
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
@@ -22,12 +23,13 @@ inline Json number_or_null(const std::optional<double>& value) {
   return value ? number(*value) : Json(nullptr);
 }
 
-// Replaces bytes that are not UTF-8: error texts of a system may hold any.
+// The JSON as text, in which bytes that are not UTF-8 are replaced: error texts of a system may
+// hold any bytes.
 inline std::string text_of(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-// Takes fields out of an object and remembers the first one that is missing or of another kind.
+// Reads the fields of an object and notes the first one that is missing or of another type.
 class FieldReader {
  public:
   explicit FieldReader(const Json& object) : object_(object) {
@@ -82,7 +84,7 @@ class FieldReader {
       out.push_back(item.get<T>());
     }
   }
-  // The text of an object, which is passed on unread.
+  // The text of an object field.
   [[nodiscard]] std::string text_of_object(const char* name) {
     const Json* value = field(name, &Json::is_object);
     return value == nullptr ? std::string() : text_of(*value);

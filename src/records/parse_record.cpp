@@ -1,4 +1,4 @@
-// The way back from a line to a record.
+// Parses records.
 #include <charconv>
 
 #include "json.h"
@@ -54,7 +54,7 @@ std::pair<ShardIndex, std::uint64_t> read_digest(const Json& json, std::string& 
   return {shard, digest};
 }
 
-// Every item of the list `name`, which may be absent.
+// Reads every item of the list `name`, which may be absent.
 template <typename Item>
 void read_list(FieldReader& fields, const char* name, std::vector<Item>& out,
                Item (*read_item)(const Json&, std::string&)) {

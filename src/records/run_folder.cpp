@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kNameBytesMax = 100;
-constexpr unsigned kCounterMax = 1'000'000;  // runs of one name; a search ends
+constexpr unsigned kCounterMax = 1'000'000;  // runs of one name: the search for a free number ends
 constexpr std::size_t kCopyBytesMax = std::size_t{1} << 30;
 
 bool is_name_character(char c) {
@@ -32,7 +32,7 @@ Error io_error(const std::string& path, const char* what, const std::error_code&
   return {ErrorCode::kIo, fmt::format("{} cannot be {}: {}", path, what, code.message())};
 }
 
-// True: made now. False: it was there.
+// Makes a folder. True: it is new. False: it existed.
 Result<bool> make_folder(const std::string& path) {
   std::error_code code;
   const bool made = fs::create_directory(path, code);
@@ -84,8 +84,8 @@ Status copy_file(const std::string& from, const std::string& to) {
   return write_whole(to, std::string_view(*bytes));
 }
 
-// A file that `source` names, under the same name beside the copy. One that lies above its folder,
-// or anywhere, keeps its last name only: then the copy of `source` still names the original.
+// Copies a file that `source` names, under the same relative path. A file outside the folder of
+// `source` is copied under its last name; the copy of `source` still names the original then.
 Status copy_named(const std::string& source, const std::string& name, const std::string& folder) {
   const fs::path relative = fs::path(name).lexically_normal();
   const bool inside = relative.is_relative() && *relative.begin() != "..";

@@ -28,7 +28,7 @@ struct ToJson {
   }
 };
 
-// Keys that decisions have: they hold no sections and no maps.
+// Visits the keys of a setting, which has no sections and no maps.
 class FlatKeys : public Keys {
  public:
   void section(Key, const std::function<void(Keys&)>&) override {}
@@ -39,7 +39,7 @@ class FlatKeys : public Keys {
   void visit_entries(const Key&, const MapEntries&) override {}
 };
 
-// All keys that are set.
+// Writes all keys that are set.
 class JsonWriter final : public FlatKeys {
  public:
   Json json;
@@ -54,7 +54,7 @@ class JsonWriter final : public FlatKeys {
   }
 };
 
-// Fills a field from the object's value of this name, where there is one.
+// Fills a field from the object's value of this name, if there is one.
 struct FromJson {
   FieldReader& fields;
   const char* name;

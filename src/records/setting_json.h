@@ -1,4 +1,4 @@
-// A message's setting as the decision log writes it. Private to the layer.
+// The setting of a message in the decision log. Private to the layer.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace kimesh {
 
-// Leaves out the keys that have their defaults.
+// Writes the keys of a setting that do not have their defaults.
 void put_setting(Json& json, const Setting& setting);
 
 // Reads the setting of a message for these layers. Complains about settings that no policy chooses.

@@ -19,7 +19,7 @@ std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
 }
 
-// At most `columns` characters of a text, not bytes; a character is never cut.
+// The first `columns` characters of a text at most; characters of several bytes stay whole.
 std::string cut(const std::string& text, std::size_t columns) {
   std::size_t characters = 0, at = 0;
   for (; at < text.size(); ++at)

@@ -57,7 +57,7 @@ void RunTally::add_round(NodeIndex index, const RoundRecord& round) {
     ends_s_.push_back(round.time_s);
     if (ends_s_.size() > kRateRounds + 1) ends_s_.pop_front();
   }
-  // Links are sorted by sender, so this node's are neighbours.
+  // Links are sorted by sender, so that this node's are consecutive.
   auto link = std::ranges::lower_bound(
       links_, index, {}, [this](const LinkTally& l) { return plan_->links[l.link].from; });
   for (; link != links_.end() && plan_->links[link->link].from == index; ++link) {

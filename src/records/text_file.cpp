@@ -22,7 +22,7 @@ Error io_error(const std::string& path, const char* what) {
   return {ErrorCode::kIo, fmt::format("{} cannot be {}: {}", path, what, std::strerror(errno))};
 }
 
-// Closes what it holds; a writer asks close() whether all went well.
+// Owns a descriptor. A writer calls close(), whose result says whether all bytes were written.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -49,7 +49,8 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-// Bytes read from `offset` on, fewer at the end of the file; negative: errno says why.
+// Reads from `offset` on, and returns the number of bytes, fewer at the end of the file; negative:
+// errno says why.
 ssize_t read_some(int fd, char* out, std::size_t size, std::uint64_t offset) {
   for (;;) {
     const ssize_t count = ::pread(fd, out, size, static_cast<off_t>(offset));

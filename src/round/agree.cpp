@@ -1,5 +1,4 @@
-// What the mesh agrees on: the owner of shard 0 makes a verdict of the control vectors, all act on
-// it in the same round. And how a run ends.
+// The verdict of the owner of shard 0, and the end of a run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +10,7 @@ namespace kimesh {
 
 namespace {
 
-// A single hit may be luck; two in a row are worth a dense gather.
+// One hit may be chance; two in a row justify a dense gather.
 constexpr unsigned kHitsInARow = 2;
 
 }  // namespace
@@ -57,7 +56,7 @@ void Core::State::count_hits(const Verdict& latest) {
   loss_hits = reached(StopReason::kLoss, latest) ? loss_hits + 1 : 0;
 }
 
-// Ends that need no confirmation come first.
+// Calls a closing round where there is a reason. Reasons that need no confirmation come first.
 void Core::State::call_closing(Verdict& next, const ControlVector& from_all) {
   if (replay) {
     const auto logged = replay->closing(round);
@@ -79,8 +78,8 @@ void Core::State::call_closing(Verdict& next, const ControlVector& from_all) {
   emit(Decided{{Decision::Kind::kClosing, round, 0, {}, next}});
 }
 
-// The models are equal now. Where they do not reach the target for which the closing round was
-// called, training goes on; every other reason stands.
+// Ends a confirmation round, in which all models are equal. Training goes on where they miss the
+// target for which the closing round was called; every other reason ends the run.
 void Core::State::end_confirmation(Verdict& next, const ControlVector& from_all) {
   const bool is_target = next.reason == StopReason::kAccuracy || next.reason == StopReason::kLoss;
   next.stop = !is_target || (next.accuracy_round == round && reached(next.reason, next));
@@ -94,8 +93,8 @@ void Core::State::end_confirmation(Verdict& next, const ControlVector& from_all)
   emit(Decided{{Decision::Kind::kConfirmedStop, round, 0, {}, next}});
 }
 
-// Bye when nothing of ours is under way; the end when all peers said so, or were silent for too
-// long.
+// Says bye once no message of this node is under way. Finishes once all peers have said bye, or
+// after dead_after.
 void Core::State::try_end() {
   if (!ending || finished) return;
   const auto idle_out = [](const OutgoingChannel& out) { return !out.busy && !out.waiting; };

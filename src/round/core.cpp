@@ -52,14 +52,14 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
         std::any_of(peers.begin(), peers.end(), [&](const Peer& p) { return p.node == far; });
     if (!known) peers.push_back({far, {}, false});
   }
-  // One round in all: nobody can announce its closing before it begins.
+  // A run of one round begins with its closing round: no earlier round can announce it.
   if (options.stop_rounds == Round{1}) {
     verdict.closing_round = 0;
     verdict.reason = StopReason::kRounds;
   }
 }
 
-// Curves keep their addresses from here on: `outs` grows no more.
+// The curves keep their addresses from here on, since `outs` is complete.
 void Core::State::prepare_curves() {
   measures = !replay && policy->wants_curves();
   if (!measures) return;
@@ -104,7 +104,7 @@ void Core::State::on(const LinkDown& event) {
                           name(plan.links[event.link].to))});
 }
 
-// Peers are checked here: what a link brings came from another machine.
+// The message comes from another machine, and is checked before anything relies on it.
 void Core::State::on(MessageArrived event) {
   const Message& message = event.message;
   const auto channel = plan.find_channel(event.link, message.shard, message.phase);
@@ -192,7 +192,7 @@ void Core::State::on(const WorkFailed& event) {
 }
 
 void Core::State::on(const Tick&) {
-  // Somebody stopped this very process for a while: the others' silence is our own.
+  // The process itself was stopped for a while, so that the silence of the peers proves nothing.
   const bool overslept = now - last_tick > options.dead_after / 2;
   last_tick = now;
   if (overslept)
@@ -253,9 +253,9 @@ LinkEstimate Core::estimate(LinkIndex link) const {
 }
 
 std::uint64_t traffic_reserve_bytes(const Plan& plan, NodeIndex self, const CoreOptions& options) {
-  // The round in which the node asks for the end, the one in which the mesh hears of it, and the
-  // closing round: each sends every message dense at most. And one more, whose gathers may still be
-  // in the making, and not yet counted, when the node asks.
+  // The node sends every message of four rounds, each dense at most: the round in which it asks for
+  // the end, the one in which the mesh learns of it, the closing round, and the round before, whose
+  // gathers may not be counted yet when the node asks.
   constexpr std::uint64_t kRounds = 4;
   std::uint64_t round = 0;
   for (ChannelIndex c = 0; c < plan.channels.size(); ++c) {

@@ -115,7 +115,7 @@ void Core::State::advance(OutgoingChannel& out) {
                       digest_is_due(of) && feedback != Feedback::kEf14, feedback, measures});
 }
 
-// Nothing: a replay has no such setting.
+// The setting of the channel's next message; nothing: the replayed log has none.
 std::optional<Setting> Core::State::choose(OutgoingChannel& out) {
   if (replay) return replay->setting(out.channel, out.sent.round);
   const bool gather = plan.channels[out.channel].phase == Phase::kGather;
@@ -133,7 +133,8 @@ std::optional<Setting> Core::State::choose(OutgoingChannel& out) {
     context.phase_messages_sent = group.sent;
   }
   context.compute_time = from_seconds(verdict.compute_s);
-  // Equal models at the end, and a gather that begins anew, come before any budget.
+  // A gather is dense, whatever the budget, in the closing round, which makes the models equal, and
+  // where it begins a new generation.
   if (gather && (out.sent.closing || out.restart)) return Setting{};
   const Choice choice = policy->choose(context);
   links.add_budget(out.link, choice.budget_bytes);
@@ -174,8 +175,9 @@ void Core::State::on(AdvanceDone event) {
   emit(SendMessage{out.link, std::move(message)});
 }
 
-// A reduce message may come one round early, from a child that got its gathers before we got ours:
-// what it is added to was used already then. While a gradient runs the parameters are read only.
+// A reduce message may come one round early, from a child that has received its gathers before this
+// node. Its estimate is free then, since this round's reduce work has been issued. While a gradient
+// is computed the parameters are read only.
 bool Core::State::may_apply(const IncomingChannel& in, Round message_round) const {
   if (!begun) return false;
   const Channel& channel = plan.channels[in.channel];
@@ -198,7 +200,7 @@ void Core::State::apply_pending(IncomingChannel& in) {
   const BufferId target = channel.phase == Phase::kReduce
                               ? BufferId{BufferId::Kind::kEstimate, in.channel}
                               : BufferId{BufferId::Kind::kParameters, channel.shard};
-  // Without EF21 a reduce message is all that its receiver holds.
+  // Without EF21 the receiver of a reduce keeps nothing of earlier messages.
   const bool restart =
       message.restart || (channel.phase == Phase::kReduce && options.feedback != Feedback::kEf21);
   emit(ApplyMessage{in.channel, message.round, target, message.form, restart, message.digest != 0,
@@ -233,7 +235,8 @@ void Core::State::on(const StepDone& event) {
   shard_is_current(event.shard);
 }
 
-// The parameters of a shard hold this round: pass them on, and see whether the round is over.
+// Called when the parameters of a shard are those of this round: sends them on, and ends the round
+// after the last shard.
 void Core::State::shard_is_current(ShardIndex s) {
   KIMESH_CHECK(shards[s].current != round, "a shard becomes current once a round");
   shards[s].current = round;
@@ -243,8 +246,8 @@ void Core::State::shard_is_current(ShardIndex s) {
   if (shards_current == (confirming ? 1 : shards.size())) finish_round();
 }
 
-// A gather may end after its round: where a channel was advanced twice since the policy was told,
-// the later message counts.
+// Notes a message for the policy. A channel may be advanced twice between two reports, since a
+// gather may end after its round; the later message counts then.
 void Core::State::observe(const AdvanceDone& event, OutgoingChannel& out) {
   if (!event.curve.empty()) out.curve = event.curve;
   const MessageObservation observation{

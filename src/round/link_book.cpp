@@ -10,7 +10,7 @@ namespace kimesh {
 
 namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// What was carried once is trusted for about ten messages more.
+// The size of a message that was carried counts for about ten messages more.
 constexpr double kProvenFades = 0.9;
 }  // namespace
 
@@ -48,8 +48,8 @@ void LinkBook::add(LinkIndex link, const LinkSample& sample) {
   if (uplink_) share_uplink();
 }
 
-// Links whose rate is not known yet ask for all: an upper bound for the others, mended by the first
-// samples.
+// A link whose rate is not known yet takes part without a bound, so that the others get too small a
+// share until its first samples come.
 void LinkBook::share_uplink() {
   std::vector<Flow> flows(entries_.size());
   std::vector<double> rates(entries_.size());

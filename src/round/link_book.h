@@ -1,5 +1,4 @@
-// What a core knows of its outgoing links: estimates, budgets, and the figures of the round's
-// report.
+// The core's outgoing links: their estimates and budgets, and the figures of the round's report.
 #pragma once
 
 #include <optional>
@@ -17,15 +16,16 @@ class LinkBook {
   LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplink_bytes_per_s);
 
   void add(LinkIndex link, const LinkSample& sample);
-  // Position among the node's outgoing links.
+  // The link's position among the node's outgoing links.
   [[nodiscard]] unsigned number(LinkIndex link) const { return link - first_; }
-  // Everything that a policy may know about a message on `link`, but for round and T_comp.
+  // The link's part of the input of a policy. The caller adds what belongs to the message and the
+  // round.
   [[nodiscard]] MessageContext context(LinkIndex link) const;
   void add_budget(LinkIndex link, std::size_t budget_bytes);
   void add_message(const AdvanceDone& done, LinkIndex link, std::size_t elements,
                    std::size_t bytes);
 
-  // Figures since the last call.
+  // The figures since the last call, by outgoing link.
   [[nodiscard]] std::vector<LinkReport> take_reports();
   [[nodiscard]] LinkEstimate estimate(LinkIndex link) const;
 

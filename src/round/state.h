@@ -1,4 +1,4 @@
-// The inside of a core. One class, its functions by subject: core.cpp (events in), exchange.cpp
+// The state of a core. Its functions are in files by subject: core.cpp (events), exchange.cpp
 // (shards and channels), agree.cpp (control vector, closing, end).
 #pragma once
 
@@ -36,7 +36,7 @@ class Core::State {
 
   [[nodiscard]] std::string waiting_for() const;
 
-  // Set for the length of one call.
+  // Valid during one call of start() or handle().
   std::vector<Action>* actions = nullptr;
   TimePoint now{};
 
@@ -47,7 +47,7 @@ class Core::State {
  private:
   friend class Core;
 
-  // Values of ControlVector::stop_wish; the largest is heard.
+  // Values of ControlVector::stop_wish, of which the mesh takes the largest.
   static constexpr double kTimeIsOver = 1, kTrafficIsSpent = 2;
 
   struct IncomingChannel {
@@ -58,8 +58,8 @@ class Core::State {
     Generation generation = 0;
     Control control{};  // of the message applied last
   };
-  // What a message of an outgoing channel is for. By the time it is sent, after a cut, the node may
-  // be a round further.
+  // The round to which a message belongs, and what that round is. The node may have begun the next
+  // round before the message is sent.
   struct MessageRound {
     Round round = kNoRound;
     bool confirmation = false, closing = false;
@@ -73,8 +73,8 @@ class Core::State {
     MessageRound sent, due;
     Generation generation = 0;
     bool restart = false;  // the next message begins a generation
-    // Only where the policy wants curves: of the last message that was measured, and its place
-    // among the link's messages of this phase.
+    // Only where the policy wants curves: the curve of the last message that was measured, and the
+    // message's place among those of its link and phase.
     Curve curve;
     std::size_t group = 0, place = 0;
     static constexpr std::size_t kUnobserved = static_cast<std::size_t>(-1);
@@ -158,7 +158,7 @@ class Core::State {
   bool ending = false;     // the last round is over
   bool said_bye = false;
   TimePoint started{}, ended_at{}, last_tick{};
-  Duration evaluated{0};  // what the run's clock leaves out
+  Duration evaluated{0};  // time of evaluations, which the run's clock leaves out
   std::size_t shards_current = 0;
 
   ControlVector own;  // of this round
@@ -171,13 +171,13 @@ class Core::State {
 
   RoundReport report;
   std::uint64_t traffic = 0;          // bytes of all messages so far
-  std::uint64_t traffic_reserve = 0;  // what an orderly end may still take
+  std::uint64_t traffic_reserve = 0;  // bytes kept free for an orderly end
 
-  // What the policy is told: curves by group (outgoing link and phase), messages of the round.
+  // Input of the policy: curves by group (outgoing link and phase), and the messages of the round.
   bool measures = false;
   struct Group {
     std::vector<const Curve*> curves;
-    Round round = kNoRound;  // of which `spent` and `sent` are
+    Round round = kNoRound;  // the round that `spent` and `sent` count
     std::size_t spent = 0;   // bytes that the policy gave to messages of this round
     unsigned sent = 0;
   };

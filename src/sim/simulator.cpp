@@ -16,7 +16,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kEventsBetweenQuestions = 4096;  // how often `interrupted` is asked
 
 double tick_seconds(const SimulationSetup& setup) {
-  // A quarter of the shortest dead_after: silence is noticed at most that much late.
+  // Ticks come every quarter of the shortest dead_after, and silence is noticed that much late at
+  // most.
   double least = 1;
   for (const SimulatedNode& node : setup.nodes)
     least = std::min(least, to_seconds(node.core.dead_after) / 4);
@@ -92,7 +93,7 @@ void Simulator::State::occur(Occurrence what) {
 }
 
 void Simulator::State::advance_flows() {
-  if (now != flow_due) return;  // an earlier one was called for since, which went on from there
+  if (now != flow_due) return;  // void: an earlier change was scheduled since
   flow_due = kInfinity;
   std::vector<FluidLinks::End> ended;
   fluid.advance(now, ended);
@@ -124,7 +125,7 @@ void Simulator::State::tick_all() {
     if (nodes[i].end.finished || nodes[i].crashed) continue;
     feed(i, Tick{});
   }
-  // Heartbeats go both ways on a link that is up.
+  // Heartbeats travel both ways on a link that is up.
   for (LinkIndex l = 0; l < links.size(); ++l) {
     if (!links[l].up) continue;
     const NodeIndex from = plan.links[l].from, to = plan.links[l].to;

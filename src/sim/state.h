@@ -1,5 +1,5 @@
-// The inside of the simulator: simulator.cpp (event heap, faults), transport.cpp (links), work.cpp
-// (what the cores' actions cost).
+// The state of a simulator. Its functions are in simulator.cpp (event heap, faults), transport.cpp
+// (links) and work.cpp (the cost of work).
 #pragma once
 
 #include <deque>
@@ -50,7 +50,7 @@ class Simulator::State {
     const NodeIndex self_;
     double worker_free_ = 0, trainer_free_ = 0;
   };
-  // A message of a link; kept until it is acked. Its payload goes to the receiver with the first
+  // A message of a link, kept until it is acked. Its payload goes to the receiver with the first
   // copy that arrives.
   struct SentMessage {
     Message message;
@@ -64,13 +64,13 @@ class Simulator::State {
   struct LinkState {
     bool up = true;
     std::uint32_t epoch =
-        0;  // of the connection; a cut raises it, what belongs to an older one is lost
+        0;  // number of the connection; a cut raises it, and frames of older ones are lost
     std::deque<SentMessage> unacked;
     std::size_t next = 0;  // position in unacked of what is sent next
     bool sending = false;
     std::uint64_t sequence = 0, delivered = 0;
     double last_ack = 0;
-    // The receiver's last of each channel, said again after a cut.
+    // The receiver's latest answer of each channel, repeated after a cut.
     std::map<std::pair<ShardIndex, Phase>, Applied> applied;
     bool bye = false, bye_back = false;
     SimulatedLinkTotals totals;
@@ -139,7 +139,7 @@ class Simulator::State {
   std::deque<Node> nodes;  // they do not move
   std::vector<LinkState> links;
   FluidLinks fluid;
-  double flow_due = 0;     // of the one FlowsChange in the heap that counts; infinity: none
+  double flow_due = 0;     // time of the one FlowsChange in the heap that is valid; infinity: none
   std::vector<Item> heap;  // by std::push_heap: its front can be moved out
   std::uint64_t order = 0, messages = 0;
   double now = 0;

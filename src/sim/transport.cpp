@@ -1,5 +1,5 @@
-// Links of the simulator: a message at a time, kept until acked, sent again after a cut, applied
-// once.
+// Links of the simulator: they carry one message at a time, keep it until its ack, send it again
+// after a cut, and deliver it once.
 #include <algorithm>
 
 #include "kimesh/util/check.h"
@@ -30,7 +30,7 @@ void Simulator::State::begin_next(LinkIndex index) {
   sent.again = sent.begun > 0;
   sent.begun = now;
   sent.followed = link.next > 0;
-  // Bytes that leave before the second half of the chunks.
+  // The bytes of the first half of the chunks.
   const double before_tail = static_cast<double>(sent.bytes) * (sent.chunks / 2) / sent.chunks;
   fluid.begin(now, index, 8 * static_cast<double>(sent.bytes), 8 * before_tail);
   schedule_flow();
@@ -87,7 +87,7 @@ void Simulator::State::acked(const AckArrives& what) {
   sample.elapsed = from_seconds(now - (sent.followed ? link.last_ack : sent.begun));
   sample.tail_bytes = sent.bytes - sent.bytes * (sent.chunks / 2) / sent.chunks;
   sample.tail_time = from_seconds(what.tail_s);
-  // An outage is in the time of a message that was sent twice: it tells nothing of the rate.
+  // The time of a message that was sent twice contains an outage, and says nothing of the rate.
   const std::optional<LinkSample> told = sent.again ? std::nullopt : std::optional(sample);
   link.last_ack = now;
   link.unacked.pop_front();
@@ -102,7 +102,8 @@ void Simulator::State::send_applied(const SendApplied& action) {
   control(action.link, plan.links[action.link].from, MessageApplied{action.link, action.applied});
 }
 
-// A small frame on either direction of a link's connection: it takes the delay and no rate.
+// Sends a small frame in either direction of a link's connection: it takes the delay, and none of
+// the rate.
 void Simulator::State::control(LinkIndex link, NodeIndex to, Event event) {
   if (!links[link].up) return;
   const double arrival = now + to_seconds(setup.links[link].delay) + to_seconds(setup.costs.hop);

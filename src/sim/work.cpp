@@ -1,4 +1,5 @@
-// What the simulator does for a core's actions: work at once, its end when it is paid for.
+// The simulated driver of a node: it does work at once and reports its end when its time has
+// passed.
 #include <algorithm>
 
 #include "kimesh/util/check.h"
@@ -8,8 +9,8 @@
 namespace kimesh {
 namespace {
 
-// What work costs. The entropy coder is paid by the bytes that it codes, which an advance has made
-// only when it is done.
+// The virtual time of vector work. The entropy coder's share depends on the bytes that it codes,
+// which are known after an advance.
 double seconds_of(const VectorWork& work, const Event& end, const SimulatedCosts& costs,
                   const Plan& plan) {
   const auto coded = [](Form form, const Payload& payload) {
@@ -45,7 +46,7 @@ Simulator::State::Node::Node(State& state, NodeIndex self, const SimulatedNode& 
       state_(state),
       self_(self) {}
 
-// Occupies the node's worker or trainer for `seconds`; the core hears of it when they are over.
+// Occupies the node's worker or trainer for `seconds`, after which the core gets the event.
 void Simulator::State::Node::end_after(double& resource, double seconds, Event event) {
   resource = std::max(resource, state_.now) + seconds;
   set_time_taken(event, from_seconds(seconds));

@@ -1,4 +1,4 @@
-// tcp://HOST:PORT, taken apart and judged.
+// The parts of an address tcp://HOST:PORT.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,12 @@ struct Address {
   std::string host;  // an IPv4 address, a name, an IPv6 address in [brackets], or * for all
   int port = 0;      // 1..65535
 
-  // Reached from this machine only. A name other than localhost is not: nobody can tell here.
+  // Whether only this machine reaches it. A host name other than localhost does not count, since it
+  // may be any machine's.
   [[nodiscard]] bool is_loopback() const;
-  // Stands for all of a machine's addresses: can be bound, but nobody can dial it.
+  // Whether it stands for all addresses of a machine, which can be bound but not dialled.
   [[nodiscard]] bool is_wildcard() const;
-  // Equal for two spellings of one place, such as localhost and 127.0.0.1.
+  // A text that is equal for two spellings of one place, such as localhost and 127.0.0.1.
   [[nodiscard]] std::string place() const;
 };
 

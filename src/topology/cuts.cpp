@@ -11,8 +11,8 @@
 namespace kimesh {
 namespace {
 
-// Numbers the rows of all layers from 0. Kept by layer, because a model has far more rows than
-// layers.
+// Numbers the rows of all layers from 0. It keeps one number a layer, because a model has far more
+// rows than layers.
 class Rows {
  public:
   explicit Rows(const Layout& layout) : layout_(layout) {
@@ -67,7 +67,7 @@ std::vector<LayerSlice> slices(const Layout& layout, std::size_t begin, std::siz
   return result;
 }
 
-// Where each shard would end if rows could be cut.
+// The element at which each shard would end if rows could be cut.
 std::vector<std::size_t> wanted_ends(std::size_t size, std::size_t count,
                                      std::span<const double> weights) {
   std::vector<std::size_t> ends;
@@ -80,7 +80,7 @@ std::vector<std::size_t> wanted_ends(std::size_t size, std::size_t count,
     }
     before += weights[i];
     const auto end = std::llround(static_cast<double>(size) * std::min(before / sum, 1.0));
-    ends.push_back(std::min(static_cast<std::size_t>(end), size - 1));  // an element's place
+    ends.push_back(std::min(static_cast<std::size_t>(end), size - 1));  // the index of an element
   }
   return ends;
 }

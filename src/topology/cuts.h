@@ -1,4 +1,4 @@
-// Where the flat vector is cut into shards.
+// The cuts of the flat vector into shards.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace kimesh {
 
-// A payload's bytes are counted in 32 bits, and a dense one has 4 an element.
+// A payload's length has 32 bits, and a dense payload has 4 bytes an element.
 inline constexpr std::size_t kShardElementsMax = (std::size_t{1} << 30) - 1;
 
 // One shard per owner, in order, sized by `weights` (> 0, one an owner; empty: all equal). Every
-// cut lies between two rows, at the one nearest to where the weights want it that leaves no shard
+// cut lies between two rows: at the one that is nearest to the weighted cut and leaves no shard
 // empty. Errors: UserInput when there are more owners than rows, or a shard is too large.
 [[nodiscard]] Result<std::vector<Shard>> cut_shards(const Layout& layout,
                                                     std::span<const NodeIndex> owners,

@@ -19,10 +19,10 @@ struct Edge {
   auto operator<=>(const Edge&) const = default;
 };
 
-// Femtoseconds that a bit takes. Whole numbers, so that equal ways cost the same in whatever order
-// they are added up; a way of kNodesMax links stays below 64 bits.
+// The cost of a link: femtoseconds that a bit takes. Costs are whole numbers, so that the sum over
+// a way does not depend on the order of addition; a way of kNodesMax links stays below 64 bits.
 using Cost = std::uint64_t;
-constexpr double kFemtosecondsPerSecond = 1e15;  // 1 bit/s, and whatever is slower
+constexpr double kFemtosecondsPerSecond = 1e15;  // the cost at 1 bit/s and at lower rates
 
 Cost cost_of(double bits_per_s) {
   const double cost = kFemtosecondsPerSecond / bits_per_s;
@@ -35,8 +35,8 @@ struct Neighbour {
 };
 using Neighbours = std::vector<std::vector<Neighbour>>;  // by node, in the order of the file
 
-// A trace counts with its mean. Where a rate is missing, all links count the same: there is nothing
-// to compare with.
+// The neighbours of each node. A trace counts with its mean. Where a rate is missing, all links
+// cost the same, since nothing can be compared.
 Neighbours neighbours_of(const TopologyFile& topology, const std::vector<Edge>& edges) {
   const bool by_rate = std::ranges::all_of(edges, [&](const Edge& edge) {
     return topology.link(edge.a, edge.b).rate && topology.link(edge.b, edge.a).rate;
@@ -52,16 +52,16 @@ Neighbours neighbours_of(const TopologyFile& topology, const std::vector<Edge>& 
   return neighbours;
 }
 
-// How far a node is from the owner; the first that differs decides.
+// The distance of a node from the owner, compared by cost, then by hops.
 struct Way {
   Cost cost = std::numeric_limits<Cost>::max();
   unsigned hops = 0;
   auto operator<=>(const Way&) const = default;
 };
 
-// The shortest ways to the owner: by node, the next one on its way. Fewer hops decide where two
-// ways cost the same, and then the node whose name comes first. Dijkstra's algorithm from the owner
-// outwards, without a heap: a graph has kNodesMax nodes at most.
+// The shortest ways to the owner: for each node, the next node on its way. Fewer hops decide where
+// two ways cost the same, and then the node whose name comes first. Dijkstra's algorithm from the
+// owner outwards, without a heap: a graph has kNodesMax nodes at most.
 std::vector<NodeIndex> shortest_ways(const TopologyFile& topology, const Neighbours& neighbours,
                                      NodeIndex owner, Cost Neighbour::*cost) {
   const auto name = [&](NodeIndex node) -> const std::string& { return topology.nodes[node].name; };
@@ -89,7 +89,7 @@ std::vector<NodeIndex> shortest_ways(const TopologyFile& topology, const Neighbo
   return next;
 }
 
-// Names may hold dashes, so "a-b-c" may be read in several ways: all of them.
+// All edges that `text` may name: names may hold dashes, so that "a-b-c" may have several readings.
 std::vector<Edge> readings(const TopologyFile& topology, std::string_view text) {
   std::vector<Edge> found;
   for (std::size_t at = text.find('-'); at != std::string_view::npos; at = text.find('-', at + 1)) {
@@ -112,7 +112,7 @@ class Graph final : public TopologyKind {
   }
 
   bool resolve(const TopologyFile& topology, Findings& findings) override {
-    if (names_.empty()) return false;  // it has had its complaint
+    if (names_.empty()) return false;  // there is a complaint about it
     bool good = true;
     for (std::size_t i = 0; i < names_.size(); ++i)
       good = resolve_edge(topology, i, findings) && good;
@@ -124,15 +124,15 @@ class Graph final : public TopologyKind {
     return true;
   }
 
-  // An edge that no route takes counts: its rate is why no route takes it.
+  // Every edge counts, also one that no route takes, since its rate is the reason.
   bool carries(const TopologyFile&, NodeIndex from, NodeIndex to) const override {
     return std::ranges::binary_search(edges_, Edge{std::min(from, to), std::max(from, to)});
   }
 
   std::string remedy_for_unused() const override { return "Name a link along an edge"; }
 
-  // Reduce and gather go by the rates of the direction in which they send, so that their trees may
-  // differ.
+  // The reduce and the gather each take the rates of the direction in which they send, so that
+  // their trees may differ.
   std::vector<Trees> trees(const TopologyFile& topology) const override {
     const Neighbours neighbours = neighbours_of(topology, edges_);
     std::vector<Trees> result;
@@ -158,7 +158,7 @@ class Graph final : public TopologyKind {
  private:
   bool resolve_edge(const TopologyFile& topology, std::size_t index, Findings& findings) {
     const std::string& text = names_[index];
-    if (text.empty()) return false;  // no text: it has had its complaint
+    if (text.empty()) return false;  // no text: there is a complaint about it
     const std::string place = fmt::format("edges.{}", index);
     const auto found = readings(topology, text);
     if (found.empty())

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kArrow = "->";
 
-// "a -> b" is written "a->b" from here on.
+// The canonical name of a link: "a->b" for "a -> b".
 std::optional<std::string> link_name(std::string_view key) {
   const std::size_t arrow = key.find(kArrow);
   if (arrow == std::string_view::npos) return std::nullopt;
@@ -54,7 +54,7 @@ class LinkResolver {
       return findings_.add(place_of(link),
                            fmt::format("there is no node {}", quoted(from ? to_name : from_name)),
                            fmt::format("Write two of: {}", node_names(topology_)));
-    // A rate for a link that carries nothing would be a mistake that nobody sees.
+    // A rate for a link that carries nothing would be a mistake without an effect.
     if (*from == *to || !topology_.kind->carries(topology_, *from, *to))
       return findings_.add(place_of(link),
                            fmt::format("nothing travels from {} to {}", from_name, to_name),
@@ -105,7 +105,7 @@ void WrittenLink::describe(Keys& keys) {
   const bool rate_given = keys.is_given("rate"), trace_given = keys.is_given("trace");
   keys.check(!rate_given || !trace_given, "trace",
              fmt::format("links.{} has both a rate and a trace", name), "Keep one of them");
-  // What the link itself says stands for what the default says.
+  // A rate or trace of the link itself replaces that of the default.
   if (rate_given) trace.clear();
   if (trace_given) bits_per_s.reset();
 }

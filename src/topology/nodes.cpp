@@ -22,7 +22,7 @@ std::optional<std::string> node_name(std::string_view key) {
   return std::string(key);
 }
 
-static_assert(limits::kNodeNameMax == 32);  // as the rule says in words
+static_assert(limits::kNodeNameMax == 32);  // the number in the rule's text
 constexpr EntryRule kNodeRule{"node",
                               "NODE",
                               "a: {address: \"tcp://127.0.0.1:7101\"}",
@@ -76,13 +76,14 @@ void check_dialled(const TopologyFile& topology, Findings& findings) {
   }
 }
 
-// A weight that is there and wrong has had its complaint, and is not missing as well.
+// A weight that is there and wrong is not missing: there is a complaint about it already.
 bool has_weight(const NodeSpec& node, std::optional<double> NodeSpec::*weight, std::string_view key,
                 const Findings& findings) {
   return (node.*weight).has_value() || findings.is_given(fmt::format("{}.{}", place_of(node), key));
 }
 
-// A node without a weight would count by its share of the data, which is no number beside those.
+// Either all nodes have a weight or none: a share of the data, the default, cannot be compared with
+// weights.
 void check_data_weights(const TopologyFile& topology, Findings& findings) {
   const auto has = [&](const NodeSpec& node) {
     return has_weight(node, &NodeSpec::data_weight, "data_weight", findings);
@@ -102,7 +103,7 @@ void check_security(const TopologyFile& topology, Findings& findings) {
     for (const std::string& text : {node.address, node.dial}) {
       const auto address = parse_address(text);
       if (!address || address->is_loopback()) continue;
-      // Once is enough: one word mends it for all nodes.
+      // One complaint is enough, since one key mends it for all nodes.
       return findings.add(
           place_of(node),
           fmt::format("node {} can be reached from other machines ({}), and this release has no "

@@ -9,7 +9,7 @@
 namespace kimesh {
 namespace {
 
-// Every other node on the left, the server at the middle row.
+// Draws every other node on the left, and the server at the middle row.
 std::string draw_one_server(const TopologyFile& topology) {
   const NodeIndex server = topology.servers.front();
   std::vector<std::string> others = names_of(topology);
@@ -25,7 +25,7 @@ std::string draw_one_server(const TopologyFile& topology) {
   return text;
 }
 
-// Each is the centre of a star of all other nodes.
+// Draws the servers, each of which is the centre of a star of all other nodes.
 std::string draw_several_servers(const TopologyFile& topology) {
   std::vector<std::string> servers;
   for (const NodeIndex server : topology.servers) servers.push_back(topology.nodes[server].name);

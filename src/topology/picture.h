@@ -1,4 +1,4 @@
-// What the pictures of topologies share.
+// Parts of the pictures of all kinds.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace kimesh {
 inline constexpr std::size_t kPictureColumnsMax = 90;  // fits a terminal, with room for the margin
 inline constexpr std::size_t kPictureRowsMax = 12;     // more rows no longer show the shape
 
-// The first rows, with a last one that counts those left out.
+// `rows`, where the last one counts those left out if there are more than kPictureRowsMax.
 [[nodiscard]] std::vector<std::string> picture_rows(std::vector<std::string> rows);
-// The same as text, each row two spaces from the margin.
+// The same as text, each row indented by two spaces.
 [[nodiscard]] std::string picture_of(std::vector<std::string> rows);
 [[nodiscard]] std::vector<std::string> names_of(const TopologyFile& topology);
 

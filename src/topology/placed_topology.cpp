@@ -18,7 +18,7 @@ bool is_plain(const std::string& text) {
   });
 }
 
-// Our own reader takes every scalar as text, whatever its quotes.
+// Writes a scalar, which kimesh reads as text whatever its quotes.
 std::string scalar(const std::string& text) {
   if (is_plain(text)) return text;
   std::string quoted = "\"";
@@ -32,7 +32,7 @@ std::string scalar(const std::string& text) {
   return quoted + "\"";
 }
 
-// On one line.
+// Writes a value on one line.
 std::string flow(const YamlValue& value) {
   std::string text;
   switch (value.kind) {
@@ -51,7 +51,7 @@ std::string flow(const YamlValue& value) {
   return text;
 }
 
-// The sections of the file a line each, and the members of those that are maps.
+// Writes each section of the file on a line, and each member of a section that is a map.
 std::string write(const YamlValue& top) {
   std::string text;
   for (const YamlMember& section : top.members) {
@@ -79,7 +79,7 @@ void set(YamlValue& map, const std::string& key, const std::string& text) {
     at->value = std::move(value);
 }
 
-// Puts all traces beside the file.
+// Renames all traces to files beside the new file.
 void gather_traces(const std::string& file, YamlValue& links,
                    std::vector<PlacedTopology::Trace>& traces) {
   for (YamlMember& member : links.members) {

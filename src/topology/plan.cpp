@@ -11,7 +11,7 @@
 namespace kimesh {
 namespace {
 
-// A channel before its link has a number.
+// A channel whose link has no number yet.
 struct Transfer {
   NodeIndex from, to;
   Phase phase;
@@ -65,7 +65,7 @@ void assign_node_channels(Plan& plan) {
   }
 }
 
-// The channels of one tree from the owner outwards: each comes after the one next to the owner.
+// The channels of one tree in an order in which each comes after its neighbour towards the owner.
 std::vector<ChannelIndex> outwards(const Plan& plan, ShardIndex shard, Phase phase) {
   const std::vector<NodeChannels>& by_node = plan.node_channels[shard];
   const bool reduce = phase == Phase::kReduce;
@@ -105,7 +105,7 @@ std::vector<double> weights_of(const TopologyFile& topology) {
   return weights;
 }
 
-// What load_topology promises.
+// Checks what load_topology promises.
 void check_servers(const TopologyFile& topology) {
   const std::size_t nodes = topology.nodes.size();
   const std::vector<NodeIndex>& servers = topology.servers;
@@ -155,8 +155,7 @@ std::vector<Hop> hops_of(const Plan& plan, ShardIndex shard, Phase phase) {
   const std::size_t nodes = plan.view.nodes.size();
   std::vector<Hop> hops;
   hops.reserve(order.size());
-  // The number of the last hop that brought something to the node: what it sends leaves one hop
-  // later.
+  // By node: the number of the last hop that ended at it. Its own messages leave one hop later.
   std::vector<unsigned> reached(nodes, 0);
   const auto take = [&](ChannelIndex channel) {
     const Link& link = plan.link_of(channel);
@@ -168,7 +167,7 @@ std::vector<Hop> hops_of(const Plan& plan, ShardIndex shard, Phase phase) {
     std::for_each(order.begin(), order.end(), take);
   else
     std::for_each(order.rbegin(), order.rend(), take);
-  // Channels are numbered by sender, so they order what leaves at the same hop.
+  // Channels are numbered by sender, which orders the transfers of one hop.
   std::ranges::sort(hops, {}, [](const Hop& hop) { return std::tuple(hop.number, hop.channel); });
   return hops;
 }

@@ -12,7 +12,7 @@ std::string draw_closed_ring(const std::string& line) {
   return fmt::format("  {} --+\n  ^{}   |\n  +{}--+\n", line, gap, rule.substr(1, line.size()));
 }
 
-// A ring that does not fit one row: rows that go on where the arrow points.
+// Draws a ring that does not fit one row, in several rows.
 std::string draw_long_ring(const std::vector<std::string>& names) {
   std::string text, row;
   for (const std::string& name : names) {

@@ -13,7 +13,7 @@ class Schedule {
       std::vector<std::size_t>& missing = missing_.emplace_back();
       for (const NodeChannels& here : by_node) missing.push_back(here.reduce_in.size());
     }
-    // Gradients of all shards are there at once, shard by shard.
+    // All gradients are ready at once, shard by shard.
     for (std::size_t s = 0; s < plan.shards.size(); ++s)
       for (std::size_t n = 0; n < plan.view.nodes.size(); ++n)
         if (missing_[s][n] == 0) summed(static_cast<ShardIndex>(s), static_cast<NodeIndex>(n));
@@ -41,7 +41,7 @@ class Schedule {
     ++waiting_;
   }
 
-  // `node` holds the sum of all below it.
+  // Called when `node` holds the sum of all nodes below it.
   void summed(ShardIndex shard, NodeIndex node) {
     const NodeChannels& here = plan_.node_channels[shard][node];
     if (here.reduce_out) return ready(*here.reduce_out);

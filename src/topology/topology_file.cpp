@@ -21,14 +21,15 @@ void let_all_serve(TopologyFile& topology) {
   std::iota(topology.servers.begin(), topology.servers.end(), NodeIndex{0});
 }
 
-// Links and servers name nodes: without good nodes, what would be said about them would mislead.
+// Whether the nodes are right. Links and servers name nodes: without right nodes complaints about
+// them would mislead.
 bool has_good_nodes(const YamlValue& root, const TopologyFile& topology) {
   const auto nodes = std::ranges::find(root.members, "nodes", &YamlMember::key);
   return nodes != root.members.end() && topology.nodes.size() >= limits::kNodesMin &&
          topology.nodes.size() == nodes->value.members.size();
 }
 
-// What single keys cannot tell.
+// Resolves and checks what concerns several keys.
 void resolve(const Written& written, TopologyFile& topology, Findings& findings) {
   let_all_serve(topology);
   resolve_servers(written, topology, findings);

@@ -41,7 +41,7 @@ std::optional<NodeIndex> known_node(const TopologyFile& topology, std::string_vi
   return node;
 }
 
-// Puts the heads of sites above their nodes.
+// Makes each site's head the parent of the site's nodes.
 class SiteResolver {
  public:
   SiteResolver(const TopologyFile& topology, Findings& findings)
@@ -50,7 +50,7 @@ class SiteResolver {
         site_of_(topology.nodes.size()),
         parents_(topology.nodes.size(), kNobody) {}
 
-  // False: it has complained, or the reader has.
+  // Returns false where there is a complaint.
   bool resolve(const std::vector<Site>& sites) {
     bool good = !sites.empty();
     for (const Site& site : sites) good = resolve_site(site) && good;
@@ -80,7 +80,7 @@ class SiteResolver {
     for (std::size_t i = 0; i < site.nodes.size(); ++i) {
       const std::string place = fmt::format("{}.nodes.{}", where, i);
       good = good && !site.nodes[i].empty();
-      if (site.nodes[i].empty()) continue;  // no text: it has had its complaint
+      if (site.nodes[i].empty()) continue;  // no text: there is a complaint about it
       const auto node = known_node(topology_, where, place, site.nodes[i], findings_);
       if (node && site_of_[*node])
         findings_.add(place,
@@ -109,9 +109,9 @@ class SiteResolver {
   std::vector<NodeIndex> parents_;                   // by node
 };
 
-// One tree, or one tree a site whose roots (the sites' heads) are all joined with each other.
-// Without directions, it holds one way from each node to each owner; the gather goes the same way
-// back.
+// One tree; or one tree a site, whose roots, the sites' heads, are all joined with each other.
+// There is one way between each node and each owner, which the reduce takes towards the owner and
+// the gather away from it.
 class Tree final : public TopologyKind {
  public:
   void describe(Keys& keys) override {
@@ -143,7 +143,7 @@ class Tree final : public TopologyKind {
     return good;
   }
 
-  // Between the heads of two sites something travels where a server is in one of them.
+  // Between the heads of two sites messages travel where one of the sites has a server.
   bool carries(const TopologyFile& topology, NodeIndex from, NodeIndex to) const override {
     if (parents_[from] == to || parents_[to] == from) return true;
     if (parents_[from] != from || parents_[to] != to) return false;
@@ -164,7 +164,7 @@ class Tree final : public TopologyKind {
       const std::vector<NodeIndex> way = way_up(owner);
       std::vector<NodeIndex> next(parents_);
       for (const NodeIndex root : children(kNobody)) next[root] = way.back();
-      // Those above the owner turn round, down to it.
+      // Nodes above the owner send down, towards it.
       for (std::size_t i = 1; i < way.size(); ++i) next[way[i]] = way[i - 1];
       next[owner] = owner;
       result.push_back({next, next});
@@ -196,7 +196,7 @@ class Tree final : public TopologyKind {
   }
 
   bool resolve_fan_out(const TopologyFile& topology) {
-    if (!fan_out_) return false;  // it has had its complaint
+    if (!fan_out_) return false;  // there is a complaint about it
     parents_.assign(1, 0);
     for (std::int64_t n = 1; n < static_cast<std::int64_t>(topology.nodes.size()); ++n)
       parents_.push_back(static_cast<NodeIndex>((n - 1) / *fan_out_));
@@ -230,7 +230,7 @@ class Tree final : public TopologyKind {
     return false;
   }
 
-  // Every node's way up ends at a root. Complains about the first that goes round for ever.
+  // Whether every node's way up ends at a root. Complains about the first node on a cycle.
   bool ends_at_root(const TopologyFile& topology, Findings& findings) {
     for (std::size_t n = 0; n < parents_.size(); ++n) {
       auto node = static_cast<NodeIndex>(n);
@@ -247,7 +247,7 @@ class Tree final : public TopologyKind {
     return true;
   }
 
-  // Trees of the same meaning have the same keys from here on.
+  // Replaces the keys by `parents`, so that trees of the same meaning have the same keys.
   void write_as_parents(const TopologyFile& topology) {
     fan_out_.reset();
     sites_.clear();
@@ -256,7 +256,7 @@ class Tree final : public TopologyKind {
       pairs_.emplace_back(topology.nodes[n].name, topology.nodes[parents_[n]].name);
   }
 
-  // From `node` to its root, both included.
+  // The nodes from `node` to its root, both included.
   std::vector<NodeIndex> way_up(NodeIndex node) const {
     KIMESH_CHECK(node < parents_.size(), "the tree is resolved");
     std::vector<NodeIndex> way{node};
@@ -278,7 +278,7 @@ class Tree final : public TopologyKind {
     return result;
   }
 
-  // As deep as the tree: a path of kNodesMax at most.
+  // Recurses as deep as the tree, at most kNodesMax levels.
   void draw_below(const std::vector<std::string>& names, NodeIndex node, const std::string& margin,
                   bool last, std::vector<std::string>& rows) const {
     rows.push_back(fmt::format("{}+-- {}", margin, names[node]));

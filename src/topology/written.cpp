@@ -51,7 +51,7 @@ void resolve_servers(const Written& written, TopologyFile& topology, Findings& f
   topology.servers.clear();
   for (std::size_t i = 0; i < written.servers.size(); ++i) {
     const std::string& name = written.servers[i];
-    if (name.empty()) continue;  // no text: it has had its complaint
+    if (name.empty()) continue;  // no text: there is a complaint about it
     const std::string place = fmt::format("servers.{}", i);
     const auto node = topology.find_node(name);
     if (!node)

@@ -1,4 +1,4 @@
-// A topology file as it is written: names stand where a TopologyFile has indices of nodes.
+// A topology file as it is written, with names where a TopologyFile has indices of nodes.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ namespace kimesh {
 struct WrittenLink {
   std::string name;                    // "a->b", or "default"
   std::optional<double> bits_per_s;    // a constant rate
-  std::string trace;                   // a changing one: a file beside the topology's
-  std::vector<RateTrace::Step> steps;  // what it says, once it is read
+  std::string trace;                   // a changing rate: a file beside the topology's
+  std::vector<RateTrace::Step> steps;  // of the trace, once it is read
   Duration delay{0};
   void describe(Keys& keys);
 };
@@ -29,23 +29,23 @@ struct Written {
 
 // The declaration of a topology file's keys, those of its kind included.
 void describe(Keys& keys, TopologyFile& topology, Written& written);
-// How a file would say what `topology` holds. Links that repeat the default are left out.
+// The written form of `topology`. Links that repeat the default are left out.
 [[nodiscard]] Written written(const TopologyFile& topology);
 
 // The sections of describe() that have files of their own.
 void describe_nodes(Keys& keys, std::vector<NodeSpec>& nodes);
 void describe_links(Keys& keys, Written& written);
 
-// What only several nodes together tell: places, weights, security.
+// Checks what concerns several nodes: places, weights, security.
 void check_nodes(const TopologyFile& topology, Findings& findings);
-// Shard weights go with servers, which are known by now.
+// Checks shard weights, once the servers are known.
 void check_shard_weights(const TopologyFile& topology, Findings& findings);
 // Looks up names and reads traces. Requires that topology.kind is resolved.
 void resolve_servers(const Written& written, TopologyFile& topology, Findings& findings);
 void resolve_links(const Written& written, TopologyFile& topology, Findings& findings);
 
 [[nodiscard]] bool serves(const TopologyFile& topology, NodeIndex node);
-// "a, b, c": the nodes' names, the first few of many.
+// The nodes' names, "a, b, c"; the first few of many.
 [[nodiscard]] std::string node_names(const TopologyFile& topology);
 
 }  // namespace kimesh

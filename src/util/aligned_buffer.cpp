@@ -21,7 +21,7 @@ AlignedBuffer::AlignedBuffer(std::size_t size) : size_(size) {
   if (size == 0) return;
   KIMESH_CHECK(size <= std::numeric_limits<std::ptrdiff_t>::max() / sizeof(float) - 64,
                "a buffer's size is a number of elements that memory can hold");
-  // Whole cache lines, so that a kernel may load the last one without leaving the allocation.
+  // The allocation is whole cache lines, so that a kernel may load the last one without leaving it.
   const std::size_t line = kBufferAlignment / sizeof(float);
   const std::size_t padded = (size + line - 1) / line * line;
   const bool large = padded * sizeof(float) >= kLargeMin;

@@ -7,7 +7,7 @@ namespace kimesh {
 
 void check_failed(const char* file, int line, const char* expression,
                   std::string_view explanation) {
-  // No allocation: memory may be what went wrong.
+  // Nothing is allocated here: a lack of memory may be what went wrong.
   std::fprintf(stderr, "%s:%d: kimesh has a bug: expected that %.*s (%s)\n", file, line,
                static_cast<int>(explanation.size()), explanation.data(), expression);
   std::fflush(stderr);

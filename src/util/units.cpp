@@ -38,7 +38,7 @@ std::optional<double> parse(std::string_view text, std::span<const Unit> units) 
 }
 
 Error user_error(std::string_view text, std::string_view what, std::string_view remedy) {
-  constexpr std::size_t kQuotedMax = 40;  // of a text that may be a whole file
+  constexpr std::size_t kQuotedMax = 40;  // characters shown of a text that may be a whole file
   return {ErrorCode::kUserInput,
           fmt::format("'{}' is not {}; write {}", text.substr(0, kQuotedMax), what, remedy)};
 }

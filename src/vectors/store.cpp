@@ -48,7 +48,7 @@ kernels::MemoryBuffer Vectors::Store::allocate(std::size_t size) {
   return {};
 }
 
-// Only this node's channels: a plan of 1,000 nodes has millions.
+// Goes through this node's channels only, since a plan of 1,000 nodes has millions.
 void Vectors::Store::allocate_estimates() {
   for (const auto& by_node : plan_.node_channels) {
     const NodeChannels& here = by_node[self_];

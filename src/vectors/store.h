@@ -18,7 +18,7 @@
 
 namespace kimesh {
 
-// Methods promise what those of Vectors do. Threads: as there.
+// The functions promise what those of Vectors do, with the same threads.
 class Vectors::Store {
  public:
   // `plan` outlives this.
@@ -40,7 +40,7 @@ class Vectors::Store {
   [[nodiscard]] bool has_estimate(ChannelIndex channel) const {
     return estimates_.contains(channel);
   }
-  // For those who look from outside; on the host, valid until the next call.
+  // Copies for observers, on the host, valid until the next call.
   [[nodiscard]] std::span<const float> shard(ShardIndex shard);
   [[nodiscard]] std::span<const float> estimate(ChannelIndex channel);
   [[nodiscard]] std::size_t bytes_held() const;
@@ -67,29 +67,29 @@ class Vectors::Store {
   // buffer to read, else in `target_`.
   [[nodiscard]] kernels::MemorySpan sum(std::span<const BufferId> terms, ShardIndex shard);
   void add_term(BufferId term, ShardIndex shard, bool first);
-  // One message of an outgoing channel, by the feedback that the action names.
+  // Makes one message of an outgoing channel, with the action's feedback.
   [[nodiscard]] Result<Advanced> send(const AdvanceChannel& action, kernels::MemorySpan target,
                                       kernels::MemorySpan estimate);
-  // Waits for the memory. 0: the digest that nobody asked for.
+  // Waits for the memory. Returns 0, the digest of an action that asks for none.
   [[nodiscard]] Result<std::uint64_t> finish();
-  // NotFinite: names the layer of a shard's element. Without one a difference was too large for
-  // float32, although both sides are finite.
+  // A NotFinite error that names the layer of a shard's element. Without an element, a difference
+  // of two finite values was too large for float32.
   [[nodiscard]] Error not_finite(std::optional<std::size_t> element, ShardIndex shard) const;
 
   const Plan& plan_;
   const NodeIndex self_;
   const VectorsOptions options_;
   kernels::Memory& memory_;           // of actions
-  kernels::Memory& gradient_memory_;  // the same floats, for work that may run beside actions
+  kernels::Memory& gradient_memory_;  // the same memory, for work that may run beside actions
   Status allocated_ = ok_status();
 
   kernels::MemoryBuffer parameters_, gradient_, velocity_, target_;
   std::unordered_map<ChannelIndex, kernels::MemoryBuffer> estimates_;
   std::map<ShardIndex, ShardOptimizer> optimizers_;  // of the owned shards
-  // What the objective works with, where it cannot work in the memory itself; else empty.
+  // The vectors of the objective, where the memory is a device's; else empty.
   AlignedBuffer host_parameters_, host_gradient_;
-  bool host_is_behind_ = false;  // actions have changed parameters since host_parameters_ were read
-  AlignedBuffer downloaded_;     // the estimate that somebody looked at last
+  bool host_is_behind_ = false;  // parameters changed since the last copy to the host
+  AlignedBuffer downloaded_;     // the estimate that was read last
   CompressScratch scratch_;
   std::vector<Piece> pieces_;
 };

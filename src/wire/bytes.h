@@ -28,7 +28,7 @@ class ByteWriter {
   std::vector<std::byte>& out_;
 };
 
-// Takes numbers from the front. Whoever reads has compared `left` before: a short read is our bug.
+// Takes numbers from the front. Requires that `left` covers each read: a short read is a bug.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> in) : in_(in) {}

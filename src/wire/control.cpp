@@ -10,16 +10,16 @@
 namespace kimesh {
 namespace {
 
-// Room for keys that a later version adds; a map of more is nobody's hello.
+// Room for keys that a later version adds; a larger map is no control frame.
 constexpr std::size_t kFieldsMax = 16;
-// Four texts and change: checked before msgpack looks at a byte.
+// Room for four texts and the numbers; checked before msgpack reads a byte.
 constexpr std::size_t kBodyBytesMax = 4 * kTextBytesMax;
 
 Error bad_bytes(std::string_view what) {
   return {ErrorCode::kMalformed, fmt::format("malformed control frame: {}", what)};
 }
 
-// Where msgpack writes to.
+// The output stream of msgpack.
 struct Sink {
   std::vector<std::byte>& out;
   void write(const char* data, std::size_t size) {
@@ -28,7 +28,7 @@ struct Sink {
   }
 };
 
-// As much of a text as a frame may hold, cut between UTF-8 characters.
+// The part of a text that a frame may hold, cut between UTF-8 characters.
 std::string_view cut(std::string_view text) {
   if (text.size() <= kTextBytesMax) return text;
   std::size_t end = kTextBytesMax;
@@ -65,7 +65,8 @@ class MapReader {
       fail("it is too long");
       return;
     }
-    // Arrays, maps, texts, binary, extensions, depth: what a peer may make msgpack hold.
+    // The limits of msgpack on arrays, maps, texts, binary values, extensions and depth: what a
+    // peer may make it hold.
     const msgpack::unpack_limit limit(0, kFieldsMax, kTextBytesMax, 0, 0, 2);
     std::size_t used = 0;
     try {

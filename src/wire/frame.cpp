@@ -16,7 +16,7 @@ constexpr std::size_t kAckBytes = 26;
 constexpr std::size_t kAppliedBytes = 12;
 constexpr std::uint16_t kFlagRestart = 1;  // of a message
 
-// Part of the grammar: append, never renumber.
+// Types of frames, part of the grammar: new ones are appended, none is renumbered.
 enum Type : std::uint8_t {
   kHello = 1,
   kWelcome = 2,

@@ -1,4 +1,5 @@
-// How fast a link is, learned from its own traffic: T(S) = a + S/β. No clock, no declared rate.
+// Estimates the rate β and the fixed cost a of a link from its own traffic: a message of S bytes
+// takes T(S) = a + S/β. It reads no clock and no declared rate.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@ struct LinkEstimate {
   [[nodiscard]] Duration time_of(std::size_t bytes) const;
 };
 
-// One link. Pure: fed with samples, thread: the core's.
+// The estimator of one link. Pure. Thread: the core's.
 //  1. β: Kalman filter on ln(tail_bytes / tail_time), measurement noise by bytes, chunks and time;
 //     only samples with at least 4 chunks and 2 ms of tail. One reading far off is held back, a
 //     second one on the same side is believed. Sender-limited samples are left out altogether.
@@ -73,8 +74,8 @@ class LinkEstimator {
 
   Model model_;
   std::optional<Model> before_;  // the model before a reset, until the new one has proved itself
-  // A time that was too fast. Alone it is not believed: short times weigh most. A later one that
-  // does not follow at once is taken, for then it is the model that is wrong about some sizes.
+  // A sample that was too fast. One such sample is not believed, since short times weigh most. A
+  // later one that does not follow at once is taken: then the model is wrong about some sizes.
   std::optional<LinkSample> held_;
   bool last_was_fast_ = false;
 };

@@ -1,5 +1,4 @@
-// What one acknowledged message tells about its link. Live and simulated links fill the same
-// record.
+// The measurement of one acked message on its link. Live and simulated links fill the same record.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +23,15 @@ struct LinkSample {
   bool sender_limited = false;  // the sender did not keep the pipe full: of no use for the rate
 };
 
-// Messages travel as about 8 equal chunks, which is what the tail rate is read from (measured:
-// 0.3/1.2 % p50/p95 at 1 MB).
+// Messages travel as about 8 equal chunks, so that the receiver can measure the rate of the second
+// half (error measured at 1 MB: 0.3 % p50, 1.2 % p95).
 inline constexpr std::size_t kChunksPerMessage = 8;
 inline constexpr std::size_t kChunkBytesMin = 512;  // below, headers outweigh content
 inline constexpr std::size_t kChunkBytesMax =
     64 * 1024;  // above, acks of other messages wait too long on slow links
 
-// Chunk size for a message of `bytes`: bytes / 8 within the bounds; chunks differ by at most one
-// byte.
+// The number of chunks of a message of `bytes` bytes: 8 where their size stays within the bounds.
+// Chunks differ by at most one byte.
 [[nodiscard]] std::size_t chunk_count(std::size_t bytes);
 
 }  // namespace kimesh

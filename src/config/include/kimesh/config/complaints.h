@@ -1,4 +1,4 @@
-// Where the readers of one file put what is wrong with it.
+// The list of problems that the readers of one file fill.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ class Complaints {
   void add(int line, std::string message, std::string remedy) {
     problems_.push_back({file_, line, std::move(message), std::move(remedy)});
   }
-  // Of another file that this one names, such as a trace.
+  // Adds the problems of another file that this one names, such as a trace.
   void add(std::vector<Problem> problems) {
     problems_.insert(problems_.end(), problems.begin(), problems.end());
   }
 
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] bool empty() const { return problems_.empty(); }
-  // In the order of lines, each once.
+  // Removes and returns the problems, in the order of their lines, each once.
   [[nodiscard]] std::vector<Problem> take();
 
  private:

@@ -1,4 +1,4 @@
-// What is wrong with a file beyond its single keys, said where the keys stand.
+// Problems of a file that single keys do not show, reported at the lines of the keys.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ class Findings {
   void add(const std::string& key, std::string message, std::string remedy) {
     complaints_.add(places_.line(key), std::move(message), std::move(remedy));
   }
-  // What is wrong with another file, at the line of `key` where it cannot be read at all.
+  // The list that this adds to, for a reader of another file that this one names.
   [[nodiscard]] Complaints& complaints() { return complaints_; }
   [[nodiscard]] bool is_given(const std::string& key) const { return places_.is_given(key); }
   [[nodiscard]] int line(const std::string& key) const { return places_.line(key); }

@@ -1,5 +1,4 @@
-// What declarations of keys say about themselves: the canonical text that nodes compare, and tables
-// for people.
+// Texts made of declarations of keys: the canonical text that nodes compare, and tables for people.
 #pragma once
 
 #include <functional>
@@ -11,16 +10,16 @@
 
 namespace kimesh {
 
-// The values of all keys that are set, as text: same meaning, same text. Its digest goes into the
-// handshake. Paths are left out, since they differ between machines, and so are keys that
-// describe() leaves out where Keys::wants_local() is false.
+// The values of all keys that are set. Declarations of the same meaning give the same text, whose
+// digest goes into the handshake. Paths are left out, since they differ between machines, and so
+// are keys that describe() leaves out where Keys::wants_local() is false.
 [[nodiscard]] std::string canonical_text(const std::function<void(Keys&)>& describe);
 
 // The numbers of a declaration that are set, by their keys with the sections around them
-// ("schedule.warmup"), times in seconds. For who compares kimesh with something else.
+// ("schedule.warmup"); times are in seconds. Comparisons with other programs take them.
 [[nodiscard]] std::map<std::string, double> key_numbers(const std::function<void(Keys&)>& describe);
 
-// One key as people read it.
+// One key, for people.
 struct KeyRow {
   std::string name;      // with the sections around it: "schedule.kind"
   std::string kind;      // the kind that has the key, "sgd"; empty: every kind

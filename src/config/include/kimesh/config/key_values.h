@@ -1,5 +1,4 @@
-// Fills the fields of a declaration without a file: for programs and tests that know what they
-// want.
+// Fills the fields of a declaration from pairs in place of a file, for programs and tests.
 #pragma once
 
 #include <functional>
@@ -15,9 +14,9 @@ namespace kimesh {
 
 using KeyTexts = std::vector<std::pair<std::string, std::string>>;
 
-// Keys and their values, each as a file would have it: {"step", "0.5"}. Knows numbers, whole
-// numbers, choices and numbers by round ("0: 0.1, 200: 0.01"). Errors: UserInput, where a key is not declared or a value is not in its
-// range.
+// Sets the declared keys to these values, each written as in a file: {"step", "0.5"}. It handles
+// numbers, whole numbers, choices and numbers by round ("0: 0.1, 200: 0.01"). Errors: UserInput,
+// where a key is not declared or a value is not in its range.
 [[nodiscard]] Status set_keys(const std::function<void(Keys&)>& describe,
                               std::span<const std::pair<std::string, std::string>> values);
 

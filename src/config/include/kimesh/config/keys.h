@@ -9,10 +9,10 @@
 //     }
 //   };
 //
-// Whoever needs to know the keys visits that declaration: read_keys (key_reader.h) fills the fields
-// from a file and complains, canonical_text (key_text.h) writes what nodes must agree on, key_rows
-// lists keys, ranges and defaults for `kimesh explain` and the docs. A visit writes to a field only
-// where its value changes. Thread: one at a time, but any number of visitors that change nothing.
+// Visitors of that declaration do all the work: read_keys (key_reader.h) fills the fields from a
+// file and complains, canonical_text (key_text.h) writes what nodes must agree on, key_rows lists
+// keys, ranges and defaults for `kimesh explain` and the docs. A visit writes to a field only where
+// its value changes. Thread: one at a time, but any number of visitors that change nothing.
 #pragma once
 
 #include <cstdint>
@@ -195,22 +195,22 @@ class Keys {
   // ---- rules, for the visitor that reads a file; nothing happens in the others.
   // The key must be there. `example` is what to add: "label: with the column of the class".
   virtual void require(std::string_view /*name*/, std::string_view /*example*/) {}
-  // Each of these keys that is there is refused: "... means nothing with REASON".
+  // Complains about each of these keys that the file has: "... means nothing with REASON".
   virtual void refuse(std::initializer_list<std::string_view> /*names*/,
                       std::string_view /*reason*/) {}
-  // What several keys together must keep: a complaint at the line of `name` where it does not hold.
-  // `name` may lie below a key: "edges.2" is the third item of a list.
+  // A condition on several keys together: adds a complaint at the line of `name` where `holds` is
+  // false. `name` may lie below a key: "edges.2" is the third item of a list.
   virtual void check(bool /*holds*/, std::string_view /*name*/, std::string /*message*/,
                      std::string /*remedy*/) {}
   // Whether the user wrote this key.
   [[nodiscard]] virtual bool is_given(std::string_view /*name*/) const { return false; }
-  // Whether the user wrote this key with a value that was refused: what would follow from its
-  // default is not to be said then.
+  // Whether the user wrote this key with a value that was refused. Its default is nothing to draw
+  // conclusions from then.
   [[nodiscard]] virtual bool is_wrong(std::string_view /*name*/) const { return false; }
-  // True where all keys are wanted, whatever the others say: describe() must not leave out keys
-  // that only some combination of other keys has.
+  // True where describe() must declare all keys, also those that only some values of other keys
+  // allow.
   [[nodiscard]] virtual bool wants_all() const { return false; }
-  // False where keys that may differ between machines (threads, device) are left out.
+  // False where describe() leaves out keys that may differ between machines (threads, device).
   [[nodiscard]] virtual bool wants_local() const { return true; }
 
  protected:

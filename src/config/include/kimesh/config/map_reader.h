@@ -1,5 +1,5 @@
-// Typed reading of one YAML map. Each read takes the value if it is there and right; else it
-// complains, leaves the target alone and goes on, so that one pass finds every problem.
+// Reads the typed values of one YAML map. Each read stores a value that is there and right; a wrong
+// one is added to the complaints and leaves the target alone, so that one pass finds every problem.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace kimesh {
 class MapReader {
  public:
   // `where` names the map in sentences ("optimizer", "nodes.a"; empty: the file as a whole).
-  // Complains when `value` is no map, and about keys that are not among `known` or repeat.
-  // `value` and `complaints` outlive this.
+  // Complains when `value` is no map, about keys that are not among `known`, and about keys given
+  // twice. `value` and `complaints` outlive this.
   MapReader(Complaints& complaints, const YamlValue& value, std::string where,
             std::vector<std::string_view> known);
   // The same, where sentences offer only those of the `known` keys that mean something in `value`.
@@ -101,7 +101,7 @@ class MapReader {
   std::size_t failures_ = 0;
 };
 
-// As it may be quoted in a sentence: shortened, on one line.
+// `text` in quotes for a sentence: shortened, on one line.
 [[nodiscard]] std::string quoted(std::string_view text);
 [[nodiscard]] std::string joined(const std::vector<std::string_view>& words);
 // "a list": what `value` is, for sentences.

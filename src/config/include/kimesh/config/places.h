@@ -1,5 +1,5 @@
-// Where the keys of a file stand, for sentences about what only several sections or files together
-// can tell.
+// The lines of a file's keys, for sentences about problems that only several sections or files
+// together show.
 #pragma once
 
 #include <map>
@@ -13,10 +13,11 @@ class Places {
   explicit Places(std::string file) : file_(std::move(file)) {}
 
   [[nodiscard]] const std::string& file() const { return file_; }
-  // `key` with the sections around it: "compression.policy".
+  // Notes the line of `key`, which is written with the sections around it: "compression.policy".
   void set(const std::string& key, int line) { lines_[key] = line; }
   [[nodiscard]] bool is_given(const std::string& key) const { return lines_.contains(key); }
-  // Line of the key; where it is not in the file that of the closest section around it, or 0.
+  // The line of the key; where the file has no such key, the line of the closest section around it;
+  // else 0.
   [[nodiscard]] int line(const std::string& key) const {
     for (std::string name = key;;) {
       if (const auto found = lines_.find(name); found != lines_.end()) return found->second;

@@ -1,4 +1,4 @@
-// What is wrong with a user's file, said so that they can mend it.
+// A problem of a user's file, with what the user can do about it.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct Problem {
 // "configs/a.yaml:3: unknown key 'lrr' in optimizer. Write one of: kind, lr, momentum."
 [[nodiscard]] std::string to_string(const Problem& problem);
 
-// Every problem of a file is found, not only the first one.
+// What was read from a file, with every problem of the file.
 template <typename T>
 struct Loaded {
   T value{};  // meaningful only when `problems` is empty

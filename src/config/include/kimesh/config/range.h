@@ -5,7 +5,7 @@
 
 namespace kimesh {
 
-// Both ends belong to it unless `above` leaves the low one out.
+// An interval to which both ends belong, unless `above` excludes the low one.
 struct Range {
   double low = 0;
   double high = 0;

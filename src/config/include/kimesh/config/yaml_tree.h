@@ -27,17 +27,20 @@ struct YamlMember {
   YamlValue value;
 };
 
-// Nothing: the file cannot be read or is no YAML; `complaints` says why.
+// Reads a YAML file. Returns nothing when it cannot be read or is no YAML; `complaints` says why
+// then.
 [[nodiscard]] std::optional<YamlValue> read_yaml(const std::string& path, Complaints& complaints);
 
-// The same of a text, whose name `complaints` knows.
+// The same for a text, which the complaints' file name stands for.
 [[nodiscard]] std::optional<YamlValue> parse_yaml(const std::string& text, Complaints& complaints);
 
-// The whole file, at most `bytes_max`. Nothing: `why` says why, as half a sentence.
+// The text of a file of at most `bytes_max` bytes. Returns nothing on failure; `why` is half a
+// sentence about it then.
 [[nodiscard]] std::optional<std::string> read_text(const std::string& path, std::size_t bytes_max,
                                                    std::string& why);
 
-// `path`, which a file at `file` names: relative paths count from that file's folder.
+// The place of `path`, which the file at `file` names: relative paths count from that file's
+// folder.
 [[nodiscard]] std::string path_beside(const std::string& file, const std::string& path);
 
 }  // namespace kimesh

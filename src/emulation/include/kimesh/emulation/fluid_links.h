@@ -1,5 +1,5 @@
-// A fluid model of emulated links: how fast what is being sent leaves each of them. Exact in time:
-// no ticks, only changes of rates. Pure: time is an argument.
+// A fluid model of emulated links: how fast the bits of a transmission leave each link. It is exact
+// in time, since it knows changes of rates and no ticks. Pure: time is an argument.
 #pragma once
 
 #include <array>
@@ -13,18 +13,18 @@
 
 namespace kimesh {
 
-// Links that carry one transmission each at a time. A link's rate is its trace's, at most its
-// max-min share of the capacities that it crosses; a change of any rate is felt in
-// mid-transmission.
+// Links, each of which carries one transmission at a time. A link's rate is that of its trace, at
+// most its max-min share of the capacities that it crosses; a change of any rate affects
+// transmissions that have begun.
 //
-// Times are doubles since an origin of the caller's, in the caller's unit: whole nanoseconds stay
-// exact for a driver on the steady clock, seconds for a simulator. Nothing accumulates: the end of
-// a transmission is computed from where it began, and anew only when its rate changes.
-// Thread: one at a time.
+// Times are doubles, counted from the caller's origin in the caller's unit: nanoseconds for a
+// driver on the steady clock, where whole ones stay exact, seconds for a simulator. Errors do not
+// accumulate: the end of a transmission is computed from its begin, and anew only when its rate
+// changes. Thread: one at a time.
 class FluidLinks {
  public:
   struct Link {
-    // bits/s. Nothing: the groups alone bound the link; without groups it takes no time.
+    // bits/s. Nothing: only the groups bound the link; without groups a transmission takes no time.
     std::optional<RateTrace> rate;
     // Up to two shared capacities that the link crosses: its node's uplink, the far node's
     // downlink.
@@ -35,16 +35,16 @@ class FluidLinks {
   FluidLinks(std::vector<Link> links, const std::vector<double>& group_bits_per_s,
              double time_units_per_s);
 
-  // Second 0 of the traces is `now` from here on. What is being sent goes on at the new rates.
+  // Makes `now` second 0 of the traces. Transmissions continue at the new rates.
   void restart_traces(double now);
 
-  // A transmission begins on an idle link. `mark_bits` <= `bits`: the time at which so many have
-  // left is told with the end.
+  // Begins a transmission of `bits` on an idle link. End::mark_at is the time at which the first
+  // `mark_bits` <= `bits` of them have left.
   void begin(double now, std::size_t link, double bits, double mark_bits = 0);
-  // Drops what the link sends, if anything.
+  // Drops the transmission of the link, if there is one.
   void cancel(double now, std::size_t link);
 
-  // The earliest end or change of a rate; infinity: nothing changes by itself.
+  // The time of the earliest end or change of a rate; infinity: there is none.
   [[nodiscard]] double next() const;
 
   struct End {
@@ -52,11 +52,11 @@ class FluidLinks {
     double at;       // when the last bit left
     double mark_at;  // when the bit `mark_bits` left
   };
-  // Moves to `now` >= every earlier one, and appends the transmissions that ended by then. A caller
-  // that begins another where one ended advances to next() each time.
+  // Moves to `now`, which never decreases, and appends the transmissions that ended by then. A
+  // caller that begins a transmission where one ended advances to next() each time.
   void advance(double now, std::vector<End>& ended);
 
-  // Emulated rate of the link alone, without sharing, bits/s; infinity where none is set.
+  // The link's own emulated rate, without sharing, bits/s; infinity where none is set.
   [[nodiscard]] double own_rate_bits_per_s(std::size_t link, double now) const;
 
  private:

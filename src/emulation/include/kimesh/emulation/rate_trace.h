@@ -17,19 +17,20 @@ struct RateTrace {
     double bits_per_s;
   };
   std::vector<Step> steps;  // at least one; seconds ascend from 0
-  // Rate in force at `seconds` >= 0.
+  // The rate at `seconds` >= 0, bits/s.
   [[nodiscard]] double at(double seconds) const;
-  // Time at which the rate in force at `seconds` ends, always later; infinity for a constant.
-  // A caller that counts whole nanoseconds rounds it up: rounded down, the old rate is still in
-  // force.
+  // The time at which the rate of `seconds` ends, in seconds, later than `seconds`; infinity for a
+  // constant rate. A caller that counts whole nanoseconds rounds it up, since the old rate still
+  // holds before.
   [[nodiscard]] double next_change_after(double seconds) const;
-  // Mean rate of a whole period.
+  // The mean rate of a whole period, bits/s.
   [[nodiscard]] double mean() const;
 };
 
 // Reads a file of lines SECONDS,RATE, where RATE is bits per second or has a unit (2Mbit). Lines
 // that are empty or begin with # are skipped, and a first line of words is taken for a header.
-// Nothing: what is wrong was added to `complaints`, whose file names the trace in `line_of_path`.
+// Returns nothing where there is a problem, which is added to `complaints`; the file of
+// `complaints` names the trace in `line_of_path`.
 [[nodiscard]] std::optional<RateTrace> load_trace(const std::string& path, int line_of_path,
                                                   Complaints& complaints);
 

@@ -1,4 +1,4 @@
-// A shaper without a burst, at the sender: it decides when a frame has left an emulated link. Pure:
+// A shaper at the sender, without bursts: it decides when a frame has left an emulated link. Pure:
 // time is an argument.
 #pragma once
 
@@ -15,23 +15,23 @@ namespace kimesh {
 
 // Several links that share one uplink. A frame occupies its link for bytes·8/rate; links share the
 // uplink max-min, and a change of any rate is felt in mid-frame. The frame arrives `delay` after
-// its last bit has left. A link without a rate is bounded by the uplink alone; where there is none
-// either, its frames leave at once. Times before the last one given (or before `start`) count as
-// the last one. Thread: one at a time.
+// its last bit has left. A link without a rate is bounded by the uplink alone; without an uplink
+// its frames leave at once. A time before the latest one given, or before `start`, counts as that
+// one. Thread: one at a time.
 class Shaper {
  public:
   // `start` is second 0 of the traces.
   Shaper(std::vector<LinkSpec> links, std::optional<double> uplink_bits_per_s, TimePoint start);
 
-  // Second 0 of the traces is `start` from now on: traces of several nodes run together when each
-  // begins with the run, not with its process. Frames that are leaving go on at the new rates.
-  // Requires start no earlier than the last time given, else it counts as that.
+  // Makes `start` second 0 of the traces, so that the traces of several nodes begin with the run
+  // instead of with each process. Frames that are leaving continue at the new rates. A `start`
+  // before the latest time given counts as that time.
   void start_traces(TimePoint start);
 
-  // Queues a frame of `bytes` with the caller's tag on link `index`. It is due at `now` at the
-  // earliest.
+  // Queues a frame of `bytes` bytes with the caller's tag on link `index`. It is due at `now` at
+  // the earliest.
   void push(TimePoint now, std::size_t index, std::size_t bytes, std::uint64_t tag);
-  // Drops what is queued or on its way on a link (its connection was lost).
+  // Drops the frames of a link that are queued or on their way, after its connection was lost.
   void clear(TimePoint now, std::size_t index);
 
   struct Release {
@@ -42,8 +42,8 @@ class Shaper {
   // Appends the frames that are due by `now`, in order of their time. Frames of one link keep their
   // order.
   void take_due(TimePoint now, std::vector<Release>& due);
-  // When take_due has something to do next; nothing: when something is pushed. Later than the last
-  // time given, unless frames are due already.
+  // The next time at which take_due has work; nothing: not before a frame is pushed. It is later
+  // than the latest time given, unless frames are due already.
   [[nodiscard]] std::optional<TimePoint> next() const;
   [[nodiscard]] std::size_t queued(
       std::size_t index) const;  // frames that have not left; not those on their way
@@ -70,8 +70,8 @@ class Shaper {
 
   std::vector<LinkSpec> specs_;
   std::vector<Queue> queues_;  // by link, as specs_
-  // Its times are nanoseconds since start_: exact where they come from a caller, far below 1 ns
-  // where they come from a rate.
+  // Times in nanoseconds since start_: exact where they come from a caller, with errors far below 1
+  // ns where they come from a rate.
   FluidLinks fluid_;
   std::vector<FluidLinks::End> ended_;
   std::optional<double> uplink_bits_per_s_;

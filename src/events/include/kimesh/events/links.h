@@ -1,5 +1,4 @@
-// Between a core and its links. The live network and the simulated one make these events and carry
-// out these actions.
+// Events and actions between a core and its links, live or simulated.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The message: one record from the core that sends it to the core that gets it, through links live
-// or simulated. And what goes back about it.
+// The message, one record from the sending core to the receiving core through live or simulated
+// links, and the answer of the receiving core.
 //
 // Its payload is moved all the way. kimesh itself copies the payload's bytes once at the sender,
 // into ZeroMQ's frame (src/link/zmq_socket.cpp), and once at the receiver, out of ZeroMQ's frames
@@ -19,12 +19,12 @@
 
 namespace kimesh {
 
-// Encoded bytes, owned by the record that they are in. Move-only: a copy would not compile.
+// Encoded bytes, owned by the record that holds the payload. Move-only.
 class Payload {
  public:
   Payload() = default;
   explicit Payload(std::vector<std::byte> bytes) : Payload(std::move(bytes), 0) {}
-  // The bytes from `begin` on; what is before them is kept and not seen.
+  // The bytes of `buffer` from `begin` on, without a copy.
   Payload(std::vector<std::byte> buffer, std::size_t begin)
       : buffer_(std::move(buffer)), begin_(begin) {}
   Payload(Payload&& other) noexcept
@@ -45,13 +45,14 @@ class Payload {
   std::size_t begin_ = 0;
 };
 
-// Numbers that ride with a message; what they mean is round/control.h's.
-// There is room for what is said today and more. Slots that nobody fills are 0.
+// The control values of a message; round/control.h says what they mean. The array has room for more
+// than today's values; the rest are 0.
 inline constexpr std::size_t kControlSlots = 12;
 using Control = std::array<double, kControlSlots>;
 
-// How many of them travel: zeros at the end do not. What is seldom said comes last, so that most
-// rounds take a few bytes, which counts where a slow link's whole message has 200.
+// The number of control values that travel: zeros at the end do not. Values that are seldom set
+// come last, so that most messages carry few, which counts where a message on a slow link has 200
+// bytes in all.
 [[nodiscard]] std::size_t controls_to_send(const Control& control);
 
 // A message of one channel, which is named by the link that carries it, the shard and the phase.
@@ -68,7 +69,7 @@ struct Message {
   Payload payload{};
 };
 
-// What the far core says once it has applied a message.
+// The result of applying a message, which the receiving core sends back.
 enum class ApplyOutcome : std::uint8_t {
   kApplied = 0,
   kDigestDiffers = 1,  // applied, but the two ends hold different bits
@@ -82,7 +83,7 @@ struct Applied {
   bool operator==(const Applied&) const = default;
 };
 
-// Why a node ends the run for all. The numbers travel.
+// Why a node ends the run for all nodes. The numbers are part of the wire format.
 enum class HaltKind : std::uint8_t { kUserStop = 0, kFailure = 1 };
 
 }  // namespace kimesh

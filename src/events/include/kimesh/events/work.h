@@ -1,5 +1,6 @@
-// Between a core and the memory and trainer of its node. Work names opaque buffers; its end comes
-// back as an event. Work on one buffer is carried out in the order of issue.
+// Work that a core gives to the memory and the trainer of its node, and the events that report its
+// end. Work names buffers without their addresses. Work on one buffer is carried out in the order
+// of issue.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace kimesh {
 
-// A float vector of this node, without saying where it lies.
+// The name of a float vector of this node.
 struct BufferId {
   enum class Kind : std::uint8_t {
     kParameters,    // index: shard. w_i[s]; x[s] itself at the owner

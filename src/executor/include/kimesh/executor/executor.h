@@ -1,5 +1,5 @@
-// What both drivers do with a core: events in, its actions carried out. The drivers differ in what
-// an action costs and where a message goes, and in nothing else: that is the Driver interface.
+// Gives events to a core and its actions to a driver, the same way for both drivers. A driver
+// decides only what an action costs and where a message goes.
 #pragma once
 
 #include <string>
@@ -11,14 +11,15 @@
 
 namespace kimesh {
 
-// Live: worker threads, sockets, a clock. Simulated: virtual costs, simulated links, virtual time.
-// Called by the executor, on the thread of its caller, in the order of the core's actions.
+// Carries out the actions of a core: with worker threads, sockets and a clock when live; with
+// virtual costs, links and time when simulated. The executor calls it on the thread of its caller,
+// in the order of the core's actions.
 class Driver {
  public:
   virtual ~Driver() = default;
 
-  // Carries it out by perform(), works of one kind in the order of these calls, and gives its end
-  // to the executor as an event.
+  // Carries the work out by perform(), works of one kind in the order of these calls, and gives the
+  // event of its end to the executor.
   virtual void work(VectorWork work) = 0;
   virtual void work(TrainerWork work) = 0;
 
@@ -53,13 +54,14 @@ class Executor {
   Driver& driver_;
 };
 
-// Vector work on `vectors`. The event is its end, without the time that it took; WorkFailed where
-// it cannot be done. Thread: as Vectors says.
+// Does vector work. Returns the event of its end, in which the time is not set, or WorkFailed.
+// Thread: as Vectors says.
 [[nodiscard]] Event perform(const VectorWork& work, Vectors& vectors);
-// A gradient or an evaluation; `node` is named where it fails.
+// Computes a gradient or evaluates. Returns the event of its end, in which the time is not set, or
+// WorkFailed with a sentence that names `node`.
 [[nodiscard]] Event perform(const TrainerWork& work, Vectors& vectors, Objective& objective,
                             const std::string& node);
-// Sets the time that the work took which `end` ends.
+// Sets the time of the work that `end` reports.
 void set_time_taken(Event& end, Duration took);
 
 }  // namespace kimesh

@@ -1,7 +1,7 @@
-// The live links of one node over ZeroMQ: one bound ROUTER as inbox, one DEALER per outgoing link,
-// one thread that owns every socket. Connections carry no routing id: a peer is whom its hello
-// says, so a reconnect needs no help from its old TCP half. Wire grammar: wire/frame.h. Emulated
-// rates, traces, delay and a shared uplink by the shaper, at the sender.
+// The live links of one node over ZeroMQ: one bound ROUTER for all incoming links, one DEALER per
+// outgoing link, one thread that owns every socket. A connection carries no routing id of ours: the
+// hello names the peer, so that a reconnect does not depend on the old connection. The wire grammar
+// is in docs/protocol.md. A shaper at the sender emulates rates, traces, delay and a shared uplink.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct OutgoingLink {
   LinkIndex link = 0;
   NodeIndex to = 0;
   std::string name;      // of the far node
-  std::string endpoint;  // tcp://HOST:PORT to dial; empty: Network::dial says it later
+  std::string endpoint;  // tcp://HOST:PORT to dial; empty: given to Network::dial later
   LinkSpec spec;         // emulation
 };
 struct IncomingLink {
@@ -46,9 +46,8 @@ struct NetworkOptions {
       std::chrono::seconds(1)};  // between signs of life on an idle connection; < dead_after / 3
 };
 
-// ---- what the network tells the engine, beside events/links.h
-// Final, the link is not dialled any more: the far node does not want us, or answered with what
-// kimesh does not send.
+// ---- events of the network for the engine, beside those of events/links.h The far node refused
+// us, or answered with what kimesh does not send. The link is not dialled again.
 struct LinkRefused {
   LinkIndex link;
   std::string sentence;
@@ -56,8 +55,8 @@ struct LinkRefused {
 struct PeerArrived {
   NodeIndex node;
 };  // incoming link: a good hello (again, after a reconnect)
-// Somebody whom we do not want called, or sent what kimesh does not send. Each sentence is told
-// once.
+// A process that does not belong to the mesh dialled us, or a peer sent what kimesh does not send.
+// Each sentence comes once.
 struct PeerRefused {
   std::string sentence;
 };
@@ -68,26 +67,28 @@ struct PeerRestarted {
 struct NetworkFailed {
   std::string sentence;
 };  // an address that cannot be dialled
-// PeerHeard comes at most once per 100 ms and node.
+// PeerHeard comes at most once per 100 ms and node. A node that restarts has lost its state:
+// PeerRestarted is final.
 using NetworkEvent = std::variant<LinkUp, LinkDown, MessageArrived, MessageAcked, MessageApplied,
                                   PeerHeard, PeerHalted, PeerBye, LinkRefused, PeerArrived,
                                   PeerRefused, PeerRestarted, NetworkFailed>;
 
-// What an event weighs in a queue, in bytes.
+// The weight of an event in a queue, in bytes.
 [[nodiscard]] std::size_t event_weight(const NetworkEvent& event);
 
-// Takes an event, or says false and leaves it untouched: no room now, it is offered again. Called
-// on the network thread, must not wait. One that nobody listens to any more says true.
+// Takes an event and returns true, or returns false and leaves it untouched where there is no room;
+// the event is offered again then. It runs on the network thread and must not wait. After its
+// receiver has gone it returns true.
 using EventSink = std::function<bool(NetworkEvent& event)>;
-// Into a queue of its own, weighed in bytes; `events` outlives the sink.
+// A sink into `events`, whose capacity is in bytes and which outlives the sink.
 [[nodiscard]] EventSink sink_into(BoundedQueue<NetworkEvent>& events);
 
 // Bytes counted on one outgoing link since the start.
 struct LinkCounters {
   std::uint64_t payload_messages = 0;  // handed over, each counted once
   std::uint64_t message_bytes = 0;     // wire_bytes of those
-  // All frames put on the socket with ZeroMQ's framing and greetings, re-sent and control ones
-  // included: what TCP carries.
+  // Bytes that TCP carries: all frames put on the socket, repeated and control frames included,
+  // with ZeroMQ's framing and greetings.
   std::uint64_t frame_bytes = 0;
   std::uint64_t reconnects = 0;
   std::uint64_t queued_messages = 0;  // handed over and not acked, now
@@ -97,30 +98,31 @@ struct LinkCounters {
 
 class Network {
  public:
-  // Binds and starts the thread. While `events` takes nothing the network reads no more sockets, so
+  // Binds and starts the thread. While `events` takes nothing the network reads no socket, so that
   // memory stays bounded and nothing is lost. Errors: Network (the address is in use or not of this
   // machine), naming it.
   [[nodiscard]] static Result<std::unique_ptr<Network>> start(NetworkOptions options,
                                                               EventSink events);
   ~Network();  // stops the thread; what is not sent by then is lost
 
-  // Second 0 of the emulated traces, which was the network's own start so far: a run's nodes begin
-  // together, their processes do not.
+  // Moves second 0 of the emulated traces from the start of the network to `start`: the nodes of a
+  // run begin together, their processes do not.
   void start_emulation(TimePoint start);
-  // Where an outgoing link leads, if its endpoint was left empty. Thread: any, like all here.
+  // Dials an outgoing link whose endpoint was left empty. Thread: any, for all functions of this
+  // class.
   void dial(LinkIndex link, std::string endpoint);
-  // The message is kept until it is acked. Never blocks for the wire: the caller sends at most one
-  // message per channel before its `applied`, which bounds what is held.
+  // Keeps the message until it is acked, and never waits for the wire. The caller sends at most one
+  // message per channel before its `applied` comes, which bounds the messages that are kept.
   void send(SendMessage action);
   void send(const SendApplied& action);
-  // To all peers, both directions. Data that has not left is dropped: a halt does not queue behind
-  // what a slow link would take minutes for.
+  // To all peers, in both directions. A halt does not wait behind data that a slow link would take
+  // minutes for: data that has not left is dropped.
   void send(SendHalt action);
   void send(SendBye action);
-  // The last call: waits until all frames handed over for connected peers are on the sockets, hangs
-  // up on all outgoing links, and waits until the peers have hung up on theirs, which they do when
-  // they have read what we said; at most `limit`. The destructor then gives the sockets up to a
-  // second to send what they hold.
+  // The last call. It waits at most `limit`: until all frames for connected peers are on the
+  // sockets, then closes all outgoing links, and waits until the peers have closed theirs, which
+  // they do after they have read our frames. The destructor gives the sockets up to a second more
+  // to send what they hold.
   void flush(Duration limit);
 
   [[nodiscard]] std::string bound_endpoint() const;           // with the port that the kernel chose

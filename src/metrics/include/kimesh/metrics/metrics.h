@@ -1,7 +1,8 @@
-// What a node tells Prometheus, as text over HTTP at /metrics. The door to prometheus-cpp.
+// Metrics of a node for Prometheus, as text over HTTP at /metrics. Only this layer sees
+// prometheus-cpp.
 //
-// Every series has the label `node`; the names below are settled, since people's dashboards use
-// them. A gauge holds the latest round's value, a counter grows from the node's start.
+// Every series has the label `node`. The names below do not change, since dashboards use them. A
+// gauge holds the latest round's value; a counter grows from the node's start.
 //
 //   kimesh_info                        1; label version
 //   kimesh_rounds_total                rounds that ended here, confirmation rounds included
@@ -39,7 +40,7 @@
 
 namespace kimesh {
 
-// An outgoing link as its socket sees it, counted since the start.
+// Counters of an outgoing link's socket since the start.
 struct LinkTraffic {
   std::string to;
   std::uint64_t socket_bytes = 0, reconnects = 0, queued_messages = 0;
@@ -47,8 +48,8 @@ struct LinkTraffic {
 
 class MetricsServer {
  public:
-  // Listens at HOST:PORT from now on; HOST is an IP address or localhost, port 0 is chosen by the
-  // kernel. Errors: UserInput, a sentence that names the address.
+  // Starts to listen at HOST:PORT, where HOST is an IP address or localhost; the kernel chooses the
+  // port for 0. Errors: UserInput, with a sentence that names the address.
   [[nodiscard]] static Result<std::unique_ptr<MetricsServer>> start(const std::string& address,
                                                                     const std::string& node,
                                                                     const std::string& version);
@@ -60,7 +61,7 @@ class MetricsServer {
   void observe_notice();
 
   [[nodiscard]] int port() const;
-  // Whether others than this machine can read it.
+  // Whether other machines can read the metrics.
   [[nodiscard]] bool is_public() const;
 
  private:

@@ -39,9 +39,9 @@ struct TensorFile {
   [[nodiscard]] std::span<const float> values_of(const Tensor& tensor) const;
 };
 
-// Takes at most three times the file's own size. Errors: Io (it cannot be read, or holds over
-// `bytes_max`), Malformed (no safetensors: tensors overlap, leave holes or end past the file), both
-// naming the file.
+// Reads a file, with memory of at most three times the file's size. Errors: Io (it cannot be read,
+// or holds over `bytes_max`), Malformed (no safetensors: tensors overlap, leave holes or end past
+// the file), both naming the file.
 [[nodiscard]] Result<TensorFile> read_safetensors(const std::string& path,
                                                   std::size_t bytes_max = std::size_t{1} << 36);
 

@@ -28,12 +28,12 @@ struct LiveNodeSetup {
   Objective* objective = nullptr;  // used by the trainer thread only, once the run has begun
   CoreOptions core;                // message_overhead_bytes is set here
   VectorsOptions vectors;
-  std::string version;                      // of this program; a peer of another is refused
-  std::uint64_t config_digest = 0;          // of RunConfig::canonical
+  std::string version;                      // of this program; peers of another version are refused
+  std::uint64_t config_digest = 0;          // digest of RunConfig::canonical
   const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C; asked at least every 100 ms
 };
 
-// Of outgoing links.
+// The counters of a node's outgoing links.
 using LinkCounterList = std::vector<std::pair<LinkIndex, LinkCounters>>;
 
 // Called on the engine thread, in order. A Status that is not ok (a full disk) ends the run with
@@ -41,10 +41,10 @@ using LinkCounterList = std::vector<std::pair<LinkIndex, LinkCounters>>;
 struct LiveNodeObserver {
   std::function<Status(TimePoint, const RoundReport&)> report;
   std::function<Status(TimePoint, const Decision&)> decision;
-  // What is waited for, and for how long; resets; reconnects.
+  // A sentence: what the node waits for and for how long, a reset, a reconnect.
   std::function<Status(TimePoint, const std::string&)> notice;
-  // The outgoing links' counters after each round. Asked only where somebody listens: each link
-  // costs a visit to the network thread.
+  // The outgoing links' counters after each round. Empty where nobody needs them: each link costs a
+  // call to the network thread.
   std::function<void(const LinkCounterList&)> counters;
 };
 
@@ -60,9 +60,9 @@ struct LiveNodeEnd {
   LinkCounterList counters;
 };
 
-// Runs the node until the mesh ends, somebody stops it, or it fails. Errors before the start:
-// Network (the address cannot be used). Everything after that is in LiveNodeEnd. Nothing is left
-// running when it returns.
+// Runs the node until the mesh ends, the run is stopped, or it fails. Errors before the start:
+// Network (the address cannot be used). Later failures are in LiveNodeEnd. No thread is left when
+// it returns.
 [[nodiscard]] Result<LiveNodeEnd> run_live_node(const LiveNodeSetup& setup,
                                                 const LiveNodeObserver& observer);
 

@@ -21,7 +21,7 @@ struct OptimizerOptions {
   std::shared_ptr<OptimizerKind> kind = optimizer_kinds().make("sgd");
   double lr = 0.1;
   // `lr: theory`: the largest step size that is proven to converge, which is known with the problem
-  // only (run/options.h). Whoever prepares a run sets `lr` then.
+  // only (run/options.h). The code that prepares a run sets `lr` then.
   bool lr_is_theory = false;
   std::optional<double> clip;  // largest L2 norm of the node's own gradient, over all layers
   ScheduleOptions schedule;
@@ -41,7 +41,7 @@ struct WorkerVectors {
 
 // At the worker, in this order: clips g to the L2 norm `clip`, adds decay, updates the velocity.
 // Without momentum g is the contribution. A gradient with NaN or infinity is not clipped, so that
-// it is still found. One rounding per operation. Queued, where the memory has a queue.
+// it is still found. One rounding per operation. The work is queued where the memory has a queue.
 void prepare_gradient(const OptimizerOptions& options, kernels::Memory& memory,
                       const WorkerVectors& worker);
 

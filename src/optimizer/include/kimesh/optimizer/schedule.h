@@ -11,7 +11,7 @@ namespace kimesh {
 
 class ScheduleKind : public KindOptions {
  public:
-  // What the learning rate is multiplied with in `round`, in [0, 1].
+  // The factor of the learning rate in `round`, in [0, 1].
   [[nodiscard]] virtual double factor(Round round) const = 0;
 };
 
@@ -23,7 +23,7 @@ struct ScheduleOptions {
   Round warmup = 0;  // rounds of linear rise: factor (round + 1) / warmup
 
   void describe(Keys& keys);
-  // Warm-up and kind together.
+  // The factor of warm-up and kind together.
   [[nodiscard]] double factor(Round round) const;
 };
 

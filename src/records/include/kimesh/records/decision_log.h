@@ -24,14 +24,15 @@
 
 namespace kimesh {
 
-// Writes one node's log. Thread: one at a time.
+// Writes the log of one node. Thread: one at a time.
 class DecisionLog {
  public:
   // `plan` outlives this. Errors: Io.
   [[nodiscard]] static Result<DecisionLog> create(const Plan& plan, std::string path);
   // Errors: Io, the same sentence from then on.
   [[nodiscard]] Status write(const Decision& decision);
-  // At least once a round, and at the end.
+  // Writes the buffered lines; to be called at least once a round, and at the end. Errors: as
+  // write.
   [[nodiscard]] Status flush() { return file_.flush(); }
 
  private:

@@ -18,7 +18,8 @@
 
 namespace kimesh {
 
-// JSON text, with a line feed at the end. `figures`: of a prediction; empty: there is none.
+// The plan as JSON text, with a line feed at the end. `figures` are those of a prediction; empty:
+// there is none.
 [[nodiscard]] std::string plan_json(const Plan& plan, const TopologyFile& topology,
                                     bool layout_known, std::span<const Figure> figures = {});
 

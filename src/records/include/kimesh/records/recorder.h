@@ -1,5 +1,5 @@
-// What happened at one node, as JSON lines: runs/NAME/nodes/a.jsonl. People, tests and `kimesh up`
-// read these files, so the fields below are settled for good: one may be added, none renamed.
+// The events of one node, as JSON lines: runs/NAME/nodes/a.jsonl. People, tests and `kimesh up`
+// read these files, so that a field may be added to those below, but none is renamed.
 //
 // Each line is one object with "event" and "time_s": seconds since the node's process began to
 // call its peers (in the simulator: virtual time). A number that is not finite is written as the
@@ -120,31 +120,32 @@ struct EndRecord {
 };
 using NodeRecord = std::variant<StartRecord, RoundRecord, NoticeRecord, EndRecord>;
 
-// One line, without its line feed.
+// The record as one line, without a line feed.
 [[nodiscard]] std::string to_line(const NodeRecord& record);
-// Errors: Malformed, half a sentence. Unknown fields are passed over.
+// Parses a line. Unknown fields are ignored. Errors: Malformed, with half a sentence.
 [[nodiscard]] Result<NodeRecord> parse_record(std::string_view line);
 
-// The names of outcomes and reasons in all files and in the summary, and the way back. Nothing: no
-// such name.
+// The names of outcomes and reasons in all files and in the summary. The parse functions return
+// nothing for an unknown name.
 [[nodiscard]] std::string outcome_name(Outcome outcome);
 [[nodiscard]] std::string reason_name(StopReason reason);
 [[nodiscard]] std::optional<Outcome> parse_outcome(const std::string& name);
 [[nodiscard]] std::optional<StopReason> parse_reason(const std::string& name);
 
-// What a core reported, as a record. `origin` is second 0, of the emulated traces too.
+// Makes a record of what a core reported. `origin` is second 0 of the records and of the emulated
+// traces.
 [[nodiscard]] RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology,
                                             NodeIndex self, TimePoint origin,
                                             const RoundReport& report);
 
-// For models of text: the perplexity of the record's evaluation, where there was one.
+// Adds the perplexity of the record's evaluation, if there was one; for models of text.
 void add_perplexity(RoundRecord& record);
 
 // Writes one node's file. Thread: one at a time.
 class NodeRecorder {
  public:
   enum class Flush {
-    kEveryLine,  // live: what is written is there even when the process is killed
+    kEveryLine,  // live: written lines survive a killed process
     kWhenFull,   // simulated: for speed
   };
   // Errors: Io.
@@ -152,7 +153,7 @@ class NodeRecorder {
 
   // Errors: Io, the same sentence from then on.
   [[nodiscard]] Status write(const NodeRecord& record);
-  // Call at the end: with kWhenFull lines wait until then.
+  // To be called at the end: with kWhenFull, lines may wait until then.
   [[nodiscard]] Status close() { return file_.flush(); }
 
  private:

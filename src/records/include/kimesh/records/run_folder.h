@@ -1,4 +1,4 @@
-// The folder that a run leaves, and where everything lies in it:
+// The folder of a run and its files:
 //
 //   runs/NAME/config.yaml topology.yaml    copies of the files it was given; other files (traces,
 //             ...                          tables of numbers) under the path by which they are
@@ -27,15 +27,15 @@ struct RunFolderRequest {
   std::string parent = "runs";
   std::string name;  // empty: CONFIG-TOPOLOGY-1, or the first number that is free
   std::string config_path, topology_path;
-  // Beside the topology file and beside the config file, as these name them.
+  // Files that the topology file and the config file name, with paths as written there.
   std::vector<std::string> topology_files, config_files;
 };
 
 struct RunInfo {
   std::vector<std::string> command;
   std::string version, build;
-  std::string environment;  // what equal bits depend on
-  std::string started;      // date and time, as the caller likes to write it
+  std::string environment;  // what the bits of a run depend on
+  std::string started;      // date and time, in the caller's format
   std::uint64_t seed = 0;
   std::string config_path, topology_path;
   std::vector<std::string> nodes;
@@ -44,13 +44,13 @@ struct RunInfo {
 
 class RunFolder {
  public:
-  // Makes the folder and copies the files; nothing that exists is ever written over. Errors:
-  // UserInput (the name is taken or no name), Io.
+  // Makes the folder and copies the files; existing files are never overwritten. Errors: UserInput
+  // (the name is taken or no name), Io.
   [[nodiscard]] static Result<RunFolder> create(const RunFolderRequest& request);
-  // A folder that somebody else made, or makes later.
+  // A folder that exists, or that another process makes.
   explicit RunFolder(std::string path) : path_(std::move(path)) {}
 
-  // Makes FOLDER/nodes where it is missing. Errors: UserInput when `node` has left files there
+  // Makes FOLDER/nodes where it is missing. Errors: UserInput when there are files of `node`
   // already, Io.
   [[nodiscard]] Status prepare_node(const std::string& node) const;
   // Errors: Io.

@@ -1,4 +1,5 @@
-// How a run ended: runs/NAME/summary.json, the sentences at the end, and the figures of --json.
+// The summary of a run: runs/NAME/summary.json, the text that is printed at the end, and the
+// figures of --json.
 //
 // summary.json:
 //   outcome, reason, text     as a node's end (recorder.h), of the mesh
@@ -40,9 +41,10 @@ struct RunEnd {
   std::vector<float> model;  // [plan.layout.size()], or empty: there is no whole model
 };
 
-// JSON text, with a line feed at the end.
+// The text of summary.json, with a line feed at the end.
 [[nodiscard]] std::string summary_json(const RunTally& tally, const RunEnd& end);
-// A few lines for people: how it ended, accuracy, losses, time, bytes against dense, slowest link.
+// A few lines for people: outcome, accuracy, losses, time, bytes beside those of dense messages,
+// slowest link.
 [[nodiscard]] std::string summary_text(const RunTally& tally, const RunEnd& end);
 
 // One measured number. `runs` holds the values that it is the median of.

@@ -1,5 +1,4 @@
-// What `kimesh up` shows while a run goes on: a table that is drawn anew on a terminal, plain lines
-// elsewhere. Pure: texts from a tally.
+// The live view of a run as text: a table for terminals, a line elsewhere. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +9,11 @@
 
 namespace kimesh {
 
-// Round, loss, latest evaluation and rounds/s, then a row per link: estimated rate, emulated rate,
-// bytes of the latest round, share of the elements kept, gain. No line is wider than `columns`:
-// what does not fit is left out, from the right. At most `rows` lines: links that do not fit are
-// counted. While no round is over, the nodes' latest notices instead.
+// The table: round, loss, latest evaluation and rounds/s, then a row per link with estimated rate,
+// emulated rate, bytes of the latest round, share of the elements kept, and gain. Columns that do
+// not fit into `columns` characters are left out, from the right; of at most `rows` lines, the last
+// counts the links left out. Before the first round ends, the table shows the nodes' latest
+// notices.
 [[nodiscard]] std::string render_table(const RunTally& tally, std::size_t columns,
                                        std::size_t rows);
 // One line: "round 120  loss 0.432  accuracy 0.9125 test loss 0.311 (round 110)  8.31 rounds/s

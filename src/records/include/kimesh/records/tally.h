@@ -1,4 +1,4 @@
-// A run as its nodes' records tell it: what the live table shows and the summary sums up.
+// The state of a run, summed up from its nodes' records, for the live view and the summary.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace kimesh {
 
 struct LinkTally {
   LinkIndex link = 0;
-  LinkRecord latest;  // `bytes` and the like of the latest round
+  LinkRecord latest;  // of the latest round
   std::uint64_t bytes = 0, kept = 0, elements = 0;
   double wire_s = 0;
   std::optional<LinkCounterRecord> counters;  // live, once the node has ended
-  // Everything that was put on the link where the node counted it, else the rounds' bytes.
+  // All bytes put on the link, where the node counted them; else the bytes of the rounds' messages.
   [[nodiscard]] std::uint64_t bytes_sent() const;
 };
 
@@ -30,8 +30,8 @@ struct NodeTally {
   double compute_s = 0, evaluate_s = 0, encode_s = 0, apply_s = 0, step_s = 0, wait_s = 0;
   std::optional<EndRecord> end;
   std::optional<std::string> notice;  // the latest
-  // The run's clock here: from the begin of the first round to the end of the latest, without
-  // evaluation.
+  // The run's clock at this node, in seconds: from the begin of the first round to the end of the
+  // latest one, without evaluations.
   [[nodiscard]] double clock_s() const;
 };
 
@@ -40,26 +40,26 @@ class RunTally {
  public:
   // `plan` outlives this.
   explicit RunTally(const Plan& plan);
-  // Records of one node come in their order. A link to a node that is not in the plan is passed
-  // over.
+  // Adds a record; those of one node come in their order. A link to a node that is not in the plan
+  // is ignored.
   void add(NodeIndex node, const NodeRecord& record);
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
   [[nodiscard]] const std::vector<NodeTally>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<LinkTally>& links() const { return links_; }
-  // The latest round of the node that is furthest; null: no round is over yet.
+  // The latest round of the node that has completed most; null: no round has ended yet.
   [[nodiscard]] const RoundRecord* latest() const;
   [[nodiscard]] const NodeTally* furthest() const;
-  // Of the last 20 rounds of the first node; 0: too few.
+  // The mean over the last 20 rounds of the first node; 0: too few rounds.
   [[nodiscard]] double rounds_per_s() const;
-  // Training rounds that every node has completed.
+  // The number of training rounds that every node has completed.
   [[nodiscard]] Round rounds() const;
-  // The longest of the nodes'.
+  // The longest clock_s() of the nodes, in seconds.
   [[nodiscard]] double clock_s() const;
   [[nodiscard]] std::uint64_t bytes_sent() const;
-  // What the same messages would take as float32, without any header.
+  // Bytes of the same messages as float32, without headers.
   [[nodiscard]] std::uint64_t bytes_dense() const;
-  // The one of the lowest estimated rate; null: no rate is known.
+  // The link with the lowest estimated rate; null: no rate is known.
   [[nodiscard]] const LinkTally* slowest_link() const;
 
  private:
@@ -67,7 +67,7 @@ class RunTally {
   const Plan* plan_;
   std::vector<NodeTally> nodes_;
   std::vector<LinkTally> links_;
-  std::deque<double> ends_s_;  // of the first node's last rounds
+  std::deque<double> ends_s_;  // ends of the first node's last rounds
 };
 
 }  // namespace kimesh

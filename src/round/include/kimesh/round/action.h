@@ -1,4 +1,5 @@
-// What a core wants done, for each audience.
+// The actions of a core: vector work and trainer work, messages for links, and reports for
+// observers.
 #pragma once
 
 #include <variant>

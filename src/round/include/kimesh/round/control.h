@@ -1,6 +1,6 @@
-// The control vector: what the mesh agrees on, riding with shard 0's messages. Summed or maximised
-// towards the owner of shard 0; its verdict comes back with the gather, and all act on it in the
-// same round.
+// The control vector and the verdict, which travel with shard 0's messages. The reduce sums or
+// maximises the control vectors of all nodes; the owner of shard 0 answers with a verdict, which
+// comes back with the gather, and all nodes act on it in the same round.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace kimesh {
 
-// Goes up. A node adds its children's in node order, once all are there. A sum counts only with all
-// N nodes in it.
+// The control vector of a reduce message. A node adds those of its children in node order, once all
+// are there. A sum counts only with all N nodes in it.
 struct ControlVector {
   double nodes = 0;  // sum of ones
   double loss = 0;   // Σ ω_i · (mean loss of node i's batch)
@@ -29,13 +29,13 @@ struct ControlVector {
   bool operator==(const ControlVector&) const = default;
 };
 
-// No round at all.
+// Stands for no round.
 inline constexpr Round kNoRound = 0xffffffff;
 
-// Why a run ends. The values travel and never change.
+// Why a run ends. The values are part of the wire format and never change.
 enum class StopReason : std::uint8_t { kNone, kRounds, kAccuracy, kTime, kWish, kTraffic, kLoss };
 
-// Comes down: what the owner of shard 0 made of it.
+// The control vector of a gather message: what the owner of shard 0 decided.
 struct Verdict {
   double loss = 0;
   double accuracy = -1;  // of the latest evaluation with all nodes in it; negative: none yet

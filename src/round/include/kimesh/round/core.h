@@ -34,14 +34,14 @@
 
 namespace kimesh {
 
-// Looks up logged decisions in replay. A driver that replays gives one to the core; no policy and
-// no timer decides then.
+// The logged decisions of a run. A driver that replays a run gives them to the core, which then
+// asks neither the policy nor the time.
 class DecisionSource {
  public:
   virtual ~DecisionSource() = default;
   [[nodiscard]] virtual std::optional<Setting> setting(ChannelIndex channel, Round round) const = 0;
   [[nodiscard]] virtual bool reset(ChannelIndex channel, Round round) const = 0;
-  // What the owner of shard 0 said about closing in `round`; nothing: no closing was called then.
+  // The verdict of `round` that called a closing round; nothing: none was called in `round`.
   [[nodiscard]] virtual std::optional<Verdict> closing(Round round) const = 0;
   [[nodiscard]] virtual std::optional<Verdict> confirmed_stop(Round round) const = 0;
 };
@@ -62,7 +62,8 @@ struct CoreOptions {
   Feedback feedback = Feedback::kEf21;         // of the reduce; the gather is primal
   std::optional<std::uint64_t> traffic_bytes;  // that the node may send in all; the run ends before
   Duration dead_after{std::chrono::seconds(15)};
-  // What a link adds to a payload, beside control, and to each chunk; told by the driver.
+  // Bytes that the wire adds to a payload, beside the control values, and to each chunk. The driver
+  // sets them.
   std::size_t message_overhead_bytes = 0;
   std::size_t chunk_overhead_bytes = 0;
 };
@@ -78,12 +79,13 @@ class Core {
 
   // Begins round 0. The driver calls it once, when every link of this node is up.
   void start(TimePoint now, std::vector<Action>& actions);
-  // Appends what to do. `now` never goes back. After Finish every event is ignored.
+  // Handles an event and appends the actions that follow. `now` never decreases. After Finish every
+  // event is ignored.
   void handle(TimePoint now, Event event, std::vector<Action>& actions);
 
   [[nodiscard]] bool finished() const;
   [[nodiscard]] Round round() const;
-  // What the node waits for right now, for people: "b's message of shard 2 (reduce, round 17)".
+  // What the node waits for now, for people: "link b->a, shard 2, reduce (round 17)".
   [[nodiscard]] std::string waiting_for() const;
   [[nodiscard]] LinkEstimate estimate(LinkIndex link) const;
 
@@ -92,11 +94,11 @@ class Core {
   std::unique_ptr<State> state_;
 };
 
-// Bytes that a link needs for a message of `channel` sent dense; what receivers may allow at most.
+// Bytes of the largest payload of `channel`, which is a dense one. Receivers allow no more.
 [[nodiscard]] std::size_t payload_bytes_max(const Plan& plan, ChannelIndex channel);
 
-// The traffic that a node needs beside what it trains with: a run that is to end in order sends so
-// much more at most, once its end is asked for.
+// Bytes that a node may still send after it has asked for the end of the run: the most that an
+// orderly end takes. The traffic limit keeps them free.
 [[nodiscard]] std::uint64_t traffic_reserve_bytes(const Plan& plan, NodeIndex self,
                                                   const CoreOptions& options);
 

@@ -1,5 +1,4 @@
-// What happens to a node, as its core sees it. Drivers make these; the core never asks for anything
-// else.
+// The events that a driver gives to a core, which has no other input.
 #pragma once
 
 #include <string>

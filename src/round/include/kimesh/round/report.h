@@ -1,4 +1,4 @@
-// What a core tells whoever watches: reports of rounds, decisions, sentences, the end.
+// What a core reports to its observers: rounds, decisions, notices, the end.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct RoundReport {
   double own_loss = 0;
   Verdict verdict;  // the mesh's loss, accuracy, T_comp
   Duration compute{0}, evaluate{0}, encode{0}, apply{0}, step{0};
-  std::vector<LinkReport> links;                              // this node's outgoing ones
+  std::vector<LinkReport> links;                              // the node's outgoing links
   std::vector<std::pair<ShardIndex, std::uint64_t>> digests;  // of owned shards, when asked for
   std::string policy_state;  // what the policy has learnt, a JSON object; empty: nothing
 };
@@ -37,7 +37,7 @@ struct Report {
   RoundReport round;
 };
 
-// All that time or measurement decided; replaying these makes the same bits.
+// A decision that time or measurement made. A replay of all decisions makes the same bits.
 struct Decision {
   enum class Kind : std::uint8_t {
     kSetting,

@@ -1,11 +1,11 @@
-// The second driver: the same cores, vectors, compressors and policies on a virtual clock. Whole
-// meshes in one process, with links that have rates, traces, delay and cuts, shared uplinks and
-// downlinks, and nodes that crash or freeze. A failure is a seed. The two ends of a channel are
-// separate memory here too: every byte goes through an encoded payload.
+// The simulated driver: it runs the cores, vectors, compressors and policies of a whole mesh in one
+// process, on a virtual clock. Links have rates, traces, delay and cuts, and share uplinks and
+// downlinks; nodes crash or freeze. A failure can be repeated by its seed. The two ends of a
+// channel are separate memory: every byte goes through an encoded payload.
 //
-// Virtual time: gradients, encoding, applying and steps cost what SimulatedCosts says; a node
-// computes one gradient and one piece of vector work at a time. Vector work is carried out when it
-// is issued, its end is reported when it is paid for.
+// In virtual time, gradients, encoding, applying and steps take the times of SimulatedCosts. A node
+// computes one gradient and one piece of vector work at a time. Work is carried out when it is
+// issued; its end is reported when its time has passed.
 #pragma once
 
 #include <functional>
@@ -21,21 +21,21 @@
 
 namespace kimesh {
 
-// What work costs in virtual time. Defaults: one core of an AMD EPYC, Zen 5 (a fused pass at
-// about 5 GB/s).
+// The virtual time that work takes. The defaults are those of one core of an AMD EPYC, Zen 5 (a
+// fused pass at about 5 GB/s).
 struct SimulatedCosts {
   Duration gradient{std::chrono::milliseconds(10)};
   Duration evaluate{std::chrono::milliseconds(5)};
   double encode_s_per_element = 1e-9;
   double apply_s_per_element = 3e-10;
   double step_s_per_element = 3e-10;
-  // What dzq's entropy coder takes beside the passes: a budget is met in three or four tries
-  // (measured on messages of 2 kB).
+  // The time of dzq's entropy coder beside the passes over the vector: it meets a budget in three
+  // or four tries (measured on messages of 2 kB).
   double encode_s_per_coded_byte = 2.5e-7, decode_s_per_coded_byte = 3e-8;
   Duration work{
-      std::chrono::microseconds(20)};  // of each action beside: queues and thread switches
+      std::chrono::microseconds(20)};  // of each action besides: queues and thread switches
   Duration hop{std::chrono::microseconds(
-      150)};  // of each message beside the wire: sockets and wake-ups, both ends
+      150)};  // of each message besides the wire: sockets and wake-ups at both ends
 };
 
 struct Fault {
@@ -68,7 +68,7 @@ struct SimulationObserver {
   std::function<void(NodeIndex, TimePoint, const RoundReport&)> report;
   std::function<void(NodeIndex, TimePoint, const Decision&)> decision;
   std::function<void(NodeIndex, TimePoint, const std::string&)> notice;
-  // After each applied message: both ends hold it now. For tests of invariant 1.
+  // Called after each applied message, which both ends hold then; for tests of invariant 1.
   std::function<void(ChannelIndex, Round)> applied;
 };
 
@@ -80,7 +80,7 @@ struct SimulationSetup {
   std::vector<Fault> faults;
   const DecisionSource* replay = nullptr;
   double seconds_max = 1e9;           // virtual; the run is given up after it
-  std::function<bool()> interrupted;  // asked now and then; true: every node is told to stop
+  std::function<bool()> interrupted;  // asked now and then; true: every node stops
 };
 
 struct SimulatedEnd {
@@ -110,7 +110,7 @@ class Simulator {
   [[nodiscard]] const Core& core(NodeIndex node) const;
   [[nodiscard]] SimulatedLinkTotals totals(LinkIndex link) const;
   [[nodiscard]] std::uint64_t messages() const;  // delivered in all
-  // x: every shard from its owner. Shape [d].
+  // The parameters x, every shard from its owner. Shape [d].
   [[nodiscard]] std::vector<float> owners_parameters() const;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace kimesh {
 
-// One named parameter tensor. Row-major; a row is what one index of the first dimension holds.
+// One named parameter tensor, row-major. A row is the part with one index of the first dimension.
 struct LayoutLayer {
   std::string name;
   std::vector<std::int64_t> shape;  // empty: a scalar
@@ -20,11 +20,11 @@ struct Layout {
   std::vector<LayoutLayer> layers;  // contiguous, in order
   [[nodiscard]] std::size_t size() const;
 
-  // One unnamed vector, as the quadratics have.
+  // The layout of one unnamed vector, as the quadratics have.
   static Layout vector(std::size_t size);
 };
 
-// Tensors by name, all in one vector.
+// Named tensors in one flat vector.
 struct NamedValues {
   Layout layout;
   std::vector<float> values;  // [layout.size()]

@@ -1,4 +1,4 @@
-// A topology file moved to other addresses: what `kimesh export` writes beside a cluster's files.
+// A topology file with other addresses, which `kimesh export` writes beside the files of a cluster.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ struct NodePlace {
 };
 
 struct PlacedTopology {
-  std::string text;  // of the file: all that it said, without its comments
+  std::string text;  // of the new file: all that the old one said, without its comments
   struct Trace {
     std::string path;  // where it lies now
     std::string name;  // how the text names it: a file beside it
@@ -22,10 +22,10 @@ struct PlacedTopology {
   std::vector<Trace> traces;
 };
 
-// The mesh of the file at `path` with each node at its place, in the order of the file, and with
-// `security: none` written out, since this release does not encrypt. Means the same in all else.
-// Requires: load_topology has no problem with it, and a place for each of its nodes. Errors: Io
-// (the file is not what it was).
+// The topology of the file at `path`, where `places` replace the nodes' addresses, in the order of
+// the file, and `security: none` is written out, since this release does not encrypt. Everything
+// else keeps its meaning. Requires: load_topology has no problem with it, and a place for each of
+// its nodes. Errors: Io (the file is not what it was).
 [[nodiscard]] Result<PlacedTopology> place_topology(const std::string& path,
                                                     std::span<const NodePlace> places);
 

@@ -1,5 +1,5 @@
-// The plan of a view: who owns what, and along which links each shard travels. Everything above
-// reads it; only the files of the kinds know that rings, trees and graphs exist.
+// The plan of a view: the shards and their owners, and the links along which each shard travels.
+// The layers above read only the plan; only the files of the kinds know rings, trees and graphs.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace kimesh {
 
-// The agreed set of live nodes. Its number grows by one with each change; so far there is view 0.
+// The agreed set of live nodes. Its number would grow by one with each change; a run has view 0
+// only.
 struct View {
   std::uint32_t number = 0;
   std::vector<std::string> nodes;  // NodeIndex -> name
@@ -59,15 +60,15 @@ struct NodeChannels {
 struct Plan {
   View view;
   Layout layout;
-  // Contiguous, cover the flat vector; shard 0 carries the control vector.
+  // Contiguous; together they cover the flat vector. Messages of shard 0 carry the control vector.
   std::vector<Shard> shards;
-  std::vector<Link> links;               // sorted by (from, to)
-  std::vector<Channel> channels;         // sorted by (link, phase, shard)
+  std::vector<Link> links;                               // sorted by (from, to)
+  std::vector<Channel> channels;                         // sorted by (link, phase, shard)
   std::vector<std::vector<NodeChannels>> node_channels;  // [shard][node]
   unsigned hops = 2;  // longest chain of messages in a round: ring 2(N-1), parameter_server 2
-  // Slots of docs/architecture.md: the equal parts into which a round's time is divided so that
-  // every message has one to itself, those that follow one another on a link included. At least
-  // `hops`, and the same on every link; ring 2(N-1), parameter_server 2.
+  // The number of equal parts into which a round's time is divided, so that every message on a link
+  // has a part of its own (docs/architecture.md). At least `hops`, and the same on every link; ring
+  // 2(N-1), parameter_server 2.
   unsigned slots = 2;
 
   [[nodiscard]] const Link& link_of(ChannelIndex channel) const {
@@ -81,23 +82,23 @@ struct Plan {
                                                          Phase phase) const;
 };
 
-// Cuts the layout into one shard per server, as even (or as shard_weight says) as rows of tensors
-// allow, and lays the trees.
-// How the trees lie is the topology kind's (topology_kind.h). Requires a topology as load_topology
-// reads it, or as set_kind() completes it. Errors: UserInput when there are more servers than rows.
+// Cuts the layout into one shard per server, as evenly (or by shard_weight) as rows of tensors
+// allow, and lays the trees that the topology's kind gives (topology_kind.h). Requires a topology
+// as load_topology reads it, or as set_kind() completes it. Errors: UserInput when there are more
+// servers than rows.
 [[nodiscard]] Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout);
 
-// For people: the links, then per shard who sends what to whom at which hop. `layout_known` false
-// leaves sizes out.
+// Text for people: the links, then for each shard the sender, receiver and content of every hop.
+// `layout_known` false leaves sizes out.
 [[nodiscard]] std::string draw_plan(const Plan& plan, const TopologyFile& topology,
                                     bool layout_known);
 
-// One transfer of a shard, as `kimesh plan --json` and the counters' test list them.
+// One transfer of a shard.
 struct Hop {
   unsigned number = 0;  // from 1, within the phase
   ChannelIndex channel = 0;
 };
-// All transfers of shard `shard` in `phase`, by number, then by sender.
+// All transfers of shard `shard` in `phase`, sorted by number, then by sender.
 [[nodiscard]] std::vector<Hop> hops_of(const Plan& plan, ShardIndex shard, Phase phase);
 
 }  // namespace kimesh

@@ -1,4 +1,4 @@
-// topologies/*.yaml: which nodes there are, how they are joined, and what their links can carry.
+// Topology files (topologies/*.yaml): the nodes, how they are joined, and what their links carry.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ struct NodeSpec {
   std::optional<double> data_weight;           // > 0; default: the node's share of the data
   std::optional<double> shard_weight;          // > 0; size of its shard beside the others'
 
-  // The limit on what its outgoing links send together: the smaller of uplink and max_rate. The
-  // uplink is what the node has, max_rate what it may use of it.
+  // The limit on the rate of all outgoing links together, bits/s: the smaller of uplink, which the
+  // node has, and max_rate, which it may use.
   [[nodiscard]] std::optional<double> sending_cap_bits_per_s() const;
   void describe(Keys& keys);
 };
@@ -58,18 +58,19 @@ struct TopologyFile {
   Duration start_timeout{std::chrono::seconds(60)};  // how long a start waits for the others
   Places places;                                     // empty when it was not read from a file
 
-  // The spec of the directed link from -> to.
+  // The emulation of the directed link from -> to.
   [[nodiscard]] const LinkSpec& link(NodeIndex from, NodeIndex to) const;
   [[nodiscard]] std::optional<NodeIndex> find_node(std::string_view name) const;
   // Whether each gradient reaches every owner in one hop, whatever the rates and the number of
-  // nodes. What happens to be a star does not count: parameter_server is the word for it.
+  // nodes. A tree or graph that happens to be a star does not count.
   [[nodiscard]] bool is_one_hop() const { return kind->is_one_hop(); }
-  // What nodes must agree on, as text: same meaning, same text. Its digest goes into the handshake.
-  // Addresses, which may differ between places on purpose, are left out.
+  // The text of all that nodes must agree on; files of the same meaning give the same text, whose
+  // digest goes into the handshake. Addresses are left out, since a node may be reached under
+  // several.
   [[nodiscard]] std::string canonical() const;
 };
 
-// The keys of a topology file, for help and docs.
+// Declares the keys of a topology file, with their defaults, for help and docs.
 void describe_topology(Keys& keys);
 
 // Reads and checks the file whole: unknown keys, wrong units, a node without an address, a ring of
@@ -77,9 +78,9 @@ void describe_topology(Keys& keys);
 // Errors: in `problems`.
 [[nodiscard]] Loaded<TopologyFile> load_topology(const std::string& path);
 
-// For topologies that are made by a program: gives `topology` a kind of the table, with `keys` as
-// they would stand in a file ("fan_out: 2"). Requires nodes, at least two. All nodes serve
-// afterwards, unless servers were there before. Returns what is wrong with `keys`.
+// Gives a topology that a program makes a kind of the table, with `keys` as in a file ("fan_out:
+// 2"). Requires two nodes at least. All nodes serve afterwards, unless servers were set before.
+// Returns the problems of `keys`.
 [[nodiscard]] std::vector<Problem> set_kind(TopologyFile& topology, std::string_view kind,
                                             const std::string& keys = "");
 

@@ -1,6 +1,6 @@
-// What tells one kind of topology from another: its keys, its traits, and the trees along which
-// shards travel. A kind is a class in a file of its own, src/topology/NAME.cpp, and a line of the
-// table in src/topology/kinds.cpp. Nothing else knows kinds by name.
+// A kind of topology: its keys, its traits, and the trees along which shards travel. A kind is a
+// class in a file of its own, src/topology/NAME.cpp, and a line of the table in
+// src/topology/kinds.cpp. Nothing else knows kinds by name.
 #pragma once
 
 #include <string>
@@ -20,15 +20,15 @@ struct Trees {
   std::vector<NodeIndex> gather_parent;  // whom the node gets the parameters from
 };
 
-// `topology` is the file that the kind belongs to. All but resolve() require that resolve() gave
-// true. Thread: any, once resolved.
+// `topology` is the file that the kind belongs to. All functions but resolve() require that
+// resolve() returned true. Thread: any, once resolved.
 class TopologyKind : public KindOptions {
  public:
   // describe(Keys&), from KindOptions, declares the kind's own keys; nodes are names there.
 
-  // Looks the names of nodes up, now that all nodes are known, and complains about what does not
+  // Looks up the names of nodes, once all nodes are known, and complains about keys that do not
   // fit. Puts the keys into one form for all files of the same meaning, since nodes compare them.
-  // False: it has complained, and who is joined with whom is not known.
+  // Returns false after a complaint; the joins of the nodes are not known then.
   [[nodiscard]] virtual bool resolve(const TopologyFile& /*topology*/, Findings& /*findings*/) {
     return true;
   }
@@ -38,21 +38,21 @@ class TopologyKind : public KindOptions {
   [[nodiscard]] virtual bool all_serve() const { return false; }
   // Each gradient reaches every owner in one hop, whatever the rates and the number of nodes.
   [[nodiscard]] virtual bool is_one_hop() const { return false; }
-  // Whether anything may travel from one node to another directly, at some rates of the links.
+  // Whether a message may travel from one node to another directly, at some rates of the links.
   [[nodiscard]] virtual bool carries(const TopologyFile& topology, NodeIndex from,
                                      NodeIndex to) const = 0;
-  // What to write instead of a link that carries nothing, as the remedy of a problem.
+  // The remedy for a link of the file that carries nothing.
   [[nodiscard]] virtual std::string remedy_for_unused() const = 0;
 
   // ---- shape
   // One pair of trees for each of topology.servers, in their order.
   [[nodiscard]] virtual std::vector<Trees> trees(const TopologyFile& topology) const = 0;
-  // For people: who is joined with whom, in lines that begin with two spaces.
+  // A picture of the joined nodes for people, in lines that begin with two spaces.
   [[nodiscard]] virtual std::string picture(const TopologyFile& topology) const = 0;
 };
 
-// What `kind:` of a topology file may name. Programs that use kimesh as a library add their own
-// before the first file is read.
+// The kinds that `kind:` of a topology file may name. Programs that use kimesh as a library add
+// their own before the first file is read.
 [[nodiscard]] KindTable<TopologyKind>& topology_kinds();
 
 }  // namespace kimesh

@@ -11,9 +11,9 @@ namespace kimesh {
 
 inline constexpr std::size_t kBufferAlignment = 64;  // bytes: a cache line, and an AVX-512 register
 
-// Owns `size` float32, zero at first. Move-only; what was moved from is empty. The elements keep
-// their address while they live, also when the buffer is moved. A machine without the memory ends
-// the process.
+// Owns `size` float32 elements, zero at first. Move-only; a buffer that was moved from is empty.
+// The elements keep their address for their lifetime, also when the buffer is moved. The process
+// ends when the machine has not enough memory.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;

@@ -32,7 +32,7 @@ class BoundedQueue {
     return true;
   }
 
-  // As push, but says false at once when there is no room; the item is left untouched then.
+  // As push, but returns false at once when there is no room, and leaves the item untouched then.
   [[nodiscard]] bool try_push(T&& item, std::size_t weight = 1) {
     std::unique_lock lock(mutex_);
     if (closed_ || !has_room(weight)) return false;
@@ -40,14 +40,14 @@ class BoundedQueue {
     return true;
   }
 
-  // Waits for an item; nothing means closed and empty.
+  // Waits for an item. Returns nothing when the queue is closed and empty.
   [[nodiscard]] std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     item_.wait(lock, [&] { return closed_ || !items_.empty(); });
     return take();
   }
 
-  // As pop, but nothing also means that none came before `timeout` ended.
+  // As pop, but also returns nothing when no item came within `timeout`.
   [[nodiscard]] std::optional<T> pop_for(Duration timeout) {
     std::unique_lock lock(mutex_);
     item_.wait_for(lock, timeout, [&] { return closed_ || !items_.empty(); });
@@ -59,7 +59,8 @@ class BoundedQueue {
     return take();
   }
 
-  // What is inside can still be popped; nothing more gets in. Wakes everybody.
+  // Closes the queue: the items in it can still be popped, and no further ones are taken. Wakes all
+  // threads that wait.
   void close() {
     std::unique_lock lock(mutex_);
     closed_ = true;

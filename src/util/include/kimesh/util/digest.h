@@ -1,4 +1,4 @@
-// Digests that both ends compare: of bytes and of the exact bits of float vectors.
+// Digests of bytes and of the exact bits of float vectors, which both ends of a channel compare.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace kimesh {
 
-// XXH3, 64 bits. Not cryptographic: they find accidents. None is ever 0, which means "no digest" on
-// the wire.
+// XXH3 of the bytes, 64 bits. It finds accidents and withstands no attacker. It is never 0, which
+// means "no digest" on the wire.
 [[nodiscard]] std::uint64_t digest_bytes(std::span<const std::byte> bytes);
 [[nodiscard]] std::uint64_t digest_text(std::string_view text);
-// Of the bit patterns: -0 and +0 differ. XXH3 of chunks, combined so that a GPU can take all of
-// them at once: digest_chunk.h.
+// The digest of the bit patterns of `values`, of any length: -0 and +0 differ. It combines XXH3
+// hashes of chunks, so that a GPU can take all chunks at once (digest_chunk.h). It is never 0.
 [[nodiscard]] std::uint64_t digest_floats(std::span<const float> values);
-// Sixteen hexadecimal digits.
+// `digest` as sixteen hexadecimal digits.
 [[nodiscard]] std::string digest_name(std::uint64_t digest);
 
 }  // namespace kimesh

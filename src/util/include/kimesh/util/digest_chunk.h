@@ -1,5 +1,6 @@
-// The parts of digest_floats, so that others than util/digest.cpp can compute it: a chunk by eight
-// workers that share nothing but its bytes, chunks in any order. All of it also runs on a GPU.
+// The parts of digest_floats, for implementations other than util/digest.cpp: eight workers that
+// share nothing but a chunk's bytes hash the chunk, and chunks are hashed in any order. All
+// functions also run on a GPU.
 //
 //   digest_floats(x) = finish(Σ_c place(XXH3(chunk c of x), c), size)      sums modulo 2^64
 //

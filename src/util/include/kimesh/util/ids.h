@@ -1,5 +1,5 @@
-// The small numbers by which all layers name nodes, shards, links and channels. They index the
-// lists of a Plan.
+// The small numbers by which all layers name nodes, shards, links and channels; they index the
+// lists of a Plan. Durations and times.
 #pragma once
 
 #include <chrono>
@@ -18,8 +18,8 @@ using Generation = std::uint32_t;    // of a channel; a reset raises it
 
 enum class Phase : std::uint8_t { kReduce = 0, kGather = 1 };
 
-// Monotonic time. In a live run since the process's clock began, in the simulator since its start:
-// only differences of one node's own values mean anything.
+// Monotonic time, counted from an origin of the process's clock in a live run, and from the start
+// in the simulator. Only differences of one node's own values mean anything.
 using Duration = std::chrono::nanoseconds;
 using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 

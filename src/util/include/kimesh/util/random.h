@@ -9,8 +9,8 @@
 
 namespace kimesh {
 
-// What a draw is for. The numbers are part of every golden file: append, never renumber. 6 was
-// used once.
+// What a draw is for. The numbers are part of every golden file: new ones are appended, none
+// changes its meaning, and 6, which was given up, is not used again.
 enum class Purpose : std::uint32_t {
   kInitialParameters = 1,
   kDataSplit = 2,

@@ -10,7 +10,7 @@
 
 namespace kimesh {
 
-// The closed list of what a caller can act on. The sentence beside it is for people.
+// The closed list of what a caller can act on. The sentence in Error::message is for people.
 enum class ErrorCode {
   kMalformed,  // bytes that no correct peer sends
   kUserInput,  // the user's file or argument is wrong: exit code 2

@@ -1,5 +1,5 @@
 // Numbers with units as people write and read them: "2Mbit", "500kbit", "100ms", "64KiB". One space
-// may stand before the unit, so what format_* writes can be read again.
+// may stand before the unit, so that parse_* reads what format_* writes. Thread: any.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The float vectors of one node, and the core's actions carried out on them, in one memory: the
-// host's or a GPU's, which is why nothing above holds a pointer to a float. Every memory makes the
-// same bytes of the same floats; energies, and with them what policies decide, may differ in their
-// last digits, and so may a gradient that is clipped.
+// host's or a GPU's. Hence no layer above holds a pointer to a float. Every memory makes the same
+// bytes of the same floats. Energies, and with them the decisions of policies, may differ in their
+// last digits between memories, and so may a clipped gradient.
 //
 // Buffers (d: size of the model): parameters w [d], gradient g [d], velocity v [d] with momentum
 // only, per reduce_in channel the estimate that it holds, per outgoing channel the estimate of the
@@ -33,11 +33,11 @@ class Memory;
 struct VectorsOptions {
   OptimizerOptions optimizer;
   double data_weight = 1;  // ω_i
-  // false where every message is dense: outgoing channels hold no estimate
+  // false where every message is dense: outgoing channels keep no estimate
   bool keeps_estimates = true;
-  // None: the host's memory. Else a GPU's, and the same with a queue of its own for gradient work,
-  // shared by the nodes of this process. Compressors are then such as have
-  // CompressorTraits::on_devices.
+  // Null: the host's memory. Else a GPU's, and the same memory with a queue of its own for gradient
+  // work; the nodes of this process share them. The compressor must have
+  // CompressorTraits::on_devices then.
   std::shared_ptr<kernels::Memory> memory{}, gradient_memory{};
 };
 
@@ -51,23 +51,22 @@ class Vectors {
   ~Vectors();
   Vectors(Vectors&&) noexcept;
 
-  // For the objective to bind to: on the host, at addresses that stay.
+  // The vectors that the objective binds to, on the host, at fixed addresses.
   [[nodiscard]] std::span<float> parameters();
   [[nodiscard]] std::span<float> gradient();
 
-  // Call once after the parameters are initialised: the estimates of all gather children start
-  // equal to them.
+  // To be called once, after the parameters are initialised: makes the estimates of all gather
+  // children equal to them.
   void start();
 
-  // Before anybody reads parameters(): brings them up to what actions did since. Errors: Io, when
-  // a device failed or has not the memory for all vectors; so everywhere below.
+  // Brings parameters() up to date with the actions so far; to be called before they are read.
+  // Errors: Io, when a device failed or has not enough memory for all vectors; the same below.
   [[nodiscard]] Status sync_parameters_to_host();
-  // After the objective filled the gradient: clip, coupled decay, momentum.
+  // Clips the gradient that the objective has filled, and applies coupled decay and momentum.
   [[nodiscard]] Status prepare_gradient();
   // A restarted gather channel must be sent dense: the far side's estimate are its parameters.
   // Errors: NotFinite, with layer and channel; also when a step before found that. The estimate is
-  // untouched then.
-  // The time that it took is left to the caller.
+  // untouched then. The caller sets the time that the advance took.
   [[nodiscard]] Result<AdvanceDone> advance(const AdvanceChannel& action);
   // Returns the digest, 0 when not asked for. Errors: Malformed; the estimate is untouched then.
   [[nodiscard]] Result<std::uint64_t> apply(const ApplyMessage& action);
@@ -77,10 +76,10 @@ class Vectors {
   [[nodiscard]] std::uint64_t step(const StepShard& action);
 
   [[nodiscard]] std::span<const float> shard(ShardIndex shard) const;  // w_i[s]
-  // What this end of a channel holds: at the receiver of a gather w_i[s]. Empty when none is kept.
-  // Valid until the next call.
+  // The estimate at this end of a channel, which is w_i[s] at the receiver of a gather; empty where
+  // none is kept. Valid until the next call.
   [[nodiscard]] std::span<const float> estimate(ChannelIndex channel) const;
-  [[nodiscard]] std::size_t bytes_held() const;  // of all float vectors, wherever they are
+  [[nodiscard]] std::size_t bytes_held() const;  // of all float vectors, on host and device
 
  private:
   class Store;

@@ -1,5 +1,5 @@
-// What travels between two nodes, version 1: docs/protocol.md is the grammar. One frame is one
-// ZeroMQ part, all numbers are little-endian.
+// The frames that travel between two nodes, version 1; docs/protocol.md is the grammar. One frame
+// is one ZeroMQ part, and all numbers are little-endian.
 //
 // A connection begins with hello, answered by welcome or refuse. Then chunks go to the receiver of
 // the link; acks (receipt of a message) and applied (the far core has applied it) come back.
@@ -49,8 +49,8 @@ struct Chunk {
   std::uint32_t total = 0;   // bytes of the whole message
   std::uint32_t offset = 0;  // of this part
   std::uint16_t index = 0, count = 0;
-  std::span<const std::byte> bytes;  // points into the frame
-  // A sender's: what follows `bytes` from another place. Empty in what was decoded.
+  std::span<const std::byte> bytes;  // they lie in the decoded frame, which outlives the chunk
+  // In a chunk to send: the bytes behind `bytes` that lie elsewhere. Empty in a decoded chunk.
   std::span<const std::byte> more{};
   [[nodiscard]] std::size_t size() const { return bytes.size() + more.size(); }
 };
@@ -77,23 +77,23 @@ struct Bye {
 };
 using Frame = std::variant<Hello, Welcome, Refuse, Chunk, Ack, Applied, Heartbeat, Halt, Bye>;
 
-// A text over kTextBytesMax is cut there, between characters.
+// Encodes a frame. Texts over kTextBytesMax are cut, between characters.
 [[nodiscard]] std::vector<std::byte> encode_frame(const Frame& frame);
-// The head of a chunk, for a sender that puts its bytes behind it without a copy in between.
+// Encodes the head of a chunk, for a sender that puts the chunk's bytes behind it without a copy.
 void encode_chunk_head(const Chunk& chunk, std::span<std::byte, kChunkHeadBytes> head);
-// A chunk's bytes stay in `frame`. Errors: Malformed, with what is wrong; nothing is allocated
-// before lengths are checked.
+// Decodes a frame; a chunk's bytes stay in `frame`. Errors: Malformed, with what is wrong. Lengths
+// are checked before anything is allocated.
 [[nodiscard]] Result<Frame> decode_frame(std::span<const std::byte> frame);
 
 // Bytes of an encoded message with this payload and control, before it is cut.
 [[nodiscard]] std::size_t message_bytes(std::size_t payload_bytes, std::size_t controls);
-// What a message takes on a link: its bytes and a head for each chunk. Budgets count these.
+// Bytes of a message on a link: its own and a head for each chunk. Budgets count these.
 [[nodiscard]] std::size_t wire_bytes(std::size_t message_bytes, std::size_t chunks);
 
-// A message without its payload, which follows it. Requires a payload under 4 GiB.
+// Encodes all of a message but its payload, which follows. Requires a payload under 4 GiB.
 [[nodiscard]] std::vector<std::byte> encode_message_head(const Message& message);
-// The message that `bytes` are; its payload stays in them. Controls beyond kControlSlots are passed
-// over, as flags that nobody knows are. Errors: Malformed.
+// Decodes a message, whose payload takes over `bytes`. Control values beyond kControlSlots and
+// unknown flags are ignored. Errors: Malformed.
 [[nodiscard]] Result<Message> decode_message(std::vector<std::byte> bytes);
 
 }  // namespace kimesh
