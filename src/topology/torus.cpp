@@ -12,7 +12,7 @@
 namespace kimesh {
 namespace {
 
-// Of 1 the torus would be a ring, which has a kind of its own.
+// With one row or one column a torus would be a ring, which has a kind of its own.
 constexpr std::int64_t kExtentMin = 2, kExtentMax = kNodesMax / kExtentMin;
 
 std::string row_text(std::string row) {
@@ -20,7 +20,7 @@ std::string row_text(std::string row) {
   return fmt::format("  {}\n", row);
 }
 
-// Each name padded to `width`, with `between` behind it.
+// A line of names, each padded to `width` and followed by `between`.
 std::string draw_cells(std::span<const std::string> names, std::size_t width,
                        std::string_view between) {
   std::string line;
@@ -70,7 +70,7 @@ class Torus final : public TopologyKind {
   }
 
   bool resolve(const TopologyFile& topology, Findings& findings) override {
-    if (!rows_ || !columns_) return false;  // it has had its complaint
+    if (!rows_ || !columns_) return false;  // there is a complaint about it
     const auto nodes = static_cast<std::int64_t>(topology.nodes.size());
     if (*rows_ * *columns_ == nodes) return true;
     findings.add("rows",

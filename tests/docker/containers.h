@@ -12,7 +12,7 @@
 
 namespace kimesh::test {
 
-// Of this test process alone, so that two checkouts can test at once.
+// A name for this test process alone, so that two checkouts can test at once.
 inline std::string own_name() {
   return "kimesh-test-" + std::to_string(::getpid());
 }

@@ -17,7 +17,7 @@ void simulate(const Scratch& scratch, const std::string& config, const std::stri
   ASSERT_EQ(ended.code, 0) << ended.out << ended.err;
 }
 
-// Of the figures that `kimesh eval` wrote; NaN: there is none of this name.
+// The value of a figure that `kimesh eval` wrote; NaN: there is none of this name.
 double figure(const Scratch& scratch, const std::string& name) {
   const auto json = nlohmann::json::parse(read_text(scratch.path() + "/figures.json"), nullptr,
                                           /*allow_exceptions=*/false);

@@ -23,7 +23,7 @@ seed: 5
 stop: {rounds: 30}
 )";
 
-// Of the node's own shards, round by round, as its record has them.
+// The digests of the node's own shards, round by round, from its record.
 std::vector<std::string> digests_in(const std::string& record) {
   std::vector<std::string> all;
   std::istringstream lines(read_text(record));

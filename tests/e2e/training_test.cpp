@@ -17,7 +17,7 @@ std::size_t nodes_of(const std::string& topology) {
   return load_topology(shipped_path(topology)).value.nodes.size();
 }
 
-// Of `parameters` on the whole test set.
+// The accuracy of `parameters` on the whole test set.
 double accuracy(const RunConfig& config, const TrainingData& data,
                 const std::vector<float>& parameters) {
   const TrainingData alone{data.source, {data.parts[0]}, {1.0}};  // one node scores all of it

@@ -42,8 +42,8 @@ TEST(RateTrace, ItsMeanIsThatOfAWholePeriod) {
   EXPECT_EQ((RateTrace{{{0, 4}, {1, 1}, {10, 9}}}).mean(), 1.3) << "the last step ends the period";
 }
 
-// Whoever walks from change to change must move on, and find the new rate there, at any time of a
-// run. Seen to fail with fmod() for the place in the period: it disagrees with the boundary's sum.
+// A walk from change to change must move on, and find the new rate there, at any time of a run.
+// Seen to fail with fmod() for the place in the period: it disagrees with the boundary's sum.
 TEST(RateTrace, EveryChangeLiesAheadAndBringsTheNextStep) {
   const std::uint64_t seed = 11;
   Random random(seed, 0, 0, Purpose::kTest);

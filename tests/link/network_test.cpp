@@ -24,7 +24,7 @@ void expect_in_order(TestNode& to, LinkIndex link, const std::vector<std::size_t
   }
 }
 
-// Whatever was still to come would come before this one, which is sent last.
+// Frames that were still to come would come before this one, which is sent last.
 void expect_nothing_more(Pair& pair) {
   pair.a.network->send(on(kAtoB, content(5, 12345)));
   const auto last = pair.b.await<MessageArrived>();

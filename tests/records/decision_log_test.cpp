@@ -30,7 +30,7 @@ class Logs {
   void write(NodeIndex node, const Decision& decision) {
     EXPECT_TRUE(logs_[node].write(decision).ok());
   }
-  // Of the channel's sender.
+  // The log of the channel's sender.
   void write(const Decision& decision) { write(plan_.link_of(decision.channel).from, decision); }
   Result<std::unique_ptr<DecisionSource>> load() {
     for (DecisionLog& log : logs_) EXPECT_TRUE(log.flush().ok());

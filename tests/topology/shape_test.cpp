@@ -48,8 +48,8 @@ WayLength least(const TopologyFile& topology, NodeIndex from, NodeIndex to) {
   return best;
 }
 
-// Of the neighbours that begin a shortest way, the one whose name comes first: the routes have to
-// agree with it at every node, for both directions.
+// The neighbour with the first name among those that begin a shortest way. The routes have to agree
+// with it at every node, in both directions.
 NodeIndex first_of_best(const TopologyFile& topology, NodeIndex node, NodeIndex owner,
                         bool reduce) {
   std::tuple<WayLength, std::string, NodeIndex> best{{UINT64_MAX, 0}, "", node};

@@ -16,7 +16,7 @@ struct Problem {
 // "configs/a.yaml:3: unknown key 'lrr' in optimizer. Write one of: kind, lr, momentum."
 [[nodiscard]] std::string to_string(const Problem& problem);
 
-// What was read from a file, with every problem of the file.
+// A value that was read from a file, with every problem of the file.
 template <typename T>
 struct Loaded {
   T value{};  // meaningful only when `problems` is empty

@@ -13,7 +13,7 @@
 
 namespace kimesh {
 
-// What one end of a channel holds. Nothing is owned.
+// One end of a channel. It owns nothing.
 struct ChannelEnd {
   kernels::Memory& memory;
   kernels::MemorySpan estimate;  // empty where none is kept
@@ -47,8 +47,8 @@ struct ChannelMessage {
 [[nodiscard]] Status apply_to_channel(const ChannelEnd& receiver, Form form,
                                       std::span<const std::byte> bytes, bool restart);
 
-// What the far end's digest must be after this message. A dense message assigns, so where no
-// estimate is kept the target says it. Errors: Io, where a device failed.
+// The digest that the far end must have after this message. A dense message assigns, so that it is
+// the target's digest where no estimate is kept. Errors: Io, where a device failed.
 [[nodiscard]] Result<std::uint64_t> channel_digest(const ChannelEnd& sender,
                                                    kernels::ConstMemorySpan target);
 

@@ -1,4 +1,4 @@
-// What a topology file says about the emulation of a link.
+// The emulation of a link, as a topology file declares it.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace kimesh {
 
-// What the emulation does to a link. Nothing set: the link is as fast as the machine's network.
+// The emulated rate and delay of a link. Without both the link is as fast as the machine's network.
 struct LinkSpec {
   std::optional<RateTrace> rate;
   Duration delay{0};  // one way

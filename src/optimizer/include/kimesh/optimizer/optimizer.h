@@ -1,5 +1,5 @@
-// What turns gradients into steps: elementwise, in any memory, without LibTorch. Momentum lives at
-// the workers, an optimizer's other state at the shard's owner.
+// Turns gradients into steps: elementwise, in any memory, without LibTorch. The workers keep
+// momentum; the owner of a shard keeps an optimizer's other state.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-// What an optimizer is to the rest of kimesh. A kind of optimizer is one file in src/optimizer
-// (name, keys, and what it does at the workers and at the owners of shards) and one line in its
-// table.
+// The interface of optimizers. A kind of optimizer is one file in src/optimizer (name, keys, and
+// what it does at the workers and at the owners of shards) and one line in its table.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@ namespace kimesh {
 
 class OptimizerKind : public KindOptions {
  public:
-  // What every worker does to its own gradient g at its parameters w, after clipping and before
+  // The work of every worker on its own gradient g at its parameters w, after clipping and before
   // compression: g += decay · w, then, where momentum is not 0, the velocity v = momentum · v + g,
   // which is sent in place of g.
   struct AtWorkers {

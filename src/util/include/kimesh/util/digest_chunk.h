@@ -37,7 +37,7 @@ using DigestSecret = std::array<std::uint64_t, 24>;
 }
 inline constexpr DigestSecret kDigestSecret = make_digest_secret();
 
-// What lane `i` starts with.
+// The start value of lane `i`.
 [[nodiscard]] constexpr std::uint64_t digest_lane_start(std::size_t i) {
   constexpr std::array<std::uint64_t, kDigestLanes> kStart = {
       0xc2b2ae3d,         0x9e3779b185ebca87, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
@@ -60,7 +60,7 @@ inline constexpr DigestSecret kDigestSecret = make_digest_secret();
   return ((lane ^ lane >> 47) ^ secret[kDigestStripesPerBlock + i]) * 0x9e3779b1u;
 }
 
-// What the lanes 2 pair and 2 pair + 1 give to the chunk's hash.
+// The contribution of the lanes 2 pair and 2 pair + 1 to the chunk's hash.
 [[nodiscard]] constexpr std::uint64_t digest_lane_pair(std::uint64_t even, std::uint64_t odd,
                                                        std::size_t pair,
                                                        const DigestSecret& secret) {
@@ -79,7 +79,7 @@ inline constexpr DigestSecret kDigestSecret = make_digest_secret();
   return hash ^ hash >> 32;
 }
 
-// What chunk `c` adds to the digest's sum.
+// The summand of chunk `c` in the digest.
 [[nodiscard]] constexpr std::uint64_t digest_place(std::uint64_t hash, std::uint64_t c) {
   return digest_mix(hash + (c + 1) * 0x9e3779b97f4a7c15u);
 }
