@@ -12,14 +12,16 @@ namespace kimesh {
 // them.
 struct LinkSample {
   std::size_t bytes = 0;  // on the wire, with frame headers
-  Duration elapsed{0};  // sender: from when the pipe began to carry this message until its receipt
-                        // ack. It begins at the first chunk, or at the ack of the message before
-                        // when this one followed without a gap
-  bool followed = false;  // the message before was not yet acked when this one began: `elapsed`
-                          // holds no fixed cost
+  // Sender: from when the pipe began to carry this message until its ack. The begin is that of the
+  // first chunk, or the ack of the previous message where this one followed without a gap.
+  Duration elapsed{0};
+  bool followed = false;  // the previous message was not acked when this one began: `elapsed` holds
+                          // no fixed cost
   std::uint16_t chunks = 0;
-  std::size_t tail_bytes = 0;  // receiver: bytes of the second half of the chunks,
-  Duration tail_time{0};  // and the time from the last chunk of the first half to the last chunk
+  // Receiver: bytes of the second half of the chunks, and the time from the last chunk of the first
+  // half to the last chunk.
+  std::size_t tail_bytes = 0;
+  Duration tail_time{0};
   bool sender_limited = false;  // the sender did not keep the pipe full: of no use for the rate
 };
 

@@ -2,7 +2,7 @@
 // is one ZeroMQ part, and all numbers are little-endian.
 //
 // A connection begins with hello, answered by welcome or refuse. Then chunks go to the receiver of
-// the link; acks (receipt of a message) and applied (the far core has applied it) come back.
+// the link; acks (a message is whole) and applied (the far core has applied it) come back.
 // Heartbeats, halt and bye go both ways. A message is what the chunks of one sequence join to.
 #pragma once
 
