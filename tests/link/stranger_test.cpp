@@ -29,11 +29,13 @@ class Stranger {
     ASSERT_GE(zmq_send(socket_, bytes.data(), bytes.size(), more ? ZMQ_SNDMORE : 0), 0);
   }
   void say(const Frame& frame, bool more = false) { say(encode_frame(frame), more); }
-  // The next frame of this type.
+  // The next frame of this type, which is among the first few: a node that does not send it sends
+  // heartbeats for ever.
   template <typename T>
   std::optional<T> hear() {
+    constexpr int kFramesMax = 20;
     std::vector<std::byte> buffer(kFrameBytesMax);
-    for (;;) {
+    for (int frames = 0; frames < kFramesMax; ++frames) {
       const int size = zmq_recv(socket_, buffer.data(), buffer.size(), 0);
       if (size < 0) {
         ADD_FAILURE() << "no answer";
@@ -42,6 +44,8 @@ class Stranger {
       const auto frame = decode_frame(std::span(buffer).first(static_cast<std::size_t>(size)));
       if (frame.ok() && std::holds_alternative<T>(*frame)) return std::get<T>(*frame);
     }
+    ADD_FAILURE() << "other answers";
+    return std::nullopt;
   }
 
  private:
