@@ -20,6 +20,7 @@ namespace kimesh {
   X(sign)                \
   X(int8)                \
   X(int4)                \
+  X(natural)             \
   X(dzq)
 // clang-format on
 

@@ -97,6 +97,7 @@ const Golden kGolden[] = {
     {"dzq in fixed widths to nearest", dzq(kNearest, kFixedWidth), Form::kDzqFixed,
      "054095103304203500020002"},
     {"int4 to nearest", dense("int4", kNearest), Form::kInt4, "803f023009e001"},
+    {"natural", dense("natural", kToZero), Form{11}, "92007f7d008182786b807f"},
 };
 
 // Seen to fail with the halves of a byte changed round, and with rounding turned to zero.
