@@ -15,8 +15,8 @@
 namespace kimesh::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{100};  // between two checks of the nodes
-constexpr std::size_t kLastWords = 6;            // lines of a dead node's log that are shown
+constexpr std::chrono::milliseconds kCheckEvery{100};  // between two checks of the nodes
+constexpr std::size_t kLastWords = 6;                  // lines of a dead node's log that are shown
 
 // The signals that sigtimedwait takes; they are blocked, so that no handler interrupts anything.
 sigset_t signals() {
@@ -95,7 +95,7 @@ Status start_all(const Mesh& mesh, const RunOptions& options, const RunFolder& f
 // Shows the run until the last node has ended.
 void watch(Fleet& fleet, Followers& followers, LiveView& view) {
   const sigset_t set = signals();
-  const timespec pause{0, std::chrono::nanoseconds(kLook).count()};
+  const timespec pause{0, std::chrono::nanoseconds(kCheckEvery).count()};
   while (fleet.running()) {
     const int signal = ::sigtimedwait(&set, nullptr, &pause);
     if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) {

@@ -14,9 +14,10 @@
 namespace kimesh {
 namespace {
 
-// The most events that the nodes of a process may hold for a caller that has not taken them yet.
-constexpr std::size_t kSeenMax = 4096;
-constexpr std::chrono::milliseconds kLook{50};  // between two checks of the caller's wish to stop
+// The most updates that the nodes of a process may hold for a caller that has not taken them yet.
+constexpr std::size_t kUpdatesMax = 4096;
+constexpr std::chrono::milliseconds kStopCheck{
+    50};  // between two checks of the caller's wish to stop
 
 TimePoint now() {
   return std::chrono::steady_clock::now();
@@ -55,12 +56,12 @@ struct NodeRun {
 };
 
 // How a node ended, and whether its files could be written.
-struct RanNode {
+struct NodeResult {
   LiveNodeEnd node;
   Status files = ok_status();
 };
 
-Result<RanNode> run(const NodeRun& run) {
+Result<NodeResult> run(const NodeRun& run) {
   const TimePoint origin = now();
   const NodeIndex self = run.setup.self;
   auto reporter = NodeReporter::open(run.mesh, self, run.options.folder,
@@ -74,7 +75,7 @@ Result<RanNode> run(const NodeRun& run) {
     const Status files = reporter->end(record_of(run.mesh.plan(), never, origin));
     return files ? ended.error() : files.error();
   }
-  RanNode end{std::move(*ended)};
+  NodeResult end{std::move(*ended)};
   const bool begun = end.node.outcome == Outcome::kDone || end.node.started;
   if (run.options.folder != nullptr && begun)
     end.files =
@@ -85,11 +86,11 @@ Result<RanNode> run(const NodeRun& run) {
 }
 
 // What a thread of run_here returns.
-struct Ended {
+struct ThreadResult {
   NodeIndex node = 0;
-  Result<RanNode> end;
+  Result<NodeResult> end;
 };
-using HereQueue = BoundedQueue<std::variant<NodeUpdate, Ended>>;
+using UpdateQueue = BoundedQueue<std::variant<NodeUpdate, ThreadResult>>;
 
 // The topology with every node on a free port of this machine.
 TopologyFile on_loopback(TopologyFile topology) {
@@ -103,18 +104,18 @@ TopologyFile on_loopback(TopologyFile topology) {
 
 // Handles the updates of the nodes' threads until all have ended. Sets `stop`, which ends the
 // nodes, when one could not begin or the caller's `wish` is set.
-std::vector<Result<RanNode>> await(std::size_t nodes, HereQueue& queue, MeshObserver& observer,
-                                   const std::atomic<bool>* wish, std::atomic<bool>& stop) {
-  std::vector<Result<RanNode>> ends(nodes, RanNode{});
+std::vector<Result<NodeResult>> await(std::size_t nodes, UpdateQueue& queue, MeshObserver& observer,
+                                      const std::atomic<bool>* wish, std::atomic<bool>& stop) {
+  std::vector<Result<NodeResult>> ends(nodes, NodeResult{});
   for (std::size_t ended = 0; ended < nodes;) {
     if (wish != nullptr && wish->load()) stop = true;
-    auto item = queue.pop_for(kLook);
+    auto item = queue.pop_for(kStopCheck);
     if (!item) continue;
     if (const auto* update = std::get_if<NodeUpdate>(&*item)) {
       observer.take(*update);
       continue;
     }
-    auto& end = std::get<Ended>(*item);
+    auto& end = std::get<ThreadResult>(*item);
     if (!end.end) stop = true;
     ends[end.node] = std::move(end.end);
     ++ended;
@@ -123,8 +124,8 @@ std::vector<Result<RanNode>> await(std::size_t nodes, HereQueue& queue, MeshObse
 }
 
 // The error of the first node that could not begin or write its files; nothing: there is none.
-std::optional<Error> trouble_of(const std::vector<Result<RanNode>>& ends) {
-  for (const Result<RanNode>& end : ends) {
+std::optional<Error> first_error(const std::vector<Result<NodeResult>>& ends) {
+  for (const Result<NodeResult>& end : ends) {
     if (!end) return end.error();
     if (!end->files) return end->files.error();
   }
@@ -179,20 +180,20 @@ Result<MeshEnd> Mesh::run_here(const MeshRunOptions& options) const {
     setups.push_back(std::move(*setup));
   }
 
-  HereQueue queue(kSeenMax);
+  UpdateQueue queue(kUpdatesMax);
   const NodeReporter::UpdateSink sink = [&](NodeUpdate update) {
     static_cast<void>(queue.push(std::move(update)));
   };
   std::vector<std::jthread> threads;
   for (const LiveNodeSetup& setup : setups)
     threads.emplace_back([&, this] {
-      static_cast<void>(queue.push(Ended{setup.self, run({*this, options, setup, sink})}));
+      static_cast<void>(queue.push(ThreadResult{setup.self, run({*this, options, setup, sink})}));
     });
   MeshObserver observer(plan_, options.callbacks);
-  const std::vector<Result<RanNode>> ends = await(nodes(), queue, observer, options.stop, stop);
+  const std::vector<Result<NodeResult>> ends = await(nodes(), queue, observer, options.stop, stop);
   threads.clear();
 
-  if (const auto trouble = trouble_of(ends)) return *trouble;
+  if (const auto trouble = first_error(ends)) return *trouble;
   MeshEnd end{end_of_mesh(observer.tally()), observer.tally()};
   end.run.model = owners_parameters(
       plan_, [&](NodeIndex node) -> std::span<const float> { return ends[node]->node.parameters; });

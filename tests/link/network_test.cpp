@@ -299,7 +299,7 @@ TEST(Network, AnEmulatedLinkIsAsSlowAsItSays) {
 
 // The trace carries 1000 B in its first millisecond, which is over before the link is up, and then
 // nothing for an hour. A busy machine may queue the message behind that millisecond: then the next
-// start lets it through. Seen to fail: EmulationCommand not obeyed.
+// start lets it through. Seen to fail: EmulationCommand not executed.
 TEST(Network, TracesBeginAnewWhenTheEmulationIsStarted) {
   LinkSpec spec;
   spec.rate = RateTrace{{{0, 8e6}, {0.001, 0}, {3600, 0}}};
