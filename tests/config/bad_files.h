@@ -1,6 +1,7 @@
 // Golden sentences: a folder of files that are wrong. Each says in comments at its end what a user
 // must be told about it: `# expect: FILE:LINE: SENTENCE`, one line for each problem, in order, word
-// for word; a sentence may end in ` ...` where it goes on with names of kinds that will become more.
+// for word; a sentence may end in ` ...` where it goes on with names of kinds that will become
+// more.
 #pragma once
 
 #include <gmock/gmock.h>
