@@ -20,7 +20,7 @@ class NameCollector final : public Keys {
  public:
   void section(Key key, const std::function<void(Keys&)>&) override { add(key.name); }
   void word_or_section(Key key, std::size_t&, const std::vector<std::string_view>&,
-                       const std::function<void(Keys&)>&) override {
+                       std::string_view, const std::function<void(Keys&)>&) override {
     add(key.name);
   }
   bool wants_all() const override { return true; }
@@ -175,6 +175,7 @@ class KeyReader final : public Keys {
   }
 
   void word_or_section(Key key, std::size_t& index, const std::vector<std::string_view>& words,
+                       std::string_view example,
                        const std::function<void(Keys&)>& describe) override {
     visited_.push_back(key.name);
     const YamlMember* member = reader_.find(key.name);
@@ -188,11 +189,9 @@ class KeyReader final : public Keys {
       index = static_cast<std::size_t>(word - words.begin());
       return;
     }
-    NameCollector inner;
-    describe(inner);
-    reader_.complain(
-        key.name, fmt::format("{} is {}", path_of(key.name), kimesh::kind_name(member->value)),
-        fmt::format("Write one of: {}, {{{}: ...}}", joined(words), joined(inner.names())));
+    reader_.complain(key.name,
+                     fmt::format("{} is {}", path_of(key.name), kimesh::kind_name(member->value)),
+                     fmt::format("Write one of: {}, {}", joined(words), example));
   }
 
   void require(std::string_view name, std::string_view example) override {
@@ -282,7 +281,7 @@ class KeyReader final : public Keys {
   void read(std::string_view name, const NumberOrWordValue& field) {
     const YamlValue& written = reader_.find(name)->value;
     field.is_word = written.kind == YamlValue::Kind::kText && written.text == field.word;
-    if (!field.is_word) reader_.read(name, field.value, field.range);
+    if (!field.is_word) reader_.read(name, field.value, field.range, field.word);
   }
   void read(std::string_view name, const WholeValue& field) {
     reader_.read(name, field.value, field.range);

@@ -138,7 +138,7 @@ class CanonicalText final : public NestedKeys {
  public:
   bool wants_local() const override { return false; }
   void word_or_section(Key key, std::size_t& index, const std::vector<std::string_view>& words,
-                       const std::function<void(Keys&)>& describe) override {
+                       std::string_view, const std::function<void(Keys&)>& describe) override {
     if (index >= words.size()) return section(key, describe);
     add(key.name, words[index]);
   }
@@ -174,7 +174,7 @@ class NumberCollector final : public NestedKeys {
  public:
   bool wants_local() const override { return false; }
   void word_or_section(Key key, std::size_t& index, const std::vector<std::string_view>& words,
-                       const std::function<void(Keys&)>& describe) override {
+                       std::string_view, const std::function<void(Keys&)>& describe) override {
     if (index >= words.size()) section(key, describe);
   }
   [[nodiscard]] std::map<std::string, double> take() { return std::move(numbers_); }
@@ -209,7 +209,7 @@ class RowCollector final : public NestedKeys {
     visit_below(key.name, describe);
   }
   void word_or_section(Key key, std::size_t& index, const std::vector<std::string_view>& words,
-                       const std::function<void(Keys&)>& describe) override {
+                       std::string_view, const std::function<void(Keys&)>& describe) override {
     add({full_name(key.name), kind_, joined(words) + ", or a map",
          index < words.size() ? std::string(words[index]) : "a map", std::string(key.help)});
     visit_below(key.name, describe);
@@ -269,7 +269,7 @@ class KindCollector final : public NestedKeys {
  public:
   bool wants_all() const override { return true; }
   void word_or_section(Key key, std::size_t&, const std::vector<std::string_view>&,
-                       const std::function<void(Keys&)>& describe) override {
+                       std::string_view, const std::function<void(Keys&)>& describe) override {
     visit_below(key.name, describe);
   }
   [[nodiscard]] std::vector<KindRow> take() { return std::move(rows_); }

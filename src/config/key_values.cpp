@@ -51,6 +51,12 @@ struct Read {
     field.value = std::move(numbers);
     return true;
   }
+  bool operator()(const TextValue& field) const { return take(field.value); }
+  bool operator()(const PathValue& field) const { return take(field.value); }
+  [[nodiscard]] bool take(std::string& value) const {
+    value = text;
+    return true;
+  }
   template <typename Other>
   bool operator()(const Other&) const {
     return false;
@@ -62,7 +68,7 @@ class KeySetter final : public Keys {
   explicit KeySetter(Values values) : values_(values) {}
 
   void section(Key, const std::function<void(Keys&)>&) override {}
-  void word_or_section(Key, std::size_t&, const std::vector<std::string_view>&,
+  void word_or_section(Key, std::size_t&, const std::vector<std::string_view>&, std::string_view,
                        const std::function<void(Keys&)>&) override {}
   bool is_given(std::string_view name) const override { return find(name) != nullptr; }
 

@@ -157,8 +157,9 @@ void MapReader::read(std::string_view key, std::string& target) {
   if (const auto* text = text_of(key, "one word or text")) target = *text;
 }
 
-void MapReader::read(std::string_view key, double& target, Range range) {
-  const std::string wanted = "a number " + range.text();
+void MapReader::read(std::string_view key, double& target, Range range, std::string_view or_word) {
+  const std::string wanted =
+      fmt::format("a number {}{}{}", range.text(), or_word.empty() ? "" : ", or ", or_word);
   const auto* text = text_of(key, wanted);
   if (text == nullptr) return;
   const auto number = parse_number(*text);
@@ -354,7 +355,11 @@ std::optional<std::size_t> MapReader::choice_of(std::string_view key,
   if (text == nullptr) return std::nullopt;
   const auto it = std::find(names.begin(), names.end(), *text);
   if (it != names.end()) return static_cast<std::size_t>(it - names.begin());
-  complain(key, fmt::format("{} is {}", name(key), quoted(*text)), "Write " + wanted);
+  if (names.empty())
+    complain(key, fmt::format("{} is {}, and this program knows none", name(key), quoted(*text)),
+             "Use a program that brings some, as kimesh does");
+  else
+    complain(key, fmt::format("{} is {}", name(key), quoted(*text)), "Write " + wanted);
   return std::nullopt;
 }
 

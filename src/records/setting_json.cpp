@@ -32,7 +32,7 @@ struct ToJson {
 class FlatKeys : public Keys {
  public:
   void section(Key, const std::function<void(Keys&)>&) override {}
-  void word_or_section(Key, std::size_t&, const std::vector<std::string_view>&,
+  void word_or_section(Key, std::size_t&, const std::vector<std::string_view>&, std::string_view,
                        const std::function<void(Keys&)>&) override {}
 
  protected:

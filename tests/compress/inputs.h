@@ -114,7 +114,7 @@ class ChoiceCollector final : public Keys {
   std::vector<std::pair<std::string, std::vector<std::string>>> choices;
 
   void section(Key, const std::function<void(Keys&)>&) override {}
-  void word_or_section(Key, std::size_t&, const std::vector<std::string_view>&,
+  void word_or_section(Key, std::size_t&, const std::vector<std::string_view>&, std::string_view,
                        const std::function<void(Keys&)>&) override {}
 
  protected:

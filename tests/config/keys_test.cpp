@@ -91,9 +91,10 @@ struct Toy {
     });
     keys.number_or_word("weight", {weight, {0, 9}, weight_is_guess, "guess"}, "kilograms");
     keys.path("path", path, "where it lies");
-    keys.word_or_section({"split", "among children"}, split, {"even", "random"}, [&](Keys& map) {
-      map.number("dirichlet", concentration, {0, 1}, "concentration");
-    });
+    keys.word_or_section({"split", "among children"}, split, {"even", "random"}, "{dirichlet: 0.5}",
+                         [&](Keys& map) {
+                           map.number("dirichlet", concentration, {0, 1}, "concentration");
+                         });
     keys.texts("names", names, 3, "that it listens to");
     keys.texts("guests", guests, kGuests, "who stays");
     keys.text_pairs("beds", beds, {0, 2, "guests and beds", "{ann: red}"}, "who sleeps where");
@@ -159,7 +160,7 @@ TEST(Keys, EveryProblemIsSaidWithItsLine) {
       ElementsAre("toy.yaml:2: radius means nothing with kind: box. Remove it.",
                   "toy.yaml:3: colour is 'green'. Write one of: red, blue.",
                   HasSubstr("toy.yaml:4: play.lasts is '5'"),
-                  "toy.yaml:5: split is 'odd'. Write one of: even, random, {dirichlet: ...}.",
+                  "toy.yaml:5: split is 'odd'. Write one of: even, random, {dirichlet: 0.5}.",
                   "toy.yaml:6: two names quarrel. Write one or three.",
                   "toy.yaml:7: side is '0'. Write a number above 0 and at most 10.",
                   HasSubstr("toy.yaml:8: unknown key 'shine' in the file. Write one of: kind, "
@@ -293,7 +294,7 @@ TEST(Keys, AWordMayStandInPlaceOfANumber) {
   EXPECT_FALSE(number.toy.weight_is_guess);
   EXPECT_EQ(number.toy.weight, 5);
   EXPECT_THAT(read("kind: box\nweight: hope\n").problems,
-              ElementsAre("toy.yaml:2: weight is 'hope'. Write a number from 0 to 9."));
+              ElementsAre("toy.yaml:2: weight is 'hope'. Write a number from 0 to 9, or guess."));
 }
 
 TEST(Keys, TablesListEveryKindsKeysWithRangesAndDefaults) {

@@ -183,9 +183,9 @@ class Keys {
   void entries(std::string_view name, std::vector<Entry>& entries, Entry& common,
                const EntryRule& rule, std::string_view help);
   // One of `words`, or a map of its own, such as `split: even` and `split: {dirichlet: 0.3}`.
-  // `index` is that of the word; words.size() stands for the map.
+  // `index` is that of the word; words.size() stands for the map; `example` shows it in sentences.
   virtual void word_or_section(Key key, std::size_t& index,
-                               const std::vector<std::string_view>& words,
+                               const std::vector<std::string_view>& words, std::string_view example,
                                const std::function<void(Keys&)>& describe) = 0;
   // Names a kind of `table`; the keys of the chosen kind follow in this map. Null: none is chosen.
   template <typename Options>

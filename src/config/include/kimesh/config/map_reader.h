@@ -43,7 +43,8 @@ class MapReader {
   void complain(std::string_view key, std::string message, std::string remedy);
 
   void read(std::string_view key, std::string& target);
-  void read(std::string_view key, double& target, Range range);
+  // `or_word`: what else may stand there, for the remedy.
+  void read(std::string_view key, double& target, Range range, std::string_view or_word = {});
   void read(std::string_view key, std::int64_t& target, Range range);
   void read(std::string_view key, std::uint64_t& target);  // all 64 bits
   void read(std::string_view key, Duration& target, Range seconds);
