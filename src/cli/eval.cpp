@@ -20,8 +20,8 @@ std::optional<RunConfig> config_with_a_test_set(const std::string& path) {
   Loaded<RunConfig> config = load_config(path);
   for (const Problem& problem : config.problems) complain(to_string(problem));
   if (!config.ok()) return std::nullopt;
-  if (config.value.quadratic) {
-    complain(path + ": a quadratic has no test set. Name a config with model and data.");
+  if (!config.value.trains_a_model()) {
+    complain(path + ": it has no test set. Name a config with model and data.");
     return std::nullopt;
   }
   // All tensors of the model come from the file.
@@ -60,7 +60,7 @@ std::vector<Figure> figures_of_evaluation(const RunConfig& config,
       {"loss", loss, "nat", {loss}},
       {"samples", samples, "1", {samples}},
   };
-  if (reads_tokens(config.model.kind))
+  if (config.model.kind->reads_tokens())
     figures.push_back({"perplexity", std::exp(loss), "1", {std::exp(loss)}});
   return figures;
 }

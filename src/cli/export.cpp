@@ -99,11 +99,11 @@ int export_mesh(const ExportOptions& options) {
     return fail(done.error());
   say(compose ? fmt::format("start it: docker-compose -f {}/docker-compose.yml up", options.output)
               : fmt::format("start it: kubectl apply -f {}/kubernetes.yaml", options.output));
-  if (!files->config.data.path.empty())
+  if (const auto needed = files->config.data.kind->files(); !needed.empty())
     say(
         fmt::format("the data at {} is not in these files: mount it in each container where "
                     "mesh/config.yaml looks for it",
-                    files->config.data.path));
+                    needed.front().path));
   return kExitDone;
 }
 

@@ -1,3 +1,5 @@
+// kind: cifar10. The binary version of CIFAR-10: records of 3073 bytes, a label and 3 x 32 x 32
+// pixels. The sizes of the files say how many there are.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,6 +7,7 @@
 #include <filesystem>
 
 #include "byte_file.h"
+#include "kimesh/config/keys.h"
 #include "stored_samples.h"
 
 namespace kimesh {
@@ -12,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPixels = 3 * 32 * 32;
+constexpr std::int64_t kSide = 32;
+constexpr std::size_t kPixels = 3 * kSide * kSide;
 constexpr std::size_t kRecordBytes = 1 + kPixels;
 constexpr std::size_t kFileRecordsMax = 100'000;  // ten times the original
 constexpr std::size_t kFilesMax = 100;
@@ -82,7 +86,7 @@ class Cifar10Samples : public StoredSamples {
     fs::path path;
     std::size_t first;  // number of its first sample
   };
-  SampleShape shape_{SampleShape::Kind::kImage, 3, 32, 32, 0, 0, kClasses};
+  SampleShape shape_{SampleShape::Kind::kImage, 3, kSide, kSide, 0, 0, kClasses};
   SampleClasses classes_{{}, kClasses};
   std::vector<File> files_;
 };
@@ -105,25 +109,43 @@ Result<std::vector<fs::path>> training_files(const fs::path& folder) {
   return files;
 }
 
+class Cifar10 final : public DataKind {
+ public:
+  void describe(Keys& keys) override {
+    keys.require("path", "path: with the folder that holds data_batch_1.bin");
+    keys.path("path", path_, "folder that holds data_batch_*.bin and test_batch.bin");
+    keys.refuse({"test_share"}, "kind: cifar10, whose test set is a file of its own");
+  }
+  std::optional<std::int64_t> image_side() const override { return kSide; }
+
+  std::vector<NeededFile> files() const override {
+    std::vector<NeededFile> files{{path_, true, kRemedy},
+                                  {path_ + "/test_batch.bin", false, kRemedy}};
+    if (!training_files(path_))  // their number is free
+      files.push_back({path_ + "/data_batch_1.bin", false, kRemedy});
+    return files;
+  }
+
+  Result<OpenedData> open() const override {
+    const auto files = training_files(path_);
+    if (!files.ok()) return files.error();
+    const auto train = std::make_shared<Cifar10Samples>();
+    const auto test = std::make_shared<Cifar10Samples>();
+    for (const auto& file : *files)
+      if (const Status status = train->append_file(file); !status.ok()) return status.error();
+    const Status status = test->append_file(fs::path(path_) / "test_batch.bin");
+    if (!status.ok()) return status.error();
+    return OpenedData{train, test};
+  }
+
+ private:
+  std::string path_;
+};
+
 }  // namespace
 
-std::vector<NeededFile> files_of_cifar10(const DataConfig& config) {
-  std::vector<NeededFile> files{{config.path, true, kRemedy},
-                                {config.path + "/test_batch.bin", false, kRemedy}};
-  if (!training_files(config.path))  // their number is free
-    files.push_back({config.path + "/data_batch_1.bin", false, kRemedy});
-  return files;
-}
-
-Result<OpenedData> open_cifar10(const DataConfig& config) {
-  const auto files = training_files(config.path);
-  if (!files.ok()) return files.error();
-  const auto train = std::make_shared<Cifar10Samples>(), test = std::make_shared<Cifar10Samples>();
-  for (const auto& file : *files)
-    if (const Status status = train->append_file(file); !status.ok()) return status.error();
-  const Status status = test->append_file(fs::path(config.path) / "test_batch.bin");
-  if (!status.ok()) return status.error();
-  return OpenedData{train, test};
-}
+extern const Kind<DataKind> kCifar10;
+const Kind<DataKind> kCifar10 = {"cifar10", "CIFAR-10, binary version",
+                                 make_options<Cifar10, DataKind>};
 
 }  // namespace kimesh

@@ -1,5 +1,6 @@
-// A table: a line a sample, one column the class, the others features. Fields are separated by
-// commas; a field may stand in double quotes, without a line's end in it.
+// kind: csv. A table: a line a sample, one column the class, the others numbers, which are brought
+// to mean 0 and deviation 1 of the training rows. Fields are separated by commas; a field may stand
+// in double quotes, without a line's end in it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 
 #include "byte_file.h"
 #include "stored_samples.h"
+#include "test_set.h"
 
 namespace kimesh {
 namespace {
@@ -64,8 +66,8 @@ std::vector<std::string> ordered_names(const std::map<std::string, std::uint32_t
 
 class CsvSamples : public StoredSamples {
  public:
-  CsvSamples(std::string path, const DataConfig& config)
-      : path_(std::move(path)), label_(config.label), header_(config.header) {}
+  CsvSamples(std::string path, std::string label, bool header)
+      : path_(std::move(path)), label_(std::move(label)), header_(header) {}
 
   const SampleShape& shape() const override { return shape_; }
   const SampleClasses& classes() const override { return classes_; }
@@ -226,22 +228,43 @@ class CsvSamples : public StoredSamples {
   SampleClasses classes_;
 };
 
+class Csv final : public DataKind {
+ public:
+  void describe(Keys& keys) override {
+    keys.require("path", "path: with the CSV file");
+    keys.path("path", path_, "the file");
+    keys.require("label", "label: with the column of the class, by name or by number from 1");
+    keys.text("label", label_, "column of the class, by name or by number from 1");
+    keys.flag("header", header_, "the first line names the columns");
+    test_.describe(keys, "file of the test set");
+  }
+
+  std::vector<NeededFile> files() const override {
+    std::vector<NeededFile> files{{path_, false, "Point data.path at a CSV file"}};
+    if (!test_.path.empty())
+      files.push_back({test_.path, false, "Point data.test at a CSV file", "test"});
+    return files;
+  }
+
+  Result<OpenedData> open() const override {
+    const auto train = std::make_shared<CsvSamples>(path_, label_, header_);
+    if (const Status status = train->open(nullptr); !status.ok()) return status.error();
+    if (test_.path.empty()) return OpenedData{train, nullptr, test_.share};
+    const auto test = std::make_shared<CsvSamples>(test_.path, label_, header_);
+    if (const Status status = test->open(&train->names()); !status.ok()) return status.error();
+    return OpenedData{train, test};
+  }
+
+ private:
+  std::string path_, label_;
+  bool header_ = true;
+  TestSet test_;
+};
+
 }  // namespace
 
-std::vector<NeededFile> files_of_csv(const DataConfig& config) {
-  std::vector<NeededFile> files{{config.path, false, "Point data.path at a CSV file"}};
-  if (!config.test_path.empty())
-    files.push_back({config.test_path, false, "Point data.test at a CSV file", "test"});
-  return files;
-}
-
-Result<OpenedData> open_csv(const DataConfig& config) {
-  const auto train = std::make_shared<CsvSamples>(config.path, config);
-  if (const Status status = train->open(nullptr); !status.ok()) return status.error();
-  if (config.test_path.empty()) return OpenedData{train, nullptr};
-  const auto test = std::make_shared<CsvSamples>(config.test_path, config);
-  if (const Status status = test->open(&train->names()); !status.ok()) return status.error();
-  return OpenedData{train, test};
-}
+extern const Kind<DataKind> kCsv;
+const Kind<DataKind> kCsv = {"csv", "a table: a line a sample, one column the class",
+                             make_options<Csv, DataKind>};
 
 }  // namespace kimesh

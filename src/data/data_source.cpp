@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "kimesh/util/check.h"
 #include "stored_samples.h"
 #include "stratify.h"
 
@@ -12,30 +13,6 @@ namespace kimesh {
 namespace {
 
 constexpr std::uint64_t kPartBytesMax = std::uint64_t{64} << 30;  // more than a worker spares
-
-struct Format {
-  DataKind kind;
-  Result<OpenedData> (*open)(const DataConfig& config);
-  std::vector<NeededFile> (*files)(const DataConfig& config);
-};
-std::vector<NeededFile> no_files(const DataConfig&) {
-  return {};
-}
-constexpr Format kFormats[] = {
-    {DataKind::kDigits, open_digits, no_files},
-    {DataKind::kCifar10, open_cifar10, files_of_cifar10},
-    {DataKind::kIdx, open_idx, files_of_idx},
-    {DataKind::kNpy, open_npy, files_of_npy},
-    {DataKind::kCsv, open_csv, files_of_csv},
-    {DataKind::kText, open_text, files_of_text},
-    {DataKind::kImageFolder, open_image_folder, files_of_image_folder},
-};
-
-const Format& format_of(DataKind kind) {
-  const auto format = std::ranges::find(kFormats, kind, &Format::kind);
-  KIMESH_CHECK(format != std::end(kFormats), "a kind of data that has a line in the table");
-  return *format;
-}
 
 // The samples that go into the test set, as a mask. Of a class with one sample it takes none.
 std::vector<bool> drawn_for_test(const SampleClasses& all, double share, std::uint64_t seed) {
@@ -125,9 +102,9 @@ bool is_there(const NeededFile& file) {
   return std::filesystem::exists(status) && std::filesystem::is_directory(status) == file.is_folder;
 }
 
-std::vector<NeededFile> missing_data(const DataConfig& config) {
+std::vector<NeededFile> missing_data(const DataKind& kind) {
   std::vector<NeededFile> missing;
-  for (NeededFile& file : format_of(config.kind).files(config)) {
+  for (NeededFile& file : kind.files()) {
     if (is_there(file)) continue;
     const bool in_missing_folder = !missing.empty() && missing.back().is_folder &&
                                    file.path.starts_with(missing.back().path + "/");
@@ -136,23 +113,21 @@ std::vector<NeededFile> missing_data(const DataConfig& config) {
   return missing;
 }
 
-Result<std::shared_ptr<const DataSource>> open_data(const DataConfig& config, std::uint64_t seed) {
-  auto opened = format_of(config.kind).open(config);
+Result<std::shared_ptr<const DataSource>> open_data(const DataKind& kind, std::uint64_t seed) {
+  auto opened = kind.open();
   if (!opened) return opened.error();
   auto source = std::make_shared<DataSource>();
   if (opened->test) {
     if (opened->test->shape() != opened->train->shape())
       return Error{ErrorCode::kUserInput,
-                   config.path +
+                   kind.files().front().path +
                        ": samples of the training set and of the test set differ in "
                        "their sizes. Make them equal."};
     source->train_ = DataSource::whole(opened->train);
     source->test_ = DataSource::whole(opened->test);
   } else {
-    if (!(config.test_share > 0 && config.test_share < 1))
-      return Error{ErrorCode::kUserInput,
-                   "data.test_share must lie between 0 and 1, both excluded"};
-    const auto mask = drawn_for_test(opened->train->classes(), config.test_share, seed);
+    KIMESH_CHECK(opened->test_share > 0 && opened->test_share < 1, "a share for the test");
+    const auto mask = drawn_for_test(opened->train->classes(), opened->test_share, seed);
     source->train_ = DataSource::some(opened->train, numbers_where(mask, false));
     source->test_ = DataSource::some(opened->train, numbers_where(mask, true));
   }

@@ -1,9 +1,14 @@
+// kind: digits. The optical recognition of handwritten digits (UCI, CC BY 4.0), which is built in.
 #include "digits_data.h"
+#include "kimesh/config/keys.h"
 #include "kimesh/util/check.h"
+#include "limits.h"
 #include "stored_samples.h"
 
 namespace kimesh {
 namespace {
+
+constexpr std::int64_t kSide = 8;
 
 unsigned packed_digit(char c) {
   return static_cast<unsigned>(c - '(') - (c > '?' ? 1 : 0) - (c > '\\' ? 1 : 0);
@@ -12,7 +17,7 @@ unsigned packed_digit(char c) {
 Dataset empty_digits() {
   Dataset data;
   data.shape.channels = 1;
-  data.shape.height = data.shape.width = 8;
+  data.shape.height = data.shape.width = kSide;
   data.shape.classes = 10;
   data.scale = {1.0f / 8};  // 0 to 16 becomes -1 to 1, exactly
   data.offset = {-1.0f};
@@ -38,10 +43,25 @@ Dataset all_digits() {
   return data;
 }
 
+class Digits final : public DataKind {
+ public:
+  void describe(Keys& keys) override {
+    keys.number("test_share", test_share_, limits::kTestShares, limits::kTestShareHelp);
+    keys.refuse({"path"}, "kind: digits, which are built in");
+  }
+  std::optional<std::int64_t> image_side() const override { return kSide; }
+  Result<OpenedData> open() const override {
+    return OpenedData{stored_in_memory(all_digits()), nullptr, test_share_};
+  }
+
+ private:
+  double test_share_ = limits::kTestShareDefault;
+};
+
 }  // namespace
 
-Result<OpenedData> open_digits(const DataConfig&) {
-  return OpenedData{stored_in_memory(all_digits()), nullptr};
-}
+extern const Kind<DataKind> kDigits;
+const Kind<DataKind> kDigits = {"digits", "1797 handwritten digits of 8 x 8 pixels, built in",
+                                make_options<Digits, DataKind>};
 
 }  // namespace kimesh

@@ -1,5 +1,5 @@
-// The files of MNIST: two zeros, a type (8: bytes), the number of dimensions, their sizes as 32-bit
-// big-endian numbers, then the bytes.
+// kind: idx. The files of MNIST: two zeros, a type (8: bytes), the number of dimensions, their
+// sizes as 32-bit big-endian numbers, then the bytes.
 #include <fmt/format.h>
 
 #include <array>
@@ -7,6 +7,8 @@
 
 #include "array_samples.h"
 #include "byte_file.h"
+#include "kimesh/config/keys.h"
+#include "limits.h"
 
 namespace kimesh {
 namespace {
@@ -46,24 +48,41 @@ Result<std::shared_ptr<const StoredSamples>> idx_pair(const std::string& folder,
   return stored_in_arrays(*images, *labels, classes);
 }
 
+class Idx final : public DataKind {
+ public:
+  void describe(Keys& keys) override {
+    keys.require("path", "path: with the folder that holds train-images-idx3-ubyte");
+    keys.path("path", path_,
+              "folder that holds train-*-ubyte and, without test_share, t10k-*-ubyte");
+    keys.number("test_share", test_share_, limits::kTestShares, limits::kTestShareHelp);
+  }
+
+  std::vector<NeededFile> files() const override {
+    std::vector<NeededFile> files{{path_, true, kRemedy}};
+    for (const char* set : {"train", "t10k"})
+      for (const char* end : {"-images-idx3-ubyte", "-labels-idx1-ubyte"})
+        if (!test_share_ || set == std::string_view("train"))
+          files.push_back({path_ + "/" + set + end, false, kRemedy});
+    return files;
+  }
+
+  Result<OpenedData> open() const override {
+    auto train = idx_pair(path_, "train", 0);
+    if (!train) return train.error();
+    if (test_share_) return OpenedData{std::move(*train), nullptr, *test_share_};
+    auto test = idx_pair(path_, "t10k", (*train)->shape().classes);
+    if (!test) return test.error();
+    return OpenedData{std::move(*train), std::move(*test)};
+  }
+
+ private:
+  std::string path_;
+  std::optional<double> test_share_;  // without it the test set has files of its own
+};
+
 }  // namespace
 
-std::vector<NeededFile> files_of_idx(const DataConfig& config) {
-  std::vector<NeededFile> files{{config.path, true, kRemedy}};
-  for (const char* set : {"train", "t10k"})
-    for (const char* end : {"-images-idx3-ubyte", "-labels-idx1-ubyte"})
-      if (config.test_share == 0 || set == std::string_view("train"))
-        files.push_back({config.path + "/" + set + end, false, kRemedy});
-  return files;
-}
-
-Result<OpenedData> open_idx(const DataConfig& config) {
-  auto train = idx_pair(config.path, "train", 0);
-  if (!train) return train.error();
-  if (config.test_share > 0) return OpenedData{std::move(*train), nullptr};
-  auto test = idx_pair(config.path, "t10k", (*train)->shape().classes);
-  if (!test) return test.error();
-  return OpenedData{std::move(*train), std::move(*test)};
-}
+extern const Kind<DataKind> kIdx;
+const Kind<DataKind> kIdx = {"idx", "the files of MNIST, unpacked", make_options<Idx, DataKind>};
 
 }  // namespace kimesh

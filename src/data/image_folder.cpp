@@ -1,4 +1,5 @@
-// FOLDER/CLASS/image: the folders' names, sorted, are the classes.
+// kind: image_folder. FOLDER/CLASS/image: the folders' names, sorted, are the classes. The first
+// image decides whether all are grey or colour.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "byte_file.h"
 #include "image_file.h"
 #include "stored_samples.h"
+#include "test_set.h"
 
 namespace kimesh {
 namespace {
@@ -52,9 +54,10 @@ class FolderSamples : public StoredSamples {
   }
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
-  // Lists the images and looks at the first. `known`: the training set, whose classes and size
-  // these images must have; null: this is it.
-  Status open(const fs::path& folder, const DataConfig& config, const FolderSamples* known) {
+  // Lists the images and looks at the first. `size`: height and width, or nothing. `known`: the
+  // training set, whose classes and size these images must have; null: this is it.
+  Status open(const fs::path& folder, std::span<const std::int64_t> size,
+              const FolderSamples* known) {
     const auto folders = entries_of(folder, true);
     if (!folders) return folders.error();
     for (const fs::path& each : *folders) names_.push_back(each.filename().string());
@@ -75,7 +78,7 @@ class FolderSamples : public StoredSamples {
     }
     if (files_.empty()) return refused_file(folder.string(), "it holds no image", kRemedy);
     classes_.classes = static_cast<std::int64_t>(names_.size());
-    return take_size(config, known);
+    return take_size(size, known);
   }
 
   Status read(std::span<const std::uint32_t> samples, Dataset& out) const override {
@@ -88,8 +91,8 @@ class FolderSamples : public StoredSamples {
   }
 
  private:
-  Status take_size(const DataConfig& config, const FolderSamples* known) {
-    resized_ = config.height > 0;
+  Status take_size(std::span<const std::int64_t> size, const FolderSamples* known) {
+    resized_ = !size.empty();
     if (known != nullptr) {
       size_ = known->size_;
       shape_ = known->shape_;
@@ -98,7 +101,7 @@ class FolderSamples : public StoredSamples {
     const auto first = size_of_image(files_.front().string());
     if (!first) return first.error();
     size_ = *first;
-    if (resized_) size_.height = config.height, size_.width = config.width;
+    if (resized_) size_.height = size[0], size_.width = size[1];
     shape_ = {SampleShape::Kind::kImage, size_.channels, size_.height, size_.width, 0, 0,
               classes_.classes};
     return ok_status();
@@ -112,25 +115,47 @@ class FolderSamples : public StoredSamples {
   SampleClasses classes_;
 };
 
+class ImageFolder final : public DataKind {
+ public:
+  void describe(Keys& keys) override {
+    keys.require("path", "path: with the folder with a folder of images for each class");
+    keys.path("path", path_, "folder with a folder of png, jpg, bmp, ppm or pgm for each class");
+    keys.wholes("size", size_, limits::kImageSides, 2,
+                "height and width that images are brought to; none: all have one size");
+    keys.check(size_.size() != 1, "size", "data.size holds one number",
+               "Write height and width: size: [64, 64]");
+    test_.describe(keys, "folder of the test set, with the same folders");
+  }
+
+  std::vector<NeededFile> files() const override {
+    std::vector<NeededFile> files{{path_, true, kRemedy}};
+    if (!test_.path.empty())
+      files.push_back({test_.path, true,
+                       "Point data.test at a folder with the same folders as data.path", "test"});
+    return files;
+  }
+
+  Result<OpenedData> open() const override {
+    const auto train = std::make_shared<FolderSamples>();
+    if (const Status status = train->open(path_, size_, nullptr); !status.ok())
+      return status.error();
+    if (test_.path.empty()) return OpenedData{train, nullptr, test_.share};
+    const auto test = std::make_shared<FolderSamples>();
+    if (const Status status = test->open(test_.path, size_, train.get()); !status.ok())
+      return status.error();
+    return OpenedData{train, test};
+  }
+
+ private:
+  std::string path_;
+  std::vector<std::int64_t> size_;
+  TestSet test_;
+};
+
 }  // namespace
 
-std::vector<NeededFile> files_of_image_folder(const DataConfig& config) {
-  std::vector<NeededFile> files{{config.path, true, kRemedy}};
-  if (!config.test_path.empty())
-    files.push_back({config.test_path, true,
-                     "Point data.test at a folder with the same folders as data.path", "test"});
-  return files;
-}
-
-Result<OpenedData> open_image_folder(const DataConfig& config) {
-  const auto train = std::make_shared<FolderSamples>();
-  if (const Status status = train->open(config.path, config, nullptr); !status.ok())
-    return status.error();
-  if (config.test_path.empty()) return OpenedData{train, nullptr};
-  const auto test = std::make_shared<FolderSamples>();
-  if (const Status status = test->open(config.test_path, config, train.get()); !status.ok())
-    return status.error();
-  return OpenedData{train, test};
-}
+extern const Kind<DataKind> kImageFolder;
+const Kind<DataKind> kImageFolder = {"image_folder", "images, a folder for each class",
+                                     make_options<ImageFolder, DataKind>};
 
 }  // namespace kimesh

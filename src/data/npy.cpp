@@ -1,5 +1,7 @@
-// Arrays of NumPy (numpy.lib.format, versions 1 to 3): "\x93NUMPY", version, length of the head,
-// and a Python dictionary of type, order and sizes; then the numbers.
+// kind: npy. Arrays of NumPy (numpy.lib.format, versions 1 to 3): "\x93NUMPY", version, length of
+// the head, and a Python dictionary of type, order and sizes; then the numbers. Images are
+// [n][features], [n][height][width] or [n][channels][height][width], labels [n] whole numbers from
+// 0. Bytes become -1 to 1, other numbers stay as they are.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +12,8 @@
 
 #include "array_samples.h"
 #include "byte_file.h"
+#include "kimesh/config/keys.h"
+#include "limits.h"
 
 namespace kimesh {
 namespace {
@@ -78,26 +82,44 @@ Result<std::shared_ptr<const StoredSamples>> npy_pair(const std::string& folder,
   return stored_in_arrays(*images, *labels, classes);
 }
 
+class Npy final : public DataKind {
+ public:
+  void describe(Keys& keys) override {
+    keys.require("path", "path: with the folder that holds images.npy and labels.npy");
+    keys.path("path", path_,
+              "folder that holds images.npy, labels.npy and, without test_share, test_images.npy "
+              "and test_labels.npy");
+    keys.number("test_share", test_share_, limits::kTestShares, limits::kTestShareHelp);
+  }
+
+  std::vector<NeededFile> files() const override {
+    const std::string remedy = "Point data.path at a folder of arrays that numpy.save has written";
+    std::vector<NeededFile> files{{path_, true, remedy}};
+    for (const char* name : {"images.npy", "labels.npy"})
+      files.push_back({path_ + "/" + name, false, remedy});
+    if (test_share_) return files;
+    for (const char* name : {"test_images.npy", "test_labels.npy"})
+      files.push_back({path_ + "/" + name, false, remedy + ", or write a test_share"});
+    return files;
+  }
+
+  Result<OpenedData> open() const override {
+    auto train = npy_pair(path_, "", 0);
+    if (!train) return train.error();
+    if (test_share_) return OpenedData{std::move(*train), nullptr, *test_share_};
+    auto test = npy_pair(path_, "test_", (*train)->shape().classes);
+    if (!test) return test.error();
+    return OpenedData{std::move(*train), std::move(*test)};
+  }
+
+ private:
+  std::string path_;
+  std::optional<double> test_share_;  // without it the test set has files of its own
+};
+
 }  // namespace
 
-std::vector<NeededFile> files_of_npy(const DataConfig& config) {
-  const std::string remedy = "Point data.path at a folder of arrays that numpy.save has written";
-  std::vector<NeededFile> files{{config.path, true, remedy}};
-  for (const char* name : {"images.npy", "labels.npy"})
-    files.push_back({config.path + "/" + name, false, remedy});
-  if (config.test_share > 0) return files;
-  for (const char* name : {"test_images.npy", "test_labels.npy"})
-    files.push_back({config.path + "/" + name, false, remedy + ", or write a test_share"});
-  return files;
-}
-
-Result<OpenedData> open_npy(const DataConfig& config) {
-  auto train = npy_pair(config.path, "", 0);
-  if (!train) return train.error();
-  if (config.test_share > 0) return OpenedData{std::move(*train), nullptr};
-  auto test = npy_pair(config.path, "test_", (*train)->shape().classes);
-  if (!test) return test.error();
-  return OpenedData{std::move(*train), std::move(*test)};
-}
+extern const Kind<DataKind> kNpy;
+const Kind<DataKind> kNpy = {"npy", "arrays of NumPy", make_options<Npy, DataKind>};
 
 }  // namespace kimesh

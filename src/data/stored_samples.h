@@ -1,5 +1,4 @@
-// What a format of data is to the rest of the layer: a numbered store of samples. Adding a format
-// is a file with its two functions, declared here, and a line in the table of open_data.
+// What the samples of a kind of data are to the rest of the layer: a numbered store.
 #pragma once
 
 #include <cstdint>
@@ -35,25 +34,9 @@ class StoredSamples {
 
 struct OpenedData {
   std::shared_ptr<const StoredSamples> train;  // shared: both sets may lie in it
-  std::shared_ptr<const StoredSamples> test;   // null: config.test_share of `train`
+  std::shared_ptr<const StoredSamples> test;   // null: `test_share` of `train`
+  double test_share = 0;                       // in (0, 1), where there is no test set
 };
-
-// Each format also lists the files without which its open function fails, a folder before what is
-// in it.
-[[nodiscard]] std::vector<NeededFile> files_of_cifar10(const DataConfig& config);
-[[nodiscard]] std::vector<NeededFile> files_of_idx(const DataConfig& config);
-[[nodiscard]] std::vector<NeededFile> files_of_npy(const DataConfig& config);
-[[nodiscard]] std::vector<NeededFile> files_of_csv(const DataConfig& config);
-[[nodiscard]] std::vector<NeededFile> files_of_image_folder(const DataConfig& config);
-[[nodiscard]] std::vector<NeededFile> files_of_text(const DataConfig& config);
-
-[[nodiscard]] Result<OpenedData> open_digits(const DataConfig& config);
-[[nodiscard]] Result<OpenedData> open_cifar10(const DataConfig& config);
-[[nodiscard]] Result<OpenedData> open_idx(const DataConfig& config);
-[[nodiscard]] Result<OpenedData> open_npy(const DataConfig& config);
-[[nodiscard]] Result<OpenedData> open_csv(const DataConfig& config);
-[[nodiscard]] Result<OpenedData> open_image_folder(const DataConfig& config);
-[[nodiscard]] Result<OpenedData> open_text(const DataConfig& config);
 
 // Samples that `data` holds.
 [[nodiscard]] std::shared_ptr<const StoredSamples> stored_in_memory(Dataset data);

@@ -68,8 +68,8 @@ Result<bool> TokenStream::next_word(std::string& token, int first) {
   return true;
 }
 
-Result<Vocabulary> read_vocabulary(const DataConfig& config) {
-  TokenStream stream(config.path, config.tokens);
+Result<Vocabulary> read_vocabulary(const std::string& path, const TokenRules& rules) {
+  TokenStream stream(path, rules.tokens);
   std::unordered_map<std::string, std::uint64_t> counts;
   Vocabulary vocabulary;
   std::string token;
@@ -80,16 +80,16 @@ Result<Vocabulary> read_vocabulary(const DataConfig& config) {
     ++vocabulary.tokens;
     ++counts[token];
     if (counts.size() > kDistinctMax)
-      return refused_file(config.path, fmt::format("it has over {} different tokens", kDistinctMax),
+      return refused_file(path, fmt::format("it has over {} different tokens", kDistinctMax),
                           "Write tokens: character");
   }
   std::vector<std::pair<std::string, std::uint64_t>> ranked;
   for (const auto& entry : counts)
-    if (entry.second >= static_cast<std::uint64_t>(config.count_min)) ranked.push_back(entry);
+    if (entry.second >= static_cast<std::uint64_t>(rules.count_min)) ranked.push_back(entry);
   std::ranges::sort(ranked, [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
-  const auto most = static_cast<std::size_t>(config.vocabulary_max);
+  const auto most = static_cast<std::size_t>(rules.vocabulary_max);
   vocabulary.has_unknown = ranked.size() < counts.size() || ranked.size() > most;
   ranked.resize(std::min(ranked.size(), most - (vocabulary.has_unknown ? 1 : 0)));
   for (const auto& entry : ranked)

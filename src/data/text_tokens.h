@@ -7,9 +7,17 @@
 #include <unordered_map>
 
 #include "byte_file.h"
-#include "kimesh/data/data_config.h"
 
 namespace kimesh {
+
+enum class TokenKind { kCharacter, kWord };
+
+// What is told apart.
+struct TokenRules {
+  TokenKind tokens = TokenKind::kCharacter;
+  std::int64_t count_min = 1;            // a token that is seen less often becomes <unknown>
+  std::int64_t vocabulary_max = 10'000;  // the most frequent tokens; others become <unknown>
+};
 
 // character: a token is one character of UTF-8. word: a run of letters, digits, apostrophes and
 // characters beyond ASCII; every other character is a token of its own, also the end of a line;
@@ -48,6 +56,6 @@ struct Vocabulary {
 };
 
 // Reads the file through. Errors: UserInput.
-[[nodiscard]] Result<Vocabulary> read_vocabulary(const DataConfig& config);
+[[nodiscard]] Result<Vocabulary> read_vocabulary(const std::string& path, const TokenRules& rules);
 
 }  // namespace kimesh

@@ -83,9 +83,10 @@ Status Mesh::open_device(VectorsOptions& options) const {
   if (config().device == DeviceKind::kCpu || options.memory) return ok_status();
   const Status opened = use_gpu(options);
   if (opened) return opened;
-  return Error{ErrorCode::kUserInput,
-               fmt::format("{}:{}: device: cuda asks for a GPU, but there is {}",
-                           files_.config_path, config().device_line, opened.error().message)};
+  return Error{
+      ErrorCode::kUserInput,
+      fmt::format("{}:{}: device: cuda asks for a GPU, but there is {}", files_.config_path,
+                  config().places.line("device"), opened.error().message)};
 }
 
 std::uint64_t Mesh::config_digest() const {

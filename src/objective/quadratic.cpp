@@ -65,7 +65,7 @@ std::vector<double> QuadraticProblem::minimiser() const {
   return result;
 }
 
-QuadraticProblem make_quadratic(const QuadraticConfig& config, std::size_t nodes,
+QuadraticProblem make_quadratic(const QuadraticOptions& config, std::size_t nodes,
                                 std::span<const double> weights, std::uint64_t seed) {
   KIMESH_CHECK(config.dimension > 0, "a problem has a dimension");
   const std::size_t dimension = config.dimension;

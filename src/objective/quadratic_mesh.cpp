@@ -31,7 +31,7 @@ class QuadraticMesh : public MeshObjective {
 
 }  // namespace
 
-Result<std::unique_ptr<MeshObjective>> make_quadratic_mesh(const QuadraticConfig& config,
+Result<std::unique_ptr<MeshObjective>> make_quadratic_mesh(const QuadraticOptions& config,
                                                            std::size_t nodes,
                                                            std::span<const double> declared_weights,
                                                            std::uint64_t seed) {

@@ -14,6 +14,7 @@ class Sgd final : public OptimizerKind {
                 "coupled: the share of the parameters that workers add to their gradients");
   }
 
+  bool is_descent() const override { return true; }
   AtWorkers at_workers() const override { return {decay_, momentum_}; }
 
   void step(const Step& step, kernels::Memory& memory, kernels::ConstMemorySpan direction,

@@ -4,51 +4,52 @@
 
 #include <algorithm>
 
-#include "config_reader.h"
-#include "kimesh/config/complaints.h"
+#include "kimesh/config/findings.h"
+#include "theory.h"
 
 namespace kimesh {
 namespace {
 
 // Over several hops, what one node left out is summed, compressed and left out again by the next.
-void check_compressor(const RunConfig& config, const TopologyFile& topology,
-                      Complaints& complaints) {
+void check_compressor(const RunConfig& config, const TopologyFile& topology, Findings& findings) {
   const CompressionOptions& compression = config.compression;
   if (topology.is_one_hop() || compression.policy->sends_everything()) return;
   if (!compression.codec->traits().conservative)
-    complaints.add(config.places.line("compression.compressor"),
-                   fmt::format("this compressor is not conservative, and the errors of the hops "
-                               "of kind: {} would grow",
-                               topology.kind->kind_name()),
-                   "Write compressor: topk, or use a topology of kind: parameter_server");
+    findings.add(
+        "compression.compressor",
+        fmt::format("this compressor is not conservative, and the errors of the hops "
+                    "of kind: {} would grow",
+                    topology.kind->kind_name()),
+        fmt::format("Write compressor: topk, or use a topology of kind: {}", one_hop_kinds()));
   if (compression.feedback == Feedback::kEf14)
-    complaints.add(config.places.line("compression.feedback"),
-                   fmt::format("feedback: ef14 is for one hop, and kind: {} has several",
-                               topology.kind->kind_name()),
-                   "Write feedback: ef21, or use a topology of kind: parameter_server");
+    findings.add(
+        "compression.feedback",
+        fmt::format("feedback: ef14 is for one hop, and kind: {} has several",
+                    topology.kind->kind_name()),
+        fmt::format("Write feedback: ef21, or use a topology of kind: {}", one_hop_kinds()));
 }
 
-void check_round_time(const RunConfig& config, Complaints& complaints) {
+void check_round_time(const RunConfig& config, Findings& findings) {
   const PolicyOptions& policy = *config.compression.policy;
   if (!policy.needs_round_time() || config.round_time) return;
-  complaints.add(config.places.line("compression.policy"),
-                 fmt::format("policy: {} sizes messages to fit a round, and round_time is missing",
-                             policy.kind_name()),
-                 "Add round_time: with the time that a round may take, such as "
-                 "round_time: 25ms");
+  findings.add("compression.policy",
+               fmt::format("policy: {} sizes messages to fit a round, and round_time is missing",
+                           policy.kind_name()),
+               "Add round_time: with the time that a round may take, such as "
+               "round_time: 25ms");
 }
 
-void check_weights(const RunConfig& config, const TopologyFile& topology, Complaints& complaints) {
+void check_weights(const RunConfig& config, const TopologyFile& topology, Findings& findings) {
   const auto without = std::find_if(topology.nodes.begin(), topology.nodes.end(),
                                     [](const NodeSpec& node) { return !node.data_weight; });
-  if (config.quadratic || config.data.split != SplitKind::kWeights ||
+  if (!config.trains_a_model() || !config.data.split->needs_weights() ||
       without == topology.nodes.end())
     return;
-  complaints.add(config.data.split_line,
-                 fmt::format("data.split is weights, but node {} has no data_weight in the "
-                             "topology file",
-                             without->name),
-                 "Give every node there a data_weight, or write split: even");
+  findings.add("data.split",
+               fmt::format("data.split is weights, but node {} has no data_weight in the "
+                           "topology file",
+                           without->name),
+               "Give every node there a data_weight, or write split: even");
 }
 
 }  // namespace
@@ -56,10 +57,11 @@ void check_weights(const RunConfig& config, const TopologyFile& topology, Compla
 std::vector<Problem> check_together(const RunConfig& config, const std::string& config_path,
                                     const TopologyFile& topology) {
   Complaints complaints(config_path);
-  check_round_time(config, complaints);
-  check_compressor(config, topology, complaints);
-  check_weights(config, topology, complaints);
-  check_theory(config, topology, complaints);
+  Findings findings(complaints, config.places);
+  check_round_time(config, findings);
+  check_compressor(config, topology, findings);
+  check_weights(config, topology, findings);
+  check_theory(config, topology, findings);
   return complaints.take();
 }
 

@@ -8,8 +8,7 @@
 
 #include "kimesh/compress/codecs.h"
 #include "kimesh/config/key_text.h"
-#include "kimesh/optimizer/optimizer.h"
-#include "kimesh/policy/compression_options.h"
+#include "kimesh/run/run_config.h"
 #include "kimesh/topology/topology_file.h"
 
 namespace kimesh {
@@ -26,12 +25,40 @@ void describe_section(Keys& keys) {
 constexpr std::array kSections{
     ExplainSection{"topology", "topologies/*.yaml: the nodes and how they are joined",
                    describe_topology},
+    ExplainSection{"config", "configs/*.yaml: what is trained, how, and when it ends",
+                   describe_section<RunConfig>, true},
+    ExplainSection{"model", "section `model` of a config: which network is trained",
+                   describe_section<ModelOptions>},
+    ExplainSection{"data", "section `data` of a config: what is learnt from, and who holds what",
+                   describe_section<DataOptions>},
+    ExplainSection{"quadratic", "section `quadratic` of a config: a test problem of known answer",
+                   describe_section<QuadraticOptions>},
     ExplainSection{"optimizer", "section `optimizer` of a config: how gradients become steps",
                    describe_section<OptimizerOptions>},
     ExplainSection{"compression",
                    "section `compression` of a config: what a link sends, and in how many bytes",
                    describe_section<CompressionOptions>},
+    ExplainSection{"stop", "section `stop` of a config: the run ends with what happens first",
+                   describe_section<StopOptions>},
 };
+
+bool is_below(const std::string& key) {
+  return key.find('.') != std::string::npos;
+}
+
+std::vector<KeyRow> all_rows(const ExplainSection& section) {
+  std::vector<KeyRow> rows = key_rows(section.describe);
+  if (section.has_sections)
+    std::erase_if(rows, [](const KeyRow& row) { return is_below(row.name); });
+  return rows;
+}
+
+std::vector<KindRow> all_kinds(const ExplainSection& section) {
+  std::vector<KindRow> kinds = kind_rows(section.describe);
+  if (section.has_sections)
+    std::erase_if(kinds, [](const KindRow& kind) { return is_below(kind.key); });
+  return kinds;
+}
 
 // The kinds that have a row: "tree, graph".
 bool belongs_to(const KeyRow& row, std::string_view kind) {
@@ -40,7 +67,7 @@ bool belongs_to(const KeyRow& row, std::string_view kind) {
 }
 
 std::vector<KeyRow> rows_of(const ExplainSection& section, std::string_view kind) {
-  std::vector<KeyRow> rows = key_rows(section.describe);
+  std::vector<KeyRow> rows = all_rows(section);
   std::erase_if(rows, [&](const KeyRow& row) {
     return kind.empty() ? !row.kind.empty() : !belongs_to(row, kind);
   });
@@ -60,7 +87,7 @@ std::string explain_all() {
 std::string explain_section(const ExplainSection& section) {
   std::string text = fmt::format("{}: {}\n", section.name, section.help);
   std::string key;
-  for (const KindRow& kind : kind_rows(section.describe)) {
+  for (const KindRow& kind : all_kinds(section)) {
     if (kind.key != key) text += fmt::format("\n{}:\n", kind.key);
     key = kind.key;
     text += fmt::format("  {:<17} {}\n", kind.name, kind.help);
@@ -69,7 +96,7 @@ std::string explain_section(const ExplainSection& section) {
 }
 
 Result<std::string> explain_kind(const ExplainSection& section, std::string_view name) {
-  const std::vector<KindRow> kinds = kind_rows(section.describe);
+  const std::vector<KindRow> kinds = all_kinds(section);
   const auto kind = std::ranges::find(kinds, name, &KindRow::name);
   if (kind == kinds.end()) {
     std::vector<std::string> names;
@@ -136,12 +163,12 @@ std::string explain_markdown() {
   for (const ExplainSection& section : kSections) {
     text += fmt::format("\n## {}\n\n{}.\n", section.name, section.help);
     std::string key;
-    for (const KindRow& kind : kind_rows(section.describe)) {
+    for (const KindRow& kind : all_kinds(section)) {
       if (kind.key != key) text += fmt::format("\n| `{}:` | what it is |\n|---|---|\n", kind.key);
       key = kind.key;
       text += fmt::format("| `{}` | {} |\n", kind.name, kind.help);
     }
-    text += fmt::format("\n{}", markdown_table(key_rows(section.describe)));
+    text += fmt::format("\n{}", markdown_table(all_rows(section)));
   }
   return text + forms_markdown();
 }

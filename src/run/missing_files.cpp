@@ -30,11 +30,12 @@ std::vector<Problem> missing_files(const RunConfig& config) {
                {config.quadratic->path, false, "Name a CSV file of node,j,a,b"}, problems);
     return problems;
   }
+  if (config.own_objective) return problems;
   if (!config.model.weights.empty())
     look_for(config, "model.weights",
              {config.model.weights, false, "Name a file of safetensors, such as a run's model"},
              problems);
-  for (const NeededFile& file : missing_data(config.data))
+  for (const NeededFile& file : missing_data(*config.data.kind))
     problems.push_back(missing(config, "data." + file.key, file));
   return problems;
 }

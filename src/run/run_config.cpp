@@ -1,125 +1,124 @@
 #include "kimesh/run/run_config.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "config_reader.h"
+#include <algorithm>
+
+#include "kimesh/config/findings.h"
 #include "kimesh/config/key_reader.h"
 #include "kimesh/config/key_text.h"
-#include "kimesh/config/map_reader.h"
 #include "limits.h"
+#include "theory.h"
 
 namespace kimesh {
 namespace {
 
-std::string canonical_quadratic(const QuadraticConfig& quadratic) {
-  if (!quadratic.path.empty()) return "quadratic from a file\n";
-  return fmt::format("quadratic {} condition {} heterogeneity {}\n", quadratic.dimension,
-                     quadratic.condition, quadratic.heterogeneity);
-}
-
-std::string canonical_optimizer(OptimizerOptions optimizer) {
-  return canonical_text([&](Keys& keys) { optimizer.describe(keys); });
-}
-
-std::string canonical_compression(const CompressionOptions& options,
-                                  std::optional<Duration> round_time) {
-  CompressionOptions compression = options;
-  std::string text = canonical_text([&](Keys& keys) { compression.describe(keys); });
-  if (compression.policy->needs_round_time() && round_time)
-    text += fmt::format("round_time {}\n", round_time->count());
-  return text;
-}
-
-std::string canonical_objective(const RunConfig& config) {
-  if (config.own_objective) return "objective own\n";
-  if (config.quadratic) return canonical_quadratic(*config.quadratic);
-  return canonical(config.model) + canonical(config.data);
-}
-
-std::string canonical_stop(const StopConfig& stop) {
-  std::string text = "stop";
-  if (stop.rounds) text += fmt::format(" rounds {}", *stop.rounds);
-  if (stop.accuracy) text += fmt::format(" accuracy {}", *stop.accuracy);
-  if (stop.loss) text += fmt::format(" loss {}", *stop.loss);
-  if (stop.time) text += fmt::format(" time {}", stop.time->count());
-  return text + "\n";
-}
-
-void note_lines(const YamlValue& value, const std::string& above, Places& places) {
-  for (const YamlMember& member : value.members) {
-    const std::string name = above.empty() ? member.key : above + "." + member.key;
-    places.set(name, member.line);
-    note_lines(member.value, name, places);
-  }
-}
-
-// What is minimised: a model on data, a quadratic, or what the program brings.
-void read_objective(MapReader& top, RunConfig& config, Complaints& complaints) {
-  if (top.find("objective") != nullptr) {
-    top.choose("objective", config.own_objective, {{"own", true}});
-    return top.refuse({"model", "data", "quadratic"}, "objective: own, which stands for it");
-  }
-  if (const YamlMember* quadratic = top.find("quadratic")) {
-    read_quadratic(quadratic->value, config.quadratic.emplace(), complaints);
-    return top.refuse({"model", "data"}, "quadratic, which stands for both");
-  }
-  top.require("model", "model: {kind: mlp}");
-  top.require("data", "data: {kind: digits}");
-  if (const YamlMember* model = top.find("model"))
-    read_model(model->value, config.model, complaints);
-  if (const YamlMember* data = top.find("data")) read_data(data->value, config.data, complaints);
-}
+enum class ObjectiveKind { kOwn };
 
 // These look at floats where the CPU has them.
-void check_device(MapReader& top, const RunConfig& config) {
+void check_device(const RunConfig& config, Findings& findings) {
   const CompressionOptions& compression = config.compression;
   const bool only_on_cpu =
       !compression.policy->sends_everything() && !compression.codec->traits().on_devices;
   if (config.device == DeviceKind::kCuda && only_on_cpu)
-    top.complain("device", "this config's compressor has no version for GPUs",
+    findings.add("device", "this config's compressor has no version for GPUs",
                  "Write device: cpu, or compressor: topk or dzq");
 }
 
-void check_quadratic_stop(MapReader& top, const StopConfig& stop) {
-  for (const auto& [key, target] : {std::pair{"accuracy", stop.accuracy}, {"loss", stop.loss}})
-    if (target)
-      top.complain("stop",
-                   fmt::format("stop.{} cannot be reached: a quadratic has no test set", key),
-                   "Write stop: {rounds: 1000}");
-}
-
-// What two sections can only tell together.
-void check_sections(MapReader& top, const RunConfig& config) {
-  check_device(top, config);
-  if (config.own_objective) return;  // a mesh looks whether the objective has a test set
-  if (config.quadratic) return check_quadratic_stop(top, config.stop);
-  const bool digits = config.data.kind == DataKind::kDigits;
-  const std::size_t blocks = config.model.channels.size();
-  if (config.model.kind == ModelKind::kCnn && digits && blocks > limits::kDigitsBlocksMax)
-    top.complain("model",
-                 fmt::format("{} blocks of channels halve an image of 8x8 to nothing", blocks),
-                 fmt::format("Write at most {} channels for digits", limits::kDigitsBlocksMax));
+// A mesh looks whether an objective of the program's own has a test set.
+void check_test_set(const RunConfig& config, Findings& findings) {
+  if (!config.quadratic) return;
+  const auto refuse = [&](const char* key) {
+    findings.add("stop", fmt::format("stop.{} cannot be reached: a quadratic has no test set", key),
+                 "Write stop: {rounds: 1000}");
+  };
+  if (config.stop.accuracy) refuse("accuracy");
+  if (config.stop.loss) refuse("loss");
 }
 
 // Only of two sections that are right by themselves.
-void check_model_suits_data(MapReader& top, const RunConfig& config) {
-  const bool text = config.data.kind == DataKind::kText;
-  if (reads_tokens(config.model.kind) == text) return;
-  if (text)
-    top.complain("model", "the model is for images and features, but the data is text",
-                 "Write kind: lstm or kind: transformer");
-  else
-    top.complain("model", "the model is for text, but the data holds images or features",
-                 "Write kind: mlp, cnn, resnet or vgg, or data: {kind: text, path: ...}");
+void check_model_suits_data(const RunConfig& config, Findings& findings) {
+  if (!config.trains_a_model()) return;
+  const DataKind& data = *config.data.kind;
+  const auto misfit = find_misfit(*config.model.kind, data.holds_text(), data.image_side());
+  if (misfit) findings.add("model", misfit->message, misfit->remedy);
+}
+
+// A run without any of its keys would never end; a key that is wrong has its complaint already.
+void check_stop(const YamlValue& root, Findings& findings) {
+  const auto stop = std::ranges::find(root.members, "stop", &YamlMember::key);
+  if (stop != root.members.end() && stop->value.kind == YamlValue::Kind::kMap &&
+      stop->value.members.empty())
+    findings.add("stop", "stop is empty: the run would never end",
+                 "Write one or more of: rounds, accuracy, loss, time");
 }
 
 }  // namespace
 
+void StopOptions::describe(Keys& keys) {
+  keys.whole("rounds", rounds, limits::kRounds, "after so many rounds");
+  keys.number("accuracy", accuracy, limits::kAccuracies,
+              "when the test set's accuracy reaches it, confirmed with equal models");
+  keys.number("loss", loss, limits::kLosses,
+              "when the test set's mean loss falls to it, in nats, confirmed in the same way");
+  keys.duration("time", time, limits::kStopSeconds, "after this time, evaluation left out");
+}
+
+void RunConfig::describe_objective(Keys& keys) {
+  const bool own = own_objective || keys.is_given("objective");
+  if (keys.is_given("quadratic") && !own && !quadratic) quadratic.emplace();
+  if (own) {
+    keys.refuse({"model", "data", "quadratic"}, "objective: own, which stands for it");
+  } else if (quadratic) {
+    keys.refuse({"model", "data"}, "quadratic, which stands for both");
+  } else if (!keys.wants_all()) {
+    keys.require("model", "model: {kind: mlp}");
+    keys.require("data", "data: {kind: digits}");
+  }
+  if (keys.wants_all() || (!own && !quadratic)) {
+    keys.section({"model", "which network is trained"}, [&](Keys& map) { model.describe(map); });
+    keys.section({"data", "what it learns from, and who holds which part"},
+                 [&](Keys& map) { data.describe(map); });
+  }
+  if (keys.wants_all() || (!own && quadratic))
+    keys.section({"quadratic", "a test problem in place of model and data"}, [&](Keys& map) {
+      QuadraticOptions defaults;
+      (quadratic ? *quadratic : defaults).describe(map);
+    });
+  std::optional<ObjectiveKind> objective;
+  if (own_objective) objective = ObjectiveKind::kOwn;
+  keys.choice("objective", objective, {{"own", ObjectiveKind::kOwn}},
+              "in place of model and data: a program that uses kimesh as a library brings it");
+  if (own_objective != objective.has_value()) own_objective = objective.has_value();
+}
+
+void RunConfig::describe(Keys& keys) {
+  describe_objective(keys);
+  keys.require("optimizer", "optimizer: {kind: sgd, lr: 0.1}");
+  keys.section({"optimizer", "how gradients become steps"},
+               [&](Keys& map) { optimizer.describe(map); });
+  keys.section({"compression", "what a link sends; without it everything"},
+               [&](Keys& map) { compression.describe(map); });
+  // Nodes need not agree on a time that no policy asks for.
+  if (keys.wants_local() || compression.policy->needs_round_time())
+    keys.duration("round_time", round_time, limits::kRoundTimesSeconds,
+                  "what a round may take, computing included; kimad and kimad_plus need it");
+  keys.require("stop", "stop: {rounds: 1000}, without which the run would never end");
+  keys.section({"stop", "what ends the run, whichever comes first"},
+               [&](Keys& map) { stop.describe(map); });
+  keys.whole("evaluate_every", evaluate_every, limits::kRounds,
+             "rounds between looks at the test set");
+  keys.seed("seed", seed, "of everything that is drawn by chance");
+  if (!keys.wants_local()) return;
+  keys.whole("threads", threads, limits::kThreads,
+             "LibTorch's threads of a node; 0: the cores, shared among this machine's nodes");
+  keys.choice("device", device, {{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}},
+              "where vectors lie and messages are made");
+}
+
 std::string RunConfig::canonical() const {
-  return canonical_objective(*this) + canonical_optimizer(optimizer) +
-         canonical_compression(compression, round_time) + canonical_stop(stop) +
-         fmt::format("evaluate_every {}\nseed {}\n", evaluate_every, seed);
+  RunConfig config = *this;
+  return canonical_text([&](Keys& keys) { config.describe(keys); });
 }
 
 Loaded<RunConfig> load_config(const std::string& path) {
@@ -128,32 +127,13 @@ Loaded<RunConfig> load_config(const std::string& path) {
   Complaints complaints(path);
   config.places = Places(path);
   if (const auto root = read_yaml(path, complaints)) {
-    note_lines(*root, "", config.places);
-    MapReader top(complaints, *root, "",
-                  {"model", "data", "quadratic", "objective", "optimizer", "compression",
-                   "round_time", "stop", "evaluate_every", "seed", "threads", "device"});
-    read_objective(top, config, complaints);
-    top.require("optimizer", "optimizer: {kind: sgd, lr: 0.1}");
-    if (const YamlMember* member = top.find("optimizer"))
-      read_keys(member->value, "optimizer", complaints, config.places,
-                [&](Keys& keys) { config.optimizer.describe(keys); });
-    if (const YamlMember* member = top.find("compression"))
-      read_keys(member->value, "compression", complaints, config.places,
-                [&](Keys& keys) { config.compression.describe(keys); });
-    top.read("round_time", config.round_time,
-             {limits::kRoundTimeSecondsMin, limits::kRoundTimeSecondsMax});
-    top.require("stop", "stop: {rounds: 1000}, without which the run would never end");
-    if (const YamlMember* member = top.find("stop"))
-      read_stop(member->value, config.stop, complaints);
-    top.read_whole("evaluate_every", config.evaluate_every, {1, kRoundsMax});
-    top.read("seed", config.seed);
-    top.read_whole("threads", config.threads, {0, double{limits::kThreadsMax}});
-    top.choose("device", config.device, {{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}});
-    config.device_line = top.line_of("device");
-    check_sections(top, config);
-    if (complaints.empty()) check_theory(config, complaints);
-    if (complaints.empty() && !config.quadratic && !config.own_objective)
-      check_model_suits_data(top, config);
+    read_keys(*root, "", complaints, config.places, [&](Keys& keys) { config.describe(keys); });
+    Findings findings(complaints, config.places);
+    check_stop(*root, findings);
+    check_device(config, findings);
+    check_test_set(config, findings);
+    if (complaints.empty()) check_theory(config, findings);
+    if (complaints.empty()) check_model_suits_data(config, findings);
   }
   loaded.problems = complaints.take();
   return loaded;

@@ -1,9 +1,10 @@
 // `lr: theory`: where the bound is proven, and what it is.
+#include "theory.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "config_reader.h"
 #include "kimesh/objective/quadratic.h"
 #include "kimesh/policy/compression_options.h"
 #include "kimesh/run/options.h"
@@ -21,37 +22,36 @@ bool keeps_a_known_share(const CompressionOptions& compression) {
 
 bool is_plain_descent(const OptimizerOptions& optimizer) {
   const OptimizerKind::AtWorkers at_workers = optimizer.kind->at_workers();
-  return optimizer.kind->kind_name() == "sgd" && at_workers.momentum == 0 &&
-         at_workers.decay == 0 && !optimizer.clip;
+  return optimizer.kind->is_descent() && at_workers.momentum == 0 && at_workers.decay == 0 &&
+         !optimizer.clip;
 }
 
 }  // namespace
 
-void check_theory(const RunConfig& config, Complaints& complaints) {
+void check_theory(const RunConfig& config, Findings& findings) {
   if (!config.optimizer.lr_is_theory) return;
-  const auto complain = [&](const char* key, const char* message, const char* remedy) {
-    complaints.add(config.places.line(key), message, remedy);
+  const auto complain = [&](const char* message, const char* remedy) {
+    findings.add("optimizer.lr", message, remedy);
   };
   if (!config.quadratic)
-    return complain("optimizer.lr", "lr: theory is for quadratics, whose curvatures are known",
+    return complain("lr: theory is for quadratics, whose curvatures are known",
                     "Write a number, such as lr: 0.1");
   if (!is_plain_descent(config.optimizer))
-    complain("optimizer.lr", "lr: theory is proven for sgd without momentum, weight_decay and clip",
+    complain("lr: theory is proven for sgd without momentum, weight_decay and clip",
              "Write optimizer: {kind: sgd, lr: theory}, or a number");
   if (!keeps_a_known_share(config.compression))
-    complain("optimizer.lr", "lr: theory needs to know which share of a vector a message keeps",
+    complain("lr: theory needs to know which share of a vector a message keeps",
              "Write compression: {policy: fixed, compressor: topk, ratio: 0.1}, or a number");
   else if (config.compression.feedback != Feedback::kEf21)
-    complain("optimizer.lr", "lr: theory is proven with feedback: ef21",
-             "Leave out feedback, or write a number");
+    complain("lr: theory is proven with feedback: ef21", "Leave out feedback, or write a number");
 }
 
-void check_theory(const RunConfig& config, const TopologyFile& topology, Complaints& complaints) {
+void check_theory(const RunConfig& config, const TopologyFile& topology, Findings& findings) {
   if (!config.optimizer.lr_is_theory || topology.is_one_hop()) return;
-  complaints.add(config.places.line("optimizer.lr"),
-                 fmt::format("lr: theory is proven for one hop, and kind: {} has several",
-                             topology.kind->kind_name()),
-                 "Use a topology of kind: parameter_server, or write a number");
+  findings.add("optimizer.lr",
+               fmt::format("lr: theory is proven for one hop, and kind: {} has several",
+                           topology.kind->kind_name()),
+               fmt::format("Use a topology of kind: {}, or write a number", one_hop_kinds()));
 }
 
 double theory_learning_rate(const RunConfig& config, const Smoothness& smoothness,

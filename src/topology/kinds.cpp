@@ -9,4 +9,12 @@ KindTable<TopologyKind>& topology_kinds() {
   return table;
 }
 
+std::string one_hop_kinds() {
+  std::string text;
+  for (const std::string_view name : topology_kinds().names())
+    if (topology_kinds().make(name)->is_one_hop())
+      text += (text.empty() ? "" : " or ") + std::string(name);
+  return text;
+}
+
 }  // namespace kimesh

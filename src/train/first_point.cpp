@@ -30,11 +30,11 @@ bool is_named_by(const std::string& name, const std::vector<std::string>& prefix
   });
 }
 
-Layout part_of(const Layout& whole, const ModelConfig& config, bool frozen) {
+Layout part_of(const Layout& whole, const ModelOptions& model, bool frozen) {
   Layout part;
   std::size_t offset = 0;
   for (const LayoutLayer& layer : whole.layers) {
-    if (is_named_by(layer.name, config.frozen) != frozen) continue;
+    if (is_named_by(layer.name, model.frozen) != frozen) continue;
     part.layers.push_back(layer);
     part.layers.back().offset = offset;
     offset += layer.size;
@@ -42,17 +42,17 @@ Layout part_of(const Layout& whole, const ModelConfig& config, bool frozen) {
   return part;
 }
 
-Status check_prefixes(const ModelConfig& config, const Layout& whole) {
-  for (const auto* prefixes : {&config.frozen, &config.fresh})
+Status check_prefixes(const ModelOptions& model, const Layout& whole) {
+  for (const auto* prefixes : {&model.frozen, &model.fresh})
     for (const std::string& prefix : *prefixes)
       if (std::ranges::none_of(whole.layers, [&](const LayoutLayer& layer) {
             return is_named_by(layer.name, {prefix});
           }))
         return Error{ErrorCode::kUserInput,
-                     std::string(prefixes == &config.frozen ? "model.frozen" : "model.fresh") +
+                     std::string(prefixes == &model.frozen ? "model.frozen" : "model.fresh") +
                          " names '" + prefix + "', which the model does not have; it has " +
                          modules_of(whole)};
-  if (part_of(whole, config, false).layers.empty())
+  if (part_of(whole, model, false).layers.empty())
     return Error{ErrorCode::kUserInput,
                  "model.frozen names all layers, so nothing is left to train; leave one out"};
   return ok_status();

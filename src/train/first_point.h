@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kimesh/objective/model_config.h"
+#include "kimesh/objective/model_options.h"
 #include "kimesh/topology/layout.h"
 #include "kimesh/util/result.h"
 
@@ -17,11 +17,11 @@ namespace kimesh {
 [[nodiscard]] bool is_named_by(const std::string& name, const std::vector<std::string>& prefixes);
 
 // The layers of `whole` that are frozen, or those that are not, one behind another.
-[[nodiscard]] Layout part_of(const Layout& whole, const ModelConfig& config, bool frozen);
+[[nodiscard]] Layout part_of(const Layout& whole, const ModelOptions& model, bool frozen);
 
 // Errors: UserInput: a prefix of `frozen` or `fresh` names nothing in `whole`, or nothing is left
 // to train.
-[[nodiscard]] Status check_prefixes(const ModelConfig& config, const Layout& whole);
+[[nodiscard]] Status check_prefixes(const ModelOptions& model, const Layout& whole);
 
 // Copies the layers of `part` from `values`, which hold all of `whole`.
 // Shapes: values [whole.size()], out [part.size()]. Requires that whole has the layers of part.

@@ -4,6 +4,7 @@
 
 #include "check_model.h"
 #include "first_point.h"
+#include "kimesh/train/torch_models.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {
@@ -27,9 +28,29 @@ class Bfloat16Compute {
 
 }  // namespace
 
-std::shared_ptr<NeuralNetwork> make_network(const ModelConfig& config, const SampleShape& shape) {
-  const auto network = reads_tokens(config.kind) ? make_sequence_network(config, shape)
-                                                 : make_image_network(config, shape);
+// The table of models: a line each.
+#define KIMESH_MODELS(MODEL) \
+  MODEL(kMlp)                \
+  MODEL(kCnn)                \
+  MODEL(kResnet)             \
+  MODEL(kVgg)                \
+  MODEL(kLstm)               \
+  MODEL(kTransformer)
+
+#define DECLARE(kind) extern const Kind<ModelKind> kind;
+#define ENTRY(kind) kind,
+KIMESH_MODELS(DECLARE)
+
+void add_torch_models() {
+  static const bool once = [] {
+    for (const Kind<ModelKind>& kind : {KIMESH_MODELS(ENTRY)}) model_kinds().add(kind);
+    return true;
+  }();
+  (void)once;
+}
+
+std::shared_ptr<NeuralNetwork> make_network(const ModelKind& kind, const SampleShape& shape) {
+  const auto network = kind.make_network(shape);
   const auto complaint = complaint_about(*network);
   KIMESH_CHECK(!complaint, *complaint);
   return network;
@@ -59,9 +80,9 @@ std::optional<std::string> complaint_about(const torch::nn::Module& network) {
          "', which the nodes would not share; use GroupNorm or LayerNorm in place of BatchNorm";
 }
 
-Status check_prefixes(const ModelConfig& config, const SampleShape& shape) {
-  if (config.frozen.empty() && config.fresh.empty()) return ok_status();
-  return check_prefixes(config, layout_of(*make_network(config, shape)));
+Status check_prefixes(const ModelOptions& model, const SampleShape& shape) {
+  if (model.frozen.empty() && model.fresh.empty()) return ok_status();
+  return check_prefixes(model, layout_of(*make_network(*model.kind, shape)));
 }
 
 }  // namespace kimesh

@@ -1,4 +1,5 @@
-// The models that a config can name, as LibTorch modules. Private to the layer: it shows LibTorch.
+// Models as LibTorch modules. Each kind is a file of this folder. Private to the layer: it shows
+// LibTorch.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -8,7 +9,7 @@
 #include <string>
 
 #include "kimesh/data/sample_shape.h"
-#include "kimesh/run/run_config.h"
+#include "kimesh/objective/model_options.h"
 #include "kimesh/topology/layout.h"
 
 namespace kimesh {
@@ -21,15 +22,8 @@ struct NeuralNetwork : torch::nn::Module {
 
 // The network with memory of its own for the parameters, with torch's arbitrary values in it.
 // Requires what check_model asks for.
-[[nodiscard]] std::shared_ptr<NeuralNetwork> make_network(const ModelConfig& config,
+[[nodiscard]] std::shared_ptr<NeuralNetwork> make_network(const ModelKind& kind,
                                                           const SampleShape& shape);
-
-// mlp, cnn, resnet, vgg.
-[[nodiscard]] std::shared_ptr<NeuralNetwork> make_image_network(const ModelConfig& config,
-                                                                const SampleShape& shape);
-// lstm, transformer.
-[[nodiscard]] std::shared_ptr<NeuralNetwork> make_sequence_network(const ModelConfig& config,
-                                                                   const SampleShape& shape);
 
 // All parameters, frozen ones too, in torch's order, with torch's names.
 [[nodiscard]] Layout layout_of(const torch::nn::Module& network);

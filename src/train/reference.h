@@ -16,7 +16,7 @@ struct ReferenceRun {
 
 // Trains on the joined batches of all nodes of `data`, minimising Σ ω_i · (mean loss of node i's
 // batch), by torch::optim::SGD (momentum, coupled decay) or torch::optim::AdamW.
-// Requires a constant lr without warm-up, and no clipping: those have no joined meaning.
+// Requires a learning rate that stays, and no clipping: those have no joined meaning.
 [[nodiscard]] ReferenceRun train_joined(const RunConfig& config, const TrainingData& data,
                                         Round rounds);
 

@@ -49,7 +49,7 @@ class Trainer : public Objective {
         start_(std::move(start)),
         data_(std::move(data)),
         node_(node),
-        network_(make_network(config.model, data_.train.shape)),
+        network_(make_network(*config.model.kind, data_.train.shape)),
         whole_(layout_of(*network_)),
         layout_(part_of(whole_, config.model, false)) {
     for (auto& parameter : network_->parameters()) parameter.set_data(torch::empty({0}));
@@ -59,7 +59,7 @@ class Trainer : public Objective {
   const Layout& layout() const override { return layout_; }
 
   void initialise(std::span<float> parameters) override {
-    take_part(whole_, whole_first_point(whole_, config_.seed, start_.get()), layout_, parameters);
+    take_part(whole_, whole_first_point(config_, whole_, start_.get()), layout_, parameters);
   }
 
   void bind(std::span<float> parameters, std::span<float> gradient) override {
@@ -105,7 +105,7 @@ class Trainer : public Objective {
 
   // Frozen parameters keep memory of their own.
   void freeze() {
-    std::vector<float> values = whole_first_point(whole_, config_.seed, start_.get());
+    std::vector<float> values = whole_first_point(config_, whole_, start_.get());
     const auto parameters = network_->parameters();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const LayoutLayer& layer = whole_.layers[i];
@@ -180,7 +180,8 @@ class Trainer : public Objective {
 }  // namespace
 
 Layout whole_layout(const RunConfig& config, const TrainingData& data) {
-  return with_torch([&] { return layout_of(*make_network(config.model, data.source->shape())); });
+  return with_torch(
+      [&] { return layout_of(*make_network(*config.model.kind, data.source->shape())); });
 }
 
 Layout model_layout(const RunConfig& config, const TrainingData& data) {

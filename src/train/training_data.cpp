@@ -32,7 +32,7 @@ Result<TrainingData> prepare_training_data(const RunConfig& config, std::size_t 
                                            std::span<const double> declared_weights) {
   KIMESH_CHECK(nodes > 0, "a node to train on");
   KIMESH_CHECK(declared_weights.empty() || declared_weights.size() == nodes, "one weight a node");
-  auto source = open_data(config.data, config.seed);
+  auto source = open_data(*config.data.kind, config.seed);
   if (!source.ok()) return source.error();
   const SampleClasses& train = (*source)->train();
   if (const Status status = check_model(config.model, (*source)->shape()); !status.ok())
@@ -44,7 +44,7 @@ Result<TrainingData> prepare_training_data(const RunConfig& config, std::size_t 
   std::vector<double> weights(declared_weights.begin(), declared_weights.end());
   if (weights.empty()) weights.assign(nodes, 1.0);
   TrainingData data{std::move(*source), {}, {}};
-  data.parts = split_data(train, config.data, weights, nodes, config.seed);
+  data.parts = split_data(*config.data.split, {train, weights, nodes, config.seed});
   data.weights = declared_weights.empty() ? shares(data.parts) : normalised(std::move(weights));
   return data;
 }

@@ -25,7 +25,7 @@ class TrainingMesh : public MeshObjective {
   }
   [[nodiscard]] const NamedValues& frozen() const override { return frozen_; }
   [[nodiscard]] bool has_test_set() const override { return true; }
-  [[nodiscard]] bool scores_tokens() const override { return reads_tokens(config_.model.kind); }
+  [[nodiscard]] bool scores_tokens() const override { return config_.model.kind->reads_tokens(); }
   [[nodiscard]] std::string environment() const override { return training_environment(); }
 
  private:

@@ -30,7 +30,7 @@ Error does_not_fit(const LayoutLayer& layer, const std::string& what) {
 Result<std::vector<std::string>> start_from(const RunConfig& config, const NamedValues& tensors,
                                             TrainingData& data) {
   const Layout whole = whole_layout(config, data);
-  std::vector<float> start = whole_first_point(whole, config.seed, nullptr);
+  std::vector<float> start = whole_first_point(config, whole, nullptr);
   std::set<std::string> unused;
   for (const LayoutLayer& tensor : tensors.layout.layers) unused.insert(tensor.name);
   for (const LayoutLayer& layer : whole.layers) {
@@ -52,16 +52,16 @@ NamedValues frozen_tensors(const RunConfig& config, const TrainingData& data) {
   const Layout whole = whole_layout(config, data);
   NamedValues frozen{part_of(whole, config.model, true), {}};
   frozen.values.resize(frozen.layout.size());
-  take_part(whole, whole_first_point(whole, config.seed, data.start.get()), frozen.layout,
+  take_part(whole, whole_first_point(config, whole, data.start.get()), frozen.layout,
             frozen.values);
   return frozen;
 }
 
-std::vector<float> whole_first_point(const Layout& whole, std::uint64_t seed,
+std::vector<float> whole_first_point(const RunConfig& config, const Layout& whole,
                                      const std::vector<float>* start) {
   if (start != nullptr) return *start;
   std::vector<float> values(whole.size());
-  initialise_parameters(whole, seed, values);
+  initialise_parameters(*config.model.kind, whole, config.seed, values);
   return values;
 }
 

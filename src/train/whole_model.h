@@ -11,7 +11,7 @@ namespace kimesh {
 [[nodiscard]] Layout whole_layout(const RunConfig& config, const TrainingData& data);
 
 // What the run starts from: `start`, or drawn where it is null. Shape: [whole.size()].
-[[nodiscard]] std::vector<float> whole_first_point(const Layout& whole, std::uint64_t seed,
+[[nodiscard]] std::vector<float> whole_first_point(const RunConfig& config, const Layout& whole,
                                                    const std::vector<float>* start);
 
 }  // namespace kimesh

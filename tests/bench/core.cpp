@@ -190,7 +190,7 @@ void simulate(const TopologyFile& topology, const std::string& name, std::size_t
   const std::size_t nodes = topology.nodes.size();
   const auto plan = make_plan(topology, Layout::vector(dimension));
   KIMESH_CHECK(plan.ok(), "a plan");
-  QuadraticConfig config;
+  QuadraticOptions config;
   config.dimension = static_cast<std::uint32_t>(dimension);
   const QuadraticProblem problem = make_quadratic(config, nodes, {}, 1);
   std::vector<double> runs;

@@ -9,6 +9,7 @@
 #include "kimesh/ef21/channel.h"
 #include "kimesh/optimizer/optimizer.h"
 #include "kimesh/policy/kimad_plus.h"
+#include "tests/bench/kind_keys.h"
 #include "tests/bench/timed_run.h"
 #include "tests/settings.h"
 
@@ -97,7 +98,7 @@ int main(int count, char** words) {
   const std::string configs = std::string(KIMESH_SOURCE_DIR) + "/configs/";
   const auto with_data = [&](const std::string& file, const std::string& path) {
     RunConfig config = loaded_or_exit(load_config(configs + file));
-    config.data.path = path;
+    bench::set(*config.data.kind, {{"path", path}});
     measure(file, config, ratio, rounds, figures);
   };
   if (const std::string folder = said("--cifar10", ""); !folder.empty())

@@ -14,6 +14,7 @@
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/link/free_ports.h"
 #include "kimesh/node/live_node.h"
+#include "kimesh/train/torch_models.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/random.h"
@@ -50,8 +51,8 @@ struct Job {
 TrainingData make_data(const Job& job) {
   TrainingData data{data_in_memory(make_images(1024), make_images(64)), {}, {}};
   data.weights.assign(job.nodes, 1.0 / static_cast<double>(job.nodes));
-  data.parts =
-      split_data(data.source->train(), job.config.data, data.weights, job.nodes, job.config.seed);
+  data.parts = split_data(*job.config.data.split,
+                          {data.source->train(), data.weights, job.nodes, job.config.seed});
   return data;
 }
 
@@ -195,7 +196,8 @@ int main(int count, char** words) {
     return std::stoi(argument(count, words, name, otherwise));
   };
   Job job;
-  job.config.model.kind = ModelKind::kCnn;
+  add_torch_models();
+  job.config.model = options_of_text<ModelOptions>("{kind: cnn}");
   job.config.data.batch = number("--batch", "128");
   job.config.optimizer = options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.01, momentum: 0.9}");
   job.rounds = static_cast<Round>(number("--rounds", "20"));
@@ -206,8 +208,7 @@ int main(int count, char** words) {
   job.nodes = 4;
   job.config.data.batch = 8;
   weigh(job, "memory, cnn, ring of 4", figures);
-  job.config.model.kind = ModelKind::kMlp;
-  job.config.model.hidden = {4096, 2048};
+  job.config.model = options_of_text<ModelOptions>("{kind: mlp, hidden: [4096, 2048]}");
   weigh(job, "memory, large mlp, ring of 4", figures);
   job.kind = "parameter_server";
   job.single_server = true;

@@ -26,9 +26,11 @@
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/optimizer/optimizer.h"
 #include "kimesh/run/run_config.h"
+#include "kimesh/train/torch_models.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/check.h"
 #include "tests/bench/figures.h"
+#include "tests/bench/kind_keys.h"
 #include "tests/residual/statistics.h"
 
 namespace kimesh::test {
@@ -133,16 +135,16 @@ Wanted read_wanted(int count, char** words) {
   const auto word = [&](std::string_view name, const std::string& otherwise) {
     return bench::argument(count, words, name, otherwise);
   };
+  add_torch_models();
   Loaded<RunConfig> config =
       load_config(word("--config", KIMESH_SOURCE_DIR "/configs/shakespeare-transformer.yaml"));
   KIMESH_CHECK(config.problems.empty(), "the config can be read");
   Wanted wanted{std::move(config.value)};
-  ModelConfig& model = wanted.config.model;
-  model.layers = std::stoi(word("--layers", std::to_string(model.layers)));
-  model.heads = std::stoi(word("--heads", std::to_string(model.heads)));
-  model.embedding = std::stoi(word("--embedding", std::to_string(model.embedding)));
-  wanted.config.data.path = word("--data", wanted.config.data.path);
-  if (word("--tokens", "") == "word") wanted.config.data.tokens = TokenKind::kWord;
+  bench::set(*wanted.config.model.kind, {{"layers", word("--layers", "")},
+                                         {"heads", word("--heads", "")},
+                                         {"embedding", word("--embedding", "")}});
+  bench::set(*wanted.config.data.kind,
+             {{"path", word("--data", "")}, {"tokens", word("--tokens", "")}});
   wanted.rounds = static_cast<unsigned>(std::stoul(word("--rounds", "400")));
   wanted.ratio = std::stod(word("--ratio", "0.01"));
   if (const std::string momentum = word("--momentum", ""); !momentum.empty()) {

@@ -9,10 +9,13 @@
 #include "kimesh/run/options.h"
 #include "kimesh/run/run_config.h"
 #include "kimesh/sim/simulator.h"
+#include "kimesh/train/torch_models.h"
 #include "kimesh/train/trainer.h"
 #include "tests/bench/figures.h"
 
 namespace kimesh::bench {
+
+inline const bool kHasModels = (add_torch_models(), true);
 
 struct TimedRun {
   // When the mesh called its closing round, after two evaluations in a row at the target; and the

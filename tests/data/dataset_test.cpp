@@ -15,9 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 DataSets digits(std::uint64_t seed, double share = 0.2) {
-  DataConfig config;
-  config.test_share = share;
-  auto sets = read_all(config, seed);
+  auto sets = read_all(data_options("kind: digits, test_share: " + std::to_string(share)), seed);
   EXPECT_TRUE(sets.ok());
   return std::move(*sets);
 }
@@ -66,7 +64,7 @@ TEST(Digits, PixelsLieBetweenMinusOneAndOne) {
 
 // Seen to fail: taking the first samples of the file, classes mixed.
 TEST(Digits, TestSetHoldsTheSameShareOfEveryClass) {
-  for (const double share : {0.01, 0.2, 0.99}) {
+  for (const double share : {0.01, 0.2, 0.9}) {
     const DataSets sets = digits(3, share);
     const auto train = class_counts(sets.train), test = class_counts(sets.test);
     for (std::size_t c = 0; c < 10; ++c) {
@@ -93,13 +91,8 @@ TEST(Digits, TestSetIsAFunctionOfTheSeed) {
 }
 
 TEST(Digits, RefuseATestShareThatLeavesNothing) {
-  for (const double share : {0.0, 1.0, -0.5, std::numeric_limits<double>::quiet_NaN()}) {
-    DataConfig config;
-    config.test_share = share;
-    const auto sets = read_all(config, 1);
-    ASSERT_FALSE(sets.ok());
-    EXPECT_EQ(sets.error().code, ErrorCode::kUserInput);
-  }
+  for (const std::string share : {"0", "1", "-0.5", "nan"})
+    EXPECT_FALSE(load_options<DataOptions>("{kind: digits, test_share: " + share + "}").ok());
 }
 
 // A CIFAR-10 folder in a temporary directory, gone with the object.
@@ -121,10 +114,7 @@ class CifarFolder {
     for (int i = 0; i < extra_bytes; ++i) file.put(0);
   }
   Result<DataSets> load() const {
-    DataConfig config;
-    config.kind = DataKind::kCifar10;
-    config.path = path_.string();
-    return read_all(config, 1);
+    return read_all(data_options("kind: cifar10, path: " + path_.string()), 1);
   }
 
  private:
@@ -170,13 +160,11 @@ TEST(Cifar10, RefusesByNameWhatIsMissingOrBroken) {
 }
 
 TEST(Cifar10, ReadsTheRealSubset) {
-  DataConfig config;
-  config.kind = DataKind::kCifar10;
-  config.path = KIMESH_SOURCE_DIR "/../shared/data/cifar10-subset";
-  if (!fs::exists(config.path)) GTEST_SKIP() << "There is no CIFAR-10 at " << config.path << ".";
-  const auto sets = read_all(config, 1);
+  const std::string path = KIMESH_SOURCE_DIR "/../shared/data/cifar10-subset";
+  if (!fs::exists(path)) GTEST_SKIP() << "There is no CIFAR-10 at " << path << ".";
+  const auto sets = read_all(data_options("kind: cifar10, path: " + path), 1);
   ASSERT_TRUE(sets.ok()) << sets.error().message;
-  EXPECT_EQ(sets->train.samples(), fs::file_size(config.path + "/data_batch_1.bin") / 3073);
+  EXPECT_EQ(sets->train.samples(), fs::file_size(path + "/data_batch_1.bin") / 3073);
   double sum = 0;
   std::vector<float> image(3072);
   for (std::uint32_t i = 0; i < sets->train.samples(); ++i) {

@@ -26,15 +26,14 @@ class DataFiles : public ::testing::Test {
     std::ofstream(path_ / name, std::ios::binary) << bytes;
     return (path_ / name).string();
   }
-  DataConfig config(DataKind kind, const std::string& name = "") const {
-    DataConfig config;
-    config.kind = kind;
-    config.path = (path_ / name).string();
-    config.test_share = 0;
-    return config;
+  // `keys` beside kind and path, as a config writes them.
+  DataOptions data(const std::string& kind, const std::string& name = "",
+                   const std::string& keys = "") const {
+    return data_options("kind: " + kind + ", path: " + (path_ / name).string() +
+                        (keys.empty() ? "" : ", " + keys));
   }
-  static std::string refusal(const DataConfig& config) {
-    const auto sets = read_all(config, 1);
+  static std::string refusal(const DataOptions& data) {
+    const auto sets = read_all(data, 1);
     return sets.ok() ? "accepted" : sets.error().message;
   }
   // Four samples of 1 x 2 pixels, whose labels are 0 0 1 1.
@@ -55,7 +54,7 @@ class DataFiles : public ::testing::Test {
 TEST_F(DataFiles, IdxHoldsImagesAndLabelsOfBothSets) {
   write_idx("train");
   write_idx("t10k");
-  const auto sets = read_all(config(DataKind::kIdx), 1);
+  const auto sets = read_all(data("idx"), 1);
   ASSERT_TRUE(sets.ok()) << sets.error().message;
   EXPECT_THAT(sets->train.labels, ElementsAre(0, 0, 1, 1));
   EXPECT_EQ(sets->train.shape.width, 2);
@@ -67,14 +66,14 @@ TEST_F(DataFiles, IdxHoldsImagesAndLabelsOfBothSets) {
 }
 
 TEST_F(DataFiles, IdxIsRefusedByNameWhenItIsBroken) {
-  EXPECT_THAT(refusal(config(DataKind::kIdx)), HasSubstr("train-images-idx3-ubyte"));
+  EXPECT_THAT(refusal(data("idx")), HasSubstr("train-images-idx3-ubyte"));
   write_idx("train", {0, 0, 1});
-  EXPECT_THAT(refusal(config(DataKind::kIdx)), HasSubstr("11 bytes, but its head announces 12"));
+  EXPECT_THAT(refusal(data("idx")), HasSubstr("11 bytes, but its head announces 12"));
   write_idx("train");
   write_idx("t10k", {0, 0, 1, 2});
-  EXPECT_THAT(refusal(config(DataKind::kIdx)), HasSubstr("sample 3 has the label 2"));
+  EXPECT_THAT(refusal(data("idx")), HasSubstr("sample 3 has the label 2"));
   write("train-images-idx3-ubyte", "\x1f\x8b not unpacked yet");
-  EXPECT_THAT(refusal(config(DataKind::kIdx)), HasSubstr("gzip -d"));
+  EXPECT_THAT(refusal(data("idx")), HasSubstr("gzip -d"));
 }
 
 // The other node's half of the file is gone: only who needs it may notice.
@@ -82,7 +81,7 @@ TEST_F(DataFiles, IdxIsRefusedByNameWhenItIsBroken) {
 TEST_F(DataFiles, ANodeDoesNotReadTheBytesOfAnothersPart) {
   write_idx("train");
   write_idx("t10k");
-  const auto source = open_data(config(DataKind::kIdx), 1);
+  const auto source = open_data(*data("idx").kind, 1);
   ASSERT_TRUE(source.ok()) << source.error().message;
   fs::resize_file(path_ / "train-images-idx3-ubyte", 16 + 4);
   const std::vector<std::uint32_t> first{0, 1}, second{2, 3};
@@ -102,26 +101,24 @@ TEST_F(DataFiles, NpyHoldsNumbersOfEveryTypeAndSampleSize) {
     write_npy(set + "labels.npy", "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }\n",
               labels);
   }
-  const auto sets = read_all(config(DataKind::kNpy), 1);
+  const auto sets = read_all(data("npy"), 1);
   ASSERT_TRUE(sets.ok()) << sets.error().message;
   EXPECT_THAT(sets->train.values, ElementsAre(1.5f, -2.0f, 0.0f, 8.0f));
   EXPECT_THAT(sets->test.labels, ElementsAre(1, 0));
   EXPECT_EQ(sets->train.shape.channels, 2);
   write_npy("images.npy", "{'descr': '>f4', 'fortran_order': False, 'shape': (2, 2), }\n", bytes);
-  EXPECT_THAT(refusal(config(DataKind::kNpy)), HasSubstr("little-endian"));
+  EXPECT_THAT(refusal(data("npy")), HasSubstr("little-endian"));
   write_npy("images.npy", "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }\n", bytes);
-  EXPECT_THAT(refusal(config(DataKind::kNpy)), HasSubstr("not in C order"));
+  EXPECT_THAT(refusal(data("npy")), HasSubstr("not in C order"));
   write_npy("images.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (9, 2), }\n", bytes);
-  EXPECT_THAT(refusal(config(DataKind::kNpy)), HasSubstr("its head announces"));
+  EXPECT_THAT(refusal(data("npy")), HasSubstr("its head announces"));
 }
 
 // Seen to fail: a sample that ends before the token that follows its last one.
 TEST_F(DataFiles, TextIsCutInSamplesThatOverlapByTheLastTarget) {
   write("a.txt", "abcabcabcabcXY");
-  DataConfig wanted = config(DataKind::kText, "a.txt");
-  wanted.length = 3;
-  wanted.test_share = 0.3;  // the last four tokens
-  const auto sets = read_all(wanted, 1);
+  // The test share is the last four tokens.
+  const auto sets = read_all(data("text", "a.txt", "length: 3, test_share: 0.3"), 1);
   ASSERT_TRUE(sets.ok()) << sets.error().message;
   ASSERT_EQ(sets->train.samples(), 3u);
   ASSERT_EQ(sets->test.samples(), 1u);
@@ -133,12 +130,8 @@ TEST_F(DataFiles, TextIsCutInSamplesThatOverlapByTheLastTarget) {
 
 TEST_F(DataFiles, RareWordsBecomeTheUnknownOne) {
   write("a.txt", "to be, or not to be.\nto be it is\n");
-  DataConfig wanted = config(DataKind::kText, "a.txt");
-  wanted.tokens = TokenKind::kWord;
-  wanted.length = 2;
-  wanted.test_share = 0.3;
-  wanted.count_min = 2;
-  const auto sets = read_all(wanted, 1);
+  const auto sets =
+      read_all(data("text", "a.txt", "tokens: word, length: 2, test_share: 0.3, count_min: 2"), 1);
   ASSERT_TRUE(sets.ok()) << sets.error().message;
   EXPECT_EQ(sets->train.shape.vocabulary, 4);  // <unknown>, be, to, end of line
   EXPECT_THAT(sets->train.tokens_of(0), ElementsAre(2, 1, 0));
@@ -146,18 +139,16 @@ TEST_F(DataFiles, RareWordsBecomeTheUnknownOne) {
 
 TEST_F(DataFiles, TextThatIsNoTextIsRefusedWithItsLine) {
   write("a.txt", "one\ntwo\xff\n");
-  EXPECT_THAT(refusal(config(DataKind::kText, "a.txt")), HasSubstr("a.txt:2: the bytes there"));
-  EXPECT_THAT(refusal(config(DataKind::kText, "b.txt")), HasSubstr("b.txt:1: the file cannot"));
+  EXPECT_THAT(refusal(data("text", "a.txt")), HasSubstr("a.txt:2: the bytes there"));
+  EXPECT_THAT(refusal(data("text", "b.txt")), HasSubstr("b.txt:1: the file cannot"));
   write("c.txt", "short");
-  EXPECT_THAT(refusal(config(DataKind::kText, "c.txt")), HasSubstr("do not hold a sample of 64"));
+  EXPECT_THAT(refusal(data("text", "c.txt")), HasSubstr("do not hold a sample of 64"));
 }
 
 TEST_F(DataFiles, ShakespeareHas65Characters) {
-  DataConfig wanted;
-  wanted.kind = DataKind::kText;
-  wanted.path = KIMESH_SOURCE_DIR "/../shared/data/tinyshakespeare.txt";
-  if (!fs::exists(wanted.path)) GTEST_SKIP() << "There is no text at " << wanted.path << ".";
-  const auto source = open_data(wanted, 1);
+  const std::string path = KIMESH_SOURCE_DIR "/../shared/data/tinyshakespeare.txt";
+  if (!fs::exists(path)) GTEST_SKIP() << "There is no text at " << path << ".";
+  const auto source = open_data(*data_options("kind: text, path: " + path).kind, 1);
   ASSERT_TRUE(source.ok()) << source.error().message;
   EXPECT_EQ((*source)->shape().vocabulary, 65);
 }
@@ -165,10 +156,8 @@ TEST_F(DataFiles, ShakespeareHas65Characters) {
 TEST_F(DataFiles, CsvIsStandardisedByItsTrainingRows) {
   write("a.csv", "x,kind,y\n1,cat,7\n3,\"dog\",7\n");
   write("b.csv", "x,kind,y\n5,dog,8\n");
-  DataConfig wanted = config(DataKind::kCsv, "a.csv");
-  wanted.test_path = (path_ / "b.csv").string();
-  wanted.label = "kind";
-  const auto sets = read_all(wanted, 1);
+  const auto sets =
+      read_all(data("csv", "a.csv", "label: kind, test: " + (path_ / "b.csv").string()), 1);
   ASSERT_TRUE(sets.ok()) << sets.error().message;
   EXPECT_THAT(sets->train.labels, ElementsAre(0, 1));
   EXPECT_THAT(sets->test.labels, ElementsAre(1));
@@ -187,22 +176,21 @@ TEST_F(DataFiles, AnImageFolderHoldsAClassAFolderAndANodeOpensItsOwnImagesOnly) 
       fs::create_directories(path_ / (set + name));
       write(set + name + "/1.ppm", std::string("P6 2 1 255\n") + "\x01\x02\x03\xff\xfe\xfd");
     }
-  DataConfig wanted = config(DataKind::kImageFolder, "train");
-  wanted.test_path = (path_ / "test").string();
+  const std::string test = "test: " + (path_ / "test").string();
+  const DataOptions wanted = data("image_folder", "train", test);
   const auto sets = read_all(wanted, 1);
   ASSERT_TRUE(sets.ok()) << sets.error().message;
   EXPECT_THAT(sets->train.labels, ElementsAre(0, 1));
   EXPECT_THAT(std::vector(sets->train.pixels.begin(), sets->train.pixels.begin() + 6),
               ElementsAre(1, 255, 2, 254, 3, 253));
   write("train/b/1.ppm", "P6 9 1 255\nbroken");
-  const auto source = open_data(wanted, 1);
+  const auto source = open_data(*wanted.kind, 1);
   ASSERT_TRUE(source.ok()) << source.error().message;
   EXPECT_TRUE((*source)->read_train(std::vector<std::uint32_t>{0}).ok());
   EXPECT_THAT(refusal(wanted), HasSubstr("b/1.ppm"));
   write("train/b/1.ppm", "P6 1 1 255\nabc");
   EXPECT_THAT(refusal(wanted), HasSubstr("1 x 1 pixels, but the first one has 2 x 1"));
-  wanted.height = wanted.width = 4;
-  const auto resized = read_all(wanted, 1);
+  const auto resized = read_all(data("image_folder", "train", "size: [4, 4], " + test), 1);
   ASSERT_TRUE(resized.ok()) << resized.error().message;
   EXPECT_EQ(resized->train.pixels.size(), 2u * 3 * 4 * 4);
 }
@@ -210,11 +198,7 @@ TEST_F(DataFiles, AnImageFolderHoldsAClassAFolderAndANodeOpensItsOwnImagesOnly) 
 // Seen to fail: the mean of all rows, which those of the test set have part in.
 TEST_F(DataFiles, CsvIsStandardisedWithoutTheRowsKeptForTheTest) {
   write("a.csv", "0,a\n10,a\n20,b\n60,b\n");
-  DataConfig wanted = config(DataKind::kCsv, "a.csv");
-  wanted.test_share = 0.5;
-  wanted.label = "2";
-  wanted.header = false;
-  const auto sets = read_all(wanted, 1);
+  const auto sets = read_all(data("csv", "a.csv", "test_share: 0.5, label: 2, header: false"), 1);
   ASSERT_TRUE(sets.ok()) << sets.error().message;
   ASSERT_EQ(sets->train.samples(), 2u);
   std::vector<float> low(1), high(1);
@@ -225,10 +209,8 @@ TEST_F(DataFiles, CsvIsStandardisedWithoutTheRowsKeptForTheTest) {
 }
 
 TEST_F(DataFiles, CsvIsRefusedWithItsLine) {
-  DataConfig wanted = config(DataKind::kCsv, "a.csv");
-  wanted.test_share = 0.5;
-  wanted.label = "3";
-  wanted.header = false;
+  const std::string keys = "test_share: 0.5, header: false, label: ";
+  const DataOptions wanted = data("csv", "a.csv", keys + "3");
   EXPECT_THAT(refusal(wanted), HasSubstr("a.csv: the file cannot be read"));
   write("a.csv", "1,2,0\n1,2\n");
   EXPECT_THAT(refusal(wanted), HasSubstr("a.csv:2: it has 2 fields, but the first line has 3"));
@@ -236,8 +218,8 @@ TEST_F(DataFiles, CsvIsRefusedWithItsLine) {
   EXPECT_THAT(refusal(wanted), HasSubstr("'x' in column 2 is no number"));
   write("a.csv", "1,2,0\n1,2,0\n");
   EXPECT_THAT(refusal(wanted), HasSubstr("fewer than two classes"));
-  wanted.label = "4";
-  EXPECT_THAT(refusal(wanted), HasSubstr("data.label is '4', which is none of its 3 columns"));
+  EXPECT_THAT(refusal(data("csv", "a.csv", keys + "4")),
+              HasSubstr("data.label is '4', which is none of its 3 columns"));
 }
 
 }  // namespace

@@ -3,9 +3,16 @@
 
 #include <numeric>
 
+#include "kimesh/config/options_of_text.h"
+#include "kimesh/data/data_options.h"
 #include "kimesh/data/dataset.h"
 
 namespace kimesh {
+
+// What a config's section `data` says: "kind: digits, test_share: 0.3".
+inline DataOptions data_options(const std::string& keys) {
+  return options_of_text<DataOptions>("{" + keys + "}");
+}
 
 struct DataSets {
   Dataset train, test;
@@ -17,8 +24,8 @@ inline std::vector<std::uint32_t> all_of(const SampleClasses& classes) {
   return samples;
 }
 
-inline Result<DataSets> read_all(const DataConfig& config, std::uint64_t seed) {
-  const auto source = open_data(config, seed);
+inline Result<DataSets> read_all(const DataOptions& data, std::uint64_t seed) {
+  const auto source = open_data(*data.kind, seed);
   if (!source) return source.error();
   auto train = (*source)->read_train(all_of((*source)->train()));
   if (!train) return train.error();

@@ -7,23 +7,35 @@
 #include <numeric>
 #include <set>
 
+#include "tests/data/read_all.h"
+
 namespace kimesh {
 namespace {
 
 using Parts = std::vector<std::vector<std::uint32_t>>;
 
 const SampleClasses& training_digits() {
-  static const auto source = std::move(*open_data(DataConfig{}, 1));
+  static const auto source = std::move(*open_data(*DataOptions{}.kind, 1));
   return source->train();
 }
 
-Parts split(SplitKind kind, std::size_t nodes, std::uint64_t seed = 1, double dirichlet = 0.3) {
-  DataConfig config;
-  config.split = kind;
-  config.dirichlet = dirichlet;
+// `kind` as a config writes it.
+Parts split(const std::string& kind, std::size_t nodes, std::uint64_t seed = 1) {
+  const DataOptions data = data_options("kind: digits, split: " + kind);
   std::vector<double> weights(nodes);
   std::iota(weights.begin(), weights.end(), 1.0);
-  return split_data(training_digits(), config, weights, nodes, seed);
+  return split_data(*data.split, {training_digits(), weights, nodes, seed});
+}
+
+// The second draw of dirichlet leaves most nodes nothing.
+const std::vector<std::string> kEverySplit = {"even", "weights", "by_label", "{dirichlet: 0.3}",
+                                              "{dirichlet: 0.001}"};
+
+TEST(Split, EveryKindIsTestedHere) {
+  for (const std::string_view kind : split_kinds().names())
+    EXPECT_TRUE(std::ranges::any_of(kEverySplit, [&](const std::string& written) {
+      return written.find(kind) != std::string::npos;
+    })) << kind;
 }
 
 std::array<std::size_t, 10> class_counts(std::span<const std::uint32_t> part) {
@@ -34,27 +46,22 @@ std::array<std::size_t, 10> class_counts(std::span<const std::uint32_t> part) {
 
 // Seen to fail: feed_empty without the pop_back; sizes_for without the minimum of one.
 TEST(Split, GivesEverySampleToExactlyOneNodeAndEveryNodeSome) {
-  for (const auto kind :
-       {SplitKind::kEven, SplitKind::kWeights, SplitKind::kDirichlet, SplitKind::kByLabel})
+  for (const std::string& kind : kEverySplit)
     for (const std::size_t nodes : {1, 2, 3, 4, 16, 1000, 1437}) {
-      for (const double concentration : {0.3, 1e-6}) {
-        const Parts parts =
-            split(kind, std::min(nodes, training_digits().samples()), 7, concentration);
-        std::vector<int> owners(training_digits().samples());
-        for (const auto& part : parts) {
-          EXPECT_FALSE(part.empty()) << nodes << " nodes, kind " << static_cast<int>(kind);
-          EXPECT_TRUE(std::is_sorted(part.begin(), part.end()));
-          for (const auto sample : part) ++owners[sample];
-        }
-        EXPECT_TRUE(std::all_of(owners.begin(), owners.end(), [](int n) { return n == 1; }))
-            << nodes << " nodes, kind " << static_cast<int>(kind);
+      const Parts parts = split(kind, std::min(nodes, training_digits().samples()), 7);
+      std::vector<int> owners(training_digits().samples());
+      for (const auto& part : parts) {
+        EXPECT_FALSE(part.empty()) << nodes << " nodes, " << kind;
+        EXPECT_TRUE(std::is_sorted(part.begin(), part.end()));
+        for (const auto sample : part) ++owners[sample];
       }
+      EXPECT_TRUE(std::all_of(owners.begin(), owners.end(), [](int n) { return n == 1; }))
+          << nodes << " nodes, " << kind;
     }
 }
 
 TEST(Split, IsAFunctionOfTheSeed) {
-  for (const auto kind :
-       {SplitKind::kEven, SplitKind::kWeights, SplitKind::kDirichlet, SplitKind::kByLabel}) {
+  for (const std::string& kind : kEverySplit) {
     EXPECT_EQ(split(kind, 4, 1), split(kind, 4, 1));
     EXPECT_NE(split(kind, 4, 1), split(kind, 4, 2));
   }
@@ -63,7 +70,7 @@ TEST(Split, IsAFunctionOfTheSeed) {
 // Seen to fail: cutting the sorted samples instead of dealing them.
 TEST(EvenSplit, GivesEveryNodeTheSameOfEveryClass) {
   for (const std::size_t nodes : {2, 3, 4, 7, 16}) {
-    const Parts parts = split(SplitKind::kEven, nodes);
+    const Parts parts = split("even", nodes);
     const auto [smallest, largest] =
         std::minmax_element(parts.begin(), parts.end(),
                             [](const auto& a, const auto& b) { return a.size() < b.size(); });
@@ -79,7 +86,7 @@ TEST(EvenSplit, GivesEveryNodeTheSameOfEveryClass) {
 
 // Seen to fail: reading equal weights.
 TEST(WeightsSplit, GivesSizesInProportion) {
-  const Parts parts = split(SplitKind::kWeights, 4);  // weights 1, 2, 3, 4
+  const Parts parts = split("weights", 4);  // weights 1, 2, 3, 4
   const auto total = static_cast<double>(training_digits().samples());
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_NEAR(static_cast<double>(parts[i].size()), total * static_cast<double>(i + 1) / 10, 1.0);
@@ -100,16 +107,16 @@ double mean_skew(const Parts& parts) {
 }
 
 TEST(DirichletSplit, IsMoreSkewedTheSmallerTheConcentration) {
-  EXPECT_LT(mean_skew(split(SplitKind::kDirichlet, 4, 1, 1000)), 0.13);
-  EXPECT_GT(mean_skew(split(SplitKind::kDirichlet, 4, 1, 0.3)), 0.2);
-  EXPECT_GT(mean_skew(split(SplitKind::kDirichlet, 4, 1, 0.01)), 0.4);
+  EXPECT_LT(mean_skew(split("{dirichlet: 1000}", 4)), 0.13);
+  EXPECT_GT(mean_skew(split("{dirichlet: 0.3}", 4)), 0.2);
+  EXPECT_GT(mean_skew(split("{dirichlet: 0.01}", 4)), 0.4);
 }
 
 // A node scores at most the share of test samples whose class it has seen: with 4 nodes under 0.6.
 // Seen to fail: the even split in its place.
 TEST(ByLabelSplit, LetsNoNodeOfFourSeeMoreThanFourClasses) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
-    for (const auto& part : split(SplitKind::kByLabel, 4, seed)) {
+    for (const auto& part : split("by_label", 4, seed)) {
       const auto counts = class_counts(part);
       EXPECT_LE(std::ranges::count_if(counts, [](auto n) { return n > 0; }), 4) << "seed " << seed;
       EXPECT_NEAR(static_cast<double>(part.size()),
@@ -119,7 +126,7 @@ TEST(ByLabelSplit, LetsNoNodeOfFourSeeMoreThanFourClasses) {
 
 // Seen to fail: starting every node's walk at sample 0.
 TEST(TestPart, PartsAreStratifiedAndTogetherTheWholeTestSet) {
-  const auto source = std::move(*open_data(DataConfig{}, 1));
+  const auto source = std::move(*open_data(*DataOptions{}.kind, 1));
   const SampleClasses& test = source->test();
   for (const std::size_t nodes : {1, 3, 4, 400}) {
     std::vector<int> seen(test.samples());

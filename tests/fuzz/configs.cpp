@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <regex>
 
 #include "kimesh/emulation/rate_trace.h"
 #include "kimesh/run/run_config.h"
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/check.h"
 #include "tests/fuzz/file_of.h"
+#include "tests/run/stand_in_models.h"
 
 namespace kimesh::fuzz {
 namespace {
@@ -82,8 +84,17 @@ std::vector<Bytes> all_of(const std::string& folder, std::string_view extension)
   return files;
 }
 
+// The shipped ones, with the models that are known here.
 std::vector<Bytes> config_seeds() {
-  return all_of("configs", ".yaml");
+  static const std::regex model("(^|\n)model: [^\n]*");
+  std::vector<Bytes> seeds = all_of("configs", ".yaml");
+  for (Bytes& seed : seeds) {
+    const std::string text(reinterpret_cast<const char*>(seed.data()), seed.size());
+    const bool of_text = text.find("kind: text") != std::string::npos;
+    seed = bytes_of(std::regex_replace(text, model,
+                                       of_text ? "$1model: {kind: lstm}" : "$1model: {kind: mlp}"));
+  }
+  return seeds;
 }
 std::vector<Bytes> topology_seeds() {
   return all_of("topologies", ".yaml");

@@ -21,7 +21,7 @@ constexpr std::uint64_t kSeed = 11;
 
 QuadraticProblem seeded(std::uint64_t seed, std::size_t nodes = 4,
                         std::vector<double> weights = {0.1, 0.2, 0.3, 0.4}) {
-  QuadraticConfig config;
+  QuadraticOptions config;
   config.dimension = 50;
   return make_quadratic(config, nodes, weights, seed);
 }
@@ -168,7 +168,7 @@ TEST(QuadraticProblem, TheMeansCurvaturesFallGeometricallyFromOneToOneOverTheCon
 
 TEST(QuadraticProblem, HeterogeneityIsTheSpreadOfTheNodesMinima) {
   SCOPED_TRACE("seed " + std::to_string(kSeed));
-  QuadraticConfig config;
+  QuadraticOptions config;
   config.dimension = 5000;
   config.heterogeneity = 0;
   const QuadraticProblem alike = make_quadratic(config, 2, {}, kSeed);

@@ -73,7 +73,7 @@ Mesh::Mesh(const MeshSpec& the_spec) : spec(the_spec) {
   plan = *make_plan(topology, Layout::vector(spec.dimension));
   std::vector<double> weights = spec.weights;
   if (weights.empty()) weights.assign(spec.nodes, 1.0 / static_cast<double>(spec.nodes));
-  QuadraticConfig config;
+  QuadraticOptions config;
   config.dimension = spec.dimension;
   config.condition = spec.condition;
   config.heterogeneity = spec.heterogeneity;

@@ -4,6 +4,7 @@
 
 #include "kimesh/run/run_config.h"
 #include "tests/config/bad_files.h"
+#include "tests/run/stand_in_models.h"
 
 namespace kimesh {
 namespace {

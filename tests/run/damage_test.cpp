@@ -1,5 +1,6 @@
 #include "kimesh/run/run_config.h"
 #include "tests/config/damaged_file.h"
+#include "tests/run/stand_in_models.h"
 
 namespace kimesh {
 namespace {

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "kimesh/run/run_config.h"
+#include "tests/run/stand_in_models.h"
 
 namespace kimesh {
 namespace {

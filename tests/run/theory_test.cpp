@@ -7,6 +7,7 @@
 #include "kimesh/run/options.h"
 #include "kimesh/run/run_config.h"
 #include "tests/config/text_file.h"
+#include "tests/run/stand_in_models.h"
 
 namespace kimesh {
 namespace {

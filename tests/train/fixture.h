@@ -6,10 +6,20 @@
 #include <cmath>
 #include <memory>
 
+#include "kimesh/config/options_of_text.h"
+#include "kimesh/train/torch_models.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/aligned_buffer.h"
 
 namespace kimesh {
+
+// Every test program that trains knows the models.
+inline const bool kHasModels = (add_torch_models(), true);
+
+// What a config's section `model` says: "kind: mlp, hidden: [8]".
+inline ModelOptions model_options(const std::string& keys) {
+  return options_of_text<ModelOptions>("{" + keys + "}");
+}
 
 struct BoundTrainer {
   BoundTrainer(const RunConfig& config, const TrainingData& data, NodeIndex node)
@@ -37,17 +47,16 @@ inline TrainingData make_data(const RunConfig& config, std::size_t nodes,
   return std::move(*data);
 }
 
-inline RunConfig mlp_config(std::vector<std::int64_t> hidden = {32}) {
+// `hidden` as a config writes it.
+inline RunConfig mlp_config(const std::string& hidden = "[32]") {
   RunConfig config;
-  config.model.hidden = std::move(hidden);
+  config.model = model_options("kind: mlp, hidden: " + hidden);
   return config;
 }
 
 inline RunConfig cnn_config() {
   RunConfig config;
-  config.model.kind = ModelKind::kCnn;
-  config.model.channels = {8, 12};
-  config.model.dense = 16;
+  config.model = model_options("kind: cnn, channels: [8, 12], dense: 16");
   return config;
 }
 

@@ -40,7 +40,7 @@ TEST(Reference, SgdEqualsTheUpdateByHandOnTheNodesOwnGradients) {
     for (const std::vector<double>& weights : {std::vector<double>{1}, {1, 1}, {0.2, 0.5, 0.3}}) {
       config.optimizer = options_of_text<OptimizerOptions>(
           "{kind: sgd, lr: 0.1, momentum: 0.9, weight_decay: 1e-3}");
-      config.data.split = SplitKind::kByLabel;
+      config.data.split = split_kinds().make("by_label");
       const TrainingData data = make_data(config, weights.size(), weights);
       const auto expected = train_joined(config, data, 5);
       EXPECT_LE(relative_distance(train_by_hand(config, data, 5), expected.parameters), 2e-6)
@@ -71,7 +71,7 @@ double accuracy_alone(RunConfig config, const TrainingData& data, NodeIndex node
 
 TEST(Reference, OneNodeLearnsTheDigits) {
   set_training_threads(1);
-  const RunConfig config = mlp_config({256, 128});
+  const RunConfig config = mlp_config("[256, 128]");
   EXPECT_GE(accuracy_alone(config, make_data(config, 1), 0, 300), 0.95);
 }
 
@@ -79,8 +79,8 @@ TEST(Reference, OneNodeLearnsTheDigits) {
 // Seen to fail: the even split in its place.
 TEST(Reference, NoNodeAlonePassesSixtyPercentByLabel) {
   set_training_threads(1);
-  RunConfig config = mlp_config({256, 128});
-  config.data.split = SplitKind::kByLabel;
+  RunConfig config = mlp_config("[256, 128]");
+  config.data.split = split_kinds().make("by_label");
   const TrainingData data = make_data(config, 4);
   for (NodeIndex node = 0; node < 4; ++node)
     EXPECT_LT(accuracy_alone(config, data, node, 200), 0.6) << "node " << node;

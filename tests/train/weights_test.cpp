@@ -112,7 +112,7 @@ TEST_F(Weights, ARunStartsFromThemExceptWhereItStartsAnew) {
 }
 
 TEST_F(Weights, OfAnotherModelAreRefusedWithTheLayersName) {
-  RunConfig config = mlp_config({8});
+  RunConfig config = mlp_config("[8]");
   TrainingData data = make_data(config, 1);
   NamedValues tensors = first_point(config, data);
   tensors.layout.layers[2].shape = {8, 10};

@@ -6,22 +6,15 @@
 #include <vector>
 
 #include "kimesh/data/dataset.h"
+#include "kimesh/data/split_kind.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
 
-// Which training samples each node holds, ascending. Seeded; every sample goes to exactly one node,
-// every node gets at least one. Requires samples >= nodes >= 1.
-// - even: stratified.
-// - weights: stratified, sizes in proportion to `weights` [nodes], which nothing else reads.
-// - dirichlet: each class dealt by a draw of Dirichlet(concentration) (Hsu et al., 2019).
-// - by_label: sorted by label and cut, so a node sees few classes. Samples without classes (text)
-//   keep their order: each node holds one stretch of the text.
-[[nodiscard]] std::vector<std::vector<std::uint32_t>> split_data(const SampleClasses& train,
-                                                                 const DataConfig& config,
-                                                                 std::span<const double> weights,
-                                                                 std::size_t nodes,
-                                                                 std::uint64_t seed);
+// Which training samples each node holds, ascending, as `kind` deals them out. Requires
+// samples >= nodes >= 1.
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> split_data(const SplitKind& kind,
+                                                                 const SplitRequest& request);
 
 // Node `node`'s part of the test set: every nodes-th sample of a seeded stratified order.
 [[nodiscard]] std::vector<std::uint32_t> test_part(const SampleClasses& test, NodeIndex node,

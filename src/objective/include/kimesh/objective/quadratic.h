@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kimesh/config/keys.h"
 #include "kimesh/objective/mesh_objective.h"
 #include "kimesh/objective/objective.h"
 #include "kimesh/util/ids.h"
@@ -14,12 +15,14 @@
 
 namespace kimesh {
 
-// Stands for the trainer in `kimesh simulate`.
-struct QuadraticConfig {
-  std::string path;  // CSV of node,j,a,b, resolved as DataConfig::path; empty: seeded
+// The section `quadratic` of a config: stands for model and data.
+struct QuadraticOptions {
+  std::string path;  // CSV of node,j,a,b, relative to the process; empty: seeded
   std::uint32_t dimension = 200;
   double condition = 100;    // largest over smallest curvature of the mean
   double heterogeneity = 1;  // standard deviation of b between nodes
+
+  void describe(Keys& keys);
 };
 
 // The whole mesh's problem, a_ij > 0. Values are float64; the nodes see them rounded to float32.
@@ -42,7 +45,7 @@ struct QuadraticProblem {
 // coordinates; each node's are these times exp(0.3 · normal), scaled per coordinate so that the
 // mean stays what it was (L is 1); b_ij = heterogeneity · normal + 1. `weights` holds ω_i up to a
 // common factor; empty: all equal.
-[[nodiscard]] QuadraticProblem make_quadratic(const QuadraticConfig& config, std::size_t nodes,
+[[nodiscard]] QuadraticProblem make_quadratic(const QuadraticOptions& config, std::size_t nodes,
                                               std::span<const double> weights, std::uint64_t seed);
 // From a CSV of node,j,a,b (both counted from 0) with a header line or without; empty lines and
 // lines that begin with # are left out. Errors: UserInput, one line per complaint, with file and
@@ -65,7 +68,7 @@ struct QuadraticProblem {
 // The quadratic of a config for a whole mesh: read from its file, or drawn from the seed.
 // `declared_weights` as in shares_of_weights. Errors: as load_quadratic.
 [[nodiscard]] Result<std::unique_ptr<MeshObjective>> make_quadratic_mesh(
-    const QuadraticConfig& config, std::size_t nodes, std::span<const double> declared_weights,
+    const QuadraticOptions& config, std::size_t nodes, std::span<const double> declared_weights,
     std::uint64_t seed);
 
 }  // namespace kimesh

@@ -22,6 +22,9 @@ class OptimizerKind : public KindOptions {
   };
   [[nodiscard]] virtual AtWorkers at_workers() const { return {}; }
 
+  // The step is parameters −= rate · direction, for which `lr: theory` is proven.
+  [[nodiscard]] virtual bool is_descent() const { return false; }
+
   // Vectors that the owner of a shard keeps for it. Each has the shard's size and starts at 0.
   [[nodiscard]] virtual std::size_t state_vectors() const { return 0; }
 

@@ -12,9 +12,10 @@ namespace kimesh {
 
 // One subject of `kimesh explain NAME` and of docs/kinds.md.
 struct ExplainSection {
-  std::string_view name;    // "topology"
-  std::string_view help;    // one line, without a full stop
-  void (*describe)(Keys&);  // declares its keys, from their defaults
+  std::string_view name;      // "topology"
+  std::string_view help;      // one line, without a full stop
+  void (*describe)(Keys&);    // declares its keys, from their defaults
+  bool has_sections = false;  // its maps are subjects of their own: their keys are not listed here
 };
 
 [[nodiscard]] std::span<const ExplainSection> explain_sections();

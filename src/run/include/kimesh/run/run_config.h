@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "kimesh/config/keys.h"
 #include "kimesh/config/places.h"
 #include "kimesh/config/problem.h"
-#include "kimesh/data/data_config.h"
-#include "kimesh/objective/model_config.h"
+#include "kimesh/data/data_options.h"
+#include "kimesh/objective/model_options.h"
 #include "kimesh/objective/quadratic.h"
 #include "kimesh/optimizer/optimizer.h"
 #include "kimesh/policy/compression_options.h"
@@ -17,40 +18,48 @@
 
 namespace kimesh {
 
-struct StopConfig {
+// The section `stop`: the run ends with the first of these that happens.
+struct StopOptions {
   std::optional<Round> rounds;
   std::optional<double> accuracy;  // of the test set, (0, 1]
   std::optional<double> loss;      // mean over the test set's samples (of text: tokens), in nats
   std::optional<Duration> time;    // of the run's clock, which leaves evaluation out
+
+  void describe(Keys& keys);
 };
 
 // Where a node's float vectors lie and messages are made; gradients are computed on the CPU.
 enum class DeviceKind { kCpu, kCuda };
 
 struct RunConfig {
-  ModelConfig model;
-  DataConfig data;
-  std::optional<QuadraticConfig> quadratic;  // instead of model and data
+  ModelOptions model;
+  DataOptions data;
+  std::optional<QuadraticOptions> quadratic;  // instead of model and data
   // `objective: own`, instead of all three: a program that uses kimesh as a library brings it.
   bool own_objective = false;
   OptimizerOptions optimizer;
   CompressionOptions compression;
   std::optional<Duration> round_time;  // required by kimad
-  StopConfig stop;
+  StopOptions stop;
   Round evaluate_every = 10;
   std::uint64_t seed = 1;
   int threads = 0;  // LibTorch threads per node; 0: cores / local nodes
   DeviceKind device = DeviceKind::kCpu;
-  int device_line = 0;
   Places places;  // of the file's keys, for sentences of later checks
 
+  void describe(Keys& keys);
+  // Whether a model is trained on data, since nothing stands for them.
+  [[nodiscard]] bool trains_a_model() const { return !quadratic && !own_objective; }
   // As TopologyFile::canonical. Left out: paths, threads and device, which differ between machines,
   // and what means nothing with the kinds that were chosen.
   [[nodiscard]] std::string canonical() const;
+
+ private:
+  void describe_objective(Keys& keys);
 };
 
 // Reads and checks the file whole. Errors: in `problems`. missing_files looks whether the data is
-// there.
+// there. The models that it may name are those of model_kinds().
 [[nodiscard]] Loaded<RunConfig> load_config(const std::string& path);
 
 // The files and folders that the config names (data, weights, a quadratic's table) and that are not

@@ -54,5 +54,7 @@ class TopologyKind : public KindOptions {
 // The kinds that `kind:` of a topology file may name. Programs that use kimesh as a library add
 // their own before the first file is read.
 [[nodiscard]] KindTable<TopologyKind>& topology_kinds();
+// The kinds of one hop, for remedies: "parameter_server".
+[[nodiscard]] std::string one_hop_kinds();
 
 }  // namespace kimesh
