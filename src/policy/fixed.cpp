@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kimesh/policy/policy_options.h"
 #include "message_size.h"
-#include "policies.h"
 #include "sized_settings.h"
 
 namespace kimesh {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "gravac_keep.h"
-#include "policies.h"
+#include "kimesh/policy/policy_options.h"
 #include "sized_settings.h"
 
 namespace kimesh {

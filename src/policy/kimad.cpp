@@ -1,6 +1,6 @@
 // policy: kimad. Each message is the largest that its link carries in time, the same ratio for each
 // layer (Xin, Ilin, Yang, Canini, Richtárik: Kimad, 2023).
-#include "policies.h"
+#include "kimesh/policy/policy_options.h"
 #include "sized_settings.h"
 
 namespace kimesh {

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "kimesh/policy/policy_options.h"
 #include "kimesh/util/check.h"
 #include "message_size.h"
-#include "policies.h"
 #include "sized_settings.h"
 
 namespace kimesh {

@@ -1,5 +1,5 @@
 // policy: none. Every message is dense.
-#include "policies.h"
+#include "kimesh/policy/policy_options.h"
 
 namespace kimesh {
 namespace {

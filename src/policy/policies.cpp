@@ -1,16 +1,32 @@
-#include "policies.h"
-
+// The table of policies.
 #include <fmt/format.h>
 
 #include "kimesh/config/key_values.h"
+#include "kimesh/policy/policy_options.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {
+
+// One line for each policy: X(NAME) stands for NAME_policy(), which the policy's own file defines.
+// clang-format off
+#define KIMESH_POLICIES(X) \
+  X(none)                  \
+  X(fixed)                 \
+  X(kimad)                 \
+  X(kimad_plus)            \
+  X(gravac)
+// clang-format on
+
+#define KIMESH_DECLARE(name) Kind<PolicyOptions> name##_policy();
+KIMESH_POLICIES(KIMESH_DECLARE)
+#undef KIMESH_DECLARE
+
 namespace {
 
 KindTable<PolicyOptions>& all() {
-  static KindTable<PolicyOptions> table("policy", {none_policy(), fixed_policy(), kimad_policy(),
-                                                   kimad_plus_policy(), gravac_policy()});
+#define KIMESH_CALL(name) name##_policy(),
+  static KindTable<PolicyOptions> table("policy", {KIMESH_POLICIES(KIMESH_CALL)});
+#undef KIMESH_CALL
   return table;
 }
 
