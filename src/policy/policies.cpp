@@ -12,6 +12,7 @@ namespace kimesh {
 #define KIMESH_POLICIES(X) \
   X(none)                  \
   X(fixed)                 \
+  X(ratio_by_round)        \
   X(kimad)                 \
   X(kimad_plus)            \
   X(gravac)
