@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "kimesh/emulation/rate_trace.h"
+#include "kimesh/train/trainer.h"
 #include "kimesh/util/units.h"
 #include "tests/bench/timed_run.h"
 
@@ -161,8 +162,9 @@ void measure_topology(const Grid& grid, const std::string& name, const Arguments
                       Figures& figures) {
   const std::string path = std::string(KIMESH_SOURCE_DIR) + "/topologies/" + name + ".yaml";
   const TopologyFile topology = loaded_or_exit(load_topology(path));
-  const TrainingData data = or_exit(prepare_training_data(grid.config, topology.nodes.size(), {}));
-  const Plan plan = or_exit(make_plan(topology, model_layout(grid.config, data)));
+  const auto objective =
+      or_exit(make_training_mesh(grid.config, topology.nodes.size(), declared_weights(topology)));
+  const Plan plan = or_exit(make_plan(topology, objective->layout()));
   for (const std::string& trace : words_of(said("--traces", "steady,sinusoid,steps,mobile"))) {
     const TopologyFile changing = with_trace(topology, trace_named(trace), plan);
     for (const auto& [policy_name, usual] : kSettings) {

@@ -13,7 +13,7 @@
 #include "kimesh/compress/codecs.h"
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/link/free_ports.h"
-#include "kimesh/node/live_node.h"
+#include "kimesh/mesh/mesh.h"
 #include "kimesh/train/torch_models.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/check.h"
@@ -45,7 +45,6 @@ struct Job {
   std::string kind = "ring";
   std::size_t nodes = 2;
   bool single_server = false;
-  Round rounds = 10;
 };
 
 TrainingData make_data(const Job& job) {
@@ -106,35 +105,38 @@ TopologyFile make_topology(const Job& job) {
   return topology;
 }
 
+// The trainers of the job, on images that are made up.
+class MadeUpTraining final : public MeshObjective {
+ public:
+  explicit MadeUpTraining(const Job& job)
+      : config_(job.config), data_(make_data(job)), layout_(model_layout(config_, data_)) {}
+  [[nodiscard]] const Layout& layout() const override { return layout_; }
+  [[nodiscard]] const std::vector<double>& weights() const override { return data_.weights; }
+  [[nodiscard]] Result<std::unique_ptr<Objective>> part(NodeIndex node) const override {
+    return make_trainer(config_, data_, node);
+  }
+
+ private:
+  const RunConfig config_;
+  const TrainingData data_;
+  const Layout layout_;
+};
+
 // Seconds of each round and of its own gradient, alternating, and the memory at last.
 Report run_node(const Job& job, const TopologyFile& topology, NodeIndex self) {
   set_training_threads(1);
-  const TrainingData data = make_data(job);
-  const auto plan = make_plan(topology, model_layout(job.config, data));
-  const auto objective = std::move(*make_trainer(job.config, data, self));
-  LiveNodeSetup setup;
-  setup.plan = &*plan;
-  setup.topology = &topology;
-  setup.self = self;
-  setup.objective = objective.get();
-  setup.core.policy = {policy_options("fixed", {{"ratio", std::to_string(kRatio)}}),
-                       make_codec("topk")};
-  setup.core.data_weight = data.weights[self];
-  setup.core.stop_rounds = job.rounds;
-  setup.core.has_test_set = false;
-  setup.vectors = {job.config.optimizer, data.weights[self], true};
+  const auto mesh =
+      std::move(*Mesh::make({job.config, topology, "", ""}, std::make_unique<MadeUpTraining>(job)));
   Report report;
-  LiveNodeObserver observer;
-  observer.report = [&](TimePoint, const RoundReport& round) {
-    if (!round.confirmation) report.push_back(to_seconds(round.ended - round.begun));
-    if (!round.confirmation) report.push_back(to_seconds(round.compute));
-    return ok_status();
+  MeshRunOptions options;
+  options.callbacks.round = [&](NodeIndex, const RoundRecord& record, const RunTally&) {
+    if (record.confirmation) return;
+    report.push_back(record.round_s);
+    report.push_back(record.compute_s);
   };
-  observer.decision = [](TimePoint, const Decision&) { return ok_status(); };
-  observer.notice = [](TimePoint, const std::string&) { return ok_status(); };
-  const auto end = run_live_node(setup, observer);
+  const auto end = mesh->run_node(self, options);
   KIMESH_CHECK(end.ok(), "the node opens");
-  KIMESH_CHECK(end->outcome == Outcome::kDone, end->text);
+  KIMESH_CHECK(end->node.outcome == Outcome::kDone, end->node.text);
   report.push_back(peak_megabytes());
   return report;
 }
@@ -158,7 +160,7 @@ Report only_gradients(const Job& job) {
   AlignedBuffer parameters(size), gradient(size);
   objective->initialise(parameters.span());
   objective->bind(parameters.span(), gradient.span());
-  for (Round round = 0; round < job.rounds; ++round)
+  for (Round round = 0; round < *job.config.stop.rounds; ++round)
     KIMESH_CHECK(objective->gradient(round).ok(), "a gradient");
   return {peak_megabytes(), 4e-6 * static_cast<double>(size)};
 }
@@ -167,7 +169,7 @@ Report only_gradients(const Job& job) {
 void time_rounds(const Job& job, Figures& figures) {
   const std::vector<Report> reports = run_mesh(job);
   std::vector<double> overheads, gradients;
-  for (Round round = 1; round + 1 < job.rounds; ++round) {
+  for (Round round = 1; round + 1 < *job.config.stop.rounds; ++round) {
     double longest = 0, gradient = 0;
     for (const Report& report : reports) {
       longest = std::max(longest, report[2 * round]);
@@ -200,11 +202,14 @@ int main(int count, char** words) {
   job.config.model = options_of_text<ModelOptions>("{kind: cnn}");
   job.config.data.batch = number("--batch", "128");
   job.config.optimizer = options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.01, momentum: 0.9}");
-  job.rounds = static_cast<Round>(number("--rounds", "20"));
-  fmt::print("{}; topk {} %, medians of {} rounds\n", machine(), 100 * kRatio, job.rounds - 2);
+  job.config.compression =
+      compression_options({{"policy", "fixed"}, {"ratio", std::to_string(kRatio)}});
+  const int rounds = number("--rounds", "20");
+  job.config.stop.rounds = static_cast<Round>(rounds);
+  fmt::print("{}; topk {} %, medians of {} rounds\n", machine(), 100 * kRatio, rounds - 2);
   Figures figures;
   time_rounds(job, figures);
-  job.rounds = 6;
+  job.config.stop.rounds = 6;
   job.nodes = 4;
   job.config.data.batch = 8;
   weigh(job, "memory, cnn, ring of 4", figures);

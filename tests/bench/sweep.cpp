@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "kimesh/config/options_of_text.h"
+#include "kimesh/train/trainer.h"
 #include "kimesh/util/units.h"
 #include "tests/bench/timed_run.h"
 

@@ -6,11 +6,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "kimesh/run/options.h"
-#include "kimesh/run/run_config.h"
-#include "kimesh/sim/simulator.h"
+#include "kimesh/mesh/mesh.h"
 #include "kimesh/train/torch_models.h"
-#include "kimesh/train/trainer.h"
+#include "kimesh/train/training_mesh.h"
 #include "tests/bench/figures.h"
 
 namespace kimesh::bench {
@@ -43,15 +41,10 @@ T loaded_or_exit(Loaded<T> loaded) {
 // does. Gives up after `seconds_max` of virtual time.
 inline TimedRun run_timed(const RunConfig& config, const TopologyFile& topology, Duration compute,
                           double seconds_max) {
-  const std::size_t nodes = topology.nodes.size();
-  const TrainingData data = or_exit(prepare_training_data(config, nodes, {}));
-  const Plan plan = or_exit(make_plan(topology, model_layout(config, data)));
-  SimulationSetup setup;
-  setup.plan = &plan;
-  for (NodeIndex i = 0; i < nodes; ++i)
-    setup.nodes.push_back(simulated_node(config, topology, i, data.weights[i],
-                                         or_exit(make_trainer(config, data, i))));
-  setup.links = simulated_links(topology, plan);
+  auto objective =
+      or_exit(make_training_mesh(config, topology.nodes.size(), declared_weights(topology)));
+  const auto mesh = or_exit(Mesh::make({config, topology, "", ""}, std::move(objective)));
+  SimulationSetup setup = or_exit(mesh->simulation());
   setup.costs.gradient = compute;
   setup.costs.evaluate = Duration{0};  // the run's clock leaves it out
   setup.seconds_max = seconds_max;
