@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace kimesh::kernels::HWY_NAMESPACE {
 namespace {
 
-// Asks for what is read soon: the hardware's own foresight ends with a page of memory.
+// Prefetches what is read soon: the hardware prefetcher stops at the end of a page.
 HWY_INLINE void prefetch(const float* target, const float* estimate, std::size_t from) {
   constexpr std::size_t kAhead = 512, kLine = 16;
   for (std::size_t j = from; j < from + kGroup; j += kLine) {
@@ -26,15 +26,15 @@ HWY_INLINE void prefetch(const float* target, const float* estimate, std::size_t
   }
 }
 
-// A group's differences: which of a register's reach `lower`.
+// Computes the differences of a group, and which of them reach `lower`.
 HWY_INLINE Hits look(const float* target, const float* estimate, Floats lower, float* differences) {
   const Floats difference = hn::Sub(hn::LoadU(kFloats, target), hn::LoadU(kFloats, estimate));
   hn::StoreU(difference, kFloats, differences);
   return hn::Ge(hn::Abs(difference), lower);
 }
 
-// Adds a group to both energies. From memory, where it has just been: a conversion that loads
-// needs none of the shuffles that one between registers takes.
+// Adds a group to both energies. The values are loaded from memory again: a conversion with a load
+// needs no shuffle, unlike one between registers.
 HWY_INLINE void add_energies(const float* target, const float* differences, SquareSum& wanted,
                              SquareSum& missing) {
   for (std::size_t j = 0; j < kGroup; j += kPartialSums) {
@@ -43,7 +43,7 @@ HWY_INLINE void add_energies(const float* target, const float* differences, Squa
   }
 }
 
-// Bit i: lane i.
+// Bit i stands for lane i.
 HWY_INLINE std::uint64_t bits_of(Hits hits) {
   std::uint8_t bytes[8] = {};
   hn::StoreMaskBits(kFloats, hits, bytes);
@@ -51,8 +51,8 @@ HWY_INLINE std::uint64_t bits_of(Hits hits) {
   return bytes[0] | std::uint64_t{bytes[1]} << 8;
 }
 
-// A group's hits one by one, which are a handful at most: two without a branch that could guess
-// wrong. Stores two entries at least.
+// Stores the hits of a group one by one, for groups with a few hits. The first two are stored
+// without a branch, whether they exist or not, because their number is unpredictable.
 HWY_INLINE std::size_t take_marked(std::uint64_t marks, const float* differences,
                                    std::uint32_t position, std::uint32_t* indices, float* values) {
   const auto count = static_cast<std::size_t>(std::popcount(marks));
@@ -68,8 +68,8 @@ HWY_INLINE std::size_t take_marked(std::uint64_t marks, const float* differences
   return count;
 }
 
-// Where hits are many, branches on single ones would guess wrong: then every register is stored,
-// whether there are any in it or not.
+// Stores the hits of a group register by register, for vectors with many hits, where branches on
+// single hits would be mispredicted.
 template <bool kMany>
 HWY_INLINE std::size_t collect_groups(const float* target, const float* estimate, std::size_t size,
                                       float lower_magnitude, std::uint32_t index_base,
@@ -77,7 +77,7 @@ HWY_INLINE std::size_t collect_groups(const float* target, const float* estimate
   alignas(64) float differences[kGroup];
   SquareSum wanted(sums), missing(sums + kPartialSums);
   const Floats lower = hn::Set(kFloats, lower_magnitude);
-  // Made once: g++ 12 would make an Iota in the loop from single numbers.
+  // Computed once: in the loop g++ 12 would assemble an Iota from single numbers.
   Words positions = hn::Iota(kWords, index_base);
   const Words step = hn::Set(kWords, static_cast<std::uint32_t>(kLanes));
   std::size_t count = 0;
@@ -104,8 +104,8 @@ HWY_INLINE std::size_t collect_groups(const float* target, const float* estimate
   return count;
 }
 
-// Appends what reaches `lower` of `size` elements, a multiple of kGroup, and adds to the sums of
-// both energies; returns how many entries. There is room for one register more.
+// Appends the elements that reach `lower`, and adds to the sums of both energies. `size` is a
+// multiple of kGroup. Returns the number of entries. The entries have room for one register more.
 std::size_t collect_few(const float* target, const float* estimate, std::size_t size, float lower,
                         std::uint32_t index_base, std::uint32_t* indices, float* values,
                         double* sums) {
@@ -129,9 +129,9 @@ HWY_EXPORT(collect_few);
 HWY_EXPORT(collect_many);
 
 constexpr std::size_t kGroup = 64;
-constexpr std::size_t kChunk = 4096;  // elements between two looks at the room for entries
-constexpr std::size_t kSlack = 64;    // whole registers are stored
-// More hits than this in a chunk: the next is taken to be alike.
+constexpr std::size_t kChunk = 4096;  // elements between two checks of the room for entries
+constexpr std::size_t kSlack = 64;    // room for whole registers that are stored
+// With more hits than this in a chunk the next one is expected to have many, too.
 constexpr std::size_t kManyHits = kChunk / 16;
 constexpr std::size_t kPartialSums = 8;
 
@@ -139,13 +139,13 @@ double total(const double* sums) {
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-// Collects in chunks. It owns the end of the entries until it is finished.
+// Collects in chunks. Owns the end of the entries until finish().
 class Collector {
  public:
   Collector(float lower, std::uint32_t index_base, Entries& entries)
       : lower_(lower), index_base_(index_base), entries_(entries), count_(entries.size()) {}
 
-  // At most kChunk elements, a multiple of kGroup, at `position` of the span.
+  // Collects at most kChunk elements, a multiple of kGroup, at `position` of the span.
   void add(const float* target, const float* estimate, std::size_t size, std::size_t position) {
     if (entries_.size() < count_ + size + kSlack)
       entries_.resize(std::max(2 * entries_.size(), count_ + kChunk + kSlack));
@@ -171,10 +171,10 @@ class Collector {
   std::array<double, 2 * kPartialSums> sums_{};
 };
 
-// Elements here and there: their cache lines are asked for early.
+// Scattered elements: their cache lines are prefetched.
 constexpr std::size_t kAddAhead = 32;
 
-// Sums that do not wait for one another.
+// Independent partial sums, so that additions overlap.
 class AddedSums {
  public:
   static constexpr std::size_t kWays = 4;
@@ -183,7 +183,7 @@ class AddedSums {
     removed_[position % kWays] += removed * removed;
     left_[position % kWays] += left * left;
   }
-  // All at once, with nothing left.
+  // All values are whole differences: nothing is left.
   void add(std::span<const float> removed) {
     std::array<double, kWays> sums = removed_;
     const std::size_t whole = removed.size() / kWays * kWays;
@@ -229,7 +229,7 @@ Energies collect(std::span<const float> target, std::span<const float> estimate,
     if (histogram != nullptr)
       histogram->add(target.subspan(begin, size), estimate.subspan(begin, size));
   }
-  if (whole < target.size()) {  // a group that zeros fill up: they change no sum and are no entries
+  if (whole < target.size()) {  // padded with zeros, which change no sum and are no entries
     std::array<float, kGroup> t{}, e{};
     std::ranges::copy(target.subspan(whole), t.begin());
     std::ranges::copy(estimate.subspan(whole), e.begin());

@@ -99,11 +99,12 @@ class CudaMemory final : public Memory {
   Result<Added> add_entries(ConstMemorySpan target, std::span<const std::uint32_t> indices,
                             std::span<const float> values, bool whole,
                             MemorySpan estimate) override;
-  Result<PassResult> quantise(Blocks blocks, Rounding rounding, ConstMemorySpan target,
+  Result<PassResult> quantise(BlockFormat blocks, Rounding rounding, ConstMemorySpan target,
                               MemorySpan estimate, std::span<std::byte> bytes) override;
   void add_sparse(std::span<const std::byte> indices, std::span<const std::byte> values,
                   MemorySpan estimate) override;
-  void add_quantised(Blocks blocks, std::span<const std::byte> bytes, MemorySpan estimate) override;
+  void add_quantised(BlockFormat blocks, std::span<const std::byte> bytes,
+                     MemorySpan estimate) override;
 
  private:
   // What went wrong in the queue so far, once all that was queued is done.

@@ -14,9 +14,9 @@ HWY_BEFORE_NAMESPACE();
 namespace kimesh::kernels::HWY_NAMESPACE {
 namespace {
 
-// The words of one line in each of `groups` groups of 2^stride_bits lines: magnitude bits, shifted
-// so that the bins of histogram.h begin at multiples of 2^20. Widens range[0], of magnitude bits
-// less 1, and range[1], of magnitude bits.
+// Reads one line in each of `groups` groups of 2^stride_bits lines, and writes its magnitude bits
+// as words, shifted so that the bins of histogram.h begin at multiples of 2^20. Widens the range of
+// magnitude bits: range[0] is the least, minus 1; range[1] is the most.
 void line_words(const float* target, const float* estimate, std::size_t first_group,
                 std::size_t groups, unsigned stride_bits, std::uint32_t* words,
                 std::uint32_t* range) {
@@ -56,14 +56,15 @@ HWY_EXPORT(line_words);
 
 constexpr std::size_t kLine = 16;     // elements of a cache line
 constexpr std::size_t kChunk = 2048;  // words that stay in the first-level cache
-// The smallest vectors of which a half, a quarter and an eighth are counted.
+// The smallest vectors of which a half, a quarter and an eighth of the lines are counted.
 constexpr std::array<std::size_t, 3> kSampledMin = {std::size_t{1} << 18, std::size_t{1} << 20,
                                                     std::size_t{1} << 22};
-// Increments of one bin in a row wait for one another: neighbours go to different tables. A short
-// vector has one, since they are emptied for each.
+// Successive increments of one bin wait for one another, so that neighbours go to different tables.
+// A short vector uses one table, since all tables are cleared for each vector.
 constexpr std::size_t kTables = 4, kManyTablesMin = 16384;
-// A table's number sums words, which need not be taken apart: each adds kOne, its bin in the bits
-// from 20 on, and its distance in those below. So many that distances sum to less than kOne.
+// A table holds a sum of words for each bin, with count and distances in one number: each word adds
+// kOne, its bin in the bits from 20 on, and its distance from the bin's edge in the bits below. At
+// most as many words are added as keep the sum of distances below kOne.
 constexpr std::uint64_t kOne = std::uint64_t{1} << 40;
 constexpr std::size_t kTalliedMax = std::size_t{1} << 20;
 constexpr std::uint32_t kAboveEdge = (1u << kMagnitudeBinBits) - 1;
@@ -109,10 +110,10 @@ void MagnitudeHistogram::add(std::span<const float> target, std::span<const floa
     (target.data() + g * group, e == nullptr ? e : e + g * group, groups_, now, stride_bits_,
      words.data(), range.data());
     groups_ += now;
-    met_ = {range[0], range[1]};  // before the tally, which may empty the tables
+    met_ = {range[0], range[1]};  // before the tally, which may clear the tables
     tally(std::span(words).first(now * kLine));
   }
-  // What fills no group, at the vector's end: all of it.
+  // The elements behind the last whole group are all counted.
   const std::size_t begin = groups * group;
   for (std::size_t j = begin; j < target.size(); ++j) {
     const float difference = e == nullptr ? target[j] : target[j] - e[j];
@@ -141,7 +142,7 @@ void MagnitudeHistogram::tally(std::span<const std::uint32_t> words) {
 
 void MagnitudeHistogram::flush() {
   for_each_bin_met([&](std::size_t b) {
-    const std::uint64_t each = kOne + (std::uint64_t{b} << kMagnitudeBinBits);  // less distances
+    const std::uint64_t each = kOne + (std::uint64_t{b} << kMagnitudeBinBits);  // no distances
     for (std::size_t table = 0; table <= table_mask_; ++table) {
       std::uint64_t& number = tables_[table * kMagnitudeBins + b];
       if (number == 0) continue;

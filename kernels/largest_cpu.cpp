@@ -1,4 +1,6 @@
-// The k largest of a difference: bracket, collect, exact finish among what was collected.
+// The k largest elements of a difference, in three steps: a sample gives a lower bound that
+// probably leaves a few more than k; one pass collects the elements that reach it; a radix
+// selection finds the k largest of these exactly.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -18,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace kimesh::kernels::HWY_NAMESPACE {
 namespace {
 
-// Magnitudes order like their bits without the sign, which are no negative numbers.
+// The key of a float is its bits without the sign. As signed integers, keys order like magnitudes.
 constexpr std::uint32_t kMagnitudeBits = 0x7fffffff;
 
 using SignedWords = hn::Vec<hn::RebindToSigned<decltype(kWords)>>;
@@ -35,7 +37,7 @@ void magnitude_keys(const float* values, std::size_t size, std::uint32_t* keys) 
   for (; i < size; ++i) keys[i] = std::bit_cast<std::uint32_t>(values[i]) & kMagnitudeBits;
 }
 
-// Least and largest of `size` keys; size >= 1.
+// Stores the smallest and the largest of `size` >= 1 keys in range[0] and range[1].
 void key_range(const std::uint32_t* keys, std::size_t size, std::uint32_t* range) {
   std::uint32_t least = keys[0], most = keys[0];
   SignedWords low = hn::Set(kSigned, static_cast<std::int32_t>(least)), high = low;
@@ -60,8 +62,8 @@ void key_range(const std::uint32_t* keys, std::size_t size, std::uint32_t* range
   range[1] = most;
 }
 
-// Moves the keys in [least, most] to the front; returns how many. Out goes behind in, so that one
-// array serves for both.
+// Moves the keys in [least, most] to the front, and returns their number. Works in place: the write
+// position never passes the read position.
 std::size_t keep_between(std::uint32_t* keys, std::size_t size, std::uint32_t least,
                          std::uint32_t most) {
   const SignedWords below = hn::Set(kSigned, static_cast<std::int32_t>(least) - 1);
@@ -78,8 +80,8 @@ std::size_t keep_between(std::uint32_t* keys, std::size_t size, std::uint32_t le
   return out;
 }
 
-// Moves the entries above `key` to the front, and the first `ties` that equal it, in their order;
-// returns how many. In place, as above.
+// Moves the entries above `key`, and the first `ties` entries that equal it, to the front in their
+// order. Returns their number. Works in place, as keep_between.
 std::size_t keep_above(std::uint32_t* indices, float* values, std::size_t size, std::uint32_t key,
                        std::size_t ties) {
   const SignedWords kth = hn::Set(kSigned, static_cast<std::int32_t>(key));
@@ -123,23 +125,23 @@ HWY_EXPORT(key_range);
 HWY_EXPORT(keep_between);
 HWY_EXPORT(keep_above);
 
-constexpr std::size_t kWholeSampleMax = 4096;  // a shorter vector is its own sample
-constexpr std::uint32_t kAnythingButZero = 1;
-constexpr std::uint32_t kInfinityBits = 0x7f800000;  // NaN: above, and no bound
+constexpr std::size_t kWholeSampleMax = 4096;  // shorter vectors are their own sample
+constexpr std::uint32_t kLeastNonzeroKey = 1;
+constexpr std::uint32_t kInfinityBits = 0x7f800000;  // a NaN has more, and is no lower bound
 
 struct Kth {
-  std::uint32_t key = 0;  // the k-th largest
-  std::size_t ties = 0;   // how many of those that equal it are among the k largest
+  std::uint32_t key = 0;  // the k-th largest key
+  std::size_t ties = 0;   // the number of elements with this key among the k largest
 };
 
-// How many keys fall into each of 1024 equal parts of a range.
+// The number of keys in each of 1024 equal parts of a range.
 class RangeCounts {
  public:
   static constexpr std::size_t kParts = 1024;
 
   RangeCounts(std::span<const std::uint32_t> keys, std::uint32_t least, unsigned shift) {
     std::size_t i = 0;
-    for (; i + kTables <= keys.size(); i += kTables)  // in turn: see MagnitudeHistogram
+    for (; i + kTables <= keys.size(); i += kTables)  // in turn, as MagnitudeHistogram does
       for (std::size_t table = 0; table < kTables; ++table)
         ++tables_[table][(keys[i + table] - least) >> shift];
     for (; i < keys.size(); ++i) ++tables_[0][(keys[i] - least) >> shift];
@@ -155,9 +157,9 @@ class RangeCounts {
   std::array<std::array<std::uint32_t, kParts>, kTables> tables_{};
 };
 
-// Radix selection: the range that the keys really have is cut into parts, and the part that holds
-// the k-th largest is what is left. Four rounds at most, whatever the ties. Requires 1 <= k <=
-// keys.size(); destroys the keys.
+// Radix selection: divides the range of the keys into equal parts, and goes on with the part that
+// holds the k-th largest key. Takes four rounds at most, however many keys are equal. Overwrites
+// the keys. Requires 1 <= k <= keys.size().
 Kth kth_largest(std::span<std::uint32_t> keys, std::size_t k) {
   constexpr std::size_t kFew = 64;
   for (;;) {
@@ -184,7 +186,7 @@ Kth kth_largest(std::span<std::uint32_t> keys, std::size_t k) {
 }
 
 std::span<std::uint32_t> copied(std::span<const std::uint32_t> from,
-                                Unfilled<std::uint32_t>& scratch) {
+                                UninitializedVector<std::uint32_t>& scratch) {
   scratch.resize(from.size());
   std::ranges::copy(from, scratch.begin());
   return scratch;
@@ -202,14 +204,14 @@ Bracket::Bracket(std::span<const float> target, std::span<const float> estimate,
   look();
 }
 
-// Six standard deviations of a random sample, because neighbours in a line are alike; being wrong
-// costs time only.
+// Takes the rank in the sample with a margin of six standard deviations of a random sample, since
+// neighbours in a cache line are alike. A wrong bound costs time only.
 void Bracket::look() {
   const double safe = whole_ ? rank_ : std::ceil(rank_ + 6 * std::sqrt(rank_) + 6);
-  key_ = kAnythingButZero;
+  key_ = kLeastNonzeroKey;
   if (safe > static_cast<double>(scratch_.sample.size())) return;
   const auto keys = copied(scratch_.sample, scratch_.keys);
-  key_ = std::max(kth_largest(keys, static_cast<std::size_t>(safe)).key, kAnythingButZero);
+  key_ = std::max(kth_largest(keys, static_cast<std::size_t>(safe)).key, kLeastNonzeroKey);
 }
 
 float Bracket::lower() const {
@@ -217,14 +219,14 @@ float Bracket::lower() const {
   return key_ == 0 ? kInfinity : std::bit_cast<float>(std::min(key_, kInfinityBits));
 }
 bool Bracket::takes_all() const {
-  return key_ == kAnythingButZero;
+  return key_ == kLeastNonzeroKey;
 }
 
 void Bracket::widen() {
   const std::uint32_t before = key_;
   rank_ = 16 * rank_ + 64;
   look();
-  if (key_ == before || whole_) key_ = kAnythingButZero;  // ties: no rank would get lower
+  if (key_ == before || whole_) key_ = kLeastNonzeroKey;  // ties: other ranks have the same key
 }
 
 Energies collect_topk(std::span<const float> target, std::span<const float> estimate, std::size_t k,
@@ -247,7 +249,7 @@ void keep_largest(std::size_t k, Entries& entries, SelectScratch& scratch, std::
   KIMESH_CHECK(first <= entries.size(), "a position of the entries");
   const std::size_t size = entries.size() - first;
   if (size == 0) return;
-  Kth kth;  // 0: zeros alone are dropped
+  Kth kth;  // the default drops zeros only
   if (k == 0) kth.key = std::numeric_limits<std::int32_t>::max();
   if (k > 0 && size > k) {
     scratch.keys.resize(size);

@@ -129,8 +129,9 @@ Result<Added> HostMemory::add_entries(ConstMemorySpan target,
                : kernels::add_entries(floats_of(target), indices, values, floats_of(estimate));
 }
 
-Result<PassResult> HostMemory::quantise(Blocks blocks, Rounding rounding, ConstMemorySpan target,
-                                        MemorySpan estimate, std::span<std::byte> bytes) {
+Result<PassResult> HostMemory::quantise(BlockFormat blocks, Rounding rounding,
+                                        ConstMemorySpan target, MemorySpan estimate,
+                                        std::span<std::byte> bytes) {
   PassResult result;
   result.energies =
       kernels::quantise(blocks, rounding, floats_of(target), floats_of(estimate), bytes);
@@ -145,7 +146,7 @@ void HostMemory::add_sparse(std::span<const std::byte> indices, std::span<const 
   kernels::add_sparse(indices, values, floats_of(estimate));
 }
 
-void HostMemory::add_quantised(Blocks blocks, std::span<const std::byte> bytes,
+void HostMemory::add_quantised(BlockFormat blocks, std::span<const std::byte> bytes,
                                MemorySpan estimate) {
   kernels::add_quantised(blocks, bytes, floats_of(estimate));
 }

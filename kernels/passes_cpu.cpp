@@ -1,5 +1,5 @@
-// The passes of HostMemory over a difference. As a rule they read target and estimate once: the
-// elements that are selected and the histogram that an observer wants come out of the same look.
+// The passes of HostMemory over a difference. Most read target and estimate once: selection and the
+// observer's histogram share that read.
 #include <algorithm>
 #include <limits>
 
@@ -23,8 +23,8 @@ struct PartPass {
   [[nodiscard]] std::span<const float> estimate() const {
     return {pass.estimate.data + quota().offset, quota().size};
   }
-  // Tells the observer of the part. Below `lower` a large part is counted by a sample; what reaches
-  // it are the entries from `first` on.
+  // Reports the part to the observer. Below `lower`, a large part is counted by a sample; the
+  // elements that reach `lower` are the entries from `first` on.
   void tell(float lower, const Energies& energies, const Entries& entries, std::size_t first) const;
 };
 
@@ -43,18 +43,19 @@ void PartPass::tell(float lower, const Energies& energies, const Entries& entrie
   pass.observer->observe(magnitudes);
 }
 
-// A part of many elements has no histogram worth the name without a look at its largest ones.
+// The histogram of a part with many elements is too inexact unless its largest elements are known.
 std::size_t wanted_of(const DifferencePass& pass, std::size_t size, std::size_t keep) {
   constexpr std::size_t kShare = 256;
   return pass.observer != nullptr ? std::max(keep, size / kShare) : keep;
 }
 
-// Appends what reaches `lower`, with positions in the whole vector, and counts for the observer.
+// Appends the elements that reach `lower`, with positions in the whole vector, and counts for the
+// observer.
 Energies collect_part(const PartPass& part, float lower, Entries& entries) {
   const auto base = static_cast<std::uint32_t>(part.quota().offset);
   if (part.pass.observer == nullptr)
     return collect(part.target(), part.estimate(), lower, base, entries);
-  // In a large message a part is a small piece, and its error a smaller one of the whole.
+  // In a large message the error of one part weighs less.
   constexpr std::size_t kLargeMessage = std::size_t{1} << 22;
   const std::size_t weight = part.pass.target.size < kLargeMessage ? 1 : 8;
   MagnitudeHistogram& histogram = part.pass.scratch.histogram;
@@ -62,7 +63,7 @@ Energies collect_part(const PartPass& part, float lower, Entries& entries) {
   return collect(part.target(), part.estimate(), lower, base, entries, &histogram);
 }
 
-// Appends at least the `keep` largest of a part, and all that reaches `always`.
+// Appends at least the `keep` largest elements of a part, and all elements that reach `always`.
 Energies collect_most(const PartPass& part, std::size_t keep, float always, Entries& entries) {
   const std::size_t before = entries.size();
   for (Bracket bracket(part.target(), part.estimate(), keep, part.pass.scratch);; bracket.widen()) {
@@ -77,7 +78,7 @@ Energies collect_most(const PartPass& part, std::size_t keep, float always, Entr
   }
 }
 
-// Fills `entries` with the largest of each part, Quota::keep of them.
+// Fills `entries` with the Quota::keep largest elements of each part.
 Energies collect_quotas(const DifferencePass& pass, Entries& entries) {
   Energies energies;
   for (std::size_t l = 0; l < pass.parts.size(); ++l) {
@@ -90,8 +91,8 @@ Energies collect_quotas(const DifferencePass& pass, Entries& entries) {
   return energies;
 }
 
-// Fills `entries` with at least the `in_all` largest, and scratch.floor with the largest of each
-// part, which are among them.
+// Fills `entries` with at least the `in_all` largest elements, and scratch.floor with the largest
+// of each part, which are a subset of them.
 Energies collect_with_floor(const DifferencePass& pass, std::size_t in_all, Entries& entries) {
   SelectScratch& scratch = pass.scratch;
   const std::span<const float> target(pass.target.data, pass.target.size);
@@ -117,7 +118,7 @@ Energies collect_with_floor(const DifferencePass& pass, std::size_t in_all, Entr
   }
 }
 
-// The floor's elements, and the largest of the rest.
+// Selects the floors of the parts, then the largest of all other elements.
 Energies collect_globally(const DifferencePass& pass, std::size_t in_all, Entries& entries) {
   const Energies energies = collect_with_floor(pass, in_all, entries);
   if (!energies.finite()) return energies;
@@ -132,7 +133,7 @@ void check_sizes(const DifferencePass& pass) {
   KIMESH_CHECK(pass.target.size == pass.estimate.size, "a difference has the size of both sides");
 }
 
-// What the pass does with what it selected.
+// Adds the selection to the estimate where the pass asks for that.
 PassResult close(const DifferencePass& pass, const Energies& energies, const Entries& entries) {
   PassResult result{energies, {}};
   if (pass.update && energies.finite())

@@ -95,21 +95,21 @@ __device__ void write_int4(const Chunk& c) {
   if (at % 2 == 0) out[2 + at / 2] = static_cast<std::uint8_t>(level | next << 4);
 }
 
-__device__ void write_chunk(Blocks blocks, const Chunk& chunk) {
+__device__ void write_chunk(BlockFormat blocks, const Chunk& chunk) {
   switch (blocks) {
-    case Blocks::kBfloat16:
+    case BlockFormat::kBfloat16:
       return write_bfloat16(chunk);
-    case Blocks::kSign:
+    case BlockFormat::kSign:
       return write_sign(chunk);
-    case Blocks::kInt8:
+    case BlockFormat::kInt8:
       return write_int8(chunk);
-    case Blocks::kInt4:
+    case BlockFormat::kInt4:
       return write_int4(chunk);
   }
 }
 
-__global__ void quantise_kernel(Blocks blocks, Rounding rounding, StepJob job, std::uint8_t* bytes,
-                                double* partials) {
+__global__ void quantise_kernel(BlockFormat blocks, Rounding rounding, StepJob job,
+                                std::uint8_t* bytes, double* partials) {
   double wanted = 0, missing = 0;
   const std::size_t first = blockIdx.x * kSpan;
   const std::size_t last = first + kSpan < job.size ? first + kSpan : job.size;
@@ -127,20 +127,20 @@ __global__ void quantise_kernel(Blocks blocks, Rounding rounding, StepJob job, s
 }
 
 // What the bytes say of element j.
-__device__ float decoded(Blocks blocks, const std::uint8_t* bytes, std::size_t j) {
+__device__ float decoded(BlockFormat blocks, const std::uint8_t* bytes, std::size_t j) {
   const std::size_t block = j / block_elements(blocks), at = j % block_elements(blocks);
   const std::uint8_t* in = bytes + quantised_bytes(blocks, block * block_elements(blocks));
-  if (blocks == Blocks::kBfloat16) return from_bfloat16(read16(in + 2 * at));
+  if (blocks == BlockFormat::kBfloat16) return from_bfloat16(read16(in + 2 * at));
   const float scale = from_bfloat16(read16(in));
-  if (blocks == Blocks::kSign) return (in[2 + at / 8] >> at % 8 & 1) != 0 ? -scale : scale;
-  if (blocks == Blocks::kInt8)
+  if (blocks == BlockFormat::kSign) return (in[2 + at / 8] >> at % 8 & 1) != 0 ? -scale : scale;
+  if (blocks == BlockFormat::kInt8)
     return static_cast<float>(static_cast<std::int8_t>(in[2 + at])) * scale;
   const std::int32_t nibble = in[2 + at / 2] >> 4 * (at % 2) & 15;
   return static_cast<float>((nibble ^ 8) - 8) * scale;
 }
 
 // `header` and `partials` are null at the receiver, who has checked the bytes.
-__global__ void add_blocks_kernel(Blocks blocks, StepJob job, const std::uint8_t* bytes,
+__global__ void add_blocks_kernel(BlockFormat blocks, StepJob job, const std::uint8_t* bytes,
                                   const StepHeader* header, double* partials) {
   if (header != nullptr && header->finite == 0) job.size = 0;
   double left = 0;
@@ -174,8 +174,9 @@ BlockBuffers take_blocks(Carver& carver, std::size_t bytes, std::size_t spans) {
 
 }  // namespace
 
-Result<PassResult> CudaMemory::quantise(Blocks blocks, Rounding rounding, ConstMemorySpan target,
-                                        MemorySpan estimate, std::span<std::byte> bytes) {
+Result<PassResult> CudaMemory::quantise(BlockFormat blocks, Rounding rounding,
+                                        ConstMemorySpan target, MemorySpan estimate,
+                                        std::span<std::byte> bytes) {
   KIMESH_CHECK(target.size == estimate.size, "a difference has the size of both sides");
   KIMESH_CHECK(bytes.size() == quantised_bytes(blocks, target.size), "room for all blocks");
   if (target.size == 0) return PassResult{};
@@ -199,7 +200,7 @@ Result<PassResult> CudaMemory::quantise(Blocks blocks, Rounding rounding, ConstM
   return PassResult{header.energies, header.added};
 }
 
-void CudaMemory::add_quantised(Blocks blocks, std::span<const std::byte> bytes,
+void CudaMemory::add_quantised(BlockFormat blocks, std::span<const std::byte> bytes,
                                MemorySpan estimate) {
   KIMESH_CHECK(bytes.size() == quantised_bytes(blocks, estimate.size), "bytes of all blocks");
   if (bytes.empty()) return;

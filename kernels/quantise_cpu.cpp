@@ -26,8 +26,8 @@ constexpr std::size_t kChunk = 256;  // elements that stay in the first-level ca
 static_assert(kChunk % kGroup == 0, "a chunk begins in lane 0 of sums");
 constexpr float kInt8Max = 127, kInt4Max = 7;
 
-// A chunk's numbers. What no element has is 0 where it was filled, and arbitrary where it was
-// decoded.
+// The numbers of a chunk. Places without an element hold 0 where the chunk was filled, and
+// arbitrary numbers where it was decoded.
 struct Chunk {
   alignas(64) std::array<float, kChunk> values;
   alignas(64) std::array<std::int8_t, kChunk> levels;
@@ -42,7 +42,7 @@ void write16(Code* bytes, std::uint16_t value) {
   std::memcpy(bytes, &value, sizeof(value));
 }
 
-// All below work on `size` elements, and may touch more up to a whole number of registers.
+// The functions below work on `size` elements, and may touch more, up to whole registers.
 
 float largest_of(const float* x, std::size_t size) {
   Words largest = hn::Zero(kWords);
@@ -51,7 +51,7 @@ float largest_of(const float* x, std::size_t size) {
   return std::bit_cast<float>(hn::GetLane(hn::MaxOfLanes(kWords, largest)));
 }
 
-// level_of of quantise.h, with the element's sign.
+// As level_of of quantise.h, with the sign of the element.
 template <Rounding kRounding>
 HWY_INLINE Integers signed_levels(Floats x, Floats scale, Floats level_max) {
   const Floats magnitude = hn::Abs(x), whole = hn::Set(kFloats, 12582912.0f);
@@ -79,7 +79,7 @@ void fill_levels(const float* x, std::size_t size, float scale, float level_max,
   }
 }
 
-// Writes the block's scale, and its levels to the chunk's.
+// Writes the scale of a block to its bytes, and the levels to the chunk.
 void make_levels(const float* x, std::size_t size, float level_max, Rounding rounding, Code* out,
                  std::int8_t* levels) {
   const std::uint16_t code = level_scale(largest_of(x, size), level_max);
@@ -111,20 +111,20 @@ std::int32_t largest_level(const std::int8_t* levels, std::size_t size) {
   return largest;
 }
 
-// A scale >= 0, levels that may be, and no infinite product: so is each smaller one.
+// Checks that the scale is >= 0 and that the largest level times the scale is finite.
 bool are_levels(std::uint16_t scale, std::int32_t largest, float level_max) {
   return scale >> 15 == 0 && static_cast<float>(largest) <= level_max &&
          magnitude_bits(from_bfloat16(scale)) < kInfinityBits &&
          magnitude_bits(static_cast<float>(largest) * from_bfloat16(scale)) < kInfinityBits;
 }
 
-// Whether bits from `used` on are clear, where the elements use some of the last byte.
+// Whether the bits from `used` on are 0 in a last byte that is only partly used.
 bool padding_is_clear(Code last, std::size_t used) {
   return used == 0 || last >> used == 0;
 }
 
-// What a format does with one block: `x` begins at a whole register. `is_correct`: whether a
-// correct sender writes such a block.
+// The operations of a format on one block. `x` is aligned to a register. `is_correct` says whether
+// a correct sender writes such a block.
 struct Bfloat16 {
   static void encode(const float* x, std::size_t size, Rounding rounding, Code* out, Chunk&) {
     std::array<std::uint16_t, kChunk> codes;
@@ -148,7 +148,7 @@ struct Bfloat16 {
   }
 };
 
-// Eight bytes of 0 or 1, the first in the lowest place, become the bits of one; and back.
+// Packs eight bytes of 0 or 1 into the bits of one byte, the first into the lowest; and back.
 Code gathered(std::uint64_t bytes) {
   return static_cast<Code>(bytes * 0x0102040810204080u >> 56);
 }
@@ -243,24 +243,24 @@ struct Int4 {
 };
 
 template <typename Visit>
-HWY_INLINE auto visit(Blocks blocks, Visit&& with) {
-  if (blocks == Blocks::kSign) return with(Sign{});
-  if (blocks == Blocks::kInt8) return with(Int8{});
-  if (blocks == Blocks::kInt4) return with(Int4{});
+HWY_INLINE auto visit(BlockFormat blocks, Visit&& with) {
+  if (blocks == BlockFormat::kSign) return with(Sign{});
+  if (blocks == BlockFormat::kInt8) return with(Int8{});
+  if (blocks == BlockFormat::kInt4) return with(Int4{});
   return with(Bfloat16{});
 }
 
-// Calls body(first element in the chunk, elements, block's bytes) for the blocks of a chunk that
-// begins at element `begin`.
+// Calls body(first element in the chunk, number of elements, bytes of the block) for every block of
+// the chunk that begins at element `begin`.
 template <typename Body>
-HWY_INLINE void for_blocks(Blocks blocks, std::size_t begin, std::size_t size, Body&& body) {
+HWY_INLINE void for_blocks(BlockFormat blocks, std::size_t begin, std::size_t size, Body&& body) {
   const std::size_t whole = block_elements(blocks);
   const std::size_t stride = scale_bytes(blocks) + code_bytes(blocks, whole);
   for (std::size_t at = 0; at < size; at += whole)
     body(at, std::min(whole, size - at), (begin + at) / whole * stride);
 }
 
-// A whole chunk, or what is there and zeros behind it.
+// A copy of a chunk, padded with zeros.
 HWY_INLINE const float* padded(const float* x, std::size_t size, std::array<float, kChunk>& room) {
   if (size == kChunk) return x;
   room = {};
@@ -273,7 +273,7 @@ HWY_INLINE void add_squares(const float* x, SquareSum& sum) {
     for (std::size_t j = 0; j < kGroup; j += kLanes) sum.add(hn::LoadU(kFloats, x + group + j), j);
 }
 
-// x − y where elements are, zeros behind.
+// x − y, padded with zeros.
 HWY_INLINE void subtract_chunk(const float* x, const float* y, std::size_t size, float* out) {
   if (size < kChunk) std::fill_n(out, kChunk, 0.0f);
   std::size_t j = 0;
@@ -282,8 +282,8 @@ HWY_INLINE void subtract_chunk(const float* x, const float* y, std::size_t size,
   for (; j < size; ++j) out[j] = x[j] - y[j];
 }
 
-// `sums`: of the energy of the target, then of that of the difference.
-void quantise_all(Blocks blocks, Rounding rounding, const float* target, const float* estimate,
+// `sums` are the partial sums of the energy of the target, then those of the difference.
+void quantise_all(BlockFormat blocks, Rounding rounding, const float* target, const float* estimate,
                   std::size_t size, Code* out, double* sums) {
   visit(blocks, [&]<typename Format>(Format) HWY_ATTR {
     SquareSum wanted(sums), missing(sums + kPartialSums);
@@ -306,7 +306,7 @@ void quantise_all(Blocks blocks, Rounding rounding, const float* target, const f
   });
 }
 
-bool check_all(Blocks blocks, const Code* in, std::size_t size) {
+bool check_all(BlockFormat blocks, const Code* in, std::size_t size) {
   return visit(blocks, [&]<typename Format>(Format) HWY_ATTR {
     Chunk scratch;
     bool correct = true;
@@ -317,9 +317,9 @@ bool check_all(Blocks blocks, const Code* in, std::size_t size) {
   });
 }
 
-// `target` and `sums` may be null: then nothing is summed.
-void add_all(Blocks blocks, const Code* in, const float* target, float* estimate, std::size_t size,
-             double* sums) {
+// Sums nothing where `target` and `sums` are null.
+void add_all(BlockFormat blocks, const Code* in, const float* target, float* estimate,
+             std::size_t size, double* sums) {
   visit(blocks, [&]<typename Format>(Format) HWY_ATTR {
     constexpr double kNothing[kPartialSums] = {};
     SquareSum left(kNothing);
@@ -364,7 +364,7 @@ const std::uint8_t* codes(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Energies quantise(Blocks blocks, Rounding rounding, std::span<const float> target,
+Energies quantise(BlockFormat blocks, Rounding rounding, std::span<const float> target,
                   std::span<const float> estimate, std::span<std::byte> bytes) {
   KIMESH_CHECK(target.size() == estimate.size(), "a difference has the size of both sides");
   KIMESH_CHECK(bytes.size() == quantised_bytes(blocks, target.size()), "room for all blocks");
@@ -375,18 +375,19 @@ Energies quantise(Blocks blocks, Rounding rounding, std::span<const float> targe
   return {total(sums), total(sums + kPartialSums)};
 }
 
-bool is_quantised(Blocks blocks, std::span<const std::byte> bytes, std::size_t size) {
+bool is_quantised(BlockFormat blocks, std::span<const std::byte> bytes, std::size_t size) {
   return bytes.size() == quantised_bytes(blocks, size) &&
          HWY_DYNAMIC_DISPATCH(check_all)(blocks, codes(bytes), size);
 }
 
-void add_quantised(Blocks blocks, std::span<const std::byte> bytes, std::span<float> estimate) {
+void add_quantised(BlockFormat blocks, std::span<const std::byte> bytes,
+                   std::span<float> estimate) {
   HWY_DYNAMIC_DISPATCH(add_all)
   (blocks, codes(bytes), nullptr, estimate.data(), estimate.size(), nullptr);
 }
 
-double add_quantised(Blocks blocks, std::span<const std::byte> bytes, std::span<const float> target,
-                     std::span<float> estimate) {
+double add_quantised(BlockFormat blocks, std::span<const std::byte> bytes,
+                     std::span<const float> target, std::span<float> estimate) {
   double sums[kPartialSums] = {};
   if (estimate.empty()) return 0;
   HWY_DYNAMIC_DISPATCH(add_all)

@@ -29,10 +29,10 @@ using Words = hn::Vec<decltype(hn::RebindToUnsigned<hn::ScalableTag<float>>())>;
 using Hits = hn::Mask<hn::ScalableTag<float>>;
 
 inline constexpr std::size_t kLanes = hn::MaxLanes(hn::ScalableTag<float>());  // 1, 4, 8 or 16
-// A kernel's inner loop takes so many elements: a whole number of registers and of cache lines,
-// and of the partial sums.
+// The elements of one iteration of a kernel's inner loop: a whole number of registers, of cache
+// lines and of partial sums.
 inline constexpr std::size_t kGroup = 64;
-inline constexpr std::size_t kRegisters = 4;  // that one step of it holds
+inline constexpr std::size_t kRegisters = 4;  // registers in one step of the loop
 inline constexpr std::size_t kStep = kRegisters * kLanes;
 
 inline constexpr std::size_t kPartialSums = 8;
@@ -57,7 +57,7 @@ class SquareSum {
   HWY_INLINE void store(double* sums) const {
     for (std::size_t p = 0; p < kParts; ++p) hn::StoreU(parts_[p], Doubles(), sums + p * kWide);
   }
-  // `position`: of x's first lane, modulo 8; a constant where the loop is unrolled.
+  // `position` is that of the first lane of x, modulo 8: a constant where the loop is unrolled.
   HWY_INLINE void add(Floats x, std::size_t position) {
     const std::size_t part = position / kWide % kParts;
 #if HWY_TARGET == HWY_SCALAR
@@ -67,7 +67,7 @@ class SquareSum {
     add_part(hn::PromoteTo(Doubles(), hn::UpperHalf(Half(), x)), (part + 1) % kParts);
 #endif
   }
-  // Eight elements from memory, the first of which belongs to the first lane.
+  // Adds eight elements from memory, the first to the first partial sum.
   HWY_INLINE void add_lanes(const float* x) {
     constexpr hn::Rebind<float, Doubles> kWideFloats;
     for (std::size_t p = 0; p < kParts; ++p)
@@ -85,7 +85,7 @@ class SquareSum {
 // Compress keeps its tables on the stack with g++ 12 and copies them there at every call.
 #if HWY_TARGET == HWY_AVX2
 inline constexpr std::array<std::uint32_t, 256> kPackedLanes = [] {
-  std::array<std::uint32_t, 256> table{};  // a lane's number in every 4 bits
+  std::array<std::uint32_t, 256> table{};  // the number of a lane in every 4 bits
   for (std::uint32_t hits = 0; hits < 256; ++hits)
     for (std::uint32_t lane = 0, out = 0; lane < 8; ++lane)
       if ((hits >> lane & 1) != 0) table[hits] |= lane << (4 * out++);
@@ -109,8 +109,8 @@ HWY_INLINE auto packing_of(std::size_t bits) {
 }
 #endif
 
-// Writes the lanes that `hits` names of one or two registers to the front of `first` and `second`,
-// whole registers; returns how many count.
+// Writes the lanes that `hits` names, of one or two registers, to the front of `first` and
+// `second`. Stores whole registers; returns the number of lanes that count.
 HWY_INLINE std::size_t store_hits(Hits hits, Words x, std::uint32_t* first) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SCALAR
   hn::StoreU(hn::Compress(x, hn::RebindMask(kWords, hits)), kWords, first);

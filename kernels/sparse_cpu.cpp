@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace kimesh::kernels::HWY_NAMESPACE {
 namespace {
 
-// One register of numbers, at any address.
+// Loads a register of numbers from any address.
 HWY_INLINE Words words_at(const std::byte* bytes) {
 #if HWY_TARGET == HWY_SCALAR
   std::uint32_t word;
@@ -26,8 +26,9 @@ HWY_INLINE Words words_at(const std::byte* bytes) {
 #endif
 }
 
-// Whether each of `count` indices, a multiple of kStep, is above the one before it and below `end`,
-// and each of as many values finite. There is an index before the first, which is below 2^32 - 1.
+// Whether each of `count` indices is above the one before it and below `end`, and each of `count`
+// values is finite. `count` is a multiple of kStep. Requires an index below 2^32 - 1 before the
+// first.
 bool entries_correct(const std::byte* indices, const std::byte* values, std::size_t count,
                      std::uint32_t end) {
   constexpr std::size_t kAhead = 1024;  // bytes
@@ -91,7 +92,7 @@ bool all_entries_correct(std::span<const std::byte> indices, std::span<const std
     return index >= least && index < end && is_finite(number_at<std::uint32_t>(values, i));
   };
   if (count == 0) return true;
-  if (!follows(0, 0)) return false;  // alone, since nothing is before it
+  if (!follows(0, 0)) return false;  // checked alone, since no index is before it
   const std::size_t whole = (count - 1) / kGroup * kGroup;
   constexpr std::size_t kFirst = sizeof(std::uint32_t);
   if (!HWY_DYNAMIC_DISPATCH(entries_correct)(indices.data() + kFirst, values.data() + kFirst, whole,
@@ -104,7 +105,7 @@ bool all_entries_correct(std::span<const std::byte> indices, std::span<const std
 
 std::optional<std::size_t> first_out_of_order(std::span<const std::byte> indices,
                                               std::size_t size) {
-  std::size_t next = 0;  // the least that may follow
+  std::size_t next = 0;  // the smallest index that may follow
   for (std::size_t i = 0; i < indices.size() / sizeof(std::uint32_t); ++i) {
     const std::size_t index = number_at<std::uint32_t>(indices, i);
     if (index < next || index >= size) return i;
@@ -119,8 +120,8 @@ std::optional<std::size_t> first_value_not_finite(std::span<const std::byte> val
   return std::nullopt;
 }
 
-// Where lines hold several entries each, instructions count as much as memory: indices are loaded
-// in pairs, and as early as lines of few entries need it.
+// Where cache lines hold several entries each, instructions cost as much as memory: indices are
+// loaded in pairs, and prefetched as early as lines with few entries need.
 void add_sparse(std::span<const std::byte> indices, std::span<const std::byte> values,
                 std::span<float> estimate) {
   constexpr std::size_t kAhead = 128, kUnrolled = 8;

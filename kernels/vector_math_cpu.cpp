@@ -22,7 +22,7 @@ void add_squares(const float* x, std::size_t size, double* sums) {
   sum.store(sums);
 }
 
-// Whether all magnitudes are below infinity's. `size` is a multiple of kGroup.
+// Whether all elements are finite. `size` is a multiple of kGroup.
 bool all_finite(const float* x, std::size_t size) {
   const Words infinity = hn::Set(kWords, 0x7f800000u), magnitude = hn::Set(kWords, 0x7fffffffu);
   Words most = hn::Zero(kWords);
@@ -45,7 +45,7 @@ HWY_EXPORT(all_finite);
 constexpr std::size_t kGroup = 64, kPartialSums = 8;
 constexpr std::size_t kBlock = 2048;
 
-// The elements that fill no group, and zeros.
+// The elements behind the last whole group, padded with zeros.
 std::array<float, kGroup> rest_of(std::span<const float> x) {
   std::array<float, kGroup> rest{};
   std::ranges::copy(x.subspan(x.size() / kGroup * kGroup), rest.begin());
@@ -53,7 +53,7 @@ std::array<float, kGroup> rest_of(std::span<const float> x) {
 }
 
 bool is_finite(float x) {
-  constexpr std::uint32_t kInfinityBits = 0x7f800000;  // NaN: above
+  constexpr std::uint32_t kInfinityBits = 0x7f800000;  // a NaN has more
   return (std::bit_cast<std::uint32_t>(x) & 0x7fffffff) < kInfinityBits;
 }
 

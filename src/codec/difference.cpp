@@ -139,7 +139,7 @@ Result<kernels::Added> Difference::add(std::span<const std::uint32_t> indices,
   return memory_.add_entries(target_, indices, values, whole, estimate_);
 }
 
-Result<PassSummary> Difference::quantise(const AdvanceJob& job, kernels::Blocks blocks,
+Result<PassSummary> Difference::quantise(const AdvanceJob& job, kernels::BlockFormat blocks,
                                          Rounding rounding, std::span<std::byte> bytes,
                                          double& left) {
   Result<Curve> curve = job.with_curve ? measure(job) : Curve{};  // before the estimate moves

@@ -24,7 +24,7 @@ void BlockCodec::refuse_formats(Keys& keys) const {
               "compressor: " + kind_name() + ", which has a format of its own");
 }
 
-Result<Content> decode_as(kernels::Blocks blocks, std::span<const std::byte> payload,
+Result<Content> decode_as(kernels::BlockFormat blocks, std::span<const std::byte> payload,
                           std::size_t size) {
   if (!kernels::is_quantised(blocks, payload, size))
     return malformed(std::to_string(payload.size()) + " bytes that are no blocks of " +

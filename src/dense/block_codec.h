@@ -9,7 +9,7 @@ namespace kimesh {
 
 class BlockCodec : public Codec {
  public:
-  BlockCodec(kernels::Blocks blocks, Form form) : blocks_(blocks), form_(form) {}
+  BlockCodec(kernels::BlockFormat blocks, Form form) : blocks_(blocks), form_(form) {}
 
   std::size_t bytes_max(std::size_t, std::size_t size) const override {
     return kernels::quantised_bytes(blocks_, size);
@@ -22,13 +22,13 @@ class BlockCodec : public Codec {
   void refuse_formats(Keys& keys) const;
 
  private:
-  kernels::Blocks blocks_;
+  kernels::BlockFormat blocks_;
   Form form_;
 };
 
-[[nodiscard]] Result<Content> decode_as(kernels::Blocks blocks, std::span<const std::byte> payload,
-                                        std::size_t size);
-template <kernels::Blocks blocks>
+[[nodiscard]] Result<Content> decode_as(kernels::BlockFormat blocks,
+                                        std::span<const std::byte> payload, std::size_t size);
+template <kernels::BlockFormat blocks>
 Result<Content> decode_blocks(std::span<const std::byte> payload, std::size_t size) {
   return decode_as(blocks, payload, size);
 }

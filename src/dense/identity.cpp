@@ -6,7 +6,7 @@ namespace {
 
 class Identity final : public BlockCodec {
  public:
-  Identity() : BlockCodec(kernels::Blocks::kBfloat16, Form::kBfloat16) {}
+  Identity() : BlockCodec(kernels::BlockFormat::kBfloat16, Form::kBfloat16) {}
 
   void describe(Keys& keys) override {
     keys.choice("values", in_bfloat16_, {{"float32", false}, {"bfloat16", true}},
@@ -18,7 +18,7 @@ class Identity final : public BlockCodec {
   }
   std::span<const WireForm> forms() const override {
     static const WireForm kForms[] = {{Form::kBfloat16, "bfloat16",
-                                       decode_blocks<kernels::Blocks::kBfloat16>,
+                                       decode_blocks<kernels::BlockFormat::kBfloat16>,
                                        "the upper halves of float32: "
                                        "kernels/include/kimesh/kernels/quantise.h"}};
     return kForms;

@@ -6,14 +6,15 @@ namespace {
 
 class Int8 final : public BlockCodec {
  public:
-  Int8() : BlockCodec(kernels::Blocks::kInt8, Form::kInt8) {}
+  Int8() : BlockCodec(kernels::BlockFormat::kInt8, Form::kInt8) {}
 
   void describe(Keys& keys) override { refuse_formats(keys); }
   CodecTraits traits() const override {
     return {.conservative = true, .rounds = true, .on_devices = true};
   }
   std::span<const WireForm> forms() const override {
-    static const WireForm kForms[] = {{Form::kInt8, "int8", decode_blocks<kernels::Blocks::kInt8>,
+    static const WireForm kForms[] = {{Form::kInt8, "int8",
+                                       decode_blocks<kernels::BlockFormat::kInt8>,
                                        "blocks of 256: a scale, then levels of 8 bits: "
                                        "kernels/include/kimesh/kernels/quantise.h"}};
     return kForms;

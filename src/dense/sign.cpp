@@ -6,14 +6,15 @@ namespace {
 
 class Sign final : public BlockCodec {
  public:
-  Sign() : BlockCodec(kernels::Blocks::kSign, Form::kSign) {}
+  Sign() : BlockCodec(kernels::BlockFormat::kSign, Form::kSign) {}
 
   void describe(Keys& keys) override { refuse_formats(keys); }
   CodecTraits traits() const override {
     return {.conservative = false, .rounds = false, .on_devices = true};
   }
   std::span<const WireForm> forms() const override {
-    static const WireForm kForms[] = {{Form::kSign, "sign", decode_blocks<kernels::Blocks::kSign>,
+    static const WireForm kForms[] = {{Form::kSign, "sign",
+                                       decode_blocks<kernels::BlockFormat::kSign>,
                                        "blocks of 256: a scale, then a bit an element: "
                                        "kernels/include/kimesh/kernels/quantise.h"}};
     return kForms;

@@ -92,7 +92,7 @@ class Composer {
   Message message_;
   rans::Scratch scratch_;
   std::vector<float> reaching_;
-  kernels::Unfilled<float> values_;  // of the message's elements
+  kernels::UninitializedVector<float> values_;  // of the message's elements
   std::vector<Run> runs_;
   std::size_t count_ = 0, floors_count_ = 0;  // elements of the message, and those from floors
 };

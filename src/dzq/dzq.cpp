@@ -234,7 +234,7 @@ Result<Advanced> Dzq::advance(const AdvanceJob& job) const {
   result.form = composed->coding == Coding::kEntropy ? Form::kDzq : Form::kDzqFixed;
   dzq::Message& message = composed->message;
   if (message.bytes.empty()) message.elements = {};
-  kernels::Unfilled<float> values;
+  kernels::UninitializedVector<float> values;
   const Status finite = dzq::dequantise(message.head, message.elements, values);
   KIMESH_CHECK(finite.ok(), "levels of finite elements are finite");
   const auto added = job.difference.add(message.elements.indices, values, false);

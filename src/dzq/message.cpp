@@ -161,7 +161,7 @@ void write(const Head& head, const rans::Elements& elements, rans::Scratch& scra
 }
 
 Status dequantise(const Head& head, const rans::Elements& elements,
-                  kernels::Unfilled<float>& values) {
+                  kernels::UninitializedVector<float>& values) {
   values.resize(elements.marks.size());
   std::size_t next = 0;
   float largest = 0;

@@ -119,6 +119,6 @@ void write(const Head& head, const rans::Elements& elements, rans::Scratch& scra
 // Decodes the levels of `elements` into `values`, in their order. Errors: Malformed where a value
 // is not finite.
 [[nodiscard]] Status dequantise(const Head& head, const rans::Elements& elements,
-                                kernels::Unfilled<float>& values);
+                                kernels::UninitializedVector<float>& values);
 
 }  // namespace kimesh::dzq

@@ -69,7 +69,7 @@ class LookedUpTables {
   static_assert(kScales * kSymbols == 1 << kIndexBits);
   static_assert(kProbabilityOne - kSymbols < 1u << (32 - kProbabilityBits - kIndexBits));
 
-  kernels::Unfilled<std::uint32_t> entries_;
+  kernels::UninitializedVector<std::uint32_t> entries_;
 };
 
 struct Stream {

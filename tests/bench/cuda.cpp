@@ -14,7 +14,7 @@
 namespace kimesh {
 namespace {
 
-using kernels::Blocks;
+using kernels::BlockFormat;
 using kernels::Memory;
 using kernels::MemoryBuffer;
 
@@ -58,7 +58,8 @@ class Bench {
     say("topk 1 %", [&] { (void)device_.select_largest(pass, 0, entries).ok(); });
     say("threshold, about 1 %", [&] { (void)device_.select_reaching(pass, 0.36f, entries).ok(); });
     say("magnitudes", [&] { (void)device_.observe_magnitudes(observed).ok(); });
-    for (const Blocks blocks : {Blocks::kBfloat16, Blocks::kSign, Blocks::kInt8, Blocks::kInt4}) {
+    for (const BlockFormat blocks :
+         {BlockFormat::kBfloat16, BlockFormat::kSign, BlockFormat::kInt8, BlockFormat::kInt4}) {
       std::vector<std::byte> bytes(kernels::quantised_bytes(blocks, kSize));
       const std::string name = "blocks " + std::to_string(static_cast<int>(blocks));
       say(name.c_str(),

@@ -7,12 +7,12 @@
 namespace kimesh::cuda_test {
 namespace {
 
-using kernels::Blocks;
+using kernels::BlockFormat;
 using kernels::Rounding;
 
 class CudaQuantise : public Cuda {
  protected:
-  static void expect_same(Blocks blocks, Rounding rounding, const std::vector<float>& target,
+  static void expect_same(BlockFormat blocks, Rounding rounding, const std::vector<float>& target,
                           const std::vector<float>& estimate) {
     const std::size_t count = kernels::quantised_bytes(blocks, target.size());
     std::vector<std::byte> expected(count), found(count, std::byte{0xee});
@@ -32,14 +32,15 @@ class CudaQuantise : public Cuda {
   }
 };
 
-constexpr Blocks kAllBlocks[] = {Blocks::kBfloat16, Blocks::kSign, Blocks::kInt8, Blocks::kInt4};
+constexpr BlockFormat kAllBlocks[] = {BlockFormat::kBfloat16, BlockFormat::kSign,
+                                      BlockFormat::kInt8, BlockFormat::kInt4};
 
 // Seen to fail with the odd elements of int4 blocks one level off.
 TEST_F(CudaQuantise, BytesAndEstimatesAreTheCpus) {
   for (const std::size_t size : {0,   1,   2,   31,  32,  33,   63,   64,   65,   127,  129,
                                  255, 256, 257, 511, 513, 1024, 1025, 4095, 4096, 4097, 8193})
     for (const auto& [kind, name] : kKinds)
-      for (const Blocks blocks : kAllBlocks)
+      for (const BlockFormat blocks : kAllBlocks)
         for (const Rounding rounding : {Rounding::kTowardsZero, Rounding::kNearest}) {
           SCOPED_TRACE(name + ", " + std::to_string(size) + " elements, blocks " +
                        std::to_string(static_cast<int>(blocks)));
@@ -53,7 +54,7 @@ TEST_F(CudaQuantise, BytesAndEstimatesAreTheCpus) {
 // Seen to fail with the blocks added whatever the header says.
 TEST_F(CudaQuantise, AnElementThatIsNotFiniteLeavesTheEstimateAlone) {
   for (const std::size_t size : {std::size_t{1}, std::size_t{257}, std::size_t{9000}})
-    for (const Blocks blocks : kAllBlocks)
+    for (const BlockFormat blocks : kAllBlocks)
       for (const float bad : {kNan, -kInfinity}) {
         std::vector<float> target = draw(Kind::kGaussian, size, kSeed);
         target[size / 2] = bad;

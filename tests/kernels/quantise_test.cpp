@@ -15,7 +15,8 @@
 namespace kimesh::kernels {
 namespace {
 
-constexpr Blocks kAll[] = {Blocks::kBfloat16, Blocks::kSign, Blocks::kInt8, Blocks::kInt4};
+constexpr BlockFormat kAll[] = {BlockFormat::kBfloat16, BlockFormat::kSign, BlockFormat::kInt8,
+                                BlockFormat::kInt4};
 
 // Gaussian, with zeros, ties, denormals or a huge element between.
 std::vector<float> vector_of(std::uint64_t seed, std::size_t size) {
@@ -68,16 +69,16 @@ void put_signs(std::span<const float> x, std::vector<std::byte>& bytes) {
   }
 }
 
-std::vector<std::byte> defined(Blocks blocks, Rounding rounding,
+std::vector<std::byte> defined(BlockFormat blocks, Rounding rounding,
                                std::span<const float> difference) {
   std::vector<std::byte> bytes;
   for (std::size_t at = 0; at < difference.size(); at += block_elements(blocks)) {
     const auto x = difference.subspan(at, std::min(block_elements(blocks), difference.size() - at));
-    if (blocks == Blocks::kBfloat16)
+    if (blocks == BlockFormat::kBfloat16)
       for (const float value : x) put16(bytes, to_bfloat16(value, rounding));
-    if (blocks == Blocks::kSign) put_signs(x, bytes);
-    if (blocks == Blocks::kInt8) put_levels(x, 127, 8, rounding, bytes);
-    if (blocks == Blocks::kInt4) put_levels(x, 7, 4, rounding, bytes);
+    if (blocks == BlockFormat::kSign) put_signs(x, bytes);
+    if (blocks == BlockFormat::kInt8) put_levels(x, 127, 8, rounding, bytes);
+    if (blocks == BlockFormat::kInt4) put_levels(x, 7, 4, rounding, bytes);
   }
   return bytes;
 }
@@ -110,14 +111,14 @@ std::uint16_t get16(const std::byte* at) {
 }
 
 // What element `j` of the message decodes to, from the definitions in quantise.h.
-float defined_value(Blocks blocks, std::span<const std::byte> bytes, std::size_t j) {
-  if (blocks == Blocks::kBfloat16) return from_bfloat16(get16(&bytes[2 * j]));
+float defined_value(BlockFormat blocks, std::span<const std::byte> bytes, std::size_t j) {
+  if (blocks == BlockFormat::kBfloat16) return from_bfloat16(get16(&bytes[2 * j]));
   const std::size_t whole = block_elements(blocks), i = j % whole;
   const std::byte* block = &bytes[j / whole * (scale_bytes(blocks) + code_bytes(blocks, whole))];
   const float scale = from_bfloat16(get16(block));
   const auto code = [&](std::size_t at) { return std::to_integer<int>(block[2 + at]); };
-  if (blocks == Blocks::kSign) return (code(i / 8) >> i % 8 & 1) == 1 ? -scale : scale;
-  if (blocks == Blocks::kInt8) return static_cast<float>((code(i) ^ 128) - 128) * scale;
+  if (blocks == BlockFormat::kSign) return (code(i / 8) >> i % 8 & 1) == 1 ? -scale : scale;
+  if (blocks == BlockFormat::kInt8) return static_cast<float>((code(i) ^ 128) - 128) * scale;
   const int nibble = code(i / 2) >> 4 * (i % 2) & 15;
   return static_cast<float>((nibble ^ 8) - 8) * scale;
 }
@@ -142,7 +143,7 @@ std::vector<std::size_t> sizes() {
 // Seen to fail with -0 counted as below zero, with an infinite product let through, and with the
 // energy of a last short chunk left out.
 TEST_P(EveryTarget, WritesWhatTheDefinitionSays) {
-  for (const Blocks blocks : kAll)
+  for (const BlockFormat blocks : kAll)
     for (const Rounding rounding : {Rounding::kTowardsZero, Rounding::kNearest})
       for (const std::size_t size : sizes()) {
         const std::uint64_t seed = size * 31 + static_cast<std::uint64_t>(blocks);
@@ -166,7 +167,7 @@ TEST_P(EveryTarget, WritesWhatTheDefinitionSays) {
 // A level's value is level · scale, and all of it is added. Seen to fail with the upper half of a
 // byte not extended by its sign, and with a chunk's last element left out.
 TEST_P(EveryTarget, AddsWhatTheDefinitionSays) {
-  for (const Blocks blocks : kAll)
+  for (const BlockFormat blocks : kAll)
     for (const std::size_t size : sizes()) {
       SCOPED_TRACE("blocks " + std::to_string(static_cast<int>(blocks)) + ", size " +
                    std::to_string(size));
@@ -191,7 +192,7 @@ TEST_P(EveryTarget, AddsWhatTheDefinitionSays) {
 TEST_P(EveryTarget, BringsWholeLevelsBack) {
   std::vector<float> target(300);
   for (std::size_t j = 0; j < target.size(); ++j) target[j] = static_cast<float>(j % 15) - 7;
-  for (const Blocks blocks : {Blocks::kBfloat16, Blocks::kInt4}) {
+  for (const BlockFormat blocks : {BlockFormat::kBfloat16, BlockFormat::kInt4}) {
     std::vector<float> estimate(target.size(), 0.0f);
     std::vector<std::byte> bytes(quantised_bytes(blocks, target.size()));
     quantise(blocks, Rounding::kTowardsZero, target, estimate, bytes);
@@ -201,7 +202,7 @@ TEST_P(EveryTarget, BringsWholeLevelsBack) {
 }
 
 TEST_P(EveryTarget, TellsOfWhatIsNotFiniteByItsEnergies) {
-  for (const Blocks blocks : kAll)
+  for (const BlockFormat blocks : kAll)
     for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()})
       for (const std::size_t at : {0u, 70u, 299u}) {
         std::vector<float> target(300, 1.0f), estimate(300, 0.5f);

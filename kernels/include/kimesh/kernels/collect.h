@@ -1,6 +1,6 @@
-// The fused step of an EF21 channel: target and estimate are read once, the elements of their
-// difference that a message may carry come out, and what is sent is added to the estimate.
-// kernels/collect_cpu.cpp and kernels/largest_cpu.cpp are the meaning.
+// Selection from the difference of an EF21 channel: one pass reads target and estimate, collects
+// the elements that a message may carry, and sums energies; what is sent is added to the estimate.
+// Defined by kernels/collect_cpu.cpp and kernels/largest_cpu.cpp.
 //
 // A difference is target − estimate, rounded once. Energies are sums of squares in float64; element
 // j of a span goes to the partial sum j % 8, and these are added in one order: the same bits for
@@ -25,34 +25,34 @@ struct Energies {
 
 // Scratch memory that the caller keeps between calls. One thread at a time.
 struct SelectScratch {
-  std::vector<std::uint32_t> sample;  // magnitude bits
-  Unfilled<std::uint32_t> keys;       // magnitude bits of what is selected from
-  // For the passes of a memory and their observers; no kernel of this page takes them by itself.
+  std::vector<std::uint32_t> sample;        // magnitude bits
+  UninitializedVector<std::uint32_t> keys;  // magnitude bits of the elements to select from
+  // For the passes of a memory and their observers; the functions of this header do not use them.
   MagnitudeHistogram histogram, top_histogram;
   Entries floor;
 };
 
 // Appends every element with |difference| >= lower; `index_base` is added to the positions.
-// Requires lower > 0, one size, positions in 32 bits. Where the energies are not finite the entries
-// are worthless. `histogram`, where there is one, counts the whole span while it is in the cache;
-// the caller has reset it.
+// Requires lower > 0, spans of one size, and positions in 32 bits. Where the energies are not
+// finite, the entries are undefined. `histogram`, unless null, counts the whole span while it is in
+// the cache; the caller has reset it.
 Energies collect(std::span<const float> target, std::span<const float> estimate, float lower,
                  std::uint32_t index_base, Entries& entries,
                  MagnitudeHistogram* histogram = nullptr);
 
-// Appends the k largest |difference|; of equal ones the lower index goes first, zeros are never
-// selected (then fewer than k come). Exact whatever the data: a sample brackets the k-th largest,
-// one pass collects what lies above the bracket, a radix selection among these finishes. Else as
-// collect.
+// Appends the k elements of the largest |difference|. Of equal elements the lower index is
+// preferred. Zeros are never selected, so that there may be fewer than k. Exact for any data: a
+// sample gives a lower bound of the k-th largest, one pass collects the elements that reach it, a
+// radix selection finds the k largest of these. Otherwise as collect.
 Energies collect_topk(std::span<const float> target, std::span<const float> estimate, std::size_t k,
                       std::uint32_t index_base, Entries& entries, SelectScratch& scratch);
 
-// A magnitude that k elements of a difference probably reach, and not many more: from a sample. Too
-// few: widen and collect again, until nothing but zeros is left out. Borrows the scratch, which
-// nobody else may use between.
+// A lower bound that probably k elements of a difference reach, and not many more; from a sample.
+// Where too few reach it, widen it and collect again, until only zeros are left out. Borrows the
+// scratch, which must not be used otherwise meanwhile.
 class Bracket {
  public:
-  // Requires one size. k = 0: nothing is wanted.
+  // Requires spans of one size. With k = 0 no element is wanted.
   Bracket(std::span<const float> target, std::span<const float> estimate, std::size_t k,
           SelectScratch& scratch);
   [[nodiscard]] float lower() const;     // > 0; infinity where k = 0
@@ -63,28 +63,29 @@ class Bracket {
   void look();
   SelectScratch& scratch_;
   bool whole_;   // the sample is the vector
-  double rank_;  // of the k-th largest in the sample
+  double rank_;  // expected rank of the k-th largest element in the sample
   std::uint32_t key_ = 0;
 };
 
 // Keeps the k largest of the entries from the position `first` on, in the order of collect_topk.
 void keep_largest(std::size_t k, Entries& entries, SelectScratch& scratch, std::size_t first = 0);
 
-// Magnitude bits of about max(1024, size / 256) elements of the difference, at most 65536, as whole
-// cache lines that a hash spreads over the vector; of all of it below 4096 elements.
+// Fills the sample with the magnitude bits of about max(1024, size / 256) elements of the
+// difference, at most 65536: whole cache lines that a hash spreads over the vector. Vectors of
+// fewer than 4096 elements are sampled completely.
 void sample_magnitudes(std::span<const float> target, std::span<const float> estimate,
                        std::vector<std::uint32_t>& magnitude_bits);
 
 // estimate[index] += value for each entry, one rounding each.
 struct Added {
-  double removed = 0;  // Σ (difference before)², of the entries
-  double left = 0;     // Σ (target − estimate after)² there
+  double removed = 0;  // Σ (difference before)² over the entries
+  double left = 0;     // Σ (target − estimate after)² over the entries
 };
 Added add_entries(std::span<const float> target, std::span<const std::uint32_t> indices,
                   std::span<const float> values, std::span<float> estimate);
 
-// As add_entries, where each value is the whole difference there: then the target need not be read
-// again. `left` is 0: what the rounding of a difference leaves, up to 2^-24 of it, is left out.
+// As add_entries, for values that are the whole differences: the target is not read. `left` is 0,
+// which ignores the rounding of differences, up to 2^-24 of each.
 Added add_whole_entries(std::span<const std::uint32_t> indices, std::span<const float> values,
                         std::span<float> estimate);
 

@@ -4,32 +4,32 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kimesh/kernels/unfilled.h"
+#include "kimesh/kernels/uninitialized_vector.h"
 
 namespace kimesh::kernels {
 
 // Positions ascend.
 struct Entries {
-  Unfilled<std::uint32_t> indices;
-  Unfilled<float> values;
+  UninitializedVector<std::uint32_t> indices;
+  UninitializedVector<float> values;
   [[nodiscard]] std::size_t size() const { return indices.size(); }
   void clear();
   void resize(std::size_t size);  // new ones are undefined
 };
 
-// How many have a magnitude >= lower.
+// The number of entries with a magnitude >= lower.
 [[nodiscard]] std::size_t count_reaching(float lower, const Entries& entries);
 
-// The first entry at `position` of the vector or behind it.
+// The index of the first entry whose position is at least `position`.
 [[nodiscard]] std::size_t first_from(std::size_t position, const Entries& entries);
 
-// Removes those with a magnitude below `lower`, from the entry `first` on.
+// Removes entries with a magnitude below `lower`, from the entry `first` on.
 void drop_below(float lower, Entries& entries, std::size_t first = 0);
 
-// Puts from[first, last) behind `to`.
+// Appends from[first, last) to `to`.
 void append(const Entries& from, std::size_t first, std::size_t last, Entries& to);
 
-// Removes from `entries` those whose positions `removed` has.
+// Removes from `entries` all whose positions are in `removed`.
 void remove_all(const Entries& removed, Entries& entries);
 
 // Merges `more` into `entries`. They have no position in common.

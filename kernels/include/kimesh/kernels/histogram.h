@@ -1,5 +1,5 @@
-// Histograms of magnitudes, eight bins an octave, from which error curves are made.
-// kernels/histogram_cpu.cpp is the meaning.
+// Histograms of magnitudes with eight bins an octave, from which error curves are made. Defined by
+// kernels/histogram_cpu.cpp.
 #pragma once
 
 #include <bit>
@@ -17,8 +17,7 @@ inline constexpr std::size_t kMagnitudeBins = 2049;
 
 struct MagnitudeBin {
   std::uint64_t count = 0;
-  // Σ of how far the magnitude's bits are above the bin's lower edge, less 1 each: with the count
-  // it gives the bin's mean.
+  // Σ (magnitude bits − bits of the bin's lower edge − 1) over the elements: gives the bin's mean.
   std::uint64_t above_edge = 0;
   bool operator==(const MagnitudeBin&) const = default;
 };
@@ -29,11 +28,12 @@ struct MagnitudeBin {
          kMagnitudeBinBits;
 }
 
-// Of |target − estimate|. One thread at a time; keeps its memory between uses.
+// A histogram of |target − estimate|. Keeps its memory between uses. Thread: one at a time.
 class MagnitudeHistogram {
  public:
-  // Begins anew, for a vector of `size` elements. A sample has all of them below 2^18; from there
-  // one cache line of two, from 2^20 one of four, from 2^22 one of eight, which a hash picks.
+  // Starts a new histogram for a vector of `size` elements. A sample counts all elements of vectors
+  // below 2^18; from there on one cache line of two, from 2^20 one of four, from 2^22 one of eight,
+  // which a hash picks.
   enum class Counts : std::uint8_t { kAll, kSample };
   void reset(std::size_t size, Counts counts);
 
@@ -49,7 +49,8 @@ class MagnitudeHistogram {
   [[nodiscard]] bool sampled() const { return stride_bits_ > 0; }
 
  private:
-  // Of magnitude bits: least, less 1 (a zero is the largest then), and most.
+  // The range of magnitude bits: the least, minus 1 (for a zero that is the largest number), and
+  // the most.
   struct Range {
     std::uint32_t least = 0xffffffff, most = 0;
   };

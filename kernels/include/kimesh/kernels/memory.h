@@ -209,7 +209,7 @@ class Memory {
                                                   MemorySpan estimate) = 0;
   // Fills `bytes` as quantise of quantise.h does and adds what they decode to, as add_quantised;
   // PassResult::added.left is what that returns. Shapes: bytes [quantised_bytes(blocks, size)].
-  [[nodiscard]] virtual Result<PassResult> quantise(Blocks blocks, Rounding rounding,
+  [[nodiscard]] virtual Result<PassResult> quantise(BlockFormat blocks, Rounding rounding,
                                                     ConstMemorySpan target, MemorySpan estimate,
                                                     std::span<std::byte> bytes) = 0;
 
@@ -219,7 +219,7 @@ class Memory {
   virtual void add_sparse(std::span<const std::byte> indices, std::span<const std::byte> values,
                           MemorySpan estimate) = 0;
   // As add_quantised of quantise.h.
-  virtual void add_quantised(Blocks blocks, std::span<const std::byte> bytes,
+  virtual void add_quantised(BlockFormat blocks, std::span<const std::byte> bytes,
                              MemorySpan estimate) = 0;
 };
 

@@ -1,5 +1,5 @@
-// Dense block quantisers: something of every element of a difference, and what an element decodes
-// to is added to the estimate. kernels/quantise_cpu.cpp is the meaning.
+// Block quantisers: every element of a difference is coded, and its decoded value is added to the
+// estimate. Defined by kernels/quantise_cpu.cpp.
 //
 //   bfloat16   each element's upper half of a float32
 //   sign       blocks of 256: the mean magnitude as scale, then a bit an element, 1 below zero, the
@@ -8,9 +8,9 @@
 //   int4       blocks of 64: scale, then levels -7..7 in two's complement, an even element in the
 //              lower half of its byte; decodes to level · scale
 //
-// A scale is the upper half of a float32 >= 0, so that level · scale has no more digits than a
-// float32: decoding is exact, and the addition rounds once. Blocks follow one another, the last may
-// be shorter; bits that no element has are 0. All numbers are little-endian.
+// A scale is the upper half of a float32 >= 0, so that level · scale is a float32: decoding is
+// exact, and the addition rounds once. Blocks follow one another; the last one may be shorter.
+// Unused bits are 0. All numbers are little-endian.
 #pragma once
 
 #include <cstddef>
@@ -22,23 +22,23 @@
 
 namespace kimesh::kernels {
 
-enum class Blocks : std::uint8_t { kBfloat16, kSign, kInt8, kInt4 };
+enum class BlockFormat : std::uint8_t { kBfloat16, kSign, kInt8, kInt4 };
 
 // Bytes of a block's scale and elements of a whole block.
-[[nodiscard]] constexpr std::size_t scale_bytes(Blocks blocks) {
-  return blocks == Blocks::kBfloat16 ? 0 : sizeof(std::uint16_t);
+[[nodiscard]] constexpr std::size_t scale_bytes(BlockFormat blocks) {
+  return blocks == BlockFormat::kBfloat16 ? 0 : sizeof(std::uint16_t);
 }
-[[nodiscard]] constexpr std::size_t block_elements(Blocks blocks) {
-  return blocks == Blocks::kInt4 ? 64 : 256;
+[[nodiscard]] constexpr std::size_t block_elements(BlockFormat blocks) {
+  return blocks == BlockFormat::kInt4 ? 64 : 256;
 }
 
 // Bytes of the codes of `size` elements of one block.
-[[nodiscard]] constexpr std::size_t code_bytes(Blocks blocks, std::size_t size) {
+[[nodiscard]] constexpr std::size_t code_bytes(BlockFormat blocks, std::size_t size) {
   constexpr std::size_t kBits[] = {16, 1, 8, 4};
   return (size * kBits[static_cast<std::size_t>(blocks)] + 7) / 8;
 }
 
-[[nodiscard]] constexpr std::size_t quantised_bytes(Blocks blocks, std::size_t size) {
+[[nodiscard]] constexpr std::size_t quantised_bytes(BlockFormat blocks, std::size_t size) {
   const std::size_t whole = block_elements(blocks), rest = size % whole;
   return size / whole * (scale_bytes(blocks) + code_bytes(blocks, whole)) +
          (rest > 0 ? scale_bytes(blocks) + code_bytes(blocks, rest) : 0);
@@ -67,18 +67,19 @@ enum class Blocks : std::uint8_t { kBfloat16, kSign, kInt8, kInt4 };
 // Writes target − estimate. Fills `bytes`. Shapes: target, estimate [n]; bytes
 // [quantised_bytes(blocks, n)]. Energies as in collect.h; where they are not finite the bytes
 // are worthless.
-Energies quantise(Blocks blocks, Rounding rounding, std::span<const float> target,
+Energies quantise(BlockFormat blocks, Rounding rounding, std::span<const float> target,
                   std::span<const float> estimate, std::span<std::byte> bytes);
 
 // Whether these are bytes that quantise could have written for so many elements: their number,
 // scales, levels and padding, and every decoded value is finite.
-[[nodiscard]] bool is_quantised(Blocks blocks, std::span<const std::byte> bytes, std::size_t size);
+[[nodiscard]] bool is_quantised(BlockFormat blocks, std::span<const std::byte> bytes,
+                                std::size_t size);
 
 // estimate[j] += what `bytes` say of j, one rounding each. Requires is_quantised.
-void add_quantised(Blocks blocks, std::span<const std::byte> bytes, std::span<float> estimate);
+void add_quantised(BlockFormat blocks, std::span<const std::byte> bytes, std::span<float> estimate);
 
 // The same, and returns the energy of what is left, target − estimate after, as collect.h sums.
-double add_quantised(Blocks blocks, std::span<const std::byte> bytes, std::span<const float> target,
-                     std::span<float> estimate);
+double add_quantised(BlockFormat blocks, std::span<const std::byte> bytes,
+                     std::span<const float> target, std::span<float> estimate);
 
 }  // namespace kimesh::kernels

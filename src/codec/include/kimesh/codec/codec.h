@@ -51,7 +51,7 @@ struct AssignFloats {  // all elements, float32
   std::span<const std::byte> floats;
 };
 struct AddBlocks {  // adds to every element
-  kernels::Blocks blocks;
+  kernels::BlockFormat blocks;
   std::span<const std::byte> bytes;
 };
 struct AddSparse {  // u32 indices, ascending, and as many float32

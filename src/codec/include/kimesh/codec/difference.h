@@ -54,7 +54,7 @@ class Difference {
                                            std::span<const float> values, bool whole);
   // Fills `bytes` as kernels::quantise and adds what they decode to. `left` becomes the energy of
   // the difference afterwards.
-  [[nodiscard]] Result<PassSummary> quantise(const AdvanceJob& job, kernels::Blocks blocks,
+  [[nodiscard]] Result<PassSummary> quantise(const AdvanceJob& job, kernels::BlockFormat blocks,
                                              Rounding rounding, std::span<std::byte> bytes,
                                              double& left);
   // Fills `bytes` with the target, and copies it to the estimate where there is one.

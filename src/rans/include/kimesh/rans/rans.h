@@ -35,14 +35,14 @@ namespace kimesh::rans {
 inline constexpr std::size_t kSizeMax = std::size_t{1} << 31;  // elements of a vector
 inline constexpr std::uint32_t kLevelMax = (1u << 24) - 1;
 struct Elements {
-  kernels::Unfilled<std::uint32_t> indices, marks;
+  kernels::UninitializedVector<std::uint32_t> indices, marks;
 };
 
 // Memory that the caller keeps between calls. One thread at a time.
 struct Scratch {
-  kernels::Unfilled<std::uint64_t> codes;
-  kernels::Unfilled<std::uint32_t> words;
-  kernels::Unfilled<Step> steps;  // all tables of the first renewal, then of the second, ...
+  kernels::UninitializedVector<std::uint64_t> codes;
+  kernels::UninitializedVector<std::uint32_t> words;
+  kernels::UninitializedVector<Step> steps;  // of all tables, for each renewal in order
 };
 
 // Appends `coded` to `bytes`. Returns state_bytes, 1 to 8, which decode needs: the caller stores

@@ -1,4 +1,4 @@
-// Vectors that grow without being filled: what is written next needs no zeros before.
+// Vectors whose resize leaves new elements uninitialized, for memory that is overwritten at once.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,10 @@
 namespace kimesh::kernels {
 
 template <typename T>
-struct UnfilledAllocator : std::allocator<T> {
+struct UninitializedAllocator : std::allocator<T> {
   template <typename U>
   struct rebind {
-    using other = UnfilledAllocator<U>;
+    using other = UninitializedAllocator<U>;
   };
   template <typename U>
   void construct(U* place) {
@@ -25,6 +25,6 @@ struct UnfilledAllocator : std::allocator<T> {
 
 // As std::vector, but resize leaves new elements undefined.
 template <typename T>
-using Unfilled = std::vector<T, UnfilledAllocator<T>>;
+using UninitializedVector = std::vector<T, UninitializedAllocator<T>>;
 
 }  // namespace kimesh::kernels
