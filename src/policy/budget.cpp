@@ -6,7 +6,7 @@
 namespace kimesh {
 namespace {
 
-// No message is larger; keeps the conversion of a double defined.
+// Larger than any message; keeps the conversion from double defined.
 constexpr double kBudgetBytesMax = 1e15;
 
 double usable_rate(const MessageContext& message) {

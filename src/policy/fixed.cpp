@@ -13,7 +13,7 @@
 namespace kimesh {
 namespace {
 
-constexpr double kBitsMax = 32;  // of a float32: more is never sent
+constexpr double kBitsMax = 32;  // bits of a float32: no message takes more
 
 class Fixed final : public Policy {
  public:
@@ -50,7 +50,7 @@ class FixedOptions final : public PolicyOptions {
   std::optional<double> ratio_, bits_;
 };
 
-// One key says how much is sent, and it is one that means something with the codec.
+// Checks that exactly one key sets the size, and that it has a meaning with the codec.
 void FixedOptions::check(const Codec& codec, Keys& keys) const {
   if (codec.is_dense()) return check_fills_budgets(codec, keys);
   const CodecTraits traits = codec.traits();

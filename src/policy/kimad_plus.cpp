@@ -28,7 +28,7 @@ struct Sharing {
   Rounding rounding;
   std::vector<const Curve*> curves;
   std::vector<std::uint32_t> floors;  // elements
-  std::vector<double> most;           // what all of a message costs, or its path has time for
+  std::vector<double> most;           // cost of all elements, or what its way has time for
   std::size_t own = 0;
   double per_budget = 0;
 
@@ -46,19 +46,19 @@ struct Sharing {
       most.push_back(std::min((whole - one) / spendable, stretch(message)) * per_budget);
     }
   }
-  // Bytes of a message with next to nothing in it.
+  // Bytes of a message without a payload.
   static double least(const MessageContext& message) {
     return static_cast<double>(message.overhead_bytes + message.chunk_overhead_bytes);
   }
 
-  // How many budgets one message may take: its hops follow one another, and all wait for the
-  // longest. A ring has no time to spare.
+  // The number of budgets that one message may take. Its hops follow one another, and all messages
+  // wait for the longest way: a ring has no time to spare.
   static double stretch(const MessageContext& message) {
     return std::max(1.0, static_cast<double>(message.slots) / std::max(message.hops, 1u));
   }
 
-  // What of a budget has to be there for a division to mean anything: an element, or the smallest
-  // message of a codec that divides bytes.
+  // The least budget that can be divided: one element, or the smallest message of a codec that
+  // divides bytes.
   [[nodiscard]] double least_per_budget(std::size_t elements) const {
     return codec.unit_bytes() > 1 ? 1 : static_cast<double>(codec.bytes_min(elements));
   }
@@ -85,8 +85,8 @@ struct Sharing {
   }
 
  private:
-  // As the codec divides them; where the last round had nothing more to send, the rest in equal
-  // parts.
+  // Divides as the codec does. A rest that the last round had nothing to send for is divided
+  // equally.
   [[nodiscard]] std::vector<double> among(const std::vector<std::size_t>& open,
                                           double total) const {
     std::vector<const Curve*> of;
@@ -104,7 +104,7 @@ struct Sharing {
 };
 
 enum class Allocator { kThreshold, kKnapsack };
-constexpr Range kRatiosRange{2, 256};     // the floor and all: less is no choice; finer than curves
+constexpr Range kRatiosRange{2, 256};     // at least floor and all; 256 are finer than curves
 constexpr Range kBinsRange{100, 10'000};  // a layer wastes up to a bin; 15 ms at 500 layers
 
 class KimadPlusOptions final : public PolicyOptions {
@@ -185,15 +185,16 @@ class KimadPlus final : public Policy {
     const double own_part = sharing.share();
     const double spendable = static_cast<double>(budget) - least;
     const double bytes = least + spendable * own_part / sharing.per_budget;
-    // All of it is all of it, whatever rounding says.
+    // A part that is a byte short of the whole message by rounding is the whole message.
     const std::size_t whole = whole_bytes(dense_bytes(message.elements), message);
     return std::min(left_of(budget, message), bytes > static_cast<double>(whole) - 1
                                                   ? whole
                                                   : static_cast<std::size_t>(bytes));
   }
 
-  // Curves change between the choices of a round, so parts need not sum to all the budgets: no
-  // message takes what those before it have taken, nor the floors of those to come.
+  // The bytes that are left of all budgets of the phase. Curves change between the choices of a
+  // round, so that parts may sum to more than the budgets: what earlier messages took and the
+  // floors of later ones are kept back.
   [[nodiscard]] std::size_t left_of(std::size_t budget, const MessageContext& message) const {
     const std::size_t messages = message.curves.size();
     const std::size_t later =

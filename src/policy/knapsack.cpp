@@ -15,9 +15,9 @@ std::uint32_t cheapest_of(const Menu& menu) {
   return static_cast<std::uint32_t>(std::ranges::min_element(menu, less) - menu.begin());
 }
 
-// For each number of bins the best error with one more menu. A plain loop over plain arrays, so
-// that the compiler makes vectors of it: this is where the time goes. Which item it was is not
-// written down, which would double the work: the way back asks again.
+// Computes, for each number of bins, the least error with one more menu. Most of the time is spent
+// here: a plain loop over plain arrays, which the compiler vectorises. The chosen items are not
+// stored, which would double the work; the way back finds them again.
 void offer(std::size_t cost, float item_error, std::span<const float> before,
            std::span<float> after) {
   const std::size_t count = after.size() - cost;
@@ -29,14 +29,15 @@ void offer(std::size_t cost, float item_error, std::span<const float> before,
   }
 }
 
-// Bins that an item costs above the cheapest. A product of whole numbers before one division: whole
-// bins stay whole.
+// The bins that an item costs above the cheapest. The product comes before the one division, so
+// that whole bins stay whole.
 std::size_t bins_of(double above_cheapest, double left, unsigned bins) {
   const auto count = static_cast<std::size_t>(std::ceil(above_cheapest * bins / left));
   return above_cheapest <= left ? std::min<std::size_t>(count, bins) : count;
 }
 
-// Takes single better items while the budget holds one: the most error for the cost first.
+// Takes single better items while the budget holds one, the one that saves most error for its cost
+// first.
 void spend_the_rest(std::span<const Menu> menus, double rest, std::vector<std::uint32_t>& choice) {
   struct Offer {
     double worth = 0;  // error saved per cost; 0: none

@@ -1,4 +1,4 @@
-// How many elements each layer keeps, read from the curves.
+// Divides elements among layers by knapsack, with menus that are read from the curves.
 #include <algorithm>
 #include <cmath>
 #include <queue>
@@ -10,13 +10,13 @@
 namespace kimesh {
 namespace {
 
-// The elements that a curve has besides zeros, rounded up.
+// The number of elements of a curve that are not 0, rounded up.
 std::uint32_t nonzeros(const PieceCurve& curve) {
   const double count = curve.points.empty() ? 0 : std::ceil(curve.points.back().kept);
   return std::min(curve.size, static_cast<std::uint32_t>(count));
 }
 
-// How many elements of a layer may be kept, its floor first.
+// The numbers of elements of a layer that are on its menu; the floor is the first.
 std::vector<std::uint32_t> counts_of(const PieceCurve& curve, std::uint32_t floor,
                                      std::uint32_t left, unsigned ratios, unsigned bins) {
   std::vector<std::uint32_t> counts{floor};
@@ -29,7 +29,7 @@ std::vector<std::uint32_t> counts_of(const PieceCurve& curve, std::uint32_t floo
   for (unsigned i = 0; i + 1 < ratios; ++i) {
     const bool last = i + 2 == ratios;
     double above = last ? top : least * std::pow(step, i);
-    // Whole bins lose nothing to rounding. All of a layer stays on the menu as it is.
+    // Whole bins lose nothing to rounding. The whole layer stays on the menu unrounded.
     if (bin >= 1 && above >= bin && !last) above = std::floor(above / bin) * bin;
     const std::uint32_t count = floor + static_cast<std::uint32_t>(above);
     if (count > counts.back()) counts.push_back(count);
@@ -37,12 +37,12 @@ std::vector<std::uint32_t> counts_of(const PieceCurve& curve, std::uint32_t floo
   return counts;
 }
 
-// Gives `left` elements to the layers whose curve falls steepest where they stand.
+// Gives `left` elements to the layers whose curve is steepest at their present number.
 void give(const Curve& curve, std::uint32_t left, std::vector<std::uint32_t>& shares) {
   struct Offer {
     double each = 0;
     std::size_t layer = 0;
-    std::uint32_t until = 0;  // as many elements are worth `each`
+    std::uint32_t until = 0;  // elements up to this number are worth `each`
     bool operator<(const Offer& other) const { return each < other.each; }
   };
   std::priority_queue<Offer> offers;
@@ -65,7 +65,7 @@ void give(const Curve& curve, std::uint32_t left, std::vector<std::uint32_t>& sh
     left -= more;
     if (more > 0) offer(best.layer);
   }
-  // Nothing but zeros is left, as it was in the last round.
+  // Only zeros are left, as the last round measured them.
   for (std::size_t l = 0; l < curve.size() && left > 0; ++l) {
     const std::uint32_t more = std::min(left, curve[l].size - shares[l]);
     shares[l] += more;

@@ -1,5 +1,4 @@
-// What a payload becomes on the wire: headers and control beside it, and chunks that each add
-// theirs.
+// The bytes of a message on the wire: payload, headers and control, and what each chunk adds.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +11,13 @@
 
 namespace kimesh {
 
-// The elements that a channel sends at least.
+// The number of elements that a channel sends at least.
 inline std::uint32_t floor_keep(std::size_t elements) {
   const double keep = std::ceil(kFloorRatio * static_cast<double>(elements));
   return static_cast<std::uint32_t>(std::max(1.0, keep));
 }
 
-// Bytes of the floor's elements, or of all of them dense where that is less.
+// Payload bytes of the floor's elements, or of a dense message where that is less.
 inline std::size_t floor_payload(const Codec& codec, std::size_t elements) {
   return std::min(codec.bytes_about(floor_keep(elements), elements), dense_bytes(elements));
 }
@@ -34,14 +33,14 @@ inline std::size_t floor_bytes(const MessageContext& message, const Codec& codec
   return whole_bytes(floor_payload(codec, message.elements), message);
 }
 
-// A payload whose message fits: the largest, unless one more chunk began just there. 0 when none
-// does.
+// A payload whose message fits into the budget; 0 where none does. It is the largest, except where
+// one more chunk would begin.
 inline std::size_t payload_that_fits(std::size_t budget_bytes, const MessageContext& message) {
   const auto without_chunks = [&](std::size_t chunks) {
     const std::size_t overhead = message.chunk_overhead_bytes * chunks;
     return budget_bytes - (overhead < budget_bytes ? overhead : budget_bytes);
   };
-  // As many chunks as the budget itself would make are enough; often fewer are.
+  // The message has at most as many chunks as the whole budget would have, and often fewer.
   const std::size_t safe = without_chunks(chunk_count(budget_bytes));
   const std::size_t more = without_chunks(chunk_count(safe));
   const std::size_t bytes = chunk_count(more) == chunk_count(safe) ? more : safe;

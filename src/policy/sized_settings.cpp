@@ -25,7 +25,7 @@ Rounding rounding_on(const MessageContext& message) {
 
 Setting sized(const CodecPtr& codec, Budget budget, const MessageContext& message) {
   const Setting setting = on_route(codec, budget, message);
-  // What a threshold or a step sends is seen when it is sent.
+  // The size of a message by a threshold or a step is known once it is made.
   if (budget.kind == Budget::Kind::kOwn && !codec->size_key().empty()) return setting;
   const bool is_long = dense_bytes(message.elements) <= bytes_of(setting, message.elements);
   return is_long ? Setting{} : setting;
@@ -46,7 +46,8 @@ Choice spend(std::size_t wanted_budget, const MessageContext& message, const Cod
   const std::size_t floor = floor_bytes(message, *codec);
   const std::size_t budget = std::max(wanted_budget, floor);
   if (whole_bytes(dense_bytes(message.elements), message) <= budget) return {Setting{}, budget};
-  // The budget holds the floor, dense where that is less: then it was sent dense above.
+  // The budget holds the floor; where a dense message is smaller than the floor it was chosen
+  // above.
   const std::size_t payload =
       std::max(payload_that_fits(budget, message), floor_payload(*codec, message.elements));
   return {sized_within(codec, payload, message), budget};

@@ -1,4 +1,4 @@
-// From a codec and a size to the setting of a message.
+// Makes the setting of a message from a codec and a size.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,20 @@
 
 namespace kimesh {
 
-// A message with this budget on its route: how values are rounded, and whether the link is faster
-// than an entropy coder. Dense where that is surely no longer.
+// The setting of a message with this budget: rounding follows from its route, fast_link from its
+// link. Dense where a dense message is surely no longer.
 [[nodiscard]] Setting sized(const CodecPtr& codec, Budget budget, const MessageContext& message);
 
-// How values are rounded on this message's route: to nearest where a round has one hop each way.
+// The rounding of values on this message's route: to nearest where a round has one hop each way.
 [[nodiscard]] Rounding rounding_on(const MessageContext& message);
 
-// The largest message whose payload takes at most `payload_bytes`. Requires at least the codec's
-// floor.
+// The setting of the largest message whose payload takes at most `payload_bytes`, which is at least
+// the payload of the floor.
 [[nodiscard]] Setting sized_within(const CodecPtr& codec, std::size_t payload_bytes,
                                    const MessageContext& message);
 
-// The largest message that `budget` bytes hold, overhead included; the floor where they hold less.
-// The budget of the answer is at least the message.
+// The setting of the largest message that `budget` bytes hold, overhead included; that of the floor
+// where they hold less. The budget of the choice is at least the message.
 [[nodiscard]] Choice spend(std::size_t budget, const MessageContext& message,
                            const CodecPtr& codec);
 
