@@ -1,5 +1,5 @@
-// policy: ratio_by_round. Every message keeps the share of its elements that the config says for its
-// round: sparse at the start and denser towards the end, or the other way round.
+// policy: ratio_by_round. Every message keeps the share of its elements that the config says for
+// its round: sparse at the start and denser towards the end, or the other way round.
 #include <fmt/format.h>
 
 #include <iterator>
