@@ -35,6 +35,7 @@ class Bfloat16Compute {
   MODEL(kResnet)             \
   MODEL(kVgg)                \
   MODEL(kLstm)               \
+  MODEL(kGru)                \
   MODEL(kTransformer)
 
 #define DECLARE(kind) extern const Kind<ModelKind> kind;
