@@ -23,7 +23,6 @@ TEST(ModelOptions, AProgramWithoutModelsSaysSo) {
   EXPECT_EQ(loaded.value.kind, nullptr);
 }
 
-// Seen to fail with > in place of >=.
 TEST(Misfit, IsAModelThatWantsOtherSamplesOrLargerImages) {
   const Deep deep;
   EXPECT_EQ(find_misfit(deep, false, std::nullopt), std::nullopt);

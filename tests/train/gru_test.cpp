@@ -25,7 +25,7 @@ TEST(Gru, HasAsManyParametersAsItsPartsAddUpTo) {
   EXPECT_EQ(layout.layers[1].name, "gru.weight_ih_l0");
 }
 
-// Torch's modules with the network's values. Seen to fail: without batch_first.
+// Torch's modules with the network's values.
 TEST(Gru, ComputesTheSameNumbersAsTorchsOwn) {
   const auto network = drawn_network(gru(), tokens(kLength, kVocabulary));
   torch::nn::GRU own(torch::nn::GRUOptions(kEmbedding, kHidden).num_layers(2).batch_first(true));
@@ -60,7 +60,6 @@ TEST(Gru, FollowsItsEquations) {
   }
 }
 
-// Seen to fail: weights drawn as those of linear layers are.
 TEST(Gru, BeginsAsTorchDraws) {
   const auto values = drawn_network(gru(), tokens(8, 50))->named_parameters();
   for (const char* name : {"gru.weight_ih_l0", "gru.weight_hh_l1", "gru.bias_ih_l1"})

@@ -13,7 +13,6 @@ const std::string kFolder = KIMESH_SOURCE_DIR "/tests/train/bad/";
 
 class BadModel : public testing::TestWithParam<std::string> {};
 
-// As tests/run/bad: seen to fail with a range or a check of a model taken out.
 TEST_P(BadModel, IsRefusedWithTheSentencesItExpects) {
   const auto sentences = expected_sentences(kFolder + GetParam());
   EXPECT_FALSE(sentences.empty()) << "the file has no `# expect:` line";
@@ -32,7 +31,6 @@ std::string canonical(const std::string& model, const std::string& data) {
   return loaded.value.canonical();
 }
 
-// Seen to fail with a key left out of a kind's describe().
 TEST(ModelSection, WhatNodesCompareTellsEveryKeyOfEveryKind) {
   std::vector<std::string> all;
   for (const char* model :
