@@ -86,7 +86,8 @@ void GravacKind::describe(Keys& keys) {
   using Scaling = GravacOptions::Scaling;
   using Scope = GravacOptions::Scope;
   GravacOptions& own = options_;
-  keys.number("theta_min", own.theta_min, {1, kFactorMax}, "least factor of fewer elements");
+  keys.number("theta_min", own.theta_min, {1, kFactorMax},
+              "smallest factor by which elements are cut");
   keys.number("theta_max", own.theta_max, {1, kFactorMax}, "largest factor that is tried");
   keys.check(own.theta_min < own.theta_max, keys.is_given("theta_min") ? "theta_min" : "theta_max",
              fmt::format("there is no factor to search from theta_min {} to theta_max {}",

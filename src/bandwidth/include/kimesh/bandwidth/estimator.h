@@ -26,14 +26,15 @@ struct LinkEstimate {
 //     only samples with at least 4 chunks and 2 ms of tail. One reading far off is held back, a
 //     second one on the same side is believed. Sender-limited samples are left out altogether.
 //  2. (a, 1/β): weighted least squares over the last 12 (bytes, elapsed), recent ones heavier,
-//     errors relative to the time, prior 1/β from 1, prior a: 0 give or take the least elapsed.
-//     Followed messages have no a. Where nothing tells a from S/β, β is S/T: a lower bound.
+//     errors relative to the time. 1/β starts from the value of step 1, a from 0 with the least
+//     elapsed as its deviation. A message that followed another tells nothing of a.
+//     Where nothing tells a from S/β, β is S/T: a lower bound.
 //  3. A time over 35 % above the prediction resets both at once; two in a row under −20 % too.
 //     When the next time fits the model from before the reset, that one returns: a hiccup.
 //  4. lower_bound, unless one of the last 12 messages filled the pipe (its tail is no shorter
 //     than the a that elapsed leaves), or sizes differ enough for 2 to tell β to 15 % by itself
 //     and S/β is twice a.
-// Source: Kalman 1960; estimators compared behind token buckets (docs/architecture.md).
+// Source: Kalman 1960. Errors behind token buckets: docs/figures.md.
 class LinkEstimator {
  public:
   void add(const LinkSample& sample);

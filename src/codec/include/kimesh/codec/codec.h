@@ -73,7 +73,8 @@ struct WireForm {
 
 // What a codec promises with the present values of its keys.
 struct CodecTraits {
-  // |C(v)_j| + |v_j − C(v)_j| = |v_j| for every element j, with Rounding::kTowardsZero. Routes of
+  // |C(v)_j| + |v_j − C(v)_j| = |v_j| for every element j, when it rounds towards zero
+  // (Rounding::kTowardsZero), as it is told to on routes of several hops. Routes of
   // several hops need this: with other codecs errors grow from hop to hop.
   bool conservative = false;
   bool rounds = false;  // Setting::rounding has an effect

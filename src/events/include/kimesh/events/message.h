@@ -45,7 +45,8 @@ class Payload {
   std::size_t begin_ = 0;
 };
 
-// The control values of a message; round/control.h says what they mean. The array has room for more
+// The control values of a message: what a control vector (reduce) or a verdict (gather) becomes on
+// the wire (round/control.h). The array has room for more
 // than today's values; the rest are 0.
 inline constexpr std::size_t kControlSlots = 12;
 using Control = std::array<double, kControlSlots>;

@@ -35,7 +35,7 @@ struct AdvanceChannel {  // -> AdvanceDone
   std::span<const BufferId> terms;  // target = their sum, in this order
   BufferId estimate;
   Setting setting;
-  bool restart = false;  // the estimate starts from 0 first
+  bool restart = false;  // the estimate starts from 0 first (reduce); a gather's message is dense
   bool digest = false;
   Feedback feedback = Feedback::kEf21;  // kEf14: the estimate is minus the residual; no digest
   bool curve = false;                   // measure what there was to send
@@ -45,7 +45,7 @@ struct ApplyMessage {  // -> ApplyDone, or WorkFailed
   Round round = 0;
   BufferId estimate;
   Form form = Form::kDense;
-  bool restart = false;  // the estimate starts from 0 first
+  bool restart = false;  // the estimate starts from 0 first (reduce); a gather's message is dense
   bool digest = false;
   Payload payload{};
 };

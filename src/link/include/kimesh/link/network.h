@@ -46,8 +46,10 @@ struct NetworkOptions {
       std::chrono::seconds(1)};  // between signs of life on an idle connection; < dead_after / 3
 };
 
-// ---- events of the network for the engine, beside those of events/links.h The far node refused
-// us, or answered with what kimesh does not send. The link is not dialled again.
+// ---- events of the network for the engine, beside those of events/links.h
+
+// The far node refused us, or answered with what kimesh does not send. The link is not dialled
+// again.
 struct LinkRefused {
   LinkIndex link;
   std::string sentence;

@@ -1,10 +1,13 @@
 // The library: a mesh of nodes from two files, or from two structs, run live or simulated.
 //
 //   auto files = load_mesh_files("config.yaml", "topology.yaml");  // and files.problems, if any
-//   auto mesh = Mesh::make(std::move(files.value), std::make_unique<MyObjective>());
-//   auto end = (*mesh)->simulate({});   // all nodes on a virtual clock
-//   auto end = (*mesh)->run_here({});   // all nodes in this process, over sockets of this machine
-//   auto end = (*mesh)->run_node(0, {});  // one node; the others run in other processes
+//   auto mesh = Mesh::make(std::move(files.value),
+//                          make_mesh_objective(layout, weights, make_part));
+//
+// Then one of
+//   (*mesh)->simulate({});     // all nodes on a virtual clock
+//   (*mesh)->run_here({});     // all nodes in this process, over sockets of this machine
+//   (*mesh)->run_node(0, {});  // one node; the others run in other processes
 //
 // Nothing here prints, reads the environment or installs a signal handler. Failures are values:
 // problems of files, an Error before a run, a node's outcome and text after it.
@@ -63,8 +66,9 @@ struct MeshCallbacks {
 
 struct MeshRunOptions {
   MeshCallbacks callbacks;
-  // When it becomes true, at any time, the nodes begin an orderly end within 100 ms. Outlives the
-  // run. Null: the run is not stopped.
+  // When it becomes true, at any time, the run halts within 100 ms, as with Ctrl-C: every owner
+  // saves its shards, and the nodes' models may differ. Outlives the run. Null: the run is not
+  // stopped.
   const std::atomic<bool>* stop = nullptr;
   // Gets the nodes' records, decisions and models (records/run_folder.h); null: nothing is written.
   const RunFolder* folder = nullptr;
@@ -112,8 +116,8 @@ class Mesh {
   // Whether this machine has the device that the config names. Every run checks it; a program may
   // check it before it makes a folder. Errors: UserInput.
   [[nodiscard]] Status check_device() const;
-  // The digest of all that nodes must agree on before they start, besides the topology and the
-  // initial parameters.
+  // The digest of the config, of what the objective adds to it, and of the frozen tensors: nodes
+  // must agree on it, as on the rest of a hello (docs/protocol.md).
   [[nodiscard]] std::uint64_t config_digest() const;
   // Makes a new folder for a run, copies the files into it and writes run.json. `command` is the
   // program's command line, for the record. Errors: UserInput, Io.

@@ -1,8 +1,8 @@
 // The live driver: one node of a mesh as threads and sockets around the pure core.
 //
 // Threads: network (link/network.h, owns every socket), engine (the core; the caller's), one vector
-// worker, trainer (gradients and evaluation). They meet in bounded queues only. The engine is the
-// only one that knows the core.
+// worker, trainer (gradients and evaluation). Events and work pass between them in bounded queues;
+// beside these there is the stop flag. The engine is the only one that knows the core.
 #pragma once
 
 #include <atomic>
@@ -29,8 +29,8 @@ struct LiveNodeSetup {
   CoreOptions core;                // message_overhead_bytes is set here
   VectorsOptions vectors;
   std::string version;                      // of this program; peers of another version are refused
-  std::uint64_t config_digest = 0;          // digest of RunConfig::canonical
-  const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C; asked at least every 100 ms
+  std::uint64_t config_digest = 0;          // Mesh::config_digest
+  const std::atomic<bool>* stop = nullptr;  // halts the run; asked at least every 100 ms
 };
 
 // The counters of a node's outgoing links.

@@ -20,20 +20,20 @@ struct MessageContext {
   Round round = 0;
   unsigned link_number = 0;  // among the node's outgoing links, from 0
   LinkEstimate link;
-  double share_bytes_per_s = 0;  // this link's max-min share of the node's declared cap; infinity
-                                 // or 0: none declared
+  double share_bytes_per_s = 0;  // this link's max-min share of the node's sending cap; infinity
+                                 // or 0: it has none
   unsigned slots = 2;            // Plan::slots
-  // Plan::hops, at most as many: a message that takes slots / hops of its link's slots does not
-  // make the round longer yet.
+  // Plan::hops, at most as many as slots. Where they are fewer, links wait: a message that takes
+  // slots / hops of its link's slots does not make the round longer yet.
   unsigned hops = 1;
   Duration compute_time{0};  // T_comp: the mesh's largest, one round old
   // The largest message of the link that was acked lately; 0: none yet. What was only sent proves
   // nothing: several messages may be under way.
   std::size_t proven_bytes = 0;
-  // In a row that did not fill the pipe, with the budget used to the full.
+  // Messages in a row that used their budget to the full and did not fill the pipe.
   unsigned unfilled_messages = 0;
-  // Of all messages that the link carries in this phase of a round, this one's being `curves[own]`,
-  // each as it last was (empty: never measured).
+  // One curve for each message that the link carries in this phase of a round, as last measured
+  // (empty: never); `curves[own]` is this message's.
   std::span<const Curve* const> curves;
   std::size_t own = 0;
   // Of these, the messages that were chosen before this one in this round, and their budgets.
@@ -73,14 +73,15 @@ inline constexpr unsigned kProbeEvery = 10;
 // Above this rate of a link an entropy coder on one core is the slower of the two (measured: about
 // 100 million elements a second of 1.3 bytes), and dzq writes in fixed widths.
 inline constexpr double kCoderBytesPerS = 125e6;
-// A probe fills almost any pipe with so many bytes,
+// A probe has at most so many bytes, which fill almost any pipe,
 inline constexpr std::size_t kProbeBytesMax = 1'000'000;
-// or with so many times what the pipe holds in a fixed cost,
+// or so many times what the pipe holds in a fixed cost, if that is more.
 inline constexpr double kProbeFixedCosts = 4;
-// but apart from the latter it takes at most so many hops: on a slow link 1 MB is a pause of
+// The former bytes may take at most the time of so many slots: on a slow link 1 MB is a pause of
 // seconds.
 inline constexpr double kProbeHopsMax = 2;
-// and is at most so many times what was carried lately: where the rate is a guess, so are its hops.
+// In all, a probe is at most so many times what was carried lately: where the rate is a guess, so
+// are the times.
 inline constexpr double kProbeGrowthMax = 4;
 
 // The budget β((t − T_comp)/slots − a) of docs/architecture.md, with floor, first budget, growth

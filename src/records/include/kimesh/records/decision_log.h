@@ -4,7 +4,7 @@
 //
 //   {"kind":"setting","round":7,"to":"b","shard":2,"phase":"reduce","compressor":"topk","keep":40}
 //       How the node's message on that channel was made: the compressor and those fields of its
-//       setting (compress/setting.h) that do not have their defaults.
+//       setting (codec/setting.h) that do not have their defaults.
 //   {"kind":"reset","round":7,"to":"b","shard":2,"phase":"gather"}
 //       The channel began a new generation.
 //   {"kind":"closing","round":98,"closing_round":99,"reason":"rounds","loss":...}

@@ -32,10 +32,11 @@ struct ControlVector {
 // Stands for no round.
 inline constexpr Round kNoRound = 0xffffffff;
 
-// Why a run ends. The values are part of the wire format and never change.
+// Why a run ends; kWish is Ctrl-C or the stop flag, "stopped" in files. The values are part of the
+// wire format and never change.
 enum class StopReason : std::uint8_t { kNone, kRounds, kAccuracy, kTime, kWish, kTraffic, kLoss };
 
-// The control vector of a gather message: what the owner of shard 0 decided.
+// What the owner of shard 0 answers to the control vectors; it comes down with gather messages.
 struct Verdict {
   double loss = 0;
   double accuracy = -1;  // of the latest evaluation with all nodes in it; negative: none yet

@@ -14,11 +14,11 @@
 //
 // A channel sends again only after the far core has applied its last message.
 //
-// Ends: rounds, targets of the test set (accuracy, loss), time and wishes all go through a closing
+// Ends: rounds, targets of the test set (accuracy, loss), time and traffic all go through a closing
 // round C, whose gather is dense at every hop, and a confirmation round C + 1, in which every node
 // evaluates the now equal models. Its verdict says stop, or goes on when the target was not
 // confirmed. Then each node says bye and waits for its peers' byes. Failures and Ctrl-C halt at
-// once.
+// once (docs/architecture.md, "The end of a run").
 #pragma once
 
 #include <memory>
@@ -49,7 +49,7 @@ class DecisionSource {
 struct CoreOptions {
   PolicySetup policy;
   double data_weight = 1;                    // ω_i: weights the loss in the control vector
-  std::optional<double> uplink_bytes_per_s;  // the node's declared cap
+  std::optional<double> uplink_bytes_per_s;  // NodeSpec::sending_cap_bits_per_s, in bytes
   std::optional<Round> stop_rounds;
   // Targets of the test set: reached twice in a row, then confirmed on equal models.
   std::optional<double> stop_accuracy;         // this or more
@@ -97,8 +97,8 @@ class Core {
 // Bytes of the largest payload of `channel`, which is a dense one. Receivers allow no more.
 [[nodiscard]] std::size_t payload_bytes_max(const Plan& plan, ChannelIndex channel);
 
-// Bytes that a node may still send after it has asked for the end of the run: the most that an
-// orderly end takes. The traffic limit keeps them free.
+// Bytes that a node may still send after it has asked for the end of the run: the most that a
+// regular end takes. The traffic limit keeps them free.
 [[nodiscard]] std::uint64_t traffic_reserve_bytes(const Plan& plan, NodeIndex self,
                                                   const CoreOptions& options);
 

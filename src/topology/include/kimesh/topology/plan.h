@@ -14,8 +14,7 @@
 
 namespace kimesh {
 
-// The agreed set of live nodes. Its number would grow by one with each change; a run has view 0
-// only.
+// The nodes of a run, which all nodes agree on. A run has one view, number 0.
 struct View {
   std::uint32_t number = 0;
   std::vector<std::string> nodes;  // NodeIndex -> name
@@ -65,7 +64,7 @@ struct Plan {
   std::vector<Link> links;                               // sorted by (from, to)
   std::vector<Channel> channels;                         // sorted by (link, phase, shard)
   std::vector<std::vector<NodeChannels>> node_channels;  // [shard][node]
-  unsigned hops = 2;  // longest chain of messages in a round: ring 2(N-1), parameter_server 2
+  unsigned hops = 2;  // messages one after another in a round: ring 2(N-1), parameter_server 2
   // The number of equal parts into which a round's time is divided, so that every message on a link
   // has a part of its own (docs/architecture.md). At least `hops`, and the same on every link; ring
   // 2(N-1), parameter_server 2.

@@ -1,4 +1,4 @@
-// The only place where two threads of kimesh meet.
+// The queue in which messages and work pass between the threads of kimesh.
 #pragma once
 
 #include <condition_variable>

@@ -8,8 +8,7 @@
 
 namespace kimesh {
 
-using NodeIndex =
-    std::uint16_t;  // position in the view; names sort by their place in the topology file
+using NodeIndex = std::uint16_t;     // position in View::nodes, the order of the topology file
 using ShardIndex = std::uint16_t;    // position in Plan::shards
 using LinkIndex = std::uint32_t;     // position in Plan::links; a link is directed
 using ChannelIndex = std::uint32_t;  // position in Plan::channels: (link, shard, phase)

@@ -36,8 +36,8 @@ struct VectorsOptions {
   // false where every message is dense: outgoing channels keep no estimate
   bool keeps_estimates = true;
   // Null: the host's memory. Else a GPU's, and the same memory with a queue of its own for gradient
-  // work; the nodes of this process share them. The compressor must have
-  // CompressorTraits::on_devices then.
+  // work; the nodes of this process share them. The codec must have
+  // CodecTraits::on_devices then.
   std::shared_ptr<kernels::Memory> memory{}, gradient_memory{};
 };
 
