@@ -1,5 +1,5 @@
 // What turns gradients into steps, elementwise with one rounding per operation.
-// kernels/optimizer_cpu.cpp is the meaning.
+// kernels/optimizer_cpu.cpp is the reference.
 #pragma once
 
 #include <span>

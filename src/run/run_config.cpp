@@ -56,7 +56,7 @@ void check_stop(const YamlValue& root, Findings& findings) {
 }  // namespace
 
 void StopOptions::describe(Keys& keys) {
-  keys.whole("rounds", rounds, limits::kRounds, "after so many rounds");
+  keys.whole("rounds", rounds, limits::kRounds, "after so many training rounds");
   keys.number("accuracy", accuracy, limits::kAccuracies,
               "when the test set's accuracy reaches it, confirmed with equal models");
   keys.number("loss", loss, limits::kLosses,

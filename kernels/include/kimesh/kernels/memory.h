@@ -2,8 +2,8 @@
 // GPU's. What is built on this (compress, ef21, optimizer, vectors) is written once for both.
 //
 // Every memory leaves the same bits in vectors, entries, message bytes and digests; host_memory()
-// is the meaning. Sums in float64 (energies) are added in another order on a GPU, the same on every
-// GPU and in every run, and differ from the host's in their last digits.
+// is the reference. Sums in float64 (energies) are added in another order on a GPU, the same on
+// every GPU and in every run, and differ from the host's in their last digits.
 //
 //   Memory& memory = host_memory();
 //   Result<MemoryBuffer> x = memory.allocate(1000);

@@ -5,7 +5,7 @@
 
 namespace kimesh::kernels {
 
-// Towards zero keeps a compressor conservative, |C(v)| + |v - C(v)| = |v|, which chains of hops
+// Towards zero keeps a codec conservative, |C(v)| + |v - C(v)| = |v|, which routes of several hops
 // need (docs/architecture.md, invariant 3). To nearest (of two that are equally near the even one;
 // dzq takes the centroid of the bin) leaves out less, on routes of one hop.
 enum class Rounding : std::uint8_t { kTowardsZero, kNearest };

@@ -1,5 +1,5 @@
 // What a receiver does with the indices and values of a sparse message, which lie at any address of
-// its bytes: u32 and float32, little-endian. kernels/sparse_cpu.cpp is the meaning.
+// its bytes: u32 and float32, little-endian. kernels/sparse_cpu.cpp is the reference.
 #pragma once
 
 #include <cstddef>

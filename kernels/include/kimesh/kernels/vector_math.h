@@ -1,5 +1,5 @@
 // Passes over float32 vectors, one rounding per operation. kernels/vector_math_cpu.cpp is the
-// meaning.
+// reference: all other implementations give its bits.
 #pragma once
 
 #include <cstddef>

@@ -77,7 +77,7 @@ struct CodecTraits {
   // (Rounding::kTowardsZero), as it is told to on routes of several hops. Routes of
   // several hops need this: with other codecs errors grow from hop to hop.
   bool conservative = false;
-  bool rounds = false;  // Setting::rounding has an effect
+  bool rounds = false;  // rounds values: Setting::rounding has an effect
   // No message leaves out more energy than there was to send. Error feedback needs this.
   bool contractive = true;
   bool keeps_elements = false;    // messages have as many elements as Budget::keep says

@@ -17,7 +17,8 @@ class Codec;
 // A codec with the values of its keys. It is constant, so that all settings share it.
 using CodecPtr = std::shared_ptr<const Codec>;
 
-// The size of a message.
+// The size of a message's payload. A policy's budget, in bytes, includes headers
+// (Choice::budget_bytes).
 struct Budget {
   enum class Kind : std::uint8_t {
     kDense,  // all elements in float32, assigned; no codec takes part

@@ -3,16 +3,18 @@
 //
 // theta_c = theta_s · theta_min is tried: theta_min is trusted, theta_s a scale. What a round
 // sends:
-//   theta_c where its gain delta_c >= epsilon, else theta_min where delta_min >= epsilon, else all.
+//   theta_c where its gain delta_c >= epsilon, else theta_min where its gain delta_min >= epsilon,
+//   else all.
 // After every `window` rounds, while searching:
 //   omega    |delta_min − delta_c| / delta_min <= omega while delta_c >= epsilon: theta_min becomes
 //            theta_c, and theta_s 1, so that theta_c stays what it was (the paper leaves that
 //            open);
 //   scale    theta_c goes to its next step: the first theta_min times 2, 4, 16, 256 (exponential)
 //            or 2, 4, 8, 16 (geometric), and so on, at most theta_max;
-//   select   it was theta_max for a window: the search is over. theta_c becomes the factor with the
-//            highest throughput · gain of those that sent a round and keep epsilon; of some within
-//            omega of the highest the lowest. Done again, with newer numbers, after every window.
+//   select   once theta_c has been theta_max for a window, the search is over. theta_c becomes the
+//            factor with the highest throughput · gain of those that sent a round and keep epsilon;
+//            of several within omega of the highest, the smallest factor. Done again, with newer
+//            numbers, after every window.
 //   restart  in any state, where the window ends with all sent: no factor that is known will do, so
 //            the search begins again at the first theta_min, and what it knew is forgotten.
 //

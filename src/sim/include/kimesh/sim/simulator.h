@@ -1,6 +1,6 @@
-// The simulated driver: it runs the cores, vectors, compressors and policies of a whole mesh in one
+// The simulated driver: it runs the cores, vectors, codecs and policies of a whole mesh in one
 // process, on a virtual clock. Links have rates, traces, delay and cuts, and share uplinks and
-// downlinks; nodes crash or freeze. A failure can be repeated by its seed. The two ends of a
+// downlinks; nodes crash or freeze. The same setup repeats a failure. The two ends of a
 // channel are separate memory: every byte goes through an encoded payload.
 //
 // In virtual time, gradients, encoding, applying and steps take the times of SimulatedCosts. A node

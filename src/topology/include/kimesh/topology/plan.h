@@ -92,12 +92,12 @@ struct Plan {
 [[nodiscard]] std::string draw_plan(const Plan& plan, const TopologyFile& topology,
                                     bool layout_known);
 
-// One transfer of a shard.
+// One message on the route of a shard.
 struct Hop {
-  unsigned number = 0;  // from 1, within the phase
+  unsigned number = 0;  // from 1, within the phase; Plan::hops counts both phases
   ChannelIndex channel = 0;
 };
-// All transfers of shard `shard` in `phase`, sorted by number, then by sender.
+// All hops of shard `shard` in `phase`, sorted by number, then by sender.
 [[nodiscard]] std::vector<Hop> hops_of(const Plan& plan, ShardIndex shard, Phase phase);
 
 }  // namespace kimesh
