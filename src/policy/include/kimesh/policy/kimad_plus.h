@@ -3,7 +3,7 @@
 // Among messages: a link carries M messages in a phase, and has M budgets for them. The messages
 // whose curves are known share their budgets as the codec divides them (Codec::divide): topk has
 // one threshold over the elements of all of them. Every message keeps its floor. None takes more
-// than all of it costs dense, nor more than the slots of its way have time for; in a ring that is
+// than all of it costs dense, nor more than the slots of its route have time for; in a ring that is
 // one budget, since all messages wait for the longest. A message without a curve has one budget. So
 // has every message while the link's rate is only a lower bound: then a budget limits a risk, and
 // risk is not shared.

@@ -1,10 +1,10 @@
 // The decision log of a node, runs/NAME/nodes/a.decisions.jsonl: everything that time or
 // measurement decided. A simulation that replays the logs of all nodes ends with the same parameter
-// bits. One object a line:
+// bits, where the run ended regularly. One object a line:
 //
 //   {"kind":"setting","round":7,"to":"b","shard":2,"phase":"reduce","compressor":"topk","keep":40}
-//       How the node's message on that channel was made: the compressor and those fields of its
-//       setting (codec/setting.h) that do not have their defaults.
+//       How the node's message on that channel was made: its codec (`compressor`), and those fields
+//       of its setting (codec/setting.h) that do not have their defaults.
 //   {"kind":"reset","round":7,"to":"b","shard":2,"phase":"gather"}
 //       The channel began a new generation.
 //   {"kind":"closing","round":98,"closing_round":99,"reason":"rounds","loss":...}

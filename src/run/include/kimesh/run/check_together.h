@@ -10,7 +10,7 @@
 
 namespace kimesh {
 
-// Problems of two files that have none by themselves: a compressor that the topology forbids, kimad
+// Problems of two files that have none by themselves: a codec that the topology forbids, kimad
 // without round_time, a split by weights that nodes do not have.
 [[nodiscard]] std::vector<Problem> check_together(const RunConfig& config,
                                                   const std::string& config_path,
