@@ -84,6 +84,7 @@ class CudaMemory final : public Memory {
 
   void clip(double norm_max, MemorySpan x) override;
   void momentum(float m, ConstMemorySpan gradient, MemorySpan velocity) override;
+  void nesterov(float m, MemorySpan gradient, MemorySpan velocity) override;
   void sgd(float rate, ConstMemorySpan direction, MemorySpan x) override;
   void adamw(const AdamwFactors& factors, ConstMemorySpan direction, MemorySpan first,
              MemorySpan second, MemorySpan x) override;

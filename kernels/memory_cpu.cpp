@@ -109,6 +109,11 @@ void HostMemory::momentum(float m, ConstMemorySpan gradient, MemorySpan velocity
   kernels::momentum(m, floats_of(gradient), floats_of(velocity));
 }
 
+void HostMemory::nesterov(float m, MemorySpan gradient, MemorySpan velocity) {
+  KIMESH_CHECK(gradient.size == velocity.size, "one size");
+  kernels::nesterov(m, floats_of(gradient), floats_of(velocity));
+}
+
 void HostMemory::sgd(float rate, ConstMemorySpan direction, MemorySpan x) {
   KIMESH_CHECK(direction.size == x.size, "one size");
   kernels::sgd(rate, floats_of(direction), floats_of(x));

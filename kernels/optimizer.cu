@@ -8,6 +8,13 @@ __global__ void momentum_kernel(float m, const float* gradient, float* velocity,
   for_each(size, [=](std::size_t j) { velocity[j] = m * velocity[j] + gradient[j]; });
 }
 
+__global__ void nesterov_kernel(float m, float* gradient, float* velocity, std::size_t size) {
+  for_each(size, [=](std::size_t j) {
+    velocity[j] = m * velocity[j] + gradient[j];
+    gradient[j] = gradient[j] + m * velocity[j];
+  });
+}
+
 __global__ void sgd_kernel(float rate, const float* direction, float* x, std::size_t size) {
   for_each(size, [=](std::size_t j) { x[j] = x[j] - rate * direction[j]; });
 }
@@ -30,6 +37,12 @@ __global__ void adamw_kernel(AdamwFactors a, const float* direction, float* m, f
 void CudaMemory::momentum(float m, ConstMemorySpan gradient, MemorySpan velocity) {
   KIMESH_CHECK(gradient.size == velocity.size, "one size");
   launch(stream_, stride_blocks(gradient.size), momentum_kernel, m, gradient.data, velocity.data,
+         gradient.size);
+}
+
+void CudaMemory::nesterov(float m, MemorySpan gradient, MemorySpan velocity) {
+  KIMESH_CHECK(gradient.size == velocity.size, "one size");
+  launch(stream_, stride_blocks(gradient.size), nesterov_kernel, m, gradient.data, velocity.data,
          gradient.size);
 }
 

@@ -15,6 +15,10 @@ void clip(double norm_max, std::span<float> x);
 // velocity = m velocity + gradient.
 void momentum(float m, std::span<const float> gradient, std::span<float> velocity);
 
+// velocity = m velocity + gradient, then gradient = gradient + m velocity: what torch.optim.SGD
+// steps along with nesterov.
+void nesterov(float m, std::span<float> gradient, std::span<float> velocity);
+
 // x = x - rate direction.
 void sgd(float rate, std::span<const float> direction, std::span<float> x);
 

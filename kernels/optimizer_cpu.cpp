@@ -34,6 +34,13 @@ void momentum(float m, std::span<const float> gradient, std::span<float> velocit
   for (std::size_t j = 0; j < velocity.size(); ++j) velocity[j] = m * velocity[j] + gradient[j];
 }
 
+void nesterov(float m, std::span<float> gradient, std::span<float> velocity) {
+  for (std::size_t j = 0; j < velocity.size(); ++j) {
+    velocity[j] = m * velocity[j] + gradient[j];
+    gradient[j] = gradient[j] + m * velocity[j];
+  }
+}
+
 void sgd(float rate, std::span<const float> direction, std::span<float> x) {
   for (std::size_t j = 0; j < x.size(); ++j) x[j] -= rate * direction[j];
 }

@@ -12,7 +12,10 @@ void prepare_gradient(const OptimizerOptions& options, kernels::Memory& memory,
   const OptimizerKind::AtWorkers does = options.kind->at_workers();
   if (options.clip) memory.clip(*options.clip, gradient);
   if (does.decay != 0) memory.add_scaled(static_cast<float>(does.decay), parameters, gradient);
-  if (!velocity.empty()) memory.momentum(static_cast<float>(does.momentum), gradient, velocity);
+  if (velocity.empty()) return;
+  const auto momentum = static_cast<float>(does.momentum);
+  does.nesterov ? memory.nesterov(momentum, gradient, velocity)
+                : memory.momentum(momentum, gradient, velocity);
 }
 
 }  // namespace kimesh

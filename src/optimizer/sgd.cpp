@@ -10,12 +10,17 @@ class Sgd final : public OptimizerKind {
  public:
   void describe(Keys& keys) override {
     keys.number("momentum", momentum_, limits::kForgettingFactors, "of the workers' velocity");
+    keys.flag("nesterov", nesterov_,
+              "workers send the gradient plus momentum times their velocity, a look ahead");
+    keys.check(!nesterov_ || momentum_ > 0, "nesterov",
+               "nesterov: true looks ahead by the momentum, which is 0",
+               "Write a momentum, such as momentum: 0.9, or leave out nesterov");
     keys.number("weight_decay", decay_, limits::kWeightDecays,
                 "coupled: the share of the parameters that workers add to their gradients");
   }
 
   bool is_descent() const override { return true; }
-  AtWorkers at_workers() const override { return {decay_, momentum_}; }
+  AtWorkers at_workers() const override { return {decay_, momentum_, nesterov_}; }
 
   void step(const Step& step, kernels::Memory& memory, kernels::ConstMemorySpan direction,
             std::span<const kernels::MemorySpan>, kernels::MemorySpan parameters) const override {
@@ -24,6 +29,7 @@ class Sgd final : public OptimizerKind {
 
  private:
   double momentum_ = 0;
+  bool nesterov_ = false;
   double decay_ = 0;
 };
 

@@ -25,6 +25,7 @@ OptimizerPtr make_sgd(const Numbers& numbers, const Parameters& parameters) {
   return std::make_unique<torch::optim::SGD>(parameters,
                                              torch::optim::SGDOptions(numbers.at("lr"))
                                                  .momentum(numbers.at("momentum"))
+                                                 .nesterov(numbers.at("nesterov") != 0)
                                                  .weight_decay(numbers.at("weight_decay")));
 }
 
@@ -45,6 +46,7 @@ OptimizerPtr make_optimizer(OptimizerOptions options, const Parameters& paramete
   KIMESH_CHECK(make != kTorchOptimizers.end(), "an optimizer that torch has as well");
   Numbers numbers = key_numbers([&](Keys& keys) { options.describe(keys); });
   numbers["lr"] = options.lr;
+  numbers["nesterov"] = options.kind->at_workers().nesterov ? 1 : 0;
   return make->second(numbers, parameters);
 }
 

@@ -15,7 +15,7 @@ struct ReferenceRun {
 };
 
 // Trains on the joined batches of all nodes of `data`, minimising Σ ω_i · (mean loss of node i's
-// batch), by torch::optim::SGD (momentum, coupled decay) or torch::optim::AdamW.
+// batch), by torch::optim::SGD (momentum, nesterov, coupled decay) or torch::optim::AdamW.
 // Requires a learning rate that stays, and no clipping: those have no joined meaning.
 [[nodiscard]] ReferenceRun train_joined(const RunConfig& config, const TrainingData& data,
                                         Round rounds);

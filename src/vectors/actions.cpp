@@ -13,7 +13,8 @@ void Vectors::Store::add_term(BufferId term, ShardIndex shard, bool first) {
   const MemorySpan out = target_.floats().subspan(0, plan_.shards[shard].size);
   if (term.kind == BufferId::Kind::kContribution) {
     KIMESH_CHECK(term.index == shard, "a contribution of the action's shard");
-    const MemorySpan source = shard_of(velocity_.empty() ? gradient_ : velocity_, shard);
+    const MemorySpan source =
+        shard_of(options_.optimizer.sends_velocity() ? velocity_ : gradient_, shard);
     const auto weight = static_cast<float>(options_.data_weight);
     return first ? memory_.scale(weight, source, out) : memory_.add_scaled(weight, source, out);
   }

@@ -9,7 +9,7 @@
 // median of `seeds`, better 11 than 5. `none` in place of a list leaves that side out.
 //
 //   bench_sweep [--config FILE] [--topology FILE] [--compute 1ms] [--seeds 5] [--fixed R,R,…]
-//               [--kimad T,T,…] [--dzq T,T,…] [--lr X] [--momentum X] [--decay X]
+//               [--kimad T,T,…] [--dzq T,T,…] [--lr X] [--momentum X] [--decay X] [--nesterov true]
 //               [--batch N] [--every N] [--json FILE]
 #include <sstream>
 
@@ -100,10 +100,12 @@ Sweep sweep_of(int count, char** words) {
   const OptimizerOptions& optimizer = sweep.config.optimizer;
   const OptimizerKind::AtWorkers worker = optimizer.kind->at_workers();
   sweep.config.optimizer = options_of_text<OptimizerOptions>(
-      fmt::format("{{kind: sgd, lr: {}, weight_decay: {}, momentum: {}}}",
+      fmt::format("{{kind: sgd, lr: {}, weight_decay: {}, momentum: {}, "
+                  "nesterov: {}}}",
                   said("--lr", fmt::format("{}", optimizer.lr)),
                   said("--decay", fmt::format("{}", worker.decay)),
-                  said("--momentum", fmt::format("{}", worker.momentum))));
+                  said("--momentum", fmt::format("{}", worker.momentum)),
+                  said("--nesterov", worker.nesterov ? "true" : "false")));
   sweep.config.data.batch = std::stoi(said("--batch", std::to_string(sweep.config.data.batch)));
   const std::string every = std::to_string(sweep.config.evaluate_every);
   sweep.config.evaluate_every = static_cast<Round>(std::stoul(said("--every", every)));

@@ -26,6 +26,24 @@ TEST_F(CudaOptimizer, MomentumIsTheCpus) {
   }
 }
 
+TEST_F(CudaOptimizer, NesterovIsTheCpus) {
+  const auto config =
+      options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.9, nesterov: true}");
+  for (const std::size_t size : kSizes) {
+    for (const auto& [kind, name] : kKinds) {
+      std::vector<float> gradient = draw(kind, size, kSeed), velocity = draw(kind, size, kSeed + 1);
+      const kernels::MemoryBuffer g = put(gradient), v = put(velocity);
+      device().nesterov(0.9f, g.floats(), v.floats());
+      std::vector<float> parameters(size);
+      prepare_gradient(config, kernels::host_memory(),
+                       {kernels::ConstMemorySpan(parameters), kernels::MemorySpan(gradient),
+                        kernels::MemorySpan(velocity)});
+      EXPECT_EQ(bits(get(v)), bits(velocity)) << name << ", " << size;
+      EXPECT_EQ(bits(get(g)), bits(gradient)) << name << ", " << size;
+    }
+  }
+}
+
 // The norm's last digits may differ, and with them the scale's.
 TEST_F(CudaOptimizer, ClipScalesToTheNormAndLeavesShortAndBrokenVectorsAlone) {
   for (const std::size_t size : kSizes) {

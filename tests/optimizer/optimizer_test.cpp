@@ -140,6 +140,31 @@ TEST(Sgd, EqualsTheFormulaOfTorch) {
   EXPECT_EQ(optimizer.bytes_held(), 0u);
 }
 
+// torch.optim.SGD with nesterov: b = m b + g, x -= lr (g + m b), its formulas in float64. Seen to
+// fail with the old velocity in the look ahead, and with the velocity as the contribution.
+TEST(Sgd, EqualsTheFormulaOfTorchWithNesterov) {
+  const auto config =
+      options("{kind: sgd, lr: 0.1, weight_decay: 0.001, momentum: 0.9, nesterov: true}");
+  ASSERT_TRUE(config.keeps_velocity());
+  ASSERT_FALSE(config.sends_velocity());
+  const std::size_t size = 257;
+  std::vector<float> x = gauss(size, 1), velocity(size, 0.0f);
+  std::vector<double> reference(x.begin(), x.end()), buffer(size, 0.0);
+  auto optimizer = optimizer_of(config, size);
+  for (Round round = 0; round < 20; ++round) {
+    std::vector<float> gradient = gauss(size, 10 + round);
+    for (std::size_t j = 0; j < size; ++j) {
+      const double g = gradient[j] + 0.001 * reference[j];
+      buffer[j] = 0.9 * buffer[j] + g;
+      reference[j] -= 0.1 * (g + 0.9 * buffer[j]);
+    }
+    prepare(config, x, gradient, velocity);
+    optimizer.step(round, MemorySpan(x), ConstMemorySpan(gradient));
+    for (std::size_t j = 0; j < size; ++j)
+      ASSERT_NEAR(x[j], reference[j], 1e-6 * (1 + std::abs(reference[j]))) << "round " << round;
+  }
+}
+
 // Algorithm 2 of Loshchilov and Hutter in float64. Seen to fail without either bias correction,
 // with the decay added to the gradient, and with epsilon inside the root.
 TEST(Adamw, EqualsTheFormulaOfThePaper) {

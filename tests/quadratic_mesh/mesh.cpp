@@ -139,10 +139,10 @@ std::vector<float> joined_descent(const QuadraticProblem& problem,
         sum += problem.weights[i] * problem.a[i][j] * (static_cast<double>(x[j]) - problem.b[i][j]);
       g[j] = static_cast<float>(sum);
     }
-    const bool momentum = optimizer.keeps_velocity();
-    prepare_gradient(optimizer, host,
-                     {parameters, gradient, momentum ? velocity : kernels::MemorySpan()});
-    owner->step(k, parameters, momentum ? velocity : gradient);
+    prepare_gradient(
+        optimizer, host,
+        {parameters, gradient, optimizer.keeps_velocity() ? velocity : kernels::MemorySpan()});
+    owner->step(k, parameters, optimizer.sends_velocity() ? velocity : gradient);
   }
   return x;
 }

@@ -2,6 +2,7 @@
 // computes on the joined problem.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "kimesh/config/options_of_text.h"
@@ -83,10 +84,15 @@ TEST_P(Identity, EqualsTheSingleProcessOnEveryShippedTopology) {
   }
 }
 
+std::string name_of_optimizer(const testing::TestParamInfo<const char*>& tested) {
+  return std::array{"Sgd", "Nesterov", "Adamw"}.at(tested.index);
+}
+
 INSTANTIATE_TEST_SUITE_P(Optimizers, Identity,
                          testing::Values("{kind: sgd, lr: 0.1, momentum: 0.9}",
+                                         "{kind: sgd, lr: 0.1, momentum: 0.9, nesterov: true}",
                                          "{kind: adamw, lr: 0.01}"),
-                         [](const auto& tested) { return tested.index == 0 ? "Sgd" : "Adamw"; });
+                         name_of_optimizer);
 
 }  // namespace
 }  // namespace kimesh::test

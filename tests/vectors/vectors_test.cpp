@@ -53,6 +53,27 @@ TEST(Vectors, TwoNodesDoThePlainArithmeticOfARound) {
   }
 }
 
+// With nesterov g + 0.5 v is sent: 1.5 g in the first round, 1.75 g in the second. Seen to fail
+// with the velocity as the contribution.
+TEST(Vectors, NesterovSendsTheGradientAndTheMomentumAhead) {
+  const Plan plan = plan_of("parameter_server", 2, {0, 1}, {1, 1});
+  const auto optimizer =
+      options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.5, momentum: 0.5, nesterov: true}");
+  Mesh mesh(plan, {{optimizer, 0.25, true}, {optimizer, 0.75, true}});
+  for (Vectors& node : mesh.nodes) node.start();
+  for (Round round = 0; round < 2; ++round) {
+    std::ranges::copy(std::vector<float>{4, 8}, mesh.nodes[0].gradient().begin());
+    std::ranges::copy(std::vector<float>{-4, 16}, mesh.nodes[1].gradient().begin());
+    for (Vectors& node : mesh.nodes) ASSERT_TRUE(node.prepare_gradient().ok());
+    mesh.reduce(round, topk_setting(1));
+    mesh.gather(round, topk_setting(1));
+  }
+  for (const Vectors& node : mesh.nodes) {
+    EXPECT_EQ(node.shard(0)[0], 0.5f * 3.25f * 2);
+    EXPECT_EQ(node.shard(1)[0], -0.5f * 3.25f * 14);
+  }
+}
+
 struct Case {
   const char* name;
   std::string kind;

@@ -179,6 +179,7 @@ class Memory {
   // As optimizer.h.
   virtual void clip(double norm_max, MemorySpan x) = 0;
   virtual void momentum(float m, ConstMemorySpan gradient, MemorySpan velocity) = 0;
+  virtual void nesterov(float m, MemorySpan gradient, MemorySpan velocity) = 0;
   virtual void sgd(float rate, ConstMemorySpan direction, MemorySpan x) = 0;
   virtual void adamw(const AdamwFactors& factors, ConstMemorySpan direction, MemorySpan first,
                      MemorySpan second, MemorySpan x) = 0;

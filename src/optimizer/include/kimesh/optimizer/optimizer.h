@@ -31,6 +31,10 @@ struct OptimizerOptions {
   [[nodiscard]] double learning_rate(Round round) const { return lr * schedule.factor(round); }
   // Whether the workers keep a velocity.
   [[nodiscard]] bool keeps_velocity() const { return kind->at_workers().momentum > 0; }
+  // Whether the contribution is in the velocity; else prepare_gradient leaves it in the gradient.
+  [[nodiscard]] bool sends_velocity() const {
+    return keeps_velocity() && !kind->at_workers().nesterov;
+  }
 };
 
 // The vectors of a worker, all [d]. Without momentum there is no velocity.
@@ -39,9 +43,10 @@ struct WorkerVectors {
   kernels::MemorySpan gradient, velocity;
 };
 
-// At the worker, in this order: clips g to the L2 norm `clip`, adds decay, updates the velocity.
-// Without momentum g is the contribution. A gradient with NaN or infinity is not clipped, so that
-// it is still found. One rounding per operation. The work is queued where the memory has a queue.
+// At the worker, in this order: clips g to the L2 norm `clip`, adds decay, updates the velocity v,
+// with nesterov adds momentum · v to g. The contribution is v or g (sends_velocity). A gradient
+// with NaN or infinity is not clipped, so that it is still found. One rounding per operation.
+// The work is queued where the memory has a queue.
 void prepare_gradient(const OptimizerOptions& options, kernels::Memory& memory,
                       const WorkerVectors& worker);
 

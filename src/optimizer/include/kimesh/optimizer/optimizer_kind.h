@@ -14,11 +14,12 @@ namespace kimesh {
 class OptimizerKind : public KindOptions {
  public:
   // The work of every worker on its own gradient g at its parameters w, after clipping and before
-  // compression: g += decay · w, then, where momentum is not 0, the velocity v = momentum · v + g,
-  // which is sent in place of g.
+  // compression: g += decay · w, then, where momentum is not 0, the velocity v = momentum · v + g.
+  // Then v is sent, with nesterov g + momentum · v.
   struct AtWorkers {
     double decay = 0;
     double momentum = 0;
+    bool nesterov = false;  // requires momentum > 0
   };
   [[nodiscard]] virtual AtWorkers at_workers() const { return {}; }
 
