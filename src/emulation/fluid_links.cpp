@@ -15,6 +15,8 @@ FluidLinks::FluidLinks(std::vector<Link> links, const std::vector<double>& group
                        double time_units_per_s)
     : links_(std::move(links)), units_per_s_(time_units_per_s), states_(links_.size()) {
   for (const double rate : group_bits_per_s) groups_.push_back(rate / units_per_s_);
+  for (std::size_t link = 0; link < links_.size(); ++link)
+    states_[link].tokens = links_[link].rate ? links_[link].bucket_bits : 0;
 }
 
 double FluidLinks::trace_seconds(double now) const {
@@ -30,13 +32,14 @@ void FluidLinks::begin(double now, std::size_t link, double bits, double mark_bi
   State& state = states_.at(link);
   KIMESH_CHECK(!state.sending && mark_bits <= bits, "one transmission at a time on a link");
   now_ = std::max(now_, now);
+  count_tokens(link);
   state.sending = true;
   state.left = bits;
   state.mark_left = mark_bits;
   state.mark_at = now_;
   state.rate = kNoRateYet;
   follow_trace(link, trace_seconds(now_));
-  if (shared(link)) sending_shared_.push_back(link);
+  shared(link) ? sending_shared_.push_back(link) : send_burst(state);
   share_out(link);
 }
 
@@ -47,7 +50,9 @@ void FluidLinks::cancel(double now, std::size_t link) {
 }
 
 void FluidLinks::restart_traces(double now) {
-  now_ = trace_start_ = std::max(now_, now);
+  now_ = std::max(now_, now);
+  for (std::size_t link = 0; link < links_.size(); ++link) count_tokens(link);
+  trace_start_ = now_;
   for (std::size_t link = 0; link < links_.size(); ++link) {
     if (!states_[link].sending) continue;
     follow_trace(link, 0);
@@ -57,6 +62,7 @@ void FluidLinks::restart_traces(double now) {
 }
 
 void FluidLinks::stop(std::size_t link) {
+  count_tokens(link);
   states_[link].sending = false;
   states_[link].event_at = kInfinity;
   ++states_[link].version;
@@ -74,6 +80,48 @@ void FluidLinks::follow_trace(std::size_t link, double seconds) {
   state.change_s = rate ? rate->next_change_after(seconds) : kInfinity;
 }
 
+// What an idle link's trace has put into its bucket.
+double FluidLinks::tokens_saved_since(const State& state, const Link& link) const {
+  double saved = 0, seconds = trace_seconds(state.tokens_at);
+  const double end = trace_seconds(now_);
+  while (seconds < end && saved < link.bucket_bits) {
+    const double step = std::min(link.rate->next_change_after(seconds), end);
+    saved += link.rate->at(seconds) * (step - seconds);
+    seconds = step;
+  }
+  return saved;
+}
+
+// Brings the bucket up to now. Call it before the link begins, ends or changes a rate.
+void FluidLinks::count_tokens(std::size_t index) {
+  State& state = states_[index];
+  const Link& link = links_[index];
+  if (!link.rate || link.bucket_bits <= 0) return;
+  if (state.empty_at <= now_) {
+    state.tokens = 0;
+  } else {
+    const double saved =
+        state.sending ? (state.own_rate - std::max(state.rate, 0.0)) * (now_ - state.tokens_at)
+                      : tokens_saved_since(state, link);
+    state.tokens = std::clamp(state.tokens + saved, 0.0, link.bucket_bits);
+  }
+  state.tokens_at = now_;
+  state.empty_at = kInfinity;
+}
+
+// What the link itself allows.
+double FluidLinks::cap(const State& state) const {
+  return state.tokens > 0 ? kInfinity : state.own_rate;
+}
+
+// Nothing bounds an unshared link while its bucket holds tokens: they leave at once.
+void FluidLinks::send_burst(State& state) const {
+  const double burst = std::min(state.tokens, state.left);
+  state.tokens -= burst;
+  state.left -= burst;
+  state.mark_left = std::max(state.mark_left - burst, 0.0);
+}
+
 // Subtracts the bits that have left since the rate was set.
 void FluidLinks::settle(State& state) const {
   if (state.rate <= 0 || now_ <= state.since) return;
@@ -84,6 +132,7 @@ void FluidLinks::settle(State& state) const {
 
 void FluidLinks::set_rate(std::size_t link, double rate) {
   State& state = states_[link];
+  count_tokens(link);
   if (rate != state.rate) {
     settle(state);
     state.since = now_;
@@ -91,13 +140,15 @@ void FluidLinks::set_rate(std::size_t link, double rate) {
     state.ends_at = state.left > 0 ? now_ + state.left / rate : now_;
     if (state.mark_left > 0) state.mark_at = now_ + state.mark_left / rate;
   }
+  if (state.tokens > 0 && rate > state.own_rate && shared(link))
+    state.empty_at = now_ + state.tokens / (rate - state.own_rate);
   schedule(link);
 }
 
 void FluidLinks::schedule(std::size_t link) {
   State& state = states_[link];
   const double change_at = trace_start_ + state.change_s * units_per_s_;
-  const double at = std::min(state.ends_at, change_at);
+  const double at = std::min({state.ends_at, change_at, state.empty_at});
   if (at == state.event_at) return;
   state.event_at = at;
   ++state.version;
@@ -118,8 +169,10 @@ void FluidLinks::share_out(std::size_t link) {
 void FluidLinks::share_groups() {
   std::vector<Flow> flows;
   flows.reserve(sending_shared_.size());
-  for (const std::size_t link : sending_shared_)
-    flows.push_back({states_[link].own_rate, links_[link].groups});
+  for (const std::size_t link : sending_shared_) {
+    count_tokens(link);
+    flows.push_back({cap(states_[link]), links_[link].groups});
+  }
   std::vector<double> rates(flows.size());
   max_min_shares(flows, groups_, rates);
   for (std::size_t i = 0; i < rates.size(); ++i) set_rate(sending_shared_[i], rates[i]);
@@ -141,6 +194,7 @@ void FluidLinks::advance(double now, std::vector<End>& ended) {
     const Event event = events_.front();
     now_ = std::max(now_, event.at);
     State& state = states_[event.link];
+    count_tokens(event.link);
     // The change is compared in the trace's own seconds: a conversion to another unit and back may
     // fall just short.
     if (trace_start_ + state.change_s * units_per_s_ <= now_)

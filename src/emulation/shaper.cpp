@@ -10,11 +10,14 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNsPerSecond = 1e9;
+constexpr double kBitsPerByte = 8;
 
 FluidLinks fluid_of(const std::vector<LinkSpec>& specs, std::optional<double> uplink) {
   std::vector<FluidLinks::Link> links;
   for (const LinkSpec& spec : specs)
-    links.push_back({spec.rate, {uplink ? 0 : kNoGroup, kNoGroup}});
+    links.push_back({spec.rate,
+                     {uplink ? 0 : kNoGroup, kNoGroup},
+                     kBitsPerByte * static_cast<double>(spec.bucket_bytes)});
   return {std::move(links), uplink ? std::vector{*uplink} : std::vector<double>{}, kNsPerSecond};
 }
 
@@ -105,7 +108,8 @@ void Shaper::advance_to(double at_ns) {
 }
 
 void Shaper::begin_frame(std::size_t index) {
-  fluid_.begin(now_ns_, index, 8.0 * static_cast<double>(queues_[index].frames.front().bytes));
+  fluid_.begin(now_ns_, index,
+               kBitsPerByte * static_cast<double>(queues_[index].frames.front().bytes));
 }
 
 }  // namespace kimesh

@@ -40,7 +40,8 @@ FluidLinks make_fluid(const SimulationSetup& setup) {
   std::vector<FluidLinks::Link> fluid_links;
   for (LinkIndex link = 0; link < setup.plan->links.size(); ++link)
     fluid_links.push_back({setup.links[link].rate,
-                           {up[setup.plan->links[link].from], down[setup.plan->links[link].to]}});
+                           {up[setup.plan->links[link].from], down[setup.plan->links[link].to]},
+                           8 * static_cast<double>(setup.links[link].bucket_bytes)});
   return {std::move(fluid_links), capacities, 1.0};  // times in seconds
 }
 

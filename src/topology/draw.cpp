@@ -24,6 +24,9 @@ std::string describe_emulation(const LinkSpec& spec) {
     parts.push_back(format_rate(low.bits_per_s));
     if (high.bits_per_s > low.bits_per_s) parts.back() += " to " + format_rate(high.bits_per_s);
   }
+  if (spec.bucket_bytes > 0)
+    parts.push_back(
+        fmt::format("a bucket of {}", format_bytes(static_cast<double>(spec.bucket_bytes))));
   if (spec.delay > Duration{0}) parts.push_back(format_duration(spec.delay) + " of delay");
   return parts.empty() ? "" : fmt::format("emulated: {}", fmt::join(parts, ", "));
 }

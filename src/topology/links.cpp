@@ -70,6 +70,7 @@ class LinkResolver {
   LinkSpec spec_of(const WrittenLink& link) {
     LinkSpec spec;
     spec.delay = link.delay;
+    spec.bucket_bytes = link.bucket_bytes.value_or(0);
     if (link.bits_per_s) spec.rate = RateTrace{{{0, *link.bits_per_s}}};
     if (!link.trace.empty())
       spec.rate = trace(link.trace, findings_.line(fmt::format("{}.trace", place_of(link))));
@@ -102,9 +103,14 @@ void WrittenLink::describe(Keys& keys) {
     keys.text("trace", text, "");
   }
   keys.duration("delay", delay, {0, limits::kDelaySecondsMax}, "one way (emulated)");
+  keys.bytes("bucket", bucket_bytes,
+             "what an idle link saves up of its rate and then sends at once (emulated)");
   const bool rate_given = keys.is_given("rate"), trace_given = keys.is_given("trace");
   keys.check(!rate_given || !trace_given, "trace",
              fmt::format("links.{} has both a rate and a trace", name), "Keep one of them");
+  keys.check(!keys.is_given("bucket") || bits_per_s || !trace.empty(), "bucket",
+             fmt::format("links.{} has a bucket and no rate that fills it", name),
+             "Write a rate, such as rate: 10Mbit, or leave out bucket");
   // A rate or trace of the link itself replaces that of the default.
   if (rate_given) trace.clear();
   if (trace_given) bits_per_s.reset();

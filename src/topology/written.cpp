@@ -13,6 +13,7 @@ WrittenLink written_link(std::string name, const LinkSpec& spec) {
   WrittenLink link;
   link.name = std::move(name);
   link.delay = spec.delay;
+  if (spec.bucket_bytes > 0) link.bucket_bytes = spec.bucket_bytes;
   if (!spec.rate) return link;
   if (spec.rate->steps.size() == 1)
     link.bits_per_s = spec.rate->steps[0].bits_per_s;
@@ -28,7 +29,8 @@ bool same(const LinkSpec& a, const LinkSpec& b) {
   const auto equal = [](const RateTrace::Step& x, const RateTrace::Step& y) {
     return x.seconds == y.seconds && x.bits_per_s == y.bits_per_s;
   };
-  return a.delay == b.delay && std::ranges::equal(steps(a), steps(b), equal);
+  return a.delay == b.delay && a.bucket_bytes == b.bucket_bytes &&
+         std::ranges::equal(steps(a), steps(b), equal);
 }
 
 }  // namespace

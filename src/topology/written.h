@@ -18,6 +18,7 @@ struct WrittenLink {
   std::string trace;                   // a changing rate: a file beside the topology's
   std::vector<RateTrace::Step> steps;  // of the trace, once it is read
   Duration delay{0};
+  std::optional<std::uint64_t> bucket_bytes;
   void describe(Keys& keys);
 };
 

@@ -82,5 +82,59 @@ TEST(FluidLinks, BeginTheirTracesAnewInMidTransmission) {
   EXPECT_EQ(ended[0].at, 13);
 }
 
+FluidLinks::Link with_bucket(RateTrace trace, double bits, std::uint32_t group = kNoGroup) {
+  return {std::move(trace), {group, kNoGroup}, bits};
+}
+
+// Seen to fail with a bucket that is full again at each begin, and with one that is never filled.
+TEST(FluidLinks, SaveUpTheirRateInABucketWhileTheyAreIdle) {
+  FluidLinks links({with_bucket(constant(100), 300)}, {}, 1);
+  links.begin(0, 0, 500, 400);  // 300 at once, 200 at 100 bits/s
+  auto ended = run_to_end(links);
+  EXPECT_EQ(ended.at(0).mark_at, 1);
+  EXPECT_EQ(ended.at(0).at, 2);
+  links.begin(3, 0, 200, 50);  // 100 were saved up
+  ended = run_to_end(links);
+  EXPECT_EQ(ended.at(0).mark_at, 3);
+  EXPECT_EQ(ended.at(0).at, 4);
+  links.begin(100, 0, 100, 0);  // of 300
+  ended = run_to_end(links);
+  EXPECT_EQ(ended.at(0).at, 100);
+  links.begin(100, 0, 300, 0);  // 200 of these are left
+  EXPECT_EQ(run_to_end(links).at(0).at, 101);
+}
+
+// Seen to fail with the rate at the begin for all of the idle time.
+TEST(FluidLinks, FillABucketAlongTheTrace) {
+  const RateTrace trace{{{0, 10}, {1, 0}, {2, 30}, {100, 0}}};
+  FluidLinks links({with_bucket(trace, 1000)}, {}, 1);
+  links.begin(0, 0, 1000, 0);
+  run_to_end(links);
+  links.begin(3, 0, 70, 0);  // 10 + 0 + 30 were saved up
+  EXPECT_EQ(run_to_end(links).at(0).at, 4);
+  FluidLinks restarted({with_bucket(trace, 1000)}, {}, 1);
+  restarted.begin(0, 0, 1000, 0);
+  run_to_end(restarted);
+  restarted.restart_traces(3);     // 40 by then
+  restarted.begin(4.5, 0, 50, 0);  // and 10 in the trace's first second
+  EXPECT_EQ(run_to_end(restarted).at(0).at, 4.5);
+}
+
+// Seen to fail when the bucket of a link that shares an uplink ran dry unnoticed.
+TEST(FluidLinks, SendABurstAsFastAsTheUplinkAllows) {
+  FluidLinks links({with_bucket(constant(10), 90, 0), {std::nullopt, {0, kNoGroup}}}, {100}, 1);
+  links.begin(0, 0, 110, 100);  // 100 bits/s alone: 90 saved and 10 new ones in 1 s, then 10 bits/s
+  const auto ended = run_to_end(links);
+  EXPECT_EQ(ended.at(0).mark_at, 1);
+  EXPECT_EQ(ended.at(0).at, 2);
+  links.begin(2, 1, 200, 0);
+  links.begin(2, 0, 20, 0);  // the bucket is empty
+  const auto shared = run_to_end(links);
+  ASSERT_EQ(shared.size(), 2u);
+  EXPECT_EQ(shared[0].link, 0u);
+  EXPECT_EQ(shared[0].at, 4);
+  EXPECT_NEAR(shared[1].at, 2 + 2 + 0.2, 1e-12);
+}
+
 }  // namespace
 }  // namespace kimesh

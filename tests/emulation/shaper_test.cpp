@@ -63,6 +63,20 @@ TEST(Shaper, AnIdleLinkSavesNoCredit) {
   EXPECT_EQ(out.at(1).at, at_ns(5'002'000'000));
 }
 
+// 1000 B are saved up by the start: 500 B pass at once, then the next 500 B of a frame of 1000 B.
+TEST(Shaper, LetsPassAtOnceWhatTheBucketHolds) {
+  LinkSpec spec = constant(8e6);
+  spec.bucket_bytes = 1000;
+  Shaper shaper({spec}, std::nullopt, kStart);
+  shaper.push(kStart, 0, 500, 1);
+  shaper.push(kStart, 0, 1000, 2);
+  shaper.push(at_ns(1'000'000), 0, 600, 3);  // half a millisecond of rest: 500 B
+  const auto out = run_to_end(shaper);
+  EXPECT_EQ(out.at(0).at, kStart);
+  EXPECT_EQ(out.at(1).at, at_ns(500'000));
+  EXPECT_EQ(out.at(2).at, at_ns(1'100'000));
+}
+
 TEST(Shaper, DelaysAFrameAfterItsLastBitAndKeepsThePipeFullMeanwhile) {
   Shaper shaper({constant(8e6, milliseconds(40))}, std::nullopt, kStart);
   for (std::uint64_t tag = 0; tag < 3; ++tag) shaper.push(kStart, 0, 1000, tag);

@@ -70,12 +70,13 @@ TEST(TopologyFile, ALinkTakesFromTheDefaultWhatItDoesNotSay) {
                               "links:\n"
                               "  b -> c: {rate: 1Mbit}\n"
                               "  a->b: {delay: 30ms}\n"
-                              "  default: {rate: 2Mbit, delay: 10ms}\n");
+                              "  default: {rate: 2Mbit, delay: 10ms, bucket: 16KiB}\n");
   EXPECT_EQ(t.link(0, 1).rate->at(0), 2e6);
   EXPECT_EQ(t.link(0, 1).delay, 30ms);
   EXPECT_EQ(t.link(1, 2).rate->at(0), 1e6);
   EXPECT_EQ(t.link(1, 2).delay, 10ms);
   EXPECT_EQ(t.link(2, 0).rate->at(0), 2e6);
+  EXPECT_EQ(t.link(1, 2).bucket_bytes, 16384u);
 }
 
 TEST(TopologyFile, FindsTracesBesideItself) {
@@ -113,8 +114,9 @@ TEST(TopologyCanonical, IsOtherForAnyOtherMeaning) {
   for (const char* more : {"servers: [a]\n", "servers: [b]\n", "security: none\n",
                            "dead_after: 16s\n", "start_timeout: 61s\n"})
     all.push_back(canonical(base + more));
-  for (const char* link : {"  a->b: {rate: 1Mbit}\n", "  b->a: {rate: 1Mbit}\n",
-                           "  a->b: {delay: 1ms}\n", "  a->b: {rate: 1001kbit}\n"})
+  for (const char* link :
+       {"  a->b: {rate: 1Mbit}\n", "  b->a: {rate: 1Mbit}\n", "  a->b: {delay: 1ms}\n",
+        "  a->b: {rate: 1001kbit}\n", "  a->b: {bucket: 16KiB}\n"})
     all.push_back(canonical(base + link));
   for (const char* node : {"uplink: 1Mbit", "downlink: 1Mbit", "max_rate: 1Mbit", "traffic: 1GB"}) {
     std::string text = base;

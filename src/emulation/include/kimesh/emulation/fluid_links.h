@@ -29,6 +29,9 @@ class FluidLinks {
     // Up to two shared capacities that the link crosses: its node's uplink, the far node's
     // downlink.
     std::array<std::uint32_t, 2> groups{kNoGroup, kNoGroup};
+    // A token bucket: what the link saves up of its rate while it sends less, and may then send as
+    // fast as the groups allow. Full at time 0. Means nothing without a rate.
+    double bucket_bits = 0;
   };
   // `time_units_per_s`: 1 where the caller counts seconds, 1e9 where nanoseconds. Second 0 of the
   // traces is time 0.
@@ -72,6 +75,8 @@ class FluidLinks {
     double since = 0;                // when that was set,
     double left = 0, mark_left = 0;  // and the bits that were left then
     double ends_at = 0, mark_at = 0;
+    double tokens = 0, tokens_at = 0;  // bits in the bucket, and when they were counted
+    double empty_at = kInfinity;       // when what is being sent has used them up
   };
   struct Event {
     double at;
@@ -85,6 +90,10 @@ class FluidLinks {
   [[nodiscard]] double trace_seconds(double now) const;
   void follow_trace(std::size_t link, double seconds);
   void settle(State& state) const;
+  void count_tokens(std::size_t link);
+  [[nodiscard]] double tokens_saved_since(const State& state, const Link& link) const;
+  [[nodiscard]] double cap(const State& state) const;
+  void send_burst(State& state) const;
   void set_rate(std::size_t link, double rate);
   void share_out(std::size_t link);
   void share_groups();

@@ -1,5 +1,5 @@
-// A shaper at the sender, without bursts: it decides when a frame has left an emulated link. Pure:
-// time is an argument.
+// A shaper at the sender: it decides when a frame has left an emulated link. Pure: time is an
+// argument.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace kimesh {
 
-// Several links that share one uplink. A frame occupies its link for bytes·8/rate; links share the
-// uplink max-min, and a change of any rate is felt in mid-frame. The frame arrives `delay` after
-// its last bit has left. A link without a rate is bounded by the uplink alone; without an uplink
-// its frames leave at once. A time before the latest one given, or before `start`, counts as that
-// one. Thread: one at a time.
+// Several links that share one uplink. A frame occupies its link for bytes·8/rate, less what the
+// link's token bucket lets pass at once; links share the uplink max-min, and a change of any rate
+// is felt in mid-frame. The frame arrives `delay` after its last bit has left. A link without a
+// rate is bounded by the uplink alone; without an uplink its frames leave at once. A time before
+// the latest one given, or before `start`, counts as that one. Thread: one at a time.
 class Shaper {
  public:
   // `start` is second 0 of the traces.
