@@ -92,6 +92,15 @@ std::uint64_t TcpPeek::received() const {
   return info.tcpi_bytes_received;
 }
 
+Duration TcpPeek::round_trip() const {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (!fd_ || ::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return Duration{0};
+  if (size < offsetof(tcp_info, tcpi_min_rtt) + sizeof info.tcpi_min_rtt) return Duration{0};
+  constexpr std::uint32_t kUnknown = 0xffffffff;
+  return info.tcpi_min_rtt == kUnknown ? Duration{0} : std::chrono::microseconds(info.tcpi_min_rtt);
+}
+
 bool TcpPeek::drained() const {
   int unsent = 0;
   return fd_ && ::ioctl(fd_.get(), SIOCOUTQNSD, &unsent) == 0 && unsent == 0;

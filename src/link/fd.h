@@ -69,6 +69,8 @@ class TcpPeek {
   [[nodiscard]] Bytes bytes() const;  // TCP_INFO; 0 where unknown
   // Bytes received on the connection so far (TCP_INFO); 0 where unknown.
   [[nodiscard]] std::uint64_t received() const;
+  // The shortest of the last minutes, as the kernel measured it; 0: not known.
+  [[nodiscard]] Duration round_trip() const;
   // True: the kernel holds nothing that has not been sent. False where unknown.
   [[nodiscard]] bool drained() const;
   void limit_unsent(int bytes) const;  // TCP_NOTSENT_LOWAT

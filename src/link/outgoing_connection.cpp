@@ -193,9 +193,11 @@ void OutgoingConnection::welcome(const Welcome& welcome, TimePoint now) {
 }
 
 void OutgoingConnection::acked(const Ack& ack, TimePoint now) {
-  const auto sample = outbox_.acked(ack, now);
+  auto sample = outbox_.acked(ack, now);
   if (!sample.ok()) return refuse(sentence_malformed(spec_.name, sample.error().message));
-  if (*sample) shared_.events.push(MessageAcked{spec_.link, **sample});
+  if (!*sample) return;
+  (*sample)->round_trip = tcp_.round_trip();
+  shared_.events.push(MessageAcked{spec_.link, **sample});
 }
 
 bool OutgoingConnection::put(std::initializer_list<std::span<const std::byte>> parts,

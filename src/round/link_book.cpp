@@ -12,6 +12,10 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // The size of a message that was carried counts for about ten messages more.
 constexpr double kProvenFades = 0.9;
+// A message that took longer than this proves that it was too large.
+constexpr double kSlow = 1.35;
+constexpr Duration kSlowBesides = std::chrono::microseconds(500);
+constexpr double kProvenFalls = 0.5;
 }  // namespace
 
 LinkBook::LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplink_bytes_per_s)
@@ -38,12 +42,22 @@ const LinkBook::Entry& LinkBook::entry(LinkIndex link) const {
   return const_cast<LinkBook*>(this)->entry(link);
 }
 
+// Growth goes on from what was carried in time: from an overshoot it would go on to the next one.
+void LinkBook::prove(Entry& e, const LinkSample& sample) {
+  const double predicted_s = to_seconds(e.estimate.time_of(sample.bytes));
+  const bool slow =
+      e.estimate.known() && sample.elapsed > from_seconds(kSlow * predicted_s) + kSlowBesides;
+  e.proven = slow ? kProvenFalls * e.proven
+                  : std::max(static_cast<double>(sample.bytes), kProvenFades * e.proven);
+}
+
 void LinkBook::add(LinkIndex link, const LinkSample& sample) {
   Entry& e = entry(link);
+  prove(e, sample);
+  e.sustained.add(sample);
   e.estimator.add(sample);
   e.estimate = e.estimator.estimate();
   e.unfilled = e.estimate.lower_bound ? e.unfilled + 1 : 0;
-  e.proven = std::max(static_cast<double>(sample.bytes), kProvenFades * e.proven);
   e.report.wire += sample.elapsed;
   if (uplink_) share_uplink();
 }
@@ -68,7 +82,8 @@ MessageContext LinkBook::context(LinkIndex link) const {
   MessageContext context;
   context.link = e.estimate;
   context.link_number = number(link);
-  context.share_bytes_per_s = e.share;
+  const double sustained = e.sustained.bytes_per_s();
+  context.share_bytes_per_s = sustained > 0 ? std::min(e.share, sustained) : e.share;
   context.slots = e.slots;
   context.hops = e.hops;
   context.proven_bytes = static_cast<std::size_t>(e.proven);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kimesh/bandwidth/estimator.h"
+#include "kimesh/bandwidth/sustained_rate.h"
 #include "kimesh/policy/policy.h"
 #include "kimesh/round/action.h"
 #include "kimesh/topology/plan.h"
@@ -35,6 +36,7 @@ class LinkBook {
     unsigned slots = 2, hops = 2;
     LinkEstimator estimator;
     LinkEstimate estimate;
+    SustainedRate sustained;
     double share = 0;       // bytes/s of the node's cap
     double proven = 0;      // bytes of the largest messages acked lately
     unsigned unfilled = 0;  // acked messages in a row that did not fill the pipe
@@ -44,6 +46,7 @@ class LinkBook {
   Entry& entry(LinkIndex link);
   const Entry& entry(LinkIndex link) const;
   void share_uplink();
+  static void prove(Entry& entry, const LinkSample& sample);
 
   std::vector<Entry>
       entries_;  // outgoing links of the node: contiguous in the plan, from first_ on

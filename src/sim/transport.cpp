@@ -87,6 +87,7 @@ void Simulator::State::acked(const AckArrives& what) {
   sample.elapsed = from_seconds(now - (sent.followed ? link.last_ack : sent.begun));
   sample.tail_bytes = sent.bytes - sent.bytes * (sent.chunks / 2) / sent.chunks;
   sample.tail_time = from_seconds(what.tail_s);
+  sample.round_trip = 2 * setup.links[what.link].delay;
   // The time of a message that was sent twice contains an outage, and says nothing of the rate.
   const std::optional<LinkSample> told = sent.again ? std::nullopt : std::optional(sample);
   link.last_ack = now;

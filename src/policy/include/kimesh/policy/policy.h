@@ -20,8 +20,9 @@ struct MessageContext {
   Round round = 0;
   unsigned link_number = 0;  // among the node's outgoing links, from 0
   LinkEstimate link;
-  double share_bytes_per_s = 0;  // this link's max-min share of the node's sending cap; infinity
-                                 // or 0: it has none
+  // What the link may take in the long run: its max-min share of the node's sending cap, at most
+  // what it was seen to sustain. Infinity or 0: neither is known.
+  double share_bytes_per_s = 0;
   unsigned slots = 2;            // Plan::slots
   // Plan::hops, at most as many as slots. Where they are fewer, links wait: a message that takes
   // slots / hops of its link's slots does not make the round longer yet.

@@ -1,0 +1,24 @@
+// What a link carries when it goes on sending. Behind a token bucket single messages tell more than
+// that: what was saved up while the link was idle passes at line speed.
+#pragma once
+
+#include "kimesh/bandwidth/sample.h"
+
+namespace kimesh {
+
+// Readings: the rate of a tail that lasts at least 2 ms, else bytes over the time that a message
+// took, where that is more than 3 ms. A bucket helps a reading and never harms it, so that lower
+// readings weigh more than higher ones. Shorter messages were carried by a bucket or by a fast
+// link, nobody knows which: each raises the rate by half a hundredth.
+// Pure; thread: the core's.
+class SustainedRate {
+ public:
+  void add(const LinkSample& sample);
+  // 0: nothing known yet.
+  [[nodiscard]] double bytes_per_s() const { return bytes_per_s_; }
+
+ private:
+  double bytes_per_s_ = 0;
+};
+
+}  // namespace kimesh

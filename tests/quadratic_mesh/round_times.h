@@ -1,0 +1,45 @@
+// How long rounds take against what was planned, in virtual time, behind links with token buckets.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "kimesh/util/ids.h"
+
+namespace kimesh::test {
+
+struct SlowLinks {
+  std::string kind = "ring";
+  std::size_t nodes = 4;
+  std::vector<NodeIndex> servers{};  // empty: all
+  double bits_per_s = 10e6;
+  std::size_t bucket_bytes = 0;
+  Duration delay{0};
+  // Bits/s of all links of a node together, each way; 0: none.
+  double interface_bits_per_s = 0;
+  Duration round_time{std::chrono::milliseconds(100)};
+  Duration gradient{std::chrono::milliseconds(20)};
+  // The rate is so many times itself after two fifths of the planned time.
+  double rate_factor = 1;
+  std::uint64_t seed = 1;
+};
+
+// Rounds of node 0 that are left out at the start: budgets grow into their links.
+inline constexpr std::size_t kRoundsOfGrowth = 40;
+
+struct RoundTimes {
+  // Of each round, took / plan, the plan being round_time: messages never reach their dense size.
+  std::vector<double> over_plan;
+  std::size_t changed = 0;  // the first round that began after the rate changed
+  double busy = 0;          // of the busiest link: bytes / rate over the time outside gradients
+
+  [[nodiscard]] double quantile(double share) const;  // without the rounds of growth
+  // Rounds after the change until three in a row are within `low` and `high` of the plan.
+  [[nodiscard]] std::size_t rounds_until_within(double low, double high) const;
+};
+
+// policy: kimad with topk, on a quadratic whose messages are never dense.
+[[nodiscard]] RoundTimes round_times(const SlowLinks& links, Round rounds = 120);
+
+}  // namespace kimesh::test
