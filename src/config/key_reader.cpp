@@ -120,8 +120,9 @@ class EntryReader {
   }
 
   void read_entry(const YamlMember& member) {
-    const auto name = rule_.name_of != nullptr ? rule_.name_of(member.key)
-                                               : std::optional<std::string>(member.key);
+    std::optional<std::string> name;
+    if (shows_well(member.key))
+      name = rule_.name_of != nullptr ? rule_.name_of(member.key) : member.key;
     if (!name)
       return complaints_.add(member.line,
                              fmt::format("{} is no name for a {}", quoted(member.key), rule_.noun),

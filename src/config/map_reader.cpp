@@ -29,6 +29,10 @@ std::string plain(double x) {
                                                     : fmt::format("{}", x);
 }
 
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+}
+
 std::string seconds_text(double seconds) {
   constexpr double kHour = 3600;
   if (seconds >= kHour && std::fmod(seconds, kHour) == 0)
@@ -41,9 +45,12 @@ std::string seconds_text(double seconds) {
 
 std::string quoted(std::string_view text) {
   std::string shown(text.substr(0, limits::kQuotedMax));
-  for (char& c : shown)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+  std::ranges::replace_if(shown, is_control, ' ');
   return fmt::format("'{}'{}", shown, text.size() > limits::kQuotedMax ? "..." : "");
+}
+
+bool shows_well(std::string_view text) {
+  return text.size() <= limits::kQuotedMax && std::ranges::none_of(text, is_control);
 }
 
 std::string joined(const std::vector<std::string_view>& words) {
@@ -299,7 +306,9 @@ void MapReader::read(std::string_view key, std::vector<std::pair<std::string, st
   std::map<std::string_view, int> lines;
   for (const YamlMember& pair : map.members) {
     const auto [it, is_new] = lines.emplace(pair.key, pair.line);
-    if (!is_new) {
+    if (!shows_well(pair.key)) {
+      fail(pair.line, fmt::format("{} holds {}", name(key), quoted(pair.key)), remedy);
+    } else if (!is_new) {
       fail(pair.line,
            fmt::format("{}.{} was already given in line {}", name(key), pair.key, it->second),
            "Keep one of them");

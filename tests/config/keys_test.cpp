@@ -252,6 +252,15 @@ TEST(Keys, NumbersByRoundAreReadWrittenAndRefusedWithTheirLine) {
   }
 }
 
+// Seen to fail with the name of an entry, or of a pair, written as it is.
+TEST(Keys, SentencesShowNamesOfTheFileWithoutControls) {
+  for (const char* wrong : {"rooms: {\"a\\x1ab\": red}\n", "beds: {\"a\\x1ab\": [red]}\n"}) {
+    const auto problems = read(std::string("kind: box\n") + wrong).problems;
+    ASSERT_EQ(problems.size(), 1u) << wrong;
+    EXPECT_THAT(problems[0], HasSubstr("'a b'"));
+  }
+}
+
 TEST(Keys, WhereTheKindIsUnknownItsKeysAreNotJudged) {
   EXPECT_THAT(read("kind: cone\nradius: 3\nside: 2\n").problems,
               ElementsAre("toy.yaml:1: kind is 'cone'. Write one of: box, ball."));

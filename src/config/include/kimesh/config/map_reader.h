@@ -104,6 +104,8 @@ class MapReader {
 
 // `text` in quotes for a sentence: shortened, on one line.
 [[nodiscard]] std::string quoted(std::string_view text);
+// Whether a sentence can show `text` as it is: short, without control characters.
+[[nodiscard]] bool shows_well(std::string_view text);
 [[nodiscard]] std::string joined(const std::vector<std::string_view>& words);
 // "a list": what `value` is, for sentences.
 [[nodiscard]] std::string kind_name(const YamlValue& value);
