@@ -76,9 +76,12 @@ class Scratch {
     std::ofstream(path_ + "/" + name) << text;
     return name;
   }
-  // A copy of a shipped topology on this process's own address; `extra` goes to its end.
+  // A copy of a shipped topology on this process's own address, with the traces that it may name;
+  // `extra` goes to its end.
   std::string topology(const std::string& name, const std::string& extra = "") const {
     const std::string text = read_text(KIMESH_SOURCE_DIR "/topologies/" + name + ".yaml");
+    std::filesystem::copy(KIMESH_SOURCE_DIR "/topologies/traces", path_ + "/traces",
+                          std::filesystem::copy_options::overwrite_existing);
     return write(name + ".yaml",
                  std::regex_replace(text, std::regex("127\\.0\\.0\\.1"), own_host()) + extra);
   }
