@@ -25,8 +25,9 @@ void put_data(const Scratch& scratch) {
   }
 }
 
+// That all go together is tested inside one process; here the program says so of each of them.
 // Seen to fail: a misspelt key in one of them.
-TEST(ShippedFiles, EveryConfigGoesWithEveryTopology) {
+TEST(ShippedFiles, TheProgramChecksEachOfThem) {
   const Scratch scratch;
   put_data(scratch);
   const auto configs = shipped(scratch, "configs"), topologies = shipped(scratch, "topologies");
@@ -34,6 +35,7 @@ TEST(ShippedFiles, EveryConfigGoesWithEveryTopology) {
   EXPECT_GE(topologies.size(), 5u);
   for (const std::string& config : configs)
     for (const std::string& topology : topologies) {
+      if (config != configs.front() && topology != topologies.front()) continue;
       const Ended ended = run_program(scratch, {"check", config, topology});
       EXPECT_EQ(ended.code, 0) << config << " with " << topology << "\n" << ended.err;
       EXPECT_EQ(ended.err, "");
