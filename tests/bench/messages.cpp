@@ -9,6 +9,7 @@
 #include "kimesh/ef21/channel.h"
 #include "kimesh/optimizer/optimizer.h"
 #include "kimesh/policy/kimad_plus.h"
+#include "kimesh/train/trainer.h"
 #include "tests/bench/kind_keys.h"
 #include "tests/bench/timed_run.h"
 #include "tests/settings.h"

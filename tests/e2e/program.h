@@ -81,7 +81,8 @@ class Scratch {
   std::string topology(const std::string& name, const std::string& extra = "") const {
     const std::string text = read_text(KIMESH_SOURCE_DIR "/topologies/" + name + ".yaml");
     std::filesystem::copy(KIMESH_SOURCE_DIR "/topologies/traces", path_ + "/traces",
-                          std::filesystem::copy_options::overwrite_existing);
+                          std::filesystem::copy_options::recursive |
+                              std::filesystem::copy_options::overwrite_existing);
     return write(name + ".yaml",
                  std::regex_replace(text, std::regex("127\\.0\\.0\\.1"), own_host()) + extra);
   }
