@@ -1,13 +1,17 @@
 // Every policy on every topology over every kind of changing link: how long training takes to its
-// accuracy, in virtual time. Each policy has its own setting, the best of a short list: `--tried`
-// seeds are run with each, then the best one with all `--seeds`.
+// accuracy, in virtual time. A run that has not arrived after `--seconds` counts as infinite;
+// rounds are not limited. Each policy has its own setting, found by walking along its list from the
+// middle towards less time, `--tried` seeds a setting, until both neighbours of the best one were
+// tried; the best one is then run with all `--seeds`. A figure whose best setting is an end of its
+// list says so: a better one may lie outside.
 //
-// The links of the topology file are replaced. Link l follows the trace at a speed of 1, 1/2 or 2
-// times and from a place of its own (the golden ratio's multiples of the period), so that links are
-// uneven and change at different times.
+// Every link of the topology, also one that no route takes, gets a trace in place of its rate; its
+// delay stays. Link l follows the trace at a speed of 1, 1/2 or 2 times and from a place of its own
+// (the golden ratio's multiples of the period), so that links are uneven and change at different
+// times.
 //
 //   bench_grid [--config FILE] [--topologies NAME,NAME,…] [--traces NAME,…] [--seeds 5]
-//              [--tried 1] [--compute 1ms] [--seconds 1200] [--POLICY SETTING,…|no] [--json FILE]
+//              [--tried 3] [--compute 1ms] [--seconds 1200] [--POLICY SETTING,…|no] [--json FILE]
 //              [--compressors topk,dzq]  which each policy but none is run with; gravac knows topk
 #include <array>
 #include <functional>
@@ -28,7 +32,7 @@ constexpr std::array kSpeeds{1.0, 0.5, 2.0};
 struct Grid {
   RunConfig config;
   Duration compute{0};
-  unsigned seeds = 5, tried = 1;
+  unsigned seeds = 5, tried = 3;
   double seconds_max = 1200;  // virtual
 };
 
@@ -51,15 +55,36 @@ RateTrace turned(const RateTrace& trace, double begin, double speed) {
   return result;
 }
 
-TopologyFile with_trace(TopologyFile topology, const RateTrace& trace, const Plan& plan) {
-  topology.links.clear();
-  for (LinkIndex l = 0; l < plan.links.size(); ++l) {
+// The links that the plan uses, then all others that the topology has: routes depend on their rates
+// too.
+std::vector<std::pair<NodeIndex, NodeIndex>> links_of(const TopologyFile& topology,
+                                                      const Plan& plan) {
+  std::vector<std::pair<NodeIndex, NodeIndex>> links;
+  for (const Link& link : plan.links) links.emplace_back(link.from, link.to);
+  const auto nodes = static_cast<NodeIndex>(topology.nodes.size());
+  for (NodeIndex i = 0; i < nodes; ++i)
+    for (NodeIndex j = 0; j < nodes; ++j)
+      if (i != j && topology.kind->carries(topology, i, j) &&
+          std::ranges::find(links, std::pair(i, j)) == links.end())
+        links.emplace_back(i, j);
+  return links;
+}
+
+TopologyFile with_trace(const TopologyFile& topology, const RateTrace& trace, const Plan& plan) {
+  TopologyFile changing = topology;
+  changing.links.clear();
+  std::size_t l = 0;
+  for (const auto& [from, to] : links_of(topology, plan)) {
+    LinkSpec spec = topology.link(from, to);
     const double begin = std::fmod(kGolden * static_cast<double>(l), 1.0);
-    LinkSpec spec;
     spec.rate = turned(trace, begin, kSpeeds[l % kSpeeds.size()]);
-    topology.links.push_back({plan.links[l].from, plan.links[l].to, std::move(spec)});
+    changing.links.push_back({from, to, std::move(spec)});
+    ++l;
   }
-  return topology;
+  std::ranges::sort(changing.links, {}, [](const TopologyFile::NamedLink& link) {
+    return std::pair(link.from, link.to);
+  });
+  return changing;
 }
 
 RateTrace trace_named(const std::string& name) {
@@ -72,14 +97,18 @@ RateTrace trace_named(const std::string& name) {
   return *trace;
 }
 
-// What each policy is tried with, unless `--POLICY LIST` says otherwise: the ratio (with dzq the
-// bits per element), the round time, ε.
+// What each policy may be tried with, in order, unless `--POLICY LIST` says otherwise: the ratio
+// (with dzq the bits per element, ten times as much), the round time, ε.
+constexpr std::string_view kRatios = "0.0005,0.001,0.0025,0.005,0.01,0.02,0.05";
+constexpr std::string_view kBits = "0.005,0.01,0.025,0.05,0.1,0.2,0.5";
+constexpr std::string_view kRoundTimes = "6ms,12.5ms,25ms,50ms,100ms,200ms,400ms";
+constexpr std::string_view kEpsilons = "0.1,0.3,0.5,0.7,0.9";
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSettings{{
     {"none", "-"},
-    {"fixed", "0.005,0.01"},
-    {"kimad", "25ms,50ms"},
-    {"kimad_plus", "25ms,50ms"},
-    {"gravac", "0.3,0.7"},
+    {"fixed", kRatios},
+    {"kimad", kRoundTimes},
+    {"kimad_plus", kRoundTimes},
+    {"gravac", kEpsilons},
 }};
 
 // A policy and what it makes messages with.
@@ -102,36 +131,70 @@ RunConfig configured(RunConfig config, const Contender& contender, const std::st
   return config;
 }
 
+struct Best {
+  std::string setting;
+  bool at_an_end = false;       // of a list of several
+  std::vector<double> seconds;  // to the target, by seed
+};
+
+// One policy on one mesh.
 class Cell {
  public:
-  Cell(const Grid& grid, const TopologyFile& topology) : grid_(grid), topology_(topology) {}
+  Cell(const Grid& grid, const TopologyFile& topology, Contender contender)
+      : grid_(grid), topology_(topology), contender_(std::move(contender)) {}
 
-  // Seconds to the target by seed, of the best of the settings, which it names.
-  std::vector<double> measure(const Contender& contender, const std::string& settings,
-                              std::string& best) {
-    double least = INFINITY;
-    std::map<std::string, std::vector<double>> runs;
-    for (const std::string& setting : words_of(settings)) {
-      for (unsigned seed = 0; seed < grid_.tried; ++seed)
-        runs[setting].push_back(once(contender, setting, seed));
-      double sum = 0;
-      for (const double seconds : runs[setting]) sum += std::min(seconds, grid_.seconds_max);
-      if (sum < least) least = sum, best = setting;
+  Best measure(const std::vector<std::string>& settings) {
+    const std::size_t best = walk(settings);
+    Best result{
+        settings[best], settings.size() > 1 && (best == 0 || best + 1 == settings.size()), {}};
+    for (unsigned seed = 0; seed < grid_.seeds; ++seed) {
+      const auto tried = runs_.find({best, seed});
+      const bool whole = tried != runs_.end() && std::isfinite(tried->second);
+      result.seconds.push_back(whole ? tried->second
+                                     : once(settings[best], seed, grid_.seconds_max));
     }
-    for (unsigned seed = grid_.tried; seed < grid_.seeds; ++seed)
-      runs[best].push_back(once(contender, best, seed));
-    return runs[best];
+    return result;
   }
 
  private:
-  double once(const Contender& contender, const std::string& setting, unsigned seed) {
-    RunConfig config = configured(grid_.config, contender, setting);
+  // A local minimum: its neighbours were tried and take longer.
+  std::size_t walk(const std::vector<std::string>& settings) {
+    std::map<std::size_t, double> scores;
+    std::size_t best = (settings.size() - 1) / 2;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const std::size_t i : {best, best - 1, best + 1})  // −1 wraps around: past the end
+        if (i < settings.size() && !scores.contains(i)) scores[i] = score(i, settings[i]);
+      for (const auto& [i, seconds] : scores)
+        if (seconds < scores[best]) best = i, moved = true;
+    }
+    return best;
+  }
+
+  // The sum over the seeds that are tried. Runs that take far longer than the best are given up.
+  double score(std::size_t index, const std::string& setting) {
+    constexpr double kFar = 3, kMarginSeconds = 10;
+    double sum = 0;
+    for (unsigned seed = 0; seed < grid_.tried; ++seed) {
+      const double limit = std::min(grid_.seconds_max, kFar * least_ + kMarginSeconds);
+      const double seconds = runs_[{index, seed}] = once(setting, seed, limit);
+      sum += std::min(seconds, grid_.seconds_max);
+    }
+    least_ = std::min(least_, sum / grid_.tried);
+    return sum;
+  }
+
+  double once(const std::string& setting, unsigned seed, double seconds_max) {
+    RunConfig config = configured(grid_.config, contender_, setting);
     config.seed += seed;
-    return run_timed(config, topology_, grid_.compute, grid_.seconds_max).reached;
+    return run_timed(config, topology_, grid_.compute, seconds_max).reached;
   }
 
   const Grid& grid_;
   const TopologyFile& topology_;
+  const Contender contender_;
+  double least_ = INFINITY;                                  // mean seconds of the best setting
+  std::map<std::pair<std::size_t, unsigned>, double> runs_;  // by setting and seed
 };
 
 using Arguments = std::function<std::string(std::string_view, const std::string&)>;
@@ -140,9 +203,10 @@ Grid grid_of(const Arguments& said) {
   Grid grid;
   const std::string config = std::string(KIMESH_SOURCE_DIR) + "/configs/digits-by-label.yaml";
   grid.config = loaded_or_exit(load_config(said("--config", config)));
+  grid.config.stop.rounds.reset();  // the virtual clock ends what does not arrive
   grid.compute = or_exit(parse_duration(said("--compute", "1ms")));
   grid.seeds = static_cast<unsigned>(std::stoul(said("--seeds", "5")));
-  grid.tried = std::min(grid.seeds, static_cast<unsigned>(std::stoul(said("--tried", "1"))));
+  grid.tried = std::min(grid.seeds, static_cast<unsigned>(std::stoul(said("--tried", "3"))));
   grid.seconds_max = std::stod(said("--seconds", "1200"));
   return grid;
 }
@@ -169,14 +233,15 @@ void measure_topology(const Grid& grid, const std::string& name, const Arguments
     const TopologyFile changing = with_trace(topology, trace_named(trace), plan);
     for (const auto& [policy_name, usual] : kSettings) {
       const std::string policy(policy_name);
-      const std::string settings = said("--" + policy, std::string(usual));
-      if (settings == "no") continue;
+      if (said("--" + policy, "") == "no") continue;
       for (const Contender& contender : contenders(policy, said("--compressors", "topk"))) {
-        std::string best;
-        const auto runs = Cell(grid, changing).measure(contender, settings, best);
         const bool dzq = contender.compressor == "dzq";
-        figures.add(name + ", " + trace + ": " + policy + (dzq ? " dzq" : "") + " (" + best + ")",
-                    "s", runs);
+        const std::string_view list = policy == "fixed" && dzq ? kBits : usual;
+        const Best best = Cell(grid, changing, contender)
+                              .measure(words_of(said("--" + policy, std::string(list))));
+        figures.add(fmt::format("{}, {}: {}{} ({}{})", name, trace, policy, dzq ? " dzq" : "",
+                                best.setting, best.at_an_end ? ", an end of the list" : ""),
+                    "s", best.seconds);
       }
     }
   }
@@ -188,8 +253,10 @@ int main(int count, char** words) {
     return argument(count, words, name, otherwise);
   };
   const Grid grid = grid_of(said);
-  fmt::print("{}; a gradient takes {} of virtual time; seconds to the target, {} seeds\n",
-             machine(), format_duration(grid.compute), grid.seeds);
+  fmt::print(
+      "{}; a gradient takes {} of virtual time; seconds to the target, {} seeds; "
+      "inf: not in {:g} s\n",
+      machine(), format_duration(grid.compute), grid.seeds, grid.seconds_max);
   Figures figures;
   for (const std::string& topology :
        words_of(said("--topologies", "ring4,ring8,ps4,ps4-single,tree7,two-sites,graph5")))

@@ -9,7 +9,7 @@
 // median of `seeds`, better 11 than 5. `none` in place of a list leaves that side out.
 //
 //   bench_sweep [--config FILE] [--topology FILE] [--compute 1ms] [--seeds 5] [--fixed R,R,…]
-//               [--kimad T,T,…] [--dzq T,T,…] [--lr X] [--momentum X] [--decay X] [--nesterov true]
+//               [--fixed-dzq B,B,…] [--kimad T,T,…] [--dzq T,T,…] [--lr X] [--momentum X] [--decay X] [--nesterov true]
 //               [--batch N] [--every N] [--json FILE]
 #include <sstream>
 
@@ -67,13 +67,25 @@ struct Best {
   }
 };
 
-Best sweep_fixed(Sweep& sweep, const std::string& ratios, Figures& figures) {
+// `key`: what `list` gives the compressor, its ratio or its bits per element.
+Best sweep_fixed(Sweep& sweep, const std::string& compressor, const std::string& key,
+                 const std::string& list, Figures& figures) {
   Best best;
-  for (const std::string& ratio : words_of(ratios)) {
-    sweep.config.compression = compression_options({{"policy", "fixed"}, {"ratio", ratio}});
-    best.take(measure(sweep, "fixed " + ratio, figures), ratio);
+  for (const std::string& value : words_of(list)) {
+    sweep.config.compression =
+        compression_options({{"policy", "fixed"}, {"compressor", compressor}, {key, value}});
+    best.take(measure(sweep, "fixed " + compressor + " " + value, figures), value);
   }
   return best;
+}
+
+// The best of kimad beside the best of fixed with the same compressor.
+void compare(const std::string& compressor, const Best& kimad, const Best& fixed,
+             Figures& figures) {
+  if (kimad.setting.empty() || fixed.setting.empty()) return;
+  figures.add("best kimad, " + compressor + " (" + kimad.setting + ")", "s", {kimad.seconds});
+  figures.add("best fixed, " + compressor + " (" + fixed.setting + ")", "s", {fixed.seconds});
+  figures.add("kimad / fixed, " + compressor, "", {kimad.seconds / fixed.seconds});
 }
 
 Best sweep_kimad(Sweep& sweep, const std::string& compressor, const std::string& times,
@@ -124,15 +136,16 @@ int main(int count, char** words) {
       sweep_kimad(sweep, "dzq", argument(count, words, "--dzq", "9ms," + times), figures);
   const Best kimad = sweep_kimad(sweep, "topk", times, figures);
   const Best fixed = sweep_fixed(
-      sweep, argument(count, words, "--fixed", "0.001,0.0014,0.002,0.0028,0.004,0.0056"), figures);
+      sweep, "topk", "ratio",
+      argument(count, words, "--fixed", "0.001,0.0014,0.002,0.0028,0.004,0.0056"), figures);
+  const Best fixed_dzq =
+      sweep_fixed(sweep, "dzq", "bits",
+                  argument(count, words, "--fixed-dzq", "0.01,0.02,0.04,0.08,0.16,0.32"), figures);
   if (!kimad.setting.empty() && !dzq.setting.empty())
     figures.add("kimad, dzq (" + dzq.setting + ") / topk (" + kimad.setting + ")", "",
                 {dzq.seconds / kimad.seconds});
-  if (!kimad.setting.empty() && !fixed.setting.empty()) {
-    figures.add("best kimad (" + kimad.setting + ")", "s", {kimad.seconds});
-    figures.add("best fixed (" + fixed.setting + ")", "s", {fixed.seconds});
-    figures.add("kimad / fixed", "", {kimad.seconds / fixed.seconds});
-  }
+  compare("topk", kimad, fixed, figures);
+  compare("dzq", dzq, fixed_dzq, figures);
   return figures.write(argument(count, words, "--json", "")) ? 0 : 1;
 }
 
