@@ -9,8 +9,8 @@
 // median of `seeds`, better 11 than 5. `none` in place of a list leaves that side out.
 //
 //   bench_sweep [--config FILE] [--topology FILE] [--compute 1ms] [--seeds 5] [--fixed R,R,…]
-//               [--fixed-dzq B,B,…] [--kimad T,T,…] [--dzq T,T,…] [--lr X] [--momentum X] [--decay X] [--nesterov true]
-//               [--batch N] [--every N] [--json FILE]
+//               [--fixed-dzq B,B,…] [--kimad T,T,…] [--dzq T,T,…] [--lr X] [--momentum X]
+//               [--decay X] [--nesterov true] [--batch N] [--every N] [--json FILE]
 #include <sstream>
 
 #include "kimesh/config/options_of_text.h"
