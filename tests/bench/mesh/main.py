@@ -33,6 +33,9 @@ LOSSES_ALIKE = 1e-4        # relative; float32 in another order differs by less
 LOAD_MAX = 1.5             # of the machine; more of it falsifies what is measured
 
 
+NEVER = {"steps": None, "seconds": None, "best": 0.0}
+
+
 def say(text):
     print(text, file=sys.stderr, flush=True)
 
@@ -67,7 +70,12 @@ class Bench:
         """A run to the target."""
         key = self.key(task, side, network=where, seed=seed, lr=lr, setting=setting, kind="path",
                        limit=self.options.seconds)
-        return self.store.get(key, lambda: self._path(task, side, where, seed, lr, setting))
+        try:
+            return self.store.get(key, lambda: self._path(task, side, where, seed, lr, setting))
+        except runs.RunError as error:  # it may diverge; the next start of this bench tries again
+            say(f"  {error}")
+            self.store.remember(key, NEVER)
+            return NEVER
 
     def _path(self, task, side, where, seed, lr, setting):
         say(f"{task.name}, {where}: {side.name} {sides.setting_text(setting)} lr {lr:g} "
@@ -107,8 +115,8 @@ class Bench:
                                lambda: losses[:count])
         for one, other in zip(losses, first):
             if not abs(one / other - 1) < LOSSES_ALIKE:
-                raise runs.RunError(f"{side.name} begins with losses of {losses}, others with "
-                                    f"{first}: they do not train the same thing")
+                raise runs.UnlikeError(f"{side.name} begins with losses of {losses}, others with "
+                                       f"{first}: they do not train the same thing")
 
     def pace(self, task, side, where):
         """The time of steps."""
@@ -143,7 +151,11 @@ class Bench:
         path = self.path(task, side, "unlimited", seed, lr, side.settings[0])
         if where == "unlimited" or path["steps"] is None:
             return path["seconds"], path["best"]
-        pace = self.pace(task, side, where)
+        try:
+            pace = self.pace(task, side, where)
+        except runs.RunError as error:
+            say(f"  {error}")
+            return None, path["best"]
         step = pace["mean" if network.SHAPES[where].changes else "median"]
         return pace["first"] + (path["steps"] - pace["skipped"]) * step, path["best"]
 
@@ -171,8 +183,8 @@ class Bench:
         told, _ = self.estimate(task, side, where, 1, lr)
         if full is None or told is None:
             return ""
-        return (f"{task.name}: {name} at {where} Mbit/s in full {full:.3g} s, by the rule "
-                f"{told:.3g} s")
+        return (f"{task.name}: {name} at {where} Mbit/s in full {table.number(full)} s, by "
+                f"the rule {table.number(told)} s")
 
     def has_policy(self, policy):
         done = subprocess.run([self.kimesh, "explain", "compression", policy], capture_output=True)
@@ -260,7 +272,7 @@ def main():
         say(f"the machine is at work (load {network.load():.1f}): times will be too long")
     try:
         Bench(options).run()
-    except (network.NetworkError, runs.RunError, tasks.TaskError) as error:
+    except (network.NetworkError, runs.RunError, runs.UnlikeError, tasks.TaskError) as error:
         say(f"bench mesh: {error}")
         return 1
     return 0

@@ -20,6 +20,10 @@ class RunError(Exception):
     """A run failed; the text says where its last words are."""
 
 
+class UnlikeError(Exception):
+    """The sides do not train the same thing."""
+
+
 class Processes:
     """The nodes of one run, which end with this block."""
 

@@ -26,12 +26,16 @@ class Store:
     def find(self, key):
         return self.results.get(json.dumps(key, sort_keys=True))
 
+    def remember(self, key, result):
+        """Until this process ends."""
+        self.results[json.dumps(key, sort_keys=True)] = result
+
     def get(self, key, make):
         """The result of `key`; `make()` measures it where it is not there yet."""
         result = self.find(key)
         if result is None:
             result = make()
-            self.results[json.dumps(key, sort_keys=True)] = result
+            self.remember(key, result)
             with open(self.path, "a", encoding="utf-8") as file:
                 file.write(json.dumps({"key": key, "result": result}) + "\n")
         return result

@@ -5,6 +5,10 @@ HEADS = {"unlimited": "unlimited", "100": "100 Mbit/s", "10": "10 Mbit/s", "1": 
          "sinusoid": "10–100, sinusoid", "one-slow": "one of 10 among 100"}
 
 
+def number(seconds):
+    return f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:.3g}"
+
+
 class Cell:
     """The runs of one side on one network, a seed each."""
 
@@ -24,10 +28,10 @@ class Cell:
         if not self.seconds:
             return ""
         if self.median == float("inf"):
-            return f"– ({curve.median(self.best):.2f})"
-        number = f"{self.median:.3g}"
-        number = ("~" if self.estimated else "") + (f"**{number}**" if bold else number)
-        return number + (f" ({self.setting})" if self.setting else "")
+            return f"– ({curve.median(self.best):.3f})"
+        told = number(self.median)
+        told = ("~" if self.estimated else "") + (f"**{told}**" if bold else told)
+        return told + (f" ({self.setting})" if self.setting else "")
 
 
 def winners(cells, sides, networks):
@@ -39,8 +43,8 @@ def winners(cells, sides, networks):
         own = min((t for t, side in times if side.is_kimesh), default=float("inf"))
         faster = sorted((t, side.name) for t, side in times if not side.is_kimesh and t < own)
         if faster and own < float("inf"):
-            names = ", ".join(f"{name} {t:.3g} s" for t, name in faster)
-            lines.append(f"{HEADS[network]}: {names}; kimesh's best {own:.3g} s")
+            names = ", ".join(f"{name} {number(t)} s" for t, name in faster)
+            lines.append(f"{HEADS[network]}: {names}; kimesh's best {number(own)} s")
     return lines
 
 
