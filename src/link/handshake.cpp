@@ -27,7 +27,7 @@ std::string printable(const std::string& text) {
   return out;
 }
 
-std::optional<std::string> refusal_of(const Hello& hello, const Hello& ours) {
+std::optional<Refusal> refusal_of(const Hello& hello, const Hello& ours) {
   const std::string from = printable(hello.from);
   std::vector<std::string> reasons;
   if (hello.protocol != ours.protocol || hello.build != ours.build)
@@ -46,15 +46,16 @@ std::optional<std::string> refusal_of(const Hello& hello, const Hello& ours) {
     reasons.push_back(differing("initial parameters", hello.parameters_digest,
                                 ours.parameters_digest, hello, ours,
                                 "use the same builds of kimesh and LibTorch on both machines"));
+  const bool mutual = !reasons.empty();  // an address that leads elsewhere is one node's mistake
   if (hello.to != ours.from)
     reasons.push_back(fmt::format(
         "the address that {} dialled for node {} leads to node {}; check the addresses in the "
         "topology file",
         from, printable(hello.to), ours.from));
   if (reasons.empty()) return std::nullopt;
-  std::string sentence = fmt::format("node {} refuses node {}: {}", ours.from, from, reasons[0]);
-  for (std::size_t i = 1; i < reasons.size(); ++i) sentence += "; also " + reasons[i];
-  return sentence;
+  Refusal refusal{fmt::format("node {} refuses node {}: {}", ours.from, from, reasons[0]), mutual};
+  for (std::size_t i = 1; i < reasons.size(); ++i) refusal.sentence += "; also " + reasons[i];
+  return refusal;
 }
 
 std::string sentence_stranger(const std::string& from, const std::string& self) {

@@ -9,10 +9,13 @@
 
 namespace kimesh {
 
+struct Refusal {
+  std::string sentence;  // for both sides: names all that differs and what to do
+  bool mutual = false;   // the other node refuses our hello as well
+};
 // Compares a hello with ours, whose `from` is this node's name. Nothing: both sides have the same
-// version, topology, config and initial parameters, and the hello is meant for this node. Else a
-// sentence for both sides, which names all that differs and what to do.
-[[nodiscard]] std::optional<std::string> refusal_of(const Hello& hello, const Hello& ours);
+// version, topology, config and initial parameters, and the hello is meant for this node.
+[[nodiscard]] std::optional<Refusal> refusal_of(const Hello& hello, const Hello& ours);
 
 // Further sentences. Names come from the network: they are shortened, and shown without control
 // characters.

@@ -19,6 +19,8 @@ constexpr int kReceiveQueueFrames = 64;
 constexpr std::size_t kRepliesMax = 4096;
 constexpr Duration kRetryReplies =
     std::chrono::milliseconds(5);  // a ROUTER does not say which peer has room
+// A peer of a busy machine reads its refusal in less; a stranger may never hang up.
+constexpr Duration kHearRefusal = std::chrono::seconds(5);
 
 std::string why_not_bound(int why) {
   switch (why) {
@@ -82,7 +84,10 @@ void IncomingConnections::send_bye() {
 
 void IncomingConnections::read_monitor() {
   while (const auto event = socket_.next_monitor_event()) {
+    if (event->event == ZMQ_EVENT_ACCEPTED) accepted_.insert(event->value);
     if (event->event != ZMQ_EVENT_DISCONNECTED) continue;
+    accepted_.erase(event->value);
+    refused_.erase(event->value);
     // Frames that the connection has brought are still in the queue, and still count.
     for (Connection& connection : connections_)
       if (connection.open && connection.fd == event->value) leave(connection);
@@ -133,12 +138,15 @@ void IncomingConnections::frame_from(const std::string& routing_id, const ZmqPar
 
 void IncomingConnections::hello_from(const std::string& routing_id, int fd, const Hello& hello,
                                      TimePoint now) {
-  const auto turn_away = [&](const std::string& sentence) {
-    refuse(routing_id, sentence);
-    shared_.events.push_once(PeerRefused{sentence});
+  const auto turn_away = [&](const std::string& sentence, std::optional<NodeIndex> node = {}) {
+    refuse(routing_id, fd, sentence);
+    shared_.events.push_once(PeerRefused{sentence, node});
   };
-  if (const auto sentence = refusal_of(hello, shared_.hello)) return turn_away(*sentence);
   Connection* connection = connection_named(hello.from);
+  if (const auto refusal = refusal_of(hello, shared_.hello)) {
+    const bool both = refusal->mutual && connection;
+    return turn_away(refusal->sentence, both ? std::optional(connection->spec.from) : std::nullopt);
+  }
   if (!connection) return turn_away(sentence_stranger(hello.from, shared_.hello.from));
   switch (shared_.peers.identify(connection->spec.from, hello.incarnation, now)) {
     case Peers::Identity::kSame:
@@ -146,7 +154,7 @@ void IncomingConnections::hello_from(const std::string& routing_id, int fd, cons
     case Peers::Identity::kSecond:
       return turn_away(sentence_second(hello.from, shared_.hello.from));
     case Peers::Identity::kRestarted:
-      refuse(routing_id, sentence_restarted(hello.from));
+      refuse(routing_id, fd, sentence_restarted(hello.from));
       shared_.events.push(PeerRestarted{connection->spec.from, sentence_restarted(hello.from)});
   }
 }
@@ -216,16 +224,19 @@ void IncomingConnections::malformed(Connection* connection, const std::string& r
   const std::string who =
       connection ? "node " + connection->spec.name : "somebody who has not said hello";
   const std::string sentence = sentence_malformed(who, what);
-  refuse(routing_id, sentence);
+  refuse(routing_id, connection ? connection->fd : -1, sentence);
   shared_.events.push_once(PeerRefused{sentence});
   if (!connection) return;
   leave(*connection);
   connection->routing_id.clear();  // its further frames are dropped
 }
 
-void IncomingConnections::refuse(const std::string& routing_id, const std::string& sentence) {
-  // A peer that has gone, or has no room for the sentence, does not get it.
-  (void)socket_.send({encode_frame(Refuse{sentence})}, routing_id);
+// A peer that has gone, or has no room for the sentence, does not get it.
+void IncomingConnections::refuse(const std::string& routing_id, int fd,
+                                 const std::string& sentence) {
+  const SendOutcome outcome = socket_.send({encode_frame(Refuse{sentence})}, routing_id);
+  if (outcome == SendOutcome::kSent && accepted_.contains(fd))
+    refused_[fd] = std::chrono::steady_clock::now() + kHearRefusal;
 }
 
 void IncomingConnections::reply(Connection& connection, const Frame& frame, TimePoint now) {
@@ -247,6 +258,7 @@ void IncomingConnections::put_replies(Connection& connection, TimePoint now) {
 }
 
 void IncomingConnections::pump(TimePoint now) {
+  std::erase_if(refused_, [&](const auto& peer) { return now >= peer.second; });
   for (Connection& connection : connections_) {
     if (!connection.replies.empty()) put_replies(connection, now);
     if (connection.open && connection.replies.empty() &&
@@ -257,6 +269,7 @@ void IncomingConnections::pump(TimePoint now) {
 
 TimePoint IncomingConnections::deadline() const {
   TimePoint deadline = TimePoint::max();
+  for (const auto& [fd, until] : refused_) deadline = std::min(deadline, until);
   for (const Connection& connection : connections_) {
     if (!connection.open) continue;
     deadline = std::min(deadline, connection.last_put + shared_.heartbeat);
@@ -267,7 +280,7 @@ TimePoint IncomingConnections::deadline() const {
 }
 
 bool IncomingConnections::all_left() const {
-  return std::ranges::none_of(connections_, &Connection::open);
+  return refused_.empty() && std::ranges::none_of(connections_, &Connection::open);
 }
 
 bool IncomingConnections::drained() const {

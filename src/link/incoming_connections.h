@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,8 +49,9 @@ class IncomingConnections {
   [[nodiscard]] void* socket() const { return socket_.raw(); }
   [[nodiscard]] void* monitor() const { return socket_.monitor(); }
   [[nodiscard]] TimePoint deadline() const;
-  [[nodiscard]] bool drained() const;   // nothing is left to put on the socket of a connected peer
-  [[nodiscard]] bool all_left() const;  // nobody is connected
+  [[nodiscard]] bool drained() const;  // nothing is left to put on the socket of a connected peer
+  // Nobody is connected, and who was refused has hung up, or has had the time to.
+  [[nodiscard]] bool all_left() const;
   void linger(int ms) { socket_.set(ZMQ_LINGER, ms); }
 
  private:
@@ -72,7 +74,7 @@ class IncomingConnections {
   void heard(const Connection& connection, TimePoint now);
   void chunk(Connection& connection, const Chunk& chunk, TimePoint now);
   void malformed(Connection* connection, const std::string& routing_id, const std::string& what);
-  void refuse(const std::string& routing_id, const std::string& sentence);
+  void refuse(const std::string& routing_id, int fd, const std::string& sentence);
   void reply(Connection& connection, const Frame& frame, TimePoint now);
   void put_replies(Connection& connection, TimePoint now);
   void leave(Connection& connection);
@@ -82,6 +84,8 @@ class IncomingConnections {
   Shared shared_;
   ZmqSocket socket_;
   std::vector<Connection> connections_;
+  std::set<int> accepted_;            // fds of the connections that stand
+  std::map<int, TimePoint> refused_;  // by fd: until when they may take to hear it and hang up
   std::optional<Halt> halt_;
   bool bye_ = false;
 };

@@ -18,6 +18,9 @@ constexpr Duration kTick = std::chrono::milliseconds(100);  // also: how soon Ct
 constexpr Duration kSayAgain = std::chrono::seconds(5);  // between sentences of a start that waits
 // How long halts may take at the end. After a normal end the peers have dead_after to leave.
 constexpr Duration kFlush = std::chrono::seconds(1);
+// The same before the start, when peers are refused: one that does not hear it waits for us for
+// all of start_timeout.
+constexpr Duration kFlushBeforeStart = std::chrono::seconds(5);
 constexpr Duration kHeartbeatMax = std::chrono::seconds(1);
 
 // A number by which peers tell this process from an earlier one of the same name. It is no part of
@@ -223,7 +226,8 @@ void Engine::feed(Event event) {
 
 void Engine::close() {
   if (!network_) return;
-  network_->flush(end_.outcome == Outcome::kDone ? setup_.topology->dead_after : kFlush);
+  const Duration halting = started_ ? kFlush : kFlushBeforeStart;
+  network_->flush(end_.outcome == Outcome::kDone ? setup_.topology->dead_after : halting);
   engine_.close();  // a worker that waits for room would wait for ever
   end_.counters = counters();
   worker_.reset();

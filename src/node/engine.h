@@ -31,6 +31,7 @@ class Engine final : private Driver {
   void loop();
   void dispatch(EngineInput input);
   void handle(NetworkEvent event);
+  void refused(const PeerRefused& event);
   void feed(Event event);
   void check(const Status& status);
 

@@ -21,12 +21,20 @@ void Engine::handle(NetworkEvent event) {
                  [&](PeerBye& e) { to_core(e); },
                  [&](PeerHalted& e) { started_ ? feed(std::move(e)) : abort(e.reason, e.kind); },
                  [&](PeerArrived& e) { waiting_in_.erase(e.node); },
-                 [&](PeerRefused& e) { notify(Notice{e.sentence}); },
+                 [&](PeerRefused& e) { refused(e); },
                  [&](LinkRefused& e) { abort(e.sentence); },
                  [&](PeerRestarted& e) { abort(e.sentence); },
                  [&](NetworkFailed& e) { abort(e.sentence); },
              },
              event);
+}
+
+// Two nodes of the mesh that refuse each other both end: the other one may be gone before it hears
+// our hello, and would be waited for in vain. Once the true peer has come, another process of its
+// name changes nothing.
+void Engine::refused(const PeerRefused& event) {
+  if (event.node && waiting_in_.contains(*event.node)) return abort(event.sentence);
+  notify(Notice{event.sentence});
 }
 
 void Engine::work(VectorWork work) {

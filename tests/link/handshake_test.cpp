@@ -25,7 +25,8 @@ Hello good() {
 std::string refusal(auto change) {
   Hello hello = good();
   change(hello);
-  return refusal_of(hello, kOurs).value_or("welcome");
+  const auto refusal = refusal_of(hello, kOurs);
+  return refusal ? refusal->sentence : "welcome";
 }
 
 // Seen to fail: each comparison of refusal_of taken away in turn.
@@ -43,6 +44,22 @@ TEST(Handshake, NamesWhatDiffersAndTheRemedy) {
               AllOf(HasSubstr("a: kimesh 0.2.0"), HasSubstr("install the same version")));
   EXPECT_THAT(refusal([](Hello& h) { h.to = "c"; }),
               HasSubstr("dialled for node c leads to node b"));
+}
+
+TEST(Handshake, IsMutualWhereNotTheAddressAloneIsWrong) {
+  const auto mutual = [](auto change) {
+    Hello hello = good();
+    change(hello);
+    const auto refusal = refusal_of(hello, kOurs);
+    EXPECT_TRUE(refusal.has_value());
+    return refusal && refusal->mutual;
+  };
+  EXPECT_TRUE(mutual([](Hello& h) { h.topology_digest = 1; }));
+  EXPECT_TRUE(mutual([](Hello& h) { h.config_digest = 1; }));
+  EXPECT_TRUE(mutual([](Hello& h) { h.parameters_digest = 1; }));
+  EXPECT_TRUE(mutual([](Hello& h) { h.protocol = 2; }));
+  EXPECT_TRUE(mutual([](Hello& h) { h.build = "0.2.0", h.to = "c"; }));
+  EXPECT_FALSE(mutual([](Hello& h) { h.to = "c"; }));
 }
 
 TEST(Handshake, SaysTheCauseAndNotWhatFollowsFromIt) {

@@ -41,6 +41,35 @@ TEST(Leaving, TheLastWordsOfANodeThatLeavesAreHeard) {
   leaving.get();
 }
 
+// Nothing is read at a while b refuses it and leaves. Seen to fail: a flush that waits only for
+// those who were welcome.
+TEST(Leaving, ANodeThatLeavesWaitsUntilWhomItRefusedKnowsWhy) {
+  TestNode a, b;
+  start(b, options_of(1, {}, {0}));
+  NetworkOptions options = options_of(0, {1, 2}, {});
+  options.hello.config_digest = 1;
+  std::atomic<int> refusals{1'000'000};  // so many calls of a's sink find no room
+  const EventSink sink = sink_into(a.events);
+  auto network = Network::start(options, [&](NetworkEvent& event) {
+    return refusals.load() > 0 && refusals.fetch_sub(1) > 0 ? false : sink(event);
+  });
+  ASSERT_TRUE(network.ok());
+  a.network = std::move(*network);
+  a.network->dial(link_of(0, 2), "nonsense");  // the event for which there is no room
+  a.network->dial(kAtoB, b.network->bound_endpoint());
+  ASSERT_TRUE(b.await<PeerRefused>());
+  auto leaving = std::async(std::launch::async, [&] {
+    b.network->flush(kWaitMax);
+    b.network.reset();
+  });
+  refusals = 300;  // about a millisecond each: long enough for b to leave, if it does not wait
+  const auto refused = a.await<LinkRefused>();
+  ASSERT_TRUE(refused);
+  EXPECT_THAT(refused->sentence, testing::HasSubstr("the configs differ"));
+  a.network->flush(kWaitMax);
+  leaving.get();
+}
+
 // Seen to fail: sockets without a linger after a flush (hangs).
 TEST(Leaving, AFlushedByeArrivesThoughTheSenderEndsAtOnce) {
   for (int time = 0; time < 5; ++time) {

@@ -156,34 +156,41 @@ TEST(Network, AHaltIsSaidWhenTheLinkComesUpAndDataBeforeItIsNot) {
   }));
 }
 
-void expect_refused(NetworkOptions of_a, const testing::Matcher<std::string>& says) {
+// `node`: the one that b cannot begin without, now that they refuse each other.
+void expect_refused(NetworkOptions of_a, const testing::Matcher<std::string>& says,
+                    std::optional<NodeIndex> node) {
   Pair pair(std::move(of_a), options_of(1, {}, {0}));
   const auto there = pair.a.await<LinkRefused>();
   ASSERT_TRUE(there);
   EXPECT_EQ(there->link, kAtoB);
   EXPECT_THAT(there->sentence, says);
-  EXPECT_EQ(pair.b.await<PeerRefused>()->sentence, there->sentence);
+  const auto here = pair.b.await<PeerRefused>();
+  ASSERT_TRUE(here);
+  EXPECT_EQ(here->sentence, there->sentence);
+  EXPECT_EQ(here->node, node);
 }
 
 TEST(Network, AHelloThatDiffersIsRefusedAndBothSidesLearnWhy) {
   NetworkOptions options = options_of(0, {1}, {});
   options.hello.topology_digest = 1;
-  expect_refused(options, HasSubstr("topologies differ"));
+  expect_refused(options, HasSubstr("topologies differ"), 0);
   options = options_of(0, {1}, {});
   options.hello.config_digest = 1;
-  expect_refused(options, HasSubstr("configs differ"));
+  expect_refused(options, HasSubstr("configs differ"), 0);
   options = options_of(0, {1}, {});
   options.hello.parameters_digest = 1;
-  expect_refused(options, HasSubstr("initial parameters differ"));
+  expect_refused(options, HasSubstr("initial parameters differ"), 0);
   options = options_of(0, {1}, {});
   options.hello.build = "other";
-  expect_refused(options, HasSubstr("versions differ"));
+  expect_refused(options, HasSubstr("versions differ"), 0);
+  options.hello.from = "x";
+  expect_refused(options, HasSubstr("versions differ"), std::nullopt);
   options = options_of(0, {1}, {});
   options.hello.from = "x";
-  expect_refused(options, HasSubstr("no link leads from x to b"));
+  expect_refused(options, HasSubstr("no link leads from x to b"), std::nullopt);
   options = options_of(0, {1}, {});
   options.outgoing[0].name = "c";
-  expect_refused(options, HasSubstr("dialled for node c leads to node b"));
+  expect_refused(options, HasSubstr("dialled for node c leads to node b"), std::nullopt);
 }
 
 TEST(Network, ASecondNodeOfOneNameIsRefusedWhileTheFirstLives) {

@@ -61,6 +61,8 @@ struct PeerArrived {
 // Each sentence comes once.
 struct PeerRefused {
   std::string sentence;
+  // The node that it says it is, where the two refuse each other: with it the mesh cannot begin.
+  std::optional<NodeIndex> node{};
 };
 struct PeerRestarted {
   NodeIndex node;
@@ -123,8 +125,8 @@ class Network {
   void send(SendBye action);
   // The last call. It waits at most `limit`: until all frames for connected peers are on the
   // sockets, then closes all outgoing links, and waits until the peers have closed theirs, which
-  // they do after they have read our frames. The destructor gives the sockets up to a second more
-  // to send what they hold.
+  // they do after they have read our frames, and so do those that were refused, for whom it waits
+  // 5 s at most. The destructor gives the sockets up to a second more to send what they hold.
   void flush(Duration limit);
 
   [[nodiscard]] std::string bound_endpoint() const;           // with the port that the kernel chose
