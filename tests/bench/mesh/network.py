@@ -6,7 +6,6 @@ Namespaces live as long as a process that holds them, which ends with this one: 
 behind, even after a kill.
 """
 import math
-import os
 import subprocess
 import threading
 import time
@@ -150,12 +149,3 @@ class Network:
             self.thread.join()
         for namespace in [*self.nodes, self.hub]:
             namespace.close()
-
-
-def congestion_control():
-    with open("/proc/sys/net/ipv4/tcp_congestion_control", encoding="utf-8") as file:
-        return file.read().strip()
-
-
-def load():
-    return os.getloadavg()[0]

@@ -48,7 +48,7 @@ PEERS = [
     Side("DiLoCo H8", "diloco-8"),
     Side("DiLoCo H32", "diloco-32"),
 ]
-QUICK = (AUTO, "kimesh kimad", DENSE, "DDP", "PowerSGD rank 4", "top-k 1%", "DGC 1%",
+QUICK = (AUTO, "kimesh kimad", DENSE, DDP, "PowerSGD rank 4", "top-k 1%", "top-k 0.1%", "DGC 0.1%",
          "DiLoCo H32")
 CHECKED = ("PowerSGD rank 4", "10")  # the peer and the network of the full run that checks the rule
 
