@@ -11,10 +11,11 @@ constexpr double kNoRateYet = -1;
 
 }  // namespace
 
-FluidLinks::FluidLinks(std::vector<Link> links, const std::vector<double>& group_bits_per_s,
+FluidLinks::FluidLinks(std::vector<Link> links, const std::vector<Group>& groups,
                        double time_units_per_s)
     : links_(std::move(links)), units_per_s_(time_units_per_s), states_(links_.size()) {
-  for (const double rate : group_bits_per_s) groups_.push_back(rate / units_per_s_);
+  for (const Group& group : groups)
+    groups_.push_back({group.bits_per_s / units_per_s_, group.bucket_bits, group.bucket_bits});
   for (std::size_t link = 0; link < links_.size(); ++link)
     states_[link].tokens = links_[link].rate ? links_[link].bucket_bits : 0;
 }
@@ -166,7 +167,27 @@ void FluidLinks::share_out(std::size_t link) {
     set_rate(link, states_[link].own_rate);
 }
 
+// Brings a group's bucket up to now.
+void FluidLinks::count_tokens(Shared& group) const {
+  const double saved = (group.rate - group.used) * (now_ - group.tokens_at);
+  group.tokens = group.empty_at <= now_ ? 0 : std::clamp(group.tokens + saved, 0.0, group.bucket);
+  group.tokens_at = now_;
+}
+
+double FluidLinks::next_empty_group() const {
+  double first = kInfinity;
+  for (const Shared& group : groups_) first = std::min(first, group.empty_at);
+  return first;
+}
+
 void FluidLinks::share_groups() {
+  std::vector<double> capacities;
+  for (Shared& group : groups_) {
+    count_tokens(group);
+    group.used = 0;
+    capacities.push_back(group.tokens > 0 ? std::max(kLineBitsPerS / units_per_s_, group.rate)
+                                          : group.rate);
+  }
   std::vector<Flow> flows;
   flows.reserve(sending_shared_.size());
   for (const std::size_t link : sending_shared_) {
@@ -174,8 +195,16 @@ void FluidLinks::share_groups() {
     flows.push_back({cap(states_[link]), links_[link].groups});
   }
   std::vector<double> rates(flows.size());
-  max_min_shares(flows, groups_, rates);
-  for (std::size_t i = 0; i < rates.size(); ++i) set_rate(sending_shared_[i], rates[i]);
+  max_min_shares(flows, capacities, rates);
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    for (const std::uint32_t group : flows[i].groups)
+      if (group != kNoGroup) groups_[group].used += rates[i];
+    set_rate(sending_shared_[i], rates[i]);
+  }
+  for (Shared& group : groups_)
+    group.empty_at = group.tokens > 0 && group.used > group.rate
+                         ? now_ + group.tokens / (group.used - group.rate)
+                         : kInfinity;
 }
 
 void FluidLinks::drop_void_events() {
@@ -186,11 +215,17 @@ void FluidLinks::drop_void_events() {
 }
 
 double FluidLinks::next() const {
-  return events_.empty() ? kInfinity : events_.front().at;
+  return std::min(events_.empty() ? kInfinity : events_.front().at, next_empty_group());
 }
 
 void FluidLinks::advance(double now, std::vector<End>& ended) {
   while (next() <= now) {
+    if (const double empty_at = next_empty_group();
+        events_.empty() || empty_at < events_.front().at) {
+      now_ = std::max(now_, empty_at);
+      share_groups();
+      continue;
+    }
     const Event event = events_.front();
     now_ = std::max(now_, event.at);
     State& state = states_[event.link];

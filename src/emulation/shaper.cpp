@@ -18,7 +18,9 @@ FluidLinks fluid_of(const std::vector<LinkSpec>& specs, std::optional<double> up
     links.push_back({spec.rate,
                      {uplink ? 0 : kNoGroup, kNoGroup},
                      kBitsPerByte * static_cast<double>(spec.bucket_bytes)});
-  return {std::move(links), uplink ? std::vector{*uplink} : std::vector<double>{}, kNsPerSecond};
+  return {std::move(links),
+          uplink ? std::vector{FluidLinks::Group{*uplink}} : std::vector<FluidLinks::Group>{},
+          kNsPerSecond};
 }
 
 }  // namespace

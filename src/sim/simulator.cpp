@@ -25,16 +25,17 @@ double tick_seconds(const SimulationSetup& setup) {
 }
 
 FluidLinks make_fluid(const SimulationSetup& setup) {
-  std::vector<double> capacities;
+  std::vector<FluidLinks::Group> capacities;
   std::vector<std::uint32_t> up(setup.nodes.size(), kNoGroup), down(setup.nodes.size(), kNoGroup);
   for (std::size_t i = 0; i < setup.nodes.size(); ++i) {
+    const double bucket = 8 * static_cast<double>(setup.nodes[i].interface_bucket_bytes);
     if (setup.nodes[i].uplink_bits_per_s) {
       up[i] = static_cast<std::uint32_t>(capacities.size());
-      capacities.push_back(*setup.nodes[i].uplink_bits_per_s);
+      capacities.push_back({*setup.nodes[i].uplink_bits_per_s, bucket});
     }
     if (setup.nodes[i].downlink_bits_per_s) {
       down[i] = static_cast<std::uint32_t>(capacities.size());
-      capacities.push_back(*setup.nodes[i].downlink_bits_per_s);
+      capacities.push_back({*setup.nodes[i].downlink_bits_per_s, bucket});
     }
   }
   std::vector<FluidLinks::Link> fluid_links;

@@ -39,7 +39,7 @@ TEST(FluidLinks, TellWhenTheMarkedBitLeftThoughTheRateChanged) {
 TEST(FluidLinks, ShareAnUplinkAndADownlinkMaxMin) {
   // Links 0 and 1 leave one node (10 bits/s); links 1 and 2 reach another (4 bits/s).
   FluidLinks links({{std::nullopt, {0, kNoGroup}}, {std::nullopt, {0, 1}}, {constant(1), {1, 1}}},
-                   {10, 4}, 1);
+                   {FluidLinks::Group{10}, FluidLinks::Group{4}}, 1);
   links.begin(0, 0, 14, 0);  // 7 bits/s beside link 1
   links.begin(0, 1, 6, 0);   // what link 2 leaves of the downlink: 3 bits/s
   links.begin(0, 2, 2, 0);   // 1 bit/s
@@ -50,7 +50,8 @@ TEST(FluidLinks, ShareAnUplinkAndADownlinkMaxMin) {
 
 // Seen to fail when what had left before a cancelled neighbour went was counted at the new rate.
 TEST(FluidLinks, GiveTheOthersWhatACancelledTransmissionLeaves) {
-  FluidLinks links({{std::nullopt, {0, kNoGroup}}, {std::nullopt, {0, kNoGroup}}}, {10}, 1);
+  FluidLinks links({{std::nullopt, {0, kNoGroup}}, {std::nullopt, {0, kNoGroup}}},
+                   {FluidLinks::Group{10}}, 1);
   links.begin(0, 0, 20, 0);
   links.begin(0, 1, 20, 0);
   links.cancel(2, 0);  // 10 bits of each have left
@@ -122,7 +123,8 @@ TEST(FluidLinks, FillABucketAlongTheTrace) {
 
 // Seen to fail when the bucket of a link that shares an uplink ran dry unnoticed.
 TEST(FluidLinks, SendABurstAsFastAsTheUplinkAllows) {
-  FluidLinks links({with_bucket(constant(10), 90, 0), {std::nullopt, {0, kNoGroup}}}, {100}, 1);
+  FluidLinks links({with_bucket(constant(10), 90, 0), {std::nullopt, {0, kNoGroup}}},
+                   {FluidLinks::Group{100}}, 1);
   links.begin(0, 0, 110, 100);  // 100 bits/s alone: 90 saved and 10 new ones in 1 s, then 10 bits/s
   const auto ended = run_to_end(links);
   EXPECT_EQ(ended.at(0).mark_at, 1);
@@ -134,6 +136,21 @@ TEST(FluidLinks, SendABurstAsFastAsTheUplinkAllows) {
   EXPECT_EQ(shared[0].link, 0u);
   EXPECT_EQ(shared[0].at, 4);
   EXPECT_NEAR(shared[1].at, 2 + 2 + 0.2, 1e-12);
+}
+
+// Two links share 10 bits/s and a bucket of 40 bits, which is full at first. Seen to fail with a
+// group that keeps line speed once its bucket is empty, and with one that saves nothing up.
+TEST(FluidLinks, ShareWhatTheBucketOfAGroupLetsPass) {
+  FluidLinks links({{std::nullopt, {0, kNoGroup}}, {std::nullopt, {0, kNoGroup}}},
+                   {FluidLinks::Group{10, 40}}, 1);
+  links.begin(0, 0, 30, 0);
+  links.begin(0, 1, 30, 0);
+  for (const FluidLinks::End& end : run_to_end(links))
+    EXPECT_NEAR(end.at, 2, 1e-6) << "20 bits of each at once, 5 bits/s each for the rest";
+  links.begin(4, 0, 50, 0);  // 20 bits were saved up
+  EXPECT_NEAR(run_to_end(links).at(0).at, 7, 1e-6);
+  links.begin(100, 1, 50, 0);  // no more than 40
+  EXPECT_NEAR(run_to_end(links).at(0).at, 101, 1e-6);
 }
 
 }  // namespace

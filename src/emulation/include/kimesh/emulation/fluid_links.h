@@ -33,10 +33,15 @@ class FluidLinks {
     // fast as the groups allow. Full at time 0. Means nothing without a rate.
     double bucket_bits = 0;
   };
+  // A capacity that links share, with a token bucket as a link has one. While the bucket holds
+  // tokens, what crosses the group goes at kLineBitsPerS.
+  struct Group {
+    double bits_per_s = 0;
+    double bucket_bits = 0;
+  };
   // `time_units_per_s`: 1 where the caller counts seconds, 1e9 where nanoseconds. Second 0 of the
   // traces is time 0.
-  FluidLinks(std::vector<Link> links, const std::vector<double>& group_bits_per_s,
-             double time_units_per_s);
+  FluidLinks(std::vector<Link> links, const std::vector<Group>& groups, double time_units_per_s);
 
   // Makes `now` second 0 of the traces. Transmissions continue at the new rates.
   void restart_traces(double now);
@@ -64,6 +69,8 @@ class FluidLinks {
 
  private:
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  // Faster than any capacity that is shaped by a bucket is worth emulating.
+  static constexpr double kLineBitsPerS = 10e9;
   // Rates here are bits per unit of time.
   struct State {
     bool sending = false;
@@ -77,6 +84,12 @@ class FluidLinks {
     double ends_at = 0, mark_at = 0;
     double tokens = 0, tokens_at = 0;  // bits in the bucket, and when they were counted
     double empty_at = kInfinity;       // when what is being sent has used them up
+  };
+  struct Shared {
+    double rate = 0, bucket = 0;       // as Group has them
+    double tokens = 0, tokens_at = 0;  // bits in the bucket, and when they were counted
+    double used = 0;                   // the rate of all that crosses it, since then
+    double empty_at = kInfinity;
   };
   struct Event {
     double at;
@@ -97,12 +110,14 @@ class FluidLinks {
   void set_rate(std::size_t link, double rate);
   void share_out(std::size_t link);
   void share_groups();
+  void count_tokens(Shared& group) const;
+  [[nodiscard]] double next_empty_group() const;
   void schedule(std::size_t link);
   void stop(std::size_t link);
   void drop_void_events();
 
   std::vector<Link> links_;
-  std::vector<double> groups_;  // capacities, bits per unit of time
+  std::vector<Shared> groups_;
   double units_per_s_;
   double trace_start_ = 0;
   std::vector<State> states_;

@@ -61,6 +61,7 @@ struct SimulatedNode {
   CoreOptions core;  // message_overhead_bytes is set by the simulator
   VectorsOptions vectors;
   std::optional<double> uplink_bits_per_s, downlink_bits_per_s;
+  std::size_t interface_bucket_bytes = 0;  // of both, a token bucket each
 };
 
 // Called in virtual-time order; may be empty.
