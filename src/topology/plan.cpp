@@ -42,7 +42,10 @@ void lay_links(const std::vector<Transfer>& sorted, Plan& plan) {
     const Link link{transfer.from, transfer.to};
     if (plan.links.empty() || plan.links.back() != link) plan.links.push_back(link);
     const auto index = static_cast<LinkIndex>(plan.links.size() - 1);
-    plan.channels.push_back({index, transfer.shard, transfer.phase});
+    Channel& channel = plan.channels.emplace_back();
+    channel.link = index;
+    channel.shard = transfer.shard;
+    channel.phase = transfer.phase;
   }
 }
 
@@ -146,7 +149,7 @@ Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout) {
   lay_links(transfers(topology.kind->trees(topology), plan.shards), plan);
   assign_node_channels(plan);
   plan.hops = longest_chain(plan);
-  plan.slots = count_slots(plan);
+  lay_slots(plan);
   return plan;
 }
 

@@ -2,9 +2,28 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
+#include <ranges>
 
 namespace kimesh {
 namespace {
+
+// The messages that `channel` waits for, in its tree.
+std::vector<ChannelIndex> before(const Plan& plan, ChannelIndex channel) {
+  const Channel& c = plan.channels[channel];
+  const NodeChannels& here = plan.node_channels[c.shard][plan.link_of(channel).from];
+  if (c.phase == Phase::kGather && here.gather_in) return {*here.gather_in};
+  return here.reduce_in;
+}
+
+void count_remaining(Plan& plan, ShardIndex shard) {
+  for (const Phase phase : {Phase::kGather, Phase::kReduce})
+    for (const Hop& hop : std::views::reverse(hops_of(plan, shard, phase)))
+      for (const ChannelIndex earlier : before(plan, hop.channel)) {
+        unsigned& remaining = plan.channels[earlier].remaining;
+        remaining = std::max(remaining, plan.channels[hop.channel].remaining + 1);
+      }
+}
 
 class Schedule {
  public:
@@ -13,39 +32,36 @@ class Schedule {
       std::vector<std::size_t>& missing = missing_.emplace_back();
       for (const NodeChannels& here : by_node) missing.push_back(here.reduce_in.size());
     }
-    // All gradients are ready at once, shard by shard.
+    // All gradients are ready at once.
     for (std::size_t s = 0; s < plan.shards.size(); ++s)
       for (std::size_t n = 0; n < plan.view.nodes.size(); ++n)
         if (missing_[s][n] == 0) summed(static_cast<ShardIndex>(s), static_cast<NodeIndex>(n));
+    queue_ready();
   }
 
-  unsigned run() {
-    unsigned slots = 0;
-    for (; waiting_ > 0; ++slots) {
-      std::vector<ChannelIndex> sent;
+  // All channels by the slot in which they are sent.
+  std::vector<std::vector<ChannelIndex>> run() {
+    std::vector<std::vector<ChannelIndex>> slots;
+    while (waiting_ > 0) {
+      std::vector<ChannelIndex>& sent = slots.emplace_back();
       for (std::deque<ChannelIndex>& queue : queues_) {
         if (queue.empty()) continue;
         sent.push_back(queue.front());
         queue.pop_front();
       }
       waiting_ -= sent.size();
-      std::ranges::sort(sent, {}, [&](ChannelIndex c) { return plan_.channels[c].shard; });
       for (const ChannelIndex channel : sent) arrived(channel);
+      queue_ready();
     }
     return slots;
   }
 
  private:
-  void ready(ChannelIndex channel) {
-    queues_[plan_.channels[channel].link].push_back(channel);
-    ++waiting_;
-  }
-
   // Called when `node` holds the sum of all nodes below it.
   void summed(ShardIndex shard, NodeIndex node) {
     const NodeChannels& here = plan_.node_channels[shard][node];
-    if (here.reduce_out) return ready(*here.reduce_out);
-    for (const ChannelIndex channel : here.gather_out) ready(channel);
+    if (here.reduce_out) return ready_.push_back(*here.reduce_out);
+    ready_.insert(ready_.end(), here.gather_out.begin(), here.gather_out.end());
   }
 
   void arrived(ChannelIndex channel) {
@@ -55,19 +71,51 @@ class Schedule {
       if (--missing_[shard][node] == 0) summed(shard, node);
       return;
     }
-    for (const ChannelIndex further : plan_.node_channels[shard][node].gather_out) ready(further);
+    const auto& further = plan_.node_channels[shard][node].gather_out;
+    ready_.insert(ready_.end(), further.begin(), further.end());
+  }
+
+  void queue_ready() {
+    std::ranges::sort(ready_, {}, [&](ChannelIndex c) {
+      return std::pair(-static_cast<int>(plan_.channels[c].remaining), c);
+    });
+    for (const ChannelIndex c : ready_) queues_[plan_.channels[c].link].push_back(c);
+    waiting_ += ready_.size();
+    ready_.clear();
   }
 
   const Plan& plan_;
   std::vector<std::vector<std::size_t>> missing_;  // [shard][node]: children not arrived yet
   std::vector<std::deque<ChannelIndex>> queues_;   // by link
-  std::size_t waiting_ = 0;
+  std::vector<ChannelIndex> ready_;                // in this slot
+  std::size_t waiting_ = 0;                        // in the queues
 };
 
 }  // namespace
 
-unsigned count_slots(const Plan& plan) {
-  return Schedule(plan).run();
+void lay_slots(Plan& plan) {
+  for (std::size_t s = 0; s < plan.shards.size(); ++s)
+    count_remaining(plan, static_cast<ShardIndex>(s));
+  const std::vector<std::vector<ChannelIndex>> slots = Schedule(plan).run();
+  plan.slots = static_cast<unsigned>(slots.size());
+
+  // The longest chain that ends, and that begins, with each channel.
+  std::vector<unsigned> head(plan.channels.size(), 1), tail(plan.channels.size(), 1);
+  std::vector<std::vector<ChannelIndex>> waits_for(plan.channels.size());
+  std::vector<std::optional<ChannelIndex>> last(plan.links.size());
+  for (const ChannelIndex c : slots | std::views::join) {
+    waits_for[c] = before(plan, c);
+    std::optional<ChannelIndex>& previous = last[plan.channels[c].link];
+    if (previous) waits_for[c].push_back(*previous);
+    previous = c;
+    for (const ChannelIndex earlier : waits_for[c]) head[c] = std::max(head[c], head[earlier] + 1);
+  }
+  for (const std::vector<ChannelIndex>& slot : std::views::reverse(slots))
+    for (const ChannelIndex c : slot)
+      for (const ChannelIndex earlier : waits_for[c])
+        tail[earlier] = std::max(tail[earlier], tail[c] + 1);
+  for (std::size_t c = 0; c < plan.channels.size(); ++c)
+    plan.channels[c].slots = head[c] + tail[c] - 1;
 }
 
 }  // namespace kimesh

@@ -44,6 +44,12 @@ struct Channel {
   LinkIndex link = 0;
   ShardIndex shard = 0;
   Phase phase = Phase::kReduce;
+  // The messages of the longest way from here to the shard's last node, this one included. Where
+  // several could be sent, the one with most goes first.
+  unsigned remaining = 1;
+  // The messages of the longest chain that this one is on, each of which waits for the one before
+  // it: in its tree, or on its link. A round of time t holds them all where each takes t / slots.
+  unsigned slots = 1;
 };
 
 // The channels of one shard that end at one node. In the reduce tree messages come from the
@@ -65,9 +71,8 @@ struct Plan {
   std::vector<Channel> channels;                         // sorted by (link, phase, shard)
   std::vector<std::vector<NodeChannels>> node_channels;  // [shard][node]
   unsigned hops = 2;  // messages one after another in a round: ring 2(N-1), parameter_server 2
-  // The number of equal parts into which a round's time is divided, so that every message on a link
-  // has a part of its own (docs/architecture.md). At least `hops`, and the same on every link; ring
-  // 2(N-1), parameter_server 2.
+  // The most that a channel has: the number of equal parts of a round's time that hold all messages.
+  // At least `hops`; ring 2(N-1), parameter_server 2.
   unsigned slots = 2;
 
   [[nodiscard]] const Link& link_of(ChannelIndex channel) const {
