@@ -93,6 +93,10 @@ Duration LinkEstimate::time_of(std::size_t bytes) const {
   return bounded(std::max(seconds, 0.0));
 }
 
+Duration LinkEstimate::way() const {
+  return std::max(fixed_cost - round_trip / 2, Duration{0});
+}
+
 const LinkEstimator::Point& LinkEstimator::Model::point(std::size_t age) const {
   return points[(next + kWindow - 1 - age) % kWindow];
 }
@@ -207,6 +211,7 @@ LinkEstimator::Timing LinkEstimator::timing_of(const Model& model, const LinkSam
 
 void LinkEstimator::add(const LinkSample& sample) {
   if (sample.sender_limited || sample.bytes == 0 || sample.elapsed <= Duration{0}) return;
+  if (sample.round_trip > Duration{0}) round_trip_ = sample.round_trip;
   const Timing timing = model_.count == 0 ? Timing::kAsExpected : timing_of(model_, sample);
   const bool fast_again = timing == Timing::kFast && std::exchange(last_was_fast_, true);
   if (timing != Timing::kFast) last_was_fast_ = false;
@@ -236,6 +241,7 @@ LinkEstimate LinkEstimator::estimate() const {
   estimate.bytes_per_s = 1 / model_.per_byte_s;
   estimate.relative_error = model_.relative_error;
   estimate.fixed_cost = bounded(model_.fixed_s);
+  estimate.round_trip = round_trip_;
   // A token bucket lets small messages pass at line speed: a rate that is nearly a guess is one.
   estimate.lower_bound =
       model_.relative_error >= kErrorOfAGuess || (model_.unfilled >= kWindow && !model_.slope_seen);

@@ -14,15 +14,40 @@ double usable_rate(const MessageContext& message) {
   return share > 0 ? std::min(message.link.bytes_per_s, share) : message.link.bytes_per_s;
 }
 
-double probe_bytes(double rate, double fixed_s, double hop_s, const MessageContext& message) {
-  const double by_time = kProbeHopsMax * rate * std::max(hop_s, 0.0);
-  const double wanted = std::max(kProbeFixedCosts * rate * fixed_s,
-                                 std::min(static_cast<double>(kProbeBytesMax), by_time));
-  const double trusted = message.proven_bytes > 0
-                             ? kProbeGrowthMax * static_cast<double>(message.proven_bytes)
-                             : wanted;
-  return std::min(std::min(wanted, trusted),
-                  static_cast<double>(whole_bytes(dense_bytes(message.elements), message)));
+// The messages that follow one another at most, and the parts of a link's time that a round has.
+// They differ where messages wait for others on their link.
+double hops_of(const MessageContext& message) {
+  return std::max(std::min(message.hops, message.slots), 1u);
+}
+double slots_of(const MessageContext& message) {
+  return std::max(message.slots, 1u);
+}
+
+// What a round takes besides the bytes of its messages and their encoding.
+double besides_s(const MessageContext& message) {
+  return to_seconds(message.compute_time + message.work_time) +
+         hops_of(message) * to_seconds(message.link.way());
+}
+
+// What one byte of every message adds to a round.
+double per_byte_s(const MessageContext& message) {
+  return slots_of(message) / usable_rate(message) + hops_of(message) * message.encode_s_per_byte;
+}
+
+double probe_bytes(Duration round_time, const MessageContext& message) {
+  const double slot_s = to_seconds(round_time - message.compute_time) / slots_of(message);
+  const double by_time = kProbeSlotsMax * usable_rate(message) * std::max(slot_s, 0.0);
+  return std::min({by_time, static_cast<double>(kProbeBytesMax),
+                   kProbeGrowthMax * static_cast<double>(message.proven_bytes),
+                   static_cast<double>(whole_bytes(dense_bytes(message.elements), message))});
+}
+
+// What the growth limit leaves of a budget.
+double limited(double budget, Duration round_time, const MessageContext& message) {
+  const double limit = kGrowthMax * static_cast<double>(message.proven_bytes);
+  if (!message.link.lower_bound || message.proven_bytes == 0 || budget <= limit) return budget;
+  const bool probes = message.unfilled_messages > 0 && message.unfilled_messages % kProbeEvery == 0;
+  return probes ? std::max(limit, probe_bytes(round_time, message)) : limit;
 }
 
 }  // namespace
@@ -30,18 +55,16 @@ double probe_bytes(double rate, double fixed_s, double hop_s, const MessageConte
 std::size_t budget_bytes(Duration round_time, const MessageContext& message, const Codec& codec) {
   const std::size_t floor = floor_bytes(message, codec);
   if (!message.link.known()) return std::max(floor, kFirstBudgetBytes);
+  const double budget = (to_seconds(round_time) - besides_s(message)) / per_byte_s(message);
+  const double allowed = limited(budget, round_time, message);
+  return std::max(floor, static_cast<std::size_t>(std::clamp(allowed, 0.0, kBudgetBytesMax)));
+}
 
-  const double rate = usable_rate(message);
-  const double hop_s = to_seconds(round_time - message.compute_time) / std::max(message.slots, 1u);
-  const double fixed_s = std::max(to_seconds(message.link.fixed_cost), 0.0);
-  double budget = rate * (hop_s - fixed_s);
-  if (message.link.lower_bound) {
-    if (message.proven_bytes > 0)
-      budget = std::min(budget, kGrowthMax * static_cast<double>(message.proven_bytes));
-    if (message.unfilled_messages > 0 && message.unfilled_messages % kProbeEvery == 0)
-      budget = std::max(budget, probe_bytes(rate, fixed_s, hop_s, message));
-  }
-  return std::max(floor, static_cast<std::size_t>(std::clamp(budget, 0.0, kBudgetBytesMax)));
+std::optional<Duration> least_round_time(const MessageContext& message, const Codec& codec) {
+  if (!message.link.known() || message.link.lower_bound) return std::nullopt;
+  const auto floor = static_cast<double>(floor_bytes(message, codec));
+  constexpr double kForever = 1e9;  // seconds; a Duration holds it
+  return from_seconds(std::min(besides_s(message) + floor * per_byte_s(message), kForever));
 }
 
 }  // namespace kimesh

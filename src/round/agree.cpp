@@ -25,7 +25,7 @@ Verdict Core::State::decide_verdict(const ControlVector& from_all) {
     fail(fmt::format("round {}: the control vector holds {} of {} nodes", round, from_all.nodes,
                      plan.view.nodes.size()));
   next.loss = confirming ? verdict.loss : from_all.loss;
-  next.compute_s = confirming ? verdict.compute_s : from_all.compute_s;
+  next.compute_s = confirming ? verdict.compute_s : typical_compute_s(from_all.compute_s);
   next.evaluate_s = from_all.evaluate_s;
   next.stop = false;
   if (from_all.samples > 0) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "kimesh/compress/codecs.h"
 #include "kimesh/util/check.h"
@@ -44,6 +45,7 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
     for (ChannelIndex channel : here.gather_out) add_out(channel);
   }
   prepare_curves();
+  order_reduces();
   if (options.traffic_bytes) traffic_reserve = traffic_reserve_bytes(plan, self, options);
   for (const Link& link : plan.links) {
     if (link.from != self && link.to != self) continue;
@@ -70,6 +72,19 @@ void Core::State::prepare_curves() {
     out.place = groups[out.group].curves.size();
     groups[out.group].curves.push_back(&out.curve);
   }
+}
+
+// Gradients let several messages begin at once: those with most messages behind them go first.
+void Core::State::order_reduces() {
+  const auto remaining = [&](ShardIndex s) {
+    const NodeChannels& here = plan.node_channels[s][self];
+    unsigned most = here.reduce_out ? plan.channels[*here.reduce_out].remaining : 0;
+    for (const ChannelIndex c : here.gather_out)
+      if (owns(s)) most = std::max(most, plan.channels[c].remaining);
+    return most;
+  };
+  for (ShardIndex s = 0; s < shards.size(); ++s) reduce_order.push_back(s);
+  std::ranges::stable_sort(reduce_order, std::greater<>{}, remaining);
 }
 
 Core::State::IncomingChannel& Core::State::incoming(ChannelIndex channel) {
@@ -170,7 +185,7 @@ void Core::State::on(const GradientDone& event) {
   own.compute_s = to_seconds(event.took);
   report.own_loss = event.loss;
   report.compute += event.took;
-  for (ShardIndex s = 0; s < shards.size(); ++s) try_reduce(s);
+  for (const ShardIndex s : reduce_order) try_reduce(s);
   for (IncomingChannel& in : ins) apply_pending(in);
 }
 

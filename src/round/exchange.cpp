@@ -57,6 +57,7 @@ void Core::State::try_reduce(ShardIndex s) {
   if (!owns(s)) return send_when_free(outgoing(*here.reduce_out));
   if (s == 0) verdict = decide_verdict(sum);
   if (confirming) return shard_is_current(s);
+  shards[s].asked = now;
   emit(StepShard{s, round, shards[s].reduce_terms, options.digest_shards});
 }
 
@@ -110,6 +111,7 @@ void Core::State::advance(OutgoingChannel& out) {
   const ShardState& shard = shards[channel.shard];
   const bool reduce = channel.phase == Phase::kReduce;
   const Feedback feedback = reduce ? options.feedback : Feedback::kEf21;
+  out.asked = now;
   emit(AdvanceChannel{out.channel, of, reduce ? shard.reduce_terms : shard.gather_terms,
                       out.estimate, *setting, out.restart || feedback == Feedback::kNone,
                       digest_is_due(of) && feedback != Feedback::kEf14, feedback, measures});
@@ -121,6 +123,9 @@ std::optional<Setting> Core::State::choose(OutgoingChannel& out) {
   const bool gather = plan.channels[out.channel].phase == Phase::kGather;
   MessageContext context = links.context(out.link);
   context.elements = plan.elements(out.channel);
+  // A policy that divides the bytes of a link among its messages counts with equal parts.
+  context.slots = measures ? plan.slots : plan.channels[out.channel].slots;
+  context.hops = plan.hops;
   context.overhead_bytes = overhead(plan.channels[out.channel]);
   context.chunk_overhead_bytes = options.chunk_overhead_bytes;
   context.round = out.sent.round;
@@ -133,6 +138,9 @@ std::optional<Setting> Core::State::choose(OutgoingChannel& out) {
     context.phase_messages_sent = group.sent;
   }
   context.compute_time = from_seconds(verdict.compute_s);
+  context.work_time = work_times.of_round(plan.hops);
+  context.encode_s_per_byte = out.encode_per_byte.value();
+  check_round_time(context);
   // A gather is dense, whatever the budget, in the closing round, which makes the models equal, and
   // where it begins a new generation.
   if (gather && (out.sent.closing || out.restart)) return Setting{};
@@ -169,6 +177,7 @@ void Core::State::on(AdvanceDone event) {
   const std::size_t content = event.payload.size() + overhead(plan.channels[event.channel]);
   const std::size_t bytes = content + options.chunk_overhead_bytes * chunk_count(content);
   traffic += bytes;
+  out.encode_per_byte.add(to_seconds(now - out.asked) / static_cast<double>(bytes));
   links.add_message(event, out.link, plan.elements(event.channel), bytes);
   if (measures) observe(event, out);
   message.payload = std::move(event.payload);
@@ -196,6 +205,7 @@ void Core::State::apply_pending(IncomingChannel& in) {
   in.generation = message.generation;
   if (message.form == Form::kEmpty) return applied(in, ApplyOutcome::kApplied);
   in.applying = true;
+  in.asked = now;
   const Channel& channel = plan.channels[in.channel];
   const BufferId target = channel.phase == Phase::kReduce
                               ? BufferId{BufferId::Kind::kEstimate, in.channel}
@@ -212,6 +222,7 @@ void Core::State::on(const ApplyDone& event) {
   KIMESH_CHECK(in.applying && in.pending, "the application that was asked for");
   in.applying = false;
   report.apply += event.took;
+  work_times.applied(now - in.asked);
   const std::uint64_t wanted = in.pending->digest;
   const bool same = wanted == 0 || wanted == event.digest;
   applied(in, same ? ApplyOutcome::kApplied : ApplyOutcome::kDigestDiffers);
@@ -231,6 +242,7 @@ void Core::State::applied(IncomingChannel& in, ApplyOutcome outcome) {
 
 void Core::State::on(const StepDone& event) {
   report.step += event.took;
+  work_times.stepped(now - shards[event.shard].asked);
   if (event.digest != 0) report.digests.emplace_back(event.shard, event.digest);
   shard_is_current(event.shard);
 }
@@ -272,6 +284,7 @@ void Core::State::tell_policy() {
 }
 
 void Core::State::finish_round() {
+  if (!confirming) work_times.end_round();
   report.ended = now;
   report.verdict = verdict;
   report.links = links.take_reports();

@@ -25,8 +25,6 @@ LinkBook::LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplin
     if (entries_.empty()) first_ = link;
     Entry entry;
     entry.link = link;
-    entry.slots = plan.slots;
-    entry.hops = plan.hops;
     entry.share = uplink_.value_or(kInfinity);
     entry.report.link = link;
     entries_.push_back(entry);
@@ -84,8 +82,6 @@ MessageContext LinkBook::context(LinkIndex link) const {
   context.link_number = number(link);
   const double sustained = e.sustained.bytes_per_s();
   context.share_bytes_per_s = sustained > 0 ? std::min(e.share, sustained) : e.share;
-  context.slots = e.slots;
-  context.hops = e.hops;
   context.proven_bytes = static_cast<std::size_t>(e.proven);
   context.unfilled_messages = e.unfilled;
   return context;

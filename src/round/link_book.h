@@ -19,6 +19,7 @@ class LinkBook {
   void add(LinkIndex link, const LinkSample& sample);
   // The link's position among the node's outgoing links.
   [[nodiscard]] unsigned number(LinkIndex link) const { return link - first_; }
+  [[nodiscard]] LinkIndex link(unsigned number) const { return first_ + number; }
   // The link's part of the input of a policy. The caller adds what belongs to the message and the
   // round.
   [[nodiscard]] MessageContext context(LinkIndex link) const;
@@ -33,7 +34,6 @@ class LinkBook {
  private:
   struct Entry {
     LinkIndex link = 0;
-    unsigned slots = 2, hops = 2;
     LinkEstimator estimator;
     LinkEstimate estimate;
     SustainedRate sustained;

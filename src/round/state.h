@@ -9,6 +9,8 @@
 
 #include "kimesh/round/core.h"
 #include "link_book.h"
+#include "recent_median.h"
+#include "work_times.h"
 
 namespace kimesh {
 
@@ -54,6 +56,7 @@ class Core::State {
     ChannelIndex channel = 0;
     std::optional<Message> pending;  // at most one: the sender waits for `applied`
     bool applying = false;
+    TimePoint asked{};         // when that was
     Round applied = kNoRound;  // round of the last message applied
     Generation generation = 0;
     Control control{};  // of the message applied last
@@ -71,6 +74,8 @@ class Core::State {
     bool busy = false;     // its last message is not yet applied at the far side
     bool waiting = false;  // `due` comes when it is
     MessageRound sent, due;
+    TimePoint asked{};             // when the message's encoding was
+    RecentMedian encode_per_byte;  // seconds, of its last messages
     Generation generation = 0;
     bool restart = false;  // the next message begins a generation
     // Only where the policy wants curves: the curve of the last message that was measured, and the
@@ -86,6 +91,7 @@ class Core::State {
     std::vector<BufferId> gather_terms;  // the parameters
     Round reduced = kNoRound;            // last round whose reduce work was issued
     Round current = kNoRound;            // last round that the parameters hold
+    TimePoint asked{};                   // when the last step was
   };
   struct Peer {
     NodeIndex node = 0;
@@ -93,7 +99,9 @@ class Core::State {
     bool bye = false;
   };
 
-  void prepare_curves();  // core.cpp
+  // core.cpp
+  void prepare_curves();
+  void order_reduces();
 
   // exchange.cpp
   void begin_round(Round next);
@@ -117,6 +125,10 @@ class Core::State {
   [[nodiscard]] Control control_for(const Channel& channel) const;
   IncomingChannel& incoming(ChannelIndex channel);
   OutgoingChannel& outgoing(ChannelIndex channel);
+
+  // round_time.cpp
+  [[nodiscard]] double typical_compute_s(double longest_s);
+  void check_round_time(const MessageContext& context);
 
   // agree.cpp
   [[nodiscard]] Verdict decide_verdict(const ControlVector& sum);
@@ -149,6 +161,7 @@ class Core::State {
   std::vector<OutgoingChannel> outs;
   std::unordered_map<ChannelIndex, std::uint32_t> in_position, out_position;
   std::vector<ShardState> shards;
+  std::vector<ShardIndex> reduce_order;  // of shards whose reduces could begin at once
   std::vector<Peer> peers;
 
   bool begun = false;       // start() was called
@@ -160,6 +173,9 @@ class Core::State {
   TimePoint started{}, ended_at{}, last_tick{};
   Duration evaluated{0};  // time of evaluations, which the run's clock leaves out
   std::size_t shards_current = 0;
+  WorkTimes work_times;
+  RecentMedian compute_times;       // T_comp by round; at the owner of shard 0
+  bool complained_of_time = false;  // check_round_time has
 
   ControlVector own;  // of this round
   ControlVector sum;  // of this round, with the children's

@@ -1,5 +1,6 @@
 // How long rounds take against what was planned, behind links with token buckets that drain between
-// messages: estimator and budget in their closed loop, in virtual time.
+// messages, over long links, and where links share an interface: estimator and budget in their
+// closed loop, in virtual time.
 //
 //   bench_rounds [--seeds N] [--json FILE]
 #include "tests/bench/figures.h"
@@ -21,6 +22,7 @@ void measure(SlowLinks links, unsigned seeds, Figures& figures) {
     half.push_back(times.quantile(0.5));
     most.push_back(times.quantile(0.95));
     busy.push_back(times.busy);
+    if (links.shared) continue;  // an interface keeps its rate
     links.rate_factor = 0.25;
     after_fall.push_back(
         static_cast<double>(test::round_times(links).rounds_until_within(0, 1.25)));
@@ -28,13 +30,44 @@ void measure(SlowLinks links, unsigned seeds, Figures& figures) {
     after_rise.push_back(
         static_cast<double>(test::round_times(links).rounds_until_within(0, 1.25)));
   }
-  const std::string name = fmt::format("{}, {} Mbit/s, bucket {} B", links.kind,
-                                       links.bits_per_s / kMbit, links.bucket_bytes);
+  const std::string name = fmt::format("{}{}, {} Mbit/s, RTT {} ms, bucket {} B", links.kind,
+                                       links.shared ? " shared" : "", links.bits_per_s / kMbit,
+                                       2e3 * to_seconds(links.delay), links.bucket_bytes);
   figures.add(name + ", took / plan, p50", "1", half);
   figures.add(name + ", took / plan, p95", "1", most);
   figures.add(name + ", wire busy", "1", busy);
+  if (links.shared) return;
   figures.add(name + ", until right at rate / 4", "rounds", after_fall);
   figures.add(name + ", until right at rate x 4", "rounds", after_rise);
+}
+
+SlowLinks slow_links(const char* kind, double mbit, std::size_t bucket) {
+  SlowLinks links;
+  links.kind = kind;
+  links.bits_per_s = mbit * kMbit;
+  links.bucket_bytes = bucket;
+  return links;
+}
+
+// A tree of seven nodes, a graph of five: longer rounds, since more messages follow one another.
+SlowLinks branching(const char* kind, double mbit, std::size_t bucket) {
+  SlowLinks links = slow_links(kind, mbit, bucket);
+  links.nodes = links.kind == "tree" ? 7 : 5;
+  links.round_time = std::chrono::milliseconds(200);
+  links.gradient = std::chrono::milliseconds(40);
+  return links;
+}
+
+SlowLinks far(SlowLinks links) {
+  links.delay = std::chrono::milliseconds(10);
+  links.round_time = std::chrono::milliseconds(400);
+  links.gradient = std::chrono::milliseconds(80);
+  return links;
+}
+
+SlowLinks shared(SlowLinks links) {
+  links.shared = true;
+  return links;
 }
 
 }  // namespace
@@ -46,11 +79,16 @@ int main(int count, char** words) {
   for (const char* kind : {"ring", "parameter_server"})
     for (const double mbit : {1.0, 10.0, 100.0})
       for (const std::size_t bucket : {0u, 1'600u, 16'000u, 32'000u}) {
-        SlowLinks links;
-        links.kind = kind;
-        links.bits_per_s = mbit * kMbit;
-        links.bucket_bytes = bucket;
+        const SlowLinks links = slow_links(kind, mbit, bucket);
         measure(links, seeds, figures);
+        if (links.kind == "parameter_server") measure(shared(links), seeds, figures);
+        if (mbit < 100) measure(far(links), seeds, figures);
+      }
+  for (const char* kind : {"tree", "graph"})
+    for (const double mbit : {1.0, 10.0})
+      for (const std::size_t bucket : {1'600u, 16'000u}) {
+        measure(branching(kind, mbit, bucket), seeds, figures);
+        measure(shared(branching(kind, mbit, bucket)), seeds, figures);
       }
   return figures.write(argument(count, words, "--json", "")) ? 0 : 1;
 }

@@ -35,7 +35,7 @@ struct Loop {
         {policy_options("kimad"), make_codec("topk"), std::chrono::milliseconds(c.round_ms)});
     message.elements = c.elements;
     message.overhead_bytes = 100;
-    message.slots = kHops;
+    message.slots = message.hops = kHops;
   }
   // Seconds that the next message took.
   double next() {

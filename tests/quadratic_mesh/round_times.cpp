@@ -1,6 +1,7 @@
 #include "tests/quadratic_mesh/round_times.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "kimesh/compress/codecs.h"
 #include "kimesh/util/random.h"
@@ -61,13 +62,21 @@ RoundTimes round_times(const SlowLinks& links, Round rounds) {
   const double middle_s = 0.4 * rounds * to_seconds(links.round_time);
   for (LinkSpec& link : mesh.setup.links) {
     link.bucket_bytes = links.bucket_bytes;
+    if (links.shared) link.rate.reset();
+    if (links.shared) continue;
     if (links.rate_factor != 1)
       link.rate =
           RateTrace{{{0, bits_per_s}, {middle_s, links.rate_factor * bits_per_s}, {1e6, 1}}};
   }
-  for (SimulatedNode& node : mesh.setup.nodes)
-    if (links.interface_bits_per_s > 0)
-      node.uplink_bits_per_s = node.downlink_bits_per_s = links.interface_bits_per_s;
+  for (SimulatedNode& node : mesh.setup.nodes) {
+    if (!links.shared) break;
+    node.uplink_bits_per_s = node.downlink_bits_per_s = bits_per_s;
+    node.interface_bucket_bytes = links.bucket_bytes;
+  }
+  if (links.shared) {
+    SimulatedNode& node = mesh.setup.nodes[1];
+    node.uplink_bits_per_s = node.downlink_bits_per_s = links.node_1_factor * bits_per_s;
+  }
   mesh.setup.costs.gradient = links.gradient;
   mesh.run();
   RoundTimes times;
@@ -83,7 +92,9 @@ RoundTimes round_times(const SlowLinks& links, Round rounds) {
     for (const LinkReport& link : report.links) bytes[link.link] += static_cast<double>(link.bytes);
   }
   if (!times.over_plan.empty()) times.over_plan.pop_back();  // the closing round is dense
-  times.busy = std::ranges::max(bytes) * kBitsPerByte / bits_per_s / outside_s;
+  const double most =
+      links.shared ? std::accumulate(bytes.begin(), bytes.end(), 0.0) : std::ranges::max(bytes);
+  times.busy = most * kBitsPerByte / bits_per_s / outside_s;
   return times;
 }
 

@@ -1,4 +1,5 @@
-// How long rounds take against what was planned, in virtual time, behind links with token buckets.
+// How long rounds take against what was planned, in virtual time, behind links with token buckets
+// and interfaces that links share.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,10 @@ struct SlowLinks {
   double bits_per_s = 10e6;
   std::size_t bucket_bytes = 0;
   Duration delay{0};
-  // Bits/s of all links of a node together, each way; 0: none.
-  double interface_bits_per_s = 0;
+  // All links of a node share these bits and this bucket, each way, in place of a rate of each.
+  bool shared = false;
+  // Node 1's interface has so many times these bits.
+  double node_1_factor = 1;
   Duration round_time{std::chrono::milliseconds(100)};
   Duration gradient{std::chrono::milliseconds(20)};
   // The rate is so many times itself after two fifths of the planned time.
@@ -32,7 +35,9 @@ struct RoundTimes {
   // Of each round, took / plan, the plan being round_time: messages never reach their dense size.
   std::vector<double> over_plan;
   std::size_t changed = 0;  // the first round that began after the rate changed
-  double busy = 0;          // of the busiest link: bytes / rate over the time outside gradients
+  // Of the busiest link, or of the interface where links share it: bytes / rate over the time
+  // outside gradients.
+  double busy = 0;
 
   [[nodiscard]] double quantile(double share) const;  // without the rounds of growth
   // Rounds after the change until three in a row are within `low` and `high` of the plan.

@@ -149,5 +149,26 @@ TEST(Verdict, TravelsWholeAndABadOneIsHarmless) {
   EXPECT_EQ(Verdict::from_control(bad).reason, StopReason::kNone);
 }
 
+// Budgets of all nodes follow this number. Seen to fail with the last round's longest gradient.
+TEST(Core, TellsTheMedianOfTheLongestGradients) {
+  Hand hand(two_nodes(), 0);
+  hand.start();
+  const auto told_after = [&](Round round, int own_ms) {
+    hand.feed(GradientDone{round, 1.0, std::chrono::milliseconds(own_ms)});
+    hand.feed(hand.reduce_from(1, round));
+    hand.feed(applied(hand.last().get<ApplyMessage>()));
+    hand.feed(StepDone{0, round, 0, {}});
+    hand.feed(advanced(hand.last().get<AdvanceChannel>()));
+    const Control told = hand.last().get<SendMessage>().message.control;
+    hand.feed(hand.gather_applied(1, round, ApplyOutcome::kApplied));
+    return 1e3 * Verdict::from_control(told).compute_s;
+  };
+  EXPECT_DOUBLE_EQ(told_after(0, 500), 500) << "the first gradient is all that is known";
+  for (Round round = 1; round < 5; ++round) told_after(round, 20);
+  EXPECT_DOUBLE_EQ(told_after(5, 90), 20) << "a hiccup";
+  EXPECT_DOUBLE_EQ(told_after(6, 90), 20);
+  EXPECT_DOUBLE_EQ(told_after(7, 90), 90) << "three of five: gradients take longer now";
+}
+
 }  // namespace
 }  // namespace kimesh::test

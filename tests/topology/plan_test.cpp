@@ -227,9 +227,9 @@ TEST(ParameterServerPlan, OneServerNeedsALinkToAndFromEveryOtherNode) {
   EXPECT_EQ(plan.find_link(0, 1), std::nullopt);
 }
 
-// The path a - b - c: a->b sends r2 before r1 (r: reduce, with the shard), since r2 has three messages
-// behind it and r1 one; so c->b r0 before r1. In order of shards the round would take six slots.
-// Seen to fail so.
+// The path a - b - c: a->b sends r2 before r1 (r: reduce, with the shard), since more messages are
+// behind r2; so c->b sends r0 before r1. In order of shards the round would take six slots. Seen to
+// fail so.
 TEST(Plan, OfSeveralMessagesTheOneWithTheLongestWayGoesFirst) {
   const Plan plan = plan_of(fan_out(3, 1));
   EXPECT_EQ(plan.hops, 4u);

@@ -16,9 +16,13 @@ struct LinkEstimate {
   double relative_error = 1;  // one standard deviation of β, relative
   Duration fixed_cost{0};     // a; negative where a token bucket lets the first bytes pass at once
   bool lower_bound = true;    // the pipe was not filled lately: β may be far higher
+  Duration round_trip{0};     // of an empty packet, which a holds; 0: not known
   [[nodiscard]] bool known() const { return bytes_per_s > 0; }
   // a + S/β, never negative; 0 while nothing is known.
   [[nodiscard]] Duration time_of(std::size_t bytes) const;
+  // What the far node waits for besides S/β: a less half a round trip, which is the way of the ack
+  // back. Never negative.
+  [[nodiscard]] Duration way() const;
 };
 
 // The estimator of one link. Pure. Thread: the core's.
@@ -79,6 +83,7 @@ class LinkEstimator {
   // later one that does not follow at once is taken: then the model is wrong about some sizes.
   std::optional<LinkSample> held_;
   bool last_was_fast_ = false;
+  Duration round_trip_{0};
 };
 
 }  // namespace kimesh

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -23,11 +24,19 @@ struct MessageContext {
   // What the link may take in the long run: its max-min share of the node's sending cap, at most
   // what it was seen to sustain. Infinity or 0: neither is known.
   double share_bytes_per_s = 0;
-  unsigned slots = 2;            // Plan::slots
-  // Plan::hops, at most as many as slots. Where they are fewer, links wait: a message that takes
-  // slots / hops of its link's slots does not make the round longer yet.
+  // Channel::slots; Plan::slots for a policy that wants curves, which divides the bytes of a link
+  // among its messages.
+  unsigned slots = 2;
+  // Plan::hops. Where they are fewer than slots, links wait: a message that takes slots / hops of
+  // its link's slots does not make the round longer yet.
   unsigned hops = 1;
-  Duration compute_time{0};  // T_comp: the mesh's largest, one round old
+  Duration compute_time{0};  // T_comp: the mesh's largest of a round, the median of five rounds
+  // What the messages of a round wait for besides gradients and the wire: the work of applying them
+  // at each hop, and the owner's step.
+  Duration work_time{0};
+  // And the work of encoding, which grows with the message. What a message waits for other work of
+  // its node is counted.
+  double encode_s_per_byte = 0;
   // The largest message of the link that was acked lately; 0: none yet. What was only sent proves
   // nothing: several messages may be under way.
   std::size_t proven_bytes = 0;
@@ -64,32 +73,33 @@ struct RoundObservation {
 
 // Every channel sends at least this share of its elements (docs/architecture.md, invariant 4).
 inline constexpr double kFloorRatio = 0.001;
-// Before anything is known of a link: enough for 8 chunks of 2 KiB, which gives a first estimate.
-inline constexpr std::size_t kFirstBudgetBytes = 16 * 1024;
+// Before anything is known of a link: enough for 8 chunks, which gives a first estimate, and a
+// third of a second at 100 kbit/s.
+inline constexpr std::size_t kFirstBudgetBytes = 4 * 1024;
 // While the pipe is not filled, a message is at most this much larger than what was carried lately.
 inline constexpr double kGrowthMax = 1.5;
-// When so many messages in a row did not fill the pipe, the next one is a probe: larger, with real
-// content.
+// When so many messages in a row did not fill the pipe, and that limit holds the next one down, it
+// is a probe: larger, with real content.
 inline constexpr unsigned kProbeEvery = 10;
 // Above this rate of a link an entropy coder on one core is the slower of the two (measured: about
 // 100 million elements a second of 1.3 bytes), and dzq writes in fixed widths.
 inline constexpr double kCoderBytesPerS = 125e6;
-// A probe has at most so many bytes, which fill almost any pipe,
+// A probe has at most so many bytes, which fill almost any pipe.
 inline constexpr std::size_t kProbeBytesMax = 1'000'000;
-// or so many times what the pipe holds in a fixed cost, if that is more.
-inline constexpr double kProbeFixedCosts = 4;
-// The former bytes may take at most the time of so many slots: on a slow link 1 MB is a pause of
-// seconds.
-inline constexpr double kProbeHopsMax = 2;
-// In all, a probe is at most so many times what was carried lately: where the rate is a guess, so
-// are the times.
+// It may take at most the time of so many slots: on a slow link 1 MB is a pause of seconds.
+inline constexpr double kProbeSlotsMax = 2;
+// It is at most so many times what was carried lately: where the rate is a guess, so are the times.
 inline constexpr double kProbeGrowthMax = 4;
 
-// The budget β((t − T_comp)/slots − a) of docs/architecture.md, with floor, first budget, growth
-// limit and probes; for the whole message with its overhead. β is at most the share; a < 0 counts
-// as 0. The floor is that of messages of `codec`.
+// The budget of docs/architecture.md ("Links and budgets"), with floor, first budget, growth limit
+// and probes; for the whole message with its overhead. β is at most the share. The floor is that of
+// messages of `codec`.
 [[nodiscard]] std::size_t budget_bytes(Duration round_time, const MessageContext& message,
                                        const Codec& codec);
+// The shortest round that this message lets the mesh have: one in which all messages are as small
+// as the floor allows. Nothing: too little is known of the link.
+[[nodiscard]] std::optional<Duration> least_round_time(const MessageContext& message,
+                                                       const Codec& codec);
 
 class Policy {
  public:

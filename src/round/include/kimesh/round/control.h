@@ -19,7 +19,7 @@ struct ControlVector {
   // Sums of the evaluation made at the start of this round; samples 0: none was made. A sample of a
   // text is a token.
   double correct = 0, samples = 0, test_loss = 0;
-  double compute_s = 0;   // max: T_comp
+  double compute_s = 0;   // max: the round's longest gradient
   double evaluate_s = 0;  // max: what the run's clock leaves out
   double stop_wish = 0;   // max: 0 none, 1 the time is over, 2 a node's traffic is
   // Adds the sums, takes the larger of the others.
@@ -42,7 +42,7 @@ struct Verdict {
   double accuracy = -1;  // of the latest evaluation with all nodes in it; negative: none yet
   Round accuracy_round = kNoRound;
   double test_loss = 0;   // mean over the test set, of the same evaluation
-  double compute_s = 0;   // T_comp for the next round's budgets
+  double compute_s = 0;   // T_comp for the next round's budgets: the median of five rounds
   double evaluate_s = 0;  // longest evaluation of this round
   // The gather of this round is dense at every hop, and the round after it is a confirmation round:
   // no gradient, all nodes evaluate the now equal models. kNoRound: none is planned.

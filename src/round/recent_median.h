@@ -1,0 +1,35 @@
+// The median of the last few values: it follows a change within three of them, and leaves a single
+// hiccup out.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace kimesh {
+
+class RecentMedian {
+ public:
+  void add(double value) {
+    values_[next_] = value;
+    next_ = (next_ + 1) % kCount;
+    count_ = std::min(count_ + 1, kCount);
+  }
+  // 0: there was no value yet. Of an even number the upper one of the two in the middle.
+  [[nodiscard]] double value() const {
+    if (count_ == 0) return 0;
+    std::array<double, kCount> sorted = values_;
+    const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(count_);
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(count_ / 2);
+    std::nth_element(sorted.begin(), middle, end);
+    return *middle;
+  }
+  [[nodiscard]] bool full() const { return count_ == kCount; }
+
+ private:
+  static constexpr std::size_t kCount = 5;
+  std::array<double, kCount> values_{};
+  std::size_t next_ = 0, count_ = 0;
+};
+
+}  // namespace kimesh

@@ -1,0 +1,35 @@
+// How long the messages of a round wait for the node's vector work, from when the core asks for it
+// until its end: waiting for the one worker counts.
+#pragma once
+
+#include <algorithm>
+
+#include "kimesh/util/ids.h"
+#include "recent_median.h"
+
+namespace kimesh {
+
+class WorkTimes {
+ public:
+  // Messages that come at the same time are applied one after another, and the round waits for the
+  // last one.
+  void applied(Duration waited) { apply_ = std::max(apply_, waited); }
+  void stepped(Duration waited) { step_ = std::max(step_, waited); }
+  void end_round() {
+    applies_.add(to_seconds(apply_));
+    steps_.add(to_seconds(step_));
+    apply_ = step_ = Duration{0};
+  }
+  // Of a round with so many messages one after another. Only owners step: elsewhere the step is as
+  // long as applying, which passes over as many elements.
+  [[nodiscard]] Duration of_round(unsigned hops) const {
+    const double apply_s = applies_.value(), step_s = steps_.value();
+    return from_seconds(hops * apply_s + (step_s > 0 ? step_s : apply_s));
+  }
+
+ private:
+  Duration apply_{0}, step_{0};  // the longest of this round
+  RecentMedian applies_, steps_;
+};
+
+}  // namespace kimesh
