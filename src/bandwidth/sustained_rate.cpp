@@ -1,18 +1,21 @@
 #include "kimesh/bandwidth/sustained_rate.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kimesh {
 namespace {
 
 // Shorter times are those of wake-ups and of line speed.
 constexpr double kTailSecondsMin = 0.002, kSecondsMin = 0.003;
-// A lower reading counts in full, a higher one moves the rate by this share of the difference.
+// A higher reading moves the rate by this share of the difference.
 constexpr double kRise = 0.15;
-// A single reading is believed within these multiples of the rate: it may be a hiccup.
+// A reading is believed within these multiples of the rate.
 constexpr double kReadingMin = 0.5, kReadingMax = 2;
-// What a message raises the rate by that was faster than it, and too short to tell more.
-constexpr double kCreep = 1.005;
+// What a message multiplies the rate by that was faster than it, and too short to tell more. A few
+// hundredths let rounds behind a bucket pass their plan; half a hundredth leaves links slow for
+// long after hiccups of a busy machine.
+constexpr double kGrowth = 1.01;
 
 // 0: none.
 double reading_of(const LinkSample& sample) {
@@ -28,14 +31,17 @@ double reading_of(const LinkSample& sample) {
 void SustainedRate::add(const LinkSample& sample) {
   if (sample.sender_limited || sample.bytes == 0 || sample.elapsed <= Duration{0}) return;
   const double reading = reading_of(sample);
+  const double whole = static_cast<double>(sample.bytes) / to_seconds(sample.elapsed);
+  const double previous = std::exchange(previous_, reading > 0 ? reading : whole);
   if (bytes_per_s_ <= 0) {
     bytes_per_s_ = reading;
+  } else if (reading > bytes_per_s_) {
+    bytes_per_s_ += kRise * (std::min(reading, kReadingMax * bytes_per_s_) - bytes_per_s_);
   } else if (reading > 0) {
-    const double believed =
-        std::clamp(reading, kReadingMin * bytes_per_s_, kReadingMax * bytes_per_s_);
-    bytes_per_s_ += (believed < bytes_per_s_ ? 1 : kRise) * (believed - bytes_per_s_);
-  } else if (static_cast<double>(sample.bytes) > bytes_per_s_ * to_seconds(sample.elapsed)) {
-    bytes_per_s_ *= kCreep;
+    const double both = std::max(reading, std::min(previous, bytes_per_s_));
+    bytes_per_s_ = std::max(both, kReadingMin * bytes_per_s_);
+  } else if (whole > bytes_per_s_) {
+    bytes_per_s_ *= kGrowth;
   }
 }
 

@@ -69,7 +69,7 @@ class Simulator::State {
     std::size_t next = 0;  // position in unacked of what is sent next
     bool sending = false;
     std::uint64_t sequence = 0, delivered = 0;
-    double last_ack = 0;
+    double last_ack = 0, last_arrival = 0;  // messages of a link keep their order
     // The receiver's latest answer of each channel, repeated after a cut.
     std::map<std::pair<ShardIndex, Phase>, Applied> applied;
     bool bye = false, bye_back = false;
@@ -124,6 +124,7 @@ class Simulator::State {
   void send(SendMessage action);
   void begin_next(LinkIndex link);
   void flow_ended(const FluidLinks::End& end);
+  [[nodiscard]] double late_by(LinkIndex link, std::uint64_t sequence) const;
   void deliver(const MessageArrives& what);
   void acked(const AckArrives& what);
   void send_applied(const SendApplied& action);

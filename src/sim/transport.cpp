@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kimesh/util/check.h"
+#include "kimesh/util/random.h"
 #include "kimesh/wire/frame.h"
 #include "state.h"
 
@@ -43,14 +44,24 @@ void Simulator::State::schedule_flow() {
   push(next, FlowsChange{});
 }
 
+// Seconds that a message's last chunk waits for a busy machine.
+double Simulator::State::late_by(LinkIndex link, std::uint64_t sequence) const {
+  if (setup.costs.hiccup_chance <= 0) return 0;
+  Random random(sequence, link, 0, Purpose::kNoise);
+  if (random.uniform() >= setup.costs.hiccup_chance) return 0;
+  return random.uniform() * to_seconds(setup.costs.hiccup);
+}
+
 void Simulator::State::flow_ended(const FluidLinks::End& end) {
   LinkState& link = links[end.link];
   KIMESH_CHECK(link.sending && link.next < link.unacked.size(), "a message was under way");
   const SentMessage& sent = link.unacked[link.next];
+  const double late = late_by(static_cast<LinkIndex>(end.link), sent.sequence);
   const double arrival =
-      end.at + to_seconds(setup.links[end.link].delay) + to_seconds(setup.costs.hop);
-  push(arrival, MessageArrives{static_cast<LinkIndex>(end.link), sent.sequence, link.epoch,
-                               end.at - end.mark_at});
+      end.at + to_seconds(setup.links[end.link].delay) + to_seconds(setup.costs.hop) + late;
+  link.last_arrival = std::max(link.last_arrival, arrival);
+  push(link.last_arrival, MessageArrives{static_cast<LinkIndex>(end.link), sent.sequence,
+                                         link.epoch, end.at - end.mark_at + late});
   link.sending = false;
   ++link.next;
   begin_next(static_cast<LinkIndex>(end.link));

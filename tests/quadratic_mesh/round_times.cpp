@@ -78,6 +78,8 @@ RoundTimes round_times(const SlowLinks& links, Round rounds) {
     node.uplink_bits_per_s = node.downlink_bits_per_s = links.node_1_factor * bits_per_s;
   }
   mesh.setup.costs.gradient = links.gradient;
+  mesh.setup.costs.hiccup_chance = links.hiccup_chance;
+  mesh.setup.costs.hiccup = links.hiccup;
   mesh.run();
   RoundTimes times;
   std::vector<double> bytes(mesh.plan.links.size());

@@ -26,6 +26,9 @@ struct SlowLinks {
   // The rate is so many times itself after two fifths of the planned time.
   double rate_factor = 1;
   std::uint64_t seed = 1;
+  // Busy machines: SimulatedCosts.
+  double hiccup_chance = 0;
+  Duration hiccup{0};
 };
 
 // Rounds of node 0 that are left out at the start: budgets grow into their links.

@@ -22,7 +22,7 @@ struct LinkSample {
   // half to the last chunk.
   std::size_t tail_bytes = 0;
   Duration tail_time{0};
-  Duration round_trip{0};  // of an empty packet; 0: not known. It is in `elapsed`
+  Duration round_trip{0};       // of an empty packet; 0: not known. It is in `elapsed`
   bool sender_limited = false;  // the sender did not keep the pipe full: of no use for the rate
 };
 

@@ -8,8 +8,9 @@ namespace kimesh {
 
 // Readings: the rate of a tail that lasts at least 2 ms, else bytes over the time that a message
 // took, where that is more than 3 ms. A bucket helps a reading and never harms it, so that lower
-// readings weigh more than higher ones. Shorter messages were carried by a bucket or by a fast
-// link, nobody knows which: each raises the rate by half a hundredth.
+// readings weigh more than higher ones: two in a row count in full. A single one may be a hiccup of
+// the machine. Shorter messages were carried by a bucket or by a fast link, nobody knows which:
+// each raises the rate by a hundredth, until messages are long enough to tell.
 // Pure; thread: the core's.
 class SustainedRate {
  public:
@@ -19,6 +20,7 @@ class SustainedRate {
 
  private:
   double bytes_per_s_ = 0;
+  double previous_ = 0;  // of the message before, its reading or bytes over its time
 };
 
 }  // namespace kimesh

@@ -36,6 +36,9 @@ struct SimulatedCosts {
       std::chrono::microseconds(20)};  // of each action besides: queues and thread switches
   Duration hop{std::chrono::microseconds(
       150)};  // of each message besides the wire: sockets and wake-ups at both ends
+  // A busy machine: with this chance a message is late by a time up to `hiccup`.
+  double hiccup_chance = 0;
+  Duration hiccup{0};
 };
 
 struct Fault {
