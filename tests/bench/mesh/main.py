@@ -42,7 +42,7 @@ def arguments():
     options.networks = options.networks or (QUICK_NETWORKS if quick else NETWORKS)
     options.sides = options.sides or (list(sides.QUICK) if quick else every)
     options.seeds = options.seeds or (1 if quick else 3)
-    options.seconds = options.seconds or (240 if quick else 600)
+    options.seconds = options.seconds or (240.0 if quick else 600.0)
     for said, known in ((options.tasks, TASKS), (options.networks, NETWORKS),
                         (options.sides, every), ([options.topology], ("parameter_server", "ring"))):
         for name in said:

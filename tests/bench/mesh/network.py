@@ -97,10 +97,12 @@ class Network:
         self.hub.run("ip link set bridge up")
         for i, node in enumerate(self.nodes):
             node.run(f"ip link add eth0 type veth peer name to{i} netns {self.hub.holder.pid}")
-            # Packets of one segment: a cable carries no 64 KB at once, a veth pair would.
+            # Packets of one segment: a cable carries no 64 KB at once, a veth pair would. Where
+            # nothing is shaped, the pair is the cable.
+            segments = "gso_max_segs 1 " if shape.rate(i, 0.0) else ""
             node.run(f"ip address add {self.address(i)}/24 dev eth0")
-            node.run("ip link set eth0 gso_max_segs 1 up")
-            self.hub.run(f"ip link set to{i} master bridge gso_max_segs 1 up")
+            node.run(f"ip link set eth0 {segments}up")
+            self.hub.run(f"ip link set to{i} master bridge {segments}up")
         self._shape("add", 0.0)
         if shape.changes:
             self.thread = threading.Thread(target=self._follow, daemon=True)

@@ -23,7 +23,7 @@ class Side:
 
 def kimesh_sides(tokens):
     """kimad's round times and fixed's bits per element and message."""
-    times = ("400ms", "200ms", "800ms") if tokens else ("200ms", "100ms", "400ms")
+    times = ("400ms", "250ms", "800ms") if tokens else ("100ms", "200ms", "70ms", "400ms")
     return [
         Side(AUTO, policy="auto", in_full=True),
         Side("kimesh kimad", policy="kimad", in_full=True,
