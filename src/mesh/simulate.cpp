@@ -68,19 +68,11 @@ class SimulationReporter {
   Status files_ = ok_status();
 };
 
-std::vector<float> parameters_of(const Plan& plan, const Vectors& vectors) {
-  std::vector<float> w(plan.layout.size());
-  for (ShardIndex s = 0; s < plan.shards.size(); ++s)
-    std::ranges::copy(vectors.shard(s),
-                      w.begin() + static_cast<std::ptrdiff_t>(plan.shards[s].begin));
-  return w;
-}
-
 // Saves every node's model after a normal end, the owners' shards otherwise, as live nodes do.
 Status save_all(const Mesh& mesh, const RunFolder& folder, const Simulator& simulator,
                 Outcome outcome) {
   for (NodeIndex i = 0; i < mesh.nodes(); ++i) {
-    const std::vector<float> w = parameters_of(mesh.plan(), simulator.vectors(i));
+    const std::vector<float> w = simulator.vectors(i).model();
     if (const Status saved = save_parameters(mesh, folder, i, outcome, w); !saved) return saved;
   }
   return ok_status();

@@ -233,10 +233,7 @@ void Engine::close() {
   worker_.reset();
   trainer_.reset();
   network_.reset();
-  // A node whose device failed has failed before, with a sentence.
-  (void)vectors_.sync_parameters_to_host();
-  const auto w = vectors_.parameters();
-  end_.parameters.assign(w.begin(), w.end());
+  end_.parameters = vectors_.model();
   end_.rounds = started_ ? executor_.core().round() + 1 : 0;
 }
 

@@ -20,6 +20,7 @@ class Adamw final : public OptimizerKind {
     keys.refuse({"momentum"}, "kind: adamw, whose momentum is beta1");
   }
 
+  double owner_decay() const override { return decay_; }
   std::size_t state_vectors() const override { return 2; }  // means of gradients and squares
 
   void step(const Step& step, kernels::Memory& memory, kernels::ConstMemorySpan direction,

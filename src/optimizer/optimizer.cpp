@@ -58,4 +58,14 @@ void ShardOptimizer::step(Round round, kernels::MemorySpan parameters,
                       parameters);
 }
 
+void step_by_movement(const OptimizerOptions& options, kernels::Memory& memory, Round round,
+                      kernels::ConstMemorySpan movement, kernels::MemorySpan parameters) {
+  const double decay = options.kind->owner_decay();
+  if (decay > 0) {
+    const auto shrink = static_cast<float>(1 - options.learning_rate(round) * decay);
+    memory.scale(shrink, parameters, parameters);
+  }
+  memory.subtract(movement, parameters);
+}
+
 }  // namespace kimesh

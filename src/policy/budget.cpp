@@ -50,14 +50,20 @@ double limited(double budget, Duration round_time, const MessageContext& message
   return probes ? std::max(limit, probe_bytes(round_time, message)) : limit;
 }
 
+// What the link carries in time.
+double link_budget(Duration round_time, const MessageContext& message) {
+  if (!message.link.known()) return static_cast<double>(kFirstBudgetBytes);
+  const double budget = (to_seconds(round_time) - besides_s(message)) / per_byte_s(message);
+  return limited(budget, round_time, message);
+}
+
 }  // namespace
 
 std::size_t budget_bytes(Duration round_time, const MessageContext& message, const Codec& codec) {
-  const std::size_t floor = floor_bytes(message, codec);
-  if (!message.link.known()) return std::max(floor, kFirstBudgetBytes);
-  const double budget = (to_seconds(round_time) - besides_s(message)) / per_byte_s(message);
-  const double allowed = limited(budget, round_time, message);
-  return std::max(floor, static_cast<std::size_t>(std::clamp(allowed, 0.0, kBudgetBytesMax)));
+  double budget = link_budget(round_time, message);
+  if (message.limit_bytes > 0) budget = std::min(budget, static_cast<double>(message.limit_bytes));
+  return std::max(floor_bytes(message, codec),
+                  static_cast<std::size_t>(std::clamp(budget, 0.0, kBudgetBytesMax)));
 }
 
 std::optional<Duration> least_round_time(const MessageContext& message, const Codec& codec) {

@@ -18,7 +18,9 @@ void CompressionOptions::describe(Keys& keys) {
   keys.kind("compressor", codec, codecs(), "what messages are made with");
   keys.choice("feedback", feedback,
               {{"ef21", Feedback::kEf21}, {"ef14", Feedback::kEf14}, {"none", Feedback::kNone}},
-              "what a reduce keeps of what compression dropped");
+              "what a reduce carries, and where it keeps what compression dropped");
+  keys.choice("gather", gather, {{"per_link", Gather::kPerLink}, {"shared", Gather::kShared}},
+              "what a node sends its children: a message sized by each link, or the owner's own");
   keys.whole("digest_every", digest_every, {0, kRoundsMax},
              "rounds between digests of both ends of a channel; 0: never");
   if (policy.get() != before) check(keys);  // a file named one that is known
@@ -38,6 +40,8 @@ void CompressionOptions::check(Keys& keys) {
   if (!codec->is_dense()) keys.refuse({"compressor", "values"}, reason);
   if (feedback != Feedback::kEf21)
     keys.refuse({"feedback"}, "policy: none, which sends everything, so that nothing is fed back");
+  if (gather != Gather::kPerLink)
+    keys.refuse({"gather"}, "policy: none, which sends everything, so that all gathers are equal");
 }
 
 CompressionOptions compression_options(const KeyTexts& keys) {

@@ -10,7 +10,10 @@ class Kimad final : public Policy {
  public:
   Kimad(CodecPtr codec, Duration round_time) : codec_(std::move(codec)), round_time_(round_time) {}
   Choice choose(const MessageContext& message) const override {
-    return spend(budget_bytes(round_time_, message, *codec_), message, codec_);
+    return spend(budget(message), message, codec_);
+  }
+  std::size_t budget(const MessageContext& message) const override {
+    return budget_bytes(round_time_, message, *codec_);
   }
 
  private:

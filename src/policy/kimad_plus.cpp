@@ -151,9 +151,11 @@ class KimadPlus final : public Policy {
         codec_(setup.codec),
         round_time_(*setup.round_time) {}
 
+  std::size_t budget(const MessageContext& message) const override {
+    return budget_bytes(round_time_, message, *codec_);
+  }
   Choice choose(const MessageContext& message) const override {
-    const std::size_t budget = budget_bytes(round_time_, message, *codec_);
-    Choice choice = spend(part(budget, message), message, codec_);
+    Choice choice = spend(part(budget(message), message), message, codec_);
     Setting& setting = choice.setting;
     // A codec that does not count elements divides a message among the layers by itself.
     if (setting.budget.is_dense() || !codec_->traits().keeps_elements) return choice;

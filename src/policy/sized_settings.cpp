@@ -19,8 +19,7 @@ Setting on_route(const CodecPtr& codec, Budget budget, const MessageContext& mes
 }  // namespace
 
 Rounding rounding_on(const MessageContext& message) {
-  constexpr unsigned kHopsOfOneEachWay = 2;
-  return message.hops <= kHopsOfOneEachWay ? Rounding::kNearest : Rounding::kTowardsZero;
+  return message.is_compressed_again ? Rounding::kTowardsZero : Rounding::kNearest;
 }
 
 Setting sized(const CodecPtr& codec, Budget budget, const MessageContext& message) {

@@ -13,7 +13,7 @@ namespace kimesh {
 // link. Dense where a dense message is surely no longer.
 [[nodiscard]] Setting sized(const CodecPtr& codec, Budget budget, const MessageContext& message);
 
-// The rounding of values on this message's route: to nearest where a round has one hop each way.
+// The rounding of values on this message's route: to nearest, unless it is compressed again.
 [[nodiscard]] Rounding rounding_on(const MessageContext& message);
 
 // The setting of the largest message whose payload takes at most `payload_bytes`, which is at least

@@ -29,11 +29,26 @@ void ControlVector::merge(const ControlVector& other) {
   test_loss += other.test_loss;
   compute_s = std::max(compute_s, other.compute_s);
   evaluate_s = std::max(evaluate_s, other.evaluate_s);
+  gather_limit = tighter_limit(gather_limit, other.gather_limit);
   stop_wish = std::max(stop_wish, other.stop_wish);
 }
 
+double tighter_limit(double a, double b) {
+  if (a > 0 && b > 0) return std::min(a, b);
+  return std::max({a, b, 0.0});
+}
+
+Control gather_limit_to_control(double limit) {
+  return {limit};
+}
+
+double gather_limit_from_control(std::span<const double> values) {
+  return value_at(values, 0);
+}
+
 Control ControlVector::to_control() const {
-  return {nodes, loss, compute_s, evaluate_s, correct, samples, test_loss, stop_wish};
+  return {nodes,   loss,    compute_s, gather_limit, evaluate_s,
+          correct, samples, test_loss, stop_wish};
 }
 
 ControlVector ControlVector::from_control(std::span<const double> v) {
@@ -41,11 +56,12 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
   vector.nodes = value_at(v, 0);
   vector.loss = value_at(v, 1);
   vector.compute_s = value_at(v, 2);
-  vector.evaluate_s = value_at(v, 3);
-  vector.correct = value_at(v, 4);
-  vector.samples = value_at(v, 5);
-  vector.test_loss = value_at(v, 6);
-  vector.stop_wish = value_at(v, 7);
+  vector.gather_limit = value_at(v, 3);
+  vector.evaluate_s = value_at(v, 4);
+  vector.correct = value_at(v, 5);
+  vector.samples = value_at(v, 6);
+  vector.test_loss = value_at(v, 7);
+  vector.stop_wish = value_at(v, 8);
   return vector;
 }
 

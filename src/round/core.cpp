@@ -18,6 +18,8 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
       self(the_self),
       options(the_options),
       replay(the_replay),
+      compresses(!the_options.policy.sends_everything()),
+      shares_gathers(compresses && the_options.gather == Gather::kShared),
       policy(make_policy(the_options.policy)),
       shards(the_plan.shards.size()) {
   auto add_in = [&](ChannelIndex channel) {
@@ -35,7 +37,9 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
   for (ShardIndex s = 0; s < plan.shards.size(); ++s) {
     const NodeChannels& here = plan.node_channels[s][self];
     shards[s].reduce_terms.push_back({BufferId::Kind::kContribution, s});
-    shards[s].gather_terms.push_back({BufferId::Kind::kParameters, s});
+    shards[s].parameters.push_back({BufferId::Kind::kParameters, s});
+    shards[s].gather_terms.push_back(
+        {owns(s) ? BufferId::Kind::kOwned : BufferId::Kind::kParameters, s});
     for (ChannelIndex channel : here.reduce_in) {
       add_in(channel);
       shards[s].reduce_terms.push_back({BufferId::Kind::kEstimate, channel});
@@ -43,6 +47,7 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
     if (here.reduce_out) add_out(*here.reduce_out);
     if (here.gather_in) add_in(*here.gather_in);
     for (ChannelIndex channel : here.gather_out) add_out(channel);
+    if (keeps_owned_apart(s)) outgoing(lead_of(s)).estimate = shards[s].parameters.front();
   }
   prepare_curves();
   order_reduces();
@@ -66,7 +71,11 @@ void Core::State::prepare_curves() {
   measures = !replay && policy->wants_curves();
   if (!measures) return;
   for (OutgoingChannel& out : outs) {
-    const bool gather = plan.channels[out.channel].phase == Phase::kGather;
+    const Channel& channel = plan.channels[out.channel];
+    const bool gather = channel.phase == Phase::kGather;
+    // Messages that are forwarded are no choice of this node.
+    if (is_shared(channel) && (!owns(channel.shard) || out.channel != lead_of(channel.shard)))
+      continue;
     out.group = 2 * links.number(out.link) + (gather ? 1 : 0);
     if (groups.size() <= out.group) groups.resize(out.group + 1);
     out.place = groups[out.group].curves.size();

@@ -54,23 +54,43 @@ void Core::State::try_reduce(ShardIndex s) {
     for (ChannelIndex channel : here.reduce_in)
       sum.merge(ControlVector::from_control(incoming(channel).control));
   }
+  if (shares_gathers && !confirming) limit_gather(s);
   if (!owns(s)) return send_when_free(outgoing(*here.reduce_out));
   if (s == 0) verdict = decide_verdict(sum);
-  if (confirming) return shard_is_current(s);
+  if (confirming) {
+    send_gathers(s);
+    return shard_is_current(s);
+  }
   shards[s].asked = now;
   emit(StepShard{s, round, shards[s].reduce_terms, options.digest_shards});
 }
 
-// Sends the channel's message of this round, once the far side has applied the one before.
-void Core::State::send_when_free(OutgoingChannel& out) {
+// Sends the gather messages of this round to the children.
+void Core::State::send_gathers(ShardIndex s) {
+  const std::vector<ChannelIndex>& children = plan.node_channels[s][self].gather_out;
+  for (const ChannelIndex channel : children) make_due(outgoing(channel));
+  for (const ChannelIndex channel : children) {
+    OutgoingChannel& out = outgoing(channel);
+    if (out.waiting && !out.busy) begin_message(out);
+  }
+}
+
+void Core::State::make_due(OutgoingChannel& out) {
   if (out.waiting)  // a far side that goes on without our message does not keep to the protocol
     return fail(describe(out.channel) + ": two messages are due at once");
   out.due = {round, confirming, round == verdict.closing_round};
   out.waiting = true;
-  if (!out.busy) begin_message(out);
+}
+
+// Sends the channel's message of this round, once the far side has applied the one before.
+void Core::State::send_when_free(OutgoingChannel& out) {
+  make_due(out);
+  if (out.waiting && !out.busy) begin_message(out);
 }
 
 void Core::State::begin_message(OutgoingChannel& out) {
+  const bool shared = is_shared(plan.channels[out.channel]) && !out.due.confirmation;
+  if (shared) return begin_shared_message(out);
   out.waiting = false;
   out.busy = true;
   out.sent = out.due;
@@ -93,19 +113,25 @@ Message Core::State::message_for(const OutgoingChannel& out) const {
 }
 
 void Core::State::send_confirmation(OutgoingChannel& out) {
-  traffic += overhead(plan.channels[out.channel]) + options.chunk_overhead_bytes;
-  emit(SendMessage{out.link, message_for(out)});
+  Message message = message_for(out);
+  traffic += overhead(message.control) + options.chunk_overhead_bytes;
+  emit(SendMessage{out.link, std::move(message)});
+}
+
+// Whether the channel's message of round `of` begins a new generation.
+bool Core::State::restarts(const OutgoingChannel& out, Round of) const {
+  return replay ? replay->reset(out.channel, of) : out.restart;
 }
 
 void Core::State::advance(OutgoingChannel& out) {
   const Channel& channel = plan.channels[out.channel];
   const Round of = out.sent.round;
-  if (replay) out.restart = replay->reset(out.channel, of);
+  out.restart = restarts(out, of);
   if (out.restart) {
     ++out.generation;
     emit(Decided{{Decision::Kind::kReset, of, out.channel, {}, {}}});
   }
-  const std::optional<Setting> setting = choose(out);
+  const std::optional<Setting> setting = choose(out, out.sent);
   if (!setting) return fail(describe(out.channel) + ": the decision log ends before this round");
   emit(Decided{{Decision::Kind::kSetting, of, out.channel, *setting, {}}});
   const ShardState& shard = shards[channel.shard];
@@ -117,71 +143,45 @@ void Core::State::advance(OutgoingChannel& out) {
                       digest_is_due(of) && feedback != Feedback::kEf14, feedback, measures});
 }
 
-// The setting of the channel's next message; nothing: the replayed log has none.
-std::optional<Setting> Core::State::choose(OutgoingChannel& out) {
-  if (replay) return replay->setting(out.channel, out.sent.round);
-  const bool gather = plan.channels[out.channel].phase == Phase::kGather;
-  MessageContext context = links.context(out.link);
-  context.elements = plan.elements(out.channel);
-  // A policy that divides the bytes of a link among its messages counts with equal parts.
-  context.slots = measures ? plan.slots : plan.channels[out.channel].slots;
-  context.hops = plan.hops;
-  context.overhead_bytes = overhead(plan.channels[out.channel]);
-  context.chunk_overhead_bytes = options.chunk_overhead_bytes;
-  context.round = out.sent.round;
-  if (measures) {
-    Group& group = groups[out.group];
-    if (group.round != out.sent.round) group = {std::move(group.curves), out.sent.round, 0, 0};
-    context.curves = group.curves;
-    context.own = out.place;
-    context.phase_spent_bytes = group.spent;
-    context.phase_messages_sent = group.sent;
-  }
-  context.compute_time = from_seconds(verdict.compute_s);
-  context.work_time = work_times.of_round(plan.hops);
-  context.encode_s_per_byte = out.encode_per_byte.value();
-  check_round_time(context);
-  // A gather is dense, whatever the budget, in the closing round, which makes the models equal, and
-  // where it begins a new generation.
-  if (gather && (out.sent.closing || out.restart)) return Setting{};
-  const Choice choice = policy->choose(context);
-  links.add_budget(out.link, choice.budget_bytes);
-  if (measures) {
-    groups[out.group].spent += choice.budget_bytes;
-    ++groups[out.group].sent;
-  }
-  return choice.setting;
-}
-
 bool Core::State::digest_is_due(Round of) const {
   return options.digest_every > 0 && (of + 1) % options.digest_every == 0;
 }
 
-std::size_t Core::State::overhead(const Channel& channel) const {
-  return options.message_overhead_bytes + controls_to_send(control_for(channel)) * sizeof(double);
+std::size_t Core::State::overhead(const Control& control) const {
+  return options.message_overhead_bytes + controls_to_send(control) * sizeof(double);
+}
+
+std::size_t Core::State::wire_bytes_of(const Message& message) const {
+  const std::size_t content = message.payload.size() + overhead(message.control);
+  return content + options.chunk_overhead_bytes * chunk_count(content);
 }
 
 Control Core::State::control_for(const Channel& channel) const {
-  if (channel.shard != 0) return {};
-  return channel.phase == Phase::kReduce ? sum.to_control() : verdict.to_control();
+  if (channel.phase == Phase::kReduce)
+    return channel.shard == 0 ? sum.to_control() : gather_limit_to_control(shards[channel.shard].gather_limit);
+  return channel.shard == 0 ? verdict.to_control() : Control{};
 }
 
 void Core::State::on(AdvanceDone event) {
+  const Channel& channel = plan.channels[event.channel];
   OutgoingChannel& out = outgoing(event.channel);
+  report.encode += event.took;
+  if (is_shared(channel) && shards[channel.shard].is_making)
+    return shared_message_made(std::move(event));
   KIMESH_CHECK(out.busy && out.sent.round == event.round, "the advance that was asked for");
   Message message = message_for(out);
   message.restart = std::exchange(out.restart, false);
   message.form = event.form;
   message.digest = event.digest;
-  report.encode += event.took;
-  const std::size_t content = event.payload.size() + overhead(plan.channels[event.channel]);
-  const std::size_t bytes = content + options.chunk_overhead_bytes * chunk_count(content);
+  if (measures && !is_shared(channel)) observe(event, out);
+  message.payload = std::move(event.payload);
+  const std::size_t bytes = wire_bytes_of(message);
   traffic += bytes;
   out.encode_per_byte.add(to_seconds(now - out.asked) / static_cast<double>(bytes));
   links.add_message(event, out.link, plan.elements(event.channel), bytes);
-  if (measures) observe(event, out);
-  message.payload = std::move(event.payload);
   emit(SendMessage{out.link, std::move(message)});
+  const bool moves_parameters = out.estimate == shards[channel.shard].parameters.front();
+  if (moves_parameters && !is_shared(channel)) shard_is_current(channel.shard);
 }
 
 // A reduce message may come one round early, from a child that has received its gathers before this
@@ -207,6 +207,11 @@ void Core::State::apply_pending(IncomingChannel& in) {
   in.applying = true;
   in.asked = now;
   const Channel& channel = plan.channels[in.channel];
+  if (is_shared(channel)) {
+    shards[channel.shard].shared = {message.form, message.digest, message.control,
+                                    message.payload.share()};
+    send_gathers(channel.shard);
+  }
   const BufferId target = channel.phase == Phase::kReduce
                               ? BufferId{BufferId::Kind::kEstimate, in.channel}
                               : BufferId{BufferId::Kind::kParameters, channel.shard};
@@ -237,6 +242,7 @@ void Core::State::applied(IncomingChannel& in, ApplyOutcome outcome) {
                    {in.applied, in.generation, channel.shard, channel.phase, outcome}});
   if (channel.phase == Phase::kReduce) return try_reduce(channel.shard);
   if (channel.shard == 0) verdict = Verdict::from_control(in.control);
+  if (!shares_gathers || confirming) send_gathers(channel.shard);
   shard_is_current(channel.shard);
 }
 
@@ -244,43 +250,23 @@ void Core::State::on(const StepDone& event) {
   report.step += event.took;
   work_times.stepped(now - shards[event.shard].asked);
   if (event.digest != 0) report.digests.emplace_back(event.shard, event.digest);
-  shard_is_current(event.shard);
+  const bool apart = keeps_owned_apart(event.shard);
+  if (apart && shares_gathers) return make_shared_message(event.shard);
+  send_gathers(event.shard);
+  if (!apart) shard_is_current(event.shard);  // else once the lead's message has moved w[s]
 }
 
-// Called when the parameters of a shard are those of this round: sends them on, and ends the round
-// after the last shard.
+// Called when the parameters of a shard are those of this round. Ends the round after the last
+// shard.
 void Core::State::shard_is_current(ShardIndex s) {
   KIMESH_CHECK(shards[s].current != round, "a shard becomes current once a round");
   shards[s].current = round;
   ++shards_current;
-  for (ChannelIndex channel : plan.node_channels[s][self].gather_out)
-    send_when_free(outgoing(channel));
-  if (shards_current == (confirming ? 1 : shards.size())) finish_round();
-}
-
-// Notes a message for the policy. A channel may be advanced twice between two reports, since a
-// gather may end after its round; the later message counts then.
-void Core::State::observe(const AdvanceDone& event, OutgoingChannel& out) {
-  if (!event.curve.empty()) out.curve = event.curve;
-  const MessageObservation observation{
-      links.number(out.link),       plan.channels[event.channel].phase,
-      plan.elements(event.channel), event.wanted_energy,
-      event.missing_energy,         event.curve.empty() ? nullptr : &out.curve};
-  if (out.observation < observations.size()) {
-    observations[out.observation] = observation;
-    return;
+  for (const ChannelIndex channel : plan.node_channels[s][self].gather_out) {
+    OutgoingChannel& out = outgoing(channel);
+    if (out.waiting && !out.busy) begin_message(out);  // it assigns the parameters
   }
-  out.observation = observations.size();
-  observations.push_back(observation);
-}
-
-void Core::State::tell_policy() {
-  if (!measures) return;
-  const Duration took = now - report.begun - from_seconds(verdict.evaluate_s);
-  if (!confirming) policy->observe({round, std::max(took, Duration{0}), observations});
-  observations.clear();
-  for (OutgoingChannel& out : outs) out.observation = OutgoingChannel::kUnobserved;
-  report.policy_state = policy->state();
+  if (shards_current == (confirming ? 1 : shards.size())) finish_round();
 }
 
 void Core::State::finish_round() {

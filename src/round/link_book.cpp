@@ -102,6 +102,10 @@ void LinkBook::add_message(const AdvanceDone& done, LinkIndex link, std::size_t 
   e.missing += done.missing_energy;
 }
 
+void LinkBook::add_forwarded(LinkIndex link, std::size_t bytes) {
+  entry(link).report.bytes += bytes;
+}
+
 std::vector<LinkReport> LinkBook::take_reports() {
   std::vector<LinkReport> reports;
   reports.reserve(entries_.size());

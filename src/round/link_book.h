@@ -26,6 +26,7 @@ class LinkBook {
   void add_budget(LinkIndex link, std::size_t budget_bytes);
   void add_message(const AdvanceDone& done, LinkIndex link, std::size_t elements,
                    std::size_t bytes);
+  void add_forwarded(LinkIndex link, std::size_t bytes);
 
   // The figures since the last call, by outgoing link.
   [[nodiscard]] std::vector<LinkReport> take_reports();

@@ -85,13 +85,27 @@ class Core::State {
     static constexpr std::size_t kUnobserved = static_cast<std::size_t>(-1);
     std::size_t observation = kUnobserved;  // its place in `observations`
   };
+  // The content of a shared gather message, which goes to every child as it is.
+  struct SharedMessage {
+    Form form = Form::kEmpty;
+    std::uint64_t digest = 0;
+    Control control{};
+    Payload payload{};
+  };
   struct ShardState {
     std::vector<BufferId>
         reduce_terms;  // own contribution, then the children's estimates in node order
-    std::vector<BufferId> gather_terms;  // the parameters
+    std::vector<BufferId> gather_terms;  // x[s] at the owner, w[s] elsewhere
+    std::vector<BufferId> parameters;    // w[s]
     Round reduced = kNoRound;            // last round whose reduce work was issued
     Round current = kNoRound;            // last round that the parameters hold
     TimePoint asked{};                   // when the last step was
+    // Of a shared gather: what children that are not free yet still wait for, and the most bytes
+    // that every link of the gather tree below this node's part of the reduce tree can carry in
+    // time. 0: no link of them limits it.
+    SharedMessage shared;
+    bool is_making = false;  // at the owner
+    double gather_limit = 0;
   };
   struct Peer {
     NodeIndex node = 0;
@@ -106,8 +120,11 @@ class Core::State {
   // exchange.cpp
   void begin_round(Round next);
   void try_reduce(ShardIndex shard);
+  void send_gathers(ShardIndex shard);
+  void make_due(OutgoingChannel& out);
   void send_when_free(OutgoingChannel& out);
   void begin_message(OutgoingChannel& out);
+  [[nodiscard]] bool restarts(const OutgoingChannel& out, Round of) const;
   void advance(OutgoingChannel& out);
   void send_confirmation(OutgoingChannel& out);
   void apply_pending(IncomingChannel& in);
@@ -115,13 +132,36 @@ class Core::State {
   void applied(IncomingChannel& in, ApplyOutcome outcome);
   void shard_is_current(ShardIndex shard);
   void finish_round();
+
+  // shared_gather.cpp
+  [[nodiscard]] bool is_shared(const Channel& channel) const {
+    return shares_gathers && channel.phase == Phase::kGather;
+  }
+  void limit_gather(ShardIndex shard);
+  void make_shared_message(ShardIndex shard);
+  void shared_message_made(AdvanceDone event);
+  void begin_shared_message(OutgoingChannel& out);
+  void send_shared_message(OutgoingChannel& out);
+  void assign_parameters(OutgoingChannel& out);
+
+  // choose.cpp
+  [[nodiscard]] MessageContext context_of(const OutgoingChannel& out, Round of) const;
   void observe(const AdvanceDone& event, OutgoingChannel& out);
   void tell_policy();
   [[nodiscard]] double stop_wish() const;
   [[nodiscard]] bool owns(ShardIndex shard) const { return plan.shards[shard].owner == self; }
-  [[nodiscard]] std::optional<Setting> choose(OutgoingChannel& out);
+  // Whether this node keeps x[s] apart from its w[s], which moves by what it sends.
+  [[nodiscard]] bool keeps_owned_apart(ShardIndex shard) const {
+    return compresses && owns(shard) && !plan.node_channels[shard][self].gather_out.empty();
+  }
+  // The channel whose messages move w[s] at the owner. Requires keeps_owned_apart.
+  [[nodiscard]] ChannelIndex lead_of(ShardIndex shard) const {
+    return plan.node_channels[shard][self].gather_out.front();
+  }
+  [[nodiscard]] std::optional<Setting> choose(OutgoingChannel& out, const MessageRound& of);
   [[nodiscard]] bool digest_is_due(Round of) const;
-  [[nodiscard]] std::size_t overhead(const Channel& channel) const;
+  [[nodiscard]] std::size_t overhead(const Control& control) const;
+  [[nodiscard]] std::size_t wire_bytes_of(const Message& message) const;
   [[nodiscard]] Control control_for(const Channel& channel) const;
   IncomingChannel& incoming(ChannelIndex channel);
   OutgoingChannel& outgoing(ChannelIndex channel);
@@ -155,6 +195,8 @@ class Core::State {
   const NodeIndex self;
   const CoreOptions options;
   const DecisionSource* const replay;
+  const bool compresses;      // some messages are not dense
+  const bool shares_gathers;  // Gather::kShared has a meaning
   std::unique_ptr<Policy> policy;
 
   std::vector<IncomingChannel> ins;

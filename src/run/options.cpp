@@ -22,6 +22,7 @@ CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, 
   CoreOptions options;
   options.policy = policy_setup(config, topology.nodes.size());
   options.feedback = config.compression.feedback;
+  options.gather = config.compression.gather;
   options.data_weight = data_weight;
   if (const auto cap = spec.sending_cap_bits_per_s())
     options.uplink_bytes_per_s = *cap / kBitsPerByte;
@@ -42,6 +43,8 @@ VectorsOptions vectors_options(const RunConfig& config, double data_weight) {
   options.optimizer = config.optimizer;
   options.data_weight = data_weight;
   options.keeps_estimates = !config.compression.policy->sends_everything();
+  options.feedback = config.compression.feedback;
+  options.gather = config.compression.gather;
   return options;
 }
 

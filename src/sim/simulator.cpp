@@ -195,7 +195,7 @@ std::vector<float> Simulator::owners_parameters() const {
   std::vector<float> x(state_->plan.layout.size());
   for (ShardIndex s = 0; s < state_->plan.shards.size(); ++s) {
     const Shard& shard = state_->plan.shards[s];
-    const auto part = state_->nodes[shard.owner].vectors.shard(s);
+    const auto part = state_->nodes[shard.owner].vectors.owned(s);
     std::copy(part.begin(), part.end(), x.begin() + static_cast<std::ptrdiff_t>(shard.begin));
   }
   return x;

@@ -9,26 +9,48 @@ namespace kimesh {
 
 using kernels::MemorySpan;
 
-void Vectors::Store::add_term(BufferId term, ShardIndex shard, bool first) {
+Vectors::Store::Contribution Vectors::Store::contribution(Round round) const {
+  const double weight = options_.data_weight;
+  if (worker_optimizer_) return {static_cast<float>(-weight), step_};
+  const double rate = sends_movements() ? options_.optimizer.learning_rate(round) : 1;
+  return {static_cast<float>(weight * rate),
+          options_.optimizer.sends_velocity() ? velocity_ : gradient_};
+}
+
+void Vectors::Store::add_term(BufferId term, ShardIndex shard, Round round, bool first) {
   const MemorySpan out = target_.floats().subspan(0, plan_.shards[shard].size);
   if (term.kind == BufferId::Kind::kContribution) {
     KIMESH_CHECK(term.index == shard, "a contribution of the action's shard");
-    const MemorySpan source =
-        shard_of(options_.optimizer.sends_velocity() ? velocity_ : gradient_, shard);
-    const auto weight = static_cast<float>(options_.data_weight);
-    return first ? memory_.scale(weight, source, out) : memory_.add_scaled(weight, source, out);
+    const auto [factor, vector] = contribution(round);
+    const MemorySpan source = shard_of(vector, shard);
+    return first ? memory_.scale(factor, source, out) : memory_.add_scaled(factor, source, out);
   }
-  const MemorySpan source = term.kind == BufferId::Kind::kEstimate ? estimate_of(term.index)
-                                                                   : shard_of(parameters_, shard);
+  const MemorySpan source = readable(term);
   KIMESH_CHECK(source.size == out.size, "a term that this node holds, of the shard's size");
   return first ? memory_.copy(source, out) : memory_.add(source, out);
 }
 
-MemorySpan Vectors::Store::sum(std::span<const BufferId> terms, ShardIndex shard) {
+MemorySpan Vectors::Store::readable(BufferId term) const {
+  switch (term.kind) {
+    case BufferId::Kind::kParameters:
+      return shard_of(parameters_, term.index);
+    case BufferId::Kind::kOwned:
+      return owned_of(term.index);
+    case BufferId::Kind::kEstimate:
+      return estimate_of(term.index);
+    case BufferId::Kind::kContribution:
+      break;
+  }
+  KIMESH_CHECK(false, "a contribution has a factor");
+  return {};
+}
+
+MemorySpan Vectors::Store::sum(std::span<const BufferId> terms, ShardIndex shard, Round round) {
   KIMESH_CHECK(!terms.empty(), "a sum has a term");
-  if (terms.size() == 1 && terms[0] == BufferId{BufferId::Kind::kParameters, shard})
-    return shard_of(parameters_, shard);
-  for (std::size_t t = 0; t < terms.size(); ++t) add_term(terms[t], shard, t == 0);
+  const bool in_place = terms.size() == 1 && (terms[0].kind == BufferId::Kind::kParameters ||
+                                              terms[0].kind == BufferId::Kind::kOwned);
+  if (in_place) return readable(terms[0]);
+  for (std::size_t t = 0; t < terms.size(); ++t) add_term(terms[t], shard, round, t == 0);
   return target_.floats().subspan(0, plan_.shards[shard].size);
 }
 
@@ -48,13 +70,14 @@ Result<AdvanceDone> Vectors::Store::advance(const AdvanceChannel& action) {
   if (!allocated_) return allocated_.error();
   const ShardIndex shard = plan_.channels[action.channel].shard;
   const MemorySpan estimate = writable(action.estimate, shard);
-  const MemorySpan target = sum(action.terms, shard);
+  const MemorySpan target = sum(action.terms, shard, action.round);
   auto made = send(action, target, estimate);
   if (!made && made.error().code == ErrorCode::kNotFinite) {
     const auto bad = memory_.first_not_finite(target);
     return bad ? not_finite(*bad, shard) : bad.error();
   }
   if (!made) return made.error();
+  if (action.estimate.kind == BufferId::Kind::kParameters) host_is_behind_ = true;
   const auto digest = action.digest ? channel_digest({memory_, estimate}, target) : finish();
   if (!digest) return digest.error();
   AdvanceDone done;
@@ -84,13 +107,16 @@ Result<std::uint64_t> Vectors::Store::apply(const ApplyMessage& action,
 
 Result<std::uint64_t> Vectors::Store::step(const StepShard& action) {
   if (!allocated_) return allocated_.error();
-  const MemorySpan direction = sum(action.terms, action.shard);
+  const MemorySpan direction = sum(action.terms, action.shard, action.round);
   const auto bad = memory_.first_not_finite(direction);
   if (!bad) return bad.error();
   if (*bad) return not_finite(*bad, action.shard);
-  const MemorySpan parameters = shard_of(parameters_, action.shard);
-  host_is_behind_ = true;
-  optimizers_.at(action.shard).step(action.round, parameters, direction);
+  const MemorySpan parameters = owned_of(action.shard);
+  if (!owned_.contains(action.shard)) host_is_behind_ = true;
+  if (sends_movements())
+    step_by_movement(options_.optimizer, memory_, action.round, direction, parameters);
+  else
+    optimizers_.at(action.shard).step(action.round, parameters, direction);
   return action.digest ? memory_.digest(parameters) : finish();
 }
 

@@ -32,7 +32,8 @@ Vectors::Store::Store(const Plan& plan, NodeIndex self, const VectorsOptions& op
   KIMESH_CHECK(memory_.on_host() == gradient_memory_.on_host(), "two queues of a device or none");
   if (options.optimizer.keeps_velocity()) velocity_ = allocate(plan.layout.size());
   allocate_estimates();
-  allocate_optimizers();
+  allocate_owned();
+  allocate_worker_optimizer();
   if (memory_.on_host()) return;
   host_parameters_ = AlignedBuffer(plan.layout.size());
   host_gradient_ = AlignedBuffer(plan.layout.size());
@@ -55,22 +56,39 @@ void Vectors::Store::allocate_estimates() {
     std::vector<ChannelIndex> kept(here.reduce_in.begin(), here.reduce_in.end());
     if (options_.keeps_estimates) {
       if (here.reduce_out) kept.push_back(*here.reduce_out);
-      kept.insert(kept.end(), here.gather_out.begin(), here.gather_out.end());
+      for (const ChannelIndex channel : here.gather_out)
+        if (options_.gather == Gather::kPerLink && !is_parameters(channel)) kept.push_back(channel);
     }
     for (const ChannelIndex channel : kept)
       estimates_.emplace(channel, allocate(plan_.shards[plan_.channels[channel].shard].size));
   }
 }
 
-void Vectors::Store::allocate_optimizers() {
-  for (std::size_t s = 0; s < plan_.shards.size(); ++s) {
-    if (plan_.shards[s].owner != self_) continue;
+void Vectors::Store::allocate_owned() {
+  for (std::size_t i = 0; i < plan_.shards.size(); ++i) {
+    const auto s = static_cast<ShardIndex>(i);
+    if (!owns(s)) continue;
+    const bool apart = options_.keeps_estimates && !plan_.node_channels[s][self_].gather_out.empty();
+    if (apart) owned_.emplace(s, allocate(plan_.shards[s].size));
+    if (sends_movements()) continue;
     auto made = ShardOptimizer::create(options_.optimizer, memory_, plan_.shards[s].size);
     if (made)
-      optimizers_.emplace(static_cast<ShardIndex>(s), std::move(*made));
+      optimizers_.emplace(s, std::move(*made));
     else if (allocated_)
       allocated_ = made.error();
   }
+}
+
+// Descent has no state, and its step is the gradient times a number.
+void Vectors::Store::allocate_worker_optimizer() {
+  if (!sends_movements() || options_.optimizer.kind->is_descent()) return;
+  step_ = allocate(plan_.layout.size());
+  auto made =
+      ShardOptimizer::create(options_.optimizer, gradient_memory_, plan_.layout.size());
+  if (made)
+    worker_optimizer_ = std::move(*made);
+  else if (allocated_)
+    allocated_ = made.error();
 }
 
 std::span<float> Vectors::Store::parameters() {
@@ -84,10 +102,12 @@ std::span<float> Vectors::Store::gradient() {
 void Vectors::Store::start() {
   if (!allocated_) return;
   memory_.upload(parameters(), parameters_.floats());
-  if (options_.keeps_estimates)
-    for (std::size_t s = 0; s < plan_.shards.size(); ++s)
-      for (const ChannelIndex channel : plan_.node_channels[s][self_].gather_out)
+  for (std::size_t s = 0; s < plan_.shards.size(); ++s)
+    for (const ChannelIndex channel : plan_.node_channels[s][self_].gather_out)
+      if (has_estimate(channel))
         memory_.copy(shard_of(parameters_, static_cast<ShardIndex>(s)), estimate_of(channel));
+  for (const auto& [shard, owned] : owned_)
+    memory_.copy(shard_of(parameters_, shard), owned.floats());
   allocated_ = memory_.finish();
 }
 
@@ -99,17 +119,35 @@ Status Vectors::Store::sync_parameters_to_host() {
   return done;
 }
 
-Status Vectors::Store::prepare_gradient() {
+Status Vectors::Store::prepare_gradient(Round round) {
   if (!allocated_) return allocated_;
   gradient_memory_.upload(gradient(), gradient_.floats());
   kimesh::prepare_gradient(options_.optimizer, gradient_memory_,
                            {parameters_.floats(), gradient_.floats(), velocity_.floats()});
+  if (worker_optimizer_) {
+    gradient_memory_.fill(step_.floats(), 0);
+    worker_optimizer_->step(round, step_.floats(), gradient_.floats());
+  }
   return gradient_memory_.finish();
 }
 
 kernels::MemorySpan Vectors::Store::shard_of(const kernels::MemoryBuffer& whole,
                                              ShardIndex shard) const {
   return whole.floats().subspan(plan_.shards[shard].begin, plan_.shards[shard].size);
+}
+
+kernels::MemorySpan Vectors::Store::owned_of(ShardIndex shard) const {
+  const auto found = owned_.find(shard);
+  return found == owned_.end() ? shard_of(parameters_, shard) : found->second.floats();
+}
+
+bool Vectors::Store::is_parameters(ChannelIndex channel) const {
+  const Channel& of = plan_.channels[channel];
+  if (of.phase == Phase::kReduce) return false;
+  const NodeChannels& here = plan_.node_channels[of.shard][self_];
+  if (channel == here.gather_in) return true;
+  if (!options_.keeps_estimates) return false;
+  return options_.gather == Gather::kShared || (owns(of.shard) && channel == here.gather_out.front());
 }
 
 kernels::MemorySpan Vectors::Store::estimate_of(ChannelIndex channel) const {
@@ -122,10 +160,10 @@ kernels::MemorySpan Vectors::Store::writable(BufferId buffer, ShardIndex shard) 
     KIMESH_CHECK(plan_.channels[buffer.index].shard == shard, "an estimate of the action's shard");
     return estimate_of(buffer.index);
   }
-  KIMESH_CHECK(buffer.kind == BufferId::Kind::kParameters, "a contribution is read only");
+  KIMESH_CHECK(buffer.kind == BufferId::Kind::kParameters, "no channel writes other buffers");
   KIMESH_CHECK(buffer.index == shard, "parameters of the action's shard");
-  KIMESH_CHECK(plan_.shards[shard].owner != self_,
-               "the owner's parameters change by its optimizer");
+  KIMESH_CHECK(!owns(shard) || owned_.contains(shard),
+               "the owner's only copy changes by its optimizer");
   return shard_of(parameters_, shard);
 }
 
@@ -157,8 +195,16 @@ std::span<const float> Vectors::Store::shard(ShardIndex shard) {
   return parameters().subspan(plan_.shards[shard].begin, plan_.shards[shard].size);
 }
 
+std::span<const float> Vectors::Store::owned(ShardIndex shard) {
+  KIMESH_CHECK(owns(shard), "x[s] is at its owner");
+  return owned_.contains(shard) ? on_host(owned_of(shard)) : this->shard(shard);
+}
+
 std::span<const float> Vectors::Store::estimate(ChannelIndex channel) {
-  const kernels::MemorySpan floats = estimate_of(channel);
+  return on_host(estimate_of(channel));
+}
+
+std::span<const float> Vectors::Store::on_host(kernels::MemorySpan floats) {
   if (memory_.on_host()) return memory_.view(floats);
   downloaded_ = AlignedBuffer(floats.size);
   (void)memory_.download(floats, downloaded_.span());
@@ -167,10 +213,12 @@ std::span<const float> Vectors::Store::estimate(ChannelIndex channel) {
 
 std::size_t Vectors::Store::bytes_held() const {
   std::size_t floats = host_parameters_.size() + host_gradient_.size() + parameters_.size() +
-                       gradient_.size() + velocity_.size() + target_.size();
+                       gradient_.size() + velocity_.size() + target_.size() + step_.size();
   for (const auto& [channel, estimate] : estimates_) floats += estimate.size();
+  for (const auto& [shard, owned] : owned_) floats += owned.size();
   std::size_t bytes = floats * sizeof(float);
   for (const auto& [shard, optimizer] : optimizers_) bytes += optimizer.bytes_held();
+  if (worker_optimizer_) bytes += worker_optimizer_->bytes_held();
   return bytes;
 }
 

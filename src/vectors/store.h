@@ -28,7 +28,7 @@ class Vectors::Store {
   [[nodiscard]] std::span<float> gradient();
   void start();
   [[nodiscard]] Status sync_parameters_to_host();
-  [[nodiscard]] Status prepare_gradient();
+  [[nodiscard]] Status prepare_gradient(Round round);
   // Errors: NotFinite, with the layer, or Io.
   [[nodiscard]] Result<AdvanceDone> advance(const AdvanceChannel& action);
   // Errors: Malformed or Io.
@@ -40,8 +40,11 @@ class Vectors::Store {
   [[nodiscard]] bool has_estimate(ChannelIndex channel) const {
     return estimates_.contains(channel);
   }
+  // Whether w[s] is what this end of a gather channel holds.
+  [[nodiscard]] bool is_parameters(ChannelIndex channel) const;
   // Copies for observers, on the host, valid until the next call.
   [[nodiscard]] std::span<const float> shard(ShardIndex shard);
+  [[nodiscard]] std::span<const float> owned(ShardIndex shard);
   [[nodiscard]] std::span<const float> estimate(ChannelIndex channel);
   [[nodiscard]] std::size_t bytes_held() const;
 
@@ -52,10 +55,17 @@ class Vectors::Store {
   // Empty where the memory has no room for it, and then `allocated_` is an error.
   [[nodiscard]] kernels::MemoryBuffer allocate(std::size_t size);
   void allocate_estimates();
-  void allocate_optimizers();
+  void allocate_owned();
+  void allocate_worker_optimizer();
+  [[nodiscard]] bool owns(ShardIndex shard) const { return plan_.shards[shard].owner == self_; }
+  [[nodiscard]] bool sends_movements() const {
+    return options_.keeps_estimates && options_.feedback == Feedback::kEf14;
+  }
 
   [[nodiscard]] kernels::MemorySpan shard_of(const kernels::MemoryBuffer& whole,
                                              ShardIndex shard) const;
+  // x[s] of a shard that this node owns.
+  [[nodiscard]] kernels::MemorySpan owned_of(ShardIndex shard) const;
   // Empty when none is kept.
   [[nodiscard]] kernels::MemorySpan estimate_of(ChannelIndex channel) const;
   // Where an action's estimate lies. Requires a buffer of the action's shard that may change.
@@ -63,10 +73,20 @@ class Vectors::Store {
   // The layers' slices of a shard; valid until the next call.
   [[nodiscard]] std::span<const Piece> pieces_of(ShardIndex shard);
 
-  // The sum of the terms, added in order with one rounding each: in place where there is but one
-  // buffer to read, else in `target_`.
-  [[nodiscard]] kernels::MemorySpan sum(std::span<const BufferId> terms, ShardIndex shard);
-  void add_term(BufferId term, ShardIndex shard, bool first);
+  // The sum of the terms in `round`, added in order with one rounding each: in place where there is
+  // but one buffer to read, else in `target_`.
+  [[nodiscard]] kernels::MemorySpan sum(std::span<const BufferId> terms, ShardIndex shard,
+                                        Round round);
+  void add_term(BufferId term, ShardIndex shard, Round round, bool first);
+  // ω times what this node's gradient asks for: a vector, and the factor to take it with.
+  struct Contribution {
+    float factor = 1;
+    const kernels::MemoryBuffer& vector;
+  };
+  [[nodiscard]] Contribution contribution(Round round) const;
+  [[nodiscard]] kernels::MemorySpan readable(BufferId term) const;
+  // A copy for observers where the memory is a device's, valid until the next call.
+  [[nodiscard]] std::span<const float> on_host(kernels::MemorySpan floats);
   // Makes one message of an outgoing channel, with the action's feedback.
   [[nodiscard]] Result<Advanced> send(const AdvanceChannel& action, kernels::MemorySpan target,
                                       kernels::MemorySpan estimate);
@@ -85,7 +105,11 @@ class Vectors::Store {
 
   kernels::MemoryBuffer parameters_, gradient_, velocity_, target_;
   std::unordered_map<ChannelIndex, kernels::MemoryBuffer> estimates_;
-  std::map<ShardIndex, ShardOptimizer> optimizers_;  // of the owned shards
+  std::map<ShardIndex, kernels::MemoryBuffer> owned_;  // x[s], where it is kept apart from w[s]
+  std::map<ShardIndex, ShardOptimizer> optimizers_;    // of the owned shards
+  // Where workers send movements and their optimizer has a state: minus the movement.
+  std::optional<ShardOptimizer> worker_optimizer_;
+  kernels::MemoryBuffer step_;
   // The vectors of the objective, where the memory is a device's; else empty.
   AlignedBuffer host_parameters_, host_gradient_;
   bool host_is_behind_ = false;  // parameters changed since the last copy to the host

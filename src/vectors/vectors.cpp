@@ -1,5 +1,6 @@
 #include "kimesh/vectors/vectors.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -21,10 +22,6 @@ std::string name_of(const Plan& plan, ChannelIndex channel, Round round) {
 
 Error about(const Error& error, const std::string& what) {
   return {error.code, error.message + " (" + what + ")"};
-}
-
-bool receives_gather(const Plan& plan, ChannelIndex channel, NodeIndex node) {
-  return plan.channels[channel].phase == Phase::kGather && plan.link_of(channel).to == node;
 }
 
 }  // namespace
@@ -55,18 +52,22 @@ void Vectors::start() {
 Status Vectors::sync_parameters_to_host() {
   return store_->sync_parameters_to_host();
 }
-Status Vectors::prepare_gradient() {
-  return store_->prepare_gradient();
+Status Vectors::prepare_gradient(Round round) {
+  return store_->prepare_gradient(round);
 }
 
 Result<AdvanceDone> Vectors::advance(const AdvanceChannel& action) {
   if (step_error_) return *step_error_;
   const Plan& plan = store_->plan();
-  KIMESH_CHECK(action.estimate.kind == BufferId::Kind::kEstimate, "an outgoing channel's estimate");
+  KIMESH_CHECK(action.estimate.kind == BufferId::Kind::kEstimate ||
+                   action.estimate.kind == BufferId::Kind::kParameters,
+               "an outgoing channel's estimate, or the parameters that stand for it");
   KIMESH_CHECK(!action.restart || plan.channels[action.channel].phase == Phase::kReduce ||
                    action.setting.budget.is_dense(),
                "a restarted gather assigns");
-  KIMESH_CHECK(store_->has_estimate(action.estimate.index) || action.setting.budget.is_dense(),
+  KIMESH_CHECK(action.setting.budget.is_dense() ||
+                   action.estimate.kind == BufferId::Kind::kParameters ||
+                   store_->has_estimate(action.estimate.index),
                "without an estimate every message is dense");
   auto made = store_->advance(action);
   if (!made) return about(made.error(), name_of(plan, action.channel, action.round));
@@ -91,16 +92,32 @@ std::uint64_t Vectors::step(const StepShard& action) {
   if (stepped) return *stepped;
   step_error_ = about(stepped.error(), "the gradient of shard " + std::to_string(action.shard) +
                                            " at its owner, round " + std::to_string(action.round));
-  return action.digest ? digest_floats(shard(action.shard)) : 0;
+  return action.digest ? digest_floats(owned(action.shard)) : 0;
 }
 
 std::span<const float> Vectors::shard(ShardIndex shard) const {
   return store_->shard(shard);
 }
 
-std::span<const float> Vectors::estimate(ChannelIndex channel) const {
+std::span<const float> Vectors::owned(ShardIndex shard) const {
+  return store_->owned(shard);
+}
+
+std::vector<float> Vectors::model() const {
+  (void)store_->sync_parameters_to_host();  // a device that fails has failed before, with a sentence
+  const auto w = store_->parameters();
+  std::vector<float> whole(w.begin(), w.end());
   const Plan& plan = store_->plan();
-  if (receives_gather(plan, channel, store_->self())) return shard(plan.channels[channel].shard);
+  for (std::size_t s = 0; s < plan.shards.size(); ++s) {
+    if (plan.shards[s].owner != store_->self()) continue;
+    const auto x = owned(static_cast<ShardIndex>(s));
+    std::ranges::copy(x, whole.begin() + static_cast<std::ptrdiff_t>(plan.shards[s].begin));
+  }
+  return whole;
+}
+
+std::span<const float> Vectors::estimate(ChannelIndex channel) const {
+  if (store_->is_parameters(channel)) return shard(store_->plan().channels[channel].shard);
   return store_->has_estimate(channel) ? store_->estimate(channel) : std::span<const float>{};
 }
 

@@ -88,6 +88,8 @@ Mesh::Mesh(const MeshSpec& the_spec) : spec(the_spec) {
     node.vectors.optimizer = spec.optimizer;
     node.vectors.data_weight = weights[i];
     node.vectors.keeps_estimates = !spec.core.policy.sends_everything();
+    node.vectors.feedback = spec.core.feedback;
+    node.vectors.gather = spec.core.gather;
     setup.nodes.push_back(std::move(node));
   }
   LinkSpec link;

@@ -32,6 +32,7 @@ struct MiddleOfARing : testing::Test {
     hand.apply(hand.from(0, 2, Phase::kReduce, round));
     hand.apply(hand.from(0, 1, Phase::kReduce, round));
     hand.feed(StepDone{1, round, 0, {}});
+    hand.feed(advanced(hand.last().get<AdvanceChannel>()));
     hand.apply(hand.from(0, 0, Phase::kGather, round));
     hand.apply(hand.from(0, 2, Phase::kGather, round));
   }
@@ -57,6 +58,25 @@ TEST_F(MiddleOfARing, StepsItsOwnShardAndSendsItToTheNextNode) {
   EXPECT_EQ(hand.last().get<StepShard>().terms.size(), 2u) << "its own part and the ring's sum";
   hand.feed(StepDone{1, 0, 0, {}});
   expect_advance(1, Phase::kGather, 1);
+}
+
+// Its gradients are taken where its first child's are, so that w[s] moves by what it sends. Seen to
+// fail with a round that ends once the shard is stepped.
+TEST_F(MiddleOfARing, HoldsItsOwnShardsStepOnceTheMessageThatMovesItsCopyIsMade) {
+  hand.start();
+  hand.feed(GradientDone{0, 1.0, {}});
+  hand.apply(hand.from(0, 2, Phase::kReduce, 0));
+  hand.apply(hand.from(0, 1, Phase::kReduce, 0));
+  hand.feed(StepDone{1, 0, 0, {}});
+  const AdvanceChannel lead = hand.last().get<AdvanceChannel>();
+  EXPECT_EQ(lead.terms[0], (BufferId{BufferId::Kind::kOwned, 1}));
+  EXPECT_EQ(lead.estimate, (BufferId{BufferId::Kind::kParameters, 1}));
+  hand.apply(hand.from(0, 0, Phase::kGather, 0));
+  hand.apply(hand.from(0, 2, Phase::kGather, 0));
+  EXPECT_FALSE(hand.last().has<ComputeGradient>());
+  hand.feed(advanced(lead));
+  EXPECT_TRUE(hand.last().has<SendMessage>());
+  EXPECT_EQ(hand.last().get<ComputeGradient>().round, 1u);
 }
 
 TEST_F(MiddleOfARing, PassesAGatherOnButNotBackToItsOwner) {

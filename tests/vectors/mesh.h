@@ -41,7 +41,8 @@ class Mesh {
   // Called with the channel after each message that both ends have applied.
   using Watch = std::function<void(ChannelIndex, const AdvanceDone&, std::uint64_t far_digest)>;
 
-  Mesh(const Plan& plan, const std::vector<VectorsOptions>& options) : plan_(plan) {
+  Mesh(const Plan& plan, const std::vector<VectorsOptions>& options)
+      : plan_(plan), keeps_estimates_(options.at(0).keeps_estimates) {
     for (std::size_t n = 0; n < options.size(); ++n)
       nodes.emplace_back(plan, static_cast<NodeIndex>(n), options[n]);
   }
@@ -49,8 +50,8 @@ class Mesh {
   void reduce(Round round, const Setting& setting, bool restart = false) {
     for (ShardIndex s = 0; s < plan_.shards.size(); ++s) {
       for (const Hop& hop : hops_of(plan_, s, Phase::kReduce))
-        send(hop.channel, reduce_terms(s, plan_.link_of(hop.channel).from), round, setting,
-             restart);
+        send(hop.channel, reduce_terms(s, plan_.link_of(hop.channel).from),
+             {BufferId::Kind::kEstimate, hop.channel}, round, setting, restart);
       const NodeIndex owner = plan_.shards[s].owner;
       const auto terms = reduce_terms(s, owner);
       (void)nodes[owner].step({s, round, terms, false});
@@ -59,8 +60,20 @@ class Mesh {
 
   void gather(Round round, const Setting& setting, bool restart = false) {
     for (ShardIndex s = 0; s < plan_.shards.size(); ++s)
-      for (const Hop& hop : hops_of(plan_, s, Phase::kGather))
-        send(hop.channel, {{BufferId::Kind::kParameters, s}}, round, setting, restart);
+      for (const Hop& hop : hops_of(plan_, s, Phase::kGather)) {
+        const bool from_owner = plan_.link_of(hop.channel).from == plan_.shards[s].owner;
+        const BufferId source{from_owner ? BufferId::Kind::kOwned : BufferId::Kind::kParameters, s};
+        send(hop.channel, {source}, gather_estimate(hop.channel), round, setting, restart);
+      }
+  }
+
+  // The owner's w[s] stands for the estimate of its first child.
+  [[nodiscard]] BufferId gather_estimate(ChannelIndex channel) const {
+    const ShardIndex s = plan_.channels[channel].shard;
+    const NodeChannels& owner = plan_.node_channels[s][plan_.shards[s].owner];
+    const bool leads = keeps_estimates_ && channel == owner.gather_out.front();
+    return leads ? BufferId{BufferId::Kind::kParameters, s}
+                 : BufferId{BufferId::Kind::kEstimate, channel};
   }
 
   [[nodiscard]] std::vector<BufferId> reduce_terms(ShardIndex shard, NodeIndex node) const {
@@ -74,8 +87,8 @@ class Mesh {
   Watch watch = [](ChannelIndex, const AdvanceDone&, std::uint64_t) {};
 
  private:
-  void send(ChannelIndex channel, const std::vector<BufferId>& terms, Round round, Setting setting,
-            bool restart) {
+  void send(ChannelIndex channel, const std::vector<BufferId>& terms, BufferId estimate, Round round,
+            Setting setting, bool restart) {
     const Link& link = plan_.link_of(channel);
     const ShardIndex shard = plan_.channels[channel].shard;
     const bool to_parameters = plan_.channels[channel].phase == Phase::kGather;
@@ -83,7 +96,7 @@ class Mesh {
     if (setting.budget.kind == Budget::Kind::kKeep)
       setting.budget = Budget::keep(std::min(setting.budget.elements(), size));
     auto made = nodes[link.from].advance(
-        {channel, round, terms, {BufferId::Kind::kEstimate, channel}, setting, restart, true});
+        {channel, round, terms, estimate, setting, restart, true});
     ASSERT_TRUE(made.ok()) << made.error().message;
     const BufferId held = to_parameters ? BufferId{BufferId::Kind::kParameters, shard}
                                         : BufferId{BufferId::Kind::kEstimate, channel};
@@ -95,6 +108,7 @@ class Mesh {
   }
 
   const Plan& plan_;
+  const bool keeps_estimates_;
 };
 
 }  // namespace kimesh

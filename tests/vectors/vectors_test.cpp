@@ -42,7 +42,7 @@ TEST(Vectors, TwoNodesDoThePlainArithmeticOfARound) {
   for (Round round = 0; round < 2; ++round) {
     std::ranges::copy(std::vector<float>{4, 8}, mesh.nodes[0].gradient().begin());
     std::ranges::copy(std::vector<float>{-4, 16}, mesh.nodes[1].gradient().begin());
-    for (Vectors& node : mesh.nodes) ASSERT_TRUE(node.prepare_gradient().ok());
+    for (Vectors& node : mesh.nodes) ASSERT_TRUE(node.prepare_gradient(round).ok());
     mesh.reduce(round, topk_setting(1));
     mesh.gather(round, topk_setting(1));
   }
@@ -64,7 +64,7 @@ TEST(Vectors, NesterovSendsTheGradientAndTheMomentumAhead) {
   for (Round round = 0; round < 2; ++round) {
     std::ranges::copy(std::vector<float>{4, 8}, mesh.nodes[0].gradient().begin());
     std::ranges::copy(std::vector<float>{-4, 16}, mesh.nodes[1].gradient().begin());
-    for (Vectors& node : mesh.nodes) ASSERT_TRUE(node.prepare_gradient().ok());
+    for (Vectors& node : mesh.nodes) ASSERT_TRUE(node.prepare_gradient(round).ok());
     mesh.reduce(round, topk_setting(1));
     mesh.gather(round, topk_setting(1));
   }
@@ -99,7 +99,7 @@ Mesh started(const Plan& plan, std::size_t nodes, const VectorsOptions& options,
 void round_of(Mesh& mesh, Round round, std::uint64_t seed, Random& random) {
   for (std::size_t n = 0; n < mesh.nodes.size(); ++n) {
     fill(mesh.nodes[n].gradient(), seed, static_cast<std::uint32_t>(n), round);
-    ASSERT_TRUE(mesh.nodes[n].prepare_gradient().ok());
+    ASSERT_TRUE(mesh.nodes[n].prepare_gradient(round).ok());
   }
   const auto draw = [&] {
     return random.below(8) == 0 ? kDense : topk_setting(1 + random.below(60), random.next_u32());
@@ -144,7 +144,7 @@ TEST(Vectors, DenseMessagesGiveTheSameBitsWhetherEstimatesAreKeptOrNot) {
       for (Round round = 0; round < 5; ++round) {
         for (std::size_t n = 0; n < shape.nodes; ++n) {
           fill(mesh->nodes[n].gradient(), 2, static_cast<std::uint32_t>(n), round);
-          ASSERT_TRUE(mesh->nodes[n].prepare_gradient().ok());
+          ASSERT_TRUE(mesh->nodes[n].prepare_gradient(round).ok());
         }
         mesh->reduce(round, kDense);
         mesh->gather(round, kDense);
@@ -168,16 +168,17 @@ TEST(Vectors, ACorruptedEstimateChangesTheDigest) {
 }
 
 // The table of the header, in units of d float32. ring4: w, g, v, three quarters each of reduce_in,
-// reduce_out, gather_out, a quarter of work space. Seen to fail with estimates of the dense
+// reduce_out, gather_out or x[s], a quarter of work space. Seen to fail with estimates of the dense
 // case.
 TEST(Vectors, HoldsNoMoreThanTheTableSays) {
   const std::size_t d = 4000;
   const auto sgd = options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.9}");
   const auto adamw = options_of_text<OptimizerOptions>("{kind: adamw, lr: 0.1}");
   const auto models = [&](const Case& shape, NodeIndex node, const OptimizerOptions& optimizer,
-                          bool compresses) {
+                          bool compresses, Feedback feedback = Feedback::kEf21,
+                          Gather gather = Gather::kPerLink) {
     const Plan plan = plan_of(shape.kind, shape.nodes, shape.servers, {4000});
-    const Vectors vectors(plan, node, {optimizer, 0.25, compresses});
+    const Vectors vectors(plan, node, {optimizer, 0.25, compresses, feedback, gather});
     return static_cast<double>(vectors.bytes_held()) / (4.0 * d);
   };
   const Case &ring4 = kCases[0], &ps4 = kCases[1], &single = kCases[2];
@@ -187,6 +188,11 @@ TEST(Vectors, HoldsNoMoreThanTheTableSays) {
   EXPECT_DOUBLE_EQ(models(ps4, 2, sgd, true), 3 + 9 / 4.0 + 1 / 4.0);
   EXPECT_DOUBLE_EQ(models(single, 0, sgd, true), 4 + 2 * 3);  // 4 + 2 · children
   EXPECT_DOUBLE_EQ(models(single, 1, sgd, true), 3 + 1 + 1);
+  const auto ef14 = Feedback::kEf14;
+  const auto shared = Gather::kShared;
+  EXPECT_DOUBLE_EQ(models(ring4, 0, sgd, true, ef14, shared), 3 + 6 / 4.0 + 1 / 4.0 + 1 / 4.0);
+  EXPECT_DOUBLE_EQ(models(ring4, 0, adamw, true, ef14, shared), 5 + 6 / 4.0 + 1 / 4.0 + 1 / 4.0);
+  EXPECT_DOUBLE_EQ(models(single, 0, sgd, true, ef14, shared), 3 + 3 + 1 + 1);
 }
 
 // Every error names layer, element, channel and round; nothing is changed. Seen to fail with the
@@ -196,7 +202,7 @@ TEST(Vectors, NameTheLayerWhereAGradientIsNotFinite) {
   Mesh mesh = started(plan, 2, {{}, 0.5, true}, 1);
   Vectors& node = mesh.nodes[1];
   node.gradient()[3] = std::numeric_limits<float>::quiet_NaN();
-  ASSERT_TRUE(node.prepare_gradient().ok());
+  ASSERT_TRUE(node.prepare_gradient(7).ok());
   const ChannelIndex channel = *plan.node_channels[0][1].reduce_out;
   const auto terms = mesh.reduce_terms(0, 1);
   auto made = node.advance(

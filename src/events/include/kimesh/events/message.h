@@ -1,14 +1,16 @@
 // The message, one record from the sending core to the receiving core through live or simulated
 // links, and the answer of the receiving core.
 //
-// Its payload is moved all the way. kimesh itself copies the payload's bytes once at the sender,
-// into ZeroMQ's frame (src/link/zmq_socket.cpp), and once at the receiver, out of ZeroMQ's frames
-// into the record (src/link/inbox.cpp). The simulator copies none.
+// Its payload is moved all the way, or shared by the messages of several links. kimesh itself copies
+// the payload's bytes once at the sender, into ZeroMQ's frame (src/link/zmq_socket.cpp), and once at
+// the receiver, out of ZeroMQ's frames into the record (src/link/inbox.cpp). The simulator copies
+// none.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,14 +21,15 @@
 
 namespace kimesh {
 
-// Encoded bytes, owned by the record that holds the payload. Move-only.
+// Encoded bytes, constant once they are here, owned by the records that share them. Move-only: what
+// is to be sent twice says so.
 class Payload {
  public:
   Payload() = default;
   explicit Payload(std::vector<std::byte> bytes) : Payload(std::move(bytes), 0) {}
   // The bytes of `buffer` from `begin` on, without a copy.
   Payload(std::vector<std::byte> buffer, std::size_t begin)
-      : buffer_(std::move(buffer)), begin_(begin) {}
+      : buffer_(std::make_shared<const std::vector<std::byte>>(std::move(buffer))), begin_(begin) {}
   Payload(Payload&& other) noexcept
       : buffer_(std::move(other.buffer_)), begin_(std::exchange(other.begin_, 0)) {}
   Payload& operator=(Payload&& other) noexcept {
@@ -35,13 +38,21 @@ class Payload {
     return *this;
   }
 
+  // The same bytes, for one more record. Thread: any.
+  [[nodiscard]] Payload share() const {
+    Payload same;
+    same.buffer_ = buffer_;
+    same.begin_ = begin_;
+    return same;
+  }
   [[nodiscard]] std::span<const std::byte> bytes() const {
-    return std::span(buffer_).subspan(begin_);
+    if (!buffer_) return {};
+    return std::span(*buffer_).subspan(begin_);
   }
   [[nodiscard]] std::size_t size() const { return bytes().size(); }
 
  private:
-  std::vector<std::byte> buffer_;
+  std::shared_ptr<const std::vector<std::byte>> buffer_;
   std::size_t begin_ = 0;
 };
 

@@ -18,8 +18,9 @@ namespace kimesh {
 // The name of a float vector of this node.
 struct BufferId {
   enum class Kind : std::uint8_t {
-    kParameters,    // index: shard. w_i[s]; x[s] itself at the owner
-    kContribution,  // index: shard. ω_i v_i[s], read only
+    kParameters,    // index: shard. w_i[s], at which the node takes its gradient
+    kOwned,         // index: shard. x[s] at its owner; the parameters where every message is dense
+    kContribution,  // index: shard. What the node adds to the reduce, read only
     kEstimate,      // index: channel. What this end of a channel holds (gather_in channels: use
                     // kParameters)
   };

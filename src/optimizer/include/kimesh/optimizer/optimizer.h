@@ -50,7 +50,13 @@ struct WorkerVectors {
 void prepare_gradient(const OptimizerOptions& options, kernels::Memory& memory,
                       const WorkerVectors& worker);
 
-// The optimizer of one shard at its owner. Thread: one at a time.
+// The owner's part where workers send movements (Feedback::kEf14), which are steps already:
+// shrinks the parameters by the decoupled decay, then subtracts `movement`, the mesh's weighted one.
+void step_by_movement(const OptimizerOptions& options, kernels::Memory& memory, Round round,
+                      kernels::ConstMemorySpan movement, kernels::MemorySpan parameters);
+
+// The optimizer of one shard at its owner, or of all shards at a worker that sends movements.
+// Thread: one at a time.
 class ShardOptimizer {
  public:
   // `memory` outlives this. Errors: Io, when it has no room for the state.

@@ -29,12 +29,17 @@ class OptimizerKind : public KindOptions {
   // Vectors that the owner of a shard keeps for it. Each has the shard's size and starts at 0.
   [[nodiscard]] virtual std::size_t state_vectors() const { return 0; }
 
+  // The decoupled decay, which acts at the owner also where workers send movements: a step shrinks
+  // the parameters by rate times this share. It is no part of step() then.
+  [[nodiscard]] virtual double owner_decay() const { return 0; }
+
   struct Step {
     double rate = 0;          // the learning rate of the round
     std::uint64_t count = 1;  // number of this step of the shard, from 1
   };
-  // The owner's step against `direction`, the mesh's weighted gradient, one rounding per operation.
-  // Shapes: parameters, direction and each state [size], all in `memory`.
+  // The step against `direction`, the mesh's weighted gradient at an owner, one rounding per
+  // operation. Workers that send movements take it from 0 against their own gradient. Shapes:
+  // parameters, direction and each state [size], all in `memory`.
   virtual void step(const Step& step, kernels::Memory& memory, kernels::ConstMemorySpan direction,
                     std::span<const kernels::MemorySpan> state,
                     kernels::MemorySpan parameters) const = 0;

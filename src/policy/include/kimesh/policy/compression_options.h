@@ -16,6 +16,7 @@ struct CompressionOptions {
   std::shared_ptr<PolicyOptions> policy;
   std::shared_ptr<Codec> codec;  // policy none: not asked
   Feedback feedback = Feedback::kEf21;
+  Gather gather = Gather::kPerLink;
   Round digest_every = 50;  // rounds between digests of both ends of a channel; 0: never
 
   void describe(Keys& keys);

@@ -24,6 +24,11 @@ struct MessageContext {
   // What the link may take in the long run: its max-min share of the node's sending cap, at most
   // what it was seen to sustain. Infinity or 0: neither is known.
   double share_bytes_per_s = 0;
+  // The most that a shared gather message may take on every link of its tree; 0: nothing limits it.
+  std::size_t limit_bytes = 0;
+  // What the message leaves out is summed with what others leave out and compressed again before
+  // the round is over, so that its codec has to be conservative.
+  bool is_compressed_again = false;
   // Channel::slots; Plan::slots for a policy that wants curves, which divides the bytes of a link
   // among its messages.
   unsigned slots = 2;
@@ -105,6 +110,9 @@ class Policy {
  public:
   virtual ~Policy() = default;
   [[nodiscard]] virtual Choice choose(const MessageContext& message) const = 0;
+  // The bytes that the link may spend on the message, overhead included, whatever there is to send.
+  // 0: the policy has no notion of a budget.
+  [[nodiscard]] virtual std::size_t budget(const MessageContext&) const { return 0; }
   // Whether messages shall be measured: costs a pass over each.
   [[nodiscard]] virtual bool wants_curves() const { return false; }
   // What this node saw of a round, once it is over and before anything of the next is chosen.

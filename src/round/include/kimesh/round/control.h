@@ -21,6 +21,9 @@ struct ControlVector {
   double correct = 0, samples = 0, test_loss = 0;
   double compute_s = 0;   // max: the round's longest gradient
   double evaluate_s = 0;  // max: what the run's clock leaves out
+  // Min of those over 0: the most bytes that a shared gather message of shard 0 may take on every
+  // link of its tree. 0: nothing limits it.
+  double gather_limit = 0;
   double stop_wish = 0;   // max: 0 none, 1 the time is over, 2 a node's traffic is
   // Adds the sums, takes the larger of the others.
   void merge(const ControlVector& other);
@@ -28,6 +31,14 @@ struct ControlVector {
   static ControlVector from_control(std::span<const double> values);  // missing values are 0
   bool operator==(const ControlVector&) const = default;
 };
+
+// The smaller of two limits, of which 0 is none.
+[[nodiscard]] double tighter_limit(double a, double b);
+
+// The control values of a reduce message of another shard than 0: its ControlVector::gather_limit
+// alone.
+[[nodiscard]] Control gather_limit_to_control(double limit);
+[[nodiscard]] double gather_limit_from_control(std::span<const double> values);
 
 // Stands for no round.
 inline constexpr Round kNoRound = 0xffffffff;

@@ -59,7 +59,8 @@ struct CoreOptions {
   bool has_test_set = true;                    // false: nobody is asked to evaluate
   Round digest_every = 50;                     // 0: never
   bool digest_shards = false;                  // StepShard asks for a digest each round
-  Feedback feedback = Feedback::kEf21;         // of the reduce; the gather is primal
+  Feedback feedback = Feedback::kEf21;         // of the reduce
+  Gather gather = Gather::kPerLink;
   std::optional<std::uint64_t> traffic_bytes;  // that the node may send in all; the run ends before
   Duration dead_after{std::chrono::seconds(15)};
   // Bytes that the wire adds to a payload, beside the control values, and to each chunk. The driver

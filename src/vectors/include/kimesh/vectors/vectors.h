@@ -4,9 +4,12 @@
 // last digits between memories, and so may a clipped gradient.
 //
 // Buffers (d: size of the model): parameters w [d], gradient g [d], velocity v [d] with momentum
-// only, per reduce_in channel the estimate that it holds, per outgoing channel the estimate of the
-// far side, only where the policy compresses; AdamW's moments for the owned shard; a target of the
-// largest shard. Where the memory is a GPU's, a second w and g are on the host, where the objective
+// only, a target of the largest shard; per reduce_in channel what it brought, which is an estimate
+// under EF21; AdamW's moments for the owned shard, or for all d where workers send movements, and
+// then the movement [d]. Only where the policy compresses: x[s] of the owned shard, per reduce_out
+// channel the estimate of the far side (EF21) or the residual (EF14), and with Gather::kPerLink per
+// gather_out channel the estimate of the far side, but for the owner's first one, whose estimate is
+// w[s]. Where the memory is a GPU's, a second w and g are on the host, where the objective
 // computes. Thread: actions one at a time, in order of issue; gradient work may run
 // beside actions that do not touch g and v.
 #pragma once
@@ -35,6 +38,8 @@ struct VectorsOptions {
   double data_weight = 1;  // ω_i
   // false where every message is dense: outgoing channels keep no estimate
   bool keeps_estimates = true;
+  Feedback feedback = Feedback::kEf21;  // kEf14: workers send movements
+  Gather gather = Gather::kPerLink;
   // Null: the host's memory. Else a GPU's, and the same memory with a queue of its own for gradient
   // work; the nodes of this process share them. The codec must have
   // CodecTraits::on_devices then.
@@ -62,8 +67,9 @@ class Vectors {
   // Brings parameters() up to date with the actions so far; to be called before they are read.
   // Errors: Io, when a device failed or has not enough memory for all vectors; the same below.
   [[nodiscard]] Status sync_parameters_to_host();
-  // Clips the gradient that the objective has filled, and applies coupled decay and momentum.
-  [[nodiscard]] Status prepare_gradient();
+  // Clips the gradient of `round` that the objective has filled, and applies coupled decay and
+  // momentum; where workers send movements, the optimizer.
+  [[nodiscard]] Status prepare_gradient(Round round);
   // A restarted gather channel must be sent dense: the far side's estimate are its parameters.
   // Errors: NotFinite, with layer and channel; also when a step before found that. The estimate is
   // untouched then. The caller sets the time that the advance took.
@@ -76,6 +82,11 @@ class Vectors {
   [[nodiscard]] std::uint64_t step(const StepShard& action);
 
   [[nodiscard]] std::span<const float> shard(ShardIndex shard) const;  // w_i[s]
+  // x[s]. Requires a shard that this node owns.
+  [[nodiscard]] std::span<const float> owned(ShardIndex shard) const;
+  // What a model file of this node holds: x[s] of the shards that it owns, w_i of the rest. The same
+  // as w_i at all nodes after a dense gather.
+  [[nodiscard]] std::vector<float> model() const;
   // The estimate at this end of a channel, which is w_i[s] at the receiver of a gather; empty where
   // none is kept. Valid until the next call.
   [[nodiscard]] std::span<const float> estimate(ChannelIndex channel) const;

@@ -1,0 +1,84 @@
+// What the policy is told, and what it chooses.
+#include <algorithm>
+#include <utility>
+
+#include "state.h"
+
+namespace kimesh {
+
+// What the policy may know of the channel's message of round `of`, whether or not it is to choose
+// its setting.
+MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) const {
+  const Channel& channel = plan.channels[out.channel];
+  const bool reduce = channel.phase == Phase::kReduce;
+  MessageContext context = links.context(out.link);
+  context.elements = plan.elements(out.channel);
+  // A policy that divides the bytes of a link among its messages counts with equal parts.
+  context.slots = measures ? plan.slots : channel.slots;
+  context.hops = plan.hops;
+  context.overhead_bytes = overhead(control_for(channel));
+  context.chunk_overhead_bytes = options.chunk_overhead_bytes;
+  context.round = of;
+  context.compute_time = from_seconds(verdict.compute_s);
+  context.work_time = work_times.of_round(plan.hops);
+  context.encode_s_per_byte = out.encode_per_byte.value();
+  constexpr unsigned kHopsOfOneEachWay = 2;
+  context.is_compressed_again = plan.hops > kHopsOfOneEachWay && !is_shared(channel) &&
+                                !(reduce && options.feedback == Feedback::kEf14);
+  if (is_shared(channel))
+    context.limit_bytes = static_cast<std::size_t>(shards[channel.shard].gather_limit);
+  return context;
+}
+
+// The setting of the channel's next message; nothing: the replayed log has none.
+std::optional<Setting> Core::State::choose(OutgoingChannel& out, const MessageRound& of) {
+  if (replay) return replay->setting(out.channel, of.round);
+  const bool gather = plan.channels[out.channel].phase == Phase::kGather;
+  MessageContext context = context_of(out, of.round);
+  if (measures) {
+    Group& group = groups[out.group];
+    if (group.round != of.round) group = {std::move(group.curves), of.round, 0, 0};
+    context.curves = group.curves;
+    context.own = out.place;
+    context.phase_spent_bytes = group.spent;
+    context.phase_messages_sent = group.sent;
+  }
+  check_round_time(context);
+  // A gather is dense, whatever the budget, in the closing round, which makes the models equal, and
+  // where it begins a new generation.
+  if (gather && (of.closing || out.restart)) return Setting{};
+  const Choice choice = policy->choose(context);
+  links.add_budget(out.link, choice.budget_bytes);
+  if (measures) {
+    groups[out.group].spent += choice.budget_bytes;
+    ++groups[out.group].sent;
+  }
+  return choice.setting;
+}
+
+// Notes a message for the policy. A channel may be advanced twice between two reports, since a
+// gather may end after its round; the later message counts then.
+void Core::State::observe(const AdvanceDone& event, OutgoingChannel& out) {
+  if (!event.curve.empty()) out.curve = event.curve;
+  const MessageObservation observation{
+      links.number(out.link),       plan.channels[event.channel].phase,
+      plan.elements(event.channel), event.wanted_energy,
+      event.missing_energy,         event.curve.empty() ? nullptr : &out.curve};
+  if (out.observation < observations.size()) {
+    observations[out.observation] = observation;
+    return;
+  }
+  out.observation = observations.size();
+  observations.push_back(observation);
+}
+
+void Core::State::tell_policy() {
+  if (!measures) return;
+  const Duration took = now - report.begun - from_seconds(verdict.evaluate_s);
+  if (!confirming) policy->observe({round, std::max(took, Duration{0}), observations});
+  observations.clear();
+  for (OutgoingChannel& out : outs) out.observation = OutgoingChannel::kUnobserved;
+  report.policy_state = policy->state();
+}
+
+}  // namespace kimesh
