@@ -85,8 +85,8 @@ TEST(Tidy, TimeAndChanceAreArguments) {
 }
 
 TEST(Tidy, NothingIsLeftUndoneOrTiedToAMachine) {
-  expect_tidy(files_under({"src", "kernels", "tests", "cmake", "examples", "configs",
-                           "topologies", "docker", ".ci"},
+  expect_tidy(files_under({"src", "kernels", "tests", "cmake", "examples", "configs", "topologies",
+                           "docker", ".ci"},
                           {".h", ".cpp", ".cu", ".cuh", ".cmake", ".in", ".txt", ".yaml", ".py",
                            ".md", ".sh", ".supp", ""}),
               check_words);

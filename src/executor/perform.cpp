@@ -27,7 +27,8 @@ Event step(const StepShard& work, Vectors& vectors) {
 Result<Event> compute(const ComputeGradient& work, Vectors& vectors, Objective& objective) {
   const auto numbers = objective.gradient(work.round);
   if (!numbers) return numbers.error();
-  if (const Status prepared = vectors.prepare_gradient(work.round); !prepared) return prepared.error();
+  if (const Status prepared = vectors.prepare_gradient(work.round); !prepared)
+    return prepared.error();
   return Event(GradientDone{work.round, numbers->loss, {}});
 }
 

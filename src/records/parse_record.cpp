@@ -93,6 +93,8 @@ NodeRecord read_round(FieldReader& fields) {
   fields.read("wait_s", round.wait_s);
   fields.read("round_s", round.round_s);
   fields.read("evaluate_max_s", round.evaluate_max_s);
+  fields.read("residual_energy", round.residual_energy);
+  fields.read("residual_share", round.residual_share);
   read_list(fields, "links", round.links, &read_link);
   read_list(fields, "digests", round.digests, &read_digest);
   if (fields.has("policy")) round.policy = fields.text_of_object("policy");

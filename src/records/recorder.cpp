@@ -71,6 +71,8 @@ Json to_json(const RoundRecord& round) {
   json["wait_s"] = number(round.wait_s);
   json["round_s"] = number(round.round_s);
   json["evaluate_max_s"] = number(round.evaluate_max_s);
+  if (round.residual_energy) json["residual_energy"] = number(*round.residual_energy);
+  if (round.residual_share) json["residual_share"] = number(*round.residual_share);
   json["links"] = Json::array();
   for (const LinkRecord& link : round.links) json["links"].push_back(to_json(link));
   for (const auto& [shard, digest] : round.digests)
@@ -183,6 +185,10 @@ RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology, No
   record.round_s = to_seconds(report.ended - report.begun);
   record.wait_s = std::max(0.0, record.round_s - record.compute_s - record.evaluate_s);
   record.evaluate_max_s = report.verdict.evaluate_s;
+  if (report.residual.of_energy > 0) {
+    record.residual_energy = report.residual.energy;
+    record.residual_share = report.residual.energy / report.residual.of_energy;
+  }
   record.policy = report.policy_state;
   for (const LinkReport& link : report.links)
     record.links.push_back(make_link_record(plan, topology, self, record.time_s, link));

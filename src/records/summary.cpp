@@ -77,6 +77,8 @@ Json node_json(const std::string& name, const NodeTally& node) {
   json["apply_s"] = number(node.apply_s);
   json["step_s"] = number(node.step_s);
   json["wait_s"] = number(node.wait_s);
+  if (node.residual_energy) json["residual_energy"] = number(*node.residual_energy);
+  if (node.residual_share) json["residual_share"] = number(*node.residual_share);
   return json;
 }
 

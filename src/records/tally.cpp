@@ -44,7 +44,11 @@ void RunTally::add(NodeIndex node, const NodeRecord& record) {
 void RunTally::add_round(NodeIndex index, const RoundRecord& round) {
   NodeTally& node = nodes_[index];
   if (!node.latest) node.first_round_s = round.time_s - round.round_s;
-  if (!round.confirmation) ++node.trained;
+  if (!round.confirmation) {
+    ++node.trained;
+    node.residual_energy = round.residual_energy;
+    node.residual_share = round.residual_share;
+  }
   node.evaluated_s += round.evaluate_max_s;
   node.compute_s += round.compute_s;
   node.evaluate_s += round.evaluate_s;

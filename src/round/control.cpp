@@ -47,8 +47,7 @@ double gather_limit_from_control(std::span<const double> values) {
 }
 
 Control ControlVector::to_control() const {
-  return {nodes,   loss,    compute_s, gather_limit, evaluate_s,
-          correct, samples, test_loss, stop_wish};
+  return {nodes, loss, compute_s, gather_limit, evaluate_s, correct, samples, test_loss, stop_wish};
 }
 
 ControlVector ControlVector::from_control(std::span<const double> v) {

@@ -158,7 +158,8 @@ std::size_t Core::State::wire_bytes_of(const Message& message) const {
 
 Control Core::State::control_for(const Channel& channel) const {
   if (channel.phase == Phase::kReduce)
-    return channel.shard == 0 ? sum.to_control() : gather_limit_to_control(shards[channel.shard].gather_limit);
+    return channel.shard == 0 ? sum.to_control()
+                              : gather_limit_to_control(shards[channel.shard].gather_limit);
   return channel.shard == 0 ? verdict.to_control() : Control{};
 }
 
@@ -173,6 +174,10 @@ void Core::State::on(AdvanceDone event) {
   message.restart = std::exchange(out.restart, false);
   message.form = event.form;
   message.digest = event.digest;
+  if (channel.phase == Phase::kReduce && options.feedback == Feedback::kEf14) {
+    report.residual.energy += event.missing_energy;
+    report.residual.of_energy += event.wanted_energy;
+  }
   if (measures && !is_shared(channel)) observe(event, out);
   message.payload = std::move(event.payload);
   const std::size_t bytes = wire_bytes_of(message);

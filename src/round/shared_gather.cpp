@@ -87,9 +87,15 @@ void Core::State::assign_parameters(OutgoingChannel& out) {
   out.restart = true;
   ++out.generation;
   emit(Decided{{Decision::Kind::kReset, out.sent.round, out.channel, {}, {}}});
-  emit(AdvanceChannel{out.channel, out.sent.round, shard.parameters,
-                      {BufferId::Kind::kEstimate, out.channel}, Setting{}, true,
-                      digest_is_due(out.sent.round), Feedback::kEf21, false});
+  emit(AdvanceChannel{out.channel,
+                      out.sent.round,
+                      shard.parameters,
+                      {BufferId::Kind::kEstimate, out.channel},
+                      Setting{},
+                      true,
+                      digest_is_due(out.sent.round),
+                      Feedback::kEf21,
+                      false});
 }
 
 }  // namespace kimesh

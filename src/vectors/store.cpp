@@ -68,7 +68,8 @@ void Vectors::Store::allocate_owned() {
   for (std::size_t i = 0; i < plan_.shards.size(); ++i) {
     const auto s = static_cast<ShardIndex>(i);
     if (!owns(s)) continue;
-    const bool apart = options_.keeps_estimates && !plan_.node_channels[s][self_].gather_out.empty();
+    const bool apart =
+        options_.keeps_estimates && !plan_.node_channels[s][self_].gather_out.empty();
     if (apart) owned_.emplace(s, allocate(plan_.shards[s].size));
     if (sends_movements()) continue;
     auto made = ShardOptimizer::create(options_.optimizer, memory_, plan_.shards[s].size);
@@ -83,8 +84,7 @@ void Vectors::Store::allocate_owned() {
 void Vectors::Store::allocate_worker_optimizer() {
   if (!sends_movements() || options_.optimizer.kind->is_descent()) return;
   step_ = allocate(plan_.layout.size());
-  auto made =
-      ShardOptimizer::create(options_.optimizer, gradient_memory_, plan_.layout.size());
+  auto made = ShardOptimizer::create(options_.optimizer, gradient_memory_, plan_.layout.size());
   if (made)
     worker_optimizer_ = std::move(*made);
   else if (allocated_)
@@ -147,7 +147,8 @@ bool Vectors::Store::is_parameters(ChannelIndex channel) const {
   const NodeChannels& here = plan_.node_channels[of.shard][self_];
   if (channel == here.gather_in) return true;
   if (!options_.keeps_estimates) return false;
-  return options_.gather == Gather::kShared || (owns(of.shard) && channel == here.gather_out.front());
+  return options_.gather == Gather::kShared ||
+         (owns(of.shard) && channel == here.gather_out.front());
 }
 
 kernels::MemorySpan Vectors::Store::estimate_of(ChannelIndex channel) const {

@@ -104,7 +104,8 @@ std::span<const float> Vectors::owned(ShardIndex shard) const {
 }
 
 std::vector<float> Vectors::model() const {
-  (void)store_->sync_parameters_to_host();  // a device that fails has failed before, with a sentence
+  (void)
+      store_->sync_parameters_to_host();  // a device that fails has failed before, with a sentence
   const auto w = store_->parameters();
   std::vector<float> whole(w.begin(), w.end());
   const Plan& plan = store_->plan();

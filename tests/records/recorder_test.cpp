@@ -28,6 +28,8 @@ RoundRecord a_round() {
   round.wait_s = 0.25;
   round.round_s = 0.26;
   round.evaluate_max_s = 0.5;
+  round.residual_energy = 0.125;
+  round.residual_share = 0.5;
   round.links.push_back({"b", 5e5, 0.02, 4.9e5, 0.001, 1000, 990, 120, 2400, 0.4, 0.2});
   round.links.push_back({"c", {}, {}, {}, 0, 0, 0, 0, 0, 0, 0});
   round.digests = {{0, 0x0123456789abcdef}, {3, 1}};
@@ -63,7 +65,8 @@ TEST(NodeRecord, WritesARoundWithTheseFields) {
       R"({"event":"round","time_s":12.5,"round":7,"poll":false,"loss":0.30000000000000004,)"
       R"("own_loss":1e-300,"accuracy":0.975,"accuracy_round":5,"test_loss":2.5,"compute_s":0.01,)"
       R"("evaluate_s":0.0,"encode_s":0.0,"apply_s":0.0,"step_s":0.0,"wait_s":0.25,"round_s":0.26,)"
-      R"("evaluate_max_s":0.5,"links":[{"to":"b","rate_bits_per_s":500000.0,"rate_error":0.02,)"
+      R"("evaluate_max_s":0.5,"residual_energy":0.125,"residual_share":0.5,)"
+      R"("links":[{"to":"b","rate_bits_per_s":500000.0,"rate_error":0.02,)"
       R"("true_rate_bits_per_s":490000.0,"fixed_cost_s":0.001,"budget_bytes":1000,"bytes":990,)"
       R"("kept":120,"elements":2400,"gain":0.4,"wire_s":0.2},{"to":"c","rate_bits_per_s":null,)"
       R"("rate_error":null,"fixed_cost_s":0.0,"budget_bytes":0,"bytes":0,"kept":0,"elements":0,)"

@@ -124,8 +124,7 @@ TEST(ChannelEnds, FindABadBitByTheirDigestsAndStartAnew) {
     const double flipped = mesh_flip_seconds(faults);
     if (flipped > round_end_seconds(mesh.reports[0], 30)) continue;
     for (ChannelIndex c = 0; c < mesh.plan.channels.size(); ++c)
-      EXPECT_TRUE(ends_agree(mesh, c))
-          << "seed " << seed << ", channel " << c;
+      EXPECT_TRUE(ends_agree(mesh, c)) << "seed " << seed << ", channel " << c;
     if (HasFailure()) return;
   }
   EXPECT_GT(resets, 100u) << "most seeds flip their bit while a channel is in use";

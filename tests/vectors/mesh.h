@@ -87,16 +87,15 @@ class Mesh {
   Watch watch = [](ChannelIndex, const AdvanceDone&, std::uint64_t) {};
 
  private:
-  void send(ChannelIndex channel, const std::vector<BufferId>& terms, BufferId estimate, Round round,
-            Setting setting, bool restart) {
+  void send(ChannelIndex channel, const std::vector<BufferId>& terms, BufferId estimate,
+            Round round, Setting setting, bool restart) {
     const Link& link = plan_.link_of(channel);
     const ShardIndex shard = plan_.channels[channel].shard;
     const bool to_parameters = plan_.channels[channel].phase == Phase::kGather;
     const auto size = static_cast<std::uint32_t>(plan_.shards[shard].size);
     if (setting.budget.kind == Budget::Kind::kKeep)
       setting.budget = Budget::keep(std::min(setting.budget.elements(), size));
-    auto made = nodes[link.from].advance(
-        {channel, round, terms, estimate, setting, restart, true});
+    auto made = nodes[link.from].advance({channel, round, terms, estimate, setting, restart, true});
     ASSERT_TRUE(made.ok()) << made.error().message;
     const BufferId held = to_parameters ? BufferId{BufferId::Kind::kParameters, shard}
                                         : BufferId{BufferId::Kind::kEstimate, channel};

@@ -1,10 +1,10 @@
 // The message, one record from the sending core to the receiving core through live or simulated
 // links, and the answer of the receiving core.
 //
-// Its payload is moved all the way, or shared by the messages of several links. kimesh itself copies
-// the payload's bytes once at the sender, into ZeroMQ's frame (src/link/zmq_socket.cpp), and once at
-// the receiver, out of ZeroMQ's frames into the record (src/link/inbox.cpp). The simulator copies
-// none.
+// Its payload is moved all the way, or shared by the messages of several links. kimesh itself
+// copies the payload's bytes once at the sender, into ZeroMQ's frame (src/link/zmq_socket.cpp), and
+// once at the receiver, out of ZeroMQ's frames into the record (src/link/inbox.cpp). The simulator
+// copies none.
 #pragma once
 
 #include <array>

@@ -51,7 +51,8 @@ void prepare_gradient(const OptimizerOptions& options, kernels::Memory& memory,
                       const WorkerVectors& worker);
 
 // The owner's part where workers send movements (Feedback::kEf14), which are steps already:
-// shrinks the parameters by the decoupled decay, then subtracts `movement`, the mesh's weighted one.
+// shrinks the parameters by the decoupled decay, then subtracts `movement`, the mesh's weighted
+// one.
 void step_by_movement(const OptimizerOptions& options, kernels::Memory& memory, Round round,
                       kernels::ConstMemorySpan movement, kernels::MemorySpan parameters);
 

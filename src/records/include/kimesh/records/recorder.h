@@ -24,6 +24,9 @@
 //                             which the trainer was idle
 //            round_s          from begin to end
 //            evaluate_max_s   the mesh's longest evaluation, which the run's clock leaves out
+//            residual_energy, residual_share
+//                             under feedback: ef14, what the reduce messages left out: Σ ‖e‖², and
+//                             its share of what there was to send; else absent
 //            links            one object per outgoing link of this node:
 //              to             name of the far node
 //              rate_bits_per_s, rate_error
@@ -92,6 +95,7 @@ struct RoundRecord {
   std::optional<double> test_loss, perplexity;
   double compute_s = 0, evaluate_s = 0, encode_s = 0, apply_s = 0, step_s = 0;
   double wait_s = 0, round_s = 0, evaluate_max_s = 0;
+  std::optional<double> residual_energy, residual_share;
   std::vector<LinkRecord> links;
   std::vector<std::pair<ShardIndex, std::uint64_t>> digests;
   std::string policy;  // JSON

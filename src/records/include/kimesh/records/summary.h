@@ -20,7 +20,9 @@
 //                             bytes_sent, bytes_dense, bytes, kept, elements, wire_s, and counters
 //                             as at a node's end}]
 //   nodes                     [{name, rounds, outcome, text, compute_s, evaluate_s, encode_s,
-//                             apply_s, step_s, wait_s}]; outcome "lost": its process left no end
+//                             apply_s, step_s, wait_s}]; outcome "lost": its process left no end;
+//                             under feedback: ef14 also residual_energy and residual_share of its
+//                             last round with a gradient
 #pragma once
 
 #include <optional>

@@ -28,6 +28,7 @@ struct NodeTally {
   double first_round_s = 0;
   double evaluated_s = 0;  // Σ evaluate_max_s
   double compute_s = 0, evaluate_s = 0, encode_s = 0, apply_s = 0, step_s = 0, wait_s = 0;
+  std::optional<double> residual_energy, residual_share;  // of the last round with a gradient
   std::optional<EndRecord> end;
   std::optional<std::string> notice;  // the latest
   // The run's clock at this node, in seconds: from the begin of the first round to the end of the

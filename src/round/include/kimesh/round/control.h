@@ -24,7 +24,7 @@ struct ControlVector {
   // Min of those over 0: the most bytes that a shared gather message of shard 0 may take on every
   // link of its tree. 0: nothing limits it.
   double gather_limit = 0;
-  double stop_wish = 0;   // max: 0 none, 1 the time is over, 2 a node's traffic is
+  double stop_wish = 0;  // max: 0 none, 1 the time is over, 2 a node's traffic is
   // Adds the sums, takes the larger of the others.
   void merge(const ControlVector& other);
   [[nodiscard]] Control to_control() const;

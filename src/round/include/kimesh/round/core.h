@@ -52,14 +52,14 @@ struct CoreOptions {
   std::optional<double> uplink_bytes_per_s;  // NodeSpec::sending_cap_bits_per_s, in bytes
   std::optional<Round> stop_rounds;
   // Targets of the test set: reached twice in a row, then confirmed on equal models.
-  std::optional<double> stop_accuracy;         // this or more
-  std::optional<double> stop_loss;             // this or less
-  std::optional<Duration> stop_time;           // of the run's clock
-  Round evaluate_every = 0;                    // 0: only in confirmation rounds
-  bool has_test_set = true;                    // false: nobody is asked to evaluate
-  Round digest_every = 50;                     // 0: never
-  bool digest_shards = false;                  // StepShard asks for a digest each round
-  Feedback feedback = Feedback::kEf21;         // of the reduce
+  std::optional<double> stop_accuracy;  // this or more
+  std::optional<double> stop_loss;      // this or less
+  std::optional<Duration> stop_time;    // of the run's clock
+  Round evaluate_every = 0;             // 0: only in confirmation rounds
+  bool has_test_set = true;             // false: nobody is asked to evaluate
+  Round digest_every = 50;              // 0: never
+  bool digest_shards = false;           // StepShard asks for a digest each round
+  Feedback feedback = Feedback::kEf21;  // of the reduce
   Gather gather = Gather::kPerLink;
   std::optional<std::uint64_t> traffic_bytes;  // that the node may send in all; the run ends before
   Duration dead_after{std::chrono::seconds(15)};

@@ -22,6 +22,11 @@ struct LinkReport {
   double gain = 0;                            // energy-weighted α of its messages
   Duration wire{0};                           // time that the pipe was busy with acked messages
 };
+// What a node's reduce messages have left out under EF14, which it keeps for the next round.
+struct ResidualReport {
+  double energy = 0;     // Σ ‖e‖²
+  double of_energy = 0;  // Σ ‖p + e‖², of what there was to send
+};
 struct RoundReport {
   Round round = 0;
   bool confirmation = false;
@@ -29,6 +34,7 @@ struct RoundReport {
   double own_loss = 0;
   Verdict verdict;  // the mesh's loss, accuracy, T_comp
   Duration compute{0}, evaluate{0}, encode{0}, apply{0}, step{0};
+  ResidualReport residual;                                    // zeros but under EF14
   std::vector<LinkReport> links;                              // the node's outgoing links
   std::vector<std::pair<ShardIndex, std::uint64_t>> digests;  // of owned shards, when asked for
   std::string policy_state;  // what the policy has learnt, a JSON object; empty: nothing

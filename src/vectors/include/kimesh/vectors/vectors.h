@@ -84,8 +84,8 @@ class Vectors {
   [[nodiscard]] std::span<const float> shard(ShardIndex shard) const;  // w_i[s]
   // x[s]. Requires a shard that this node owns.
   [[nodiscard]] std::span<const float> owned(ShardIndex shard) const;
-  // What a model file of this node holds: x[s] of the shards that it owns, w_i of the rest. The same
-  // as w_i at all nodes after a dense gather.
+  // What a model file of this node holds: x[s] of the shards that it owns, w_i of the rest. The
+  // same as w_i at all nodes after a dense gather.
   [[nodiscard]] std::vector<float> model() const;
   // The estimate at this end of a channel, which is w_i[s] at the receiver of a gather; empty where
   // none is kept. Valid until the next call.
