@@ -5,6 +5,28 @@
 #include "state.h"
 
 namespace kimesh {
+namespace {
+
+// A reduce that starts from 0 has all of the gradient to say again. In one message of the usual size
+// the gradient that the owner sees would shrink to what that holds; four times as much bring back
+// most of it, and take at most a few rounds' time once.
+constexpr std::uint64_t kRestartGrowth = 4;
+
+// The setting with so many times its budget; dense where that is no longer.
+Setting enlarged(Setting setting, std::uint64_t factor, std::size_t elements) {
+  if (setting.budget.is_dense() || setting.budget.kind == Budget::Kind::kOwn) return setting;
+  setting.budget.amount *= factor;
+  if (setting.allocation == Allocation::kListed) {  // the shares are those of a smaller message
+    setting.allocation = Allocation::kGlobal;
+    setting.shares.clear();
+  }
+  const bool keeps_all =
+      setting.budget.kind == Budget::Kind::kKeep && setting.budget.amount >= elements;
+  if (keeps_all || bytes_of(setting, elements) >= dense_bytes(elements)) return Setting{};
+  return setting;
+}
+
+}  // namespace
 
 // What the policy may know of the channel's message of round `of`, whether or not it is to choose
 // its setting.
@@ -62,7 +84,9 @@ std::optional<Setting> Core::State::choose(OutgoingChannel& out, const MessageRo
     groups[out.group].spent += choice.budget_bytes;
     ++groups[out.group].sent;
   }
-  return choice.setting;
+  const bool begins_at_zero = !gather && out.restart && options.feedback == Feedback::kEf21;
+  return begins_at_zero ? enlarged(choice.setting, kRestartGrowth, context.elements)
+                        : choice.setting;
 }
 
 // Notes a message for the policy. A channel may be advanced twice between two reports, since a

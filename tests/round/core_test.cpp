@@ -76,6 +76,27 @@ TEST(Core, AnotherDigestStartsTheChannelAnewWithADenseGather) {
   EXPECT_EQ(hand.last().get<SendMessage>().message.generation, 1u);
 }
 
+// Else the gradient would shrink to what one message holds. Seen to fail with the usual size.
+TEST(Core, AReduceThatStartsAnewBeginsWithFourTimesItsBudget) {
+  Hand hand(two_nodes(), 1);
+  hand.start();
+  hand.feed(GradientDone{0, 1.0, {}});
+  const AdvanceChannel usual = hand.last().get<AdvanceChannel>();
+  ASSERT_EQ(usual.setting.budget, Budget::keep(100));
+  hand.feed(advanced(usual));
+  const LinkIndex link = *hand.plan.find_link(1, 0);
+  hand.feed(MessageApplied{link, {0, 0, 0, Phase::kReduce, ApplyOutcome::kDigestDiffers}});
+  hand.apply(hand.from(0, 0, Phase::kGather, 0));
+  hand.feed(GradientDone{1, 1.0, {}});
+  EXPECT_TRUE(hand.last().get<AdvanceChannel>().restart);
+  EXPECT_EQ(hand.last().get<AdvanceChannel>().setting.budget, Budget::keep(400));
+  hand.feed(advanced(hand.last().get<AdvanceChannel>()));
+  hand.feed(MessageApplied{link, {1, 1, 0, Phase::kReduce, ApplyOutcome::kApplied}});
+  hand.apply(hand.from(0, 0, Phase::kGather, 1));
+  hand.feed(GradientDone{2, 1.0, {}});
+  EXPECT_EQ(hand.last().get<AdvanceChannel>().setting.budget, Budget::keep(100));
+}
+
 TEST(Core, HoldsAMessageThatComesBeforeTheStart) {
   Hand hand(two_nodes(), 0);
   hand.feed(hand.reduce_from(1, 0));
