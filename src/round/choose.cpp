@@ -63,7 +63,8 @@ bool Core::State::flushes_residual(const MessageContext& context) const {
 // The setting of the channel's next message; nothing: the replayed log has none.
 std::optional<Setting> Core::State::choose(OutgoingChannel& out, const MessageRound& of) {
   if (replay) return replay->setting(out.channel, of.round);
-  const bool gather = plan.channels[out.channel].phase == Phase::kGather;
+  const Channel& channel = plan.channels[out.channel];
+  const bool gather = channel.phase == Phase::kGather;
   MessageContext context = context_of(out, of.round);
   if (measures) {
     Group& group = groups[out.group];
@@ -75,8 +76,9 @@ std::optional<Setting> Core::State::choose(OutgoingChannel& out, const MessageRo
   }
   check_round_time(context);
   // A gather is dense, whatever the budget, in the closing round, which makes the models equal, and
-  // where it begins a new generation.
-  if (gather && (of.closing || out.restart)) return Setting{};
+  // where it begins a new generation; a shared one is none of a single channel.
+  const bool assigns = of.closing || (out.restart && !is_shared(channel));
+  if (gather && assigns) return Setting{};
   if (!gather && of.closing && flushes_residual(context)) return Setting{};
   const Choice choice = policy->choose(context);
   links.add_budget(out.link, choice.budget_bytes);

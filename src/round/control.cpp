@@ -10,6 +10,13 @@ double value_at(std::span<const double> values, std::size_t index) {
   return index < values.size() ? values[index] : 0;
 }
 
+// More bytes than any message has; keeps conversions to integers defined, whatever a peer sent.
+constexpr double kLimitMax = 1e15;
+double limit_at(std::span<const double> values, std::size_t index) {
+  const double value = value_at(values, index);
+  return value > 0 ? std::min(value, kLimitMax) : 0;
+}
+
 // Rounds travel as doubles, which hold every 32-bit number exactly, and one higher: 0 is none.
 double from_round(Round round) {
   return round == kNoRound ? 0 : static_cast<double>(round) + 1;
@@ -35,7 +42,7 @@ void ControlVector::merge(const ControlVector& other) {
 
 double tighter_limit(double a, double b) {
   if (a > 0 && b > 0) return std::min(a, b);
-  return std::max({a, b, 0.0});
+  return std::max(a, b);
 }
 
 Control gather_limit_to_control(double limit) {
@@ -43,7 +50,7 @@ Control gather_limit_to_control(double limit) {
 }
 
 double gather_limit_from_control(std::span<const double> values) {
-  return value_at(values, 0);
+  return limit_at(values, 0);
 }
 
 Control ControlVector::to_control() const {
@@ -55,7 +62,7 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
   vector.nodes = value_at(v, 0);
   vector.loss = value_at(v, 1);
   vector.compute_s = value_at(v, 2);
-  vector.gather_limit = value_at(v, 3);
+  vector.gather_limit = limit_at(v, 3);
   vector.evaluate_s = value_at(v, 4);
   vector.correct = value_at(v, 5);
   vector.samples = value_at(v, 6);

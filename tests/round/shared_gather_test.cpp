@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
+#include <limits>
+
 #include "kimesh/round/core.h"
 #include "tests/round/hand.h"
 
@@ -59,6 +63,32 @@ TEST_F(OwnerOfTwo, SendsToTheChildThatIsFreeAndToTheOtherOnceItIs) {
   hand.feed(hand.gather_applied(1, 0, ApplyOutcome::kApplied));
   EXPECT_EQ(hand.last().get<SendMessage>().message.round, 1u);
   EXPECT_EQ(hand.last().get<SendMessage>().message.payload.size(), 80u);
+}
+
+// The first child gives the shared message its name. Seen to fail: with its restart as that of the
+// shared message.
+TEST_F(OwnerOfTwo, LeavesTheSharedMessageAloneWhereTheFirstChildsDigestDiffers) {
+  hand.feed(advanced(step(0)));
+  hand.feed(hand.gather_applied(1, 0, ApplyOutcome::kDigestDiffers));
+  hand.feed(hand.gather_applied(2, 0, ApplyOutcome::kApplied));
+  const AdvanceChannel shared = step(1);
+  EXPECT_FALSE(shared.setting.budget.is_dense());
+  EXPECT_FALSE(shared.restart);
+  hand.feed(advanced(shared));
+  EXPECT_EQ(hand.plan.links[hand.last().get<SendMessage>().link].to, 2);
+  hand.feed(advanced(hand.last().get<AdvanceChannel>()));
+  EXPECT_TRUE(hand.last().get<SendMessage>().message.restart);
+  EXPECT_EQ(hand.plan.links[hand.last().get<SendMessage>().link].to, 1);
+}
+
+// A peer may send anything. Seen to fail: with numbers that are passed on as they came.
+TEST(SharedGather, ALimitThatIsNoSizeIsNone) {
+  const double bad[] = {-1, std::nan(""), -std::numeric_limits<double>::infinity()};
+  for (const double value : bad) {
+    EXPECT_EQ(gather_limit_from_control(std::array{value}), 0);
+    EXPECT_EQ(tighter_limit(gather_limit_from_control(std::array{value}), 5), 5);
+  }
+  EXPECT_LT(gather_limit_from_control(std::array{1e300}), 1e18);
 }
 
 // The others need no dense message. Seen to fail: with a restart that makes the shared message
