@@ -7,9 +7,9 @@
 namespace kimesh {
 namespace {
 
-// A reduce that starts from 0 has all of the gradient to say again. In one message of the usual size
-// the gradient that the owner sees would shrink to what that holds; four times as much bring back
-// most of it, and take at most a few rounds' time once.
+// A reduce that starts from 0 has all of the gradient to say again. In one message of the usual
+// size the gradient that the owner sees would shrink to what that holds; four times as much bring
+// back most of it, and take at most a few rounds' time once.
 constexpr std::uint64_t kRestartGrowth = 4;
 
 // The setting with so many times its budget; dense where that is no longer.

@@ -1,5 +1,6 @@
 #include "src/link/handshake.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +40,7 @@ TEST(Handshake, NamesWhatDiffersAndTheRemedy) {
               AllOf(HasSubstr("the configs differ"), HasSubstr("the same config file")));
   EXPECT_THAT(refusal([](Hello& h) { h.parameters_digest = 1; }),
               AllOf(HasSubstr("initial parameters differ"), HasSubstr("LibTorch")));
-  EXPECT_THAT(refusal([](Hello& h) { h.protocol = 2; }), HasSubstr("wire 2"));
+  EXPECT_THAT(refusal([](Hello& h) { h.protocol = kWireVersion + 1; }), HasSubstr(fmt::format("wire {}", kWireVersion + 1)));
   EXPECT_THAT(refusal([](Hello& h) { h.build = "0.2.0"; }),
               AllOf(HasSubstr("a: kimesh 0.2.0"), HasSubstr("install the same version")));
   EXPECT_THAT(refusal([](Hello& h) { h.to = "c"; }),
@@ -57,7 +58,7 @@ TEST(Handshake, IsMutualWhereNotTheAddressAloneIsWrong) {
   EXPECT_TRUE(mutual([](Hello& h) { h.topology_digest = 1; }));
   EXPECT_TRUE(mutual([](Hello& h) { h.config_digest = 1; }));
   EXPECT_TRUE(mutual([](Hello& h) { h.parameters_digest = 1; }));
-  EXPECT_TRUE(mutual([](Hello& h) { h.protocol = 2; }));
+  EXPECT_TRUE(mutual([](Hello& h) { h.protocol = kWireVersion + 1; }));
   EXPECT_TRUE(mutual([](Hello& h) { h.build = "0.2.0", h.to = "c"; }));
   EXPECT_FALSE(mutual([](Hello& h) { h.to = "c"; }));
 }

@@ -135,7 +135,7 @@ TEST_F(Alone, AMalformedFrameEndsItsConnectionWithASentence) {
 TEST_F(Alone, AnotherVersionIsRefusedWithASentenceAboutVersions) {
   Stranger stranger(b.network->bound_endpoint());
   Hello hello = hello_of_a();
-  hello.protocol = 2;
+  hello.protocol = kWireVersion + 1;
   auto bytes = encode_frame(hello);
   bytes[2] = std::byte{2};
   stranger.say(bytes);

@@ -94,10 +94,10 @@ TEST(UserForms, NodesWhoseFormsDifferRefuseEachOther) {
   BoundedQueue<NetworkEvent> events(1 << 20);
   const auto b = Network::start(plain_b(**mesh), sink_into(events));
   ASSERT_TRUE(b.ok()) << b.error().message;
-  const std::string sentence = "node a refuses node b: the versions differ (b: kimesh " +
-                               std::string(version()) + ", wire 1; a: kimesh " +
-                               std::string(version()) +
-                               " with 200 mine, wire 1); install the same version on both";
+  const std::string sentence = fmt::format(
+      "node a refuses node b: the versions differ (b: kimesh {0}, wire {1}; a: kimesh {0} with 200 "
+      "mine, wire {1}); install the same version on both",
+      version(), kWireVersion);
   EXPECT_EQ(answer(events), sentence);
   const auto a = running.get();
   ASSERT_TRUE(a.ok()) << a.error().message;

@@ -69,7 +69,7 @@ TEST(Movements, AreDeliveredOrKeptAndNothingElse) {
     spec.core.gather = random.below(2) ? Gather::kPerLink : Gather::kShared;
     spec.core.stop_rounds = 30;
     spec.core.digest_every = 5;
-    const double rate = random.below(2) ? 500 : 100e3;
+    const double rate = random.below(2) ? 200 : 100e3;
     Mesh mesh(spec);
     for (LinkSpec& link : mesh.setup.links)
       link.rate = RateTrace{{{0.0, rate * (1 + random.uniform())}}};

@@ -170,6 +170,7 @@ std::string bye_with(std::string_view more, int fields) {
 
 bool accepts(std::string_view body, char type) {
   std::string head("\x4b\x4d\x01\0\0\0\0\0", 8);
+  head[2] = static_cast<char>(kWireVersion);
   head[3] = type;
   return decode_frame(bytes_of(head.append(body))).ok();
 }
