@@ -40,7 +40,8 @@ TEST(Handshake, NamesWhatDiffersAndTheRemedy) {
               AllOf(HasSubstr("the configs differ"), HasSubstr("the same config file")));
   EXPECT_THAT(refusal([](Hello& h) { h.parameters_digest = 1; }),
               AllOf(HasSubstr("initial parameters differ"), HasSubstr("LibTorch")));
-  EXPECT_THAT(refusal([](Hello& h) { h.protocol = kWireVersion + 1; }), HasSubstr(fmt::format("wire {}", kWireVersion + 1)));
+  EXPECT_THAT(refusal([](Hello& h) { h.protocol = kWireVersion + 1; }),
+              HasSubstr(fmt::format("wire {}", kWireVersion + 1)));
   EXPECT_THAT(refusal([](Hello& h) { h.build = "0.2.0"; }),
               AllOf(HasSubstr("a: kimesh 0.2.0"), HasSubstr("install the same version")));
   EXPECT_THAT(refusal([](Hello& h) { h.to = "c"; }),

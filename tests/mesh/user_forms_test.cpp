@@ -1,5 +1,6 @@
 // Two programs that added different codecs do not train together: what one sends the other could
 // not read.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/objective/quadratic.h"
 #include "kimesh/util/digest.h"
+#include "kimesh/wire/frame.h"
 
 namespace kimesh {
 namespace {

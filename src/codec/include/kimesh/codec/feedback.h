@@ -11,9 +11,9 @@ enum class Feedback : std::uint8_t {
   // Both ends hold an estimate; messages carry differences of gradients from it (Richtárik et al.,
   // 2021).
   kEf21,
-  // Messages carry the worker's movement, which is its optimizer's step, learning rate included; the
-  // sender of every hop adds what compression dropped to its next message (Seide et al., 2014). The
-  // receiver keeps nothing.
+  // Messages carry the worker's movement, which is its optimizer's step, learning rate included;
+  // the sender of every hop adds what compression dropped to its next message (Seide et al., 2014).
+  // The receiver keeps nothing.
   kEf14,
   kNone,  // as kEf21 without estimates: the dropped part is lost
 };
