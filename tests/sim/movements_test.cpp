@@ -145,7 +145,7 @@ TEST(SharedGather, IsSizedByTheSlowestLinkOfItsTree) {
   for (LinkIndex slow = 0; slow < 2; ++slow) {
     MeshSpec spec = movements("tree", 5, 0.1);
     spec.servers = {0};
-    spec.dimension = 200'000;
+    spec.dimension = 50'000;
     spec.rate_bits_per_s = 100e6;
     spec.core.policy = {policy_options("kimad"), make_codec("dzq"), std::chrono::milliseconds(100)};
     spec.core.stop_rounds = 60;
