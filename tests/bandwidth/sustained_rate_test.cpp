@@ -31,6 +31,18 @@ TEST(SustainedRate, IsThatOfTheWholeMessageWhereTheTailWasShort) {
   EXPECT_DOUBLE_EQ(rate.bytes_per_s(), 1e6);
 }
 
+// Seen to fail with 4 ms as the shortest tail, and with a tail of no bytes taken for one.
+TEST(SustainedRate, IsThatOfATailFrom2MillisecondsOn) {
+  SustainedRate rate;
+  rate.add(message(10'000, 0.008, 0.002));
+  EXPECT_DOUBLE_EQ(rate.bytes_per_s(), 2.5e6);
+  LinkSample without_tail = message(10'000, 0.005, 0.005);
+  without_tail.tail_bytes = 0;
+  SustainedRate whole;
+  whole.add(without_tail);
+  EXPECT_DOUBLE_EQ(whole.bytes_per_s(), 2e6);
+}
+
 // Seen to fail with a round trip that counts as time on the wire.
 TEST(SustainedRate, LeavesTheRoundTripOut) {
   SustainedRate rate;
@@ -53,6 +65,14 @@ TEST(SustainedRate, FallsFasterThanItRises) {
   falls.add(message(10'000, 0.040, 0.020));
   EXPECT_DOUBLE_EQ(falls.bytes_per_s(), 0.25e6);
   EXPECT_DOUBLE_EQ(rises.bytes_per_s(), 1e6 + 0.15 * 1e6);
+}
+
+// Seen to fail without the upper limit of a reading.
+TEST(SustainedRate, BelievesNoReadingOverTwiceTheRate) {
+  SustainedRate rate;
+  rate.add(message(10'000, 0.010, 0.005));
+  rate.add(message(1'000'000, 0.010, 0.005));
+  EXPECT_DOUBLE_EQ(rate.bytes_per_s(), 1e6 + 0.15 * 1e6);
 }
 
 // Without this a rate that was once read too low would stay so. Seen to fail.
@@ -84,6 +104,15 @@ TEST(SustainedRate, LearnsNothingFromASenderThatWasLate) {
   sample.sender_limited = true;
   rate.add(sample);
   EXPECT_EQ(rate.bytes_per_s(), 0);
+}
+
+// Seen to fail without the guard: it crept up.
+TEST(SustainedRate, LearnsNothingFromAMessageWithoutTime) {
+  SustainedRate rate;
+  rate.add(message(10'000, 0.010, 0.005));
+  rate.add(message(10'000, 0));
+  rate.add(LinkSample{});
+  EXPECT_DOUBLE_EQ(rate.bytes_per_s(), 1e6);
 }
 
 }  // namespace
