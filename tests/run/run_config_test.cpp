@@ -130,13 +130,19 @@ TEST(RunConfigCanonical, IsTheSameForTheSameMeaning) {
   const std::string one = Parts{}.canonical();
   Parts spelled;
   spelled.model = "{compute: float32, kind: mlp, frozen: []}";
-  spelled.data = "{split: even, kind: digits, batch: 32, test_share: 0.20}";
+  spelled.data = "{split: even, kind: digits, batch: 32, accumulate: 1, test_share: 0.20}";
   spelled.optimizer = "{kind: sgd, lr: 1e-1, momentum: 0.0, schedule: {kind: constant}}";
   // Threads and devices differ between machines, and no round time matters where everything is
   // sent.
   spelled.more =
-      "threads: 3\ndevice: cuda\nround_time: 25ms\ncompression: {policy: none}\nseed: 1\n";
+      "threads: 3\ndevice: cuda\nround_time: 25ms\ncompression: {policy: none}\nseed: 1\n"
+      "evaluate_every: 10\n";
   EXPECT_EQ(one, spelled.canonical());
+  const auto quadratic = [](const std::string& keys) {
+    return load("quadratic: {" + keys + "}\noptimizer: {kind: sgd, lr: 0.1}\nstop: {rounds: 10}\n")
+        .canonical();
+  };
+  EXPECT_EQ(quadratic("dimension: 200"), quadratic("condition: 100, heterogeneity: 1"));
 }
 
 // The canonical texts of configs that mean different things, by their model, their data or what

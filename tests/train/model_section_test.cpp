@@ -39,10 +39,12 @@ TEST(ModelSection, WhatNodesCompareTellsEveryKeyOfEveryKind) {
         "{kind: resnet, depth: 20}", "{kind: resnet, width: 8}", "{kind: vgg}",
         "{kind: vgg, depth: 13}", "{kind: vgg, width: 8}"})
     all.push_back(canonical(model, "{kind: cifar10, path: x}"));
-  for (const char* model : {"{kind: lstm}", "{kind: lstm, layers: 3}", "{kind: lstm, hidden: 8}",
-                            "{kind: lstm, embedding: 8}", "{kind: transformer}",
-                            "{kind: transformer, layers: 3}", "{kind: transformer, heads: 8}",
-                            "{kind: transformer, embedding: 8}", "{kind: transformer, tied: true}"})
+  for (const char* model :
+       {"{kind: lstm}", "{kind: lstm, layers: 3}", "{kind: lstm, hidden: 8}",
+        "{kind: lstm, embedding: 8}", "{kind: gru}", "{kind: gru, layers: 3}",
+        "{kind: gru, hidden: 8}", "{kind: gru, embedding: 8}", "{kind: transformer}",
+        "{kind: transformer, layers: 3}", "{kind: transformer, heads: 8}",
+        "{kind: transformer, embedding: 8}", "{kind: transformer, tied: true}"})
     all.push_back(canonical(model, "{kind: text, path: x}"));
   for (std::size_t i = 0; i < all.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) EXPECT_NE(all[i], all[j]) << i << " and " << j;
