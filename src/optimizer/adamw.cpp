@@ -52,7 +52,7 @@ class Adamw final : public OptimizerKind {
 }  // namespace
 
 extern const Kind<OptimizerKind> kAdamw;
-const Kind<OptimizerKind> kAdamw = {"adamw", "Adam with decoupled weight decay, at the owners",
+const Kind<OptimizerKind> kAdamw = {"adamw", "Adam with decoupled weight decay",
                                     make_options<Adamw, OptimizerKind>};
 
 }  // namespace kimesh

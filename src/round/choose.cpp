@@ -57,7 +57,8 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
 bool Core::State::flushes_residual(const MessageContext& context) const {
   if (options.feedback != Feedback::kEf14 || !context.link.known()) return false;
   const std::size_t bytes = dense_bytes(context.elements) + context.overhead_bytes;
-  return context.slots * context.link.time_of(bytes) <= options.dead_after;
+  const double takes_s = context.slots * to_seconds(context.link.time_of(bytes));
+  return takes_s <= to_seconds(options.dead_after);
 }
 
 // The setting of the channel's next message; nothing: the replayed log has none.
@@ -76,7 +77,8 @@ std::optional<Setting> Core::State::choose(OutgoingChannel& out, const MessageRo
   }
   check_round_time(context);
   // A gather is dense, whatever the budget, in the closing round, which makes the models equal, and
-  // where it begins a new generation; a shared one is none of a single channel.
+  // where it begins a new generation. A shared message belongs to all children, so that one child's
+  // reset does not make it dense.
   const bool assigns = of.closing || (out.restart && !is_shared(channel));
   if (gather && assigns) return Setting{};
   if (!gather && of.closing && flushes_residual(context)) return Setting{};

@@ -17,6 +17,13 @@ double limit_at(std::span<const double> values, std::size_t index) {
   return value > 0 ? std::min(value, kLimitMax) : 0;
 }
 
+// Longer than any gradient or evaluation, for the same reason.
+constexpr double kSecondsMax = 1e6;
+double seconds_at(std::span<const double> values, std::size_t index) {
+  const double value = value_at(values, index);
+  return value > 0 ? std::min(value, kSecondsMax) : 0;
+}
+
 // Rounds travel as doubles, which hold every 32-bit number exactly, and one higher: 0 is none.
 double from_round(Round round) {
   return round == kNoRound ? 0 : static_cast<double>(round) + 1;
@@ -61,9 +68,9 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
   ControlVector vector;
   vector.nodes = value_at(v, 0);
   vector.loss = value_at(v, 1);
-  vector.compute_s = value_at(v, 2);
+  vector.compute_s = seconds_at(v, 2);
   vector.gather_limit = limit_at(v, 3);
-  vector.evaluate_s = value_at(v, 4);
+  vector.evaluate_s = seconds_at(v, 4);
   vector.correct = value_at(v, 5);
   vector.samples = value_at(v, 6);
   vector.test_loss = value_at(v, 7);
@@ -86,11 +93,11 @@ Control Verdict::to_control() const {
 Verdict Verdict::from_control(std::span<const double> v) {
   Verdict verdict;
   verdict.loss = value_at(v, 0);
-  verdict.compute_s = value_at(v, 1);
+  verdict.compute_s = seconds_at(v, 1);
   verdict.accuracy_round = round_at(v, 2);
   if (verdict.accuracy_round != kNoRound) verdict.accuracy = value_at(v, 3);
   verdict.test_loss = value_at(v, 4);
-  verdict.evaluate_s = value_at(v, 5);
+  verdict.evaluate_s = seconds_at(v, 5);
   verdict.closing_round = round_at(v, 6);
   const double reason = value_at(v, 7);
   const bool known = reason >= 0 && reason <= static_cast<double>(StopReason::kLoss);

@@ -182,7 +182,8 @@ void Core::State::on(AdvanceDone event) {
   message.payload = std::move(event.payload);
   const std::size_t bytes = wire_bytes_of(message);
   traffic += bytes;
-  out.encode_per_byte.add(to_seconds(now - out.asked) / static_cast<double>(bytes));
+  if (!is_shared(channel))  // assigned parameters tell nothing of what encoding takes
+    out.encode_per_byte.add(to_seconds(now - out.asked) / static_cast<double>(bytes));
   links.add_message(event, out.link, plan.elements(event.channel), bytes);
   emit(SendMessage{out.link, std::move(message)});
   const bool moves_parameters = out.estimate == shards[channel.shard].parameters.front();
@@ -203,16 +204,19 @@ bool Core::State::may_apply(const IncomingChannel& in, Round message_round) cons
 void Core::State::apply_pending(IncomingChannel& in) {
   if (finished || !in.pending || in.applying) return;
   Message& message = *in.pending;
-  if (message.round > round + 1 || (begun && message.round < round) ||
+  const bool again = in.applied != kNoRound && message.round <= in.applied;
+  if (again || message.round > round + 1 || (begun && message.round < round) ||
       message.generation < in.generation)
     return fail(describe(in.channel) + ": a message of a round or generation that cannot be");
   if (!may_apply(in, message.round)) return;
+  if (message.round == round && (message.form == Form::kEmpty) != confirming)
+    return fail(describe(in.channel) + ": a message that does not suit its round");
   in.generation = message.generation;
   if (message.form == Form::kEmpty) return applied(in, ApplyOutcome::kApplied);
   in.applying = true;
   in.asked = now;
   const Channel& channel = plan.channels[in.channel];
-  if (is_shared(channel)) {
+  if (is_shared(channel) && !plan.node_channels[channel.shard][self].gather_out.empty()) {
     shards[channel.shard].shared = {message.form, message.digest, message.control,
                                     message.payload.share()};
     send_gathers(channel.shard);

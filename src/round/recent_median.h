@@ -15,7 +15,8 @@ class RecentMedian {
     next_ = (next_ + 1) % kCount;
     count_ = std::min(count_ + 1, kCount);
   }
-  // 0: there was no value yet. Of an even number the upper one of the two in the middle.
+  // 0: there was no value yet. With an even number of values it is the upper of the
+  // middle two.
   [[nodiscard]] double value() const {
     if (count_ == 0) return 0;
     std::array<double, kCount> sorted = values_;
@@ -24,7 +25,6 @@ class RecentMedian {
     std::nth_element(sorted.begin(), middle, end);
     return *middle;
   }
-  [[nodiscard]] bool full() const { return count_ == kCount; }
 
  private:
   static constexpr std::size_t kCount = 5;

@@ -12,8 +12,8 @@ double Core::State::typical_compute_s(double longest_s) {
   return compute_times.value();
 }
 
-// Says once that rounds will take longer than the config asks for, where that is sure. Of gradients
-// that take longer, which is so at every node, the owner of shard 0 speaks.
+// Says once that rounds will take longer than the config asks for, where that is sure. Where
+// gradients alone take longer than that, every node would say so; only the owner of shard 0 does.
 void Core::State::check_round_time(const MessageContext& context) {
   const auto& wanted = options.policy.round_time;
   constexpr Round kRoundsToLearn = 20;  // enough for rates, and for times that are not the first's

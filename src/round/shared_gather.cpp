@@ -19,7 +19,7 @@ void Core::State::limit_gather(ShardIndex s) {
     limit = tighter_limit(limit, s == 0 ? ControlVector::from_control(from_child).gather_limit
                                         : gather_limit_from_control(from_child));
   }
-  shards[s].gather_limit = 0;  // that of the round before is no limit of this node's links
+  shards[s].gather_limit = 0;  // context_of would apply the limit of the round before
   if (!replay)
     for (const ChannelIndex channel : here.gather_out) {
       const std::size_t bytes = policy->budget(context_of(outgoing(channel), round));
@@ -65,11 +65,13 @@ void Core::State::begin_shared_message(OutgoingChannel& out) {
   out.busy = true;
   out.sent = out.due;
   assigns ? assign_parameters(out) : send_shared_message(out);
+  const auto waits = [&](ChannelIndex channel) { return outgoing(channel).waiting; };
+  const ShardIndex s = plan.channels[out.channel].shard;
+  if (std::ranges::none_of(plan.node_channels[s][self].gather_out, waits)) shard.shared = {};
 }
 
 void Core::State::send_shared_message(OutgoingChannel& out) {
-  const ShardIndex s = plan.channels[out.channel].shard;
-  SharedMessage& shared = shards[s].shared;
+  const SharedMessage& shared = shards[plan.channels[out.channel].shard].shared;
   Message message = message_for(out);
   message.form = shared.form;
   message.digest = shared.digest;
@@ -79,8 +81,6 @@ void Core::State::send_shared_message(OutgoingChannel& out) {
   traffic += bytes;
   links.add_forwarded(out.link, bytes);
   emit(SendMessage{out.link, std::move(message)});
-  const auto waits = [&](ChannelIndex channel) { return outgoing(channel).waiting; };
-  if (std::ranges::none_of(plan.node_channels[s][self].gather_out, waits)) shared.payload = {};
 }
 
 // Sends w[s], which the far side takes as it is.

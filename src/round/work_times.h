@@ -20,7 +20,7 @@ class WorkTimes {
     steps_.add(to_seconds(step_));
     apply_ = step_ = Duration{0};
   }
-  // Of a round with so many messages one after another. Only owners step: elsewhere the step is as
+  // The work of a round in which `hops` messages follow one another. Only owners step: elsewhere the step is as
   // long as applying, which passes over as many elements.
   [[nodiscard]] Duration of_round(unsigned hops) const {
     const double apply_s = applies_.value(), step_s = steps_.value();

@@ -4,15 +4,18 @@
 #include <deque>
 #include <optional>
 #include <ranges>
+#include <span>
+#include <utility>
 
 namespace kimesh {
 namespace {
 
-// The messages that `channel` waits for, in its tree.
-std::vector<ChannelIndex> before(const Plan& plan, ChannelIndex channel) {
+// The messages that `channel` waits for, in its tree. A view into the plan: where all of many nodes
+// serve, copies would take the cube of their number.
+std::span<const ChannelIndex> before(const Plan& plan, ChannelIndex channel) {
   const Channel& c = plan.channels[channel];
   const NodeChannels& here = plan.node_channels[c.shard][plan.link_of(channel).from];
-  if (c.phase == Phase::kGather && here.gather_in) return {*here.gather_in};
+  if (c.phase == Phase::kGather && here.gather_in) return {&*here.gather_in, 1};
   return here.reduce_in;
 }
 
@@ -101,19 +104,24 @@ void lay_slots(Plan& plan) {
 
   // The longest chain that ends, and that begins, with each channel.
   std::vector<unsigned> head(plan.channels.size(), 1), tail(plan.channels.size(), 1);
-  std::vector<std::vector<ChannelIndex>> waits_for(plan.channels.size());
+  std::vector<std::optional<ChannelIndex>> previous_on_link(plan.channels.size());
   std::vector<std::optional<ChannelIndex>> last(plan.links.size());
   for (const ChannelIndex c : slots | std::views::join) {
-    waits_for[c] = before(plan, c);
-    std::optional<ChannelIndex>& previous = last[plan.channels[c].link];
-    if (previous) waits_for[c].push_back(*previous);
-    previous = c;
-    for (const ChannelIndex earlier : waits_for[c]) head[c] = std::max(head[c], head[earlier] + 1);
+    previous_on_link[c] = std::exchange(last[plan.channels[c].link], c);
+    const auto follows = [&](ChannelIndex earlier) {
+      head[c] = std::max(head[c], head[earlier] + 1);
+    };
+    std::ranges::for_each(before(plan, c), follows);
+    if (previous_on_link[c]) follows(*previous_on_link[c]);
   }
   for (const std::vector<ChannelIndex>& slot : std::views::reverse(slots))
-    for (const ChannelIndex c : slot)
-      for (const ChannelIndex earlier : waits_for[c])
+    for (const ChannelIndex c : slot) {
+      const auto leads = [&](ChannelIndex earlier) {
         tail[earlier] = std::max(tail[earlier], tail[c] + 1);
+      };
+      std::ranges::for_each(before(plan, c), leads);
+      if (previous_on_link[c]) leads(*previous_on_link[c]);
+    }
   for (std::size_t c = 0; c < plan.channels.size(); ++c)
     plan.channels[c].slots = head[c] + tail[c] - 1;
 }

@@ -125,8 +125,9 @@ Status Vectors::Store::prepare_gradient(Round round) {
   kimesh::prepare_gradient(options_.optimizer, gradient_memory_,
                            {parameters_.floats(), gradient_.floats(), velocity_.floats()});
   if (worker_optimizer_) {
+    const auto& direction = options_.optimizer.sends_velocity() ? velocity_ : gradient_;
     gradient_memory_.fill(step_.floats(), 0);
-    worker_optimizer_->step(round, step_.floats(), gradient_.floats());
+    worker_optimizer_->step(round, step_.floats(), direction.floats());
   }
   return gradient_memory_.finish();
 }

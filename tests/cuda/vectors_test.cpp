@@ -85,7 +85,7 @@ std::vector<Sent> run(Mesh& mesh, Round rounds, std::uint64_t seed) {
       Random noise(seed, static_cast<std::uint32_t>(n), round, Purpose::kTest);
       for (std::size_t j = 0; j < point.size(); ++j)
         node.gradient()[j] = 0.1f * node.parameters()[j] + static_cast<float>(noise.normal());
-      EXPECT_TRUE(node.prepare_gradient().ok());
+      EXPECT_TRUE(node.prepare_gradient(round).ok());
     }
     mesh.reduce(round, draw_setting(choices), choices.below(3) == 0);
     const bool restart = choices.below(3) == 0;
@@ -105,8 +105,10 @@ TEST_F(CudaVectors, SendTheHostsMessagesAndArriveAtTheSamePoint) {
   for (const Shape& shape : kShapes) {
     const Plan plan = plan_of(shape.kind, kNodes, shape.servers, {150, 3, 77});
     for (const auto& [optimizer, seed] :
-         {std::pair(plain, 1), std::pair(momentum, 2), std::pair(adamw, 3)}) {
-      const VectorsOptions options{optimizer, 0.25, true};
+         {std::pair(plain, 1), std::pair(momentum, 2), std::pair(adamw, 3), std::pair(adamw, 4)}) {
+      // The last one's workers send movements.
+      const VectorsOptions options{optimizer, 0.25, true,
+                                   seed == 4 ? Feedback::kEf14 : Feedback::kEf21};
       Mesh host(plan, std::vector(kNodes, options));
       Mesh device(plan, std::vector(kNodes, on_device(options)));
       const auto expected = run(host, 6, seed), got = run(device, 6, seed);
@@ -140,7 +142,7 @@ TEST_F(CudaVectors, KeepTheHostsResiduals) {
     std::vector<AdvanceDone> made;
     for (Vectors* vectors : {&host, &device}) {
       std::ranges::copy(gradient, vectors->gradient().begin());
-      ASSERT_TRUE(vectors->prepare_gradient().ok());
+      ASSERT_TRUE(vectors->prepare_gradient(round).ok());
       auto result = vectors->advance({channel,
                                       round,
                                       terms,
@@ -163,7 +165,7 @@ TEST_F(CudaVectors, NameTheLayerWhereAGradientIsNotFinite) {
   Vectors node(plan, 1, on_device({{}, 0.5, true}));
   node.start();
   node.gradient()[3] = kNan;
-  ASSERT_TRUE(node.prepare_gradient().ok());
+  ASSERT_TRUE(node.prepare_gradient(7).ok());
   const ChannelIndex channel = *plan.node_channels[0][1].reduce_out;
   const std::vector<BufferId> terms{{BufferId::Kind::kContribution, 0}};
   const Setting setting = topk_setting(1);
@@ -176,7 +178,7 @@ TEST_F(CudaVectors, NameTheLayerWhereAGradientIsNotFinite) {
   }
   const std::vector<float> before(node.shard(1).begin(), node.shard(1).end());
   node.gradient()[6] = -kInfinity;
-  ASSERT_TRUE(node.prepare_gradient().ok());
+  ASSERT_TRUE(node.prepare_gradient(7).ok());
   const std::vector<BufferId> own{{BufferId::Kind::kContribution, 1}};
   EXPECT_EQ(node.step({1, 3, own, true}), digest_floats(before));
   EXPECT_EQ(bits(node.shard(1)), bits(before));

@@ -55,7 +55,7 @@ class Rank:
         return word.item() > 0
 
     def path(self):
-        """Steps until the target. True: it was reached."""
+        """Steps until the target. Steps until the target, or until a limit ends them."""
         job, every, evaluated = self.job, self.job["evaluate_every"], 0
         while len(self.times) < job["steps_max"]:
             loss = self.step()

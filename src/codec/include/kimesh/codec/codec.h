@@ -74,8 +74,8 @@ struct WireForm {
 // What a codec promises with the present values of its keys.
 struct CodecTraits {
   // |C(v)_j| + |v_j − C(v)_j| = |v_j| for every element j, when it rounds towards zero
-  // (Rounding::kTowardsZero), as it is told to on routes of several hops. Routes of
-  // several hops need this: with other codecs errors grow from hop to hop.
+  // (Rounding::kTowardsZero), as it is told to where a message is compressed again on its way. Such
+  // routes need this: with other codecs errors grow from hop to hop.
   bool conservative = false;
   bool rounds = false;  // rounds values: Setting::rounding has an effect
   // No message leaves out more energy than there was to send. Error feedback needs this.

@@ -86,7 +86,7 @@ struct Setting {
 [[nodiscard]] std::size_t bytes_of(const Setting& setting, std::size_t size);
 
 // Whether messages of this setting may be summed and compressed again, hop by hop. Others are for
-// routes of one hop.
+// messages that no later hop compresses again.
 [[nodiscard]] bool is_conservative(const Setting& setting);
 
 // Why this setting is wrong for a vector of these pieces, as half a sentence. Empty where it is

@@ -77,7 +77,7 @@ struct Message {
   bool restart = false;  // first of its generation: the receiver's estimate starts from 0 (reduce)
                          // or is assigned
   std::uint64_t digest = 0;  // of the estimate after this message, 0: none
-  Control control{};         // ControlVector up, Verdict down; meaningful with shard 0 only
+  Control control{};         // shard 0: ControlVector up, Verdict down; else gather_limit up
   Payload payload{};
 };
 

@@ -1,5 +1,6 @@
 // Turns gradients into steps: elementwise, in any memory, without LibTorch. The workers keep
-// momentum; the owner of a shard keeps an optimizer's other state.
+// momentum; an optimizer's other state is kept by the owner of a shard, or by every worker where
+// workers send movements.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,8 @@ class OptimizerKind : public KindOptions {
   // The step is parameters −= rate · direction, for which `lr: theory` is proven.
   [[nodiscard]] virtual bool is_descent() const { return false; }
 
-  // Vectors that the owner of a shard keeps for it. Each has the shard's size and starts at 0.
+  // Vectors that the optimizer keeps, each of the size that it steps, 0 at the start: of a shard at
+  // its owner, of the whole model at a worker that sends movements.
   [[nodiscard]] virtual std::size_t state_vectors() const { return 0; }
 
   // The decoupled decay, which acts at the owner also where workers send movements: a step shrinks

@@ -45,7 +45,7 @@ struct MessageContext {
   // The largest message of the link that was acked lately; 0: none yet. What was only sent proves
   // nothing: several messages may be under way.
   std::size_t proven_bytes = 0;
-  // Messages in a row that used their budget to the full and did not fill the pipe.
+  // Acked messages in a row since the link's rate became a lower bound.
   unsigned unfilled_messages = 0;
   // One curve for each message that the link carries in this phase of a round, as last measured
   // (empty: never); `curves[own]` is this message's.

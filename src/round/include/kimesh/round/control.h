@@ -25,7 +25,7 @@ struct ControlVector {
   // link of its tree. 0: nothing limits it.
   double gather_limit = 0;
   double stop_wish = 0;  // max: 0 none, 1 the time is over, 2 a node's traffic is
-  // Adds the sums, takes the larger of the others.
+  // Adds the sums, takes the tighter gather_limit and the larger of the others.
   void merge(const ControlVector& other);
   [[nodiscard]] Control to_control() const;
   static ControlVector from_control(std::span<const double> values);  // missing values are 0

@@ -11,7 +11,7 @@
 // gather_out channel the estimate of the far side, but for the owner's first one, whose estimate is
 // w[s]. Where the memory is a GPU's, a second w and g are on the host, where the objective
 // computes. Thread: actions one at a time, in order of issue; gradient work may run
-// beside actions that do not touch g and v.
+// beside actions that do not touch g, v and the movement.
 #pragma once
 
 #include <cstddef>
