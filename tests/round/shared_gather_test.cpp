@@ -177,7 +177,8 @@ double limit_after(ApplyOutcome outcome) {
     hand.feed(GradientDone{round, 1.0, {}});
     hand.apply(hand.reduce_from(2, round));
     hand.feed(advanced(hand.last().get<AdvanceChannel>()));
-    limit = ControlVector::from_control(hand.last().get<SendMessage>().message.control).gather_limit;
+    limit =
+        ControlVector::from_control(hand.last().get<SendMessage>().message.control).gather_limit;
     hand.feed(MessageApplied{*hand.plan.find_link(1, 0), {round, 0, 0, Phase::kReduce, {}}});
     hand.apply(hand.from(0, 0, Phase::kGather, round));
     if (hand.last().has<AdvanceChannel>()) {
@@ -186,9 +187,9 @@ double limit_after(ApplyOutcome outcome) {
       hand.feed(advanced(assigns));
     }
     const Generation generation = round > 0 && outcome == ApplyOutcome::kDigestDiffers ? 1 : 0;
-    hand.feed(MessageApplied{to_child,
-                             {round, generation, 0, Phase::kGather,
-                              round == 0 ? outcome : ApplyOutcome::kApplied}});
+    hand.feed(MessageApplied{
+        to_child,
+        {round, generation, 0, Phase::kGather, round == 0 ? outcome : ApplyOutcome::kApplied}});
   }
   return limit;
 }
