@@ -100,9 +100,9 @@ class Core::State {
     Round reduced = kNoRound;            // last round whose reduce work was issued
     Round current = kNoRound;            // last round that the parameters hold
     TimePoint asked{};                   // when the last step was
-    // Of a shared gather: `shared` is kept for children that are not free yet. `gather_limit` is the
-    // most bytes that the gather links of this node, and of the nodes below it in the reduce tree,
-    // carry in time; 0: none of them limits it.
+    // Of a shared gather: `shared` is kept for children that are not free yet. `gather_limit` is
+    // the most bytes that the gather links of this node, and of the nodes below it in the reduce
+    // tree, carry in time; 0: none of them limits it.
     SharedMessage shared;
     bool is_making = false;  // at the owner
     double gather_limit = 0;
