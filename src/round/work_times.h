@@ -20,8 +20,8 @@ class WorkTimes {
     steps_.add(to_seconds(step_));
     apply_ = step_ = Duration{0};
   }
-  // The work of a round in which `hops` messages follow one another. Only owners step: elsewhere the step is as
-  // long as applying, which passes over as many elements.
+  // The work of a round in which `hops` messages follow one another. Only owners step: elsewhere
+  // the step is as long as applying, which passes over as many elements.
   [[nodiscard]] Duration of_round(unsigned hops) const {
     const double apply_s = applies_.value(), step_s = steps_.value();
     return from_seconds(hops * apply_s + (step_s > 0 ? step_s : apply_s));

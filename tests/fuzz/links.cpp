@@ -41,7 +41,8 @@ bool accepts_frame(Input input) {
   }
   if (const auto* hello = std::get_if<Hello>(&*frame)) {
     const auto refusal = refusal_of(*hello, kOurs);
-    KIMESH_CHECK(!refusal || shows_well(*refusal), "a stranger's words are shown without controls");
+    KIMESH_CHECK(!refusal || shows_well(refusal->sentence),
+                 "a stranger's words are shown without controls");
   }
   return true;
 }
