@@ -1,7 +1,6 @@
 #include "kimesh/bandwidth/sustained_rate.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace kimesh {
@@ -33,8 +32,7 @@ void SustainedRate::add(const LinkSample& sample) {
   if (sample.sender_limited || sample.bytes == 0 || sample.elapsed <= Duration{0}) return;
   const double reading = reading_of(sample);
   const double whole = static_cast<double>(sample.bytes) / to_seconds(sample.elapsed);
-  const double previous =
-      std::exchange(previous_, reading > 0 ? reading : std::numeric_limits<double>::infinity());
+  const double previous = std::exchange(previous_, reading > 0 ? reading : whole);
   if (bytes_per_s_ <= 0) {
     bytes_per_s_ = reading;
   } else if (reading > bytes_per_s_) {

@@ -20,7 +20,7 @@ class SustainedRate {
 
  private:
   double bytes_per_s_ = 0;
-  double previous_ = 0;  // the reading of the message before; infinity: it was too short for one
+  double previous_ = 0;  // of the message before, its reading or bytes over its time
 };
 
 }  // namespace kimesh
