@@ -52,15 +52,6 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   return context;
 }
 
-// Whether the reduce messages of a closing round are dense, so that what EF14 has kept is not lost
-// when the run ends. Where that would take longer than peers may be silent, it stays behind.
-bool Core::State::flushes_residual(const MessageContext& context) const {
-  if (options.feedback != Feedback::kEf14 || !context.link.known()) return false;
-  const std::size_t bytes = dense_bytes(context.elements) + context.overhead_bytes;
-  const double takes_s = context.slots * to_seconds(context.link.time_of(bytes));
-  return takes_s <= to_seconds(options.dead_after);
-}
-
 // The setting of the channel's next message; nothing: the replayed log has none.
 std::optional<Setting> Core::State::choose(OutgoingChannel& out, const MessageRound& of) {
   if (replay) return replay->setting(out.channel, of.round);
@@ -81,7 +72,6 @@ std::optional<Setting> Core::State::choose(OutgoingChannel& out, const MessageRo
   // reset does not make it dense.
   const bool assigns = of.closing || (out.restart && !is_shared(channel));
   if (gather && assigns) return Setting{};
-  if (!gather && of.closing && flushes_residual(context)) return Setting{};
   const Choice choice = policy->choose(context);
   links.add_budget(out.link, choice.budget_bytes);
   if (measures) {

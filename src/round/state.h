@@ -146,7 +146,6 @@ class Core::State {
 
   // choose.cpp
   [[nodiscard]] MessageContext context_of(const OutgoingChannel& out, Round of) const;
-  [[nodiscard]] bool flushes_residual(const MessageContext& context) const;
   void observe(const AdvanceDone& event, OutgoingChannel& out);
   void tell_policy();
   [[nodiscard]] double stop_wish() const;

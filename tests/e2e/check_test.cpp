@@ -21,8 +21,8 @@ TEST(Check, ACodecThatIsNotConservativeIsRefusedOnARing) {
     EXPECT_EQ(ring.code, 2) << name;
     EXPECT_EQ(ring.err,
               "kimesh: config.yaml:5: this compressor is not conservative, and the errors of the "
-              "hops of kind: ring would grow. Write compressor: topk, or feedback: ef14 with gather: "
-              "shared, or use a topology of kind: parameter_server.\n")
+              "hops of kind: ring would grow. Write compressor: topk, or feedback: ef14 with "
+              "gather: shared, or use a topology of kind: parameter_server.\n")
         << name;
     const Ended one_hop = run_program(scratch, {"check", "config.yaml", "topologies/ps4.yaml"});
     EXPECT_EQ(one_hop.code, 0) << name << "\n" << one_hop.err;

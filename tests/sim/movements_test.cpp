@@ -54,12 +54,10 @@ std::vector<double> residuals(const Mesh& mesh) {
   return sum;
 }
 
-// Whatever links do, every movement is delivered or kept: x_0 − x = Σ p − Σ e. The links of half of
-// the runs are so slow that the closing round has no time for what is kept.
+// Whatever links do, every movement is delivered or kept: x_0 − x = Σ p − Σ e.
 // Seen to fail: with a residual that a restart forgets; with a message that is applied twice after
 // a reconnect; with an owner that leaves its own movement out.
 TEST(Movements, AreDeliveredOrKeptAndNothingElse) {
-  std::size_t left_behind = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed, 0, 0, Purpose::kTest);
@@ -91,25 +89,8 @@ TEST(Movements, AreDeliveredOrKeptAndNothingElse) {
       size = std::max(size, std::abs(moved[j]));
     }
     EXPECT_LE(error, 1e-5 * size);
-    left_behind += std::ranges::any_of(kept, [](double e) { return e != 0; }) ? 1 : 0;
+    EXPECT_TRUE(std::ranges::any_of(kept, [](double e) { return e != 0; }));
     if (HasFailure()) return;
-  }
-  EXPECT_GT(left_behind, 40u);
-  EXPECT_LT(left_behind, 150u);
-}
-
-// Seen to fail: without the flush.
-TEST(Movements, LeaveNothingBehindWhereTheClosingRoundHasTimeForIt) {
-  for (const char* kind : kKinds) {
-    MeshSpec spec = movements(kind, 4, 0.1);
-    spec.core.stop_rounds = 30;
-    Mesh mesh(spec);
-    mesh.run();
-    ASSERT_TRUE(mesh.done()) << mesh.ends();
-    const std::vector<double> kept = residuals(mesh);
-    EXPECT_TRUE(std::ranges::all_of(kept, [](double e) { return e == 0; })) << kind;
-    EXPECT_GT(mesh.reports[1][20].residual.energy, 0) << kind;
-    EXPECT_EQ(mesh.reports[1][29].residual.energy, 0) << kind;
   }
 }
 
