@@ -37,8 +37,7 @@ struct OwnerOfTwo : testing::Test {
   }
 };
 
-// Seen to fail: with the parameters as what is sent; with a second message made for the second
-// child.
+// Seen to fail with a message made for each child.
 TEST_F(OwnerOfTwo, MakesOneMessageFromItsParametersToItsStepForBothChildren) {
   const AdvanceChannel work = step(0);
   EXPECT_EQ(hand.last().count<AdvanceChannel>(), 1u);
@@ -52,7 +51,6 @@ TEST_F(OwnerOfTwo, MakesOneMessageFromItsParametersToItsStepForBothChildren) {
   EXPECT_TRUE(hand.last().has<ComputeGradient>());
 }
 
-// Seen to fail: with a message that waits for the slower child's news.
 TEST_F(OwnerOfTwo, SendsToTheChildThatIsFreeAndToTheOtherOnceItIs) {
   hand.feed(advanced(step(0)));
   hand.feed(hand.gather_applied(2, 0, ApplyOutcome::kApplied));
@@ -123,7 +121,7 @@ struct Forwarder : testing::Test {
   }
 };
 
-// Seen to fail: with a message made anew; with one that waits until it is applied here.
+// Seen to fail with one that is not sent on.
 TEST_F(Forwarder, SendsTheMessageOnBeforeItIsAppliedHere) {
   until_gather(0);
   MessageArrived arrived = hand.from(0, 0, Phase::kGather, 0);

@@ -55,8 +55,7 @@ std::vector<double> residuals(const Mesh& mesh) {
 }
 
 // Whatever links do, every movement is delivered or kept: x_0 − x = Σ p − Σ e.
-// Seen to fail: with a residual that a restart forgets; with a message that is applied twice after
-// a reconnect; with an owner that leaves its own movement out.
+// Seen to fail with a residual that is forgotten.
 TEST(Movements, AreDeliveredOrKeptAndNothingElse) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -94,8 +93,7 @@ TEST(Movements, AreDeliveredOrKeptAndNothingElse) {
   }
 }
 
-// Seen to fail: with an owner that moves its copy by its step; with a message made anew by an inner
-// node.
+// Seen to fail with an owner that moves its copy by its step.
 TEST(SharedGather, LeavesAllCopiesEqualAfterEveryRound) {
   for (const char* kind : kKinds) {
     for (const Feedback feedback : {Feedback::kEf21, Feedback::kEf14}) {
@@ -145,7 +143,7 @@ TEST(SharedGather, IsSizedByTheSlowestLinkOfItsTree) {
 }
 
 // Workers with AdamW's moments of their own: where all have the same data they move as one process.
-// Seen to fail: with moments of the owner besides; with a step that leaves the bias uncorrected.
+// Seen to fail with a movement that is added to that of the round before.
 TEST(Movements, OfAdamwAreThoseOfOneProcessWhereAllDataAreTheSame) {
   for (const char* kind : kKinds) {
     MeshSpec spec = movements(kind, 4, 1.0);
