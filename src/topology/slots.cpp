@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <utility>
 
@@ -20,12 +19,14 @@ std::span<const ChannelIndex> before(const Plan& plan, ChannelIndex channel) {
 }
 
 void count_remaining(Plan& plan, ShardIndex shard) {
-  for (const Phase phase : {Phase::kGather, Phase::kReduce})
-    for (const Hop& hop : std::views::reverse(hops_of(plan, shard, phase)))
-      for (const ChannelIndex earlier : before(plan, hop.channel)) {
+  for (const Phase phase : {Phase::kGather, Phase::kReduce}) {
+    const std::vector<Hop> hops = hops_of(plan, shard, phase);
+    for (auto hop = hops.rbegin(); hop != hops.rend(); ++hop)
+      for (const ChannelIndex earlier : before(plan, hop->channel)) {
         unsigned& remaining = plan.channels[earlier].remaining;
-        remaining = std::max(remaining, plan.channels[hop.channel].remaining + 1);
+        remaining = std::max(remaining, plan.channels[hop->channel].remaining + 1);
       }
+  }
 }
 
 class Schedule {
@@ -106,16 +107,17 @@ void lay_slots(Plan& plan) {
   std::vector<unsigned> head(plan.channels.size(), 1), tail(plan.channels.size(), 1);
   std::vector<std::optional<ChannelIndex>> previous_on_link(plan.channels.size());
   std::vector<std::optional<ChannelIndex>> last(plan.links.size());
-  for (const ChannelIndex c : slots | std::views::join) {
-    previous_on_link[c] = std::exchange(last[plan.channels[c].link], c);
-    const auto follows = [&](ChannelIndex earlier) {
-      head[c] = std::max(head[c], head[earlier] + 1);
-    };
-    std::ranges::for_each(before(plan, c), follows);
-    if (previous_on_link[c]) follows(*previous_on_link[c]);
-  }
-  for (const std::vector<ChannelIndex>& slot : std::views::reverse(slots))
+  for (const std::vector<ChannelIndex>& slot : slots)
     for (const ChannelIndex c : slot) {
+      previous_on_link[c] = std::exchange(last[plan.channels[c].link], c);
+      const auto follows = [&](ChannelIndex earlier) {
+        head[c] = std::max(head[c], head[earlier] + 1);
+      };
+      std::ranges::for_each(before(plan, c), follows);
+      if (previous_on_link[c]) follows(*previous_on_link[c]);
+    }
+  for (auto slot = slots.rbegin(); slot != slots.rend(); ++slot)
+    for (const ChannelIndex c : *slot) {
       const auto leads = [&](ChannelIndex earlier) {
         tail[earlier] = std::max(tail[earlier], tail[c] + 1);
       };
