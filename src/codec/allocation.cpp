@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -114,6 +115,25 @@ std::vector<double> threshold_allocation(std::span<const Curve* const> curves, d
     }
   }
   return keep;
+}
+
+std::vector<double> missing_energies(const Curve& curve, std::span<const double> kept) {
+  const Curve* const only = &curve;
+  std::vector<Stretch> stretches = stretches_of({&only, 1});
+  std::ranges::sort(stretches, std::greater{}, &Stretch::each);
+  double whole = 0;
+  for (const PieceCurve& piece : curve) whole += piece.missing_energy(0);
+  std::vector<double> missing;
+  for (const double number : kept) {
+    double left = number, energy = whole;
+    for (const Stretch& stretch : stretches) {
+      if (left <= 0) break;
+      energy -= stretch.each * std::min(left, stretch.count);
+      left -= stretch.count;
+    }
+    missing.push_back(std::max(energy, 0.0));
+  }
+  return missing;
 }
 
 }  // namespace kimesh

@@ -28,6 +28,10 @@ std::vector<double> Codec::divide(const SharedBudget&) const {
   check_failed(__FILE__, __LINE__, "has_curves", "a codec whose traits say has_curves");
 }
 
+std::vector<double> Codec::missing_energies(const Curve&, std::span<const double>, Rounding) const {
+  check_failed(__FILE__, __LINE__, "has_curves", "a codec whose traits say has_curves");
+}
+
 void Codec::describe_values(Keys& keys) const {
   const_cast<Codec*>(this)->describe(keys);  // NOLINT: the visitor reads
 }

@@ -17,6 +17,12 @@ constexpr int kPlaces = 4;
 
 constexpr double kHeadBytes = 8;
 
+// Between neighbouring steps whose costs are computed; costs between them are interpolated.
+constexpr double kStepFactor = 1.4142;
+
+// Missing energies below this share of the whole are raised to it, so that logarithms stay finite.
+constexpr double kLeastShare = 1e-12;
+
 // Calls visit(count, magnitude, width) for equal parts of each bin of the piece, from the largest.
 template <typename Visit>
 void for_parts(const PieceCurve& piece, Visit visit) {
@@ -150,6 +156,34 @@ double step_within(std::span<const Curve* const> curves, double bytes, Rounding 
     (sum > bytes ? low : high) = middle;
   }
   return std::exp2(high);
+}
+
+std::vector<double> missing_within(const Curve& curve, std::span<const double> payload_bytes,
+                                   Rounding rounding) {
+  double whole = 0;
+  for (const PieceCurve& piece : curve) whole += piece.missing_energy(0);
+  std::vector<double> missing(payload_bytes.size(), whole);
+  const double largest = largest_of(curve);
+  if (largest == 0 || payload_bytes.empty()) return missing;
+  const double most = *std::ranges::max_element(payload_bytes);
+  // A head alone leaves everything out.
+  Cost coarse{kHeadBytes, whole};
+  for (double step = largest; step > largest / rans::kLevelMax; step /= kStepFactor) {
+    const Cost fine = cost_of(curve, step, rounding);
+    if (fine.bytes <= coarse.bytes) continue;
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      if (payload_bytes[i] < coarse.bytes) continue;
+      const double share =
+          std::log(payload_bytes[i] / coarse.bytes) / std::log(fine.bytes / coarse.bytes);
+      const double least = whole * kLeastShare;
+      const double high = std::log(std::max(coarse.missing_energy, least));
+      const double low = std::log(std::max(fine.missing_energy, least));
+      missing[i] = std::exp(high + std::min(share, 1.0) * (low - high));
+    }
+    coarse = fine;
+    if (fine.bytes >= most) break;
+  }
+  return missing;
 }
 
 }  // namespace kimesh::dzq

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "kimesh/codec/curve.h"
 #include "kimesh/codec/setting.h"
@@ -26,5 +27,12 @@ struct Cost {
 // gains the same for its last byte.
 [[nodiscard]] double step_within(std::span<const Curve* const> curves, double bytes,
                                  Rounding rounding);
+
+// The energy that messages of these sizes leave out, by size: from the costs of some steps, with
+// straight lines between their logarithms. Within 20 % up to a bit an element.
+// Shapes: payload_bytes, result [sizes].
+[[nodiscard]] std::vector<double> missing_within(const Curve& curve,
+                                                 std::span<const double> payload_bytes,
+                                                 Rounding rounding);
 
 }  // namespace kimesh::dzq

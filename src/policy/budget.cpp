@@ -66,6 +66,10 @@ std::size_t budget_bytes(Duration round_time, const MessageContext& message, con
                   static_cast<std::size_t>(std::clamp(budget, 0.0, kBudgetBytesMax)));
 }
 
+Duration time_without_bytes(const MessageContext& message) {
+  return from_seconds(besides_s(message));
+}
+
 std::optional<Duration> least_round_time(const MessageContext& message, const Codec& codec) {
   if (!message.link.known() || message.link.lower_bound) return std::nullopt;
   const auto floor = static_cast<double>(floor_bytes(message, codec));

@@ -15,15 +15,25 @@ void CompressionOptions::describe(Keys& keys) {
   keys.require("policy", "policy: kimad");
   const PolicyOptions* before = policy.get();
   keys.kind("policy", policy, policies(), "what decides how much each message carries");
-  keys.kind("compressor", codec, codecs(), "what messages are made with");
+  const bool is_named = policy.get() != before;  // by a file
+  if (is_named) {
+    const Scheme usual = policy->usual_scheme();
+    if (usual.compressor != codec->kind_name()) codec = codecs().make(usual.compressor);
+    feedback = usual.feedback;
+    gather = usual.gather;
+  }
+  keys.kind("compressor", codec, codecs(), "what messages are made with; by default dzq with auto");
   keys.choice("feedback", feedback,
               {{"ef21", Feedback::kEf21}, {"ef14", Feedback::kEf14}, {"none", Feedback::kNone}},
-              "what a reduce carries, and where it keeps what compression dropped");
-  keys.choice("gather", gather, {{"per_link", Gather::kPerLink}, {"shared", Gather::kShared}},
-              "what a node sends its children: a message sized by each link, or the owner's own");
+              "what a reduce carries, and where it keeps what compression dropped; by default ef14 "
+              "with auto");
+  keys.choice(
+      "gather", gather, {{"per_link", Gather::kPerLink}, {"shared", Gather::kShared}},
+      "what a node sends its children: a message sized by each link, or the owner's own; by "
+      "default shared with auto");
   keys.whole("digest_every", digest_every, {0, kRoundsMax},
              "rounds between digests of both ends of a channel; 0: never");
-  if (policy.get() != before) check(keys);  // a file named one that is known
+  if (is_named) check(keys);
 }
 
 void CompressionOptions::check(Keys& keys) {
@@ -34,6 +44,13 @@ void CompressionOptions::check(Keys& keys) {
                     "feedback would add up",
                     codec->kind_name()),
         "Write feedback: none, or leave these keys out");
+    keys.check(
+        feedback != Feedback::kNone || policy->round_time_use() != RoundTimeUse::kChooses,
+        "feedback",
+        fmt::format("policy: {} counts on what is left out to come later, and feedback: none "
+                    "drops it",
+                    policy->kind_name()),
+        "Write feedback: ef14, or policy: kimad with a round_time");
     return policy->check(*codec, keys);
   }
   const std::string_view reason = "policy: none, which sends everything";

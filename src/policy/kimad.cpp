@@ -1,5 +1,7 @@
 // policy: kimad. Each message is the largest that its link carries in time, the same ratio for each
 // layer (Xin, Ilin, Yang, Canini, Richtárik: Kimad, 2023).
+#include "kimad.h"
+
 #include "kimesh/policy/policy_options.h"
 #include "sized_settings.h"
 
@@ -8,29 +10,32 @@ namespace {
 
 class Kimad final : public Policy {
  public:
-  Kimad(CodecPtr codec, Duration round_time) : codec_(std::move(codec)), round_time_(round_time) {}
+  explicit Kimad(CodecPtr codec) : codec_(std::move(codec)) {}
   Choice choose(const MessageContext& message) const override {
     return spend(budget(message), message, codec_);
   }
   std::size_t budget(const MessageContext& message) const override {
-    return budget_bytes(round_time_, message, *codec_);
+    return budget_bytes(message.round_time, message, *codec_);
   }
 
  private:
   CodecPtr codec_;
-  Duration round_time_;
 };
 
 class KimadOptions final : public PolicyOptions {
  public:
   void check(const Codec& codec, Keys& keys) const override { check_fills_budgets(codec, keys); }
-  bool needs_round_time() const override { return true; }
+  RoundTimeUse round_time_use() const override { return RoundTimeUse::kNeeds; }
   std::unique_ptr<Policy> make(const PolicySetup& setup) const override {
-    return std::make_unique<Kimad>(setup.codec, *setup.round_time);
+    return make_kimad(setup.codec);
   }
 };
 
 }  // namespace
+
+std::unique_ptr<Policy> make_kimad(CodecPtr codec) {
+  return std::make_unique<Kimad>(std::move(codec));
+}
 
 Kind<PolicyOptions> kimad_policy() {
   return {"kimad", "the largest message that its link carries in time",

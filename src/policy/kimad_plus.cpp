@@ -119,7 +119,7 @@ class KimadPlusOptions final : public PolicyOptions {
     keys.whole("bins", bins, kBinsRange, "parts of the byte budget");
   }
   void check(const Codec& codec, Keys& keys) const override;
-  bool needs_round_time() const override { return true; }
+  RoundTimeUse round_time_use() const override { return RoundTimeUse::kNeeds; }
   std::unique_ptr<Policy> make(const PolicySetup& setup) const override;
 
   Allocator allocator = Allocator::kThreshold;
@@ -129,13 +129,9 @@ class KimadPlusOptions final : public PolicyOptions {
 
 void KimadPlusOptions::check(const Codec& codec, Keys& keys) const {
   check_fills_budgets(codec, keys);
+  check_has_curves(codec, keys, "policy: kimad_plus shares a message among its layers",
+                   "Write compressor: dzq or topk, or policy: kimad");
   const CodecTraits traits = codec.traits();
-  if (!traits.meets_budgets) return;
-  keys.check(traits.has_curves, "compressor",
-             fmt::format("policy: kimad_plus shares a message among its layers, and compressor: {} "
-                         "does not let it",
-                         codec.kind_name()),
-             "Write compressor: dzq or topk, or policy: kimad");
   const bool counts = traits.keeps_elements && traits.element_bytes > 0;
   keys.check(!traits.has_curves || allocator == Allocator::kThreshold || counts, "allocator",
              "the knapsack counts elements of 8 bytes: topk with float32 values and raw indices",
@@ -148,11 +144,10 @@ class KimadPlus final : public Policy {
       : allocator_(options.allocator),
         ratios_(options.ratios),
         bins_(options.bins),
-        codec_(setup.codec),
-        round_time_(*setup.round_time) {}
+        codec_(setup.codec) {}
 
   std::size_t budget(const MessageContext& message) const override {
-    return budget_bytes(round_time_, message, *codec_);
+    return budget_bytes(message.round_time, message, *codec_);
   }
   Choice choose(const MessageContext& message) const override {
     Choice choice = spend(part(budget(message), message), message, codec_);
@@ -209,7 +204,6 @@ class KimadPlus final : public Policy {
   Allocator allocator_;
   unsigned ratios_, bins_;
   CodecPtr codec_;
-  Duration round_time_;
 };
 
 std::unique_ptr<Policy> KimadPlusOptions::make(const PolicySetup& setup) const {

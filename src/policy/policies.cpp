@@ -13,6 +13,7 @@ namespace kimesh {
   X(none)                  \
   X(fixed)                 \
   X(ratio_by_round)        \
+  X(auto)                  \
   X(kimad)                 \
   X(kimad_plus)            \
   X(gravac)
@@ -45,10 +46,15 @@ bool PolicySetup::sends_everything() const {
   return policy == nullptr || policy->sends_everything();
 }
 
+bool PolicySetup::searches_round_time() const {
+  return policy && policy->round_time_use() == RoundTimeUse::kChooses && !round_time;
+}
+
 std::unique_ptr<Policy> make_policy(const PolicySetup& setup) {
   if (setup.sends_everything()) return policies().make("none")->make(setup);
   KIMESH_CHECK(setup.codec != nullptr, "a codec");
-  KIMESH_CHECK(!setup.policy->needs_round_time() || setup.round_time, "a round time");
+  KIMESH_CHECK(setup.policy->round_time_use() != RoundTimeUse::kNeeds || setup.round_time,
+               "a round time");
   return setup.policy->make(setup);
 }
 
@@ -77,6 +83,15 @@ void check_fills_budgets(const Codec& codec, Keys& keys) {
              fmt::format("compressor: {} makes messages of one size, whatever the policy decides",
                          codec.kind_name()),
              "Write compressor: dzq, or policy: fixed");
+}
+
+void check_has_curves(const Codec& codec, Keys& keys, std::string_view reason,
+                      std::string_view remedy) {
+  const CodecTraits traits = codec.traits();
+  if (!traits.meets_budgets) return;  // check_fills_budgets has complained
+  keys.check(traits.has_curves, "compressor",
+             fmt::format("{}, and compressor: {} does not let it", reason, codec.kind_name()),
+             std::string(remedy));
 }
 
 }  // namespace kimesh

@@ -41,6 +41,7 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.overhead_bytes = overhead(control_for(channel));
   context.chunk_overhead_bytes = options.chunk_overhead_bytes;
   context.round = of;
+  context.round_time = round_time();
   context.compute_time = from_seconds(verdict.compute_s);
   context.work_time = work_times.of_round(plan.hops);
   context.encode_s_per_byte = out.encode_per_byte.value();
@@ -83,10 +84,12 @@ std::optional<Setting> Core::State::choose(OutgoingChannel& out, const MessageRo
                         : choice.setting;
 }
 
-// Notes a message for the policy. A channel may be advanced twice between two reports, since a
+// Keeps the message's curve where it was measured, and tells the policy of the message where that
+// wants curves. A channel may be advanced twice between two reports, since a
 // gather may end after its round; the later message counts then.
 void Core::State::observe(const AdvanceDone& event, OutgoingChannel& out) {
   if (!event.curve.empty()) out.curve = event.curve;
+  if (!measures) return;
   const MessageObservation observation{
       links.number(out.link),       plan.channels[event.channel].phase,
       plan.elements(event.channel), event.wanted_energy,
@@ -100,6 +103,7 @@ void Core::State::observe(const AdvanceDone& event, OutgoingChannel& out) {
 }
 
 void Core::State::tell_policy() {
+  if (searches) report.policy_state = search_state();
   if (!measures) return;
   const Duration took = now - report.begun - from_seconds(verdict.evaluate_s);
   if (!confirming) policy->observe({round, std::max(took, Duration{0}), observations});

@@ -1,6 +1,7 @@
 #include "kimesh/round/control.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kimesh {
 
@@ -24,6 +25,15 @@ double seconds_at(std::span<const double> values, std::size_t index) {
   return value > 0 ? std::min(value, kSecondsMax) : 0;
 }
 
+// The offer's place among the values of a control vector.
+constexpr std::size_t kOfferBegins = 9;
+
+// Sums that may have any size, but are never negative; what is no such number counts as 0.
+double sum_at(std::span<const double> values, std::size_t index) {
+  const double value = value_at(values, index);
+  return std::isfinite(value) && value > 0 ? value : 0;
+}
+
 // Rounds travel as doubles, which hold every 32-bit number exactly, and one higher: 0 is none.
 double from_round(Round round) {
   return round == kNoRound ? 0 : static_cast<double>(round) + 1;
@@ -45,6 +55,7 @@ void ControlVector::merge(const ControlVector& other) {
   evaluate_s = std::max(evaluate_s, other.evaluate_s);
   gather_limit = tighter_limit(gather_limit, other.gather_limit);
   stop_wish = std::max(stop_wish, other.stop_wish);
+  offer.merge(other.offer);
 }
 
 double tighter_limit(double a, double b) {
@@ -61,7 +72,12 @@ double gather_limit_from_control(std::span<const double> values) {
 }
 
 Control ControlVector::to_control() const {
-  return {nodes, loss, compute_s, gather_limit, evaluate_s, correct, samples, test_loss, stop_wish};
+  Control control{nodes,   loss,    compute_s, gather_limit, evaluate_s,
+                  correct, samples, test_loss, stop_wish,    offer.weight};
+  control[kOfferBegins + 1] = offer.least_s;
+  std::ranges::copy(offer.energy, control.begin() + kOfferBegins + 2);
+  std::ranges::copy(offer.delay, control.begin() + kOfferBegins + 4);
+  return control;
 }
 
 ControlVector ControlVector::from_control(std::span<const double> v) {
@@ -75,12 +91,19 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
   vector.samples = value_at(v, 6);
   vector.test_loss = value_at(v, 7);
   vector.stop_wish = value_at(v, 8);
+  vector.offer.weight = sum_at(v, kOfferBegins);
+  vector.offer.least_s = seconds_at(v, kOfferBegins + 1);
+  for (std::size_t phase = 0; phase < vector.offer.energy.size(); ++phase)
+    vector.offer.energy[phase] = sum_at(v, kOfferBegins + 2 + phase);
+  for (std::size_t f = 0; f < vector.offer.delay.size(); ++f)
+    vector.offer.delay[f] = sum_at(v, kOfferBegins + 4 + f);
   return vector;
 }
 
 Control Verdict::to_control() const {
   return {loss,
           compute_s,
+          exchange_s,
           from_round(accuracy_round),
           accuracy_round == kNoRound ? 0 : accuracy,
           test_loss,
@@ -94,15 +117,16 @@ Verdict Verdict::from_control(std::span<const double> v) {
   Verdict verdict;
   verdict.loss = value_at(v, 0);
   verdict.compute_s = seconds_at(v, 1);
-  verdict.accuracy_round = round_at(v, 2);
-  if (verdict.accuracy_round != kNoRound) verdict.accuracy = value_at(v, 3);
-  verdict.test_loss = value_at(v, 4);
-  verdict.evaluate_s = seconds_at(v, 5);
-  verdict.closing_round = round_at(v, 6);
-  const double reason = value_at(v, 7);
+  verdict.exchange_s = seconds_at(v, 2);
+  verdict.accuracy_round = round_at(v, 3);
+  if (verdict.accuracy_round != kNoRound) verdict.accuracy = value_at(v, 4);
+  verdict.test_loss = value_at(v, 5);
+  verdict.evaluate_s = seconds_at(v, 6);
+  verdict.closing_round = round_at(v, 7);
+  const double reason = value_at(v, 8);
   const bool known = reason >= 0 && reason <= static_cast<double>(StopReason::kLoss);
   verdict.reason = known ? static_cast<StopReason>(static_cast<int>(reason)) : StopReason::kNone;
-  verdict.stop = value_at(v, 8) != 0;
+  verdict.stop = value_at(v, 9) != 0;
   return verdict;
 }
 

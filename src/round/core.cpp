@@ -21,6 +21,7 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
       compresses(!the_options.policy.sends_everything()),
       shares_gathers(compresses && the_options.gather == Gather::kShared),
       policy(make_policy(the_options.policy)),
+      searches(!the_replay && the_options.policy.searches_round_time()),
       shards(the_plan.shards.size()) {
   auto add_in = [&](ChannelIndex channel) {
     in_position[channel] = static_cast<std::uint32_t>(ins.size());
@@ -73,9 +74,7 @@ void Core::State::prepare_curves() {
   for (OutgoingChannel& out : outs) {
     const Channel& channel = plan.channels[out.channel];
     const bool gather = channel.phase == Phase::kGather;
-    // Messages that are forwarded are no choice of this node.
-    if (is_shared(channel) && (!owns(channel.shard) || out.channel != lead_of(channel.shard)))
-      continue;
+    if (!is_own_choice(out)) continue;
     out.group = 2 * links.number(out.link) + (gather ? 1 : 0);
     if (groups.size() <= out.group) groups.resize(out.group + 1);
     out.place = groups[out.group].curves.size();

@@ -34,6 +34,7 @@ void Core::State::begin_round(Round next) {
   }
   for (IncomingChannel& in : ins) apply_pending(in);
   if (own_ready) try_reduce(0);
+  if (!confirming) offer_exchange();
 }
 
 double Core::State::stop_wish() const {
@@ -140,7 +141,7 @@ void Core::State::advance(OutgoingChannel& out) {
   out.asked = now;
   emit(AdvanceChannel{out.channel, of, reduce ? shard.reduce_terms : shard.gather_terms,
                       out.estimate, *setting, out.restart || feedback == Feedback::kNone,
-                      digest_is_due(of) && feedback != Feedback::kEf14, feedback, measures});
+                      digest_is_due(of) && feedback != Feedback::kEf14, feedback, wants_curve(of)});
 }
 
 bool Core::State::digest_is_due(Round of) const {
@@ -178,7 +179,7 @@ void Core::State::on(AdvanceDone event) {
     report.residual.energy += event.missing_energy;
     report.residual.of_energy += event.wanted_energy;
   }
-  if (measures && !is_shared(channel)) observe(event, out);
+  if (!is_shared(channel)) observe(event, out);
   message.payload = std::move(event.payload);
   const std::size_t bytes = wire_bytes_of(message);
   traffic += bytes;
@@ -283,6 +284,7 @@ void Core::State::finish_round() {
   report.ended = now;
   report.verdict = verdict;
   report.links = links.take_reports();
+  if (!confirming) round_times.add(to_seconds(now - report.begun) - verdict.evaluate_s);
   tell_policy();
   emit(Report{report});
   evaluated += from_seconds(verdict.evaluate_s);

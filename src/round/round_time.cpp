@@ -1,4 +1,5 @@
-// What a round takes besides its messages, and whether the config's round time has room for it.
+// What a round takes besides its messages, whether the config's round time has room for it, and the
+// search for a round time where the config gives none.
 #include <fmt/format.h>
 
 #include "state.h"
@@ -17,7 +18,8 @@ double Core::State::typical_compute_s(double longest_s) {
 void Core::State::check_round_time(const MessageContext& context) {
   const auto& wanted = options.policy.round_time;
   constexpr Round kRoundsToLearn = 20;  // enough for rates, and for times that are not the first's
-  const bool plans = options.policy.policy && options.policy.policy->needs_round_time();
+  const bool plans =
+      options.policy.policy && options.policy.policy->round_time_use() != RoundTimeUse::kNone;
   if (complained_of_time || !plans || !wanted || round < kRoundsToLearn) return;
   const auto least = least_round_time(context, *options.policy.codec);
   if (!least || *least <= *wanted) return;
@@ -32,6 +34,74 @@ void Core::State::check_round_time(const MessageContext& context) {
                          "the smallest messages on link {}->{}, one after another",
                          text(*wanted), text(*least), text(work), text(*least - work),
                          context.slots, name(link.from), name(link.to))});
+}
+
+Duration Core::State::round_time() const {
+  if (options.policy.round_time) return *options.policy.round_time;
+  return from_seconds(verdict.compute_s + verdict.exchange_s);
+}
+
+// A shared message that is forwarded is no choice of this node.
+bool Core::State::is_own_choice(const OutgoingChannel& out) const {
+  const Channel& channel = plan.channels[out.channel];
+  return !is_shared(channel) || (owns(channel.shard) && out.channel == lead_of(channel.shard));
+}
+
+bool Core::State::wants_curve(Round of) const {
+  return measures || (searches && (of + 1) % kOfferEvery == 0);
+}
+
+// Says in some rounds how late this node's messages would be with other times of the exchange, from
+// what was measured in the round before.
+void Core::State::offer_exchange() {
+  if (!searches || round == 0 || round % kOfferEvery != 0) return;
+  const auto elements = static_cast<double>(plan.layout.size());
+  const auto senders = static_cast<double>(plan.view.nodes.size() - 1);
+  const Codec& codec = *options.policy.codec;
+  for (OutgoingChannel& out : outs) {
+    const Channel& channel = plan.channels[out.channel];
+    const MessageContext context = context_of(out, round);
+    if (!is_own_choice(out)) {
+      add_least(own.offer, context, codec);
+      continue;
+    }
+    // A shard has one message of a shared gather, and as many others as there are other nodes.
+    const double messages = is_shared(channel) ? 1 : senders;
+    const double weight = static_cast<double>(plan.elements(out.channel)) / (messages * elements);
+    const double energy_weight = channel.phase == Phase::kReduce ? 1 : 1 / messages;
+    add_to_offer(own.offer, {context, out.curve, channel.phase, weight, energy_weight}, codec);
+  }
+}
+
+// The mean number of hops that a node's movement of an element takes to the element's owner.
+double Core::State::mean_hops() const {
+  double hops = 0;
+  for (ShardIndex s = 0; s < plan.shards.size(); ++s) {
+    const auto size = static_cast<double>(plan.shards[s].size);
+    for (NodeIndex node = 0; node < plan.view.nodes.size(); ++node)
+      for (auto out = plan.node_channels[s][node].reduce_out; out;
+           out = plan.node_channels[s][plan.link_of(*out).to].reduce_out)
+        hops += size;
+  }
+  const auto nodes = static_cast<double>(plan.view.nodes.size());
+  return hops / (nodes * static_cast<double>(plan.layout.size()));
+}
+
+// At the owner of shard 0.
+double Core::State::next_exchange_s(const ControlVector& from_all, double compute_s) {
+  if (!searches) return 0;
+  if (round < kOfferEvery) return kFirstExchange * compute_s;
+  if (options.feedback == Feedback::kEf14 && from_all.offer.weight > 0) {
+    if (!hops_of_a_movement) hops_of_a_movement = mean_hops();
+    unlike.add(unlikeness(from_all.offer, *hops_of_a_movement));
+  }
+  return best_exchange(verdict.exchange_s, round_times.value(), from_all.offer, unlike.value());
+}
+
+// One JSON object for the run's record.
+std::string Core::State::search_state() const {
+  return fmt::format(R"({{"round_time":{:.6g},"exchange":{:.6g}}})", to_seconds(round_time()),
+                     verdict.exchange_s);
 }
 
 }  // namespace kimesh

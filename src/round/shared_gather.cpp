@@ -39,7 +39,7 @@ void Core::State::make_shared_message(ShardIndex s) {
   shards[s].is_making = true;
   lead.asked = now;
   emit(AdvanceChannel{lead.channel, round, shards[s].gather_terms, lead.estimate, *setting, false,
-                      digest_is_due(round), Feedback::kEf21, measures});
+                      digest_is_due(round), Feedback::kEf21, wants_curve(round)});
 }
 
 void Core::State::shared_message_made(AdvanceDone event) {
@@ -47,7 +47,7 @@ void Core::State::shared_message_made(AdvanceDone event) {
   KIMESH_CHECK(event.round == round, "a round ends with its shared messages made");
   OutgoingChannel& lead = outgoing(event.channel);
   shards[channel.shard].is_making = false;
-  if (measures) observe(event, lead);
+  observe(event, lead);
   const std::size_t bytes = event.payload.size() + overhead(control_for(channel));
   lead.encode_per_byte.add(to_seconds(now - lead.asked) / static_cast<double>(bytes));
   links.add_message(event, lead.link, plan.elements(event.channel), 0);

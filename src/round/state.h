@@ -78,9 +78,8 @@ class Core::State {
     RecentMedian encode_per_byte;  // seconds, of its last messages
     Generation generation = 0;
     bool restart = false;  // the next message begins a generation
-    // Only where the policy wants curves: the curve of the last message that was measured, and the
-    // message's place among those of its link and phase.
-    Curve curve;
+    Curve curve;           // of the last message that was measured; empty: none was
+    // Only where the policy wants curves: the message's place among those of its link and phase.
     std::size_t group = 0, place = 0;
     static constexpr std::size_t kUnobserved = static_cast<std::size_t>(-1);
     std::size_t observation = kUnobserved;  // its place in `observations`
@@ -168,6 +167,13 @@ class Core::State {
 
   // round_time.cpp
   [[nodiscard]] double typical_compute_s(double longest_s);
+  [[nodiscard]] Duration round_time() const;
+  [[nodiscard]] bool wants_curve(Round of) const;
+  [[nodiscard]] bool is_own_choice(const OutgoingChannel& out) const;
+  void offer_exchange();
+  [[nodiscard]] std::string search_state() const;
+  [[nodiscard]] double mean_hops() const;
+  [[nodiscard]] double next_exchange_s(const ControlVector& from_all, double compute_s);
   void check_round_time(const MessageContext& context);
 
   // agree.cpp
@@ -198,6 +204,7 @@ class Core::State {
   const bool compresses;      // some messages are not dense
   const bool shares_gathers;  // Gather::kShared has a meaning
   std::unique_ptr<Policy> policy;
+  const bool searches;  // for the round time (round_time.cpp)
 
   std::vector<IncomingChannel> ins;
   std::vector<OutgoingChannel> outs;
@@ -216,8 +223,11 @@ class Core::State {
   Duration evaluated{0};  // time of evaluations, which the run's clock leaves out
   std::size_t shards_current = 0;
   WorkTimes work_times;
-  RecentMedian compute_times;       // T_comp by round; at the owner of shard 0
-  bool complained_of_time = false;  // check_round_time has
+  RecentMedian compute_times;                // T_comp by round; at the owner of shard 0
+  RecentMedian round_times;                  // evaluation left out
+  RecentMedian unlike;                       // unlikeness() of the last offers
+  std::optional<double> hops_of_a_movement;  // mean_hops(), once it was needed
+  bool complained_of_time = false;           // check_round_time has
 
   ControlVector own;  // of this round
   ControlVector sum;  // of this round, with the children's

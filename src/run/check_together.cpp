@@ -29,7 +29,7 @@ void check_compressor(const RunConfig& config, const TopologyFile& topology, Fin
 
 void check_round_time(const RunConfig& config, Findings& findings) {
   const PolicyOptions& policy = *config.compression.policy;
-  if (!policy.needs_round_time() || config.round_time) return;
+  if (policy.round_time_use() != RoundTimeUse::kNeeds || config.round_time) return;
   findings.add("compression.policy",
                fmt::format("policy: {} sizes messages to fit a round, and round_time is missing",
                            policy.kind_name()),

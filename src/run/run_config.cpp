@@ -100,9 +100,10 @@ void RunConfig::describe(Keys& keys) {
   keys.section({"compression", "what a link sends; without it everything"},
                [&](Keys& map) { compression.describe(map); });
   // Nodes need not agree on a time that no policy asks for.
-  if (keys.wants_local() || compression.policy->needs_round_time())
+  if (keys.wants_local() || compression.policy->round_time_use() != RoundTimeUse::kNone)
     keys.duration("round_time", round_time, limits::kRoundTimesSeconds,
-                  "what a round may take, computing included; kimad and kimad_plus need it");
+                  "what a round may take, computing included; kimad and kimad_plus need it, auto "
+                  "finds one without it");
   keys.require("stop", "stop: {rounds: 1000}, without which the run would never end");
   keys.section({"stop", "what ends the run, whichever comes first"},
                [&](Keys& map) { stop.describe(map); });

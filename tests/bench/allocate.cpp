@@ -44,6 +44,7 @@ struct Messages {
     // A budget of a twentieth of the elements: a message has a quarter of a second, and its path
     // time for more.
     context.slots = kMessages;
+    context.round_time = std::chrono::seconds(1);
     context.link = {kMessages * 8 * 0.05 * static_cast<double>(context.elements), 0.01, Duration{0},
                     false};
     context.curves = views;

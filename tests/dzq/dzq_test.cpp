@@ -267,6 +267,30 @@ TEST(Cost, IsNearTheTruth) {
       }
 }
 
+// Seen to fail with the coarser of two steps in place of what lies between them.
+TEST(Cost, TellsWhatMessagesOfSeveralSizesLeaveOut) {
+  for (const Source& source : sources())
+    for (const Rounding rounding : kRoundings) {
+      const std::span<const float> x = source.residual.values.span();
+      std::vector<double> payloads, left_out;
+      for (const double bits : {0.01, 0.03, 0.1, 0.3, 1.0}) {
+        const Sent sent =
+            send(x, source.residual.pieces, dzq(rounding, budget_of_bits(bits, x.size())));
+        payloads.push_back(static_cast<double>(sent.made.bytes.size()));
+        left_out.push_back(sent.made.missing_energy);
+      }
+      const Curve curve = measure_curve(x, source.residual.pieces);
+      const std::vector<double> told = dzq::missing_within(curve, payloads, rounding);
+      for (std::size_t i = 0; i < payloads.size(); ++i)
+        EXPECT_NEAR(told[i] / left_out[i], 1, 0.2)
+            << source.name << ", " << payloads[i] << " bytes, rounding "
+            << static_cast<int>(rounding);
+      const double nothing = 0;
+      EXPECT_EQ(dzq::missing_within(curve, {&nothing, 1}, rounding).front(),
+                dzq::cost_of(curve, 1e9, rounding).missing_energy);
+    }
+}
+
 // Two messages, one ten times as loud: one step for both leaves out less than the same bytes for
 // each. Seen to fail with the step a third too large.
 TEST(DzqStep, DividesBytesBetweenMessages) {

@@ -34,6 +34,7 @@ struct Loop {
     policy = make_policy(
         {policy_options("kimad"), make_codec("topk"), std::chrono::milliseconds(c.round_ms)});
     message.elements = c.elements;
+    message.round_time = std::chrono::milliseconds(c.round_ms);
     message.overhead_bytes = 100;
     message.slots = message.hops = kHops;
   }

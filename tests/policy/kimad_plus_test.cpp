@@ -17,13 +17,15 @@ namespace {
 using std::chrono::milliseconds;
 constexpr auto kThreshold = "threshold", kKnapsack = "knapsack";
 
-std::unique_ptr<Policy> kimad_plus(const char* allocator, Duration round_time = milliseconds(20)) {
+constexpr Duration kRoundTime = milliseconds(20);
+
+std::unique_ptr<Policy> kimad_plus(const char* allocator) {
   return make_policy(
-      {policy_options("kimad_plus", {{"allocator", allocator}}), make_codec("topk"), round_time});
+      {policy_options("kimad_plus", {{"allocator", allocator}}), make_codec("topk"), kRoundTime});
 }
 
-std::unique_ptr<Policy> kimad(Duration round_time = milliseconds(20)) {
-  return make_policy({policy_options("kimad"), make_codec("topk"), round_time});
+std::unique_ptr<Policy> kimad() {
+  return make_policy({policy_options("kimad"), make_codec("topk"), kRoundTime});
 }
 
 // What a link carries in a phase: messages of several layers. 1 MB/s surely known, 2 slots: with
@@ -36,6 +38,7 @@ struct Messages {
 
   Messages() {
     context.round = 7;
+    context.round_time = kRoundTime;
     context.link = {1e6, 0.01, Duration{0}, false};
   }
   void add(const Curve& curve) {
@@ -107,9 +110,10 @@ TEST(KimadPlus, GivesNoMessageMoreThanItsPathHasTimeFor) {
   for (PieceCurve& piece : messages.curves[0])
     for (CurvePoint& point : piece.points) point.missing_energy *= 1e6;
   messages.context.slots = 6;
+  messages.context.round_time = 3 * kRoundTime;
   for (const auto& [hops, budgets] : {std::pair(6u, 1.0), std::pair(4u, 1.5)}) {
     messages.context.hops = hops;
-    const auto policy = kimad_plus(kThreshold, milliseconds(60));
+    const auto policy = kimad_plus(kThreshold);
     EXPECT_NEAR(policy->choose(messages.of(0)).setting.budget.elements(), 1'250 * budgets, 1);
     const auto others = policy->choose(messages.of(1)).setting.budget.elements() +
                         policy->choose(messages.of(2)).setting.budget.elements();

@@ -35,7 +35,9 @@ PolicySetup fixed(const KeyTexts& keys, CodecPtr codec = make_codec("topk")) {
 }
 
 Choice choose(const PolicySetup& setup, const MessageContext& message) {
-  return make_policy(setup)->choose(message);
+  MessageContext timed = message;
+  timed.round_time = setup.round_time.value_or(Duration{0});
+  return make_policy(setup)->choose(timed);
 }
 
 std::size_t topk_budget_bytes(Duration round_time, const MessageContext& message) {
@@ -265,6 +267,7 @@ TEST(Kimad, SpendsNoMoreThanEveryLinkOfASharedGatherCarries) {
   const PolicySetup setup = kimad(milliseconds(20), make_codec("dzq"));
   for (MessageContext message : {known_link(), MessageContext{}}) {
     message.elements = 100'000;
+    message.round_time = *setup.round_time;
     const std::size_t free = choose(setup, message).budget_bytes;
     message.limit_bytes = free / 2;
     EXPECT_EQ(choose(setup, message).budget_bytes, free / 2);

@@ -147,16 +147,18 @@ TEST(Core, SaysForWhatItWaits) {
 }
 
 TEST(ControlVector, TravelsWholeAndMergesSumsAndMaxima) {
-  const ControlVector a{1, 2, 3, 4, 5, 6, 7, 0}, b{1, 1, 1, 1, 1, 9, 1, 1};
+  const ControlVector a{1, 2, 3, 4, 5, 6, 7, 0, 1, {{1, 2, 3, 4, 5}, 0.5, {3, 4}, 6}};
+  const ControlVector b{1, 1, 1, 1, 1, 9, 1, 1, 0, {{1, 1, 1, 1, 1}, 0.25, {1, 1}, 7}};
   EXPECT_EQ(ControlVector::from_control(a.to_control()), a);
   ControlVector sum = a;
   sum.merge(b);
-  EXPECT_EQ(sum, (ControlVector{2, 3, 4, 5, 6, 9, 7, 1}));
+  EXPECT_EQ(sum, (ControlVector{2, 3, 4, 5, 6, 9, 7, 1, 1, {{2, 3, 4, 5, 6}, 0.75, {4, 5}, 7}}));
 }
 
 TEST(Verdict, TravelsWholeAndABadOneIsHarmless) {
   Verdict verdict;
   verdict.loss = 0.5;
+  verdict.exchange_s = 0.25;
   verdict.accuracy = 0.9;
   verdict.accuracy_round = 12;
   verdict.test_loss = 0.3;
@@ -168,6 +170,14 @@ TEST(Verdict, TravelsWholeAndABadOneIsHarmless) {
   bad.fill(-1e300);
   EXPECT_EQ(Verdict::from_control(bad).closing_round, kNoRound);
   EXPECT_EQ(Verdict::from_control(bad).reason, StopReason::kNone);
+  EXPECT_EQ(Verdict::from_control(bad).exchange_s, 0);
+  for (const double value : {-1e300, std::nan(""), HUGE_VAL}) {
+    bad.fill(value);
+    const ExchangeOffer offer = ControlVector::from_control(bad).offer;
+    EXPECT_EQ(offer.weight, 0);
+    EXPECT_EQ(offer.energy[0], 0);
+    EXPECT_EQ(offer.delay[0], 0);
+  }
 }
 
 // Budgets of all nodes follow this number. Seen to fail with the last round's longest gradient.

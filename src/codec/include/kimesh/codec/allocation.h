@@ -26,4 +26,9 @@ void share_out(std::uint32_t keep, std::uint32_t rotation, std::span<const Piece
                                                        double total,
                                                        std::span<const double> floors);
 
+// The energy that is left out when the `kept` largest elements of all pieces are sent, by number.
+// Shapes: kept, result [numbers].
+[[nodiscard]] std::vector<double> missing_energies(const Curve& curve,
+                                                   std::span<const double> kept);
+
 }  // namespace kimesh

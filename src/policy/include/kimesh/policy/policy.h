@@ -19,6 +19,7 @@ struct MessageContext {
   std::size_t overhead_bytes = 0;        // headers and control that travel with the payload
   std::size_t chunk_overhead_bytes = 0;  // and what each of its chunks adds (bandwidth/sample.h)
   Round round = 0;
+  Duration round_time{0};    // that a round is to take: the config's, or what the mesh has chosen
   unsigned link_number = 0;  // among the node's outgoing links, from 0
   LinkEstimate link;
   // What the link may take in the long run: its max-min share of the node's sending cap, at most
@@ -101,6 +102,9 @@ inline constexpr double kProbeGrowthMax = 4;
 // messages of `codec`.
 [[nodiscard]] std::size_t budget_bytes(Duration round_time, const MessageContext& message,
                                        const Codec& codec);
+// What a round takes besides the bytes of its messages: gradients, other work, and the way of its
+// hops.
+[[nodiscard]] Duration time_without_bytes(const MessageContext& message);
 // The shortest round that this message lets the mesh have: one in which all messages are as small
 // as the floor allows. Nothing: too little is known of the link.
 [[nodiscard]] std::optional<Duration> least_round_time(const MessageContext& message,

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "kimesh/codec/codec.h"
+#include "kimesh/codec/feedback.h"
 #include "kimesh/config/key_values.h"
 #include "kimesh/config/keys.h"
 #include "kimesh/policy/policy.h"
@@ -16,6 +17,21 @@ namespace kimesh {
 
 class PolicyOptions;
 
+// What messages are made with, what happens to what compression drops, and who compresses
+// parameters.
+struct Scheme {
+  std::string_view compressor = "topk";
+  Feedback feedback = Feedback::kEf21;
+  Gather gather = Gather::kPerLink;
+};
+
+// What `round_time` is to a policy.
+enum class RoundTimeUse {
+  kNone,     // it means nothing
+  kNeeds,    // messages are sized to fit it, and the config gives it
+  kChooses,  // the same, and where the config does not give it the mesh searches for the best one
+};
+
 // A policy and what it works with.
 struct PolicySetup {
   std::shared_ptr<const PolicyOptions> policy;  // null: none
@@ -24,6 +40,8 @@ struct PolicySetup {
   unsigned nodes = 2;                           // of the mesh
 
   [[nodiscard]] bool sends_everything() const;
+  // Whether the mesh is to find the round time.
+  [[nodiscard]] bool searches_round_time() const;
 };
 
 class PolicyOptions : public KindOptions {
@@ -32,8 +50,9 @@ class PolicyOptions : public KindOptions {
 
   // Complains where the config asks for what this policy and this codec do not do together.
   virtual void check(const Codec& /*codec*/, Keys& /*keys*/) const {}
-  // Whether messages are sized to fit `round_time`, which is required then.
-  [[nodiscard]] virtual bool needs_round_time() const { return false; }
+  [[nodiscard]] virtual RoundTimeUse round_time_use() const { return RoundTimeUse::kNone; }
+  // What holds where the config does not say it.
+  [[nodiscard]] virtual Scheme usual_scheme() const { return {}; }
   // Whether every message is dense, so that no codec, feedback or estimate has a part in it.
   [[nodiscard]] virtual bool sends_everything() const { return false; }
   // The share of its elements that every message keeps, where the config says it.
@@ -56,5 +75,8 @@ void add_policy(const Kind<PolicyOptions>& kind);
 
 // For check() of policies that decide how large messages are.
 void check_fills_budgets(const Codec& codec, Keys& keys);
+// For check() of policies that read error curves; `reason` says what for, as half a sentence.
+void check_has_curves(const Codec& codec, Keys& keys, std::string_view reason,
+                      std::string_view remedy);
 
 }  // namespace kimesh

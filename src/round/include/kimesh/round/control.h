@@ -7,6 +7,7 @@
 #include <span>
 
 #include "kimesh/events/message.h"
+#include "kimesh/policy/round_time_search.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
@@ -25,7 +26,8 @@ struct ControlVector {
   // link of its tree. 0: nothing limits it.
   double gather_limit = 0;
   double stop_wish = 0;  // max: 0 none, 1 the time is over, 2 a node's traffic is
-  // Adds the sums, takes the tighter gather_limit and the larger of the others.
+  ExchangeOffer offer;   // in some rounds, where the mesh searches for its round time
+  // Adds the sums, merges the offers, takes the tighter gather_limit and the larger of the others.
   void merge(const ControlVector& other);
   [[nodiscard]] Control to_control() const;
   static ControlVector from_control(std::span<const double> values);  // missing values are 0
@@ -52,8 +54,10 @@ struct Verdict {
   double loss = 0;
   double accuracy = -1;  // of the latest evaluation with all nodes in it; negative: none yet
   Round accuracy_round = kNoRound;
-  double test_loss = 0;   // mean over the test set, of the same evaluation
-  double compute_s = 0;   // T_comp for the next round's budgets: the median of five rounds
+  double test_loss = 0;  // mean over the test set, of the same evaluation
+  double compute_s = 0;  // T_comp for the next round's budgets: the median of five rounds
+  // What a round is to take beside T_comp, where the mesh searches for its round time.
+  double exchange_s = 0;
   double evaluate_s = 0;  // longest evaluation of this round
   // The gather of this round is dense at every hop, and the round after it is a confirmation round:
   // no gradient, all nodes evaluate the now equal models. kNoRound: none is planned.

@@ -37,7 +37,9 @@ struct RoundReport {
   ResidualReport residual;                                    // zeros but under EF14
   std::vector<LinkReport> links;                              // the node's outgoing links
   std::vector<std::pair<ShardIndex, std::uint64_t>> digests;  // of owned shards, when asked for
-  std::string policy_state;  // what the policy has learnt, a JSON object; empty: nothing
+  // What the policy has learnt, or the round time that the mesh has found, a JSON object; empty:
+  // nothing.
+  std::string policy_state;
 };
 struct Report {
   RoundReport round;

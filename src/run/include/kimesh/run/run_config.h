@@ -39,7 +39,7 @@ struct RunConfig {
   bool own_objective = false;
   OptimizerOptions optimizer;
   CompressionOptions compression;
-  std::optional<Duration> round_time;  // required by kimad
+  std::optional<Duration> round_time;  // policies say whether they need it
   StopOptions stop;
   Round evaluate_every = 10;
   std::uint64_t seed = 1;

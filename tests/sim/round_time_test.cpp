@@ -1,0 +1,83 @@
+// policy: auto, where the mesh searches for its round time.
+#include <gtest/gtest.h>
+
+#include "kimesh/compress/codecs.h"
+#include "kimesh/config/options_of_text.h"
+#include "kimesh/util/digest.h"
+#include "tests/quadratic_mesh/mesh.h"
+
+namespace kimesh::test {
+namespace {
+
+constexpr const char* kKinds[] = {"ring", "parameter_server", "tree", "graph"};
+constexpr Round kRounds = 80;
+
+MeshSpec searching(const std::string& kind, double rate_bits_per_s) {
+  MeshSpec spec;
+  spec.kind = kind;
+  spec.nodes = 4;
+  spec.dimension = 20'000;
+  spec.rate_bits_per_s = rate_bits_per_s;
+  spec.optimizer =
+      options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.9, nesterov: true}");
+  spec.core.feedback = Feedback::kEf14;
+  spec.core.gather = Gather::kShared;
+  spec.core.policy = {policy_options("auto"), make_codec("dzq")};
+  spec.core.stop_rounds = kRounds;
+  return spec;
+}
+
+double exchange_s(const Mesh& mesh, Round round) {
+  return mesh.reports[0][round].verdict.exchange_s;
+}
+
+// Seen to fail with a verdict that keeps the time for the owner of shard 0.
+TEST(RoundTime, IsTheSameAtAllNodesAndFollowsTheLinks) {
+  for (const char* kind : kKinds) {
+    SCOPED_TRACE(kind);
+    double slow = 0;
+    for (const double rate : {1e6, 10e6, 100e6}) {
+      Mesh mesh(searching(kind, rate));
+      mesh.run();
+      ASSERT_TRUE(mesh.done()) << mesh.ends();
+      for (const auto& reports : mesh.reports)
+        for (Round r = 0; r < kRounds; ++r)
+          ASSERT_EQ(reports[r].verdict.exchange_s, exchange_s(mesh, r)) << "round " << r;
+      const double found = exchange_s(mesh, kRounds - 1);
+      EXPECT_GT(found, 0);
+      if (slow > 0) {
+        EXPECT_LT(found, slow) << "at " << rate;
+      }
+      slow = found;
+    }
+  }
+}
+
+// Seen to fail with a search that ignores the config's round_time.
+TEST(RoundTime, IsLeftAloneWhereTheConfigGivesOne) {
+  MeshSpec spec = searching("ring", 10e6);
+  spec.core.policy.round_time = std::chrono::milliseconds(60);
+  Mesh mesh(spec);
+  mesh.run();
+  ASSERT_TRUE(mesh.done()) << mesh.ends();
+  for (const RoundReport& report : mesh.reports[0]) EXPECT_EQ(report.verdict.exchange_s, 0);
+  const RoundReport& late = mesh.reports[0][kRounds - 2];
+  EXPECT_NEAR(to_seconds(late.ended - late.begun), 0.06, 0.006);
+}
+
+// A log of settings is all that a replay needs. Seen to fail with a replay that searches.
+TEST(RoundTime, IsNoPartOfAReplay) {
+  Mesh first(searching("tree", 5e6));
+  first.run();
+  ASSERT_TRUE(first.done()) << first.ends();
+  Mesh second(searching("tree", 1e6));
+  second.setup.replay = &first.decisions;
+  second.run();
+  ASSERT_TRUE(second.done()) << second.ends();
+  EXPECT_EQ(digest_floats(second.simulator->owners_parameters()),
+            digest_floats(first.simulator->owners_parameters()));
+  EXPECT_EQ(exchange_s(second, kRounds - 1), 0);
+}
+
+}  // namespace
+}  // namespace kimesh::test
