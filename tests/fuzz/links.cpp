@@ -114,7 +114,8 @@ void mend_message(std::span<std::byte> input) {
 
 std::vector<Bytes> message_seeds() {
   static const Bytes payload(24, std::byte{9});
-  const ControlVector said{.nodes = 2, .loss = 0.5, .correct = 3, .samples = 4, .compute_s = 0.1};
+  const ControlVector said{
+      .nodes = 2, .loss = 0.5, .correct = 3, .samples = 4, .compute_s = 0.1, .offer = {}};
   const Verdict verdict{.accuracy = 0.9, .accuracy_round = 3, .closing_round = 8, .stop = true};
   std::vector<Bytes> seeds;
   for (const Control& control : {Control{}, said.to_control(), verdict.to_control()}) {
