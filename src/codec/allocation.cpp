@@ -117,12 +117,11 @@ std::vector<double> threshold_allocation(std::span<const Curve* const> curves, d
   return keep;
 }
 
-std::vector<double> missing_energies(const Curve& curve, std::span<const double> kept) {
+std::vector<double> missing_beyond(const Curve& curve, std::span<const double> kept) {
   const Curve* const only = &curve;
   std::vector<Stretch> stretches = stretches_of({&only, 1});
   std::ranges::sort(stretches, std::greater{}, &Stretch::each);
-  double whole = 0;
-  for (const PieceCurve& piece : curve) whole += piece.missing_energy(0);
+  const double whole = energy_of(curve);
   std::vector<double> missing;
   for (const double number : kept) {
     double left = number, energy = whole;

@@ -169,6 +169,12 @@ double PieceCurve::missing_energy(double kept) const {
   return low.missing_energy + share * (after->missing_energy - low.missing_energy);
 }
 
+double energy_of(const Curve& curve) {
+  double energy = 0;
+  for (const PieceCurve& piece : curve) energy += piece.missing_energy(0);
+  return energy;
+}
+
 Curve measure_curve(std::span<const float> difference, std::span<const Piece> pieces) {
   Curve curve;
   MagnitudeHistogram histogram;

@@ -160,8 +160,7 @@ double step_within(std::span<const Curve* const> curves, double bytes, Rounding 
 
 std::vector<double> missing_within(const Curve& curve, std::span<const double> payload_bytes,
                                    Rounding rounding) {
-  double whole = 0;
-  for (const PieceCurve& piece : curve) whole += piece.missing_energy(0);
+  const double whole = energy_of(curve);
   std::vector<double> missing(payload_bytes.size(), whole);
   const double largest = largest_of(curve);
   if (largest == 0 || payload_bytes.empty()) return missing;

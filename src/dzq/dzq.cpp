@@ -206,8 +206,8 @@ class Dzq final : public Codec {
     }
     return parts;
   }
-  std::vector<double> missing_energies(const Curve& curve, std::span<const double> payload_bytes,
-                                       Rounding rounding) const override {
+  std::vector<double> missing_within(const Curve& curve, std::span<const double> payload_bytes,
+                                     Rounding rounding) const override {
     return dzq::missing_within(curve, payload_bytes, rounding);
   }
   Result<Advanced> advance(const AdvanceJob& job) const override;

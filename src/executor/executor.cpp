@@ -11,12 +11,14 @@ void Executor::start(TimePoint now) {
   std::vector<Action> actions;
   core_.start(now, actions);
   carry_out(std::move(actions));
+  core_.catch_up();
 }
 
 void Executor::handle(TimePoint now, Event event) {
   std::vector<Action> actions;
   core_.handle(now, std::move(event), actions);
   carry_out(std::move(actions));
+  core_.catch_up();
 }
 
 void Executor::carry_out(std::vector<Action> actions) {

@@ -23,8 +23,11 @@ class AutoOptions final : public PolicyOptions {
 }  // namespace
 
 Kind<PolicyOptions> auto_policy() {
-  return {"auto", "as kimad, with the round time in which the mesh learns most in a second",
-          make_options<AutoOptions, PolicyOptions>};
+  return {
+      "auto",
+      "as kimad, with the round time in which the mesh learns most in a second; by default with "
+      "compressor: dzq, feedback: ef14 and gather: shared",
+      make_options<AutoOptions, PolicyOptions>};
 }
 
 }  // namespace kimesh

@@ -22,15 +22,16 @@ void CompressionOptions::describe(Keys& keys) {
     feedback = usual.feedback;
     gather = usual.gather;
   }
-  keys.kind("compressor", codec, codecs(), "what messages are made with; by default dzq with auto");
-  keys.choice("feedback", feedback,
-              {{"ef21", Feedback::kEf21}, {"ef14", Feedback::kEf14}, {"none", Feedback::kNone}},
-              "what a reduce carries, and where it keeps what compression dropped; by default ef14 "
-              "with auto");
+  keys.kind("compressor", codec, codecs(), "what messages are made with; auto has another default");
+  keys.choice(
+      "feedback", feedback,
+      {{"ef21", Feedback::kEf21}, {"ef14", Feedback::kEf14}, {"none", Feedback::kNone}},
+      "what a reduce carries, and where it keeps what compression dropped; auto has another "
+      "default");
   keys.choice(
       "gather", gather, {{"per_link", Gather::kPerLink}, {"shared", Gather::kShared}},
-      "what a node sends its children: a message sized by each link, or the owner's own; by "
-      "default shared with auto");
+      "what a node sends its children: a message sized by each link, or the owner's own; auto has "
+      "another default");
   keys.whole("digest_every", digest_every, {0, kRoundsMax},
              "rounds between digests of both ends of a channel; 0: never");
   if (is_named) check(keys);

@@ -37,8 +37,7 @@ void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Cod
   const MessageContext& context = message.context;
   add_least(offer, context, codec);
   if (message.curve.empty()) return;
-  double whole = 0;
-  for (const PieceCurve& piece : message.curve) whole += piece.missing_energy(0);
+  const double whole = energy_of(message.curve);
   std::array<double, kExchangeFactors.size()> payloads{};
   const double exchange_s = to_seconds(context.round_time - context.compute_time);
   for (std::size_t f = 0; f < payloads.size(); ++f) {
@@ -52,7 +51,7 @@ void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Cod
   }
   const auto dense = static_cast<double>(dense_bytes(context.elements));
   const std::vector<double> missing =
-      codec.missing_energies(message.curve, payloads, rounding_on(context));
+      codec.missing_within(message.curve, payloads, rounding_on(context));
   for (std::size_t f = 0; f < payloads.size(); ++f)
     if (whole > 0 && payloads[f] < dense)
       offer.delay[f] += message.weight * delay_of(missing[f], whole);

@@ -262,6 +262,10 @@ void Core::handle(TimePoint now, Event event, std::vector<Action>& actions) {
   std::visit([this](auto& e) { state_->on(std::move(e)); }, event);
 }
 
+void Core::catch_up() {
+  state_->offer_exchange();
+}
+
 bool Core::finished() const {
   return state_->finished;
 }

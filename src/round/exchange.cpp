@@ -34,7 +34,6 @@ void Core::State::begin_round(Round next) {
   }
   for (IncomingChannel& in : ins) apply_pending(in);
   if (own_ready) try_reduce(0);
-  if (!confirming) offer_exchange();
 }
 
 double Core::State::stop_wish() const {

@@ -52,9 +52,12 @@ bool Core::State::wants_curve(Round of) const {
 }
 
 // Says in some rounds how late this node's messages would be with other times of the exchange, from
-// what was measured in the round before.
+// what was measured in the round before. The gradient is being computed then.
 void Core::State::offer_exchange() {
-  if (!searches || round == 0 || round % kOfferEvery != 0) return;
+  const bool is_due =
+      searches && !confirming && round > 0 && round % kOfferEvery == 0 && offered != round;
+  if (!is_due) return;
+  offered = round;
   const auto elements = static_cast<double>(plan.layout.size());
   const auto senders = static_cast<double>(plan.view.nodes.size() - 1);
   const Codec& codec = *options.policy.codec;
@@ -73,28 +76,12 @@ void Core::State::offer_exchange() {
   }
 }
 
-// The mean number of hops that a node's movement of an element takes to the element's owner.
-double Core::State::mean_hops() const {
-  double hops = 0;
-  for (ShardIndex s = 0; s < plan.shards.size(); ++s) {
-    const auto size = static_cast<double>(plan.shards[s].size);
-    for (NodeIndex node = 0; node < plan.view.nodes.size(); ++node)
-      for (auto out = plan.node_channels[s][node].reduce_out; out;
-           out = plan.node_channels[s][plan.link_of(*out).to].reduce_out)
-        hops += size;
-  }
-  const auto nodes = static_cast<double>(plan.view.nodes.size());
-  return hops / (nodes * static_cast<double>(plan.layout.size()));
-}
-
 // At the owner of shard 0.
 double Core::State::next_exchange_s(const ControlVector& from_all, double compute_s) {
   if (!searches) return 0;
   if (round < kOfferEvery) return kFirstExchange * compute_s;
-  if (options.feedback == Feedback::kEf14 && from_all.offer.weight > 0) {
-    if (!hops_of_a_movement) hops_of_a_movement = mean_hops();
-    unlike.add(unlikeness(from_all.offer, *hops_of_a_movement));
-  }
+  if (options.feedback == Feedback::kEf14 && from_all.offer.weight > 0)
+    unlike.add(unlikeness(from_all.offer, plan.mean_reduce_hops));
   return best_exchange(verdict.exchange_s, round_times.value(), from_all.offer, unlike.value());
 }
 

@@ -172,7 +172,6 @@ class Core::State {
   [[nodiscard]] bool is_own_choice(const OutgoingChannel& out) const;
   void offer_exchange();
   [[nodiscard]] std::string search_state() const;
-  [[nodiscard]] double mean_hops() const;
   [[nodiscard]] double next_exchange_s(const ControlVector& from_all, double compute_s);
   void check_round_time(const MessageContext& context);
 
@@ -223,11 +222,11 @@ class Core::State {
   Duration evaluated{0};  // time of evaluations, which the run's clock leaves out
   std::size_t shards_current = 0;
   WorkTimes work_times;
-  RecentMedian compute_times;                // T_comp by round; at the owner of shard 0
-  RecentMedian round_times;                  // evaluation left out
-  RecentMedian unlike;                       // unlikeness() of the last offers
-  std::optional<double> hops_of_a_movement;  // mean_hops(), once it was needed
-  bool complained_of_time = false;           // check_round_time has
+  RecentMedian compute_times;       // T_comp by round; at the owner of shard 0
+  RecentMedian round_times;         // evaluation left out
+  RecentMedian unlike;              // unlikeness() of the last offers
+  Round offered = kNoRound;         // last round in which offer_exchange said something
+  bool complained_of_time = false;  // check_round_time has
 
   ControlVector own;  // of this round
   ControlVector sum;  // of this round, with the children's

@@ -22,11 +22,11 @@ class Topk final : public SparseCodec {
     const std::vector<double> floors(shared.floors.begin(), shared.floors.end());
     return threshold_allocation(shared.curves, shared.total, floors);
   }
-  std::vector<double> missing_energies(const Curve& curve, std::span<const double> payload_bytes,
-                                       Rounding) const override {
+  std::vector<double> missing_within(const Curve& curve, std::span<const double> payload_bytes,
+                                     Rounding) const override {
     std::vector<double> kept;
     for (const double bytes : payload_bytes) kept.push_back(bytes / unit_bytes());
-    return kimesh::missing_energies(curve, kept);
+    return missing_beyond(curve, kept);
   }
   double unit_bytes() const override { return entry_bytes_about(); }
 

@@ -124,6 +124,7 @@ class Hand {
   const Answer& feed(Event event) {
     answer_.actions.clear();
     core.handle(now_, std::move(event), answer_.actions);
+    core.catch_up();
     return answer_;
   }
   [[nodiscard]] const Answer& last() const { return answer_; }

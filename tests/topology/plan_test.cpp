@@ -80,6 +80,23 @@ TEST(Plan, AHopLeavesRightAfterTheLastOneThatItWaitsFor) {
   });
 }
 
+// Seen to fail with the nodes below a hop left out.
+TEST(Plan, MeanReduceHopsAreThoseOfEveryNodesWayToEveryOwner) {
+  for (const TopologyFile& topology : many_topologies()) {
+    SCOPED_TRACE(describe(topology));
+    const Plan plan = plan_of(topology);
+    const std::size_t nodes = plan.view.nodes.size();
+    double element_hops = 0;
+    for (std::size_t s = 0; s < plan.shards.size(); ++s)
+      for (NodeIndex from = 0; from < nodes; ++from)
+        for (NodeIndex at = from; at != plan.shards[s].owner;
+             at = plan.link_of(*plan.node_channels[s][at].reduce_out).to)
+          element_hops += static_cast<double>(plan.shards[s].size);
+    EXPECT_DOUBLE_EQ(plan.mean_reduce_hops * static_cast<double>(nodes * plan.layout.size()),
+                     element_hops);
+  }
+}
+
 // Seen to fail with gather_in noted at the sending end.
 TEST(Plan, NodeChannelsAreThoseThatEndAtTheNode) {
   for_every_shard([](const Plan& plan, ShardIndex shard) {

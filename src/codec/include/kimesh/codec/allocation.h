@@ -28,7 +28,6 @@ void share_out(std::uint32_t keep, std::uint32_t rotation, std::span<const Piece
 
 // The energy that is left out when the `kept` largest elements of all pieces are sent, by number.
 // Shapes: kept, result [numbers].
-[[nodiscard]] std::vector<double> missing_energies(const Curve& curve,
-                                                   std::span<const double> kept);
+[[nodiscard]] std::vector<double> missing_beyond(const Curve& curve, std::span<const double> kept);
 
 }  // namespace kimesh

@@ -83,7 +83,7 @@ struct CodecTraits {
   bool keeps_elements = false;    // messages have as many elements as Budget::keep says
   bool meets_budgets = false;     // messages take at most Budget::bytes, and nearly as much
   bool on_devices = false;        // works on floats in any memory, not only on the host
-  bool has_curves = false;        // divide() and missing_energies() read error curves
+  bool has_curves = false;        // divide() and missing_within() read error curves
   bool has_floors = false;        // Setting::floor has an effect whatever the allocation is
   std::size_t element_bytes = 0;  // exact cost of a kept element; 0 where it varies
 };
@@ -151,9 +151,9 @@ class Codec : public KindOptions {
   [[nodiscard]] virtual std::vector<double> divide(const SharedBudget& shared) const;
   // The energy that messages of these payload sizes are predicted to leave out of what the curve
   // was measured on, by size. Shapes: payload_bytes, result [sizes]. Requires has_curves.
-  [[nodiscard]] virtual std::vector<double> missing_energies(const Curve& curve,
-                                                             std::span<const double> payload_bytes,
-                                                             Rounding rounding) const;
+  [[nodiscard]] virtual std::vector<double> missing_within(const Curve& curve,
+                                                           std::span<const double> payload_bytes,
+                                                           Rounding rounding) const;
   // Bytes of the unit that divide() counts: 1, or those of an element on the average, for codecs
   // that divide elements.
   [[nodiscard]] virtual double unit_bytes() const { return 1; }

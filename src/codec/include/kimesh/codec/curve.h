@@ -44,6 +44,8 @@ struct PieceCurve {
 
 // The curves of the pieces of a message. Empty: nothing was measured.
 using Curve = std::vector<PieceCurve>;
+// The energy of all pieces together.
+[[nodiscard]] double energy_of(const Curve& curve);
 
 // Measures the curves of `difference` from all elements. Requires pieces that cover the vector in
 // order, and finite elements.

@@ -83,6 +83,9 @@ class Core {
   // Handles an event and appends the actions that follow. `now` never decreases. After Finish every
   // event is ignored.
   void handle(TimePoint now, Event event, std::vector<Action>& actions);
+  // Does what the actions of start() or handle() did not have to wait for. The driver calls it
+  // after it has carried them out, before the next event.
+  void catch_up();
 
   [[nodiscard]] bool finished() const;
   [[nodiscard]] Round round() const;
