@@ -24,6 +24,12 @@ Event step(const StepShard& work, Vectors& vectors) {
   return StepDone{work.shard, work.round, vectors.step(work), {}};
 }
 
+Event take(const TakeMovement& work, Vectors& vectors) {
+  if (const Status taken = vectors.take_movement(work); !taken)
+    return WorkFailed{taken.error().message};
+  return MovementTaken{work.round, work.overlap};
+}
+
 Result<Event> compute(const ComputeGradient& work, Vectors& vectors, Objective& objective) {
   const auto numbers = objective.gradient(work.round);
   if (!numbers) return numbers.error();
@@ -46,7 +52,8 @@ Event evaluate(const Evaluate& work, Objective& objective) {
 Event perform(const VectorWork& work, Vectors& vectors) {
   return std::visit(Overloaded{[&](const AdvanceChannel& w) { return advance(w, vectors); },
                                [&](const ApplyMessage& w) { return apply(w, vectors); },
-                               [&](const StepShard& w) { return step(w, vectors); }},
+                               [&](const StepShard& w) { return step(w, vectors); },
+                               [&](const TakeMovement& w) { return take(w, vectors); }},
                     work);
 }
 
@@ -56,8 +63,8 @@ Event perform(const TrainerWork& work, Vectors& vectors, Objective& objective,
   const auto failed = [&](const Error& error) -> Event {
     return WorkFailed{"node " + node + ", round " + std::to_string(round) + ": " + error.message};
   };
-  if (const Status synced = vectors.sync_parameters_to_host(); !synced)
-    return failed(synced.error());
+  const Status there = std::visit([&](const auto& w) { return vectors.prepare_point(w); }, work);
+  if (!there) return failed(there.error());
   auto end = std::visit(
       Overloaded{[&](const ComputeGradient& w) { return compute(w, vectors, objective); },
                  [&](const Evaluate& w) { return Result<Event>(evaluate(w, objective)); }},

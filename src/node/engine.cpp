@@ -99,8 +99,8 @@ Engine::Engine(const LiveNodeSetup& setup, const LiveNodeObserver& observer)
       vectors_(plan_, setup.self, setup.vectors),
       executor_(Core(plan_, setup.self, core_options(setup)), *this),
       engine_(kEngineQueueBytes) {
-  setup_.objective->initialise(vectors_.parameters());
-  setup_.objective->bind(vectors_.parameters(), vectors_.gradient());
+  setup_.objective->initialise(vectors_.point());
+  setup_.objective->bind(vectors_.point(), vectors_.gradient());
   vectors_.start();
 }
 
@@ -113,7 +113,7 @@ TimePoint Engine::now() const {
 }
 
 Status Engine::open() {
-  NetworkOptions options = network_options(setup_, digest_floats(vectors_.parameters()));
+  NetworkOptions options = network_options(setup_, digest_floats(vectors_.point()));
   for (const OutgoingLink& link : options.outgoing) waiting_out_.insert(link.link);
   for (const IncomingLink& link : options.incoming) waiting_in_.insert(link.from);
   auto network = Network::start(std::move(options), [this](NetworkEvent& event) {

@@ -20,6 +20,7 @@ class Adamw final : public OptimizerKind {
     keys.refuse({"momentum"}, "kind: adamw, whose momentum is beta1");
   }
 
+  double look_ahead() const override { return beta1_; }
   double owner_decay() const override { return decay_; }
   std::size_t state_vectors() const override { return 2; }  // means of gradients and squares
 

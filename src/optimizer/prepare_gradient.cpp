@@ -4,7 +4,7 @@
 namespace kimesh {
 
 void prepare_gradient(const OptimizerOptions& options, kernels::Memory& memory,
-                      const WorkerVectors& worker) {
+                      const WorkerVectors& worker, bool looks_ahead) {
   const auto& [parameters, gradient, velocity] = worker;
   KIMESH_CHECK(parameters.size == gradient.size, "one gradient element for each parameter");
   KIMESH_CHECK(velocity.size == (options.keeps_velocity() ? gradient.size : 0),
@@ -14,8 +14,8 @@ void prepare_gradient(const OptimizerOptions& options, kernels::Memory& memory,
   if (does.decay != 0) memory.add_scaled(static_cast<float>(does.decay), parameters, gradient);
   if (velocity.empty()) return;
   const auto momentum = static_cast<float>(does.momentum);
-  does.nesterov ? memory.nesterov(momentum, gradient, velocity)
-                : memory.momentum(momentum, gradient, velocity);
+  does.nesterov && !looks_ahead ? memory.nesterov(momentum, gradient, velocity)
+                                : memory.momentum(momentum, gradient, velocity);
 }
 
 }  // namespace kimesh

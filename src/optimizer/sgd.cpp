@@ -20,6 +20,7 @@ class Sgd final : public OptimizerKind {
   }
 
   bool is_descent() const override { return true; }
+  double look_ahead() const override { return nesterov_ ? momentum_ : 0; }
   AtWorkers at_workers() const override { return {decay_, momentum_, nesterov_}; }
 
   void step(const Step& step, kernels::Memory& memory, kernels::ConstMemorySpan direction,

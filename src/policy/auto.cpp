@@ -14,7 +14,9 @@ class AutoOptions final : public PolicyOptions {
   }
   RoundTimeUse round_time_use() const override { return RoundTimeUse::kChooses; }
   // What needs least bytes, and copes with unlike data (docs/figures.md).
-  Scheme usual_scheme() const override { return {"dzq", Feedback::kEf14, Gather::kShared}; }
+  Scheme usual_scheme() const override {
+    return {"dzq", Feedback::kEf14, Gather::kShared, Use::kChosen, Use::kChosen};
+  }
   std::unique_ptr<Policy> make(const PolicySetup& setup) const override {
     return make_kimad(setup.codec);
   }

@@ -21,6 +21,8 @@ void CompressionOptions::describe(Keys& keys) {
     if (usual.compressor != codec->kind_name()) codec = codecs().make(usual.compressor);
     feedback = usual.feedback;
     gather = usual.gather;
+    look_ahead = usual.look_ahead;
+    overlap = usual.overlap;
   }
   keys.kind("compressor", codec, codecs(), "what messages are made with; auto has another default");
   keys.choice(
@@ -32,9 +34,27 @@ void CompressionOptions::describe(Keys& keys) {
       "gather", gather, {{"per_link", Gather::kPerLink}, {"shared", Gather::kShared}},
       "what a node sends its children: a message sized by each link, or the owner's own; auto has "
       "another default");
+  keys.choice("look_ahead", look_ahead,
+              {{"false", Use::kNever}, {"true", Use::kAlways}, {"auto", Use::kChosen}},
+              "with ef14: whether a node takes its gradient where its own momentum and residual "
+              "lead; policy auto: auto");
+  keys.choice("overlap", overlap,
+              {{"false", Use::kNever}, {"true", Use::kAlways}, {"auto", Use::kChosen}},
+              "whether gradients are computed beside the messages of the round before; policy "
+              "auto: auto, where the mesh learns faster so");
   keys.whole("digest_every", digest_every, {0, kRoundsMax},
              "rounds between digests of both ends of a channel; 0: never");
   if (is_named) check(keys);
+}
+
+// A node looks ahead by its own movement and residual, which only EF14 lets it know.
+Use CompressionOptions::looks_ahead() const {
+  return feedback == Feedback::kEf14 && !policy->sends_everything() ? look_ahead : Use::kNever;
+}
+
+// A gradient that is computed beside messages has to look ahead of what they bring.
+Use CompressionOptions::overlaps() const {
+  return looks_ahead() == Use::kNever ? Use::kNever : overlap;
 }
 
 void CompressionOptions::check(Keys& keys) {
@@ -52,6 +72,7 @@ void CompressionOptions::check(Keys& keys) {
                     "drops it",
                     policy->kind_name()),
         "Write feedback: ef14, or policy: kimad with a round_time");
+    check_look_ahead(keys);
     return policy->check(*codec, keys);
   }
   const std::string_view reason = "policy: none, which sends everything";
@@ -60,6 +81,28 @@ void CompressionOptions::check(Keys& keys) {
     keys.refuse({"feedback"}, "policy: none, which sends everything, so that nothing is fed back");
   if (gather != Gather::kPerLink)
     keys.refuse({"gather"}, "policy: none, which sends everything, so that all gathers are equal");
+  if (overlap != Use::kNever || look_ahead != Use::kNever)
+    keys.refuse(
+        {"look_ahead", "overlap"},
+        "policy: none, whose nodes do not send the movements that they would look ahead by");
+}
+
+void CompressionOptions::check_look_ahead(Keys& keys) {
+  keys.check(look_ahead != Use::kAlways || looks_ahead() == Use::kAlways, "look_ahead",
+             "look_ahead: true looks ahead by a node's movement, which only feedback: ef14 sends",
+             "Write feedback: ef14, or leave out look_ahead");
+  keys.check(overlap != Use::kAlways || looks_ahead() == Use::kAlways, "overlap",
+             "overlap: true computes gradients before messages are there, and has to look ahead",
+             "Write feedback: ef14 and look_ahead: true, or leave out overlap");
+  if (policy->round_time_use() == RoundTimeUse::kChooses) return;
+  const auto refuse_choice = [&](std::string_view name) {
+    return keys.check(false, name,
+                      fmt::format("{}: auto is chosen by the mesh, and policy: {} does not let it",
+                                  name, policy->kind_name()),
+                      fmt::format("Write {}: true or false, or policy: auto", name));
+  };
+  if (look_ahead == Use::kChosen) refuse_choice("look_ahead");
+  if (overlap == Use::kChosen) refuse_choice("overlap");
 }
 
 CompressionOptions compression_options(const KeyTexts& keys) {

@@ -46,8 +46,8 @@ bool PolicySetup::sends_everything() const {
   return policy == nullptr || policy->sends_everything();
 }
 
-bool PolicySetup::searches_round_time() const {
-  return policy && policy->round_time_use() == RoundTimeUse::kChooses && !round_time;
+bool PolicySetup::searches() const {
+  return policy && policy->round_time_use() == RoundTimeUse::kChooses;
 }
 
 std::unique_ptr<Policy> make_policy(const PolicySetup& setup) {

@@ -1,12 +1,20 @@
 #include "kimesh/policy/round_time_search.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "kimesh/util/check.h"
 #include "message_size.h"
 #include "sized_settings.h"
 
 namespace kimesh {
 namespace {
+
+constexpr double kPhases = 2;  // reduce and gather
+constexpr std::size_t kPresent = kExchangeFactors.size() / 2;
+static_assert(kExchangeFactors[kPresent] == 1);
+
+constexpr std::array<std::string_view, 3> kAheadNames{"no", "yes", "overlap"};
 
 // A message that holds next to nothing is as late as one that brings every element in turn.
 constexpr double kDelayMax = 1 / kFloorRatio;
@@ -18,6 +26,57 @@ double delay_of(double missing, double whole) {
   const double sent = whole - missing;
   return sent > 0 ? std::min(missing / sent, kDelayMax) : kDelayMax;
 }
+
+// Compares paces by the seconds that as much progress takes as a round without delay makes.
+class Search {
+ public:
+  Search(const Pace& now, const PaceRules& rules, const ExchangeOffer& offers)
+      : now_(now), rules_(rules), offers_(offers), present_(feasible(now)) {
+    extra_s_ = rules.round_s - planned_s(present_);
+  }
+
+  [[nodiscard]] const Pace& present() const { return present_; }
+  // With a time that links and clocks allow, and that makes use of the gradient's.
+  [[nodiscard]] Pace feasible(const Pace& pace) const {
+    double exchange_s = std::max(pace.exchange_s, offers_.least_s);
+    if (rules_.round_time_s)
+      exchange_s = *rules_.round_time_s - (pace.overlaps() ? 0 : rules_.compute_s);
+    if (pace.overlaps())
+      exchange_s = std::max(exchange_s, kExchangeBesideGradient * rules_.compute_s);
+    return {std::clamp(exchange_s, kExchangeMin, kExchangeMax), pace.ahead};
+  }
+  [[nodiscard]] double seconds(const Pace& pace) const {
+    const double late = delay(pace.exchange_s);
+    const RoundsNeeded& needed = kRoundsNeeded[static_cast<std::size_t>(pace.ahead)];
+    const double disagreement = late / kDelayOfUnlikeData;
+    const double rounds =
+        needed.without_delay + needed.by_delay * late + rules_.unlike * disagreement * disagreement;
+    return rounds * std::max(planned_s(pace) + extra_s_, pace.exchange_s);
+  }
+
+ private:
+  [[nodiscard]] double planned_s(const Pace& pace) const {
+    if (pace.overlaps()) return std::max(rules_.compute_s, pace.exchange_s);
+    return rules_.compute_s + pace.exchange_s;
+  }
+  // Of the reduces and the gathers together, interpolated in the logarithm of the time.
+  [[nodiscard]] double delay(double exchange_s) const {
+    const auto& factors = kExchangeFactors;
+    const double factor = now_.exchange_s > 0 ? exchange_s / now_.exchange_s : 1;
+    std::size_t above = 1;
+    while (above + 1 < factors.size() && factors[above] < factor) ++above;
+    const double low = offers_.delay[above - 1], high = offers_.delay[above];
+    const double share =
+        std::log(factor / factors[above - 1]) / std::log(factors[above] / factors[above - 1]);
+    return kPhases * std::lerp(low, high, std::clamp(share, 0.0, 1.0)) / offers_.weight;
+  }
+
+  const Pace& now_;
+  const PaceRules& rules_;
+  const ExchangeOffer& offers_;
+  const Pace present_;
+  double extra_s_ = 0;  // that rounds take more, or less, than is planned
+};
 
 }  // namespace
 
@@ -59,35 +118,53 @@ void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Cod
   offer.energy[message.phase == Phase::kReduce ? 0 : 1] += message.energy_weight * whole;
 }
 
-double unlikeness(const ExchangeOffer& offers, double hops) {
-  const auto [reduces, gathers] = offers.energy;
-  if (!(gathers > 0)) return 0;
-  const double ratio = reduces / gathers / hops;
-  return std::clamp((ratio - kAlikeRatio) / (kUnlikeRatio - kAlikeRatio), 0.0, 1.0);
+double present_delay(const ExchangeOffer& offers) {
+  return offers.weight > 0 ? kPhases * offers.delay[kPresent] / offers.weight : 0;
 }
 
-double best_exchange(double exchange_s, double round_s, const ExchangeOffer& offers,
-                     double unlike) {
-  const double least_s = std::clamp(offers.least_s, kExchangeMin, kExchangeMax);
-  const double now_s = std::clamp(exchange_s, least_s, kExchangeMax);
-  if (!(offers.weight > 0)) return now_s;
-  constexpr double kPhases = 2;
-  constexpr std::size_t kSame = kExchangeFactors.size() / 2;
-  static_assert(kExchangeFactors[kSame] == 1);
-  const auto time_of = [&](std::size_t f) {
-    return std::clamp(kExchangeFactors[f] * exchange_s, least_s, kExchangeMax);
+double energy_ratio(const ExchangeOffer& offers, double hops) {
+  const auto [reduces, gathers] = offers.energy;
+  return gathers > 0 ? reduces / gathers / hops : 0;
+}
+
+double unlikeness(double energy_ratio) {
+  return std::clamp((energy_ratio - kAlikeRatio) / (kUnlikeRatio - kAlikeRatio), 0.0, 1.0);
+}
+
+std::string_view ahead_name(Ahead ahead) {
+  return kAheadNames[static_cast<std::size_t>(ahead)];
+}
+
+std::optional<Ahead> parse_ahead(std::string_view name) {
+  const auto found = std::ranges::find(kAheadNames, name);
+  if (found == kAheadNames.end()) return std::nullopt;
+  return static_cast<Ahead>(found - kAheadNames.begin());
+}
+
+bool allows(Use look_ahead, Use overlap, Ahead ahead) {
+  const auto suits = [](Use use, bool does) {
+    return use == Use::kChosen || does == (use == Use::kAlways);
   };
-  // Seconds that as much progress takes as a round without delay makes.
-  const auto seconds_of = [&](std::size_t f) {
-    const double delay = kPhases * offers.delay[f] / offers.weight;
-    const double disagreement = delay / kDelayOfUnlikeData;
-    const double rounds = 1 + kDelayCost * delay + unlike * disagreement * disagreement;
-    return rounds * std::max(round_s + time_of(f) - now_s, time_of(f));
-  };
-  std::size_t best = kSame;
-  for (std::size_t f = 0; f < kExchangeFactors.size(); ++f)
-    if (seconds_of(f) < seconds_of(best)) best = f;
-  return seconds_of(best) * kLeastProgress < seconds_of(kSame) ? time_of(best) : now_s;
+  return suits(look_ahead, ahead != Ahead::kNo) && suits(overlap, ahead == Ahead::kOverlaps);
+}
+
+Pace best_pace(const Pace& now, const PaceRules& rules, const ExchangeOffer& offers) {
+  const Search search(now, rules, offers);
+  const Pace& present = search.present();
+  if (!(offers.weight > 0)) return present;
+  const bool may_stay = allows(rules.look_ahead, rules.overlap, now.ahead);
+  std::optional<Pace> best;
+  if (may_stay) best = present;
+  for (const Ahead ahead : {Ahead::kNo, Ahead::kLooks, Ahead::kOverlaps}) {
+    if (!allows(rules.look_ahead, rules.overlap, ahead)) continue;
+    for (const double factor : kExchangeFactors) {
+      const Pace pace = search.feasible({factor * now.exchange_s, ahead});
+      if (!best || search.seconds(pace) < search.seconds(*best)) best = pace;
+    }
+  }
+  KIMESH_CHECK(best.has_value(), "keys that allow a way to take gradients");
+  const bool is_worth_it = search.seconds(*best) * kLeastProgress < search.seconds(present);
+  return may_stay && !is_worth_it ? present : *best;
 }
 
 }  // namespace kimesh

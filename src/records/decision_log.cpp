@@ -55,6 +55,10 @@ Json to_json(const Plan& plan, const Decision& decision) {
       begin("poll_stop");
       put_verdict(json, decision.verdict);
       break;
+    case Decision::Kind::kAhead:
+      begin("ahead");
+      json["ahead"] = ahead_name(decision.verdict.ahead);
+      break;
   }
   return json;
 }
@@ -75,10 +79,14 @@ class LoadedDecisions : public DecisionSource {
   [[nodiscard]] std::optional<Verdict> confirmed_stop(Round round) const override {
     return find(confirmed_stops, round);
   }
+  [[nodiscard]] std::optional<Ahead> ahead(Round round) const override {
+    return find(aheads, round);
+  }
 
   std::map<Place, Setting> settings;
   std::set<Place> resets;
   std::map<Round, Verdict> closings, confirmed_stops;
+  std::map<Round, Ahead> aheads;
 
  private:
   template <typename Key, typename Value>
@@ -109,6 +117,8 @@ class LogReader {
       if (const auto channel = channel_of(fields)) out_.resets.insert({*channel, round});
     } else if (kind == "closing" || kind == "poll_stop") {
       add_verdict(fields, round, kind == "closing" ? out_.closings : out_.confirmed_stops);
+    } else if (kind == "ahead") {
+      add_ahead(fields, round);
     } else {
       fields.complain("'" + kind + "' is no kind of decision");
     }
@@ -144,6 +154,15 @@ class LogReader {
     const auto [it, is_new] = out_.settings.emplace(Place{*channel, round}, setting);
     if (!is_new && it->second != setting)
       fields.complain("this message's setting was another one before");
+  }
+
+  void add_ahead(FieldReader& fields, Round round) {
+    std::string name;
+    fields.read("ahead", name);
+    if (!fields.ok()) return;
+    const auto ahead = parse_ahead(name);
+    if (!ahead) return fields.complain("'" + name + "' is no way to take gradients");
+    out_.aheads.emplace(round, *ahead);
   }
 
   void add_verdict(FieldReader& fields, Round round, std::map<Round, Verdict>& verdicts) {

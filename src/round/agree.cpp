@@ -26,7 +26,7 @@ Verdict Core::State::decide_verdict(const ControlVector& from_all) {
                      plan.view.nodes.size()));
   next.loss = confirming ? verdict.loss : from_all.loss;
   next.compute_s = confirming ? verdict.compute_s : typical_compute_s(from_all.compute_s);
-  if (!confirming) next.exchange_s = next_exchange_s(from_all, next.compute_s);
+  if (!confirming) choose_pace(from_all, next);
   next.evaluate_s = from_all.evaluate_s;
   next.stop = false;
   if (from_all.samples > 0) {

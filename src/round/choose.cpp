@@ -42,7 +42,7 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.chunk_overhead_bytes = options.chunk_overhead_bytes;
   context.round = of;
   context.round_time = round_time();
-  context.compute_time = from_seconds(verdict.compute_s);
+  context.compute_time = time_before_messages();
   context.work_time = work_times.of_round(plan.hops);
   context.encode_s_per_byte = out.encode_per_byte.value();
   constexpr unsigned kHopsOfOneEachWay = 2;

@@ -110,7 +110,8 @@ Control Verdict::to_control() const {
           evaluate_s,
           from_round(closing_round),
           static_cast<double>(reason),
-          stop ? 1.0 : 0.0};
+          stop ? 1.0 : 0.0,
+          static_cast<double>(ahead)};
 }
 
 Verdict Verdict::from_control(std::span<const double> v) {
@@ -127,6 +128,9 @@ Verdict Verdict::from_control(std::span<const double> v) {
   const bool known = reason >= 0 && reason <= static_cast<double>(StopReason::kLoss);
   verdict.reason = known ? static_cast<StopReason>(static_cast<int>(reason)) : StopReason::kNone;
   verdict.stop = value_at(v, 9) != 0;
+  const double ahead = value_at(v, 10);
+  const bool is_mode = ahead >= 0 && ahead <= static_cast<double>(Ahead::kOverlaps);
+  verdict.ahead = is_mode ? static_cast<Ahead>(static_cast<int>(ahead)) : Ahead::kNo;
   return verdict;
 }
 

@@ -21,7 +21,7 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
       compresses(!the_options.policy.sends_everything()),
       shares_gathers(compresses && the_options.gather == Gather::kShared),
       policy(make_policy(the_options.policy)),
-      searches(!the_replay && the_options.policy.searches_round_time()),
+      searches(!the_replay && the_options.policy.searches()),
       shards(the_plan.shards.size()) {
   auto add_in = [&](ChannelIndex channel) {
     in_position[channel] = static_cast<std::uint32_t>(ins.size());
@@ -185,31 +185,6 @@ void Core::State::on(const PeerHalted& event) {
   halt(event.kind, event.reason);
 }
 
-void Core::State::on(const GradientDone& event) {
-  KIMESH_CHECK(computing && event.round == round, "the gradient that was asked for");
-  computing = false;
-  own_ready = true;
-  own.loss = options.data_weight * event.loss;
-  own.compute_s = to_seconds(event.took);
-  report.own_loss = event.loss;
-  report.compute += event.took;
-  for (const ShardIndex s : reduce_order) try_reduce(s);
-  for (IncomingChannel& in : ins) apply_pending(in);
-}
-
-void Core::State::on(const Evaluated& event) {
-  KIMESH_CHECK(computing && event.round == round, "the evaluation that was asked for");
-  own.correct = event.correct;
-  own.samples = event.samples;
-  own.test_loss = event.loss_sum;
-  own.evaluate_s = to_seconds(event.took);
-  report.evaluate += event.took;
-  if (!confirming) return emit(ComputeGradient{round});
-  computing = false;
-  own_ready = true;
-  try_reduce(0);
-}
-
 void Core::State::on(const WorkFailed& event) {
   fail(event.reason);
 }
@@ -236,7 +211,7 @@ std::string Core::State::waiting_for() const {
       if (!peer.bye) return fmt::format("{}'s bye", name(peer.node));
     return "messages to be applied";
   }
-  if (computing) return fmt::format("its own gradient of round {}", round);
+  if (!own_ready) return fmt::format("its own gradient of round {}", round);
   for (const IncomingChannel& in : ins) {
     if (in.applied == round || (confirming && plan.channels[in.channel].shard != 0)) continue;
     if (!in.pending) return fmt::format("{} (round {})", describe(in.channel), round);

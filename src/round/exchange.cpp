@@ -21,19 +21,8 @@ void Core::State::begin_round(Round next) {
   own.stop_wish = stop_wish();
   if (!confirming) ++trained;
 
-  const bool evaluate =
-      options.has_test_set && (confirming || (options.evaluate_every > 0 && round > 0 &&
-                                              round % options.evaluate_every == 0));
-  computing = evaluate || !confirming;
-  if (evaluate) {
-    emit(Evaluate{round});
-  } else if (!confirming) {
-    emit(ComputeGradient{round});
-  } else {
-    own_ready = true;
-  }
   for (IncomingChannel& in : ins) apply_pending(in);
-  if (own_ready) try_reduce(0);
+  begin_own_part();
 }
 
 double Core::State::stop_wish() const {
@@ -191,12 +180,12 @@ void Core::State::on(AdvanceDone event) {
 }
 
 // A reduce message may come one round early, from a child that has received its gathers before this
-// node. Its estimate is free then, since this round's reduce work has been issued. While a gradient
-// is computed the parameters are read only.
+// node. Its estimate is free then, since this round's reduce work has been issued. The parameters
+// are read only until this node's own part of the round has ended.
 bool Core::State::may_apply(const IncomingChannel& in, Round message_round) const {
   if (!begun) return false;
   const Channel& channel = plan.channels[in.channel];
-  if (channel.phase == Phase::kGather) return message_round == round && !computing;
+  if (channel.phase == Phase::kGather) return message_round == round && own_ready;
   return message_round == round ||
          (message_round == round + 1 && (confirming || shards[channel.shard].reduced == round));
 }

@@ -37,8 +37,19 @@ void Core::State::check_round_time(const MessageContext& context) {
 }
 
 Duration Core::State::round_time() const {
+  const double compute_s = verdict.compute_s;
+  if (ahead == Ahead::kOverlaps) {
+    const auto& given = options.policy.round_time;
+    const double time_s = given ? to_seconds(*given) : verdict.exchange_s;
+    return from_seconds(std::max(time_s, kExchangeBesideGradient * compute_s));
+  }
   if (options.policy.round_time) return *options.policy.round_time;
-  return from_seconds(verdict.compute_s + verdict.exchange_s);
+  return from_seconds(compute_s + verdict.exchange_s);
+}
+
+// What messages have to wait for before they are sent.
+Duration Core::State::time_before_messages() const {
+  return ahead == Ahead::kOverlaps ? Duration{0} : from_seconds(verdict.compute_s);
 }
 
 // A shared message that is forwarded is no choice of this node.
@@ -52,7 +63,8 @@ bool Core::State::wants_curve(Round of) const {
 }
 
 // Says in some rounds how late this node's messages would be with other times of the exchange, from
-// what was measured in the round before. The gradient is being computed then.
+// what was measured in the round before. Called while the gradient is computed, or, where it is
+// there already, before the first message.
 void Core::State::offer_exchange() {
   const bool is_due =
       searches && !confirming && round > 0 && round % kOfferEvery == 0 && offered != round;
@@ -77,18 +89,44 @@ void Core::State::offer_exchange() {
 }
 
 // At the owner of shard 0.
-double Core::State::next_exchange_s(const ControlVector& from_all, double compute_s) {
-  if (!searches) return 0;
-  if (round < kOfferEvery) return kFirstExchange * compute_s;
-  if (options.feedback == Feedback::kEf14 && from_all.offer.weight > 0)
-    unlike.add(unlikeness(from_all.offer, plan.mean_reduce_hops));
-  return best_exchange(verdict.exchange_s, round_times.value(), from_all.offer, unlike.value());
+void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
+  if (replay) {
+    if (const auto logged = replay->ahead(round)) next.ahead = *logged;
+  } else if (searches) {
+    if (options.feedback == Feedback::kEf14 && from_all.offer.weight > 0)
+      learn_unlikeness(energy_ratio(from_all.offer, plan.mean_reduce_hops));
+    if (from_all.offer.weight > 0) delay = present_delay(from_all.offer);
+    const Pace pace = next_pace(from_all.offer, next.compute_s);
+    if (!options.policy.round_time) next.exchange_s = pace.exchange_s;
+    next.ahead = pace.ahead;
+  }
+  if (next.ahead != verdict.ahead) emit(Decided{{Decision::Kind::kAhead, round, 0, {}, next}});
 }
 
-// One JSON object for the run's record.
+// The first offer says whether nodes may look ahead; data that seem unlike later on end it for good.
+void Core::State::learn_unlikeness(double ratio) {
+  unlike.add(unlikeness(ratio));
+  if (!may_look_ahead) may_look_ahead = ratio <= kAlikeAtFirstRatio;
+  if (unlike.value() >= 1) may_look_ahead = false;
+}
+
+Pace Core::State::next_pace(const ExchangeOffer& offers, double compute_s) const {
+  if (round < kOfferEvery) return {kFirstExchange * compute_s, ahead};
+  PaceRules rules{round_times.value(), compute_s,       unlike.value(),
+                  options.look_ahead,  options.overlap, {}};
+  if (const auto& given = options.policy.round_time) rules.round_time_s = to_seconds(*given);
+  if (rules.look_ahead == Use::kChosen && !may_look_ahead.value_or(false))
+    rules.look_ahead = rules.overlap = Use::kNever;
+  const Duration exchange = round_time() - time_before_messages();
+  return best_pace({to_seconds(exchange), ahead}, rules, offers);
+}
+
+// One JSON object for the run's record. What was offered is known at the owner of shard 0.
 std::string Core::State::search_state() const {
-  return fmt::format(R"({{"round_time":{:.6g},"exchange":{:.6g}}})", to_seconds(round_time()),
-                     verdict.exchange_s);
+  std::string text = fmt::format(R"({{"round_time":{:.6g},"exchange":{:.6g},"ahead":"{}")",
+                                 to_seconds(round_time()), verdict.exchange_s, ahead_name(ahead));
+  if (owns(0)) text += fmt::format(R"(,"delay":{:.6g},"unlike":{:.6g})", delay, unlike.value());
+  return text + "}";
 }
 
 }  // namespace kimesh

@@ -1,5 +1,6 @@
-// The state of a core. Its functions are in files by subject: core.cpp (events), exchange.cpp
-// (shards and channels), agree.cpp (control vector, closing, end).
+// The state of a core. Its functions are in files by subject: core.cpp (events), gradients.cpp
+// (gradients and evaluations), exchange.cpp (shards and channels), agree.cpp (control vector,
+// closing, end), round_time.cpp (how long a round takes).
 #pragma once
 
 #include <optional>
@@ -32,6 +33,7 @@ class Core::State {
   void on(AdvanceDone event);
   void on(const ApplyDone& event);
   void on(const StepDone& event);
+  void on(const MovementTaken& event);
   void on(const WorkFailed& event);
   void on(const Tick&);
   void on(const StopNow& event);
@@ -116,6 +118,13 @@ class Core::State {
   void prepare_curves();
   void order_reduces();
 
+  // gradients.cpp
+  void begin_own_part();
+  void continue_own_part();
+  void end_own_part();
+  void ask_gradient(Round of, GradientPoint at);
+  [[nodiscard]] Ahead way_of_round() const;
+
   // exchange.cpp
   void begin_round(Round next);
   void try_reduce(ShardIndex shard);
@@ -168,11 +177,14 @@ class Core::State {
   // round_time.cpp
   [[nodiscard]] double typical_compute_s(double longest_s);
   [[nodiscard]] Duration round_time() const;
+  [[nodiscard]] Duration time_before_messages() const;
   [[nodiscard]] bool wants_curve(Round of) const;
   [[nodiscard]] bool is_own_choice(const OutgoingChannel& out) const;
   void offer_exchange();
   [[nodiscard]] std::string search_state() const;
-  [[nodiscard]] double next_exchange_s(const ControlVector& from_all, double compute_s);
+  void choose_pace(const ControlVector& from_all, Verdict& next);
+  void learn_unlikeness(double ratio);
+  [[nodiscard]] Pace next_pace(const ExchangeOffer& offers, double compute_s) const;
   void check_round_time(const MessageContext& context);
 
   // agree.cpp
@@ -214,19 +226,27 @@ class Core::State {
 
   bool begun = false;       // start() was called
   bool confirming = false;  // this round is a confirmation round
-  bool own_ready = false;  // gradient (or a confirmation round's evaluation) of this round is there
-  bool computing = false;  // a gradient or evaluation runs: the parameters are read only
-  bool ending = false;     // the last round is over
+  // The gradient (or a confirmation round's evaluation) of this round is there; until then the
+  // parameters are read only.
+  bool own_ready = false;
+  bool evaluating = false;
+  Ahead ahead = Ahead::kNo;         // how this round takes gradients
+  Round gradient_asked = kNoRound;  // the last one
+  GradientPoint asked_at = GradientPoint::kParameters;
+  std::optional<GradientDone> gradient;  // of this round or the next one, until it is used
+  bool ending = false;                   // the last round is over
   bool said_bye = false;
   TimePoint started{}, ended_at{}, last_tick{};
   Duration evaluated{0};  // time of evaluations, which the run's clock leaves out
   std::size_t shards_current = 0;
   WorkTimes work_times;
-  RecentMedian compute_times;       // T_comp by round; at the owner of shard 0
-  RecentMedian round_times;         // evaluation left out
-  RecentMedian unlike;              // unlikeness() of the last offers
-  Round offered = kNoRound;         // last round in which offer_exchange said something
-  bool complained_of_time = false;  // check_round_time has
+  RecentMedian compute_times;          // T_comp by round; at the owner of shard 0
+  RecentMedian round_times;            // evaluation left out
+  RecentMedian unlike;                 // unlikeness() of the last offers
+  std::optional<bool> may_look_ahead;  // once the first offer was there
+  double delay = 0;                    // present_delay() of the last offers
+  Round offered = kNoRound;            // last round in which offer_exchange said something
+  bool complained_of_time = false;     // check_round_time has
 
   ControlVector own;  // of this round
   ControlVector sum;  // of this round, with the children's

@@ -23,6 +23,8 @@ CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, 
   options.policy = policy_setup(config, topology.nodes.size());
   options.feedback = config.compression.feedback;
   options.gather = config.compression.gather;
+  options.look_ahead = config.compression.looks_ahead();
+  options.overlap = config.compression.overlaps();
   options.data_weight = data_weight;
   if (const auto cap = spec.sending_cap_bits_per_s())
     options.uplink_bytes_per_s = *cap / kBitsPerByte;
@@ -45,6 +47,7 @@ VectorsOptions vectors_options(const RunConfig& config, double data_weight) {
   options.keeps_estimates = !config.compression.policy->sends_everything();
   options.feedback = config.compression.feedback;
   options.gather = config.compression.gather;
+  options.looks_ahead = config.compression.looks_ahead() != Use::kNever;
   return options;
 }
 

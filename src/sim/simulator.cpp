@@ -62,8 +62,8 @@ Simulator::State::State(SimulationSetup the_setup, SimulationObserver the_observ
     options.core.message_overhead_bytes = message_bytes(0, 0);
     options.core.chunk_overhead_bytes = wire_bytes(0, 1);
     Node& node = nodes.emplace_back(*this, i, options);
-    options.objective->initialise(node.vectors.parameters());
-    options.objective->bind(node.vectors.parameters(), node.vectors.gradient());
+    options.objective->initialise(node.vectors.point());
+    options.objective->bind(node.vectors.point(), node.vectors.gradient());
     node.vectors.start();
   }
   running = nodes.size();

@@ -17,25 +17,28 @@ double seconds_of(const VectorWork& work, const Event& end, const SimulatedCosts
     return form == Form::kDzq ? static_cast<double>(payload.size()) : 0.0;
   };
   const double work_s = to_seconds(costs.work);
-  return std::visit(Overloaded{[&](const AdvanceChannel& w) {
-                                 const auto* done = std::get_if<AdvanceDone>(&end);
-                                 const double bytes = done ? coded(done->form, done->payload) : 0;
-                                 return work_s +
-                                        costs.encode_s_per_element *
-                                            static_cast<double>(plan.elements(w.channel)) +
-                                        costs.encode_s_per_coded_byte * bytes;
-                               },
-                               [&](const ApplyMessage& w) {
-                                 return work_s +
-                                        costs.apply_s_per_element *
-                                            static_cast<double>(plan.elements(w.channel)) +
-                                        costs.decode_s_per_coded_byte * coded(w.form, w.payload);
-                               },
-                               [&](const StepShard& w) {
-                                 return work_s + costs.step_s_per_element *
-                                                     static_cast<double>(plan.shards[w.shard].size);
-                               }},
-                    work);
+  return std::visit(
+      Overloaded{
+          [&](const AdvanceChannel& w) {
+            const auto* done = std::get_if<AdvanceDone>(&end);
+            const double bytes = done ? coded(done->form, done->payload) : 0;
+            return work_s +
+                   costs.encode_s_per_element * static_cast<double>(plan.elements(w.channel)) +
+                   costs.encode_s_per_coded_byte * bytes;
+          },
+          [&](const ApplyMessage& w) {
+            return work_s +
+                   costs.apply_s_per_element * static_cast<double>(plan.elements(w.channel)) +
+                   costs.decode_s_per_coded_byte * coded(w.form, w.payload);
+          },
+          [&](const StepShard& w) {
+            return work_s +
+                   costs.step_s_per_element * static_cast<double>(plan.shards[w.shard].size);
+          },
+          [&](const TakeMovement&) {
+            return work_s + costs.step_s_per_element * static_cast<double>(plan.layout.size());
+          }},
+      work);
 }
 
 }  // namespace

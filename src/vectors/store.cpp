@@ -8,6 +8,10 @@
 namespace kimesh {
 namespace {
 
+// What is left out comes later, so that the point goes part of the way to it. On like data a
+// quarter saves a tenth of the steps, on unlike data it changes nothing (docs/figures.md).
+constexpr double kResidualAhead = 0.25;
+
 kernels::Memory& memory_of(const std::shared_ptr<kernels::Memory>& memory) {
   return memory == nullptr ? kernels::host_memory() : *memory;
 }
@@ -30,12 +34,17 @@ Vectors::Store::Store(const Plan& plan, NodeIndex self, const VectorsOptions& op
       gradient_(allocate(plan.layout.size())),
       target_(allocate(largest_shard(plan))) {
   KIMESH_CHECK(memory_.on_host() == gradient_memory_.on_host(), "two queues of a device or none");
-  if (options.optimizer.keeps_velocity()) velocity_ = allocate(plan.layout.size());
+  if (options.optimizer.keeps_velocity() || keeps_movement_of_descent())
+    velocity_ = allocate(plan.layout.size());
   allocate_estimates();
   allocate_owned();
   allocate_worker_optimizer();
+  if (options.looks_ahead) {
+    KIMESH_CHECK(sends_movements(), "a node knows its own movement");
+    point_ = allocate(plan.layout.size());
+  }
   if (memory_.on_host()) return;
-  host_parameters_ = AlignedBuffer(plan.layout.size());
+  host_point_ = AlignedBuffer(plan.layout.size());
   host_gradient_ = AlignedBuffer(plan.layout.size());
 }
 
@@ -84,15 +93,16 @@ void Vectors::Store::allocate_owned() {
 void Vectors::Store::allocate_worker_optimizer() {
   if (!sends_movements() || options_.optimizer.kind->is_descent()) return;
   step_ = allocate(plan_.layout.size());
-  auto made = ShardOptimizer::create(options_.optimizer, gradient_memory_, plan_.layout.size());
+  kernels::Memory& memory = options_.looks_ahead ? memory_ : gradient_memory_;
+  auto made = ShardOptimizer::create(options_.optimizer, memory, plan_.layout.size());
   if (made)
     worker_optimizer_ = std::move(*made);
   else if (allocated_)
     allocated_ = made.error();
 }
 
-std::span<float> Vectors::Store::parameters() {
-  return memory_.on_host() ? memory_.view(parameters_.floats()) : host_parameters_.span();
+std::span<float> Vectors::Store::point() {
+  return memory_.on_host() ? memory_.view(point_buffer().floats()) : host_point_.span();
 }
 
 std::span<float> Vectors::Store::gradient() {
@@ -101,7 +111,7 @@ std::span<float> Vectors::Store::gradient() {
 
 void Vectors::Store::start() {
   if (!allocated_) return;
-  memory_.upload(parameters(), parameters_.floats());
+  memory_.upload(point(), parameters_.floats());
   for (std::size_t s = 0; s < plan_.shards.size(); ++s)
     for (const ChannelIndex channel : plan_.node_channels[s][self_].gather_out)
       if (has_estimate(channel))
@@ -111,25 +121,64 @@ void Vectors::Store::start() {
   allocated_ = memory_.finish();
 }
 
-Status Vectors::Store::sync_parameters_to_host() {
+Status Vectors::Store::copy_parameters_to_point() {
   if (!allocated_) return allocated_;
+  if (options_.looks_ahead) {
+    gradient_memory_.copy(parameters_.floats(), point_.floats());
+    return gradient_memory_.on_host() ? gradient_memory_.finish()
+                                      : gradient_memory_.download(point_.floats(), point());
+  }
   if (memory_.on_host() || !host_is_behind_) return ok_status();
-  Status done = gradient_memory_.download(parameters_.floats(), parameters());
+  Status done = gradient_memory_.download(parameters_.floats(), point());
   if (done) host_is_behind_ = false;  // nothing changes them while they are read
   return done;
+}
+
+Status Vectors::Store::prepare_point(const ComputeGradient& work) {
+  if (work.at == GradientPoint::kParameters) return copy_parameters_to_point();
+  KIMESH_CHECK(options_.looks_ahead, "a node that may look ahead");
+  if (!allocated_) return allocated_;
+  if (work.at == GradientPoint::kAhead)
+    look_ahead(options_.optimizer.kind->look_ahead(), gradient_memory_);
+  return gradient_memory_.on_host() ? gradient_memory_.finish()
+                                    : gradient_memory_.download(point_.floats(), point());
+}
+
+void Vectors::Store::look_ahead(double share, kernels::Memory& memory) {
+  memory.copy(parameters_.floats(), point_.floats());
+  const auto [factor, movement] = wish(movement_round_);
+  memory.add_scaled(static_cast<float>(-share * factor), movement.floats(), point_.floats());
+  for (const auto& by_node : plan_.node_channels) {
+    const auto& out = by_node[self_].reduce_out;
+    if (!out) continue;
+    // The buffer holds −e, of what this node has weighted with ω.
+    const auto less = static_cast<float>(kResidualAhead / options_.data_weight);
+    const ShardIndex shard = plan_.channels[*out].shard;
+    memory.add_scaled(less, estimate_of(*out), shard_of(point_, shard));
+  }
 }
 
 Status Vectors::Store::prepare_gradient(Round round) {
   if (!allocated_) return allocated_;
   gradient_memory_.upload(gradient(), gradient_.floats());
-  kimesh::prepare_gradient(options_.optimizer, gradient_memory_,
-                           {parameters_.floats(), gradient_.floats(), velocity_.floats()});
-  if (worker_optimizer_) {
-    const auto& direction = options_.optimizer.sends_velocity() ? velocity_ : gradient_;
-    gradient_memory_.fill(step_.floats(), 0);
-    worker_optimizer_->step(round, step_.floats(), direction.floats());
-  }
+  if (!options_.looks_ahead) make_movement(round, gradient_memory_, false);
   return gradient_memory_.finish();
+}
+
+void Vectors::Store::make_movement(Round round, kernels::Memory& memory, bool is_ahead) {
+  const OptimizerOptions& optimizer = options_.optimizer;
+  movement_round_ = round;
+  is_in_velocity_ = keeps_movement_of_descent() ||
+                    (optimizer.keeps_velocity() && (is_ahead || optimizer.sends_velocity()));
+  kimesh::prepare_gradient(optimizer, memory,
+                           {point_buffer().floats(), gradient_.floats(),
+                            optimizer.keeps_velocity() ? velocity_.floats() : kernels::MemorySpan{}},
+                           is_ahead);
+  if (keeps_movement_of_descent()) memory.copy(gradient_.floats(), velocity_.floats());
+  if (!worker_optimizer_) return;
+  const auto& direction = is_in_velocity_ ? velocity_ : gradient_;
+  memory.fill(step_.floats(), 0);
+  worker_optimizer_->step(round, step_.floats(), direction.floats());
 }
 
 kernels::MemorySpan Vectors::Store::shard_of(const kernels::MemoryBuffer& whole,
@@ -192,9 +241,12 @@ Error Vectors::Store::not_finite(std::optional<std::size_t> element, ShardIndex 
           name + "element " + std::to_string(of_layer) + " is NaN or infinite"};
 }
 
+std::span<const float> Vectors::Store::parameters() {
+  return on_host(parameters_.floats());
+}
+
 std::span<const float> Vectors::Store::shard(ShardIndex shard) {
-  (void)sync_parameters_to_host();
-  return parameters().subspan(plan_.shards[shard].begin, plan_.shards[shard].size);
+  return on_host(shard_of(parameters_, shard));
 }
 
 std::span<const float> Vectors::Store::owned(ShardIndex shard) {
@@ -214,8 +266,9 @@ std::span<const float> Vectors::Store::on_host(kernels::MemorySpan floats) {
 }
 
 std::size_t Vectors::Store::bytes_held() const {
-  std::size_t floats = host_parameters_.size() + host_gradient_.size() + parameters_.size() +
-                       gradient_.size() + velocity_.size() + target_.size() + step_.size();
+  std::size_t floats = host_point_.size() + host_gradient_.size() + parameters_.size() +
+                       gradient_.size() + velocity_.size() + target_.size() + step_.size() +
+                       point_.size();
   for (const auto& [channel, estimate] : estimates_) floats += estimate.size();
   for (const auto& [shard, owned] : owned_) floats += owned.size();
   std::size_t bytes = floats * sizeof(float);

@@ -24,10 +24,11 @@ class Vectors::Store {
   // `plan` outlives this.
   Store(const Plan& plan, NodeIndex self, const VectorsOptions& options);
 
-  [[nodiscard]] std::span<float> parameters();
+  [[nodiscard]] std::span<float> point();
   [[nodiscard]] std::span<float> gradient();
   void start();
-  [[nodiscard]] Status sync_parameters_to_host();
+  [[nodiscard]] Status prepare_point(const ComputeGradient& work);
+  [[nodiscard]] Status copy_parameters_to_point();
   [[nodiscard]] Status prepare_gradient(Round round);
   // Errors: NotFinite, with the layer, or Io.
   [[nodiscard]] Result<AdvanceDone> advance(const AdvanceChannel& action);
@@ -36,6 +37,7 @@ class Vectors::Store {
                                             std::span<const std::byte> payload);
   // Errors: NotFinite, with the layer; x[s] is untouched then. Io.
   [[nodiscard]] Result<std::uint64_t> step(const StepShard& action);
+  [[nodiscard]] Status take_movement(const TakeMovement& action);
 
   [[nodiscard]] bool has_estimate(ChannelIndex channel) const {
     return estimates_.contains(channel);
@@ -43,6 +45,7 @@ class Vectors::Store {
   // Whether w[s] is what this end of a gather channel holds.
   [[nodiscard]] bool is_parameters(ChannelIndex channel) const;
   // Copies for observers, on the host, valid until the next call.
+  [[nodiscard]] std::span<const float> parameters();
   [[nodiscard]] std::span<const float> shard(ShardIndex shard);
   [[nodiscard]] std::span<const float> owned(ShardIndex shard);
   [[nodiscard]] std::span<const float> estimate(ChannelIndex channel);
@@ -57,6 +60,10 @@ class Vectors::Store {
   void allocate_estimates();
   void allocate_owned();
   void allocate_worker_optimizer();
+  // Where the objective computes: w, or a buffer of its own.
+  [[nodiscard]] const kernels::MemoryBuffer& point_buffer() const {
+    return options_.looks_ahead ? point_ : parameters_;
+  }
   [[nodiscard]] bool owns(ShardIndex shard) const { return plan_.shards[shard].owner == self_; }
   [[nodiscard]] bool sends_movements() const {
     return options_.keeps_estimates && options_.feedback == Feedback::kEf14;
@@ -78,12 +85,26 @@ class Vectors::Store {
   [[nodiscard]] kernels::MemorySpan sum(std::span<const BufferId> terms, ShardIndex shard,
                                         Round round);
   void add_term(BufferId term, ShardIndex shard, Round round, bool first);
-  // ω times what this node's gradient asks for: a vector, and the factor to take it with.
-  struct Contribution {
-    float factor = 1;
+  // A vector, and the factor to take it with.
+  struct Scaled {
+    double factor = 1;
     const kernels::MemoryBuffer& vector;
   };
-  [[nodiscard]] Contribution contribution(Round round) const;
+  // What this node's gradient of `round` asks for: its movement where workers send that.
+  [[nodiscard]] Scaled wish(Round round) const;
+  // ω times that.
+  [[nodiscard]] Scaled contribution(Round round) const;
+  // Without momentum and moments the movement is the gradient's, whose buffer the next gradient
+  // takes while the movement is sent; the velocity's holds it then.
+  [[nodiscard]] bool keeps_movement_of_descent() const {
+    return options_.looks_ahead && options_.optimizer.kind->is_descent() &&
+           !options_.optimizer.keeps_velocity();
+  }
+  // Clips, decays, takes momentum and, where workers send movements, the optimizer's step. A
+  // gradient that was taken ahead needs no Nesterov's momentum added.
+  void make_movement(Round round, kernels::Memory& memory, bool is_ahead);
+  // y = w − share · (the movement that was made last) − kResidualAhead · e.
+  void look_ahead(double share, kernels::Memory& memory);
   [[nodiscard]] kernels::MemorySpan readable(BufferId term) const;
   // A copy for observers where the memory is a device's, valid until the next call.
   [[nodiscard]] std::span<const float> on_host(kernels::MemorySpan floats);
@@ -110,10 +131,16 @@ class Vectors::Store {
   // Where workers send movements and their optimizer has a state: minus the movement.
   std::optional<ShardOptimizer> worker_optimizer_;
   kernels::MemoryBuffer step_;
+  kernels::MemoryBuffer point_;  // y, where nodes look ahead
+  // Of the movement that was made last: its round, and whether it is in the velocity.
+  Round movement_round_ = 0;
+  bool is_in_velocity_ = false;
   // The vectors of the objective, where the memory is a device's; else empty.
-  AlignedBuffer host_parameters_, host_gradient_;
-  bool host_is_behind_ = false;  // parameters changed since the last copy to the host
-  AlignedBuffer downloaded_;     // the estimate that was read last
+  AlignedBuffer host_point_, host_gradient_;
+  // The parameters changed since the last copy to the host. Not where nodes look ahead, whose
+  // gradients may be computed beside actions.
+  bool host_is_behind_ = false;
+  AlignedBuffer downloaded_;  // what was read last
   CompressScratch scratch_;
   std::vector<Piece> pieces_;
 };

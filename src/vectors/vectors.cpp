@@ -40,8 +40,8 @@ Vectors::Vectors(const Plan& plan, NodeIndex self, const VectorsOptions& options
 Vectors::~Vectors() = default;
 Vectors::Vectors(Vectors&&) noexcept = default;
 
-std::span<float> Vectors::parameters() {
-  return store_->parameters();
+std::span<float> Vectors::point() {
+  return store_->point();
 }
 std::span<float> Vectors::gradient() {
   return store_->gradient();
@@ -49,8 +49,11 @@ std::span<float> Vectors::gradient() {
 void Vectors::start() {
   store_->start();
 }
-Status Vectors::sync_parameters_to_host() {
-  return store_->sync_parameters_to_host();
+Status Vectors::prepare_point(const ComputeGradient& work) {
+  return store_->prepare_point(work);
+}
+Status Vectors::prepare_point(const Evaluate&) {
+  return store_->copy_parameters_to_point();
 }
 Status Vectors::prepare_gradient(Round round) {
   return store_->prepare_gradient(round);
@@ -95,6 +98,10 @@ std::uint64_t Vectors::step(const StepShard& action) {
   return action.digest ? digest_floats(owned(action.shard)) : 0;
 }
 
+Status Vectors::take_movement(const TakeMovement& action) {
+  return store_->take_movement(action);
+}
+
 std::span<const float> Vectors::shard(ShardIndex shard) const {
   return store_->shard(shard);
 }
@@ -104,8 +111,6 @@ std::span<const float> Vectors::owned(ShardIndex shard) const {
 }
 
 std::vector<float> Vectors::model() const {
-  (void)
-      store_->sync_parameters_to_host();  // a device that fails has failed before, with a sentence
   const auto w = store_->parameters();
   std::vector<float> whole(w.begin(), w.end());
   const Plan& plan = store_->plan();

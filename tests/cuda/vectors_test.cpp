@@ -71,20 +71,20 @@ std::vector<Sent> run(Mesh& mesh, Round rounds, std::uint64_t seed) {
     sent.push_back({channel, {bytes.begin(), bytes.end()}, made.digest, far_digest});
   };
   Random first(seed, 99, 0, Purpose::kTest), choices(seed, 0, 0, Purpose::kNoise);
-  std::vector<float> point(mesh.nodes[0].parameters().size());
+  std::vector<float> point(mesh.nodes[0].point().size());
   for (float& x : point) x = static_cast<float>(first.normal());
   for (Vectors& node : mesh.nodes) {
-    std::ranges::copy(point, node.parameters().begin());
+    std::ranges::copy(point, node.point().begin());
     node.start();
   }
   for (Round round = 0; round < rounds; ++round) {
     for (std::size_t n = 0; n < mesh.nodes.size(); ++n) {
       Vectors& node = mesh.nodes[n];
-      EXPECT_TRUE(node.sync_parameters_to_host().ok());
+      EXPECT_TRUE(node.prepare_point(Evaluate{}).ok());
       // A gradient that looks at the parameters, as one of an objective does.
       Random noise(seed, static_cast<std::uint32_t>(n), round, Purpose::kTest);
       for (std::size_t j = 0; j < point.size(); ++j)
-        node.gradient()[j] = 0.1f * node.parameters()[j] + static_cast<float>(noise.normal());
+        node.gradient()[j] = 0.1f * node.point()[j] + static_cast<float>(noise.normal());
       EXPECT_TRUE(node.prepare_gradient(round).ok());
     }
     mesh.reduce(round, draw_setting(choices), choices.below(3) == 0);

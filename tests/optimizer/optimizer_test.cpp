@@ -88,6 +88,21 @@ TEST(PrepareGradient, ClipsThenDecaysThenAddsMomentum) {
     ASSERT_NEAR(velocity[j], 0.9 * v[j] + (scale * g[j] + 0.01 * w[j]), 1e-6);
 }
 
+// Its gradient was taken where Nesterov's momentum leads. Seen to fail with the momentum added.
+TEST(PrepareGradient, AddsNoMomentumToAGradientThatWasTakenAhead) {
+  const auto config = options("{kind: sgd, lr: 0.1, momentum: 0.9, nesterov: true}");
+  EXPECT_EQ(config.kind->look_ahead(), 0.9);
+  EXPECT_EQ(options("{kind: sgd, lr: 0.1, momentum: 0.9}").kind->look_ahead(), 0);
+  EXPECT_EQ(options("{kind: adamw, lr: 0.1, beta1: 0.8}").kind->look_ahead(), 0.8);
+  const std::vector<float> g = gauss(103, 2), w = gauss(103, 1);
+  std::vector<float> gradient = g, velocity = gauss(103, 3);
+  const std::vector<float> before = velocity;
+  prepare_gradient(config, kernels::host_memory(),
+                   {ConstMemorySpan(w), MemorySpan(gradient), MemorySpan(velocity)}, true);
+  EXPECT_EQ(gradient, g);
+  for (std::size_t j = 0; j < g.size(); ++j) ASSERT_EQ(velocity[j], 0.9f * before[j] + g[j]);
+}
+
 TEST(PrepareGradient, LeavesAShortGradientAsItIs) {
   OptimizerOptions config;
   config.clip = 1000;

@@ -18,6 +18,14 @@ using std::chrono::milliseconds;
 const Curve kNoCurve;
 constexpr std::size_t kSame = kExchangeFactors.size() / 2;
 
+// The choice of the time alone, in rounds that hold a gradient and the exchange.
+double best_exchange(double exchange_s, double round_s, const ExchangeOffer& offers,
+                     double unlike) {
+  return best_pace({exchange_s, Ahead::kNo},
+                   {round_s, round_s - exchange_s, unlike, Use::kNever, Use::kNever, {}}, offers)
+      .exchange_s;
+}
+
 ExchangeOffer offer_of(double (*delay)(double factor)) {
   ExchangeOffer offer;
   offer.weight = 2;
@@ -37,11 +45,11 @@ TEST(RoundTimeSearch, WeighsWhatMessagesAreLateAgainstTheTimeThatTheyTake) {
   EXPECT_GT(best_exchange(0.1, 0.4, even, 1), 0.1) << "unlike data";
 }
 
-// The cost of a round in the model is (g + e) (1 + kDelayCost · c / e): its minimum is known. Seen
+// The cost of a round in the model is (g + e) (1 + kRoundsNeeded[0].by_delay · c / e): its minimum is known. Seen
 // to fail with the first factor only.
 TEST(RoundTimeSearch, FindsTheBestTimeFromAnyStart) {
   constexpr double kGradient = 0.03, kDelayOfOneSecond = 0.004;
-  const double best = std::sqrt(kGradient * kDelayCost * kDelayOfOneSecond);
+  const double best = std::sqrt(kGradient * kRoundsNeeded[0].by_delay * kDelayOfOneSecond);
   for (const double start : {1e-5, 1e-3, 0.01, 0.1, 10.0}) {
     double exchange = start;
     for (int round = 0; round < 20; ++round) {
@@ -66,6 +74,42 @@ TEST(RoundTimeSearch, GivesNoLessThanTheSlowestLinkNeeds) {
   EXPECT_DOUBLE_EQ(best_exchange(0.01, 0.2, all, 0), 0.07)
       << "and leaves times that cannot be kept";
   EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.2, {}, 0), 0.1) << "without offers nothing changes";
+}
+
+PaceRules rules_of(double compute_s, double round_s, double unlike) {
+  return {round_s, compute_s, unlike, Use::kChosen, Use::kChosen, {}};
+}
+
+// Seen to fail with one cost for all ways.
+TEST(RoundTimeSearch, OverlapsWhereMessagesTakeLong) {
+  const ExchangeOffer steep = offer_of([](double factor) { return 10 / factor; });
+  const Pace now{0.1, Ahead::kNo};
+  const Pace slow = best_pace(now, rules_of(0.1, 0.2, 0), steep);
+  EXPECT_EQ(slow.ahead, Ahead::kOverlaps);
+  EXPECT_GE(slow.exchange_s, 0.09) << "the gradient's time is there for messages";
+  EXPECT_EQ(best_pace({0.005, Ahead::kNo}, rules_of(0.1, 0.105, 0),
+                      offer_of([](double factor) { return 0.1 / factor; }))
+                .ahead,
+            Ahead::kLooks)
+      << "messages that take a twentieth of the gradient's time";
+}
+
+// Seen to fail with keys that are not asked.
+TEST(RoundTimeSearch, KeepsToWhatTheConfigAllows) {
+  const ExchangeOffer steep = offer_of([](double factor) { return 10 / factor; });
+  PaceRules rules = rules_of(0.1, 0.2, 0);
+  rules.overlap = Use::kNever;
+  EXPECT_EQ(best_pace({0.1, Ahead::kNo}, rules, steep).ahead, Ahead::kLooks);
+  rules.look_ahead = Use::kNever;
+  EXPECT_EQ(best_pace({0.1, Ahead::kNo}, rules, steep).ahead, Ahead::kNo);
+  EXPECT_EQ(best_pace({0.1, Ahead::kOverlaps}, rules, steep).ahead, Ahead::kNo) << "and back";
+  rules.look_ahead = rules.overlap = Use::kAlways;
+  EXPECT_EQ(best_pace({0.1, Ahead::kOverlaps}, rules, steep).ahead, Ahead::kOverlaps);
+  rules = rules_of(0.1, 0.2, 0);
+  rules.round_time_s = 0.3;
+  const Pace given = best_pace({0.2, Ahead::kNo}, rules, steep);
+  EXPECT_EQ(given.ahead, Ahead::kLooks) << "a given round time leaves the way to choose";
+  EXPECT_DOUBLE_EQ(given.exchange_s, 0.2);
 }
 
 // Seen to fail with the present time for all factors.
@@ -103,14 +147,14 @@ TEST(RoundTimeSearch, OffersWhatTheLinkCarriesInEachTime) {
 // Seen to fail without the hops.
 TEST(RoundTimeSearch, TellsUnlikeDataByMovementsThatCancel) {
   ExchangeOffer offer;
-  EXPECT_EQ(unlikeness(offer, 1.5), 0) << "nothing is known";
-  offer.energy = {1.5, 1};
-  EXPECT_EQ(unlikeness(offer, 1.5), 0)
-      << "a ring of four, where noise is sent one and a half times";
-  EXPECT_DOUBLE_EQ(unlikeness(offer, 0.75), 0.5)
-      << "a server, where it is sent once by three of four";
-  offer.energy = {100, 1};
-  EXPECT_EQ(unlikeness(offer, 1.5), 1);
+  EXPECT_EQ(energy_ratio(offer, 1.5), 0) << "nothing is known";
+  for (const double hops : {0.75, 1.5, 3.0}) {
+    offer.energy = {hops, 1};
+    EXPECT_DOUBLE_EQ(energy_ratio(offer, hops), 1) << "noise, which every hop sends again";
+  }
+  EXPECT_EQ(unlikeness(1), 0);
+  EXPECT_DOUBLE_EQ(unlikeness((kAlikeRatio + kUnlikeRatio) / 2), 0.5);
+  EXPECT_EQ(unlikeness(100), 1);
 }
 
 // Seen to fail with the scheme of the other policies.

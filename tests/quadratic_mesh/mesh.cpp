@@ -22,6 +22,9 @@ void RecordedDecisions::add(const Decision& d) {
     case Decision::Kind::kConfirmedStop:
       stops_[d.round] = d.verdict;
       return;
+    case Decision::Kind::kAhead:
+      aheads_[d.round] = d.verdict.ahead;
+      return;
   }
 }
 
@@ -44,6 +47,11 @@ std::optional<Verdict> RecordedDecisions::confirmed_stop(Round round) const {
   return found == stops_.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<Ahead> RecordedDecisions::ahead(Round round) const {
+  const auto found = aheads_.find(round);
+  return found == aheads_.end() ? std::nullopt : std::optional(found->second);
+}
+
 TopologyFile make_topology(const std::string& kind, std::size_t nodes,
                            std::vector<NodeIndex> servers) {
   TopologyFile topology;
@@ -59,7 +67,8 @@ TopologyFile make_topology(const std::string& kind, std::size_t nodes,
   }
   topology.servers = std::move(servers);
   const std::map<std::string, std::string> keys{{"tree", "fan_out: 2"},
-                                                {"graph", "edges: [" + edges + "]"}};
+                                                {"graph", "edges: [" + edges + "]"},
+                                                {"torus", "rows: 2\ncolumns: 3"}};
   const auto found = keys.find(kind);
   const auto problems = set_kind(topology, kind, found == keys.end() ? "" : found->second);
   KIMESH_CHECK(problems.empty(), "a right topology");
@@ -90,6 +99,7 @@ Mesh::Mesh(const MeshSpec& the_spec) : spec(the_spec) {
     node.vectors.keeps_estimates = !spec.core.policy.sends_everything();
     node.vectors.feedback = spec.core.feedback;
     node.vectors.gather = spec.core.gather;
+    node.vectors.looks_ahead = spec.core.look_ahead != Use::kNever;
     setup.nodes.push_back(std::move(node));
   }
   LinkSpec link;

@@ -38,12 +38,14 @@ class RecordedDecisions : public DecisionSource {
   [[nodiscard]] bool reset(ChannelIndex channel, Round round) const override;
   [[nodiscard]] std::optional<Verdict> closing(Round round) const override;
   [[nodiscard]] std::optional<Verdict> confirmed_stop(Round round) const override;
+  [[nodiscard]] std::optional<Ahead> ahead(Round round) const override;
   std::size_t resets = 0;
 
  private:
   std::map<std::pair<ChannelIndex, Round>, Setting> settings_;
   std::map<std::pair<ChannelIndex, Round>, bool> resets_;
   std::map<Round, Verdict> closings_, stops_;
+  std::map<Round, Ahead> aheads_;
 };
 
 // Plan, problem and setup of a mesh; change `setup` before run().

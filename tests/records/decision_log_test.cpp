@@ -108,6 +108,9 @@ TEST(DecisionLog, GivesBackResetsAndTheWordsOfTheEnd) {
   logs.write(0, {Decision::Kind::kClosing, 9, 0, {}, verdict});
   verdict.stop = true;
   logs.write(0, {Decision::Kind::kConfirmedStop, 11, 0, {}, verdict});
+  Verdict ahead;
+  ahead.ahead = Ahead::kOverlaps;
+  logs.write(0, {Decision::Kind::kAhead, 7, 0, {}, ahead});
   const auto loaded = logs.load();
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   EXPECT_TRUE((*loaded)->reset(1, 4));
@@ -118,6 +121,8 @@ TEST(DecisionLog, GivesBackResetsAndTheWordsOfTheEnd) {
   EXPECT_EQ((*loaded)->closing(9), verdict);
   EXPECT_EQ((*loaded)->closing(10), std::nullopt);
   EXPECT_EQ((*loaded)->confirmed_stop(9), std::nullopt);
+  EXPECT_EQ((*loaded)->ahead(7), Ahead::kOverlaps);
+  EXPECT_EQ((*loaded)->ahead(8), std::nullopt);
 }
 
 std::string complaint_about(const std::string& line) {

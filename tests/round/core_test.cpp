@@ -32,6 +32,25 @@ TEST(Core, SendsAMessageWhenItIsEncodedAndItsControlHoldsTheOwnLoss) {
   EXPECT_NEAR(control.compute_s, 0.005, 1e-9);
 }
 
+CoreOptions overlapping() {
+  CoreOptions options = Hand::default_options();
+  options.feedback = Feedback::kEf14;
+  options.look_ahead = options.overlap = Use::kAlways;
+  return options;
+}
+
+// Seen to fail with a gradient that waits for the round's messages.
+TEST(Core, AsksForTheNextGradientWhileMessagesTravel) {
+  Hand hand(two_nodes(), 1, overlapping());
+  EXPECT_EQ(hand.start().get<ComputeGradient>().at, GradientPoint::kAhead);
+  hand.feed(GradientDone{0, 2.0, {}});
+  ASSERT_TRUE(hand.last().has<TakeMovement>());
+  EXPECT_TRUE(hand.last().get<TakeMovement>().overlap);
+  hand.feed(MovementTaken{0, true});
+  EXPECT_EQ(hand.last().get<ComputeGradient>().round, 1u);
+  EXPECT_EQ(hand.last().get<ComputeGradient>().at, GradientPoint::kMade);
+}
+
 TEST(Core, StepsOnlyWhenItsOwnGradientAndAllChildrenAreThere) {
   Hand hand(two_nodes(), 0);
   hand.start();
@@ -165,12 +184,17 @@ TEST(Verdict, TravelsWholeAndABadOneIsHarmless) {
   verdict.closing_round = 13;
   verdict.reason = StopReason::kAccuracy;
   verdict.stop = true;
+  verdict.ahead = Ahead::kOverlaps;
   EXPECT_EQ(Verdict::from_control(verdict.to_control()), verdict);
   Control bad;
   bad.fill(-1e300);
   EXPECT_EQ(Verdict::from_control(bad).closing_round, kNoRound);
   EXPECT_EQ(Verdict::from_control(bad).reason, StopReason::kNone);
   EXPECT_EQ(Verdict::from_control(bad).exchange_s, 0);
+  for (const double value : {-1.0, 3.0, 1e300, std::nan("")}) {
+    bad.fill(value);
+    EXPECT_EQ(Verdict::from_control(bad).ahead, Ahead::kNo) << value;
+  }
   for (const double value : {-1e300, std::nan(""), HUGE_VAL}) {
     bad.fill(value);
     const ExchangeOffer offer = ControlVector::from_control(bad).offer;

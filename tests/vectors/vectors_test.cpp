@@ -36,7 +36,7 @@ TEST(Vectors, TwoNodesDoThePlainArithmeticOfARound) {
   const auto optimizer = options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.5, momentum: 0.5}");
   Mesh mesh(plan, {{optimizer, 0.25, true}, {optimizer, 0.75, true}});
   for (Vectors& node : mesh.nodes) {
-    std::ranges::copy(std::vector<float>{10, 20}, node.parameters().begin());
+    std::ranges::copy(std::vector<float>{10, 20}, node.point().begin());
     node.start();
   }
   for (Round round = 0; round < 2; ++round) {
@@ -90,7 +90,7 @@ Mesh started(const Plan& plan, std::size_t nodes, const VectorsOptions& options,
              std::uint64_t seed) {
   Mesh mesh(plan, std::vector<VectorsOptions>(nodes, options));
   for (Vectors& node : mesh.nodes) {
-    fill(node.parameters(), seed, 99, 0);
+    fill(node.point(), seed, 99, 0);
     node.start();
   }
   return mesh;
@@ -151,8 +151,7 @@ TEST(Vectors, DenseMessagesGiveTheSameBitsWhetherEstimatesAreKeptOrNot) {
       }
     }
     for (std::size_t n = 0; n < shape.nodes; ++n)
-      EXPECT_TRUE(same_bits(with.nodes[n].parameters(), without.nodes[0].parameters()))
-          << shape.name;
+      EXPECT_TRUE(same_bits(with.nodes[n].point(), without.nodes[0].point())) << shape.name;
   }
 }
 

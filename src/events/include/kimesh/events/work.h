@@ -56,12 +56,26 @@ struct StepShard {  // x[s] = optimizer(x[s], Σ terms) -> StepDone
   std::span<const BufferId> terms;
   bool digest = false;
 };
-using VectorWork = std::variant<AdvanceChannel, ApplyMessage, StepShard>;
+// Makes this node's movement of the gradient of `round`, for the round's reduces, and, where the
+// next gradient is to be computed while they travel, its point. Only where nodes may look ahead
+// -> MovementTaken
+struct TakeMovement {
+  Round round = 0;
+  bool ahead = false;    // the gradient was taken ahead of w
+  bool overlap = false;  // the next point is wanted
+};
+using VectorWork = std::variant<AdvanceChannel, ApplyMessage, StepShard, TakeMovement>;
 
 // ---- the trainer's work
+enum class GradientPoint : std::uint8_t {
+  kParameters,  // w
+  kAhead,       // ahead of w
+  kMade,        // that of the last TakeMovement, ahead of what is under way
+};
 struct ComputeGradient {
   Round round = 0;
-};  // at w, then clip, decay, momentum -> GradientDone
+  GradientPoint at = GradientPoint::kParameters;
+};  // then clip, decay, momentum -> GradientDone
 struct Evaluate {
   Round round = 0;
 };  // w on this node's part of the test set -> Evaluated
@@ -90,6 +104,10 @@ struct StepDone {
   Round round = 0;
   std::uint64_t digest = 0;  // 0 when none was asked for
   Duration took{0};
+};
+struct MovementTaken {
+  Round round = 0;
+  bool overlap = false;
 };
 struct GradientDone {
   Round round = 0;

@@ -23,6 +23,10 @@ class OptimizerKind : public KindOptions {
   };
   [[nodiscard]] virtual AtWorkers at_workers() const { return {}; }
 
+  // The share of its last movement by which a worker that looks ahead does so
+  // (VectorsOptions::looks_ahead): of a step that repeats itself, what the next one will repeat.
+  [[nodiscard]] virtual double look_ahead() const { return 0; }
+
   // The step is parameters −= rate · direction, for which `lr: theory` is proven.
   [[nodiscard]] virtual bool is_descent() const { return false; }
 

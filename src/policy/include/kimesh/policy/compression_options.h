@@ -17,12 +17,19 @@ struct CompressionOptions {
   std::shared_ptr<Codec> codec;  // policy none: not asked
   Feedback feedback = Feedback::kEf21;
   Gather gather = Gather::kPerLink;
+  Use look_ahead = Use::kNever;
+  Use overlap = Use::kNever;
   Round digest_every = 50;  // rounds between digests of both ends of a channel; 0: never
+
+  // Whether gradients are taken ahead of the parameters, and beside messages, as feedback allows.
+  [[nodiscard]] Use looks_ahead() const;
+  [[nodiscard]] Use overlaps() const;
 
   void describe(Keys& keys);
 
  private:
   void check(Keys& keys);
+  void check_look_ahead(Keys& keys);
 };
 
 // Options with these keys, as a config writes them: {{"policy", "fixed"}, {"ratio", "0.1"}}.

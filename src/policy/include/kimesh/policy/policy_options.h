@@ -17,12 +17,21 @@ namespace kimesh {
 
 class PolicyOptions;
 
-// What messages are made with, what happens to what compression drops, and who compresses
-// parameters.
+// Of what a mesh may do or leave.
+enum class Use {
+  kNever,
+  kAlways,
+  kChosen,  // where the mesh finds that it learns faster so (round_time_search.h)
+};
+
+// What messages are made with, what happens to what compression drops, who compresses parameters,
+// and where and when gradients are computed.
 struct Scheme {
   std::string_view compressor = "topk";
   Feedback feedback = Feedback::kEf21;
   Gather gather = Gather::kPerLink;
+  Use look_ahead = Use::kNever;
+  Use overlap = Use::kNever;
 };
 
 // What `round_time` is to a policy.
@@ -40,8 +49,8 @@ struct PolicySetup {
   unsigned nodes = 2;                           // of the mesh
 
   [[nodiscard]] bool sends_everything() const;
-  // Whether the mesh is to find the round time.
-  [[nodiscard]] bool searches_round_time() const;
+  // Whether the mesh is to find how its rounds go (round_time_search.h).
+  [[nodiscard]] bool searches() const;
 };
 
 class PolicyOptions : public KindOptions {

@@ -6,9 +6,9 @@
 // of that over the reduces and the mean over the gathers together. A mesh whose messages are D
 // rounds late needs about
 //
-//   1 + kDelayCost · D + u · (D / kDelayOfUnlikeData)²
+//   a + b · D + u · (D / kDelayOfUnlikeData)²
 //
-// times as many rounds, where u says how unlike the nodes' data are (docs/architecture.md, "Round
+// times as many rounds, where a and b depend on how gradients are taken (kRoundsNeeded), and u says how unlike the nodes' data are (docs/architecture.md, "Round
 // time").
 //
 // Every few rounds each node offers how late its messages would be with other times of the
@@ -17,8 +17,12 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "kimesh/policy/policy.h"
+#include "kimesh/policy/policy_options.h"
 
 namespace kimesh {
 
@@ -29,18 +33,30 @@ inline constexpr std::array<double, 5> kExchangeFactors{0.25, 0.7071, 1, 1.4142,
 // shows what the last choice brought.
 inline constexpr Round kOfferEvery = 4;
 // Of the formula above, fitted to runs of the cnn on a ring and a parameter server, even and split
-// by label (docs/figures.md). A round of delay takes 6.5 % more rounds, since most of what is late
-// is noise of batches. Where data are unlike, what is late is what nodes disagree about.
-inline constexpr double kDelayCost = 0.065;
+// by label (docs/figures.md). Where data are alike most of what is late is noise of batches, so
+// that a round of delay costs 6.5 % more rounds, and less where gradients are taken ahead. One that
+// is computed beside messages misses the other nodes' last movements, whatever the delay. Where
+// data are unlike, what is late is what nodes disagree about.
+struct RoundsNeeded {
+  double without_delay, by_delay;
+};
+inline constexpr std::array<RoundsNeeded, 3> kRoundsNeeded{{{1, 0.065}, {1, 0.04}, {1.2, 0.03}}};
 inline constexpr double kDelayOfUnlikeData = 3;
-// Gradients of nodes whose data are alike differ by noise, which is as large in a sum as in its
-// terms together. Up to the first ratio of the two energies, terms to sum, data count as alike, and
-// from the second on as unlike. Residuals raise the ratio even with like data: to 1.5 in a ring
-// with D = 12.
+// Of energy_ratio(). Gradients of nodes whose data are alike differ by noise, which is as large in a
+// sum as in its terms together: the ratio is up to 1. What nodes disagree about cancels in the sum.
+// Up to the first value data count as alike, and from the second on as unlike; between them lies
+// what residuals add with like data, 1.5 in a ring with D = 12.
 inline constexpr double kAlikeRatio = 1.5, kUnlikeRatio = 2.5;
+// Where data are unlike, nodes that look ahead by their own movements take gradients at points
+// apart, which ends all progress. The first offer, before residuals count, decides whether they may:
+// it was 0.3 to 1.2 with even data and 1.4 to 3.7 with classes split, digits and cnn.
+inline constexpr double kAlikeAtFirstRatio = 1.25;
 // The exchange of the first kOfferEvery rounds, as a multiple of the longest gradient. It is
 // generous, since errors of the first rounds cost most.
 inline constexpr double kFirstExchange = 1;
+// With overlap messages may take this share of the longest gradient without making the round
+// longer: the rest is room for gradients that are shorter than the median.
+inline constexpr double kExchangeBesideGradient = 0.9;
 // Seconds. No message takes less, and no round is worth more.
 inline constexpr double kExchangeMin = 1e-4, kExchangeMax = 3600;
 
@@ -70,15 +86,46 @@ void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Cod
 // Only the time that the message's link takes at least, for messages that others choose.
 void add_least(ExchangeOffer& offer, const MessageContext& context, const Codec& codec);
 
-// How unlike the data of nodes are, from 0 to 1, by the ratio of the energies of an offer. `hops`
-// is the mean number of hops from a node to the owner of a shard: a node's noise is sent so often.
-// Only with movements (Feedback::kEf14), since gradients and parameters have different units.
-// Without energies: 0.
-[[nodiscard]] double unlikeness(const ExchangeOffer& offers, double hops);
+// D: by how many rounds messages are late, of a reduce and a gather together, with the present time
+// of the exchange. Without offers: 0.
+[[nodiscard]] double present_delay(const ExchangeOffer& offers);
 
-// The time of the exchange that is best for the next rounds. `round_s` is what rounds of now take.
-// Without offers: the present one.
-[[nodiscard]] double best_exchange(double exchange_s, double round_s, const ExchangeOffer& offers,
-                                   double unlike);
+// The energy of all reduces over that of all gathers and over `hops`, the mean number of hops from a
+// node to the owner of a shard: so often is a node's noise sent. Only with movements
+// (Feedback::kEf14), since gradients and parameters have different units. Without energies: 0.
+[[nodiscard]] double energy_ratio(const ExchangeOffer& offers, double hops);
+// How unlike the data of nodes are by that ratio, from 0 to 1.
+[[nodiscard]] double unlikeness(double energy_ratio);
+
+// Where and when gradients are taken. The numbers are part of the wire format.
+enum class Ahead : std::uint8_t {
+  kNo = 0,       // at w, after the messages of the round before
+  kLooks = 1,    // ahead of w, after them
+  kOverlaps = 2  // ahead of w, beside them
+};
+// As files say it: "no", "yes", "overlap". Nothing: no such word.
+[[nodiscard]] std::string_view ahead_name(Ahead ahead);
+[[nodiscard]] std::optional<Ahead> parse_ahead(std::string_view name);
+
+// How rounds go.
+struct Pace {
+  double exchange_s = 0;
+  Ahead ahead = Ahead::kNo;
+  [[nodiscard]] bool overlaps() const { return ahead == Ahead::kOverlaps; }
+  bool operator==(const Pace&) const = default;
+};
+// What a choice of a pace depends on, beside the offers.
+struct PaceRules {
+  double round_s = 0;    // what rounds take with the present pace
+  double compute_s = 0;  // T_comp
+  double unlike = 0;     // unlikeness()
+  Use look_ahead = Use::kNever, overlap = Use::kNever;
+  std::optional<double> round_time_s{};  // where the config gives it, the exchange follows from it
+};
+// Whether the two keys of a config let gradients be taken so.
+[[nodiscard]] bool allows(Use look_ahead, Use overlap, Ahead ahead);
+// The pace that is best for the next rounds. `offers` are those that were made with the present
+// one. Without offers: the present one.
+[[nodiscard]] Pace best_pace(const Pace& now, const PaceRules& rules, const ExchangeOffer& offers);
 
 }  // namespace kimesh

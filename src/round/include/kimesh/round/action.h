@@ -11,7 +11,7 @@
 namespace kimesh {
 
 using Action =
-    std::variant<ComputeGradient, Evaluate, AdvanceChannel, ApplyMessage, StepShard, SendMessage,
-                 SendApplied, SendBye, SendHalt, Report, Decided, Notice, Finish>;
+    std::variant<ComputeGradient, Evaluate, AdvanceChannel, ApplyMessage, StepShard, TakeMovement,
+                 SendMessage, SendApplied, SendBye, SendHalt, Report, Decided, Notice, Finish>;
 
 }  // namespace kimesh

@@ -44,6 +44,8 @@ class DecisionSource {
   // The verdict of `round` that called a closing round; nothing: none was called in `round`.
   [[nodiscard]] virtual std::optional<Verdict> closing(Round round) const = 0;
   [[nodiscard]] virtual std::optional<Verdict> confirmed_stop(Round round) const = 0;
+  // What the verdict of `round` changed Verdict::ahead to; nothing: it changed nothing.
+  [[nodiscard]] virtual std::optional<Ahead> ahead(Round round) const = 0;
 };
 
 struct CoreOptions {
@@ -61,6 +63,9 @@ struct CoreOptions {
   bool digest_shards = false;           // StepShard asks for a digest each round
   Feedback feedback = Feedback::kEf21;  // of the reduce
   Gather gather = Gather::kPerLink;
+  // Where gradients are taken, and whether beside messages. VectorsOptions::looks_ahead says so as
+  // well; without it neither can be.
+  Use look_ahead = Use::kNever, overlap = Use::kNever;
   std::optional<std::uint64_t> traffic_bytes;  // that the node may send in all; the run ends before
   Duration dead_after{std::chrono::seconds(15)};
   // Bytes that the wire adds to a payload, beside the control values, and to each chunk. The driver

@@ -17,6 +17,6 @@ struct StopNow {
 
 using Event = std::variant<LinkUp, LinkDown, MessageArrived, MessageAcked, MessageApplied,
                            PeerHeard, PeerBye, PeerHalted, GradientDone, Evaluated, AdvanceDone,
-                           ApplyDone, StepDone, WorkFailed, Tick, StopNow>;
+                           ApplyDone, StepDone, MovementTaken, WorkFailed, Tick, StopNow>;
 
 }  // namespace kimesh

@@ -51,12 +51,13 @@ struct Decision {
     kSetting,
     kReset,
     kClosing,
-    kConfirmedStop
+    kConfirmedStop,
+    kAhead
   } kind = Kind::kSetting;
   Round round = 0;
   ChannelIndex channel = 0;  // setting, reset
   Setting setting;           // setting
-  Verdict verdict;           // closing, confirmed stop
+  Verdict verdict;           // closing, confirmed stop, ahead
 };
 struct Decided {
   Decision decision;

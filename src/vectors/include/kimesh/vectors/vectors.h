@@ -6,12 +6,14 @@
 // Buffers (d: size of the model): parameters w [d], gradient g [d], velocity v [d] with momentum
 // only, a target of the largest shard; per reduce_in channel what it brought, which is an estimate
 // under EF21; AdamW's moments for the owned shard, or for all d where workers send movements, and
-// then the movement [d]. Only where the policy compresses: x[s] of the owned shard, per reduce_out
+// then the movement [d]; where nodes look ahead the gradient's point y [d], which else is w. Only
+// where the policy compresses: x[s] of the owned shard, per reduce_out
 // channel the estimate of the far side (EF21) or the residual (EF14), and with Gather::kPerLink per
 // gather_out channel the estimate of the far side, but for the owner's first one, whose estimate is
-// w[s]. Where the memory is a GPU's, a second w and g are on the host, where the objective
+// w[s]. Where the memory is a GPU's, a second point and g are on the host, where the objective
 // computes. Thread: actions one at a time, in order of issue; gradient work may run
-// beside actions that do not touch g, v and the movement.
+// beside actions that do not touch what it does: g, v, the optimizer's movement, and y. Where
+// nodes look ahead it does not touch v and the movement, which belong to actions then.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +42,9 @@ struct VectorsOptions {
   bool keeps_estimates = true;
   Feedback feedback = Feedback::kEf21;  // kEf14: workers send movements
   Gather gather = Gather::kPerLink;
+  // Gradients may be taken at y = w − m p − γ e: ahead of w by the share m of the node's last movement
+  // p (OptimizerKind::look_ahead) and by the share γ of its residuals e. Requires Feedback::kEf14.
+  bool looks_ahead = false;
   // Null: the host's memory. Else a GPU's, and the same memory with a queue of its own for gradient
   // work; the nodes of this process share them. The codec must have
   // CodecTraits::on_devices then.
@@ -56,19 +61,23 @@ class Vectors {
   ~Vectors();
   Vectors(Vectors&&) noexcept;
 
-  // The vectors that the objective binds to, on the host, at fixed addresses.
-  [[nodiscard]] std::span<float> parameters();
+  // The vectors that the objective binds to, on the host, at fixed addresses: where it computes,
+  // and what it finds there.
+  [[nodiscard]] std::span<float> point();
   [[nodiscard]] std::span<float> gradient();
 
-  // To be called once, after the parameters are initialised: makes the estimates of all gather
-  // children equal to them.
+  // To be called once, after the point is initialised: makes the parameters, and the estimates of
+  // all gather children, equal to it.
   void start();
 
-  // Brings parameters() up to date with the actions so far; to be called before they are read.
-  // Errors: Io, when a device failed or has not enough memory for all vectors; the same below.
-  [[nodiscard]] Status sync_parameters_to_host();
+  // Makes point() what the work is to be done at; to be called before it begins. An evaluation's
+  // point is w. Errors: Io, when a device failed or has not enough memory for all vectors; the same
+  // below.
+  [[nodiscard]] Status prepare_point(const ComputeGradient& work);
+  [[nodiscard]] Status prepare_point(const Evaluate& work);
   // Clips the gradient of `round` that the objective has filled, and applies coupled decay and
-  // momentum; where workers send movements, the optimizer.
+  // momentum; where workers send movements, the optimizer. Where nodes look ahead this is left to
+  // take_movement.
   [[nodiscard]] Status prepare_gradient(Round round);
   // A restarted gather channel must be sent dense: the far side's estimate are its parameters.
   // Errors: NotFinite, with layer and channel; also when a step before found that. The estimate is
@@ -80,6 +89,8 @@ class Vectors {
   // and the next advance, at the latest that of this shard's gather, returns the error; so it does
   // a device's.
   [[nodiscard]] std::uint64_t step(const StepShard& action);
+  // Requires VectorsOptions::looks_ahead.
+  [[nodiscard]] Status take_movement(const TakeMovement& action);
 
   [[nodiscard]] std::span<const float> shard(ShardIndex shard) const;  // w_i[s]
   // x[s]. Requires a shard that this node owns.

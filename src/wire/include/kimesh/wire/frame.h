@@ -18,7 +18,7 @@
 
 namespace kimesh {
 
-inline constexpr std::uint8_t kWireVersion = 3;
+inline constexpr std::uint8_t kWireVersion = 4;
 inline constexpr std::size_t kFrameBytesMax =
     1024 * 1024;  // ZMQ_MAXMSGSIZE: what a peer may make us hold at once
 inline constexpr std::size_t kFrameHeadBytes = 8;

@@ -1,0 +1,82 @@
+// A node's own part of a round: its evaluation, where one is due, and its gradient. Where rounds
+// overlap, the gradient of the next round is computed beside the messages of this one.
+#include "kimesh/util/check.h"
+#include "state.h"
+
+namespace kimesh {
+
+void Core::State::begin_own_part() {
+  ahead = way_of_round();
+  evaluating = options.has_test_set && (confirming || (options.evaluate_every > 0 && round > 0 &&
+                                                       round % options.evaluate_every == 0));
+  if (evaluating) emit(Evaluate{round});
+  continue_own_part();
+}
+
+// Called when something of this node's part has ended.
+void Core::State::continue_own_part() {
+  if (own_ready || evaluating) return;
+  if (confirming) return end_own_part();
+  if (!gradient) {
+    const bool looks = ahead != Ahead::kNo;
+    if (gradient_asked != round)
+      ask_gradient(round, looks ? GradientPoint::kAhead : GradientPoint::kParameters);
+    return;
+  }
+  KIMESH_CHECK(gradient->round == round, "a gradient is used in its round");
+  own.loss = options.data_weight * gradient->loss;
+  own.compute_s = to_seconds(gradient->took);
+  report.own_loss = gradient->loss;
+  report.compute += gradient->took;
+  gradient.reset();
+  end_own_part();
+}
+
+void Core::State::end_own_part() {
+  own_ready = true;
+  offer_exchange();
+  if (!confirming && options.look_ahead != Use::kNever) {
+    // A closing round is followed by a confirmation round, which has no gradient.
+    const bool overlap = ahead == Ahead::kOverlaps && verdict.closing_round != round;
+    emit(TakeMovement{round, asked_at != GradientPoint::kParameters, overlap});
+  }
+  for (const ShardIndex s : reduce_order) try_reduce(s);
+  for (IncomingChannel& in : ins) apply_pending(in);
+}
+
+void Core::State::ask_gradient(Round of, GradientPoint at) {
+  gradient_asked = of;
+  asked_at = at;
+  emit(ComputeGradient{of, at});
+}
+
+// How this round takes gradients: as the config says, or as the mesh chooses.
+Ahead Core::State::way_of_round() const {
+  for (const Ahead way : {verdict.ahead, Ahead::kNo, Ahead::kLooks, Ahead::kOverlaps})
+    if (allows(options.look_ahead, options.overlap, way)) return way;
+  return Ahead::kNo;
+}
+
+void Core::State::on(const MovementTaken& event) {
+  KIMESH_CHECK(event.round == round, "a round ends after its reduces, which wait for the movement");
+  if (event.overlap) ask_gradient(round + 1, GradientPoint::kMade);
+}
+
+void Core::State::on(const GradientDone& event) {
+  KIMESH_CHECK(event.round == gradient_asked, "the gradient that was asked for");
+  gradient = event;
+  if (event.round == round) continue_own_part();
+}
+
+void Core::State::on(const Evaluated& event) {
+  KIMESH_CHECK(evaluating && event.round == round, "the evaluation that was asked for");
+  evaluating = false;
+  own.correct = event.correct;
+  own.samples = event.samples;
+  own.test_loss = event.loss_sum;
+  own.evaluate_s = to_seconds(event.took);
+  report.evaluate += event.took;
+  continue_own_part();
+}
+
+}  // namespace kimesh
