@@ -27,7 +27,7 @@ Event step(const StepShard& work, Vectors& vectors) {
 Event take(const TakeMovement& work, Vectors& vectors) {
   if (const Status taken = vectors.take_movement(work); !taken)
     return WorkFailed{taken.error().message};
-  return MovementTaken{work.round, work.overlap};
+  return MovementTaken{work.round, work.overlap, {}};
 }
 
 Result<Event> compute(const ComputeGradient& work, Vectors& vectors, Objective& objective) {

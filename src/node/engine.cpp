@@ -171,8 +171,8 @@ void Engine::wait_for_mesh() {
 void Engine::loop() {
   started_ = true;
   end_.started = true;
-  // At most one action per channel and shard is under way.
-  const std::size_t most = plan_.channels.size() + plan_.shards.size() + 1;
+  // At most one action per channel and shard, and one movement, are under way.
+  const std::size_t most = plan_.channels.size() + plan_.shards.size() + 2;
   worker_ = std::make_unique<VectorWorker>(vectors_, engine_, most);
   trainer_ =
       std::make_unique<TrainerThread>(*setup_.objective, vectors_, engine_, name(setup_.self));

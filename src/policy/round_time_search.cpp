@@ -14,7 +14,7 @@ constexpr double kPhases = 2;  // reduce and gather
 constexpr std::size_t kPresent = kExchangeFactors.size() / 2;
 static_assert(kExchangeFactors[kPresent] == 1);
 
-constexpr std::array<std::string_view, 3> kAheadNames{"no", "yes", "overlap"};
+constexpr std::array<std::string_view, 3> kAheadNames{"no", "looks", "overlaps"};
 
 // A message that holds next to nothing is as late as one that brings every element in turn.
 constexpr double kDelayMax = 1 / kFloorRatio;
@@ -98,7 +98,8 @@ void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Cod
   if (message.curve.empty()) return;
   const double whole = energy_of(message.curve);
   std::array<double, kExchangeFactors.size()> payloads{};
-  const double exchange_s = to_seconds(context.round_time - context.compute_time);
+  const double exchange_s =
+      std::max(to_seconds(context.round_time - context.compute_time), kExchangeMin);
   for (std::size_t f = 0; f < payloads.size(); ++f) {
     MessageContext other = context;
     // What bounds a shared gather follows from the same time, about in proportion. 0 is no limit.
@@ -122,9 +123,10 @@ double present_delay(const ExchangeOffer& offers) {
   return offers.weight > 0 ? kPhases * offers.delay[kPresent] / offers.weight : 0;
 }
 
-double energy_ratio(const ExchangeOffer& offers, double hops) {
+std::optional<double> energy_ratio(const ExchangeOffer& offers, double hops) {
   const auto [reduces, gathers] = offers.energy;
-  return gathers > 0 ? reduces / gathers / hops : 0;
+  if (!(reduces > 0 && gathers > 0)) return std::nullopt;
+  return reduces / gathers / hops;
 }
 
 double unlikeness(double energy_ratio) {

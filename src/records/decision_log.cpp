@@ -162,7 +162,10 @@ class LogReader {
     if (!fields.ok()) return;
     const auto ahead = parse_ahead(name);
     if (!ahead) return fields.complain("'" + name + "' is no way to take gradients");
-    out_.aheads.emplace(round, *ahead);
+    if (plan_.shards.front().owner != self_)
+      return fields.complain("only the owner of shard 0 decides how gradients are taken");
+    if (!out_.aheads.emplace(round, *ahead).second)
+      fields.complain("this round's way to take gradients was told before");
   }
 
   void add_verdict(FieldReader& fields, Round round, std::map<Round, Verdict>& verdicts) {

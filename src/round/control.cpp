@@ -28,10 +28,12 @@ double seconds_at(std::span<const double> values, std::size_t index) {
 // The offer's place among the values of a control vector.
 constexpr std::size_t kOfferBegins = 9;
 
-// Sums that may have any size, but are never negative; what is no such number counts as 0.
+// Sums are never negative; what is no such number counts as 0. No energy or delay of a run comes
+// near the limits, between which their sums and ratios stay finite.
+constexpr double kSumMin = 1e-100, kSumMax = 1e100;
 double sum_at(std::span<const double> values, std::size_t index) {
   const double value = value_at(values, index);
-  return std::isfinite(value) && value > 0 ? value : 0;
+  return value >= kSumMin && value <= kSumMax ? value : 0;
 }
 
 // Rounds travel as doubles, which hold every 32-bit number exactly, and one higher: 0 is none.

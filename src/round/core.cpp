@@ -21,7 +21,9 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
       compresses(!the_options.policy.sends_everything()),
       shares_gathers(compresses && the_options.gather == Gather::kShared),
       policy(make_policy(the_options.policy)),
-      searches(!the_replay && the_options.policy.searches()),
+      searches(!the_replay && the_options.policy.searches() &&
+               (!the_options.policy.round_time || the_options.look_ahead == Use::kChosen ||
+                the_options.overlap == Use::kChosen)),
       shards(the_plan.shards.size()) {
   auto add_in = [&](ChannelIndex channel) {
     in_position[channel] = static_cast<std::uint32_t>(ins.size());

@@ -239,7 +239,14 @@ void Core::State::applied(IncomingChannel& in, ApplyOutcome outcome) {
   emit(SendApplied{channel.link,
                    {in.applied, in.generation, channel.shard, channel.phase, outcome}});
   if (channel.phase == Phase::kReduce) return try_reduce(channel.shard);
-  if (channel.shard == 0) verdict = Verdict::from_control(in.control);
+  if (channel.shard == 0) {
+    const Verdict next = Verdict::from_control(in.control);
+    // Gradients beside messages rely on a closing round that was told before it began.
+    const bool is_new = next.closing_round != verdict.closing_round;
+    if (is_new && next.closing_round != kNoRound && next.closing_round != round + 1)
+      return fail(describe(in.channel) + ": a verdict with a closing round that cannot be");
+    verdict = next;
+  }
   if (!shares_gathers || confirming) send_gathers(channel.shard);
   shard_is_current(channel.shard);
 }

@@ -59,6 +59,8 @@ Ahead Core::State::way_of_round() const {
 
 void Core::State::on(const MovementTaken& event) {
   KIMESH_CHECK(event.round == round, "a round ends after its reduces, which wait for the movement");
+  work_times.moved(event.took);
+  report.compute += event.took;
   if (event.overlap) ask_gradient(round + 1, GradientPoint::kMade);
 }
 

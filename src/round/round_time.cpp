@@ -1,6 +1,9 @@
 // What a round takes besides its messages, whether the config's round time has room for it, and the
-// search for a round time where the config gives none.
+// search for a round time, where the config gives none, and for the way to take gradients.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 
 #include "state.h"
 
@@ -21,12 +24,20 @@ void Core::State::check_round_time(const MessageContext& context) {
   const bool plans =
       options.policy.policy && options.policy.policy->round_time_use() != RoundTimeUse::kNone;
   if (complained_of_time || !plans || !wanted || round < kRoundsToLearn) return;
+  const auto text = [](Duration time) { return fmt::format("{:.3g} ms", 1e3 * to_seconds(time)); };
+  const Duration gradients = from_seconds(verdict.compute_s);
+  if (ahead == Ahead::kOverlaps && gradients > *wanted) {
+    complained_of_time = true;
+    if (owns(0))
+      emit(Notice{fmt::format("round_time is {}, but gradients, beside which messages go, take {}",
+                              text(*wanted), text(gradients))});
+    return;
+  }
   const auto least = least_round_time(context, *options.policy.codec);
   if (!least || *least <= *wanted) return;
   if (context.compute_time > *wanted && !owns(0)) return;
   complained_of_time = true;
   const Link& link = plan.links[links.link(context.link_number)];
-  const auto text = [](Duration time) { return fmt::format("{:.3g} ms", 1e3 * to_seconds(time)); };
   const Duration work = context.compute_time + context.work_time;
   emit(
       Notice{fmt::format("round_time is {}, but a round takes {} or more: {} for gradients and "
@@ -93,8 +104,8 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   if (replay) {
     if (const auto logged = replay->ahead(round)) next.ahead = *logged;
   } else if (searches) {
-    if (options.feedback == Feedback::kEf14 && from_all.offer.weight > 0)
-      learn_unlikeness(energy_ratio(from_all.offer, plan.mean_reduce_hops));
+    const auto ratio = energy_ratio(from_all.offer, plan.mean_reduce_hops);
+    if (options.feedback == Feedback::kEf14 && ratio) learn_unlikeness(*ratio);
     if (from_all.offer.weight > 0) delay = present_delay(from_all.offer);
     const Pace pace = next_pace(from_all.offer, next.compute_s);
     if (!options.policy.round_time) next.exchange_s = pace.exchange_s;
@@ -106,7 +117,8 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
 // The first offer says whether nodes may look ahead; data that seem unlike later on end it for good.
 void Core::State::learn_unlikeness(double ratio) {
   unlike.add(unlikeness(ratio));
-  if (!may_look_ahead) may_look_ahead = ratio <= kAlikeAtFirstRatio;
+  if (!may_look_ahead)
+    may_look_ahead = ratio * std::sqrt(plan.mean_reduce_hops) <= kAlikeAtFirstRatio;
   if (unlike.value() >= 1) may_look_ahead = false;
 }
 
@@ -115,10 +127,12 @@ Pace Core::State::next_pace(const ExchangeOffer& offers, double compute_s) const
   PaceRules rules{round_times.value(), compute_s,       unlike.value(),
                   options.look_ahead,  options.overlap, {}};
   if (const auto& given = options.policy.round_time) rules.round_time_s = to_seconds(*given);
-  if (rules.look_ahead == Use::kChosen && !may_look_ahead.value_or(false))
-    rules.look_ahead = rules.overlap = Use::kNever;
-  const Duration exchange = round_time() - time_before_messages();
-  return best_pace({to_seconds(exchange), ahead}, rules, offers);
+  if (!may_look_ahead.value_or(false)) {
+    if (rules.look_ahead == Use::kChosen) rules.look_ahead = Use::kNever;
+    if (rules.overlap == Use::kChosen) rules.overlap = Use::kNever;
+  }
+  const double exchange_s = to_seconds(round_time() - time_before_messages());
+  return best_pace({std::max(exchange_s, kExchangeMin), ahead}, rules, offers);
 }
 
 // One JSON object for the run's record. What was offered is known at the owner of shard 0.

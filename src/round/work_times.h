@@ -15,21 +15,24 @@ class WorkTimes {
   // last one.
   void applied(Duration waited) { apply_ = std::max(apply_, waited); }
   void stepped(Duration waited) { step_ = std::max(step_, waited); }
+  // What every reduce waits for besides its gradient; 0 where the trainer does it.
+  void moved(Duration took) { move_ = took; }
   void end_round() {
+    moves_.add(to_seconds(move_));
     applies_.add(to_seconds(apply_));
     steps_.add(to_seconds(step_));
-    apply_ = step_ = Duration{0};
+    apply_ = step_ = move_ = Duration{0};
   }
   // The work of a round in which `hops` messages follow one another. Only owners step: elsewhere
   // the step is as long as applying, which passes over as many elements.
   [[nodiscard]] Duration of_round(unsigned hops) const {
     const double apply_s = applies_.value(), step_s = steps_.value();
-    return from_seconds(hops * apply_s + (step_s > 0 ? step_s : apply_s));
+    return from_seconds(moves_.value() + hops * apply_s + (step_s > 0 ? step_s : apply_s));
   }
 
  private:
-  Duration apply_{0}, step_{0};  // the longest of this round
-  RecentMedian applies_, steps_;
+  Duration apply_{0}, step_{0}, move_{0};  // the longest of this round
+  RecentMedian applies_, steps_, moves_;
 };
 
 }  // namespace kimesh

@@ -100,21 +100,19 @@ unsigned longest_chain(const Plan& plan) {
   return longest;
 }
 
-double mean_reduce_hops(const Plan& plan) {
+// Fills in Channel::nodes and mean_reduce_hops.
+void count_nodes(Plan& plan) {
   double element_hops = 0;
-  std::vector<std::size_t> nodes_below(plan.channels.size());
-  for (std::size_t s = 0; s < plan.shards.size(); ++s) {
-    const auto shard = static_cast<ShardIndex>(s);
-    for (const Hop& hop : hops_of(plan, shard, Phase::kReduce)) {
-      const NodeIndex sender = plan.link_of(hop.channel).from;
-      std::size_t nodes = 1;
-      for (const ChannelIndex child : plan.node_channels[s][sender].reduce_in)
-        nodes += nodes_below[child];
-      nodes_below[hop.channel] = nodes;
+  for (std::size_t s = 0; s < plan.shards.size(); ++s)
+    for (const Hop& hop : hops_of(plan, static_cast<ShardIndex>(s), Phase::kReduce)) {
+      unsigned& nodes = plan.channels[hop.channel].nodes;
+      for (const ChannelIndex child :
+           plan.node_channels[s][plan.link_of(hop.channel).from].reduce_in)
+        nodes += plan.channels[child].nodes;
       element_hops += static_cast<double>(nodes * plan.shards[s].size);
     }
-  }
-  return element_hops / static_cast<double>(plan.view.nodes.size() * plan.layout.size());
+  plan.mean_reduce_hops =
+      element_hops / static_cast<double>(plan.view.nodes.size() * plan.layout.size());
 }
 
 // shard_weight of every server; empty where they have none.
@@ -166,7 +164,7 @@ Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout) {
   lay_links(transfers(topology.kind->trees(topology), plan.shards), plan);
   assign_node_channels(plan);
   plan.hops = longest_chain(plan);
-  plan.mean_reduce_hops = mean_reduce_hops(plan);
+  count_nodes(plan);
   lay_slots(plan);
   return plan;
 }

@@ -29,6 +29,8 @@ Status Vectors::Store::take_movement(const TakeMovement& action) {
   if (!allocated_) return allocated_;
   KIMESH_CHECK(options_.looks_ahead, "a node that looks ahead");
   make_movement(action.round, memory_, action.ahead);
+  KIMESH_CHECK(!action.overlap || is_in_velocity_ || worker_optimizer_,
+               "a movement that the next gradient leaves alone");
   // The parameters do not hold this movement yet.
   if (action.overlap)
     look_ahead(kMovementUnderWay + kNextMovement * options_.optimizer.kind->look_ahead(), memory_);

@@ -151,16 +151,19 @@ void Vectors::Store::look_ahead(double share, kernels::Memory& memory) {
   for (const auto& by_node : plan_.node_channels) {
     const auto& out = by_node[self_].reduce_out;
     if (!out) continue;
-    // The buffer holds −e, of what this node has weighted with ω.
-    const auto less = static_cast<float>(kResidualAhead / options_.data_weight);
-    const ShardIndex shard = plan_.channels[*out].shard;
-    memory.add_scaled(less, estimate_of(*out), shard_of(point_, shard));
+    // The buffer holds −e, of a mean over all nodes of which those behind the channel are a part.
+    const Channel& channel = plan_.channels[*out];
+    const double part =
+        static_cast<double>(channel.nodes) / static_cast<double>(plan_.view.nodes.size());
+    const auto less = static_cast<float>(kResidualAhead / part);
+    memory.add_scaled(less, estimate_of(*out), shard_of(point_, channel.shard));
   }
 }
 
 Status Vectors::Store::prepare_gradient(Round round) {
   if (!allocated_) return allocated_;
   gradient_memory_.upload(gradient(), gradient_.floats());
+  clip_and_decay(options_.optimizer, gradient_memory_, point_buffer().floats(), gradient_.floats());
   if (!options_.looks_ahead) make_movement(round, gradient_memory_, false);
   return gradient_memory_.finish();
 }
@@ -170,10 +173,8 @@ void Vectors::Store::make_movement(Round round, kernels::Memory& memory, bool is
   movement_round_ = round;
   is_in_velocity_ = keeps_movement_of_descent() ||
                     (optimizer.keeps_velocity() && (is_ahead || optimizer.sends_velocity()));
-  kimesh::prepare_gradient(optimizer, memory,
-                           {point_buffer().floats(), gradient_.floats(),
-                            optimizer.keeps_velocity() ? velocity_.floats() : kernels::MemorySpan{}},
-                           is_ahead);
+  take_momentum(optimizer, memory, gradient_.floats(),
+                optimizer.keeps_velocity() ? velocity_.floats() : kernels::MemorySpan{}, is_ahead);
   if (keeps_movement_of_descent()) memory.copy(gradient_.floats(), velocity_.floats());
   if (!worker_optimizer_) return;
   const auto& direction = is_in_velocity_ ? velocity_ : gradient_;

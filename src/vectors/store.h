@@ -100,7 +100,7 @@ class Vectors::Store {
     return options_.looks_ahead && options_.optimizer.kind->is_descent() &&
            !options_.optimizer.keeps_velocity();
   }
-  // Clips, decays, takes momentum and, where workers send movements, the optimizer's step. A
+  // Takes momentum and, where workers send movements, the optimizer's step. A
   // gradient that was taken ahead needs no Nesterov's momentum added.
   void make_movement(Round round, kernels::Memory& memory, bool is_ahead);
   // y = w − share · (the movement that was made last) − kResidualAhead · e.

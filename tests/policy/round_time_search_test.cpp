@@ -147,10 +147,11 @@ TEST(RoundTimeSearch, OffersWhatTheLinkCarriesInEachTime) {
 // Seen to fail without the hops.
 TEST(RoundTimeSearch, TellsUnlikeDataByMovementsThatCancel) {
   ExchangeOffer offer;
-  EXPECT_EQ(energy_ratio(offer, 1.5), 0) << "nothing is known";
+  EXPECT_EQ(energy_ratio(offer, 1.5), std::nullopt) << "nothing is known";
   for (const double hops : {0.75, 1.5, 3.0}) {
     offer.energy = {hops, 1};
-    EXPECT_DOUBLE_EQ(energy_ratio(offer, hops), 1) << "noise, which every hop sends again";
+    EXPECT_DOUBLE_EQ(energy_ratio(offer, hops).value_or(0), 1)
+        << "noise, which every hop sends again";
   }
   EXPECT_EQ(unlikeness(1), 0);
   EXPECT_DOUBLE_EQ(unlikeness((kAlikeRatio + kUnlikeRatio) / 2), 0.5);

@@ -51,6 +51,26 @@ TEST(Core, AsksForTheNextGradientWhileMessagesTravel) {
   EXPECT_EQ(hand.last().get<ComputeGradient>().at, GradientPoint::kMade);
 }
 
+// A gradient may be under way that a confirmation round would not use. Seen to fail with a verdict
+// that is believed: the next round but one ended the program.
+TEST(Core, RefusesAVerdictWhoseClosingRoundHasBegun) {
+  for (const Round closing : {Round{0}, Round{2}, Round{7}}) {
+    Hand hand(two_nodes(), 1, overlapping());
+    hand.start();
+    hand.feed(GradientDone{0, 2.0, {}});
+    const AdvanceChannel reduce = hand.last().get<AdvanceChannel>();
+    hand.feed(MovementTaken{0, true, {}});
+    hand.feed(advanced(reduce));
+    MessageArrived gather = hand.from(0, 0, Phase::kGather, 0);
+    Verdict verdict;
+    verdict.closing_round = closing;
+    gather.message.control = verdict.to_control();
+    hand.feed(std::move(gather));
+    hand.feed(applied(hand.last().get<ApplyMessage>()));
+    EXPECT_TRUE(hand.last().has<Finish>()) << "closing round " << closing;
+  }
+}
+
 TEST(Core, StepsOnlyWhenItsOwnGradientAndAllChildrenAreThere) {
   Hand hand(two_nodes(), 0);
   hand.start();

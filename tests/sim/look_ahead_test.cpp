@@ -149,7 +149,7 @@ Ahead way(const Mesh& mesh, Round round) {
 // Seen to fail with a choice that does not ask whether data are alike, and with a verdict that
 // keeps the choice for the owner of shard 0.
 TEST(Overlap, IsChosenWhereDataAreAlike) {
-  for (const char* kind : {"tree", "graph", "parameter_server"}) {
+  for (const char* kind : {"tree", "parameter_server"}) {
     SCOPED_TRACE(kind);
     Mesh alike(choosing(kind, 0)), unlike(choosing(kind, 30));
     for (Mesh* mesh : {&alike, &unlike}) {

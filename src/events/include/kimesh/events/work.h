@@ -75,7 +75,7 @@ enum class GradientPoint : std::uint8_t {
 struct ComputeGradient {
   Round round = 0;
   GradientPoint at = GradientPoint::kParameters;
-};  // then clip, decay, momentum -> GradientDone
+};  // then clip, decay and, without TakeMovement, momentum -> GradientDone
 struct Evaluate {
   Round round = 0;
 };  // w on this node's part of the test set -> Evaluated
@@ -108,6 +108,7 @@ struct StepDone {
 struct MovementTaken {
   Round round = 0;
   bool overlap = false;
+  Duration took{0};
 };
 struct GradientDone {
   Round round = 0;

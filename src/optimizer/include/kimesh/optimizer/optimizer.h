@@ -47,10 +47,15 @@ struct WorkerVectors {
 // At the worker, in this order: clips g to the L2 norm `clip`, adds decay, updates the velocity v,
 // with nesterov adds momentum · v to g. The contribution is v or g (sends_velocity). A gradient
 // with NaN or infinity is not clipped, so that it is still found. One rounding per operation.
-// With `looks_ahead` the gradient was taken where Nesterov's momentum would lead, and v is the
-// contribution. The work is queued where the memory has a queue.
+// The work is queued where the memory has a queue.
 void prepare_gradient(const OptimizerOptions& options, kernels::Memory& memory,
-                      const WorkerVectors& worker, bool looks_ahead = false);
+                      const WorkerVectors& worker);
+// Its two parts. `parameters` are those of the gradient. A gradient that was taken ahead, where
+// Nesterov's momentum leads, has none added: v is the contribution.
+void clip_and_decay(const OptimizerOptions& options, kernels::Memory& memory,
+                    kernels::ConstMemorySpan parameters, kernels::MemorySpan gradient);
+void take_momentum(const OptimizerOptions& options, kernels::Memory& memory,
+                   kernels::MemorySpan gradient, kernels::MemorySpan velocity, bool taken_ahead);
 
 // The owner's part where workers send movements (Feedback::kEf14), which are steps already:
 // shrinks the parameters by the decoupled decay, then subtracts `movement`, the mesh's weighted

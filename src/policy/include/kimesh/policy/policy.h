@@ -36,7 +36,9 @@ struct MessageContext {
   // Plan::hops. Where they are fewer than slots, links wait: a message that takes slots / hops of
   // its link's slots does not make the round longer yet.
   unsigned hops = 1;
-  Duration compute_time{0};  // T_comp: the mesh's largest of a round, the median of five rounds
+  // T_comp: the mesh's longest gradient of a round, the median of five rounds. 0 where messages go
+  // beside the next gradient.
+  Duration compute_time{0};
   // What the messages of a round wait for besides gradients and the wire: the work of applying them
   // at each hop, and the owner's step.
   Duration work_time{0};

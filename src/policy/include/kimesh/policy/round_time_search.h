@@ -1,4 +1,5 @@
-// The search for the round time with which a mesh learns most in a second.
+// The search for the pace with which a mesh learns most in a second: how long its rounds take, and
+// whether gradients are taken ahead of the parameters, and beside messages.
 //
 // A round takes the longest gradient and the time that its messages get, the exchange. More time
 // means larger messages, which leave less out; what is left out comes rounds later. A message that
@@ -8,7 +9,8 @@
 //
 //   a + b · D + u · (D / kDelayOfUnlikeData)²
 //
-// times as many rounds, where a and b depend on how gradients are taken (kRoundsNeeded), and u says how unlike the nodes' data are (docs/architecture.md, "Round
+// times as many rounds as one whose messages leave nothing out. a and b depend on where gradients
+// are taken (kRoundsNeeded), and u says how unlike the nodes' data are (docs/architecture.md, "Round
 // time").
 //
 // Every few rounds each node offers how late its messages would be with other times of the
@@ -48,12 +50,15 @@ inline constexpr double kDelayOfUnlikeData = 3;
 // what residuals add with like data, 1.5 in a ring with D = 12.
 inline constexpr double kAlikeRatio = 1.5, kUnlikeRatio = 2.5;
 // Where data are unlike, nodes that look ahead by their own movements take gradients at points
-// apart, which ends all progress. The first offer, before residuals count, decides whether they may:
-// it was 0.3 to 1.2 with even data and 1.4 to 3.7 with classes split, digits and cnn.
-inline constexpr double kAlikeAtFirstRatio = 1.25;
+// apart, which ends all progress. The first offer, before residuals count much, decides whether they
+// may: by the ratio of energies over the root of the hops alone, since noise grows with the hops and
+// disagreement does not. It was 0.2 to 0.9 with even data and 1.4 to 4.2 with classes split, digits
+// and cnn, where messages were up to 2.5 rounds late; where they are later, even data may be taken
+// for unlike.
+inline constexpr double kAlikeAtFirstRatio = 1.2;
 // The exchange of the first kOfferEvery rounds, as a multiple of the longest gradient. It is
-// generous, since errors of the first rounds cost most.
-inline constexpr double kFirstExchange = 1;
+// generous, since errors of the first rounds cost most, and what is learnt in them has to be right.
+inline constexpr double kFirstExchange = 4;
 // With overlap messages may take this share of the longest gradient without making the round
 // longer: the rest is room for gradients that are shorter than the median.
 inline constexpr double kExchangeBesideGradient = 0.9;
@@ -92,8 +97,9 @@ void add_least(ExchangeOffer& offer, const MessageContext& context, const Codec&
 
 // The energy of all reduces over that of all gathers and over `hops`, the mean number of hops from a
 // node to the owner of a shard: so often is a node's noise sent. Only with movements
-// (Feedback::kEf14), since gradients and parameters have different units. Without energies: 0.
-[[nodiscard]] double energy_ratio(const ExchangeOffer& offers, double hops);
+// (Feedback::kEf14), since gradients and parameters have different units. Nothing: an energy is
+// missing.
+[[nodiscard]] std::optional<double> energy_ratio(const ExchangeOffer& offers, double hops);
 // How unlike the data of nodes are by that ratio, from 0 to 1.
 [[nodiscard]] double unlikeness(double energy_ratio);
 
@@ -103,7 +109,7 @@ enum class Ahead : std::uint8_t {
   kLooks = 1,    // ahead of w, after them
   kOverlaps = 2  // ahead of w, beside them
 };
-// As files say it: "no", "yes", "overlap". Nothing: no such word.
+// As files say it: "no", "looks", "overlaps". Nothing: no such word.
 [[nodiscard]] std::string_view ahead_name(Ahead ahead);
 [[nodiscard]] std::optional<Ahead> parse_ahead(std::string_view name);
 

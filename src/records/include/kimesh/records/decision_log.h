@@ -12,9 +12,9 @@
 //       What the owner of shard 0 decided on the end of the run, in its log only: a closing round
 //       follows; a confirmation round ended the run. Further fields: accuracy, accuracy_round,
 //       test_loss, compute_s, evaluate_s.
-//   {"kind":"ahead","round":16,"ahead":"overlap"}
+//   {"kind":"ahead","round":16,"ahead":"overlaps"}
 //       What the owner of shard 0 decided, in its log only: how gradients are taken from the next
-//       round on: "no" at w, "yes" ahead of it, "overlap" ahead and beside messages.
+//       round on: "no" at w, "looks" ahead of it, "overlaps" ahead and beside messages.
 #pragma once
 
 #include <memory>

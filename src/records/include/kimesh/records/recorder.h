@@ -11,7 +11,7 @@
 //                             now equal models
 //            time_s           when the round ended here; it began at time_s - round_s
 //            loss             the mesh's: Σ ω_i · (mean loss of node i's batch), before the step
-//            own_loss         of this node's batch
+//            own_loss         of this node's batch, where its gradient was taken
 //            accuracy         of the latest evaluation with all nodes in it; null: none yet
 //            accuracy_round   when that was; null: none yet
 //            test_loss        mean loss of a sample (of text: a token) of the same evaluation, in

@@ -56,7 +56,8 @@ struct Verdict {
   Round accuracy_round = kNoRound;
   double test_loss = 0;  // mean over the test set, of the same evaluation
   double compute_s = 0;  // T_comp for the next round's budgets: the median of five rounds
-  // What a round is to take beside T_comp, where the mesh searches for its round time.
+  // What a round is to take beside T_comp, with overlap at all, where the mesh searches for its
+  // round time.
   double exchange_s = 0;
   double evaluate_s = 0;  // longest evaluation of this round
   // The gather of this round is dense at every hop, and the round after it is a confirmation round:

@@ -50,6 +50,7 @@ struct Channel {
   // The messages of the longest chain that this one is on, each of which waits for the one before
   // it: in its tree, or on its link. A round of time t holds them all where each takes t / slots.
   unsigned slots = 1;
+  unsigned nodes = 1;  // of a reduce: those whose sum it carries
 };
 
 // The channels of one shard that end at one node. In the reduce tree messages come from the

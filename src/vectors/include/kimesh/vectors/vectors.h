@@ -4,7 +4,7 @@
 // last digits between memories, and so may a clipped gradient.
 //
 // Buffers (d: size of the model): parameters w [d], gradient g [d], velocity v [d] with momentum
-// only, a target of the largest shard; per reduce_in channel what it brought, which is an estimate
+// (or, where nodes look ahead, in its place the movement of plain descent), a target of the largest shard; per reduce_in channel what it brought, which is an estimate
 // under EF21; AdamW's moments for the owned shard, or for all d where workers send movements, and
 // then the movement [d]; where nodes look ahead the gradient's point y [d], which else is w. Only
 // where the policy compresses: x[s] of the owned shard, per reduce_out
@@ -42,8 +42,9 @@ struct VectorsOptions {
   bool keeps_estimates = true;
   Feedback feedback = Feedback::kEf21;  // kEf14: workers send movements
   Gather gather = Gather::kPerLink;
-  // Gradients may be taken at y = w − m p − γ e: ahead of w by the share m of the node's last movement
-  // p (OptimizerKind::look_ahead) and by the share γ of its residuals e. Requires Feedback::kEf14.
+  // Gradients may be taken at y = w − m u − γ e: ahead of w by the share m of the node's last movement
+  // u (OptimizerKind::look_ahead) and by the share γ of its residuals e, as of a whole mean. Requires
+  // Feedback::kEf14.
   bool looks_ahead = false;
   // Null: the host's memory. Else a GPU's, and the same memory with a queue of its own for gradient
   // work; the nodes of this process share them. The codec must have
@@ -75,9 +76,9 @@ class Vectors {
   // below.
   [[nodiscard]] Status prepare_point(const ComputeGradient& work);
   [[nodiscard]] Status prepare_point(const Evaluate& work);
-  // Clips the gradient of `round` that the objective has filled, and applies coupled decay and
-  // momentum; where workers send movements, the optimizer. Where nodes look ahead this is left to
-  // take_movement.
+  // Clips the gradient of `round` that the objective has filled, and applies coupled decay, then
+  // momentum; where workers send movements, the optimizer. Where nodes may look ahead all after the
+  // decay is left to take_movement.
   [[nodiscard]] Status prepare_gradient(Round round);
   // A restarted gather channel must be sent dense: the far side's estimate are its parameters.
   // Errors: NotFinite, with layer and channel; also when a step before found that. The estimate is
