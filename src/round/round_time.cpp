@@ -114,7 +114,7 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   if (next.ahead != verdict.ahead) emit(Decided{{Decision::Kind::kAhead, round, 0, {}, next}});
 }
 
-// The first offer says whether nodes may look ahead; data that seem unlike later on end it for good.
+// The first offer says whether nodes may look ahead; data that seem unlike later end it for good.
 void Core::State::learn_unlikeness(double ratio) {
   unlike.add(unlikeness(ratio));
   if (!may_look_ahead)

@@ -176,7 +176,8 @@ TEST_F(CudaVectors, NameTheLayerWhereAGradientIsNotFinite) {
     EXPECT_EQ(made.error().message,
               "layer layer1, element 1 is NaN or infinite (shard 0, reduce from b to a, round 7)");
   }
-  const std::vector<float> before(node.shard(1).begin(), node.shard(1).end());
+  const std::span<const float> shard = node.shard(1);
+  const std::vector<float> before(shard.begin(), shard.end());
   node.gradient()[6] = -kInfinity;
   ASSERT_TRUE(node.prepare_gradient(7).ok());
   const std::vector<BufferId> own{{BufferId::Kind::kContribution, 1}};

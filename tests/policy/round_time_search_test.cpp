@@ -45,8 +45,8 @@ TEST(RoundTimeSearch, WeighsWhatMessagesAreLateAgainstTheTimeThatTheyTake) {
   EXPECT_GT(best_exchange(0.1, 0.4, even, 1), 0.1) << "unlike data";
 }
 
-// The cost of a round in the model is (g + e) (1 + kRoundsNeeded[0].by_delay · c / e): its minimum is known. Seen
-// to fail with the first factor only.
+// The cost of a round in the model is (g + e) (1 + b · c / e): its minimum is known. Seen to fail
+// with the first factor only.
 TEST(RoundTimeSearch, FindsTheBestTimeFromAnyStart) {
   constexpr double kGradient = 0.03, kDelayOfOneSecond = 0.004;
   const double best = std::sqrt(kGradient * kRoundsNeeded[0].by_delay * kDelayOfOneSecond);

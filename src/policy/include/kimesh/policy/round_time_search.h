@@ -10,7 +10,7 @@
 //   a + b · D + u · (D / kDelayOfUnlikeData)²
 //
 // times as many rounds as one whose messages leave nothing out. a and b depend on where gradients
-// are taken (kRoundsNeeded), and u says how unlike the nodes' data are (docs/architecture.md, "Round
+// are taken (kRoundsNeeded); u says how unlike the nodes' data are (docs/architecture.md, "Round
 // time").
 //
 // Every few rounds each node offers how late its messages would be with other times of the
@@ -44,17 +44,17 @@ struct RoundsNeeded {
 };
 inline constexpr std::array<RoundsNeeded, 3> kRoundsNeeded{{{1, 0.065}, {1, 0.04}, {1.2, 0.03}}};
 inline constexpr double kDelayOfUnlikeData = 3;
-// Of energy_ratio(). Gradients of nodes whose data are alike differ by noise, which is as large in a
-// sum as in its terms together: the ratio is up to 1. What nodes disagree about cancels in the sum.
-// Up to the first value data count as alike, and from the second on as unlike; between them lies
-// what residuals add with like data, 1.5 in a ring with D = 12.
+// Of energy_ratio(). Gradients of nodes whose data are alike differ by noise, which is as large in
+// a sum as in its terms together: the ratio is up to 1. What nodes disagree about cancels in the
+// sum. Up to the first value data count as alike, and from the second on as unlike; between them
+// lies what residuals add with like data, 1.5 in a ring with D = 12.
 inline constexpr double kAlikeRatio = 1.5, kUnlikeRatio = 2.5;
 // Where data are unlike, nodes that look ahead by their own movements take gradients at points
-// apart, which ends all progress. The first offer, before residuals count much, decides whether they
-// may: by the ratio of energies over the root of the hops alone, since noise grows with the hops and
-// disagreement does not. It was 0.2 to 0.9 with even data and 1.4 to 4.2 with classes split, digits
-// and cnn, where messages were up to 2.5 rounds late; where they are later, even data may be taken
-// for unlike.
+// apart, which ends all progress. The first offer, before residuals count much, decides whether
+// they may: by the ratio of energies over the root of the hops alone, since noise grows with the
+// hops and disagreement does not. It was 0.2 to 0.9 with even data and 1.4 to 4.2 with classes
+// split, digits and cnn, where messages were up to 2.5 rounds late; where they are later, even data
+// may be taken for unlike.
 inline constexpr double kAlikeAtFirstRatio = 1.2;
 // The exchange of the first kOfferEvery rounds, as a multiple of the longest gradient. It is
 // generous, since errors of the first rounds cost most, and what is learnt in them has to be right.
@@ -95,8 +95,8 @@ void add_least(ExchangeOffer& offer, const MessageContext& context, const Codec&
 // of the exchange. Without offers: 0.
 [[nodiscard]] double present_delay(const ExchangeOffer& offers);
 
-// The energy of all reduces over that of all gathers and over `hops`, the mean number of hops from a
-// node to the owner of a shard: so often is a node's noise sent. Only with movements
+// The energy of all reduces over that of all gathers and over `hops`, the mean number of hops from
+// a node to the owner of a shard: so often is a node's noise sent. Only with movements
 // (Feedback::kEf14), since gradients and parameters have different units. Nothing: an energy is
 // missing.
 [[nodiscard]] std::optional<double> energy_ratio(const ExchangeOffer& offers, double hops);

@@ -4,16 +4,18 @@
 // last digits between memories, and so may a clipped gradient.
 //
 // Buffers (d: size of the model): parameters w [d], gradient g [d], velocity v [d] with momentum
-// (or, where nodes look ahead, in its place the movement of plain descent), a target of the largest shard; per reduce_in channel what it brought, which is an estimate
-// under EF21; AdamW's moments for the owned shard, or for all d where workers send movements, and
-// then the movement [d]; where nodes look ahead the gradient's point y [d], which else is w. Only
-// where the policy compresses: x[s] of the owned shard, per reduce_out
-// channel the estimate of the far side (EF21) or the residual (EF14), and with Gather::kPerLink per
-// gather_out channel the estimate of the far side, but for the owner's first one, whose estimate is
-// w[s]. Where the memory is a GPU's, a second point and g are on the host, where the objective
-// computes. Thread: actions one at a time, in order of issue; gradient work may run
-// beside actions that do not touch what it does: g, v, the optimizer's movement, and y. Where
-// nodes look ahead it does not touch v and the movement, which belong to actions then.
+// (where nodes look ahead without one, the movement is in its place), a target of the largest
+// shard; per reduce_in channel what it brought, which is an estimate under EF21; AdamW's moments
+// for the owned shard, or for all d where workers send movements, and then the movement [d]; where
+// nodes look ahead the gradient's point y [d], which else is w. Only where the policy compresses:
+// x[s] of the owned shard, per reduce_out channel the estimate of the far side (EF21) or the
+// residual (EF14), and with Gather::kPerLink per gather_out channel the estimate of the far side,
+// but for the owner's first one, whose estimate is w[s]. Where the memory is a GPU's, a second
+// point and g are on the host, where the objective computes.
+//
+// Thread: actions one at a time, in order of issue; gradient work may run beside actions that do
+// not touch what it does: g, v, the optimizer's movement, and y. Where nodes look ahead it does not
+// touch v and the movement, which belong to actions then.
 #pragma once
 
 #include <cstddef>
@@ -42,9 +44,9 @@ struct VectorsOptions {
   bool keeps_estimates = true;
   Feedback feedback = Feedback::kEf21;  // kEf14: workers send movements
   Gather gather = Gather::kPerLink;
-  // Gradients may be taken at y = w − m u − γ e: ahead of w by the share m of the node's last movement
-  // u (OptimizerKind::look_ahead) and by the share γ of its residuals e, as of a whole mean. Requires
-  // Feedback::kEf14.
+  // Gradients may be taken at y = w − m u − γ e: ahead of w by the share m of the node's last
+  // movement u (OptimizerKind::look_ahead) and by the share γ of its residuals e, as of a whole
+  // mean. Requires Feedback::kEf14.
   bool looks_ahead = false;
   // Null: the host's memory. Else a GPU's, and the same memory with a queue of its own for gradient
   // work; the nodes of this process share them. The codec must have
@@ -93,7 +95,8 @@ class Vectors {
   // Requires VectorsOptions::looks_ahead.
   [[nodiscard]] Status take_movement(const TakeMovement& action);
 
-  [[nodiscard]] std::span<const float> shard(ShardIndex shard) const;  // w_i[s]
+  // w_i[s], valid until the next call.
+  [[nodiscard]] std::span<const float> shard(ShardIndex shard) const;
   // x[s]. Requires a shard that this node owns.
   [[nodiscard]] std::span<const float> owned(ShardIndex shard) const;
   // What a model file of this node holds: x[s] of the shards that it owns, w_i of the rest. The
