@@ -33,7 +33,7 @@ MeshSpec looking_ahead(const std::string& kind, Use overlap) {
   return spec;
 }
 
-// In float64, node by node: `gone` is what x holds of the movements when a gradient is taken.
+// In float64, node by node.
 std::vector<double> reference(const QuadraticProblem& problem, Round rounds, bool overlaps) {
   const std::size_t nodes = problem.a.size(), size = problem.dimension;
   const std::vector<double> zero(size);
@@ -58,8 +58,7 @@ std::vector<double> reference(const QuadraticProblem& problem, Round rounds, boo
   return x;
 }
 
-// Seen to fail with a point that is w, with a movement that is taken twice, and with a gradient
-// that begins one round later.
+// Seen to fail with a point that is w, and with one as if what is under way had arrived.
 TEST(LookAhead, TakesGradientsAtThePointThatItsFormulaSays) {
   for (const char* kind : kKinds)
     for (const Use overlap : {Use::kNever, Use::kAlways}) {
