@@ -63,8 +63,9 @@ Setting draw_setting(Random& random) {
   }
 }
 
-// Rounds with drawn settings and restarts. Returns all messages.
-std::vector<Sent> run(Mesh& mesh, Round rounds, std::uint64_t seed) {
+// Rounds with drawn settings and restarts. Where nodes look ahead, every other gradient is computed
+// at the point that was made for overlap. Returns all messages.
+std::vector<Sent> run(Mesh& mesh, Round rounds, std::uint64_t seed, bool looks_ahead) {
   std::vector<Sent> sent;
   mesh.watch = [&](ChannelIndex channel, const AdvanceDone& made, std::uint64_t far_digest) {
     const auto bytes = made.payload.bytes();
@@ -80,12 +81,19 @@ std::vector<Sent> run(Mesh& mesh, Round rounds, std::uint64_t seed) {
   for (Round round = 0; round < rounds; ++round) {
     for (std::size_t n = 0; n < mesh.nodes.size(); ++n) {
       Vectors& node = mesh.nodes[n];
-      EXPECT_TRUE(node.prepare_point(Evaluate{}).ok());
+      const bool overlap = looks_ahead && round % 2 == 0;
+      const GradientPoint at = !looks_ahead ? GradientPoint::kParameters
+                               : overlap    ? GradientPoint::kAhead
+                                            : GradientPoint::kMade;
+      EXPECT_TRUE(node.prepare_point(ComputeGradient{round, at}).ok());
       // A gradient that looks at the parameters, as one of an objective does.
       Random noise(seed, static_cast<std::uint32_t>(n), round, Purpose::kTest);
       for (std::size_t j = 0; j < point.size(); ++j)
         node.gradient()[j] = 0.1f * node.point()[j] + static_cast<float>(noise.normal());
       EXPECT_TRUE(node.prepare_gradient(round).ok());
+      if (looks_ahead) {
+        EXPECT_TRUE(node.take_movement({round, true, overlap}).ok());
+      }
     }
     mesh.reduce(round, draw_setting(choices), choices.below(3) == 0);
     const bool restart = choices.below(3) == 0;
@@ -95,23 +103,30 @@ std::vector<Sent> run(Mesh& mesh, Round rounds, std::uint64_t seed) {
 }
 
 // Seen to fail with parameters that are not synced after a step, with a contribution without its
-// weight, with AdamW's steps not counted, and without the velocity.
+// weight, with AdamW's steps not counted, without the velocity, and with a point that is not brought
+// to the host.
 TEST_F(CudaVectors, SendTheHostsMessagesAndArriveAtTheSamePoint) {
   const OptimizerOptions plain;
   const auto momentum =
       options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.9, weight_decay: 0.01}");
+  const auto nesterov =
+      options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.9, nesterov: true}");
   const auto adamw =
       options_of_text<OptimizerOptions>("{kind: adamw, lr: 0.01, weight_decay: 0.1}");
   for (const Shape& shape : kShapes) {
     const Plan plan = plan_of(shape.kind, kNodes, shape.servers, {150, 3, 77});
     for (const auto& [optimizer, seed] :
-         {std::pair(plain, 1), std::pair(momentum, 2), std::pair(adamw, 3), std::pair(adamw, 4)}) {
-      // The last one's workers send movements.
-      const VectorsOptions options{optimizer, 0.25, true,
-                                   seed == 4 ? Feedback::kEf14 : Feedback::kEf21};
+         {std::pair(plain, 1), std::pair(momentum, 2), std::pair(adamw, 3), std::pair(adamw, 4),
+          std::pair(plain, 5), std::pair(nesterov, 6), std::pair(adamw, 7)}) {
+      // From the fourth on workers send movements, from the fifth on they look ahead.
+      const bool looks_ahead = seed >= 5;
+      const VectorsOptions options{
+          optimizer,        0.25,       true, seed >= 4 ? Feedback::kEf14 : Feedback::kEf21,
+          Gather::kPerLink, looks_ahead};
       Mesh host(plan, std::vector(kNodes, options));
       Mesh device(plan, std::vector(kNodes, on_device(options)));
-      const auto expected = run(host, 6, seed), got = run(device, 6, seed);
+      const auto expected = run(host, 6, seed, looks_ahead),
+                 got = run(device, 6, seed, looks_ahead);
       ASSERT_EQ(got.size(), expected.size());
       for (std::size_t i = 0; i < got.size(); ++i)
         ASSERT_TRUE(got[i] == expected[i]) << shape.name << ", message " << i << " of channel "

@@ -109,6 +109,26 @@ TEST(Overlap, ComputesEveryGradientOnceAndNoneForNothing) {
   }
 }
 
+// An evaluation looks at w while the point of the last gradient is still needed for its decay. Seen
+// to fail with a decay that is taken after the evaluation.
+TEST(Overlap, IsNotChangedByEvaluations) {
+  std::vector<std::uint64_t> ends;
+  for (const Round every : {0, 3}) {
+    MeshSpec spec = looking_ahead("ring", Use::kAlways);
+    spec.optimizer = options_of_text<OptimizerOptions>(
+        "{kind: sgd, lr: 0.1, momentum: 0.9, nesterov: true, weight_decay: 0.01}");
+    Mesh mesh(spec);
+    for (SimulatedNode& node : mesh.setup.nodes) {
+      node.core.has_test_set = true;
+      node.core.evaluate_every = every;
+    }
+    mesh.run();
+    ASSERT_TRUE(mesh.done()) << mesh.ends();
+    ends.push_back(digest_floats(mesh.simulator->owners_parameters()));
+  }
+  EXPECT_EQ(ends[0], ends[1]);
+}
+
 // Seen to fail with messages that wait for the next gradient.
 TEST(Overlap, HidesMessagesBehindGradients) {
   for (const char* kind : kKinds) {
