@@ -103,8 +103,8 @@ std::vector<Sent> run(Mesh& mesh, Round rounds, std::uint64_t seed, bool looks_a
 }
 
 // Seen to fail with parameters that are not synced after a step, with a contribution without its
-// weight, with AdamW's steps not counted, without the velocity, and with a point that is not brought
-// to the host.
+// weight, with AdamW's steps not counted, without the velocity, and with a point that stays on the
+// device.
 TEST_F(CudaVectors, SendTheHostsMessagesAndArriveAtTheSamePoint) {
   const OptimizerOptions plain;
   const auto momentum =
