@@ -28,7 +28,7 @@ Vectors::Store::Scaled Vectors::Store::contribution(Round round) const {
 Status Vectors::Store::take_movement(const TakeMovement& action) {
   if (!allocated_) return allocated_;
   KIMESH_CHECK(options_.looks_ahead, "a node that looks ahead");
-  make_movement(action.round, memory_, action.ahead);
+  make_movement(action.round, memory_, action.taken_ahead);
   KIMESH_CHECK(!action.overlap || is_in_velocity_ || worker_optimizer_,
                "a movement that the next gradient leaves alone");
   // The parameters do not hold this movement yet.

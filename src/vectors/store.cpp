@@ -125,8 +125,7 @@ Status Vectors::Store::copy_parameters_to_point() {
   if (!allocated_) return allocated_;
   if (options_.looks_ahead) {
     gradient_memory_.copy(parameters_.floats(), point_.floats());
-    return gradient_memory_.on_host() ? gradient_memory_.finish()
-                                      : gradient_memory_.download(point_.floats(), point());
+    return bring_point_to_host();
   }
   if (memory_.on_host() || !host_is_behind_) return ok_status();
   Status done = gradient_memory_.download(parameters_.floats(), point());
@@ -140,6 +139,10 @@ Status Vectors::Store::prepare_point(const ComputeGradient& work) {
   if (!allocated_) return allocated_;
   if (work.at == GradientPoint::kAhead)
     look_ahead(options_.optimizer.kind->look_ahead(), gradient_memory_);
+  return bring_point_to_host();
+}
+
+Status Vectors::Store::bring_point_to_host() {
   return gradient_memory_.on_host() ? gradient_memory_.finish()
                                     : gradient_memory_.download(point_.floats(), point());
 }
@@ -168,13 +171,14 @@ Status Vectors::Store::prepare_gradient(Round round) {
   return gradient_memory_.finish();
 }
 
-void Vectors::Store::make_movement(Round round, kernels::Memory& memory, bool is_ahead) {
+void Vectors::Store::make_movement(Round round, kernels::Memory& memory, bool taken_ahead) {
   const OptimizerOptions& optimizer = options_.optimizer;
   movement_round_ = round;
   is_in_velocity_ = keeps_movement_of_descent() ||
-                    (optimizer.keeps_velocity() && (is_ahead || optimizer.sends_velocity()));
+                    (optimizer.keeps_velocity() && (taken_ahead || optimizer.sends_velocity()));
   take_momentum(optimizer, memory, gradient_.floats(),
-                optimizer.keeps_velocity() ? velocity_.floats() : kernels::MemorySpan{}, is_ahead);
+                optimizer.keeps_velocity() ? velocity_.floats() : kernels::MemorySpan{},
+                taken_ahead);
   if (keeps_movement_of_descent()) memory.copy(gradient_.floats(), velocity_.floats());
   if (!worker_optimizer_) return;
   const auto& direction = is_in_velocity_ ? velocity_ : gradient_;

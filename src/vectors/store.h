@@ -100,9 +100,10 @@ class Vectors::Store {
     return options_.looks_ahead && options_.optimizer.kind->is_descent() &&
            !options_.optimizer.keeps_velocity();
   }
-  // Takes momentum and, where workers send movements, the optimizer's step. A
-  // gradient that was taken ahead needs no Nesterov's momentum added.
-  void make_movement(Round round, kernels::Memory& memory, bool is_ahead);
+  // Takes momentum and, where workers send movements, the optimizer's step. Nesterov's momentum is
+  // not added to a gradient that was taken ahead.
+  void make_movement(Round round, kernels::Memory& memory, bool taken_ahead);
+  [[nodiscard]] Status bring_point_to_host();
   // y = w − share · (the movement that was made last) − kResidualAhead · e.
   void look_ahead(double share, kernels::Memory& memory);
   [[nodiscard]] kernels::MemorySpan readable(BufferId term) const;

@@ -8,6 +8,7 @@
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/util/digest.h"
 #include "tests/quadratic_mesh/mesh.h"
+#include "tests/quadratic_mesh/watched_objective.h"
 
 namespace kimesh::test {
 namespace {
@@ -73,35 +74,16 @@ TEST(LookAhead, TakesGradientsAtThePointThatItsFormulaSays) {
     }
 }
 
-// Counts what it is asked for.
-class Counted final : public Objective {
- public:
-  Counted(std::unique_ptr<Objective> of, std::vector<Round>& rounds)
-      : of_(std::move(of)), rounds_(rounds) {}
-  const Layout& layout() const override { return of_->layout(); }
-  void initialise(std::span<float> parameters) override { of_->initialise(parameters); }
-  void bind(std::span<float> parameters, std::span<float> gradient) override {
-    of_->bind(parameters, gradient);
-  }
-  Result<GradientNumbers> gradient(Round round) override {
-    rounds_.push_back(round);
-    return of_->gradient(round);
-  }
-
- private:
-  std::unique_ptr<Objective> of_;
-  std::vector<Round>& rounds_;
-};
-
-// Seen to fail with a gradient beside the closing round, which nobody uses, and with one that is
-// asked for again when its round begins.
+// Seen to fail with a gradient beside the closing round, which nobody uses.
 TEST(Overlap, ComputesEveryGradientOnceAndNoneForNothing) {
   for (const char* kind : kKinds) {
     SCOPED_TRACE(kind);
     Mesh mesh(looking_ahead(kind, Use::kAlways));
     std::vector<Round> rounds, expected;
     auto& objective = mesh.setup.nodes[1].objective;
-    objective = std::make_unique<Counted>(std::move(objective), rounds);
+    objective = std::make_unique<WatchedObjective>(
+        std::move(objective),
+        [&rounds](Round round, std::span<const float>) { rounds.push_back(round); });
     mesh.run();
     ASSERT_TRUE(mesh.done()) << mesh.ends();
     for (Round round = 0; round < 40; ++round) expected.push_back(round);

@@ -61,8 +61,8 @@ struct StepShard {  // x[s] = optimizer(x[s], Σ terms) -> StepDone
 // -> MovementTaken
 struct TakeMovement {
   Round round = 0;
-  bool ahead = false;    // the gradient was taken ahead of w
-  bool overlap = false;  // the next point is wanted
+  bool taken_ahead = false;  // the gradient was, of w
+  bool overlap = false;      // the next gradient's point is wanted
 };
 using VectorWork = std::variant<AdvanceChannel, ApplyMessage, StepShard, TakeMovement>;
 

@@ -65,8 +65,8 @@ struct Verdict {
   Round closing_round = kNoRound;
   StopReason reason = StopReason::kNone;  // why the closing round was called
   bool stop = false;  // only in the verdict of a confirmation round: it was the last
-  Ahead ahead =
-      Ahead::kNo;  // where the mesh chooses: how gradients are taken from the next round on
+  // Where the mesh chooses: how gradients are taken from the next round on.
+  Ahead ahead = Ahead::kNo;
   [[nodiscard]] Control to_control() const;
   static Verdict from_control(std::span<const double> values);
   bool operator==(const Verdict&) const = default;
