@@ -21,7 +21,7 @@ Event apply(const ApplyMessage& work, Vectors& vectors) {
 }
 
 Event step(const StepShard& work, Vectors& vectors) {
-  return StepDone{work.shard, work.round, vectors.step(work), {}};
+  return vectors.step(work);
 }
 
 Event take(const TakeMovement& work, Vectors& vectors) {

@@ -83,7 +83,8 @@ class Search {
 void ExchangeOffer::merge(const ExchangeOffer& other) {
   for (std::size_t f = 0; f < delay.size(); ++f) delay[f] += other.delay[f];
   weight += other.weight;
-  for (std::size_t phase = 0; phase < energy.size(); ++phase) energy[phase] += other.energy[phase];
+  agreement += other.agreement;
+  agreement_weight += other.agreement_weight;
   least_s = std::max(least_s, other.least_s);
 }
 
@@ -116,21 +117,19 @@ void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Cod
     if (whole > 0 && payloads[f] < dense)
       offer.delay[f] += message.weight * delay_of(missing[f], whole);
   offer.weight += message.weight;
-  offer.energy[message.phase == Phase::kReduce ? 0 : 1] += message.energy_weight * whole;
 }
 
 double present_delay(const ExchangeOffer& offers) {
   return offers.weight > 0 ? kPhases * offers.delay[kPresent] / offers.weight : 0;
 }
 
-std::optional<double> energy_ratio(const ExchangeOffer& offers, double hops) {
-  const auto [reduces, gathers] = offers.energy;
-  if (!(reduces > 0 && gathers > 0)) return std::nullopt;
-  return reduces / gathers / hops;
+std::optional<double> mean_cosine(const ExchangeOffer& offers) {
+  if (!(offers.agreement_weight > 0)) return std::nullopt;
+  return offers.agreement / offers.agreement_weight - 1;
 }
 
-double unlikeness(double energy_ratio) {
-  return std::clamp((energy_ratio - kAlikeRatio) / (kUnlikeRatio - kAlikeRatio), 0.0, 1.0);
+double unlikeness(double mean_cosine) {
+  return std::clamp((mean_cosine - kAlikeCosine) / (kUnlikeCosine - kAlikeCosine), 0.0, 1.0);
 }
 
 std::string_view ahead_name(Ahead ahead) {

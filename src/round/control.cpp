@@ -77,7 +77,8 @@ Control ControlVector::to_control() const {
   Control control{nodes,   loss,    compute_s, gather_limit, evaluate_s,
                   correct, samples, test_loss, stop_wish,    offer.weight};
   control[kOfferBegins + 1] = offer.least_s;
-  std::ranges::copy(offer.energy, control.begin() + kOfferBegins + 2);
+  control[kOfferBegins + 2] = offer.agreement;
+  control[kOfferBegins + 3] = offer.agreement_weight;
   std::ranges::copy(offer.delay, control.begin() + kOfferBegins + 4);
   return control;
 }
@@ -95,8 +96,8 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
   vector.stop_wish = value_at(v, 8);
   vector.offer.weight = sum_at(v, kOfferBegins);
   vector.offer.least_s = seconds_at(v, kOfferBegins + 1);
-  for (std::size_t phase = 0; phase < vector.offer.energy.size(); ++phase)
-    vector.offer.energy[phase] = sum_at(v, kOfferBegins + 2 + phase);
+  vector.offer.agreement = sum_at(v, kOfferBegins + 2);
+  vector.offer.agreement_weight = sum_at(v, kOfferBegins + 3);
   for (std::size_t f = 0; f < vector.offer.delay.size(); ++f)
     vector.offer.delay[f] = sum_at(v, kOfferBegins + 4 + f);
   return vector;

@@ -51,7 +51,7 @@ void Core::State::try_reduce(ShardIndex s) {
     return shard_is_current(s);
   }
   shards[s].asked = now;
-  emit(StepShard{s, round, shards[s].reduce_terms, options.digest_shards});
+  emit(StepShard{s, round, shards[s].reduce_terms, options.digest_shards, wants_agreement(round)});
 }
 
 // Sends the gather messages of this round to the children.
@@ -254,6 +254,8 @@ void Core::State::applied(IncomingChannel& in, ApplyOutcome outcome) {
 void Core::State::on(const StepDone& event) {
   report.step += event.took;
   work_times.stepped(now - shards[event.shard].asked);
+  agreement.sum += event.agreement.sum;
+  agreement.weight += event.agreement.weight;
   if (event.digest != 0) report.digests.emplace_back(event.shard, event.digest);
   const bool apart = keeps_owned_apart(event.shard);
   if (apart && shares_gathers) return make_shared_message(event.shard);

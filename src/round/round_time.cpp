@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "state.h"
 
@@ -73,6 +73,11 @@ bool Core::State::wants_curve(Round of) const {
   return measures || (searches && (of + 1) % kOfferEvery == 0);
 }
 
+// All of the first rounds tell nodes' data apart before their movements look ahead.
+bool Core::State::wants_agreement(Round of) const {
+  return searches && (of < kOfferEvery || wants_curve(of));
+}
+
 // Says in some rounds how late this node's messages would be with other times of the exchange, from
 // what was measured in the round before. Called while the gradient is computed, or, where it is
 // there already, before the first message.
@@ -81,6 +86,8 @@ void Core::State::offer_exchange() {
       searches && !confirming && round > 0 && round % kOfferEvery == 0 && offered != round;
   if (!is_due) return;
   offered = round;
+  own.offer.agreement = std::exchange(agreement.sum, 0);
+  own.offer.agreement_weight = std::exchange(agreement.weight, 0);
   const auto elements = static_cast<double>(plan.layout.size());
   const auto senders = static_cast<double>(plan.view.nodes.size() - 1);
   const Codec& codec = *options.policy.codec;
@@ -94,8 +101,7 @@ void Core::State::offer_exchange() {
     // A shard has one message of a shared gather, and as many others as there are other nodes.
     const double messages = is_shared(channel) ? 1 : senders;
     const double weight = static_cast<double>(plan.elements(out.channel)) / (messages * elements);
-    const double energy_weight = channel.phase == Phase::kReduce ? 1 : 1 / messages;
-    add_to_offer(own.offer, {context, out.curve, channel.phase, weight, energy_weight}, codec);
+    add_to_offer(own.offer, {context, out.curve, weight}, codec);
   }
 }
 
@@ -104,8 +110,7 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   if (replay) {
     if (const auto logged = replay->ahead(round)) next.ahead = *logged;
   } else if (searches) {
-    const auto ratio = energy_ratio(from_all.offer, plan.mean_reduce_hops);
-    if (options.feedback == Feedback::kEf14 && ratio) learn_unlikeness(*ratio);
+    if (const auto cosine = mean_cosine(from_all.offer)) learn_unlikeness(*cosine);
     if (from_all.offer.weight > 0) delay = present_delay(from_all.offer);
     const Pace pace = next_pace(from_all.offer, next.compute_s);
     if (!options.policy.round_time) next.exchange_s = pace.exchange_s;
@@ -115,10 +120,10 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
 }
 
 // The first offer says whether nodes may look ahead; data that seem unlike later end it for good.
-void Core::State::learn_unlikeness(double ratio) {
-  unlike.add(unlikeness(ratio));
-  if (!may_look_ahead)
-    may_look_ahead = ratio * std::sqrt(plan.mean_reduce_hops) <= kAlikeAtFirstRatio;
+void Core::State::learn_unlikeness(double cosine) {
+  const double value = unlikeness(cosine);
+  unlike.add(value);
+  if (!may_look_ahead) may_look_ahead = value < kUnlikenessOfLookAhead;
   if (unlike.value() >= 1) may_look_ahead = false;
 }
 

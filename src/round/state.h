@@ -179,11 +179,12 @@ class Core::State {
   [[nodiscard]] Duration round_time() const;
   [[nodiscard]] Duration time_before_messages() const;
   [[nodiscard]] bool wants_curve(Round of) const;
+  [[nodiscard]] bool wants_agreement(Round of) const;
   [[nodiscard]] bool is_own_choice(const OutgoingChannel& out) const;
   void offer_exchange();
   [[nodiscard]] std::string search_state() const;
   void choose_pace(const ControlVector& from_all, Verdict& next);
-  void learn_unlikeness(double ratio);
+  void learn_unlikeness(double cosine);
   [[nodiscard]] Pace next_pace(const ExchangeOffer& offers, double compute_s) const;
   void check_round_time(const MessageContext& context);
 
@@ -242,6 +243,7 @@ class Core::State {
   WorkTimes work_times;
   RecentMedian compute_times;          // T_comp by round; at the owner of shard 0
   RecentMedian round_times;            // evaluation left out
+  Agreement agreement;                 // of owners' sums since the last offer
   RecentMedian unlike;                 // unlikeness() of the last offers
   std::optional<bool> may_look_ahead;  // once the first offer was there
   double delay = 0;                    // present_delay() of the last offers

@@ -100,19 +100,15 @@ unsigned longest_chain(const Plan& plan) {
   return longest;
 }
 
-// Fills in Channel::nodes and mean_reduce_hops.
+// Fills in Channel::nodes.
 void count_nodes(Plan& plan) {
-  double element_hops = 0;
   for (std::size_t s = 0; s < plan.shards.size(); ++s)
     for (const Hop& hop : hops_of(plan, static_cast<ShardIndex>(s), Phase::kReduce)) {
       unsigned& nodes = plan.channels[hop.channel].nodes;
       for (const ChannelIndex child :
            plan.node_channels[s][plan.link_of(hop.channel).from].reduce_in)
         nodes += plan.channels[child].nodes;
-      element_hops += static_cast<double>(nodes * plan.shards[s].size);
     }
-  plan.mean_reduce_hops =
-      element_hops / static_cast<double>(plan.view.nodes.size() * plan.layout.size());
 }
 
 // shard_weight of every server; empty where they have none.

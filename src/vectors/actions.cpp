@@ -1,4 +1,6 @@
 // The core's actions on vectors.
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "kimesh/ef21/channel.h"
@@ -126,19 +128,52 @@ Result<std::uint64_t> Vectors::Store::apply(const ApplyMessage& action,
   return action.digest ? memory_.digest(estimate) : finish();
 }
 
-Result<std::uint64_t> Vectors::Store::step(const StepShard& action) {
+Result<double> Vectors::Store::energy_of(BufferId term, ShardIndex shard, Round round) const {
+  if (term.kind != BufferId::Kind::kContribution) return memory_.energy(readable(term));
+  const auto [factor, vector] = contribution(round);
+  const auto energy = memory_.energy(shard_of(vector, shard));
+  if (!energy) return energy.error();
+  return factor * factor * *energy;
+}
+
+// From three energies, without the terms' products: ‖Σ a‖² is Σ ‖a‖² and the products of all pairs.
+Result<Agreement> Vectors::Store::agreement(const StepShard& action,
+                                            kernels::ConstMemorySpan whole) const {
+  const auto of_sum = memory_.energy(whole);
+  if (!of_sum) return of_sum.error();
+  double of_terms = 0, lengths = 0;
+  for (const BufferId term : action.terms) {
+    const auto energy = energy_of(term, action.shard, action.round);
+    if (!energy) return energy.error();
+    of_terms += *energy;
+    lengths += std::sqrt(*energy);
+  }
+  const double weight = std::max(lengths * lengths - of_terms, 0.0);
+  return Agreement{std::clamp(*of_sum - of_terms + weight, 0.0, 2 * weight), weight};
+}
+
+Result<StepDone> Vectors::Store::step(const StepShard& action) {
   if (!allocated_) return allocated_.error();
   const MemorySpan direction = sum(action.terms, action.shard, action.round);
   const auto bad = memory_.first_not_finite(direction);
   if (!bad) return bad.error();
   if (*bad) return not_finite(*bad, action.shard);
+  StepDone done{action.shard, action.round};
+  if (action.agreement) {
+    const auto agreement = this->agreement(action, direction);
+    if (!agreement) return agreement.error();
+    done.agreement = *agreement;
+  }
   const MemorySpan parameters = owned_of(action.shard);
   if (!owned_.contains(action.shard)) host_is_behind_ = true;
   if (sends_movements())
     step_by_movement(options_.optimizer, memory_, action.round, direction, parameters);
   else
     optimizers_.at(action.shard).step(action.round, parameters, direction);
-  return action.digest ? memory_.digest(parameters) : finish();
+  const auto digest = action.digest ? memory_.digest(parameters) : finish();
+  if (!digest) return digest.error();
+  done.digest = *digest;
+  return done;
 }
 
 Result<std::uint64_t> Vectors::Store::finish() {

@@ -36,7 +36,7 @@ class Vectors::Store {
   [[nodiscard]] Result<std::uint64_t> apply(const ApplyMessage& action,
                                             std::span<const std::byte> payload);
   // Errors: NotFinite, with the layer; x[s] is untouched then. Io.
-  [[nodiscard]] Result<std::uint64_t> step(const StepShard& action);
+  [[nodiscard]] Result<StepDone> step(const StepShard& action);
   [[nodiscard]] Status take_movement(const TakeMovement& action);
 
   [[nodiscard]] bool has_estimate(ChannelIndex channel) const {
@@ -85,6 +85,11 @@ class Vectors::Store {
   [[nodiscard]] kernels::MemorySpan sum(std::span<const BufferId> terms, ShardIndex shard,
                                         Round round);
   void add_term(BufferId term, ShardIndex shard, Round round, bool first);
+  // The energy of a term of a sum.
+  [[nodiscard]] Result<double> energy_of(BufferId term, ShardIndex shard, Round round) const;
+  // Of the terms whose sum is `whole`.
+  [[nodiscard]] Result<Agreement> agreement(const StepShard& action,
+                                            kernels::ConstMemorySpan whole) const;
   // A vector, and the factor to take it with.
   struct Scaled {
     double factor = 1;

@@ -88,14 +88,16 @@ Result<std::uint64_t> Vectors::apply(const ApplyMessage& action) {
   return applied;
 }
 
-std::uint64_t Vectors::step(const StepShard& action) {
+StepDone Vectors::step(const StepShard& action) {
   const Plan& plan = store_->plan();
   KIMESH_CHECK(plan.shards[action.shard].owner == store_->self(), "a shard that this node owns");
-  const auto stepped = store_->step(action);
+  auto stepped = store_->step(action);
   if (stepped) return *stepped;
   step_error_ = about(stepped.error(), "the gradient of shard " + std::to_string(action.shard) +
                                            " at its owner, round " + std::to_string(action.round));
-  return action.digest ? digest_floats(owned(action.shard)) : 0;
+  StepDone untouched{action.shard, action.round};
+  if (action.digest) untouched.digest = digest_floats(owned(action.shard));
+  return untouched;
 }
 
 Status Vectors::take_movement(const TakeMovement& action) {

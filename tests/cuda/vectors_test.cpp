@@ -196,7 +196,7 @@ TEST_F(CudaVectors, NameTheLayerWhereAGradientIsNotFinite) {
   node.gradient()[6] = -kInfinity;
   ASSERT_TRUE(node.prepare_gradient(7).ok());
   const std::vector<BufferId> own{{BufferId::Kind::kContribution, 1}};
-  EXPECT_EQ(node.step({1, 3, own, true}), digest_floats(before));
+  EXPECT_EQ(node.step({1, 3, own, true}).digest, digest_floats(before));
   EXPECT_EQ(bits(node.shard(1)), bits(before));
   const ChannelIndex gather = plan.node_channels[1][1].gather_out[0];
   const std::vector<BufferId> parameters{{BufferId::Kind::kParameters, 1}};

@@ -186,12 +186,12 @@ TEST(Core, SaysForWhatItWaits) {
 }
 
 TEST(ControlVector, TravelsWholeAndMergesSumsAndMaxima) {
-  const ControlVector a{1, 2, 3, 4, 5, 6, 7, 0, 1, {{1, 2, 3, 4, 5}, 0.5, {3, 4}, 6}};
-  const ControlVector b{1, 1, 1, 1, 1, 9, 1, 1, 0, {{1, 1, 1, 1, 1}, 0.25, {1, 1}, 7}};
+  const ControlVector a{1, 2, 3, 4, 5, 6, 7, 0, 1, {{1, 2, 3, 4, 5}, 0.5, 3, 4, 6}};
+  const ControlVector b{1, 1, 1, 1, 1, 9, 1, 1, 0, {{1, 1, 1, 1, 1}, 0.25, 1, 1, 7}};
   EXPECT_EQ(ControlVector::from_control(a.to_control()), a);
   ControlVector sum = a;
   sum.merge(b);
-  EXPECT_EQ(sum, (ControlVector{2, 3, 4, 5, 6, 9, 7, 1, 1, {{2, 3, 4, 5, 6}, 0.75, {4, 5}, 7}}));
+  EXPECT_EQ(sum, (ControlVector{2, 3, 4, 5, 6, 9, 7, 1, 1, {{2, 3, 4, 5, 6}, 0.75, 4, 5, 7}}));
 }
 
 TEST(Verdict, TravelsWholeAndABadOneIsHarmless) {
@@ -219,7 +219,8 @@ TEST(Verdict, TravelsWholeAndABadOneIsHarmless) {
     bad.fill(value);
     const ExchangeOffer offer = ControlVector::from_control(bad).offer;
     EXPECT_EQ(offer.weight, 0);
-    EXPECT_EQ(offer.energy[0], 0);
+    EXPECT_EQ(offer.agreement, 0);
+    EXPECT_EQ(offer.agreement_weight, 0);
     EXPECT_EQ(offer.delay[0], 0);
   }
 }

@@ -220,7 +220,7 @@ TEST(Vectors, AStepThatIsNotFiniteLeavesTheParametersAndFailsTheNextAdvance) {
   const std::vector<float> before(owner.shard(1).begin(), owner.shard(1).end());
   owner.gradient()[6] = -std::numeric_limits<float>::infinity();
   const auto terms = mesh.reduce_terms(1, 1);
-  EXPECT_EQ(owner.step({1, 3, terms, true}), digest_floats(before));
+  EXPECT_EQ(owner.step({1, 3, terms, true}).digest, digest_floats(before));
   EXPECT_TRUE(same_bits(owner.shard(1), before));
   const ChannelIndex channel = plan.node_channels[1][1].gather_out[0];
   const std::vector<BufferId> parameters{{BufferId::Kind::kParameters, 1}};
@@ -230,6 +230,39 @@ TEST(Vectors, AStepThatIsNotFiniteLeavesTheParametersAndFailsTheNextAdvance) {
   EXPECT_EQ(made.error().message,
             "layer layer1, element 1 is NaN or infinite (the gradient of shard 1 at its owner, "
             "round 3)");
+}
+
+// Seen to fail with the owner's own term without its weight, and with each pair counted once.
+TEST(Vectors, AStepSaysHowFarItsTermsPointTheSameWay) {
+  const Plan plan = plan_of("ring", 2, {0, 1}, {4, 4});
+  const ChannelIndex channel = *plan.node_channels[1][0].reduce_out;
+  const std::vector<BufferId> own{{BufferId::Kind::kContribution, 1}};
+  const std::vector<BufferId> both{own[0], {BufferId::Kind::kEstimate, channel}};
+  const auto agreement = [&](std::array<float, 2> other, std::span<const BufferId> terms) {
+    Mesh mesh = started(plan, 2, {{}, 0.5, true}, 1);
+    mesh.nodes[1].gradient()[4] = 3;
+    mesh.nodes[0].gradient()[4] = other[0];
+    mesh.nodes[0].gradient()[5] = other[1];
+    auto sent = mesh.nodes[0].advance(
+        {channel, 0, own, {BufferId::Kind::kEstimate, channel}, kDense, false, false});
+    EXPECT_TRUE(sent.ok());
+    EXPECT_TRUE(
+        mesh.nodes[1]
+            .apply({channel, 0, both[1], sent->form, false, false, std::move(sent->payload)})
+            .ok());
+    return mesh.nodes[1].step({1, 0, terms, false, true}).agreement;
+  };
+  const auto expect = [&](std::array<float, 2> other, double weight, double one_and_cosine) {
+    const Agreement found = agreement(other, both);
+    EXPECT_NEAR(found.weight, weight, 1e-6);
+    EXPECT_NEAR(found.sum, weight * one_and_cosine, 1e-6);
+  };
+  expect({2, 0}, 2 * 1.5 * 1, 2);
+  expect({-2, 0}, 2 * 1.5 * 1, 0);
+  expect({0, 2}, 2 * 1.5 * 1, 1);
+  expect({-3, 4}, 2 * 1.5 * 2.5, 1 - 0.6);
+  expect({0, 0}, 0, 1);
+  EXPECT_EQ(agreement({2, 0}, own).weight, 0) << "one term has no pair";
 }
 
 // A peer cannot zero our parameters. Seen to fail without the check in apply.

@@ -55,6 +55,7 @@ struct StepShard {  // x[s] = optimizer(x[s], Σ terms) -> StepDone
   Round round = 0;
   std::span<const BufferId> terms;
   bool digest = false;
+  bool agreement = false;
 };
 // Makes this node's movement of the gradient of `round`, for the round's reduces, and, where the
 // next gradient is to be computed while they travel, its point. Only where nodes may look ahead
@@ -99,10 +100,17 @@ struct ApplyDone {
   std::uint64_t digest = 0;  // 0 when none was asked for
   Duration took{0};
 };
+// How far the terms of a sum point the same way: the sum over all pairs of terms a ≠ b of
+// ‖a‖ ‖b‖ (1 + cos(a, b)), and of ‖a‖ ‖b‖. Their ratio is 2 where terms are alike, 1 where they have
+// nothing in common, and under 1 where they oppose each other.
+struct Agreement {
+  double sum = 0, weight = 0;
+};
 struct StepDone {
   ShardIndex shard = 0;
   Round round = 0;
   std::uint64_t digest = 0;  // 0 when none was asked for
+  Agreement agreement{};     // where it was asked for
   Duration took{0};
 };
 struct MovementTaken {

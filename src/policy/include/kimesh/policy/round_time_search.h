@@ -44,18 +44,17 @@ struct RoundsNeeded {
 };
 inline constexpr std::array<RoundsNeeded, 3> kRoundsNeeded{{{1, 0.065}, {1, 0.04}, {1.2, 0.03}}};
 inline constexpr double kDelayOfUnlikeData = 3;
-// Of energy_ratio(). Gradients of nodes whose data are alike differ by noise, which is as large in
-// a sum as in its terms together: the ratio is up to 1. What nodes disagree about cancels in the
-// sum. Up to the first value data count as alike, and from the second on as unlike; between them
-// lies what residuals add with like data, 1.5 in a ring with D = 12.
-inline constexpr double kAlikeRatio = 1.5, kUnlikeRatio = 2.5;
+// Of mean_cosine(). Movements of nodes whose data are alike share a direction, and differ by noise
+// that has none. Where data are unlike, what one node gains others lose, and what they bring
+// opposes its own movement, however late it is. Down to the first value data count as alike, and
+// from the second on as unlike. It was over −0.05 with even data, from the first round on, and
+// under −0.12 with classes split, digits and cnn, on eight meshes, where messages were up to ten
+// rounds late (docs/figures.md).
+inline constexpr double kAlikeCosine = -0.05, kUnlikeCosine = -0.15;
 // Where data are unlike, nodes that look ahead by their own movements take gradients at points
-// apart, which ends all progress. The first offer, before residuals count much, decides whether
-// they may: by the ratio of energies over the root of the hops alone, since noise grows with the
-// hops and disagreement does not. It was 0.2 to 0.9 with even data and 1.4 to 4.2 with classes
-// split, digits and cnn, where messages were up to 2.5 rounds late; where they are later, even data
-// may be taken for unlike.
-inline constexpr double kAlikeAtFirstRatio = 1.2;
+// apart, which ends all progress. They look ahead only where unlikeness() is less than this at the
+// first offer: later the movements of nodes that look ahead agree more than their data do.
+inline constexpr double kUnlikenessOfLookAhead = 0.5;
 // The exchange of the first kOfferEvery rounds, as a multiple of the longest gradient. It is
 // generous, since errors of the first rounds cost most, and what is learnt in them has to be right.
 inline constexpr double kFirstExchange = 4;
@@ -70,9 +69,9 @@ struct ExchangeOffer {
   // Σ weight · (1/α − 1) of messages, by factor of kExchangeFactors.
   std::array<double, kExchangeFactors.size()> delay{};
   double weight = 0;  // Σ weight: 1 for all reduces, and 1 for all gathers, of the mesh
-  // The energy that there was to send: the sum over all reduces, and over the gathers of each shard
-  // their mean.
-  std::array<double, 2> energy{};
+  // Of the terms of owners' sums (Agreement in events/work.h): Σ ‖a‖ ‖b‖ (1 + cos(a, b)), and
+  // Σ ‖a‖ ‖b‖.
+  double agreement = 0, agreement_weight = 0;
   double least_s = 0;  // max: the shortest exchange that floors and fixed costs allow
   void merge(const ExchangeOffer& other);
   bool operator==(const ExchangeOffer&) const = default;
@@ -82,9 +81,7 @@ struct ExchangeOffer {
 struct OfferedMessage {
   const MessageContext& context;  // of now, with the present round_time
   const Curve& curve;             // as last measured; empty: never, so that it offers nothing
-  Phase phase = Phase::kReduce;
-  double weight = 0;         // its part of all messages of its phase
-  double energy_weight = 1;  // of its energy in ExchangeOffer::energy
+  double weight = 0;              // its part of all messages of its phase
 };
 // Requires a codec with the trait has_curves.
 void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Codec& codec);
@@ -95,13 +92,11 @@ void add_least(ExchangeOffer& offer, const MessageContext& context, const Codec&
 // of the exchange. Without offers: 0.
 [[nodiscard]] double present_delay(const ExchangeOffer& offers);
 
-// The energy of all reduces over that of all gathers and over `hops`, the mean number of hops from
-// a node to the owner of a shard: so often is a node's noise sent. Only with movements
-// (Feedback::kEf14), since gradients and parameters have different units. Nothing: an energy is
-// missing.
-[[nodiscard]] std::optional<double> energy_ratio(const ExchangeOffer& offers, double hops);
-// How unlike the data of nodes are by that ratio, from 0 to 1.
-[[nodiscard]] double unlikeness(double energy_ratio);
+// The mean cosine between what a node has to send and what others' messages bring, weighted by
+// their lengths. Nothing: no owner has summed anything.
+[[nodiscard]] std::optional<double> mean_cosine(const ExchangeOffer& offers);
+// How unlike the data of nodes are by that, from 0 to 1.
+[[nodiscard]] double unlikeness(double mean_cosine);
 
 // Where and when gradients are taken. The numbers are part of the wire format.
 enum class Ahead : std::uint8_t {

@@ -72,9 +72,6 @@ struct Plan {
   std::vector<Channel> channels;                         // sorted by (link, phase, shard)
   std::vector<std::vector<NodeChannels>> node_channels;  // [shard][node]
   unsigned hops = 2;  // messages one after another in a round: ring 2(N-1), parameter_server 2
-  // The mean number of hops that a node's part of an element takes to the element's owner, over all
-  // nodes, owners included, and elements.
-  double mean_reduce_hops = 0;
   // The most that a channel has: the number of equal parts of a round's time that hold all
   // messages. At least `hops`; ring 2(N-1), parameter_server 2.
   unsigned slots = 2;

@@ -88,10 +88,10 @@ class Vectors {
   [[nodiscard]] Result<AdvanceDone> advance(const AdvanceChannel& action);
   // Returns the digest, 0 when not asked for. Errors: Malformed; the estimate is untouched then.
   [[nodiscard]] Result<std::uint64_t> apply(const ApplyMessage& action);
-  // Returns the digest of x[s], 0 when not asked for. A sum with NaN or infinity leaves x[s] alone,
-  // and the next advance, at the latest that of this shard's gather, returns the error; so it does
-  // a device's.
-  [[nodiscard]] std::uint64_t step(const StepShard& action);
+  // A sum with NaN or infinity leaves x[s] alone, and the next advance, at the latest that of this
+  // shard's gather, returns the error; so it does a device's. The caller sets the time that the
+  // step took.
+  [[nodiscard]] StepDone step(const StepShard& action);
   // Requires VectorsOptions::looks_ahead.
   [[nodiscard]] Status take_movement(const TakeMovement& action);
 
