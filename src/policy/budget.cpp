@@ -70,6 +70,13 @@ Duration time_without_bytes(const MessageContext& message) {
   return from_seconds(besides_s(message));
 }
 
+RoundCost round_cost(const MessageContext& message) {
+  if (!message.link.known()) return {};
+  const auto overhead = static_cast<double>(message.overhead_bytes + message.chunk_overhead_bytes);
+  const double each = per_byte_s(message);
+  return {besides_s(message) + each * overhead, each};
+}
+
 std::optional<Duration> least_round_time(const MessageContext& message, const Codec& codec) {
   if (!message.link.known() || message.link.lower_bound) return std::nullopt;
   const auto floor = static_cast<double>(floor_bytes(message, codec));

@@ -73,6 +73,12 @@ void CompressionOptions::check(Keys& keys) {
                     policy->kind_name()),
         "Write feedback: ef14, or policy: kimad with a round_time");
     check_look_ahead(keys);
+    const Place place = policy->place();
+    keys.check(!place.feedback || feedback == *place.feedback, place.key,
+               fmt::format("{} counts what workers keep for later as sent later, which only "
+                           "feedback: ef14 does",
+                           place.says),
+               fmt::format("Write feedback: ef14, or leave out {}", place.key));
     return policy->check(*codec, keys);
   }
   const std::string_view reason = "policy: none, which sends everything";

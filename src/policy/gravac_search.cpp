@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "gravac_keep.h"
 #include "kimesh/policy/gravac.h"
 #include "kimesh/util/check.h"
 
@@ -12,23 +10,13 @@ namespace kimesh {
 namespace {
 
 std::vector<GravacStep> steps_of(const GravacOptions& options) {
-  std::vector<GravacStep> steps{{options.theta_min, {}, {}}};
+  std::vector<GravacStep> steps{{options.theta_min, {}}};
   double scale = 2;
   while (steps.back().theta < options.theta_max) {
-    steps.push_back({std::min(options.theta_min * scale, options.theta_max), {}, {}});
+    steps.push_back({std::min(options.theta_min * scale, options.theta_max), {}});
     scale *= options.scaling == GravacOptions::Scaling::kGeometric ? 2 : scale;
   }
   return steps;
-}
-
-double missing_at(double theta, const MessageObservation& message) {
-  const std::uint32_t keep = gravac_keep(theta, message.elements);
-  if (is_sent_dense(keep, message.elements)) return 0;
-  const double share = static_cast<double>(keep) / static_cast<double>(message.elements);
-  double missing = 0;
-  for (const PieceCurve& piece : *message.curve)
-    missing += piece.missing_energy(share * static_cast<double>(piece.size));
-  return missing;
 }
 
 std::string number_or_null(const std::optional<double>& number) {
@@ -36,29 +24,6 @@ std::string number_or_null(const std::optional<double>& number) {
 }
 
 }  // namespace
-
-std::optional<double> gain_at(double theta, std::span<const MessageObservation> messages) {
-  struct Sum {
-    double wanted = 0, missing = 0;
-    bool measured = false;
-  };
-  std::array<Sum, 2> sums;  // reduces, gathers
-  for (const MessageObservation& message : messages) {
-    if (!std::isfinite(message.wanted_energy) || !std::isfinite(message.missing_energy)) continue;
-    Sum& sum = sums[message.phase == Phase::kGather ? 1 : 0];
-    const bool measured = message.curve != nullptr && !message.curve->empty();
-    sum.wanted += message.wanted_energy;
-    sum.missing += measured ? missing_at(theta, message) : message.missing_energy;
-    sum.measured = sum.measured || measured;
-  }
-  std::optional<double> least;
-  for (const Sum& sum : sums) {
-    if (!sum.measured) continue;
-    const double gain = sum.wanted > 0 ? std::clamp(1 - sum.missing / sum.wanted, 0.0, 1.0) : 1.0;
-    least = std::min(gain, least.value_or(1));
-  }
-  return least;
-}
 
 GravacSearch::GravacSearch(const GravacOptions& options, unsigned nodes)
     : options_(options),
@@ -68,11 +33,11 @@ GravacSearch::GravacSearch(const GravacOptions& options, unsigned nodes)
                "gravac: factors, the least below the most");
   KIMESH_CHECK(options.epsilon > 0 && options.epsilon <= 1, "gravac: epsilon in (0, 1]");
   KIMESH_CHECK(options.omega > 0 && options.omega < 1, "gravac: omega in (0, 1)");
-  KIMESH_CHECK(options.window > 0, "gravac: a window of rounds");
+  KIMESH_CHECK(options.window > Duration{0}, "gravac: a window of some time");
 }
 
 bool GravacSearch::keeps_epsilon(const GravacStep& step) const {
-  return step.gain.value_or(1) >= options_.epsilon;
+  return step.known.gain.value_or(1) >= options_.epsilon;
 }
 
 std::optional<std::size_t> GravacSearch::in_use() const {
@@ -86,23 +51,28 @@ double GravacSearch::factor() const {
   return step ? steps_[*step].theta : 1;
 }
 
-void GravacSearch::smooth(std::optional<double>& value, double next) const {
-  value = value ? *value + weight_ * (next - *value) : next;
+void GravacSearch::smooth(std::optional<double>& value, std::optional<double> next) const {
+  if (next) value = value ? *value + weight_ * (*next - *value) : next;
 }
 
-void GravacSearch::observe(Duration took, std::span<const MessageObservation> messages) {
-  if (const auto sent = in_use(); sent && took > Duration{0})
-    smooth(steps_[*sent].round_s, to_seconds(took));
-  for (GravacStep& step : steps_)
-    if (const auto gain = gain_at(step.theta, messages)) smooth(step.gain, *gain);
-  if (++rounds_ >= options_.window) end_window();
+void GravacSearch::observe(Duration took, std::span<const GravacView> views) {
+  KIMESH_CHECK(views.size() == steps_.size(), "gravac: a view of every step");
+  dense_rounds_ = in_use() ? 0 : dense_rounds_ + 1;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    smooth(steps_[i].known.gain, views[i].gain);
+    smooth(steps_[i].known.round_s, views[i].round_s);
+  }
+  if (dense_rounds_ >= kGravacDenseRounds) return restart();
+  window_ += took;
+  if (window_ >= options_.window) end_window();
 }
 
 void GravacSearch::end_window() {
-  rounds_ = 0;
-  if (!in_use()) return restart();
+  window_ = Duration{0};
+  if (!in_use()) return;  // the next round is dense
   if (selected_) return select();
-  const double least = steps_[trusted_].gain.value_or(1), tried = steps_[tried_].gain.value_or(1);
+  const double least = steps_[trusted_].known.gain.value_or(1),
+               tried = steps_[tried_].known.gain.value_or(1);
   if (keeps_epsilon(steps_[tried_]) && least > 0 &&
       std::abs(least - tried) / least <= options_.omega)
     trusted_ = tried_;
@@ -115,7 +85,9 @@ void GravacSearch::end_window() {
 void GravacSearch::select() {
   selected_ = true;
   const auto product = [&](const GravacStep& step) {
-    return step.round_s && keeps_epsilon(step) ? step.gain.value_or(1) / *step.round_s : 0.0;
+    const GravacView& known = step.known;
+    const bool usable = known.round_s && *known.round_s > 0 && keeps_epsilon(step);
+    return usable ? known.gain.value_or(1) / *known.round_s : 0.0;
   };
   double highest = 0;
   for (const GravacStep& step : steps_) highest = std::max(highest, product(step));
@@ -130,7 +102,9 @@ void GravacSearch::select() {
 void GravacSearch::restart() {
   trusted_ = tried_ = 0;
   selected_ = false;
-  for (GravacStep& step : steps_) step = {step.theta, {}, {}};
+  window_ = Duration{0};
+  dense_rounds_ = 0;
+  for (GravacStep& step : steps_) step.known = {};
 }
 
 std::string GravacSearch::state() const {
@@ -139,10 +113,9 @@ std::string GravacSearch::state() const {
       "\"selected\":{},\"steps\":[",
       theta_min(), theta_s(), factor(), selected_);
   for (const GravacStep& step : steps_)
-    text +=
-        fmt::format("{}{{\"theta\":{:.6g},\"gain\":{},\"rounds_per_s\":{}}}",
-                    &step == steps_.data() ? "" : ",", step.theta, number_or_null(step.gain),
-                    number_or_null(step.round_s ? std::optional(1 / *step.round_s) : std::nullopt));
+    text += fmt::format("{}{{\"theta\":{:.6g},\"gain\":{},\"round_s\":{}}}",
+                        &step == steps_.data() ? "" : ",", step.theta,
+                        number_or_null(step.known.gain), number_or_null(step.known.round_s));
   return text + "]}";
 }
 

@@ -34,6 +34,7 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   const Channel& channel = plan.channels[out.channel];
   const bool reduce = channel.phase == Phase::kReduce;
   MessageContext context = links.context(out.link);
+  context.phase = channel.phase;
   context.elements = plan.elements(out.channel);
   // A policy that divides the bytes of a link among its messages counts with equal parts.
   context.slots = measures ? plan.slots : channel.slots;
@@ -90,10 +91,12 @@ std::optional<Setting> Core::State::choose(OutgoingChannel& out, const MessageRo
 void Core::State::observe(const AdvanceDone& event, OutgoingChannel& out) {
   if (!event.curve.empty()) out.curve = event.curve;
   if (!measures) return;
+  const MessageContext context = context_of(out, event.round);
   const MessageObservation observation{
-      links.number(out.link),       plan.channels[event.channel].phase,
-      plan.elements(event.channel), event.wanted_energy,
-      event.missing_energy,         event.curve.empty() ? nullptr : &out.curve};
+      context.link_number, context.phase,        context.elements,
+      event.wanted_energy, event.missing_energy, event.curve.empty() ? nullptr : &out.curve,
+      out.budget,          event.kept,           context.is_compressed_again,
+      round_cost(context)};
   if (out.observation < observations.size()) {
     observations[out.observation] = observation;
     return;

@@ -122,6 +122,7 @@ void Core::State::advance(OutgoingChannel& out) {
   }
   const std::optional<Setting> setting = choose(out, out.sent);
   if (!setting) return fail(describe(out.channel) + ": the decision log ends before this round");
+  out.budget = setting->budget;
   emit(Decided{{Decision::Kind::kSetting, of, out.channel, *setting, {}}});
   const ShardState& shard = shards[channel.shard];
   const bool reduce = channel.phase == Phase::kReduce;

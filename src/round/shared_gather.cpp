@@ -35,6 +35,7 @@ void Core::State::make_shared_message(ShardIndex s) {
   const std::optional<Setting> setting =
       choose(lead, {round, confirming, round == verdict.closing_round});
   if (!setting) return fail(describe(lead.channel) + ": the decision log ends before this round");
+  lead.budget = setting->budget;
   emit(Decided{{Decision::Kind::kSetting, round, lead.channel, *setting, {}}});
   shards[s].is_making = true;
   lead.asked = now;

@@ -80,6 +80,7 @@ class Core::State {
     RecentMedian encode_per_byte;  // seconds, of its last messages
     Generation generation = 0;
     bool restart = false;  // the next message begins a generation
+    Budget budget;         // of the last message's setting
     Curve curve;           // of the last message that was measured; empty: none was
     // Only where the policy wants curves: the message's place among those of its link and phase.
     std::size_t group = 0, place = 0;

@@ -27,6 +27,18 @@ void check_compressor(const RunConfig& config, const TopologyFile& topology, Fin
                            one_hop_kinds()));
 }
 
+// A policy may be for workers that send to the owners of shards directly.
+void check_place(const RunConfig& config, const TopologyFile& topology, Findings& findings) {
+  const Place place = config.compression.policy->place();
+  if (!place.one_hop || topology.is_one_hop()) return;
+  findings.add(
+      fmt::format("compression.{}", place.key),
+      fmt::format("{} is for workers that send to servers directly, and kind: {} has "
+                  "routes of several hops",
+                  place.says, topology.kind->kind_name()),
+      fmt::format("Leave out {}, or use a topology of kind: {}", place.key, one_hop_kinds()));
+}
+
 void check_round_time(const RunConfig& config, Findings& findings) {
   const PolicyOptions& policy = *config.compression.policy;
   if (policy.round_time_use() != RoundTimeUse::kNeeds || config.round_time) return;
@@ -58,6 +70,7 @@ std::vector<Problem> check_together(const RunConfig& config, const std::string& 
   Findings findings(complaints, config.places);
   check_round_time(config, findings);
   check_compressor(config, topology, findings);
+  check_place(config, topology, findings);
   check_weights(config, topology, findings);
   check_theory(config, topology, findings);
   return complaints.take();

@@ -13,7 +13,7 @@ class Topk final : public SparseCodec {
   CodecTraits traits() const override {
     CodecTraits traits = SparseCodec::traits();
     traits.on_devices = true;
-    traits.has_curves = true;
+    traits.has_curves = traits.keeps_largest = true;
     return traits;
   }
 

@@ -103,6 +103,7 @@ TEST(Codecs, DeclareWhatTheyPromise) {
   EXPECT_THAT(those(&CodecTraits::meets_budgets),
               ElementsAre("topk", "randk", "dgc", "redsync", "dzq"));
   EXPECT_THAT(those(&CodecTraits::keeps_elements), ElementsAre("topk", "randk", "dgc", "redsync"));
+  EXPECT_THAT(those(&CodecTraits::keeps_largest), ElementsAre("topk", "dgc", "redsync"));
   EXPECT_THAT(those(&CodecTraits::on_devices),
               ElementsAre("identity", "topk", "threshold", "sign", "int8", "int4", "dzq"));
   EXPECT_THAT(those(&CodecTraits::has_curves), ElementsAre("topk", "dzq"));

@@ -97,12 +97,12 @@ TEST(RunConfig, ReadsWhatEachPolicyKnows) {
   const CompressionOptions gravac =
       Parts{.more =
                 "compression: {policy: gravac, theta_min: 1, theta_max: 99.5, epsilon: 1,\n"
-                "              omega: 0.2, window: 7, scaling: geometric, scope: link}\n"}
+                "              omega: 0.2, window: 7s, scaling: geometric, scope: link}\n"}
           .load()
           .compression;
   EXPECT_THAT(canonical(gravac),
               HasSubstr("policy gravac\ntheta_min 1\ntheta_max 99.5\nepsilon 1\nomega 0.2\n"
-                        "window 7\nscaling geometric\nscope link\n"));
+                        "window 7000000000\ngain contraction\nscaling geometric\nscope link\n"));
   EXPECT_EQ(gravac.feedback, Feedback::kEf21);
 }
 
@@ -229,7 +229,8 @@ TEST(RunConfigCanonical, IsOtherForAnyOtherMeaning) {
         "compression: {policy: gravac, theta_max: 500}\n",
         "compression: {policy: gravac, epsilon: 0.8}\n",
         "compression: {policy: gravac, omega: 0.1}\n",
-        "compression: {policy: gravac, window: 5}\n",
+        "compression: {policy: gravac, window: 5s}\n",
+        "compression: {policy: gravac, gain: paper, feedback: ef14}\n",
         "compression: {policy: gravac, scaling: geometric}\n",
         "compression: {policy: gravac, scope: link}\n"})
     all.push_back(Parts{.more = x}.canonical());
@@ -285,6 +286,21 @@ TEST(CheckTogether, ACompressorThatOvershootsIsForOneHop) {
                   "kind: ring would grow. Write compressor: topk, or feedback: ef14 with gather: "
                   "shared, or use a topology of kind: parameter_server."}));
   }
+}
+
+// The paper's gathers are sums of the workers' messages. Seen to fail without the check.
+TEST(CheckTogether, GravacAsInThePaperIsForOneHop) {
+  const RunConfig config =
+      Parts{.more = "compression: {policy: gravac, gain: paper, feedback: ef14}\n"}.load();
+  TopologyFile topology = two_nodes();
+  topology.kind = topology_kinds().make("parameter_server");
+  EXPECT_TRUE(together(config, topology).empty());
+  topology.kind = topology_kinds().make("ring");
+  EXPECT_EQ(together(config, topology),
+            (std::vector<std::string>{
+                "c.yaml:5: gain: paper is for workers that send to servers directly, and kind: "
+                "ring has routes of several hops. Leave out gain, or use a topology of kind: "
+                "parameter_server."}));
 }
 
 // Rounds up, and says so.

@@ -80,7 +80,9 @@ struct CodecTraits {
   bool rounds = false;  // rounds values: Setting::rounding has an effect
   // No message leaves out more energy than there was to send. Error feedback needs this.
   bool contractive = true;
-  bool keeps_elements = false;    // messages have as many elements as Budget::keep says
+  bool keeps_elements = false;  // messages have as many elements as Budget::keep says
+  // Those are the largest of each piece, but for a few; there may be fewer than the budget says.
+  bool keeps_largest = false;
   bool meets_budgets = false;     // messages take at most Budget::bytes, and nearly as much
   bool on_devices = false;        // works on floats in any memory, not only on the host
   bool has_curves = false;        // divide() and missing_within() read error curves

@@ -15,6 +15,7 @@ namespace kimesh {
 
 // All that a decision may depend on, apart from what the policy was told by observe().
 struct MessageContext {
+  Phase phase = Phase::kReduce;
   std::size_t elements = 0;              // of the shard
   std::size_t overhead_bytes = 0;        // headers and control that travel with the payload
   std::size_t chunk_overhead_bytes = 0;  // and what each of its chunks adds (bandwidth/sample.h)
@@ -64,13 +65,27 @@ struct Choice {
   std::size_t budget_bytes = 0;  // overhead included. 0: the policy has no notion of a budget
 };
 
+// What a round takes in which all messages are like one: what links say of it.
+struct RoundCost {
+  double besides_s = 0;   // without a payload
+  double per_byte_s = 0;  // of payload; 0: too little is known of the link
+  [[nodiscard]] bool known() const { return per_byte_s > 0; }
+  [[nodiscard]] double of(std::size_t payload_bytes) const {
+    return besides_s + per_byte_s * static_cast<double>(payload_bytes);
+  }
+};
+
 // A message that the node sent in a round.
 struct MessageObservation {
   unsigned link_number = 0;
   Phase phase = Phase::kReduce;
   std::size_t elements = 0;
   double wanted_energy = 0, missing_energy = 0;
-  const Curve* curve = nullptr;  // of what there was to send; null or empty: not measured
+  const Curve* curve = nullptr;      // of what there was to send; null or empty: not measured
+  Budget budget{};                   // of its setting
+  std::uint64_t kept = 0;            // elements that it carried
+  bool is_compressed_again = false;  // MessageContext::is_compressed_again
+  RoundCost cost{};                  // with what is known of its link now
 };
 // A training round that is over.
 struct RoundObservation {
@@ -107,6 +122,8 @@ inline constexpr double kProbeGrowthMax = 4;
 // What a round takes besides the bytes of its messages: gradients, other work, and the way of its
 // hops.
 [[nodiscard]] Duration time_without_bytes(const MessageContext& message);
+// As budgets count it, first chunk included.
+[[nodiscard]] RoundCost round_cost(const MessageContext& message);
 // The shortest round that this message lets the mesh have: one in which all messages are as small
 // as the floor allows. Nothing: too little is known of the link.
 [[nodiscard]] std::optional<Duration> least_round_time(const MessageContext& message,

@@ -34,6 +34,13 @@ struct Scheme {
   Use overlap = Use::kNever;
 };
 
+// What a policy may ask of a run.
+struct Place {
+  std::string_view key, says;        // the key of the config that asks for it; with its value
+  std::optional<Feedback> feedback;  // nothing: any
+  bool one_hop = false;              // topologies whose workers send to owners directly
+};
+
 // What `round_time` is to a policy.
 enum class RoundTimeUse {
   kNone,     // it means nothing
@@ -60,6 +67,8 @@ class PolicyOptions : public KindOptions {
   // Complains where the config asks for what this policy and this codec do not do together.
   virtual void check(const Codec& /*codec*/, Keys& /*keys*/) const {}
   [[nodiscard]] virtual RoundTimeUse round_time_use() const { return RoundTimeUse::kNone; }
+  // Where alone these options mean something.
+  [[nodiscard]] virtual Place place() const { return {}; }
   // What holds where the config does not say it.
   [[nodiscard]] virtual Scheme usual_scheme() const { return {}; }
   // Whether every message is dense, so that no codec, feedback or estimate has a part in it.
