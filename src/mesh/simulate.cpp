@@ -115,7 +115,7 @@ Result<MeshEnd> Mesh::simulate(const MeshSimulationOptions& options) const {
 
   MeshEnd end{end_of_mesh(reporter.tally()), reporter.tally(), simulator.seconds(),
               simulator.messages()};
-  end.run.model = simulator.owners_parameters();
+  end.run.model = simulator.model();
   end.run.gradient_norm_squared = objective_->gradient_norm_squared(end.run.model);
   if (options.run.folder == nullptr) return end;
   const Status saved = save_all(*this, *options.run.folder, simulator, end.run.outcome);

@@ -70,9 +70,9 @@ std::optional<Setting> Core::State::choose(OutgoingChannel& out, const MessageRo
   }
   check_round_time(context);
   // A gather is dense, whatever the budget, in the closing round, which makes the models equal, and
-  // where it begins a new generation. A shared message belongs to all children, so that one child's
-  // reset does not make it dense.
-  const bool assigns = of.closing || (out.restart && !is_shared(channel));
+  // where it begins a new generation. A shared message belongs to all children: models are equal
+  // already, and one child's reset does not make it dense.
+  const bool assigns = (of.closing || out.restart) && !is_shared(channel);
   if (gather && assigns) return Setting{};
   const Choice choice = policy->choose(context);
   links.add_budget(out.link, choice.budget_bytes);

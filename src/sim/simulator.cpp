@@ -191,14 +191,22 @@ std::uint64_t Simulator::messages() const {
   return state_->messages;
 }
 
-std::vector<float> Simulator::owners_parameters() const {
-  std::vector<float> x(state_->plan.layout.size());
+std::vector<float> Simulator::from_owners(OfShard of_shard) const {
+  std::vector<float> whole(state_->plan.layout.size());
   for (ShardIndex s = 0; s < state_->plan.shards.size(); ++s) {
     const Shard& shard = state_->plan.shards[s];
-    const auto part = state_->nodes[shard.owner].vectors.owned(s);
-    std::copy(part.begin(), part.end(), x.begin() + static_cast<std::ptrdiff_t>(shard.begin));
+    const auto part = (state_->nodes[shard.owner].vectors.*of_shard)(s);
+    std::ranges::copy(part, whole.begin() + static_cast<std::ptrdiff_t>(shard.begin));
   }
-  return x;
+  return whole;
+}
+
+std::vector<float> Simulator::owners_parameters() const {
+  return from_owners(&Vectors::owned);
+}
+
+std::vector<float> Simulator::model() const {
+  return from_owners(&Vectors::model);
 }
 
 }  // namespace kimesh

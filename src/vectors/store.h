@@ -51,6 +51,8 @@ class Vectors::Store {
   [[nodiscard]] std::span<const float> estimate(ChannelIndex channel);
   [[nodiscard]] std::size_t bytes_held() const;
 
+  [[nodiscard]] bool shares_gathers() const { return options_.gather == Gather::kShared; }
+
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] NodeIndex self() const { return self_; }
 

@@ -118,10 +118,14 @@ std::vector<float> Vectors::model() const {
   const Plan& plan = store_->plan();
   for (std::size_t s = 0; s < plan.shards.size(); ++s) {
     if (plan.shards[s].owner != store_->self()) continue;
-    const auto x = owned(static_cast<ShardIndex>(s));
-    std::ranges::copy(x, whole.begin() + static_cast<std::ptrdiff_t>(plan.shards[s].begin));
+    const auto part = model(static_cast<ShardIndex>(s));
+    std::ranges::copy(part, whole.begin() + static_cast<std::ptrdiff_t>(plan.shards[s].begin));
   }
   return whole;
+}
+
+std::span<const float> Vectors::model(ShardIndex shard) const {
+  return store_->shares_gathers() ? this->shard(shard) : owned(shard);
 }
 
 std::span<const float> Vectors::estimate(ChannelIndex channel) const {

@@ -23,7 +23,7 @@ std::string LiveRun::text() const {
   return text;
 }
 
-std::vector<float> LiveRun::owners_parameters(const Plan& plan) const {
+std::vector<float> LiveRun::model(const Plan& plan) const {
   std::vector<float> x(plan.layout.size());
   for (const Shard& shard : plan.shards) {
     const auto begin = static_cast<std::ptrdiff_t>(shard.begin);

@@ -21,7 +21,7 @@ struct LiveRun {
   [[nodiscard]] bool done() const;
   [[nodiscard]] std::string text() const;
   // x: every shard from its owner.
-  [[nodiscard]] std::vector<float> owners_parameters(const Plan& plan) const;
+  [[nodiscard]] std::vector<float> model(const Plan& plan) const;
 };
 
 struct LiveOptions {

@@ -43,8 +43,7 @@ TEST(Live, EndsWithTheBitsOfTheSimulatorWhereNothingLooksAtTime) {
       ASSERT_TRUE(simulated.done()) << simulated.ends();
       const LiveRun run = run_live(live);
       ASSERT_TRUE(run.done()) << run.text();
-      EXPECT_EQ(digest_floats(run.owners_parameters(live.plan)),
-                digest_floats(simulated.simulator->owners_parameters()));
+      EXPECT_EQ(digest_floats(run.model(live.plan)), digest_floats(simulated.simulator->model()));
       for (const auto& end : run.ends)
         EXPECT_EQ(digest_floats(end->parameters), digest_floats(run.ends[0]->parameters));
       EXPECT_EQ(run.decisions.resets, 0u);
@@ -64,8 +63,7 @@ void expect_the_replay_to_repeat(MeshSpec spec) {
   simulated.setup.replay = &run.decisions;
   simulated.run();
   ASSERT_TRUE(simulated.done()) << simulated.ends();
-  EXPECT_EQ(digest_floats(run.owners_parameters(live.plan)),
-            digest_floats(simulated.simulator->owners_parameters()));
+  EXPECT_EQ(digest_floats(run.model(live.plan)), digest_floats(simulated.simulator->model()));
 }
 
 // Seen to fail: with one setting of the log changed.

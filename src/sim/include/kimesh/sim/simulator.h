@@ -116,9 +116,13 @@ class Simulator {
   [[nodiscard]] std::uint64_t messages() const;  // delivered in all
   // The parameters x, every shard from its owner. Shape [d].
   [[nodiscard]] std::vector<float> owners_parameters() const;
+  // The model: what owners save of every shard. Shape [d].
+  [[nodiscard]] std::vector<float> model() const;
 
  private:
   class State;
+  using OfShard = std::span<const float> (Vectors::*)(ShardIndex) const;
+  [[nodiscard]] std::vector<float> from_owners(OfShard of_shard) const;
   std::unique_ptr<State> state_;
 };
 

@@ -99,9 +99,12 @@ class Vectors {
   [[nodiscard]] std::span<const float> shard(ShardIndex shard) const;
   // x[s]. Requires a shard that this node owns.
   [[nodiscard]] std::span<const float> owned(ShardIndex shard) const;
-  // What a model file of this node holds: x[s] of the shards that it owns, w_i of the rest. The
-  // same as w_i at all nodes after a dense gather.
+  // What a model file of this node holds: model(s) of the shards that it owns, w_i of the rest. The
+  // same at all nodes after a closing round.
   [[nodiscard]] std::vector<float> model() const;
+  // x[s], or, where gathers are shared, w_i[s], which all nodes hold then and were evaluated at.
+  // Requires a shard that this node owns. Valid until the next call.
+  [[nodiscard]] std::span<const float> model(ShardIndex shard) const;
   // The estimate at this end of a channel, which is w_i[s] at the receiver of a gather; empty where
   // none is kept. Valid until the next call.
   [[nodiscard]] std::span<const float> estimate(ChannelIndex channel) const;
