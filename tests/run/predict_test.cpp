@@ -49,7 +49,7 @@ SimulatedRun simulate(const Job& job) {
   SimulationSetup setup;
   setup.plan = &job.plan;
   for (NodeIndex i = 0; i < job.weights.size(); ++i) {
-    setup.nodes.push_back(simulated_node(job.config, job.topology, i, job.weights[i],
+    setup.nodes.push_back(simulated_node(job.config, job.topology, i, job.weights,
                                          make_quadratic_objective(problem, i)));
     setup.nodes.back().core.has_test_set = false;
   }
