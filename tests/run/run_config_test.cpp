@@ -293,7 +293,8 @@ TEST(CheckTogether, LocalStepsOfANodeNeedMovements) {
   EXPECT_EQ(options.local_steps.of_mesh, 1.75);
 }
 
-// Nodes need not agree on a key that says again what feedback says.
+// Nodes need not agree on a key that says again what feedback says. Seen to fail with one that they
+// compare.
 TEST(RunConfig, TakesMomentsWhereTheyAre) {
   const auto canonical_of = [](const std::string& more, const std::string& compression) {
     return Parts{.optimizer = "{kind: adamw, lr: 0.1" + more + "}", .more = compression}

@@ -12,8 +12,8 @@
 // and ‖a_i‖₁ = (H_i − ρ (1 − ρ^H_i) / (1 − ρ)) / (1 − ρ). Here the velocity goes on from round to
 // round: what a gradient does not move in its own round it moves in later ones. In all, a gradient
 // weighs Σ_k ρ^k = 1 / (1 − ρ) whenever it is taken, the same with Nesterov's term, and the H_i of
-// a round weigh ‖a_i‖₁ = H_i / (1 − ρ). With τ_eff = Σ_j ω_j H_j / (1 − ρ), what the plain sum would
-// come to where all f_i are equal, ρ falls out and a movement is multiplied with
+// a round weigh ‖a_i‖₁ = H_i / (1 − ρ). With τ_eff = Σ_j ω_j H_j / (1 − ρ), what the plain sum
+// would come to where all f_i are equal, ρ falls out and a movement is multiplied with
 //
 //   (Σ_j ω_j H_j) / H_i.
 //
