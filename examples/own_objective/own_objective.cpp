@@ -29,7 +29,7 @@ class Part : public Objective {
     w_ = w, gradient_ = gradient;
   }
 
-  Result<GradientNumbers> gradient(Round) override {
+  Result<GradientNumbers> gradient(std::uint64_t) override {
     double loss = 0;
     std::ranges::fill(gradient_, 0.f);
     for (const auto& [x, y] : samples_) {

@@ -30,12 +30,12 @@ std::vector<std::uint32_t> test_part(const SampleClasses& test, NodeIndex node, 
 }
 
 std::vector<std::uint32_t> batch_samples(std::span<const std::uint32_t> part, int batch,
-                                         Round round, NodeIndex node, std::uint64_t seed) {
+                                         std::uint64_t number, NodeIndex node, std::uint64_t seed) {
   KIMESH_CHECK(!part.empty() && batch > 0, "a batch of something");
   const auto size = static_cast<std::uint64_t>(batch);
   std::vector<std::uint32_t> samples, epoch_order;
   samples.reserve(size);
-  const std::uint64_t begin = round * size;
+  const std::uint64_t begin = number * size;
   for (std::uint64_t at = begin; at < begin + size; ++at) {
     if (epoch_order.empty() || at % part.size() == 0) {
       epoch_order.assign(part.begin(), part.end());

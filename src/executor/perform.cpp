@@ -30,12 +30,20 @@ Event take(const TakeMovement& work, Vectors& vectors) {
   return MovementTaken{work.round, work.overlap, {}};
 }
 
-Result<Event> compute(const ComputeGradient& work, Vectors& vectors, Objective& objective) {
-  const auto numbers = objective.gradient(work.round);
-  if (!numbers) return numbers.error();
-  if (const Status prepared = vectors.prepare_gradient(work.round); !prepared)
-    return prepared.error();
-  return Event(GradientDone{work.round, numbers->loss, {}});
+// Each local step takes the node's next batch.
+Result<Event> compute(const ComputeGradient& work, Vectors& vectors, Objective& objective,
+                      const std::function<bool()>& gives_up) {
+  const unsigned steps = vectors.local_steps();
+  double loss = 0;
+  for (unsigned step = 0; step < steps; ++step) {
+    if (step > 0 && gives_up()) break;
+    const auto numbers = objective.gradient(std::uint64_t{work.round} * steps + step);
+    if (!numbers) return numbers.error();
+    if (const Status prepared = vectors.prepare_gradient(work.round); !prepared)
+      return prepared.error();
+    loss += numbers->loss;
+  }
+  return Event(GradientDone{work.round, loss / steps, {}});
 }
 
 Event evaluate(const Evaluate& work, Objective& objective) {
@@ -58,7 +66,7 @@ Event perform(const VectorWork& work, Vectors& vectors) {
 }
 
 Event perform(const TrainerWork& work, Vectors& vectors, Objective& objective,
-              const std::string& node) {
+              const std::string& node, const std::function<bool()>& gives_up) {
   const Round round = std::visit([](const auto& w) { return w.round; }, work);
   const auto failed = [&](const Error& error) -> Event {
     return WorkFailed{"node " + node + ", round " + std::to_string(round) + ": " + error.message};
@@ -66,7 +74,7 @@ Event perform(const TrainerWork& work, Vectors& vectors, Objective& objective,
   const Status there = std::visit([&](const auto& w) { return vectors.prepare_point(w); }, work);
   if (!there) return failed(there.error());
   auto end = std::visit(
-      Overloaded{[&](const ComputeGradient& w) { return compute(w, vectors, objective); },
+      Overloaded{[&](const ComputeGradient& w) { return compute(w, vectors, objective, gives_up); },
                  [&](const Evaluate& w) { return Result<Event>(evaluate(w, objective)); }},
       work);
   return end ? std::move(*end) : failed(end.error());

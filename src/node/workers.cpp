@@ -66,7 +66,8 @@ void TrainerThread::run() {
   while (auto work = queue_.pop()) {
     if (dropping_) continue;
     const auto begun = std::chrono::steady_clock::now();
-    Event end = perform(*work, vectors_, objective_, name_);
+    Event end = perform(*work, vectors_, objective_, name_, [this] { return dropping_.load(); });
+    if (dropping_) continue;
     if (!report(std::move(end), begun, engine_)) return;
   }
 }

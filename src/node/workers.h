@@ -34,11 +34,11 @@ class VectorWorker {
 };
 
 // Computes gradients and evaluations. Clip, decay and momentum follow a gradient on the same
-// thread.
+// thread, and so do local steps.
 class TrainerThread {
  public:
   TrainerThread(Objective& objective, Vectors& vectors, EngineQueue& engine, std::string node_name);
-  ~TrainerThread();  // waits for a running gradient
+  ~TrainerThread();  // waits for a running gradient, but for no further local step
 
   void submit(TrainerWork work);
 

@@ -37,7 +37,7 @@ class QuadraticObjective final : public Objective {
     gradient_ = gradient;
   }
 
-  Result<GradientNumbers> gradient(Round) override {
+  Result<GradientNumbers> gradient(std::uint64_t) override {
     KIMESH_CHECK(!parameters_.empty(), "bind() comes before gradient()");
     double loss = 0;
     for (std::size_t j = 0; j < a_.size(); ++j) {

@@ -18,11 +18,17 @@ class Adamw final : public OptimizerKind {
     keys.number("weight_decay", decay_, limits::kWeightDecays,
                 "decoupled: the owner shrinks parameters by lr times this share");
     keys.refuse({"momentum"}, "kind: adamw, whose momentum is beta1");
+    // Messages say where they are: nodes need not agree on a key that only confirms it.
+    if (!keys.wants_local()) return;
+    keys.choice("moments", moments_, {{"owner", StateAt::kOwner}, {"worker", StateAt::kWorker}},
+                "who keeps both means: the owner of a shard, of the mesh's gradient, or with "
+                "feedback: ef14 every worker, of its own");
   }
 
   double look_ahead() const override { return beta1_; }
   double owner_decay() const override { return decay_; }
   std::size_t state_vectors() const override { return 2; }  // means of gradients and squares
+  std::optional<StateAt> state_at() const override { return moments_; }
 
   void step(const Step& step, kernels::Memory& memory, kernels::ConstMemorySpan direction,
             std::span<const kernels::MemorySpan> state,
@@ -48,6 +54,7 @@ class Adamw final : public OptimizerKind {
 
   double beta1_ = 0.9, beta2_ = 0.999, epsilon_ = 1e-8;
   double decay_ = 0;
+  std::optional<StateAt> moments_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "kimesh/optimizer/optimizer.h"
 
+#include <cmath>
 #include <utility>
 
 #include "kimesh/config/keys.h"
@@ -59,13 +60,12 @@ void ShardOptimizer::step(Round round, kernels::MemorySpan parameters,
 }
 
 void step_by_movement(const OptimizerOptions& options, kernels::Memory& memory, Round round,
-                      kernels::ConstMemorySpan movement, kernels::MemorySpan parameters) {
-  const double decay = options.kind->owner_decay();
-  if (decay > 0) {
-    const auto shrink = static_cast<float>(1 - options.learning_rate(round) * decay);
-    memory.scale(shrink, parameters, parameters);
+                      const Movement& movement, kernels::MemorySpan parameters) {
+  if (options.kind->owner_decay() > 0) {
+    const double kept = std::pow(options.kept_by_decay(round), movement.steps);
+    memory.scale(static_cast<float>(kept), parameters, parameters);
   }
-  memory.subtract(movement, parameters);
+  memory.subtract(movement.of, parameters);
 }
 
 }  // namespace kimesh

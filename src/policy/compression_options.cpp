@@ -4,6 +4,7 @@
 
 #include "kimesh/compress/codecs.h"
 #include "kimesh/config/key_values.h"
+#include "kimesh/config/local_steps.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {
@@ -42,14 +43,22 @@ void CompressionOptions::describe(Keys& keys) {
               {{"false", Use::kNever}, {"true", Use::kAlways}, {"auto", Use::kChosen}},
               "whether gradients are computed beside the messages of the round before; policy "
               "auto: auto, where the mesh learns faster so");
+  keys.whole(
+      "local_steps", local_steps, kLocalStepCounts,
+      "with ef14: optimizer steps of a node between two rounds of messages, which carry their "
+      "sum");
   keys.whole("digest_every", digest_every, {0, kRoundsMax},
              "rounds between digests of both ends of a channel; 0: never");
   if (is_named) check(keys);
 }
 
+bool CompressionOptions::sends_movements() const {
+  return feedback == Feedback::kEf14 && !policy->sends_everything();
+}
+
 // A node looks ahead by its own movement and residual, which only EF14 lets it know.
 Use CompressionOptions::looks_ahead() const {
-  return feedback == Feedback::kEf14 && !policy->sends_everything() ? look_ahead : Use::kNever;
+  return sends_movements() ? look_ahead : Use::kNever;
 }
 
 // A gradient that is computed beside messages has to look ahead of what they bring.
@@ -79,6 +88,7 @@ void CompressionOptions::check(Keys& keys) {
                            "feedback: ef14 does",
                            place.says),
                fmt::format("Write feedback: ef14, or leave out {}", place.key));
+    check_local_steps(keys);
     return policy->check(*codec, keys);
   }
   const std::string_view reason = "policy: none, which sends everything";
@@ -91,6 +101,18 @@ void CompressionOptions::check(Keys& keys) {
     keys.refuse(
         {"look_ahead", "overlap"},
         "policy: none, whose nodes do not send the movements that they would look ahead by");
+  if (local_steps != 1)
+    keys.refuse({"local_steps"},
+                "policy: none, whose nodes send gradients; policy: fixed with compressor: identity "
+                "and feedback: ef14 sends movements whole");
+}
+
+void CompressionOptions::check_local_steps(Keys& keys) {
+  keys.check(local_steps == 1 || sends_movements(), "local_steps",
+             fmt::format("local_steps: {} sends what these steps move, and feedback: {} sends the "
+                         "gradient of one",
+                         local_steps, feedback == Feedback::kEf21 ? "ef21" : "none"),
+             "Write feedback: ef14, or leave out local_steps");
 }
 
 void CompressionOptions::check_look_ahead(Keys& keys) {

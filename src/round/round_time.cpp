@@ -124,7 +124,7 @@ void Core::State::learn_unlikeness(double cosine) {
   const double value = unlikeness(cosine);
   unlike.add(value);
   if (!may_look_ahead) may_look_ahead = value < kUnlikenessOfLookAhead;
-  if (unlike.value() >= 1) may_look_ahead = false;
+  if (unlike.value() >= kUnlikenessOfLookAhead) may_look_ahead = false;
 }
 
 Pace Core::State::next_pace(const ExchangeOffer& offers, double compute_s) const {

@@ -62,6 +62,19 @@ void check_weights(const RunConfig& config, const TopologyFile& topology, Findin
                "Give every node there a data_weight, or write split: even");
 }
 
+// The sum of several steps is a movement, which only EF14 sends.
+void check_local_steps(const RunConfig& config, const TopologyFile& topology, Findings& findings) {
+  const CompressionOptions& compression = config.compression;
+  const auto several = std::ranges::find_if(
+      topology.nodes, [](const NodeSpec& node) { return node.local_steps.value_or(1) > 1; });
+  if (compression.sends_movements() || several == topology.nodes.end()) return;
+  findings.add("compression",
+               fmt::format("node {} takes {} local steps in the topology file, and this config "
+                           "sends the gradient of one",
+                           several->name, *several->local_steps),
+               "Write compression: {policy: auto, feedback: ef14}, or leave out local_steps there");
+}
+
 }  // namespace
 
 std::vector<Problem> check_together(const RunConfig& config, const std::string& config_path,
@@ -72,6 +85,7 @@ std::vector<Problem> check_together(const RunConfig& config, const std::string& 
   check_compressor(config, topology, findings);
   check_place(config, topology, findings);
   check_weights(config, topology, findings);
+  check_local_steps(config, topology, findings);
   check_theory(config, topology, findings);
   return complaints.take();
 }

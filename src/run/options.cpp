@@ -40,10 +40,19 @@ CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, 
   return options;
 }
 
-VectorsOptions vectors_options(const RunConfig& config, double data_weight) {
+std::vector<unsigned> local_steps(const RunConfig& config, const TopologyFile& topology) {
+  std::vector<unsigned> steps;
+  for (const NodeSpec& node : topology.nodes)
+    steps.push_back(node.local_steps.value_or(config.compression.local_steps));
+  return steps;
+}
+
+VectorsOptions vectors_options(const RunConfig& config, const TopologyFile& topology,
+                               NodeIndex node, std::span<const double> weights) {
   VectorsOptions options;
   options.optimizer = config.optimizer;
-  options.data_weight = data_weight;
+  options.data_weight = weights[node];
+  options.local_steps = local_steps_of(node, local_steps(config, topology), weights);
   options.keeps_estimates = !config.compression.policy->sends_everything();
   options.feedback = config.compression.feedback;
   options.gather = config.compression.gather;
@@ -52,10 +61,11 @@ VectorsOptions vectors_options(const RunConfig& config, double data_weight) {
 }
 
 SimulatedNode simulated_node(const RunConfig& config, const TopologyFile& topology, NodeIndex node,
-                             double data_weight, std::unique_ptr<Objective> objective) {
+                             std::span<const double> weights,
+                             std::unique_ptr<Objective> objective) {
   const NodeSpec& spec = topology.nodes[node];
-  return {std::move(objective), core_options(config, topology, node, data_weight),
-          vectors_options(config, data_weight), spec.sending_cap_bits_per_s(),
+  return {std::move(objective), core_options(config, topology, node, weights[node]),
+          vectors_options(config, topology, node, weights), spec.sending_cap_bits_per_s(),
           spec.downlink_bits_per_s};
 }
 

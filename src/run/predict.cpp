@@ -32,8 +32,8 @@ class StandIn final : public Objective {
     parameters_ = parameters;
     gradient_ = gradient;
   }
-  Result<GradientNumbers> gradient(Round round) override {
-    Random random(0, node_, round, Purpose::kNoise);
+  Result<GradientNumbers> gradient(std::uint64_t batch) override {
+    Random random(0, node_, static_cast<Round>(batch), Purpose::kNoise);
     for (std::size_t j = 0; j < gradient_.size(); ++j) {
       const auto u = static_cast<float>(random.next_u32()) / 4294967296.0f - 0.5f;
       gradient_[j] = 8 * u * u * u + 0.01f * parameters_[j];
@@ -76,7 +76,8 @@ SimulationSetup make_setup(const RunConfig& config, const TopologyFile& topology
   setup.plan = &plan;
   for (NodeIndex i = 0; i < plan.view.nodes.size(); ++i) {
     setup.nodes.push_back(
-        simulated_node(config, topology, i, weights[i], std::make_unique<StandIn>(plan.layout, i)));
+        simulated_node(config, topology, i, weights, std::make_unique<StandIn>(plan.layout, i)));
+    setup.nodes.back().vectors.local_steps = {};  // their time is charged, not their work
     CoreOptions& core = setup.nodes.back().core;
     core.stop_rounds = rounds + 2;  // the end has messages of its own kind: they are not measured
     core.stop_accuracy.reset();
@@ -129,6 +130,7 @@ Prediction predict(const RunConfig& config, const TopologyFile& topology, const 
 
   SimulationSetup setup = make_setup(config, topology, plan, weights, prediction.rounds);
   setup.costs = costs;
+  setup.costs.gradient *= std::ranges::max(local_steps(config, topology));
   const std::vector<LinkSpec> links = setup.links;
   SimulationObserver observer;
   observer.report = [&](NodeIndex node, TimePoint, const RoundReport& report) {

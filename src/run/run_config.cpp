@@ -44,6 +44,22 @@ void check_model_suits_data(const RunConfig& config, Findings& findings) {
   if (misfit) findings.add("model", misfit->message, misfit->remedy);
 }
 
+// Moments are of what their keeper sees: a worker its own gradients, an owner those that messages
+// bring, or movements, of which there are no moments to take.
+void check_moments(const RunConfig& config, Findings& findings) {
+  const auto wanted = config.optimizer.kind->state_at();
+  if (!wanted) return;
+  const bool at_workers = config.compression.sends_movements();
+  if (*wanted == OptimizerKind::StateAt::kWorker && !at_workers)
+    findings.add("optimizer.moments",
+                 "moments: worker makes movements, which only feedback: ef14 sends",
+                 "Write compression: {policy: auto, feedback: ef14}, or leave out moments");
+  if (*wanted == OptimizerKind::StateAt::kOwner && at_workers)
+    findings.add("optimizer.moments",
+                 "moments: owner asks for gradients, and feedback: ef14 sends movements",
+                 "Write feedback: ef21, or leave out moments");
+}
+
 // A run without any of its keys would never end; a key that is wrong has its complaint already.
 void check_stop(const YamlValue& root, Findings& findings) {
   const auto stop = std::ranges::find(root.members, "stop", &YamlMember::key);
@@ -132,6 +148,7 @@ Loaded<RunConfig> load_config(const std::string& path) {
     Findings findings(complaints, config.places);
     check_stop(*root, findings);
     check_device(config, findings);
+    check_moments(config, findings);
     check_test_set(config, findings);
     if (complaints.empty()) check_theory(config, findings);
     if (complaints.empty()) check_model_suits_data(config, findings);

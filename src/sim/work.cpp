@@ -66,10 +66,10 @@ void Simulator::State::Node::work(VectorWork work) {
 
 void Simulator::State::Node::work(TrainerWork work) {
   const SimulatedCosts& costs = state_.setup.costs;
-  const Duration takes =
-      std::visit(Overloaded{[&](const ComputeGradient&) { return costs.gradient; },
-                            [&](const Evaluate&) { return costs.evaluate; }},
-                 work);
+  const Duration takes = std::visit(
+      Overloaded{[&](const ComputeGradient&) { return vectors.local_steps() * costs.gradient; },
+                 [&](const Evaluate&) { return costs.evaluate; }},
+      work);
   end_after(
       trainer_free_, to_seconds(takes),
       perform(work, vectors, *state_.setup.nodes[self_].objective, state_.plan.view.nodes[self_]));

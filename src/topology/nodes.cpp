@@ -4,6 +4,7 @@
 #include <map>
 
 #include "address.h"
+#include "kimesh/config/local_steps.h"
 #include "kimesh/config/map_reader.h"
 #include "limits.h"
 #include "written.h"
@@ -131,6 +132,9 @@ void NodeSpec::describe(Keys& keys) {
              "what it may send in the whole run, which ends before it is used up");
   keys.number("data_weight", data_weight, {0, limits::kDataWeightMax, true},
               "its weight in the loss; where no node has one, its share of the data");
+  keys.whole("local_steps", local_steps, kLocalStepCounts,
+             "its optimizer steps in a round, where it is faster or slower than others; else those "
+             "of the config");
   keys.number("shard_weight", shard_weight, {0, limits::kShardWeightMax, true},
               "the size of its shard beside the other servers'; where none has one, all equal");
 }

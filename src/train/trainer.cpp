@@ -70,12 +70,12 @@ class Trainer : public Objective {
     with_torch([&] { bind_views(); });
   }
 
-  Result<GradientNumbers> gradient(Round round) override {
+  Result<GradientNumbers> gradient(std::uint64_t batch) override {
     KIMESH_CHECK(!gradient_.empty(), "bind comes before gradient");
     const auto samples =
-        batch_samples(data_.train_order, config_.data.batch, round, node_, config_.seed);
+        batch_samples(data_.train_order, config_.data.batch, batch, node_, config_.seed);
     const double loss = with_torch([&] { return backward(samples); });
-    if (!std::isfinite(loss) || !all_finite(gradient_)) return not_finite(round);
+    if (!std::isfinite(loss) || !all_finite(gradient_)) return not_finite();
     return GradientNumbers{loss, samples.size()};
   }
 
@@ -150,21 +150,20 @@ class Trainer : public Objective {
   }
 
   // A parameter that is already broken spoils every layer's gradient, so it is named first.
-  Error not_finite(Round round) const {
+  Error not_finite() const {
     const auto where = [&](std::span<const float> vector) {
       return std::find_if(layout_.layers.begin(), layout_.layers.end(), [&](const auto& layer) {
         return !all_finite(vector.subspan(layer.offset, layer.size));
       });
     };
-    const std::string when = " in round " + std::to_string(round);
     if (const auto bad = where(parameters_); bad != layout_.layers.end())
       return {ErrorCode::kNotFinite,
-              "the parameters of layer '" + bad->name + "' hold NaN or infinity" + when};
+              "the parameters of layer '" + bad->name + "' hold NaN or infinity"};
     if (const auto bad = where(gradient_); bad != layout_.layers.end())
       return {ErrorCode::kNotFinite,
-              "the gradient of layer '" + bad->name + "' holds NaN or infinity" + when};
-    return {ErrorCode::kNotFinite, "the loss, after layer '" + layout_.layers.back().name +
-                                       "', is NaN or infinity" + when};
+              "the gradient of layer '" + bad->name + "' holds NaN or infinity"};
+    return {ErrorCode::kNotFinite,
+            "the loss, after layer '" + layout_.layers.back().name + "', is NaN or infinity"};
   }
 
   RunConfig config_;

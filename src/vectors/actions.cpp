@@ -17,6 +17,12 @@ using kernels::MemorySpan;
 constexpr double kMovementUnderWay = 1, kNextMovement = 0.5;
 
 Vectors::Store::Scaled Vectors::Store::wish(Round round) const {
+  if (takes_local_steps())
+    return {options_.local_steps.scale(), options_.looks_ahead ? sent_ : moved_};
+  return last_step(round);
+}
+
+Vectors::Store::Scaled Vectors::Store::last_step(Round round) const {
   if (worker_optimizer_) return {-1, step_};
   const double rate = sends_movements() ? options_.optimizer.learning_rate(round) : 1;
   return {rate, is_in_velocity_ ? velocity_ : gradient_};
@@ -30,12 +36,15 @@ Vectors::Store::Scaled Vectors::Store::contribution(Round round) const {
 Status Vectors::Store::take_movement(const TakeMovement& action) {
   if (!allocated_) return allocated_;
   KIMESH_CHECK(options_.looks_ahead, "a node that looks ahead");
-  make_movement(action.round, memory_, action.taken_ahead);
-  KIMESH_CHECK(!action.overlap || is_in_velocity_ || worker_optimizer_,
-               "a movement that the next gradient leaves alone");
+  if (takes_local_steps()) {
+    memory_.copy(moved_.floats(), sent_.floats());
+  } else {
+    make_movement(action.round, memory_, action.taken_ahead);
+    KIMESH_CHECK(!action.overlap || is_in_velocity_ || worker_optimizer_,
+                 "a movement that the next gradient leaves alone");
+  }
   // The parameters do not hold this movement yet.
-  if (action.overlap)
-    look_ahead(kMovementUnderWay + kNextMovement * options_.optimizer.kind->look_ahead(), memory_);
+  if (action.overlap) look_ahead(kMovementUnderWay, kNextMovement * share_of_next_step(), memory_);
   return memory_.finish();
 }
 
@@ -167,7 +176,8 @@ Result<StepDone> Vectors::Store::step(const StepShard& action) {
   const MemorySpan parameters = owned_of(action.shard);
   if (!owned_.contains(action.shard)) host_is_behind_ = true;
   if (sends_movements())
-    step_by_movement(options_.optimizer, memory_, action.round, direction, parameters);
+    step_by_movement(options_.optimizer, memory_, action.round,
+                     {direction, options_.local_steps.of_mesh}, parameters);
   else
     optimizers_.at(action.shard).step(action.round, parameters, direction);
   const auto digest = action.digest ? memory_.digest(parameters) : finish();

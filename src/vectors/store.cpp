@@ -39,10 +39,12 @@ Vectors::Store::Store(const Plan& plan, NodeIndex self, const VectorsOptions& op
   allocate_estimates();
   allocate_owned();
   allocate_worker_optimizer();
-  if (options.looks_ahead) {
+  if (has_point()) {
     KIMESH_CHECK(sends_movements(), "a node knows its own movement");
     point_ = allocate(plan.layout.size());
   }
+  if (takes_local_steps()) moved_ = allocate(plan.layout.size());
+  if (takes_local_steps() && options.looks_ahead) sent_ = allocate(plan.layout.size());
   if (memory_.on_host()) return;
   host_point_ = AlignedBuffer(plan.layout.size());
   host_gradient_ = AlignedBuffer(plan.layout.size());
@@ -93,7 +95,8 @@ void Vectors::Store::allocate_owned() {
 void Vectors::Store::allocate_worker_optimizer() {
   if (!sends_movements() || options_.optimizer.kind->is_descent()) return;
   step_ = allocate(plan_.layout.size());
-  kernels::Memory& memory = options_.looks_ahead ? memory_ : gradient_memory_;
+  const bool is_of_actions = options_.looks_ahead && !takes_local_steps();
+  kernels::Memory& memory = is_of_actions ? memory_ : gradient_memory_;
   auto made = ShardOptimizer::create(options_.optimizer, memory, plan_.layout.size());
   if (made)
     worker_optimizer_ = std::move(*made);
@@ -123,7 +126,7 @@ void Vectors::Store::start() {
 
 Status Vectors::Store::copy_parameters_to_point() {
   if (!allocated_) return allocated_;
-  if (options_.looks_ahead) {
+  if (has_point()) {
     gradient_memory_.copy(parameters_.floats(), point_.floats());
     return bring_point_to_host();
   }
@@ -134,11 +137,15 @@ Status Vectors::Store::copy_parameters_to_point() {
 }
 
 Status Vectors::Store::prepare_point(const ComputeGradient& work) {
-  if (work.at == GradientPoint::kParameters) return copy_parameters_to_point();
-  KIMESH_CHECK(options_.looks_ahead, "a node that may look ahead");
   if (!allocated_) return allocated_;
-  if (work.at == GradientPoint::kAhead)
-    look_ahead(options_.optimizer.kind->look_ahead(), gradient_memory_);
+  taken_ahead_ = work.at != GradientPoint::kParameters;
+  if (takes_local_steps()) gradient_memory_.fill(moved_.floats(), 0);
+  if (!taken_ahead_) {
+    point_ahead_ = 0;
+    return copy_parameters_to_point();
+  }
+  KIMESH_CHECK(options_.looks_ahead, "a node that may look ahead");
+  if (work.at == GradientPoint::kAhead) look_ahead(0, share_of_next_step(), gradient_memory_);
   return bring_point_to_host();
 }
 
@@ -147,10 +154,13 @@ Status Vectors::Store::bring_point_to_host() {
                                     : gradient_memory_.download(point_.floats(), point());
 }
 
-void Vectors::Store::look_ahead(double share, kernels::Memory& memory) {
+void Vectors::Store::look_ahead(double under_way, double next, kernels::Memory& memory) {
   memory.copy(parameters_.floats(), point_.floats());
   const auto [factor, movement] = wish(movement_round_);
-  memory.add_scaled(static_cast<float>(-share * factor), movement.floats(), point_.floats());
+  const double share = takes_local_steps() ? under_way : under_way + next;
+  if (share != 0)
+    memory.add_scaled(static_cast<float>(-share * factor), movement.floats(), point_.floats());
+  if (takes_local_steps()) move_point_ahead(next, memory);
   for (const auto& by_node : plan_.node_channels) {
     const auto& out = by_node[self_].reduce_out;
     if (!out) continue;
@@ -167,8 +177,41 @@ Status Vectors::Store::prepare_gradient(Round round) {
   if (!allocated_) return allocated_;
   gradient_memory_.upload(gradient(), gradient_.floats());
   clip_and_decay(options_.optimizer, gradient_memory_, point_buffer().floats(), gradient_.floats());
+  if (takes_local_steps()) {
+    take_local_step(round);
+    return bring_point_to_host();
+  }
   if (!options_.looks_ahead) make_movement(round, gradient_memory_, false);
   return gradient_memory_.finish();
+}
+
+double Vectors::Store::share_of_next_step() const {
+  const bool keeps_step = worker_optimizer_ || !velocity_.empty();
+  return keeps_step || !takes_local_steps() ? options_.optimizer.kind->look_ahead() : 0;
+}
+
+// The velocity is what a gradient that was taken ahead asks for.
+void Vectors::Store::move_point_ahead(double share, kernels::Memory& memory) {
+  point_ahead_ = share;
+  if (share == 0) return;
+  const double factor = worker_optimizer_ ? -1 : options_.optimizer.learning_rate(movement_round_);
+  const kernels::MemoryBuffer& step = worker_optimizer_ ? step_ : velocity_;
+  memory.add_scaled(static_cast<float>(-share * factor), step.floats(), point_.floats());
+}
+
+void Vectors::Store::take_local_step(Round round) {
+  kernels::Memory& memory = gradient_memory_;
+  if (point_ahead_ != 0) move_point_ahead(-point_ahead_, memory);
+  make_movement(round, memory, taken_ahead_);
+  if (options_.optimizer.kind->owner_decay() > 0) {
+    const auto kept = static_cast<float>(options_.optimizer.kept_by_decay(round));
+    memory.scale(kept, moved_.floats(), moved_.floats());
+    memory.scale(kept, point_.floats(), point_.floats());
+  }
+  const auto [factor, step] = last_step(round);
+  memory.add_scaled(static_cast<float>(factor), step.floats(), moved_.floats());
+  memory.add_scaled(static_cast<float>(-factor), step.floats(), point_.floats());
+  move_point_ahead(taken_ahead_ ? share_of_next_step() : 0, memory);
 }
 
 void Vectors::Store::make_movement(Round round, kernels::Memory& memory, bool taken_ahead) {
@@ -273,7 +316,7 @@ std::span<const float> Vectors::Store::on_host(kernels::MemorySpan floats) {
 std::size_t Vectors::Store::bytes_held() const {
   std::size_t floats = host_point_.size() + host_gradient_.size() + parameters_.size() +
                        gradient_.size() + velocity_.size() + target_.size() + step_.size() +
-                       point_.size();
+                       point_.size() + moved_.size() + sent_.size();
   for (const auto& [channel, estimate] : estimates_) floats += estimate.size();
   for (const auto& [shard, owned] : owned_) floats += owned.size();
   std::size_t bytes = floats * sizeof(float);

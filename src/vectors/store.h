@@ -29,6 +29,7 @@ class Vectors::Store {
   void start();
   [[nodiscard]] Status prepare_point(const ComputeGradient& work);
   [[nodiscard]] Status copy_parameters_to_point();
+  [[nodiscard]] unsigned local_steps() const { return options_.local_steps.own; }
   [[nodiscard]] Status prepare_gradient(Round round);
   // Errors: NotFinite, with the layer, or Io.
   [[nodiscard]] Result<AdvanceDone> advance(const AdvanceChannel& action);
@@ -64,8 +65,11 @@ class Vectors::Store {
   void allocate_worker_optimizer();
   // Where the objective computes: w, or a buffer of its own.
   [[nodiscard]] const kernels::MemoryBuffer& point_buffer() const {
-    return options_.looks_ahead ? point_ : parameters_;
+    return has_point() ? point_ : parameters_;
   }
+  [[nodiscard]] bool has_point() const { return options_.looks_ahead || takes_local_steps(); }
+  // Whether the movement is that of y over the whole round, scaled.
+  [[nodiscard]] bool takes_local_steps() const { return !options_.local_steps.is_one_step(); }
   [[nodiscard]] bool owns(ShardIndex shard) const { return plan_.shards[shard].owner == self_; }
   [[nodiscard]] bool sends_movements() const {
     return options_.keeps_estimates && options_.feedback == Feedback::kEf14;
@@ -99,20 +103,29 @@ class Vectors::Store {
   };
   // What this node's gradient of `round` asks for: its movement where workers send that.
   [[nodiscard]] Scaled wish(Round round) const;
+  // What the last gradient, of `round`, asks for by itself.
+  [[nodiscard]] Scaled last_step(Round round) const;
   // ω times that.
   [[nodiscard]] Scaled contribution(Round round) const;
   // Without momentum and moments the movement is the gradient's, whose buffer the next gradient
   // takes while the movement is sent; the velocity's holds it then.
   [[nodiscard]] bool keeps_movement_of_descent() const {
-    return options_.looks_ahead && options_.optimizer.kind->is_descent() &&
+    return options_.looks_ahead && !takes_local_steps() && options_.optimizer.kind->is_descent() &&
            !options_.optimizer.keeps_velocity();
   }
   // Takes momentum and, where workers send movements, the optimizer's step. Nesterov's momentum is
   // not added to a gradient that was taken ahead.
   void make_movement(Round round, kernels::Memory& memory, bool taken_ahead);
   [[nodiscard]] Status bring_point_to_host();
-  // y = w − share · (the movement that was made last) − kResidualAhead · e.
-  void look_ahead(double share, kernels::Memory& memory);
+  // y = w − kResidualAhead · e − under_way · (the movement that was made last) − next · (its last
+  // step, which is all of it without local steps).
+  void look_ahead(double under_way, double next, kernels::Memory& memory);
+  // y −= share · (the last local step).
+  void move_point_ahead(double share, kernels::Memory& memory);
+  // The share of its last step by which a node that takes local steps looks ahead of the next one.
+  [[nodiscard]] double share_of_next_step() const;
+  // Adds the step that the gradient at y asks for to the movement, and moves y by it.
+  void take_local_step(Round round);
   [[nodiscard]] kernels::MemorySpan readable(BufferId term) const;
   // A copy for observers where the memory is a device's, valid until the next call.
   [[nodiscard]] std::span<const float> on_host(kernels::MemorySpan floats);
@@ -139,7 +152,12 @@ class Vectors::Store {
   // Where workers send movements and their optimizer has a state: minus the movement.
   std::optional<ShardOptimizer> worker_optimizer_;
   kernels::MemoryBuffer step_;
-  kernels::MemoryBuffer point_;  // y, where nodes look ahead
+  kernels::MemoryBuffer point_;  // y, where nodes look ahead or take local steps
+  // Of local steps: their sum, and where nodes look ahead the one that is sent. y is ahead of where
+  // the steps have come to by the share `point_ahead_` of the last one.
+  kernels::MemoryBuffer moved_, sent_;
+  bool taken_ahead_ = false;
+  double point_ahead_ = 0;
   // Of the movement that was made last: its round, and whether it is in the velocity.
   Round movement_round_ = 0;
   bool is_in_velocity_ = false;

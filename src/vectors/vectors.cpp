@@ -55,6 +55,9 @@ Status Vectors::prepare_point(const ComputeGradient& work) {
 Status Vectors::prepare_point(const Evaluate&) {
   return store_->copy_parameters_to_point();
 }
+unsigned Vectors::local_steps() const {
+  return store_->local_steps();
+}
 Status Vectors::prepare_gradient(Round round) {
   return store_->prepare_gradient(round);
 }

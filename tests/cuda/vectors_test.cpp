@@ -87,10 +87,12 @@ std::vector<Sent> run(Mesh& mesh, Round rounds, std::uint64_t seed, bool looks_a
                                             : GradientPoint::kMade;
       EXPECT_TRUE(node.prepare_point(ComputeGradient{round, at}).ok());
       // A gradient that looks at the parameters, as one of an objective does.
-      Random noise(seed, static_cast<std::uint32_t>(n), round, Purpose::kTest);
-      for (std::size_t j = 0; j < point.size(); ++j)
-        node.gradient()[j] = 0.1f * node.point()[j] + static_cast<float>(noise.normal());
-      EXPECT_TRUE(node.prepare_gradient(round).ok());
+      for (unsigned step = 0; step < node.local_steps(); ++step) {
+        Random noise(seed, static_cast<std::uint32_t>(n), round + rounds * step, Purpose::kTest);
+        for (std::size_t j = 0; j < point.size(); ++j)
+          node.gradient()[j] = 0.1f * node.point()[j] + static_cast<float>(noise.normal());
+        EXPECT_TRUE(node.prepare_gradient(round).ok());
+      }
       if (looks_ahead) {
         EXPECT_TRUE(node.take_movement({round, true, overlap}).ok());
       }
@@ -104,7 +106,7 @@ std::vector<Sent> run(Mesh& mesh, Round rounds, std::uint64_t seed, bool looks_a
 
 // Seen to fail with parameters that are not synced after a step, with a contribution without its
 // weight, with AdamW's steps not counted, without the velocity, and with a point that stays on the
-// device.
+// device, after a local step too.
 TEST_F(CudaVectors, SendTheHostsMessagesAndArriveAtTheSamePoint) {
   const OptimizerOptions plain;
   const auto momentum =
@@ -117,12 +119,15 @@ TEST_F(CudaVectors, SendTheHostsMessagesAndArriveAtTheSamePoint) {
     const Plan plan = plan_of(shape.kind, kNodes, shape.servers, {150, 3, 77});
     for (const auto& [optimizer, seed] :
          {std::pair(plain, 1), std::pair(momentum, 2), std::pair(adamw, 3), std::pair(adamw, 4),
-          std::pair(plain, 5), std::pair(nesterov, 6), std::pair(adamw, 7)}) {
-      // From the fourth on workers send movements, from the fifth on they look ahead.
-      const bool looks_ahead = seed >= 5;
+          std::pair(plain, 5), std::pair(nesterov, 6), std::pair(adamw, 7), std::pair(nesterov, 8),
+          std::pair(adamw, 9), std::pair(momentum, 10)}) {
+      // From the fourth on workers send movements, from the fifth to the ninth they look ahead,
+      // from the eighth on they take three local steps, of 2.5 in the mean.
+      const bool looks_ahead = seed >= 5 && seed <= 9;
+      const LocalSteps steps = seed >= 8 ? LocalSteps{3, 2.5} : LocalSteps{};
       const VectorsOptions options{
-          optimizer,        0.25,       true, seed >= 4 ? Feedback::kEf14 : Feedback::kEf21,
-          Gather::kPerLink, looks_ahead};
+          optimizer,        0.25,        true, seed >= 4 ? Feedback::kEf14 : Feedback::kEf21,
+          Gather::kPerLink, looks_ahead, steps};
       Mesh host(plan, std::vector(kNodes, options));
       Mesh device(plan, std::vector(kNodes, on_device(options)));
       const auto expected = run(host, 6, seed, looks_ahead),

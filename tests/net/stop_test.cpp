@@ -21,8 +21,8 @@ class StopsItsNode : public Objective {
   void bind(std::span<float> parameters, std::span<float> gradient) override {
     inner_->bind(parameters, gradient);
   }
-  [[nodiscard]] Result<GradientNumbers> gradient(Round round) override {
-    auto numbers = inner_->gradient(round);
+  [[nodiscard]] Result<GradientNumbers> gradient(std::uint64_t batch) override {
+    auto numbers = inner_->gradient(batch);
     stopped_at = std::chrono::steady_clock::now();
     stop_ = true;
     return numbers;

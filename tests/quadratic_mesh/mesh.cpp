@@ -100,6 +100,8 @@ Mesh::Mesh(const MeshSpec& the_spec) : spec(the_spec) {
     node.vectors.feedback = spec.core.feedback;
     node.vectors.gather = spec.core.gather;
     node.vectors.looks_ahead = spec.core.look_ahead != Use::kNever;
+    if (!spec.local_steps.empty())
+      node.vectors.local_steps = local_steps_of(i, spec.local_steps, weights);
     setup.nodes.push_back(std::move(node));
   }
   LinkSpec link;

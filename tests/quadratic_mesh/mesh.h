@@ -25,8 +25,9 @@ struct MeshSpec {
   std::vector<double> weights;  // empty: equal
   std::uint64_t seed = 1;
   OptimizerOptions optimizer;
-  CoreOptions core;               // of every node
-  double rate_bits_per_s = 10e6;  // of every link
+  CoreOptions core;                   // of every node
+  std::vector<unsigned> local_steps;  // by node; empty: one each
+  double rate_bits_per_s = 10e6;      // of every link
   Duration delay{0};
 };
 

@@ -12,8 +12,9 @@ namespace kimesh::test {
 
 class WatchedObjective final : public Objective {
  public:
-  // `computed` is called after each gradient, with the round and the gradient [d].
-  using Watch = std::function<void(Round round, std::span<const float> gradient)>;
+  // `computed` is called after each gradient, with the number of the batch, which is the round
+  // without local steps, and the gradient [d].
+  using Watch = std::function<void(std::uint64_t batch, std::span<const float> gradient)>;
 
   WatchedObjective(std::unique_ptr<Objective> of, Watch computed)
       : of_(std::move(of)), computed_(std::move(computed)) {}
@@ -23,9 +24,9 @@ class WatchedObjective final : public Objective {
     gradient_ = gradient;
     of_->bind(parameters, gradient);
   }
-  Result<GradientNumbers> gradient(Round round) override {
-    auto numbers = of_->gradient(round);
-    computed_(round, gradient_);
+  Result<GradientNumbers> gradient(std::uint64_t batch) override {
+    auto numbers = of_->gradient(batch);
+    computed_(batch, gradient_);
     return numbers;
   }
 

@@ -5,6 +5,7 @@
 
 #include "kimesh/config/key_text.h"
 #include "kimesh/run/check_together.h"
+#include "kimesh/run/options.h"
 #include "tests/config/text_file.h"
 #include "tests/run/stand_in_models.h"
 
@@ -91,7 +92,7 @@ TEST(RunConfig, ReadsWhatEachPolicyKnows) {
   EXPECT_EQ(canonical(plus),
             "policy kimad_plus\nallocator knapsack\nratios 2\nbins 100\n"
             "compressor topk\nvalues float32\nindices raw\nfeedback ef14\ngather "
-            "per_link\nlook_ahead false\noverlap false\n"
+            "per_link\nlook_ahead false\noverlap false\nlocal_steps 1\n"
             "digest_every 50\n");
   EXPECT_EQ(plus.feedback, Feedback::kEf14);
   const CompressionOptions gravac =
@@ -232,7 +233,9 @@ TEST(RunConfigCanonical, IsOtherForAnyOtherMeaning) {
         "compression: {policy: gravac, window: 5s}\n",
         "compression: {policy: gravac, gain: paper, feedback: ef14}\n",
         "compression: {policy: gravac, scaling: geometric}\n",
-        "compression: {policy: gravac, scope: link}\n"})
+        "compression: {policy: gravac, scope: link}\n",
+        "compression: {policy: auto}\n",
+        "compression: {policy: auto, local_steps: 2}\n"})
     all.push_back(Parts{.more = x}.canonical());
   for (std::size_t i = 0; i < all.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) EXPECT_NE(all[i], all[j]) << i << " and " << j;
@@ -267,6 +270,40 @@ TEST(CheckTogether, KimadAndKimadPlusNeedARoundTime) {
     config.round_time = 25ms;
     EXPECT_TRUE(together(config, two_nodes()).empty());
   }
+}
+
+// Seen to fail without the check.
+TEST(CheckTogether, LocalStepsOfANodeNeedMovements) {
+  TopologyFile topology = two_nodes();
+  topology.nodes[0].local_steps = 1;
+  topology.nodes[1].local_steps = 4;
+  const RunConfig gradients = Parts{.more = "compression: {policy: fixed, ratio: 0.1}\n"}.load(),
+                  movements = Parts{.more = "compression: {policy: auto, local_steps: 2}\n"}.load();
+  EXPECT_EQ(together(gradients, topology),
+            (std::vector<std::string>{
+                "c.yaml:5: node b takes 4 local steps in the topology file, and this config sends "
+                "the gradient of one. Write compression: {policy: auto, feedback: ef14}, or leave "
+                "out local_steps there."}));
+  EXPECT_TRUE(together(movements, topology).empty());
+  EXPECT_EQ(local_steps(movements, topology), (std::vector<unsigned>{1, 4}));
+  topology.nodes[1].local_steps.reset();
+  EXPECT_EQ(local_steps(movements, topology), (std::vector<unsigned>{1, 2}));
+  const std::vector<double> weights{0.25, 0.75};
+  const VectorsOptions options = vectors_options(movements, topology, 1, weights);
+  EXPECT_EQ(options.local_steps.own, 2u);
+  EXPECT_EQ(options.local_steps.of_mesh, 1.75);
+}
+
+// Nodes need not agree on a key that says again what feedback says. Seen to fail with one that they
+// compare.
+TEST(RunConfig, TakesMomentsWhereTheyAre) {
+  const auto canonical_of = [](const std::string& more, const std::string& compression) {
+    return Parts{.optimizer = "{kind: adamw, lr: 0.1" + more + "}", .more = compression}
+        .canonical();
+  };
+  const std::string ef14 = "compression: {policy: auto}\n";
+  EXPECT_EQ(canonical_of(", moments: worker", ef14), canonical_of("", ef14));
+  EXPECT_EQ(canonical_of(", moments: owner", ""), canonical_of("", ""));
 }
 
 // What a node leaves out over several hops must not grow. Seen to fail without the check.

@@ -54,9 +54,10 @@ Prepared prepare(const std::string& compression) {
 double gradient_after_a_run(const Prepared& p) {
   SimulationSetup setup;
   setup.plan = &p.plan;
+  const std::vector<double> weights(3, 1.0 / 3);
   for (NodeIndex i = 0; i < 3; ++i)
     setup.nodes.push_back(
-        simulated_node(p.config, p.topology, i, 1.0 / 3, make_quadratic_objective(p.problem, i)));
+        simulated_node(p.config, p.topology, i, weights, make_quadratic_objective(p.problem, i)));
   setup.links = simulated_links(p.topology, p.plan);
   Simulator simulator(std::move(setup), {});
   simulator.run();

@@ -79,14 +79,14 @@ TEST(Overlap, ComputesEveryGradientOnceAndNoneForNothing) {
   for (const char* kind : kKinds) {
     SCOPED_TRACE(kind);
     Mesh mesh(looking_ahead(kind, Use::kAlways));
-    std::vector<Round> rounds, expected;
+    std::vector<std::uint64_t> rounds, expected;
     auto& objective = mesh.setup.nodes[1].objective;
     objective = std::make_unique<WatchedObjective>(
         std::move(objective),
-        [&rounds](Round round, std::span<const float>) { rounds.push_back(round); });
+        [&rounds](std::uint64_t round, std::span<const float>) { rounds.push_back(round); });
     mesh.run();
     ASSERT_TRUE(mesh.done()) << mesh.ends();
-    for (Round round = 0; round < 40; ++round) expected.push_back(round);
+    for (std::uint64_t round = 0; round < 40; ++round) expected.push_back(round);
     EXPECT_EQ(rounds, expected);
   }
 }

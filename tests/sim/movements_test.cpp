@@ -30,13 +30,17 @@ MeshSpec movements(const std::string& kind, std::size_t nodes, double ratio) {
 }
 
 // Sums what all nodes' movements come to, as their optimizers make them of the gradients that the
-// run computes: without momentum ω lr g.
+// run computes: without momentum ω lr g, scaled where nodes take unlike numbers of local steps.
 void watch_movements(Mesh& mesh, std::vector<double>& sum) {
   sum.assign(mesh.plan.layout.size(), 0);
   for (std::size_t node = 0; node < mesh.setup.nodes.size(); ++node) {
     auto& objective = mesh.setup.nodes[node].objective;
-    const auto add = [&mesh, &sum, node](Round round, std::span<const float> gradient) {
-      const double factor = mesh.problem.weights[node] * mesh.spec.optimizer.learning_rate(round);
+    const LocalSteps steps = mesh.setup.nodes[node].vectors.local_steps;
+    const auto add = [&mesh, &sum, node, steps](std::uint64_t batch,
+                                                std::span<const float> gradient) {
+      const auto round = static_cast<Round>(batch / steps.own);
+      const double factor =
+          mesh.problem.weights[node] * steps.scale() * mesh.spec.optimizer.learning_rate(round);
       for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += factor * gradient[j];
     };
     objective = std::make_unique<WatchedObjective>(std::move(objective), add);
@@ -58,7 +62,7 @@ std::vector<double> residuals(const Mesh& mesh) {
 
 // Whatever links do, every movement is delivered or kept: x_0 − x = Σ p − Σ e.
 // Seen to fail with a residual that is forgotten, and with overlap where the next gradient
-// overwrites the movement that is being sent.
+// overwrites the movement that is being sent, its local steps too.
 TEST(Movements, AreDeliveredOrKeptAndNothingElse) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -71,6 +75,9 @@ TEST(Movements, AreDeliveredOrKeptAndNothingElse) {
     spec.core.digest_every = 5;
     if (random.below(2)) spec.core.look_ahead = Use::kAlways;
     if (spec.core.look_ahead == Use::kAlways && random.below(2)) spec.core.overlap = Use::kAlways;
+    const bool takes_local_steps = random.below(2) == 0;
+    for (std::size_t i = 0; takes_local_steps && i < spec.nodes; ++i)
+      spec.local_steps.push_back(1 + random.below(4));
     const double rate = random.below(2) ? 200 : 100e3;
     Mesh mesh(spec);
     for (LinkSpec& link : mesh.setup.links)

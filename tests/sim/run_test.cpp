@@ -218,7 +218,9 @@ class ScoredQuadratic : public Objective {
     quadratic_->bind(parameters, gradient);
     parameters_ = parameters;
   }
-  Result<GradientNumbers> gradient(Round round) override { return quadratic_->gradient(round); }
+  Result<GradientNumbers> gradient(std::uint64_t batch) override {
+    return quadratic_->gradient(batch);
+  }
   EvaluationNumbers evaluate() override {
     double squares = 0;
     for (std::size_t j = 0; j < minimiser_.size(); ++j)

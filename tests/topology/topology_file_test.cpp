@@ -118,7 +118,8 @@ TEST(TopologyCanonical, IsOtherForAnyOtherMeaning) {
        {"  a->b: {rate: 1Mbit}\n", "  b->a: {rate: 1Mbit}\n", "  a->b: {delay: 1ms}\n",
         "  a->b: {rate: 1001kbit}\n", "  a->b: {bucket: 16KiB}\n"})
     all.push_back(canonical(base + link));
-  for (const char* node : {"uplink: 1Mbit", "downlink: 1Mbit", "max_rate: 1Mbit", "traffic: 1GB"}) {
+  for (const char* node : {"uplink: 1Mbit", "downlink: 1Mbit", "max_rate: 1Mbit", "traffic: 1GB",
+                           "local_steps: 1", "local_steps: 2"}) {
     std::string text = base;
     text.insert(text.find("7102\"") + 5, std::string(", ") + node);
     all.push_back(canonical(text));

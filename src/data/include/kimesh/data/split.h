@@ -20,10 +20,11 @@ namespace kimesh {
 [[nodiscard]] std::vector<std::uint32_t> test_part(const SampleClasses& test, NodeIndex node,
                                                    std::size_t nodes, std::uint64_t seed);
 
-// The samples of the node's batch in `round`: seeded permutations of its part, one after another.
-// A part smaller than the batch is repeated.
+// The samples of the node's batch `number`, of `batch` samples, counted from 0
+// (Objective::gradient): seeded permutations of its part, one after another. A part smaller than
+// the batch is repeated. Requires number · batch < 2^64.
 [[nodiscard]] std::vector<std::uint32_t> batch_samples(std::span<const std::uint32_t> part,
-                                                       int batch, Round round, NodeIndex node,
-                                                       std::uint64_t seed);
+                                                       int batch, std::uint64_t number,
+                                                       NodeIndex node, std::uint64_t seed);
 
 }  // namespace kimesh

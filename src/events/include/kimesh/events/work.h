@@ -76,7 +76,7 @@ enum class GradientPoint : std::uint8_t {
 struct ComputeGradient {
   Round round = 0;
   GradientPoint at = GradientPoint::kParameters;
-};  // then clip, decay and, without TakeMovement, momentum -> GradientDone
+};  // then clip, decay and, without TakeMovement, momentum; or all local steps -> GradientDone
 struct Evaluate {
   Round round = 0;
 };  // w on this node's part of the test set -> Evaluated
@@ -120,8 +120,8 @@ struct MovementTaken {
 };
 struct GradientDone {
   Round round = 0;
-  double loss = 0;  // mean over the batch
-  Duration took{0};
+  double loss = 0;   // mean over the batch, or over those of all local steps
+  Duration took{0};  // of all of them
 };
 struct Evaluated {
   Round round = 0;

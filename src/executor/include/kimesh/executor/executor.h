@@ -2,6 +2,7 @@
 // decides only what an action costs and where a message goes.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -57,10 +58,12 @@ class Executor {
 // Does vector work. Returns the event of its end, in which the time is not set, or WorkFailed.
 // Thread: as Vectors says.
 [[nodiscard]] Event perform(const VectorWork& work, Vectors& vectors);
-// Computes a gradient or evaluates. Returns the event of its end, in which the time is not set, or
-// WorkFailed with a sentence that names `node`.
-[[nodiscard]] Event perform(const TrainerWork& work, Vectors& vectors, Objective& objective,
-                            const std::string& node);
+// Computes a gradient, or takes all local steps of a round, or evaluates. Returns the event of its
+// end, in which the time is not set, or WorkFailed with a sentence that names `node`. `gives_up` is
+// asked between local steps: where it says yes, the rest is left out and the event worth nothing.
+[[nodiscard]] Event perform(
+    const TrainerWork& work, Vectors& vectors, Objective& objective, const std::string& node,
+    const std::function<bool()>& gives_up = [] { return false; });
 // Sets the time of the work that `end` reports.
 void set_time_taken(Event& end, Duration took);
 

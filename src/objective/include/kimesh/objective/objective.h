@@ -41,9 +41,11 @@ class Objective {
   // Called once, before gradient() and evaluate(): from now on these two vectors are meant.
   virtual void bind(std::span<float> parameters, std::span<float> gradient) = 0;
 
-  // Overwrites the gradient with that of this node's batch of `round` at the parameters, which it
-  // only reads. Errors: NotFinite, naming the layer, when loss or gradient holds NaN or infinity.
-  [[nodiscard]] virtual Result<GradientNumbers> gradient(Round round) = 0;
+  // Overwrites the gradient with that of this node's batch number `batch` at the parameters, which
+  // it only reads. Batches count from 0: the batch is the round, and where the node takes H local
+  // steps in a round, round · H and those that follow. The caller's sentence names node and round.
+  // Errors: NotFinite, naming the layer, when loss or gradient holds NaN or infinity.
+  [[nodiscard]] virtual Result<GradientNumbers> gradient(std::uint64_t batch) = 0;
 
   // Scores the parameters, read only, on this node's part of the test set, where there is one.
   [[nodiscard]] virtual EvaluationNumbers evaluate() { return {}; }

@@ -32,6 +32,10 @@ struct OptimizerOptions {
   [[nodiscard]] double learning_rate(Round round) const { return lr * schedule.factor(round); }
   // Whether the workers keep a velocity.
   [[nodiscard]] bool keeps_velocity() const { return kind->at_workers().momentum > 0; }
+  // What the decoupled decay of one step leaves of a parameter.
+  [[nodiscard]] double kept_by_decay(Round round) const {
+    return 1 - learning_rate(round) * kind->owner_decay();
+  }
   // Whether the contribution is in the velocity; else prepare_gradient leaves it in the gradient.
   [[nodiscard]] bool sends_velocity() const {
     return keeps_velocity() && !kind->at_workers().nesterov;
@@ -57,11 +61,15 @@ void clip_and_decay(const OptimizerOptions& options, kernels::Memory& memory,
 void take_momentum(const OptimizerOptions& options, kernels::Memory& memory,
                    kernels::MemorySpan gradient, kernels::MemorySpan velocity, bool taken_ahead);
 
+// The mesh's weighted movement, and the mean of the steps that it is made of (LocalSteps::of_mesh).
+struct Movement {
+  kernels::ConstMemorySpan of;
+  double steps = 1;
+};
 // The owner's part where workers send movements (Feedback::kEf14), which are steps already:
-// shrinks the parameters by the decoupled decay, then subtracts `movement`, the mesh's weighted
-// one.
+// shrinks the parameters by the decoupled decay of so many steps, then subtracts the movement.
 void step_by_movement(const OptimizerOptions& options, kernels::Memory& memory, Round round,
-                      kernels::ConstMemorySpan movement, kernels::MemorySpan parameters);
+                      const Movement& movement, kernels::MemorySpan parameters);
 
 // The optimizer of one shard at its owner, or of all shards at a worker that sends movements.
 // Thread: one at a time.

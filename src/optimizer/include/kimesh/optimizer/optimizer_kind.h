@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "kimesh/config/kind_table.h"
@@ -33,6 +34,12 @@ class OptimizerKind : public KindOptions {
   // Vectors that the optimizer keeps, each of the size that it steps, 0 at the start: of a shard at
   // its owner, of the whole model at a worker that sends movements.
   [[nodiscard]] virtual std::size_t state_vectors() const { return 0; }
+
+  // Who keeps these vectors: the owners, which step against the mesh's gradient, or the workers,
+  // whose steps are their movements.
+  enum class StateAt : std::uint8_t { kOwner, kWorker };
+  // What the config says of it; nothing: it is where what messages carry puts it.
+  [[nodiscard]] virtual std::optional<StateAt> state_at() const { return std::nullopt; }
 
   // The decoupled decay, which acts at the owner also where workers send movements: a step shrinks
   // the parameters by rate times this share. It is no part of step() then.

@@ -19,8 +19,13 @@ struct CompressionOptions {
   Gather gather = Gather::kPerLink;
   Use look_ahead = Use::kNever;
   Use overlap = Use::kNever;
+  // Optimizer steps of a node between two rounds of messages; a topology file may say another
+  // number for a node. More than one: requires Feedback::kEf14.
+  unsigned local_steps = 1;
   Round digest_every = 50;  // rounds between digests of both ends of a channel; 0: never
 
+  // Whether messages carry movements, which may be those of many steps.
+  [[nodiscard]] bool sends_movements() const;
   // Whether gradients are taken ahead of the parameters, and beside messages, as feedback allows.
   [[nodiscard]] Use looks_ahead() const;
   [[nodiscard]] Use overlaps() const;
@@ -30,6 +35,7 @@ struct CompressionOptions {
  private:
   void check(Keys& keys);
   void check_look_ahead(Keys& keys);
+  void check_local_steps(Keys& keys);
 };
 
 // Options with these keys, as a config writes them: {{"policy", "fixed"}, {"ratio", "0.1"}}.

@@ -2,6 +2,10 @@
 // runs, simulations and benchmarks all begin here, so that a key of a file means the same to each.
 #pragma once
 
+#include <memory>
+#include <span>
+#include <vector>
+
 #include "kimesh/objective/mesh_objective.h"
 #include "kimesh/round/core.h"
 #include "kimesh/run/run_config.h"
@@ -13,10 +17,14 @@
 
 namespace kimesh {
 
-// `data_weight` is ω_i of the node.
+// `data_weight` is ω_i of the node, `weights` those of all, in the topology's order.
 [[nodiscard]] CoreOptions core_options(const RunConfig& config, const TopologyFile& topology,
                                        NodeIndex node, double data_weight);
-[[nodiscard]] VectorsOptions vectors_options(const RunConfig& config, double data_weight);
+[[nodiscard]] VectorsOptions vectors_options(const RunConfig& config, const TopologyFile& topology,
+                                             NodeIndex node, std::span<const double> weights);
+// H_i of all nodes: what the topology file says of a node, else what the config says.
+[[nodiscard]] std::vector<unsigned> local_steps(const RunConfig& config,
+                                                const TopologyFile& topology);
 
 // What `lr: theory` stands for: the step size of docs/architecture.md, invariant 6, with the share
 // of a vector that the config's messages keep at least. Requires a config and a topology without
@@ -26,7 +34,7 @@ namespace kimesh {
 
 // One node of a simulation, with the rates that the topology gives it.
 [[nodiscard]] SimulatedNode simulated_node(const RunConfig& config, const TopologyFile& topology,
-                                           NodeIndex node, double data_weight,
+                                           NodeIndex node, std::span<const double> weights,
                                            std::unique_ptr<Objective> objective);
 // What the topology says of the plan's links, in their order.
 [[nodiscard]] std::vector<LinkSpec> simulated_links(const TopologyFile& topology, const Plan& plan);

@@ -30,6 +30,7 @@ struct NodeSpec {
   std::optional<std::uint64_t> traffic_bytes;  // that its messages may take in the whole run
   std::optional<double> data_weight;           // > 0; default: the node's share of the data
   std::optional<double> shard_weight;          // > 0; size of its shard beside the others'
+  std::optional<unsigned> local_steps;         // of a round; default: what the config says
 
   // The limit on the rate of all outgoing links together, bits/s: the smaller of uplink, which the
   // node has, and max_rate, which it may use.

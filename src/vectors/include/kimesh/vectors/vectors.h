@@ -7,15 +7,18 @@
 // (where nodes look ahead without one, the movement is in its place), a target of the largest
 // shard; per reduce_in channel what it brought, which is an estimate under EF21; AdamW's moments
 // for the owned shard, or for all d where workers send movements, and then the movement [d]; where
-// nodes look ahead the gradient's point y [d], which else is w. Only where the policy compresses:
-// x[s] of the owned shard, per reduce_out channel the estimate of the far side (EF21) or the
-// residual (EF14), and with Gather::kPerLink per gather_out channel the estimate of the far side,
-// but for the owner's first one, whose estimate is w[s]. Where the memory is a GPU's, a second
-// point and g are on the host, where the objective computes.
+// nodes look ahead the gradient's point y [d], which else is w. A node of several local steps takes
+// them at y, which begins at w or ahead of it and is given up at the end; their sum is the movement
+// [d], and where nodes look ahead what is sent is a copy of it [d]. Only where the policy
+// compresses: x[s] of the owned shard, per reduce_out channel the estimate of the far side (EF21)
+// or the residual (EF14), and with Gather::kPerLink per gather_out channel the estimate of the far
+// side, but for the owner's first one, whose estimate is w[s]. Where the memory is a GPU's, a
+// second point and g are on the host, where the objective computes.
 //
 // Thread: actions one at a time, in order of issue; gradient work may run beside actions that do
 // not touch what it does: g, v, the optimizer's movement, and y. Where nodes look ahead it does not
-// touch v and the movement, which belong to actions then.
+// touch v and the movement, which belong to actions then; of a node of several local steps only the
+// copy does.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +30,7 @@
 
 #include "kimesh/compress/compressor.h"
 #include "kimesh/events/work.h"
+#include "kimesh/optimizer/local_steps.h"
 #include "kimesh/optimizer/optimizer.h"
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/result.h"
@@ -48,6 +52,8 @@ struct VectorsOptions {
   // movement u (OptimizerKind::look_ahead) and by the share γ of its residuals e, as of a whole
   // mean. Requires Feedback::kEf14.
   bool looks_ahead = false;
+  // Other than one step: requires Feedback::kEf14.
+  LocalSteps local_steps{};
   // Null: the host's memory. Else a GPU's, and the same memory with a queue of its own for gradient
   // work; the nodes of this process share them. The codec must have
   // CodecTraits::on_devices then.
@@ -78,9 +84,13 @@ class Vectors {
   // below.
   [[nodiscard]] Status prepare_point(const ComputeGradient& work);
   [[nodiscard]] Status prepare_point(const Evaluate& work);
+  // H_i: how often the objective computes a gradient after prepare_point, each followed by
+  // prepare_gradient.
+  [[nodiscard]] unsigned local_steps() const;
   // Clips the gradient of `round` that the objective has filled, and applies coupled decay, then
   // momentum; where workers send movements, the optimizer. Where nodes may look ahead all after the
-  // decay is left to take_movement.
+  // decay is left to take_movement. A node of several local steps does all of it, adds the step to
+  // its movement and makes point() where the next one is to be taken.
   [[nodiscard]] Status prepare_gradient(Round round);
   // A restarted gather channel must be sent dense: the far side's estimate are its parameters.
   // Errors: NotFinite, with layer and channel; also when a step before found that. The estimate is
