@@ -29,7 +29,9 @@ double FluidLinks::own_rate_bits_per_s(std::size_t link, double now) const {
   return rate ? rate->at(trace_seconds(now)) : kInfinity;
 }
 
-void FluidLinks::begin(double now, std::size_t link, double bits, double mark_bits) {
+void FluidLinks::begin(double now, std::size_t link, double bits, double mark_bits,
+                       Flowing flowing) {
+  KIMESH_CHECK(flowing.weight > 0 && flowing.bits_per_s > 0, "a flow takes part in what is shared");
   State& state = states_.at(link);
   KIMESH_CHECK(!state.sending && mark_bits <= bits, "one transmission at a time on a link");
   now_ = std::max(now_, now);
@@ -39,9 +41,18 @@ void FluidLinks::begin(double now, std::size_t link, double bits, double mark_bi
   state.mark_left = mark_bits;
   state.mark_at = now_;
   state.rate = kNoRateYet;
+  state.weight = flowing.weight;
+  state.pace = flowing.bits_per_s / units_per_s_;
   follow_trace(link, trace_seconds(now_));
   shared(link) ? sending_shared_.push_back(link) : send_burst(state);
   share_out(link);
+}
+
+void FluidLinks::set_capacity(double now, std::uint32_t group, double bits_per_s) {
+  now_ = std::max(now_, now);
+  count_tokens(groups_.at(group));
+  groups_[group].rate = bits_per_s / units_per_s_;
+  share_groups();
 }
 
 void FluidLinks::cancel(double now, std::size_t link) {
@@ -112,7 +123,7 @@ void FluidLinks::count_tokens(std::size_t index) {
 
 // What the link itself allows.
 double FluidLinks::cap(const State& state) const {
-  return state.tokens > 0 ? kInfinity : state.own_rate;
+  return std::min(state.pace, state.tokens > 0 ? kInfinity : state.own_rate);
 }
 
 // Nothing bounds an unshared link while its bucket holds tokens: they leave at once.
@@ -192,7 +203,7 @@ void FluidLinks::share_groups() {
   flows.reserve(sending_shared_.size());
   for (const std::size_t link : sending_shared_) {
     count_tokens(link);
-    flows.push_back({cap(states_[link]), links_[link].groups});
+    flows.push_back({cap(states_[link]), links_[link].groups, states_[link].weight});
   }
   std::vector<double> rates(flows.size());
   max_min_shares(flows, capacities, rates);

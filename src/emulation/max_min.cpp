@@ -12,8 +12,9 @@ namespace {
 constexpr double kRising = -1;  // a rate that is not settled yet
 
 struct Group {
-  double left;      // capacity that settled flows do not use
-  unsigned rising;  // flows that still share it
+  double left;    // capacity that settled flows do not use
+  double rising;  // the weights of the flows that still share it
+  // The rate that it leaves to a flow of weight 1.
   [[nodiscard]] double level() const {
     return rising == 0 ? std::numeric_limits<double>::infinity() : left / rising;
   }
@@ -36,7 +37,7 @@ void measure(std::span<const Flow> flows, std::span<const double> capacity,
   for (std::size_t i = 0; i < flows.size(); ++i)
     for_groups(flows[i], groups, [&](Group& group) {
       if (rates[i] == kRising)
-        ++group.rising;
+        group.rising += flows[i].weight;
       else
         group.left = std::max(group.left - rates[i], 0.0);
     });
@@ -54,9 +55,9 @@ void max_min_shares(std::span<const Flow> flows, std::span<const double> group_c
   std::vector<Group> groups;
   groups.reserve(group_capacity.size());
 
-  // The rate of a flow if all flows rose alike from here.
+  // The rate of a flow for each unit of weight, if all flows rose alike from here.
   const auto ceiling = [&](const Flow& flow) {
-    double level = std::max(flow.cap, 0.0);
+    double level = std::max(flow.cap, 0.0) / flow.weight;
     for_groups(flow, groups, [&](Group& group) { level = std::min(level, group.level()); });
     return level;
   };
@@ -68,7 +69,7 @@ void max_min_shares(std::span<const Flow> flows, std::span<const double> group_c
     const std::size_t before = settled;
     for (std::size_t i = 0; i < flows.size(); ++i) {
       if (rates[i] != kRising || ceiling(flows[i]) > level) continue;
-      rates[i] = level;
+      rates[i] = level * flows[i].weight;
       ++settled;
     }
     KIMESH_CHECK(settled > before, "each round of filling settles a flow");

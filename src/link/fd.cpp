@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 
@@ -108,6 +109,13 @@ bool TcpPeek::drained() const {
 
 void TcpPeek::limit_unsent(int bytes) const {
   if (fd_) ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
+}
+
+void TcpPeek::keep_pace(double bytes_per_s) const {
+  constexpr double kAnyRate = 4e9;  // the option has 32 bits, and all of them mean no limit
+  const bool limited = bytes_per_s > 0 && bytes_per_s < kAnyRate;
+  const std::uint32_t rate = limited ? static_cast<std::uint32_t>(std::ceil(bytes_per_s)) : ~0U;
+  if (fd_) ::setsockopt(fd_.get(), SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate);
 }
 
 void TcpPeek::break_connection() const {

@@ -74,7 +74,9 @@ class TcpPeek {
   // True: the kernel holds nothing that has not been sent. False where unknown.
   [[nodiscard]] bool drained() const;
   void limit_unsent(int bytes) const;  // TCP_NOTSENT_LOWAT
-  void break_connection() const;       // with a reset, as a failing network: queued bytes are lost
+  // The kernel sends no faster (SO_MAX_PACING_RATE); 0: as fast as it can.
+  void keep_pace(double bytes_per_s) const;
+  void break_connection() const;  // with a reset, as a failing network: queued bytes are lost
   explicit operator bool() const { return static_cast<bool>(fd_); }
 
  private:

@@ -58,7 +58,7 @@ class Network::Thread {
   void wait();
   void serve();
   void execute();
-  void execute(SendMessage& command) { outgoing(command.link).send(std::move(command.message)); }
+  void execute(SendMessage& command) { outgoing(command.link).send(std::move(command)); }
   void execute(SendApplied& command) { incoming_.send_applied(command.link, command.applied); }
   void execute(SendHalt& command);
   void execute(SendBye&);

@@ -19,11 +19,12 @@ std::span<const std::byte> part_of(std::span<const std::byte> bytes, std::size_t
 
 }  // namespace
 
-void Outbox::push(std::vector<std::byte> head, Payload payload) {
+void Outbox::push(std::vector<std::byte> head, Payload payload, double pace_bytes_per_s) {
   Held held;
   held.sequence = ++last_sequence_;
   held.head = std::move(head);
   held.payload = std::move(payload);
+  held.pace_bytes_per_s = pace_bytes_per_s;
   const std::size_t chunks = std::max<std::size_t>(chunk_count(held.size()), 1);
   KIMESH_CHECK(held.size() <= 0xffffffff && chunks <= 0xffff,
                "a message fits the 32 bits of its length and the 16 of its chunk count");
@@ -67,6 +68,11 @@ std::optional<Chunk> Outbox::chunk(std::uint64_t sequence, std::uint16_t index) 
   const Held* message = find(sequence);
   if (!message || index >= message->chunks) return std::nullopt;
   return cut(*message, index);
+}
+
+double Outbox::pace_bytes_per_s(std::uint64_t sequence) const {
+  const Held* message = find(sequence);
+  return message ? message->pace_bytes_per_s : 0;
 }
 
 void Outbox::placed(TimePoint now, bool behind) {

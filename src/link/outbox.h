@@ -19,11 +19,13 @@ class Outbox {
  public:
   // Takes a message, which is `head` and then `payload`, under 4 GiB together. Requires less than
   // 2^48 messages before it.
-  void push(std::vector<std::byte> head, Payload payload);
+  void push(std::vector<std::byte> head, Payload payload, double pace_bytes_per_s = 0);
 
   // The next chunk to place; nothing: all are placed. Its bytes lie in the message, which stays
   // where it is until its ack.
   [[nodiscard]] std::optional<Chunk> next() const;
+  // SendMessage::pace_bytes_per_s of a message that is not acked yet.
+  [[nodiscard]] double pace_bytes_per_s(std::uint64_t sequence) const;
   // Notes that the pipe (a socket, or the emulated link) has taken next(). `behind`: the pipe still
   // held bytes to send, so that a message that begins now follows the previous one without a gap.
   void placed(TimePoint now, bool behind);
@@ -54,6 +56,7 @@ class Outbox {
     std::vector<std::byte> head;
     Payload payload;
     std::uint16_t chunks = 0;
+    double pace_bytes_per_s = 0;
     std::optional<TimePoint> begun;
     bool followed = false, limited = false;
     [[nodiscard]] std::size_t size() const { return head.size() + payload.size(); }

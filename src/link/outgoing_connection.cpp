@@ -48,12 +48,14 @@ void OutgoingConnection::dial(const std::string& endpoint) {
   state_ = State::kDialling;
 }
 
-void OutgoingConnection::send(Message message) {
+void OutgoingConnection::send(SendMessage action) {
+  Message& message = action.message;
   std::vector<std::byte> head = encode_message_head(message);
   const std::size_t size = head.size() + message.payload.size();
   ++counters_.payload_messages;
   counters_.message_bytes += wire_bytes(size, std::max<std::size_t>(chunk_count(size), 1));
-  if (state_ != State::kClosed) outbox_.push(std::move(head), std::move(message.payload));
+  if (state_ != State::kClosed)
+    outbox_.push(std::move(head), std::move(message.payload), action.pace_bytes_per_s);
 }
 
 // A halt behind data in the kernel would wait for all of it. The connection is cut, and the next
@@ -236,6 +238,7 @@ void OutgoingConnection::pump(TimePoint now) {
 void OutgoingConnection::put_direct(TimePoint now) {
   while (const auto chunk = outbox_.next()) {
     const bool drained = tcp_.drained();
+    if (chunk->index == 0) tcp_.keep_pace(outbox_.pace_bytes_per_s(chunk->sequence));
     if (!put(*chunk, now)) {
       stalled_ = true;
       return;
@@ -248,8 +251,8 @@ void OutgoingConnection::put_direct(TimePoint now) {
   }
 }
 
-// The emulated link takes every chunk at once and releases it when it is due. A tag is a chunk's
-// sequence and index.
+// The emulated link takes every chunk at once and releases it when it is due. It shares fairly, so
+// that no pace is kept. A tag is a chunk's sequence and index.
 void OutgoingConnection::put_emulated(TimePoint now) {
   while (const auto chunk = outbox_.next()) {
     const bool behind = shared_.shaper.queued(*shaper_index_) > 0;

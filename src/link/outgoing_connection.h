@@ -33,7 +33,7 @@ class OutgoingConnection {
   OutgoingConnection(OutgoingLink spec, Shared shared, std::optional<std::size_t> shaper_index);
 
   void dial(const std::string& endpoint);
-  void send(Message message);
+  void send(SendMessage action);
   void send_halt(const Halt& halt);  // now, and after every reconnect; data is not sent any more
   void send_bye();
   void cut();

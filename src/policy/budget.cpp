@@ -9,11 +9,6 @@ namespace {
 // Larger than any message; keeps the conversion from double defined.
 constexpr double kBudgetBytesMax = 1e15;
 
-double usable_rate(const MessageContext& message) {
-  const double share = message.share_bytes_per_s;
-  return share > 0 ? std::min(message.link.bytes_per_s, share) : message.link.bytes_per_s;
-}
-
 // The messages that follow one another at most, and the parts of a link's time that a round has.
 // They differ where messages wait for others on their link.
 double hops_of(const MessageContext& message) {
@@ -58,6 +53,11 @@ double link_budget(Duration round_time, const MessageContext& message) {
 }
 
 }  // namespace
+
+double usable_rate(const MessageContext& message) {
+  const double share = message.share_bytes_per_s;
+  return share > 0 ? std::min(message.link.bytes_per_s, share) : message.link.bytes_per_s;
+}
 
 std::size_t budget_bytes(Duration round_time, const MessageContext& message, const Codec& codec) {
   double budget = link_budget(round_time, message);

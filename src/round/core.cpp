@@ -148,7 +148,7 @@ void Core::State::on(MessageArrived event) {
 }
 
 void Core::State::on(const MessageAcked& event) {
-  if (event.sample) links.add(event.link, *event.sample);
+  links.acked(event.link, event.sample, now);
 }
 
 void Core::State::on(const MessageApplied& event) {

@@ -104,7 +104,7 @@ Message Core::State::message_for(const OutgoingChannel& out) const {
 void Core::State::send_confirmation(OutgoingChannel& out) {
   Message message = message_for(out);
   traffic += overhead(message.control) + options.chunk_overhead_bytes;
-  emit(SendMessage{out.link, std::move(message)});
+  emit(SendMessage{out.link, std::move(message), links.send(out.link)});
 }
 
 // Whether the channel's message of round `of` begins a new generation.
@@ -175,7 +175,7 @@ void Core::State::on(AdvanceDone event) {
   if (!is_shared(channel))  // assigned parameters tell nothing of what encoding takes
     out.encode_per_byte.add(to_seconds(now - out.asked) / static_cast<double>(bytes));
   links.add_message(event, out.link, plan.elements(event.channel), bytes);
-  emit(SendMessage{out.link, std::move(message)});
+  emit(SendMessage{out.link, std::move(message), links.send(out.link)});
   const bool moves_parameters = out.estimate == shards[channel.shard].parameters.front();
   if (moves_parameters && !is_shared(channel)) shard_is_current(channel.shard);
 }

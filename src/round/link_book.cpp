@@ -29,6 +29,7 @@ LinkBook::LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplin
     entry.report.link = link;
     entries_.push_back(entry);
   }
+  found_ = SharedUplink(entries_.size());
 }
 
 LinkBook::Entry& LinkBook::entry(LinkIndex link) {
@@ -49,8 +50,27 @@ void LinkBook::prove(Entry& e, const LinkSample& sample) {
                   : std::max(static_cast<double>(sample.bytes), kProvenFades * e.proven);
 }
 
-void LinkBook::add(LinkIndex link, const LinkSample& sample) {
+double LinkBook::send(LinkIndex link) {
   Entry& e = entry(link);
+  const bool paced = found_.is_shared() && e.estimate.known() && !e.estimate.lower_bound;
+  e.paces.push_back(paced ? e.pace.of(usable_rate(context(link))) : 0);
+  return e.paces.back();
+}
+
+void LinkBook::acked(LinkIndex link, const std::optional<LinkSample>& sample, TimePoint now) {
+  Entry& e = entry(link);
+  double pace = 0;
+  if (!e.paces.empty()) {  // an ack that is one too many ends nothing
+    pace = e.paces.front();
+    e.paces.pop_front();
+  }
+  if (!sample) return;
+  found_.acked(number(link), *sample, now);
+  e.pace.add(*sample, pace);
+  add(e, *sample);
+}
+
+void LinkBook::add(Entry& e, const LinkSample& sample) {
   prove(e, sample);
   e.sustained.add(sample);
   e.estimator.add(sample);
@@ -107,6 +127,7 @@ void LinkBook::add_forwarded(LinkIndex link, std::size_t bytes) {
 }
 
 std::vector<LinkReport> LinkBook::take_reports() {
+  found_.end_round();
   std::vector<LinkReport> reports;
   reports.reserve(entries_.size());
   for (Entry& e : entries_) {

@@ -1,14 +1,17 @@
 // The core's outgoing links: their estimates and budgets, and the figures of the round's report.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <vector>
 
 #include "kimesh/bandwidth/estimator.h"
+#include "kimesh/bandwidth/sending_pace.h"
 #include "kimesh/bandwidth/sustained_rate.h"
 #include "kimesh/policy/policy.h"
 #include "kimesh/round/action.h"
 #include "kimesh/topology/plan.h"
+#include "shared_uplink.h"
 
 namespace kimesh {
 
@@ -16,7 +19,11 @@ class LinkBook {
  public:
   LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplink_bytes_per_s);
 
-  void add(LinkIndex link, const LinkSample& sample);
+  // Notes that a message is sent, and returns the pace that it is to keep to, in bytes/s; 0: none.
+  // Only links that were found to share an uplink have one.
+  [[nodiscard]] double send(LinkIndex link);
+  // Called once for each message that was sent; an ack may tell nothing of the rate.
+  void acked(LinkIndex link, const std::optional<LinkSample>& sample, TimePoint now);
   // The link's position among the node's outgoing links.
   [[nodiscard]] unsigned number(LinkIndex link) const { return link - first_; }
   [[nodiscard]] LinkIndex link(unsigned number) const { return first_ + number; }
@@ -28,7 +35,7 @@ class LinkBook {
                    std::size_t bytes);
   void add_forwarded(LinkIndex link, std::size_t bytes);
 
-  // The figures since the last call, by outgoing link.
+  // The figures since the last call, by outgoing link; called at the end of a round.
   [[nodiscard]] std::vector<LinkReport> take_reports();
   [[nodiscard]] LinkEstimate estimate(LinkIndex link) const;
 
@@ -38,20 +45,24 @@ class LinkBook {
     LinkEstimator estimator;
     LinkEstimate estimate;
     SustainedRate sustained;
-    double share = 0;       // bytes/s of the node's cap
-    double proven = 0;      // bytes of the largest messages acked lately
-    unsigned unfilled = 0;  // acked messages in a row that did not fill the pipe
+    SendingPace pace;
+    std::deque<double> paces;  // of the messages that are not acked yet
+    double share = 0;          // bytes/s of the node's cap
+    double proven = 0;         // bytes of the largest messages acked lately
+    unsigned unfilled = 0;     // acked messages in a row that did not fill the pipe
     LinkReport report;
     double wanted = 0, missing = 0;
   };
   Entry& entry(LinkIndex link);
   const Entry& entry(LinkIndex link) const;
+  void add(Entry& entry, const LinkSample& sample);
   void share_uplink();
   static void prove(Entry& entry, const LinkSample& sample);
 
   std::vector<Entry>
       entries_;  // outgoing links of the node: contiguous in the plan, from first_ on
   LinkIndex first_ = 0;
+  SharedUplink found_{0};
   std::optional<double> uplink_;
 };
 

@@ -81,7 +81,7 @@ void Core::State::send_shared_message(OutgoingChannel& out) {
   const std::size_t bytes = wire_bytes_of(message);
   traffic += bytes;
   links.add_forwarded(out.link, bytes);
-  emit(SendMessage{out.link, std::move(message)});
+  emit(SendMessage{out.link, std::move(message), links.send(out.link)});
 }
 
 // Sends w[s], which the far side takes as it is.

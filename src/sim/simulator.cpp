@@ -24,25 +24,31 @@ double tick_seconds(const SimulationSetup& setup) {
   return least;
 }
 
-FluidLinks make_fluid(const SimulationSetup& setup) {
+// Which shared capacities are a node's own.
+std::vector<Interface> number_interfaces(const std::vector<SimulatedNode>& nodes) {
+  std::vector<Interface> interfaces;
+  std::uint32_t next = 0;
+  for (const SimulatedNode& node : nodes) {
+    Interface& interface = interfaces.emplace_back();
+    if (node.uplink_bits_per_s) interface.up = next++;
+    if (node.downlink_bits_per_s) interface.down = next++;
+  }
+  return interfaces;
+}
+
+FluidLinks make_fluid(const SimulationSetup& setup, const std::vector<Interface>& interfaces) {
   std::vector<FluidLinks::Group> capacities;
-  std::vector<std::uint32_t> up(setup.nodes.size(), kNoGroup), down(setup.nodes.size(), kNoGroup);
-  for (std::size_t i = 0; i < setup.nodes.size(); ++i) {
-    const double bucket = 8 * static_cast<double>(setup.nodes[i].interface_bucket_bytes);
-    if (setup.nodes[i].uplink_bits_per_s) {
-      up[i] = static_cast<std::uint32_t>(capacities.size());
-      capacities.push_back({*setup.nodes[i].uplink_bits_per_s, bucket});
-    }
-    if (setup.nodes[i].downlink_bits_per_s) {
-      down[i] = static_cast<std::uint32_t>(capacities.size());
-      capacities.push_back({*setup.nodes[i].downlink_bits_per_s, bucket});
-    }
+  for (const SimulatedNode& node : setup.nodes) {
+    const double bucket = 8 * static_cast<double>(node.interface_bucket_bytes);
+    for (const auto& rate : {node.uplink_bits_per_s, node.downlink_bits_per_s})
+      if (rate) capacities.push_back({*rate, bucket});
   }
   std::vector<FluidLinks::Link> fluid_links;
   for (LinkIndex link = 0; link < setup.plan->links.size(); ++link)
-    fluid_links.push_back({setup.links[link].rate,
-                           {up[setup.plan->links[link].from], down[setup.plan->links[link].to]},
-                           8 * static_cast<double>(setup.links[link].bucket_bytes)});
+    fluid_links.push_back(
+        {setup.links[link].rate,
+         {interfaces[setup.plan->links[link].from].up, interfaces[setup.plan->links[link].to].down},
+         8 * static_cast<double>(setup.links[link].bucket_bytes)});
   return {std::move(fluid_links), capacities, 1.0};  // times in seconds
 }
 
@@ -53,7 +59,8 @@ Simulator::State::State(SimulationSetup the_setup, SimulationObserver the_observ
       observer(std::move(the_observer)),
       plan(*setup.plan),
       links(plan.links.size()),
-      fluid(make_fluid(setup)),
+      interfaces(number_interfaces(setup.nodes)),
+      fluid(make_fluid(setup, interfaces)),
       flow_due(kInfinity) {
   KIMESH_CHECK(setup.nodes.size() == plan.view.nodes.size(), "one entry a node");
   KIMESH_CHECK(setup.links.size() == plan.links.size(), "one entry a link");
@@ -161,6 +168,10 @@ void Simulator::State::occur(const Fault& fault) {
       for (Event& event : held) feed(fault.node, std::move(event));
       return;
     }
+    case Fault::Kind::kCapacity:
+      for (const std::uint32_t group : {interfaces[fault.node].up, interfaces[fault.node].down})
+        if (group != kNoGroup) fluid.set_capacity(now, group, fault.bits_per_s);
+      return schedule_flow();
     case Fault::Kind::kCall:
       return fault.call();
   }

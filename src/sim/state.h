@@ -13,6 +13,11 @@
 
 namespace kimesh {
 
+// The numbers of a node's shared capacities.
+struct Interface {
+  std::uint32_t up = kNoGroup, down = kNoGroup;
+};
+
 class Simulator::State {
  public:
   State(SimulationSetup setup, SimulationObserver observer);
@@ -57,6 +62,7 @@ class Simulator::State {
     std::uint64_t sequence = 0;
     std::size_t bytes = 0;  // on the wire
     std::uint16_t chunks = 0;
+    double pace_bytes_per_s = 0;
     double begun = 0;  // when the pipe began to carry it
     bool followed = false;
     bool again = false;  // sent more than once
@@ -125,6 +131,7 @@ class Simulator::State {
   void begin_next(LinkIndex link);
   void flow_ended(const FluidLinks::End& end);
   [[nodiscard]] double late_by(LinkIndex link, std::uint64_t sequence) const;
+  [[nodiscard]] double weight_of(LinkIndex link, std::uint64_t sequence) const;
   void deliver(const MessageArrives& what);
   void acked(const AckArrives& what);
   void send_applied(const SendApplied& action);
@@ -139,6 +146,7 @@ class Simulator::State {
 
   std::deque<Node> nodes;  // they do not move
   std::vector<LinkState> links;
+  std::vector<Interface> interfaces;  // by node
   FluidLinks fluid;
   double flow_due = 0;     // time of the one FlowsChange in the heap that is valid; infinity: none
   std::vector<Item> heap;  // by std::push_heap: its front can be moved out

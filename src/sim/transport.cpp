@@ -1,6 +1,8 @@
 // Links of the simulator: they carry one message at a time, keep it until its ack, send it again
 // after a cut, and deliver it once.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "kimesh/util/check.h"
 #include "kimesh/util/random.h"
@@ -13,6 +15,7 @@ void Simulator::State::send(SendMessage action) {
   LinkState& link = links[action.link];
   SentMessage sent;
   sent.message = std::move(action.message);
+  sent.pace_bytes_per_s = action.pace_bytes_per_s;
   sent.sequence = ++link.sequence;
   const Message& message = sent.message;
   const std::size_t whole =
@@ -31,9 +34,12 @@ void Simulator::State::begin_next(LinkIndex index) {
   sent.again = sent.begun > 0;
   sent.begun = now;
   sent.followed = link.next > 0;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double pace = sent.pace_bytes_per_s;
   // The bytes of the first half of the chunks.
   const double before_tail = static_cast<double>(sent.bytes) * (sent.chunks / 2) / sent.chunks;
-  fluid.begin(now, index, 8 * static_cast<double>(sent.bytes), 8 * before_tail);
+  fluid.begin(now, index, 8 * static_cast<double>(sent.bytes), 8 * before_tail,
+              {weight_of(index, sent.sequence), pace > 0 ? 8 * pace : kInfinity});
   schedule_flow();
 }
 
@@ -50,6 +56,14 @@ double Simulator::State::late_by(LinkIndex link, std::uint64_t sequence) const {
   Random random(sequence, link, 0, Purpose::kNoise);
   if (random.uniform() >= setup.costs.hiccup_chance) return 0;
   return random.uniform() * to_seconds(setup.costs.hiccup);
+}
+
+// Of a message, in what its link shares with others.
+double Simulator::State::weight_of(LinkIndex link, std::uint64_t sequence) const {
+  if (setup.costs.unfairness <= 0) return 1;
+  constexpr std::uint32_t kSecondDraw = 1;
+  Random random(sequence, link, kSecondDraw, Purpose::kNoise);
+  return std::exp(setup.costs.unfairness * random.normal());
 }
 
 void Simulator::State::flow_ended(const FluidLinks::End& end) {

@@ -22,7 +22,6 @@ void measure(SlowLinks links, unsigned seeds, Figures& figures) {
     half.push_back(times.quantile(0.5));
     most.push_back(times.quantile(0.95));
     busy.push_back(times.busy);
-    if (links.shared) continue;  // an interface keeps its rate
     links.rate_factor = 0.25;
     after_fall.push_back(
         static_cast<double>(test::round_times(links).rounds_until_within(0, 1.25)));
@@ -30,13 +29,15 @@ void measure(SlowLinks links, unsigned seeds, Figures& figures) {
     after_rise.push_back(
         static_cast<double>(test::round_times(links).rounds_until_within(0, 1.25)));
   }
-  const std::string name = fmt::format("{}{}, {} Mbit/s, RTT {} ms, bucket {} B", links.kind,
-                                       links.shared ? " shared" : "", links.bits_per_s / kMbit,
-                                       2e3 * to_seconds(links.delay), links.bucket_bytes);
+  const std::string name =
+      fmt::format("{}{}, {} Mbit/s, RTT {} ms, bucket {} B", links.kind,
+                  !links.shared          ? ""
+                  : links.unfairness > 0 ? " shared unfairly"
+                                         : " shared",
+                  links.bits_per_s / kMbit, 2e3 * to_seconds(links.delay), links.bucket_bytes);
   figures.add(name + ", took / plan, p50", "1", half);
   figures.add(name + ", took / plan, p95", "1", most);
   figures.add(name + ", wire busy", "1", busy);
-  if (links.shared) return;
   figures.add(name + ", until right at rate / 4", "rounds", after_fall);
   figures.add(name + ", until right at rate x 4", "rounds", after_rise);
 }
@@ -70,6 +71,12 @@ SlowLinks shared(SlowLinks links) {
   return links;
 }
 
+// Flows that get unlike parts of what they share.
+SlowLinks unfair(SlowLinks links) {
+  links.unfairness = 0.7;
+  return shared(links);
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -81,7 +88,10 @@ int main(int count, char** words) {
       for (const std::size_t bucket : {0u, 1'600u, 16'000u, 32'000u}) {
         const SlowLinks links = slow_links(kind, mbit, bucket);
         measure(links, seeds, figures);
-        if (links.kind == "parameter_server") measure(shared(links), seeds, figures);
+        if (links.kind == "parameter_server") {
+          measure(shared(links), seeds, figures);
+          measure(unfair(links), seeds, figures);
+        }
         if (mbit < 100) measure(far(links), seeds, figures);
       }
   for (const char* kind : {"tree", "graph"})
@@ -89,6 +99,7 @@ int main(int count, char** words) {
       for (const std::size_t bucket : {1'600u, 16'000u}) {
         measure(branching(kind, mbit, bucket), seeds, figures);
         measure(shared(branching(kind, mbit, bucket)), seeds, figures);
+        measure(unfair(branching(kind, mbit, bucket)), seeds, figures);
       }
   return figures.write(argument(count, words, "--json", "")) ? 0 : 1;
 }

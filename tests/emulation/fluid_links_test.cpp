@@ -48,6 +48,42 @@ TEST(FluidLinks, ShareAnUplinkAndADownlinkMaxMin) {
   for (const FluidLinks::End& end : ended) EXPECT_EQ(end.at, 2) << "link " << end.link;
 }
 
+// Seen to fail with shares that are equal.
+TEST(FluidLinks, ShareByTheWeightsOfWhatIsSent) {
+  FluidLinks links({{std::nullopt, {0, kNoGroup}}, {std::nullopt, {0, kNoGroup}}},
+                   {FluidLinks::Group{10}}, 1);
+  links.begin(0, 0, 16, 0, {4});
+  links.begin(0, 1, 14, 0, {1});
+  const auto ended = run_to_end(links);
+  ASSERT_EQ(ended.size(), 2u);
+  EXPECT_EQ(ended[0].link, 0u);
+  EXPECT_EQ(ended[0].at, 2);
+  EXPECT_EQ(ended[1].at, 3);  // 4 bits in the first two seconds, 10 in the third
+}
+
+// The second link takes what the first one leaves. Behind a bucket nothing passes faster, and what
+// is not used of the rate is saved up. Seen to fail where a full bucket lifts the pace.
+TEST(FluidLinks, KeepToThePaceOfTheirSender) {
+  FluidLinks links({{std::nullopt, {0, kNoGroup}},
+                    {std::nullopt, {0, kNoGroup}},
+                    {constant(5), {kNoGroup, kNoGroup}, 100}},
+                   {FluidLinks::Group{10}}, 1);
+  links.begin(0, 0, 8, 0, {1, 2});
+  links.begin(0, 1, 24, 0);
+  links.begin(0, 2, 12, 0, {1, 3});
+  for (const FluidLinks::End& end : run_to_end(links))
+    EXPECT_EQ(end.at, end.link == 1 ? 3 : 4) << "link " << end.link;
+}
+
+TEST(FluidLinks, GoOnAtTheNewCapacityOfWhatTheyShare) {
+  FluidLinks links({{std::nullopt, {0, kNoGroup}}}, {FluidLinks::Group{10}}, 1);
+  links.begin(0, 0, 25, 0);
+  links.set_capacity(2, 0, 5);
+  const auto ended = run_to_end(links);
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].at, 3);
+}
+
 // Seen to fail when what had left before a cancelled neighbour went was counted at the new rate.
 TEST(FluidLinks, GiveTheOthersWhatACancelledTransmissionLeaves) {
   FluidLinks links({{std::nullopt, {0, kNoGroup}}, {std::nullopt, {0, kNoGroup}}},

@@ -111,7 +111,7 @@ inline std::vector<std::byte> content(std::size_t size, std::uint64_t salt) {
 
 // A message with such a payload, on `link`.
 inline SendMessage on(LinkIndex link, std::vector<std::byte> payload) {
-  SendMessage action{link, {}};
+  SendMessage action{link, {}, 0};
   action.message.form = Form::kDense;
   action.message.payload = Payload(std::move(payload));
   return action;

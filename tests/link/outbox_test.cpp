@@ -100,6 +100,17 @@ TEST(Outbox, MeasuresFromTheFirstChunkOrFromTheAckBeforeWhenThereWasNoGap) {
   EXPECT_EQ(outbox.held(), 0u);
 }
 
+TEST(Outbox, TellsThePaceOfAMessageUntilItsAck) {
+  Outbox outbox;
+  outbox.push(message(100), {}, 2e6);
+  outbox.push(message(100), {});
+  place_all(outbox, at(0));
+  EXPECT_EQ(outbox.pace_bytes_per_s(1), 2e6);
+  EXPECT_EQ(outbox.pace_bytes_per_s(2), 0);
+  ASSERT_TRUE(outbox.acked(ack_of(1, 100), at(1)).ok());
+  EXPECT_EQ(outbox.pace_bytes_per_s(1), 0);
+}
+
 TEST(Outbox, SaysOfWhatWasRepeatedOrLateThatItsTimeIsOfNoUse) {
   Outbox outbox;
   for (int i = 0; i < 3; ++i) outbox.push(message(4096), {});

@@ -51,7 +51,7 @@ Result<std::unique_ptr<ShapedPair>> ShapedPair::make(const Bucket& bucket,
 }
 
 void ShapedPair::send(std::size_t bytes) {
-  SendMessage action{kLink, {}};
+  SendMessage action{kLink, {}, 0};
   action.message.payload = Payload(std::vector<std::byte>(bytes - message_bytes(0, 0)));
   a_->send(std::move(action));
 }

@@ -77,9 +77,17 @@ RoundTimes round_times(const SlowLinks& links, Round rounds) {
     SimulatedNode& node = mesh.setup.nodes[1];
     node.uplink_bits_per_s = node.downlink_bits_per_s = links.node_1_factor * bits_per_s;
   }
+  if (links.shared && links.rate_factor != 1)
+    for (NodeIndex n = 0; n < mesh.setup.nodes.size(); ++n) {
+      Fault change{Fault::Kind::kCapacity, middle_s};
+      change.node = n;
+      change.bits_per_s = links.rate_factor * *mesh.setup.nodes[n].uplink_bits_per_s;
+      mesh.setup.faults.push_back(change);
+    }
   mesh.setup.costs.gradient = links.gradient;
   mesh.setup.costs.hiccup_chance = links.hiccup_chance;
   mesh.setup.costs.hiccup = links.hiccup;
+  mesh.setup.costs.unfairness = links.unfairness;
   mesh.run();
   RoundTimes times;
   std::vector<double> bytes(mesh.plan.links.size());

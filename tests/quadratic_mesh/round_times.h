@@ -23,8 +23,11 @@ struct SlowLinks {
   double node_1_factor = 1;
   Duration round_time{std::chrono::milliseconds(100)};
   Duration gradient{std::chrono::milliseconds(20)};
-  // The rate is so many times itself after two fifths of the planned time.
+  // The rate, or that of all interfaces, is so many times itself after two fifths of the planned
+  // time.
   double rate_factor = 1;
+  // Of the flows that share an interface: SimulatedCosts.
+  double unfairness = 0;
   std::uint64_t seed = 1;
   // Busy machines: SimulatedCosts.
   double hiccup_chance = 0;

@@ -13,6 +13,12 @@
 
 namespace kimesh {
 
+// How a transmission takes part in what its link shares.
+struct Flowing {
+  double weight = 1;                                            // max_min.h
+  double bits_per_s = std::numeric_limits<double>::infinity();  // its sender keeps to that
+};
+
 // Links, each of which carries one transmission at a time. A link's rate is that of its trace, at
 // most its max-min share of the capacities that it crosses; a change of any rate affects
 // transmissions that have begun.
@@ -48,12 +54,14 @@ class FluidLinks {
 
   // Begins a transmission of `bits` on an idle link. End::mark_at is the time at which the first
   // `mark_bits` <= `bits` of them have left.
-  void begin(double now, std::size_t link, double bits, double mark_bits = 0);
+  void begin(double now, std::size_t link, double bits, double mark_bits = 0, Flowing flowing = {});
   // Drops the transmission of the link, if there is one.
   void cancel(double now, std::size_t link);
 
   // The time of the earliest end or change of a rate; infinity: there is none.
   [[nodiscard]] double next() const;
+  // The group has so many bits/s from `now` on, as when something else begins or ends to use it.
+  void set_capacity(double now, std::uint32_t group, double bits_per_s);
 
   struct End {
     std::size_t link;
@@ -81,6 +89,8 @@ class FluidLinks {
     double rate = 0;                 // in force; negative: none given yet
     double since = 0;                // when that was set,
     double left = 0, mark_left = 0;  // and the bits that were left then
+    double weight = 1;               // of this transmission,
+    double pace = kInfinity;         // and the rate that its sender keeps to
     double ends_at = 0, mark_at = 0;
     double tokens = 0, tokens_at = 0;  // bits in the bucket, and when they were counted
     double empty_at = kInfinity;       // when what is being sent has used them up
@@ -98,7 +108,8 @@ class FluidLinks {
     bool operator<(const Event& other) const { return at > other.at; }
   };
   [[nodiscard]] bool shared(std::size_t link) const {
-    return links_[link].groups[0] != kNoGroup || links_[link].groups[1] != kNoGroup;
+    return links_[link].groups[0] != kNoGroup || links_[link].groups[1] != kNoGroup ||
+           states_[link].pace < kInfinity;
   }
   [[nodiscard]] double trace_seconds(double now) const;
   void follow_trace(std::size_t link, double seconds);

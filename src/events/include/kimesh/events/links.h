@@ -47,7 +47,8 @@ struct PeerHalted {
 struct SendMessage {
   LinkIndex link = 0;
   Message message;
-};  // the link keeps it until it is acked
+  double pace_bytes_per_s = 0;  // send it no faster; 0: as fast as the link can
+};                              // the link keeps it until it is acked
 struct SendApplied {
   LinkIndex link = 0;  // the incoming one; it goes back on its connection
   Applied applied;

@@ -114,6 +114,8 @@ inline constexpr double kProbeSlotsMax = 2;
 // It is at most so many times what was carried lately: where the rate is a guess, so are the times.
 inline constexpr double kProbeGrowthMax = 4;
 
+// What budgets count on: β, at most the share. In bytes/s; 0: nothing is known of the link.
+[[nodiscard]] double usable_rate(const MessageContext& message);
 // The budget of docs/architecture.md ("Links and budgets"), with floor, first budget, growth limit
 // and probes; for the whole message with its overhead. β is at most the share. The floor is that of
 // messages of `codec`.

@@ -39,6 +39,9 @@ struct SimulatedCosts {
   // A busy machine: with this chance a message is late by a time up to `hiccup`.
   double hiccup_chance = 0;
   Duration hiccup{0};
+  // Flows that share an interface get unlike parts of it, as those of TCP do: the logarithm of a
+  // message's weight has this standard deviation.
+  double unfairness = 0;
 };
 
 struct Fault {
@@ -49,14 +52,16 @@ struct Fault {
     kCrash,   // the node does nothing any more
     kFreeze,  // as kCrash, until kThaw
     kThaw,
-    kStop,  // Ctrl-C at the node
-    kCall,  // `call` runs between two events: who gives it may look at nodes, or damage them
+    kStop,      // Ctrl-C at the node
+    kCapacity,  // the node's interface has `bits_per_s` from now on, each way
+    kCall,      // `call` runs between two events: who gives it may look at nodes, or damage them
   };
   Kind kind;
   double seconds = 0;  // virtual
   LinkIndex link = 0;
   NodeIndex node = 0;
   std::function<void()> call{};
+  double bits_per_s = 0;
 };
 
 struct SimulatedNode {
