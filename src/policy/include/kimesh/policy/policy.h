@@ -111,7 +111,8 @@ inline constexpr double kCoderBytesPerS = 125e6;
 inline constexpr std::size_t kProbeBytesMax = 1'000'000;
 // It may take at most the time of so many slots: on a slow link 1 MB is a pause of seconds.
 inline constexpr double kProbeSlotsMax = 2;
-// It is at most so many times what was carried lately: where the rate is a guess, so are the times.
+// It, and every message, is at most so many times what was carried lately: where the rate is a
+// guess, so are the times. A first message that a token bucket carried says nothing of larger ones.
 inline constexpr double kProbeGrowthMax = 4;
 
 // What budgets count on: β, at most the share. In bytes/s; 0: nothing is known of the link.
