@@ -1,5 +1,6 @@
 #include "kimesh/optimizer/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -62,7 +63,7 @@ void ShardOptimizer::step(Round round, kernels::MemorySpan parameters,
 void step_by_movement(const OptimizerOptions& options, kernels::Memory& memory, Round round,
                       const Movement& movement, kernels::MemorySpan parameters) {
   if (options.kind->owner_decay() > 0) {
-    const double kept = std::pow(options.kept_by_decay(round), movement.steps);
+    const double kept = std::pow(std::max(options.kept_by_decay(round), 0.0), movement.steps);
     memory.scale(static_cast<float>(kept), parameters, parameters);
   }
   memory.subtract(movement.of, parameters);

@@ -39,10 +39,10 @@ double probe_bytes(Duration round_time, const MessageContext& message) {
 
 // What the growth limits leave of a budget.
 double limited(double budget, Duration round_time, const MessageContext& message) {
-  if (message.proven_bytes == 0) return budget;
-  budget = std::min(budget, kProbeGrowthMax * static_cast<double>(message.proven_bytes));
+  if (message.largest_bytes > 0)
+    budget = std::min(budget, kProbeGrowthMax * static_cast<double>(message.largest_bytes));
   const double limit = kGrowthMax * static_cast<double>(message.proven_bytes);
-  if (!message.link.lower_bound || budget <= limit) return budget;
+  if (!message.link.lower_bound || message.proven_bytes == 0 || budget <= limit) return budget;
   const bool probes = message.unfilled_messages > 0 && message.unfilled_messages % kProbeEvery == 0;
   return probes ? std::max(limit, probe_bytes(round_time, message)) : limit;
 }

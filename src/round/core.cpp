@@ -13,7 +13,7 @@ namespace kimesh {
 
 Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_options,
                    const DecisionSource* the_replay)
-    : links(the_plan, the_self, the_options.uplink_bytes_per_s),
+    : links(the_plan, the_self, the_options.uplink_bytes_per_s, fills_rounds(the_options)),
       plan(the_plan),
       self(the_self),
       options(the_options),

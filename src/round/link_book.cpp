@@ -18,8 +18,9 @@ constexpr Duration kSlowBesides = std::chrono::microseconds(500);
 constexpr double kProvenFalls = 0.5;
 }  // namespace
 
-LinkBook::LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplink_bytes_per_s)
-    : uplink_(uplink_bytes_per_s) {
+LinkBook::LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplink_bytes_per_s,
+                   bool keeps_pace)
+    : uplink_(uplink_bytes_per_s), keeps_pace_(keeps_pace) {
   for (LinkIndex link = 0; link < plan.links.size(); ++link) {
     if (plan.links[link].from != self) continue;
     if (entries_.empty()) first_ = link;
@@ -41,18 +42,22 @@ const LinkBook::Entry& LinkBook::entry(LinkIndex link) const {
   return const_cast<LinkBook*>(this)->entry(link);
 }
 
-// Growth goes on from what was carried in time: from an overshoot it would go on to the next one.
+// Growth goes on from what was carried in time: from an overshoot it would go on to the next one. A
+// message that its own node held up says nothing of the link.
 void LinkBook::prove(Entry& e, const LinkSample& sample) {
   const double predicted_s = to_seconds(e.estimate.time_of(sample.bytes));
-  const bool slow =
-      e.estimate.known() && sample.elapsed > from_seconds(kSlow * predicted_s) + kSlowBesides;
-  e.proven = slow ? kProvenFalls * e.proven
-                  : std::max(static_cast<double>(sample.bytes), kProvenFades * e.proven);
+  const bool slow = !sample.sender_limited && e.estimate.known() &&
+                    sample.elapsed > from_seconds(kSlow * predicted_s) + kSlowBesides;
+  const auto bytes = static_cast<double>(sample.bytes);
+  e.proven = slow ? kProvenFalls * e.proven : std::max(bytes, kProvenFades * e.proven);
+  const auto least = static_cast<double>(kFirstBudgetBytes);
+  e.largest = slow ? std::max(kProvenFalls * e.largest, least) : std::max(bytes, e.largest);
 }
 
 double LinkBook::send(LinkIndex link) {
   Entry& e = entry(link);
-  const bool paced = found_.is_shared() && e.estimate.known() && !e.estimate.lower_bound;
+  const bool paced =
+      keeps_pace_ && found_.is_shared() && e.estimate.known() && !e.estimate.lower_bound;
   e.paces.push_back(paced ? e.pace.of(usable_rate(context(link))) : 0);
   return e.paces.back();
 }
@@ -103,6 +108,7 @@ MessageContext LinkBook::context(LinkIndex link) const {
   const double sustained = e.sustained.bytes_per_s();
   context.share_bytes_per_s = sustained > 0 ? std::min(e.share, sustained) : e.share;
   context.proven_bytes = static_cast<std::size_t>(e.proven);
+  context.largest_bytes = static_cast<std::size_t>(e.largest);
   context.unfilled_messages = e.unfilled;
   return context;
 }

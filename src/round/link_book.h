@@ -17,7 +17,10 @@ namespace kimesh {
 
 class LinkBook {
  public:
-  LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplink_bytes_per_s);
+  // `keeps_pace`: messages are as large as links are believed to carry, so that a pace costs no
+  // time.
+  LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplink_bytes_per_s,
+           bool keeps_pace);
 
   // Notes that a message is sent, and returns the pace that it is to keep to, in bytes/s; 0: none.
   // Only links that were found to share an uplink have one.
@@ -49,6 +52,7 @@ class LinkBook {
     std::deque<double> paces;  // of the messages that are not acked yet
     double share = 0;          // bytes/s of the node's cap
     double proven = 0;         // bytes of the largest messages acked lately
+    double largest = 0;        // bytes of the largest message that was carried in time
     unsigned unfilled = 0;     // acked messages in a row that did not fill the pipe
     LinkReport report;
     double wanted = 0, missing = 0;
@@ -64,6 +68,7 @@ class LinkBook {
   LinkIndex first_ = 0;
   SharedUplink found_{0};
   std::optional<double> uplink_;
+  bool keeps_pace_;
 };
 
 }  // namespace kimesh

@@ -15,6 +15,7 @@ class RecentMedian {
     next_ = (next_ + 1) % kCount;
     count_ = std::min(count_ + 1, kCount);
   }
+  [[nodiscard]] std::size_t count() const { return count_; }
   // 0: there was no value yet. With an even number of values it is the upper of the
   // middle two.
   [[nodiscard]] double value() const {

@@ -21,9 +21,7 @@ double Core::State::typical_compute_s(double longest_s) {
 void Core::State::check_round_time(const MessageContext& context) {
   const auto& wanted = options.policy.round_time;
   constexpr Round kRoundsToLearn = 20;  // enough for rates, and for times that are not the first's
-  const bool plans =
-      options.policy.policy && options.policy.policy->round_time_use() != RoundTimeUse::kNone;
-  if (complained_of_time || !plans || !wanted || round < kRoundsToLearn) return;
+  if (complained_of_time || !fills_rounds(options) || !wanted || round < kRoundsToLearn) return;
   const auto text = [](Duration time) { return fmt::format("{:.3g} ms", 1e3 * to_seconds(time)); };
   const Duration gradients = from_seconds(verdict.compute_s);
   if (ahead == Ahead::kOverlaps && gradients > *wanted) {
@@ -75,7 +73,7 @@ bool Core::State::wants_curve(Round of) const {
 
 // All of the first rounds tell nodes' data apart before their movements look ahead.
 bool Core::State::wants_agreement(Round of) const {
-  return searches && (of < kOfferEvery || wants_curve(of));
+  return searches && options.feedback == Feedback::kEf14 && (of < kOfferEvery || wants_curve(of));
 }
 
 // Says in some rounds how late this node's messages would be with other times of the exchange, from
@@ -110,7 +108,8 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   if (replay) {
     if (const auto logged = replay->ahead(round)) next.ahead = *logged;
   } else if (searches) {
-    if (const auto cosine = mean_cosine(from_all.offer)) learn_unlikeness(*cosine);
+    const auto cosine = mean_cosine(from_all.offer);
+    if (options.feedback == Feedback::kEf14 && cosine) learn_unlikeness(*cosine);
     if (from_all.offer.weight > 0) delay = present_delay(from_all.offer);
     const Pace pace = next_pace(from_all.offer, next.compute_s);
     if (!options.policy.round_time) next.exchange_s = pace.exchange_s;
@@ -124,7 +123,9 @@ void Core::State::learn_unlikeness(double cosine) {
   const double value = unlikeness(cosine);
   unlike.add(value);
   if (!may_look_ahead) may_look_ahead = value < kUnlikenessOfLookAhead;
-  if (unlike.value() >= kUnlikenessOfLookAhead) may_look_ahead = false;
+  constexpr unsigned kOffersOfAMedian = 3;
+  if (unlike.count() >= kOffersOfAMedian && unlike.value() >= kUnlikenessOfLookAhead)
+    may_look_ahead = false;
 }
 
 Pace Core::State::next_pace(const ExchangeOffer& offers, double compute_s) const {

@@ -15,6 +15,11 @@
 
 namespace kimesh {
 
+// Whether messages are as large as their links carry in a round's time.
+[[nodiscard]] inline bool fills_rounds(const CoreOptions& options) {
+  return options.policy.policy && options.policy.policy->round_time_use() != RoundTimeUse::kNone;
+}
+
 class Core::State {
  public:
   State(const Plan& plan, NodeIndex self, CoreOptions options, const DecisionSource* replay);

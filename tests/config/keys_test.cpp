@@ -338,5 +338,11 @@ TEST(KindTable, AKindOfTheUsersOwnIsFoundByItsName) {
   EXPECT_FALSE(table.find("ball").has_value());
 }
 
+TEST(Problem, ReadsAsOneLineWithPlaceSentenceAndRemedy) {
+  EXPECT_EQ(to_string({"a.yaml", 3, "unknown key 'lrr'", "Write one of: lr"}),
+            "a.yaml:3: unknown key 'lrr'. Write one of: lr.");
+  EXPECT_EQ(to_string({"a.yaml", 0, "it is gone.", ""}), "a.yaml: it is gone.");
+}
+
 }  // namespace
 }  // namespace kimesh

@@ -393,11 +393,5 @@ TEST(CheckTogether, ASplitByWeightsNeedsAWeightOnEveryNode) {
   EXPECT_TRUE(together(config, topology).empty());
 }
 
-TEST(Problem, ReadsAsOneLineWithPlaceSentenceAndRemedy) {
-  EXPECT_EQ(to_string({"a.yaml", 3, "unknown key 'lrr'", "Write one of: lr"}),
-            "a.yaml:3: unknown key 'lrr'. Write one of: lr.");
-  EXPECT_EQ(to_string({"a.yaml", 0, "it is gone.", ""}), "a.yaml: it is gone.");
-}
-
 }  // namespace
 }  // namespace kimesh

@@ -101,8 +101,8 @@ struct ApplyDone {
   Duration took{0};
 };
 // How far the terms of a sum point the same way: the sum over all pairs of terms a ≠ b of
-// ‖a‖ ‖b‖ (1 + cos(a, b)), and of ‖a‖ ‖b‖. Their ratio is 2 where terms are alike, 1 where they have
-// nothing in common, and under 1 where they oppose each other.
+// ‖a‖ ‖b‖ (1 + cos(a, b)), and of ‖a‖ ‖b‖. Their ratio is 2 where terms are alike, 1 where they
+// have nothing in common, and under 1 where they oppose each other.
 struct Agreement {
   double sum = 0, weight = 0;
 };

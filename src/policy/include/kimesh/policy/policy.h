@@ -49,6 +49,8 @@ struct MessageContext {
   // The largest message of the link that was acked lately; 0: none yet. What was only sent proves
   // nothing: several messages may be under way.
   std::size_t proven_bytes = 0;
+  // The largest message that the link has carried in time; 0: none yet.
+  std::size_t largest_bytes = 0;
   // Acked messages in a row since the link's rate became a lower bound.
   unsigned unfilled_messages = 0;
   // One curve for each message that the link carries in this phase of a round, as last measured
@@ -111,8 +113,9 @@ inline constexpr double kCoderBytesPerS = 125e6;
 inline constexpr std::size_t kProbeBytesMax = 1'000'000;
 // It may take at most the time of so many slots: on a slow link 1 MB is a pause of seconds.
 inline constexpr double kProbeSlotsMax = 2;
-// It, and every message, is at most so many times what was carried lately: where the rate is a
-// guess, so are the times. A first message that a token bucket carried says nothing of larger ones.
+// It is at most so many times what was carried lately, and every message so many times the largest
+// that its link has carried in time: where the rate is a guess, so are the times. A first message
+// that a token bucket carried says nothing of larger ones.
 inline constexpr double kProbeGrowthMax = 4;
 
 // What budgets count on: β, at most the share. In bytes/s; 0: nothing is known of the link.
