@@ -71,7 +71,8 @@ bool Core::State::wants_curve(Round of) const {
   return measures || (searches && (of + 1) % kOfferEvery == 0);
 }
 
-// All of the first rounds tell nodes' data apart before their movements look ahead.
+// Whether the steps of round `of` are to say how far their terms agree: those before an offer, and
+// all before the first one, which decides more. Gradients, which ef21 sends, have not been tried.
 bool Core::State::wants_agreement(Round of) const {
   return searches && options.feedback == Feedback::kEf14 && (of < kOfferEvery || wants_curve(of));
 }
@@ -108,8 +109,7 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   if (replay) {
     if (const auto logged = replay->ahead(round)) next.ahead = *logged;
   } else if (searches) {
-    const auto cosine = mean_cosine(from_all.offer);
-    if (options.feedback == Feedback::kEf14 && cosine) learn_unlikeness(*cosine);
+    if (const auto cosine = mean_cosine(from_all.offer)) learn_unlikeness(*cosine);
     if (from_all.offer.weight > 0) delay = present_delay(from_all.offer);
     const Pace pace = next_pace(from_all.offer, next.compute_s);
     if (!options.policy.round_time) next.exchange_s = pace.exchange_s;

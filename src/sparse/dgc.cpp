@@ -29,14 +29,7 @@ kernels::Energies select_piece(const PieceSelection& piece, kernels::Entries& en
   return energies;
 }
 
-class Dgc final : public SparseCodec {
- public:
-  CodecTraits traits() const override {
-    CodecTraits traits = SparseCodec::traits();
-    traits.keeps_largest = true;
-    return traits;
-  }
-
+class Dgc final : public LargestCodec {
  private:
   Result<PassSummary> select(const AdvanceJob& job, std::uint32_t keep, bool full) const override {
     return select_by_piece(job, keep, full, select_piece);

@@ -96,14 +96,7 @@ Energies select_piece(const PieceSelection& piece, Entries& entries) {
   return energies;
 }
 
-class Redsync final : public SparseCodec {
- public:
-  CodecTraits traits() const override {
-    CodecTraits traits = SparseCodec::traits();
-    traits.keeps_largest = true;
-    return traits;
-  }
-
+class Redsync final : public LargestCodec {
  private:
   Result<PassSummary> select(const AdvanceJob& job, std::uint32_t keep, bool full) const override {
     return select_by_piece(job, keep, full, select_piece);

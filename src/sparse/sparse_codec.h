@@ -44,4 +44,14 @@ class SparseCodec : public Codec {
   EntryFormat format_;
 };
 
+// Base of those that select the largest elements (CodecTraits::keeps_largest).
+class LargestCodec : public SparseCodec {
+ public:
+  CodecTraits traits() const override {
+    CodecTraits traits = SparseCodec::traits();
+    traits.keeps_largest = true;
+    return traits;
+  }
+};
+
 }  // namespace kimesh

@@ -8,12 +8,12 @@
 namespace kimesh {
 namespace {
 
-class Topk final : public SparseCodec {
+class Topk final : public LargestCodec {
  public:
   CodecTraits traits() const override {
-    CodecTraits traits = SparseCodec::traits();
+    CodecTraits traits = LargestCodec::traits();
     traits.on_devices = true;
-    traits.has_curves = traits.keeps_largest = true;
+    traits.has_curves = true;
     return traits;
   }
 

@@ -306,38 +306,36 @@ TEST(RunConfig, TakesMomentsWhereTheyAre) {
   EXPECT_EQ(canonical_of(", moments: owner", ""), canonical_of("", ""));
 }
 
+// A parameter server takes the section, a ring refuses it with `sentence`.
+void expect_one_hop_only(const std::string& compression, const std::string& sentence) {
+  const RunConfig config = Parts{.more = compression}.load();
+  TopologyFile topology = two_nodes();
+  topology.kind = topology_kinds().make("parameter_server");
+  EXPECT_TRUE(together(config, topology).empty());
+  topology.kind = topology_kinds().make("ring");
+  EXPECT_EQ(together(config, topology), std::vector<std::string>{sentence});
+}
+
 // What a node leaves out over several hops must not grow. Seen to fail without the check.
 TEST(CheckTogether, ACompressorThatOvershootsIsForOneHop) {
   for (const char* compression :
        {"compression: {policy: fixed, compressor: sign}\n",
         "compression: {policy: fixed, compressor: randk, ratio: 0.1, scaled: true, feedback: none}"
         "\n"}) {
-    const RunConfig config = Parts{.more = compression}.load();
-    TopologyFile topology = two_nodes();
-    topology.kind = topology_kinds().make("parameter_server");
-    EXPECT_TRUE(together(config, topology).empty());
-    topology.kind = topology_kinds().make("ring");
-    EXPECT_EQ(together(config, topology),
-              (std::vector<std::string>{
-                  "c.yaml:5: this compressor is not conservative, and the errors of the hops of "
-                  "kind: ring would grow. Write compressor: topk, or feedback: ef14 with gather: "
-                  "shared, or use a topology of kind: parameter_server."}));
+    expect_one_hop_only(
+        compression,
+        "c.yaml:5: this compressor is not conservative, and the errors of the hops of kind: ring "
+        "would grow. Write compressor: topk, or feedback: ef14 with gather: shared, or use a "
+        "topology of kind: parameter_server.");
   }
 }
 
 // The paper's gathers are sums of the workers' messages. Seen to fail without the check.
 TEST(CheckTogether, GravacAsInThePaperIsForOneHop) {
-  const RunConfig config =
-      Parts{.more = "compression: {policy: gravac, gain: paper, feedback: ef14}\n"}.load();
-  TopologyFile topology = two_nodes();
-  topology.kind = topology_kinds().make("parameter_server");
-  EXPECT_TRUE(together(config, topology).empty());
-  topology.kind = topology_kinds().make("ring");
-  EXPECT_EQ(together(config, topology),
-            (std::vector<std::string>{
-                "c.yaml:5: gain: paper is for workers that send to servers directly, and kind: "
-                "ring has routes of several hops. Leave out gain, or use a topology of kind: "
-                "parameter_server."}));
+  expect_one_hop_only(
+      "compression: {policy: gravac, gain: paper, feedback: ef14}\n",
+      "c.yaml:5: gain: paper is for workers that send to servers directly, and kind: ring has "
+      "routes of several hops. Leave out gain, or use a topology of kind: parameter_server.");
 }
 
 // Rounds up, and says so.

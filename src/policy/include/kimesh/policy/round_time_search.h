@@ -47,8 +47,8 @@ inline constexpr double kDelayOfUnlikeData = 3;
 // Of mean_cosine(). Movements of nodes whose data are alike share a direction, and differ by noise
 // that has none. Where data are unlike, what one node gains others lose, and what they bring
 // opposes its own movement, however late it is. Down to the first value data count as alike, and
-// from the second on as unlike. Over the first rounds it was 0.05 to 0.8 with even data, and −0.17
-// to −0.5 with classes split, digits and cnn, on nine pairs of a mesh and rates, with messages up
+// from the second on as unlike. In the first rounds it was 0.05 to 0.8 with even data, and −0.12 to
+// −0.65 with classes split, digits and cnn, on nine pairs of a mesh and rates, with messages up
 // to four rounds late (docs/figures.md).
 inline constexpr double kAlikeCosine = -0.02, kUnlikeCosine = -0.06;
 // Where data are unlike, nodes that look ahead by their own movements take gradients at points
