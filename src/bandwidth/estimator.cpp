@@ -9,7 +9,6 @@ namespace {
 
 // A tail gives the rate only when it is long against the errors of arrival times.
 constexpr std::uint16_t kTailChunksMin = 4;
-constexpr double kTailSecondsMin = 0.002;
 // Kalman filter: how far a link's rate wanders from one message to the next, relative.
 constexpr double kWander = 0.05;
 // An innovation of more standard deviations than this is held back once.

@@ -9,8 +9,6 @@ namespace {
 constexpr double kCarried = 0.97;
 // Some of several flows that meet are carried at their pace as well, by chance.
 constexpr unsigned kCarriedInARow = 3;
-// Shorter tails tell little.
-constexpr double kTailSecondsMin = 0.002;
 
 }  // namespace
 

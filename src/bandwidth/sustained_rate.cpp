@@ -7,7 +7,7 @@ namespace kimesh {
 namespace {
 
 // Shorter times are those of wake-ups and of line speed.
-constexpr double kTailSecondsMin = 0.002, kSecondsMin = 0.003;
+constexpr double kSecondsMin = 0.003;
 // A higher reading moves the rate by this share of the difference.
 constexpr double kRise = 0.15;
 // A reading is believed within these multiples of the rate.

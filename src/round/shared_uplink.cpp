@@ -8,8 +8,6 @@ namespace {
 
 // Halves of messages that are kept of a round: enough for 64 links, and a bound on the work.
 constexpr std::size_t kCarriedMax = 256;
-// Shorter tails are those of wake-ups and of line speed.
-constexpr double kTailSecondsMin = 0.002;
 // The weight of a deviation relative to the next newer one.
 constexpr double kFade = 0.95;
 // Deviations are shares of what all links carry. Smaller ones are noise, and larger ones, as

@@ -26,6 +26,10 @@ struct LinkSample {
   bool sender_limited = false;  // the sender did not keep the pipe full: of no use for the rate
 };
 
+// A tail tells the link's rate where it is at least this long, against the errors of arrival times,
+// of wake-ups and of line speed.
+inline constexpr double kTailSecondsMin = 0.002;
+
 // Messages travel as about 8 equal chunks, so that the receiver can measure the rate of the second
 // half (error measured at 1 MB: 0.3 % p50, 1.2 % p95).
 inline constexpr std::size_t kChunksPerMessage = 8;
