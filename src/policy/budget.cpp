@@ -8,6 +8,7 @@ namespace {
 
 // Larger than any message; keeps the conversion from double defined.
 constexpr double kBudgetBytesMax = 1e15;
+constexpr double kForever = 1e9;  // seconds; a Duration holds it
 
 // The messages that follow one another at most, and the parts of a link's time that a round has.
 // They differ where messages wait for others on their link.
@@ -29,12 +30,16 @@ double per_byte_s(const MessageContext& message) {
   return slots_of(message) / usable_rate(message) + hops_of(message) * message.encode_s_per_byte;
 }
 
+double dense_message_bytes(const MessageContext& message) {
+  return static_cast<double>(whole_bytes(dense_bytes(message.elements), message));
+}
+
 double probe_bytes(Duration round_time, const MessageContext& message) {
   const double slot_s = to_seconds(round_time - message.compute_time) / slots_of(message);
   const double by_time = kProbeSlotsMax * usable_rate(message) * std::max(slot_s, 0.0);
   return std::min({by_time, static_cast<double>(kProbeBytesMax),
                    kProbeGrowthMax * static_cast<double>(message.proven_bytes),
-                   static_cast<double>(whole_bytes(dense_bytes(message.elements), message))});
+                   dense_message_bytes(message)});
 }
 
 // What the growth limits leave of a budget.
@@ -50,7 +55,9 @@ double limited(double budget, Duration round_time, const MessageContext& message
 // What the link carries in time.
 double link_budget(Duration round_time, const MessageContext& message) {
   if (!message.link.known()) return static_cast<double>(kFirstBudgetBytes);
-  const double budget = (to_seconds(round_time) - besides_s(message)) / per_byte_s(message);
+  double budget = (to_seconds(round_time) - besides_s(message)) / per_byte_s(message);
+  if (const auto dense = dense_round_time(message); dense && *dense <= round_time)
+    budget = std::max(budget, dense_message_bytes(message));
   return limited(budget, round_time, message);
 }
 
@@ -82,8 +89,13 @@ RoundCost round_cost(const MessageContext& message) {
 std::optional<Duration> least_round_time(const MessageContext& message, const Codec& codec) {
   if (!message.link.known() || message.link.lower_bound) return std::nullopt;
   const auto floor = static_cast<double>(floor_bytes(message, codec));
-  constexpr double kForever = 1e9;  // seconds; a Duration holds it
   return from_seconds(std::min(besides_s(message) + floor * per_byte_s(message), kForever));
+}
+
+std::optional<Duration> dense_round_time(const MessageContext& message) {
+  if (!message.link.known()) return std::nullopt;
+  const double wire_s = slots_of(message) * dense_message_bytes(message) / usable_rate(message);
+  return from_seconds(std::min(besides_s(message) + wire_s, kForever));
 }
 
 }  // namespace kimesh

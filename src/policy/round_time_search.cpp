@@ -38,7 +38,8 @@ class Search {
   [[nodiscard]] const Pace& present() const { return present_; }
   // With a time that links and clocks allow, and that makes use of the gradient's.
   [[nodiscard]] Pace feasible(const Pace& pace) const {
-    double exchange_s = std::max(pace.exchange_s, offers_.least_s);
+    double exchange_s =
+        std::max(std::min(pace.exchange_s, kRoomForDense * dense_s_), offers_.least_s);
     if (rules_.round_time_s)
       exchange_s = *rules_.round_time_s - (pace.overlaps() ? 0 : rules_.compute_s);
     if (pace.overlaps())
@@ -51,13 +52,17 @@ class Search {
     const double disagreement = late / kDelayOfUnlikeData;
     const double rounds =
         needed.without_delay + needed.by_delay * late + rules_.unlike * disagreement * disagreement;
-    return rounds * std::max(planned_s(pace) + extra_s_, pace.exchange_s);
+    return rounds * std::max(planned_s(pace) + extra_s_, used_s(pace));
   }
 
  private:
   [[nodiscard]] double planned_s(const Pace& pace) const {
-    if (pace.overlaps()) return std::max(rules_.compute_s, pace.exchange_s);
-    return rules_.compute_s + pace.exchange_s;
+    if (pace.overlaps()) return std::max(rules_.compute_s, used_s(pace));
+    return rules_.compute_s + used_s(pace);
+  }
+  // Of the exchange. Dense messages take no longer, however long it is.
+  [[nodiscard]] double used_s(const Pace& pace) const {
+    return std::min(pace.exchange_s, dense_s_);
   }
   // Of the reduces and the gathers together, interpolated in the logarithm of the time.
   [[nodiscard]] double delay(double exchange_s) const {
@@ -74,6 +79,7 @@ class Search {
   const Pace& now_;
   const PaceRules& rules_;
   const ExchangeOffer& offers_;
+  const double dense_s_ = offers_.most_s > 0 ? offers_.most_s : kExchangeMax;
   const Pace present_;
   double extra_s_ = 0;  // that rounds take more, or less, than is planned
 };
@@ -86,16 +92,20 @@ void ExchangeOffer::merge(const ExchangeOffer& other) {
   agreement += other.agreement;
   agreement_weight += other.agreement_weight;
   least_s = std::max(least_s, other.least_s);
+  most_s = std::max(most_s, other.most_s);
 }
 
-void add_least(ExchangeOffer& offer, const MessageContext& context, const Codec& codec) {
+void add_limits(ExchangeOffer& offer, const MessageContext& context, const Codec& codec) {
   const Duration least = least_round_time(context, codec).value_or(time_without_bytes(context));
+  const auto dense = dense_round_time(context);
+  const double most_s = dense ? to_seconds(*dense - context.compute_time) : kExchangeMax;
   offer.least_s = std::max(offer.least_s, to_seconds(least - context.compute_time));
+  offer.most_s = std::max(offer.most_s, std::min(most_s, kExchangeMax));
 }
 
 void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Codec& codec) {
   const MessageContext& context = message.context;
-  add_least(offer, context, codec);
+  add_limits(offer, context, codec);
   if (message.curve.empty()) return;
   const double whole = energy_of(message.curve);
   std::array<double, kExchangeFactors.size()> payloads{};

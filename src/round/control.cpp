@@ -79,7 +79,8 @@ Control ControlVector::to_control() const {
   control[kOfferBegins + 1] = offer.least_s;
   control[kOfferBegins + 2] = offer.agreement;
   control[kOfferBegins + 3] = offer.agreement_weight;
-  std::ranges::copy(offer.delay, control.begin() + kOfferBegins + 4);
+  control[kOfferBegins + 4] = offer.most_s;
+  std::ranges::copy(offer.delay, control.begin() + kOfferBegins + 5);
   return control;
 }
 
@@ -98,8 +99,9 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
   vector.offer.least_s = seconds_at(v, kOfferBegins + 1);
   vector.offer.agreement = sum_at(v, kOfferBegins + 2);
   vector.offer.agreement_weight = sum_at(v, kOfferBegins + 3);
+  vector.offer.most_s = seconds_at(v, kOfferBegins + 4);
   for (std::size_t f = 0; f < vector.offer.delay.size(); ++f)
-    vector.offer.delay[f] = sum_at(v, kOfferBegins + 4 + f);
+    vector.offer.delay[f] = sum_at(v, kOfferBegins + 5 + f);
   return vector;
 }
 

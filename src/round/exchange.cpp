@@ -172,7 +172,7 @@ void Core::State::on(AdvanceDone event) {
   message.payload = std::move(event.payload);
   const std::size_t bytes = wire_bytes_of(message);
   traffic += bytes;
-  if (!is_shared(channel))  // assigned parameters tell nothing of what encoding takes
+  if (event.form != Form::kDense)  // a dense message is copied, not encoded
     out.encode_per_byte.add(to_seconds(now - out.asked) / static_cast<double>(bytes));
   links.add_message(event, out.link, plan.elements(event.channel), bytes);
   emit(SendMessage{out.link, std::move(message), links.send(out.link)});

@@ -94,7 +94,7 @@ void Core::State::offer_exchange() {
     const Channel& channel = plan.channels[out.channel];
     const MessageContext context = context_of(out, round);
     if (!is_own_choice(out)) {
-      add_least(own.offer, context, codec);
+      add_limits(own.offer, context, codec);
       continue;
     }
     // A shard has one message of a shared gather, and as many others as there are other nodes.

@@ -50,7 +50,8 @@ void Core::State::shared_message_made(AdvanceDone event) {
   shards[channel.shard].is_making = false;
   observe(event, lead);
   const std::size_t bytes = event.payload.size() + overhead(control_for(channel));
-  lead.encode_per_byte.add(to_seconds(now - lead.asked) / static_cast<double>(bytes));
+  if (event.form != Form::kDense)
+    lead.encode_per_byte.add(to_seconds(now - lead.asked) / static_cast<double>(bytes));
   links.add_message(event, lead.link, plan.elements(event.channel), 0);
   shards[channel.shard].shared = {event.form, event.digest, control_for(channel),
                                   std::move(event.payload)};

@@ -1,30 +1,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "kimesh/policy/policy_options.h"
-#include "kimesh/util/random.h"
-#include "tests/settings.h"
+#include "tests/policy/messages.h"
 
 namespace kimesh {
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// 1 MB/s, no fixed cost, surely known; 100,000 elements; 2 slots.
-MessageContext known_link() {
-  MessageContext message;
-  message.elements = 100'000;
-  message.round = 7;
-  message.link = {1e6, 0.01, Duration{0}, false};
-  message.share_bytes_per_s = kInfinity;
-  return message;
-}
 
 PolicySetup kimad(Duration round_time, CodecPtr codec = make_codec("topk")) {
   return {policy_options("kimad"), std::move(codec), round_time};
@@ -38,144 +24,6 @@ Choice choose(const PolicySetup& setup, const MessageContext& message) {
   MessageContext timed = message;
   timed.round_time = setup.round_time.value_or(Duration{0});
   return make_policy(setup)->choose(timed);
-}
-
-std::size_t topk_budget_bytes(Duration round_time, const MessageContext& message) {
-  return budget_bytes(round_time, message, *make_codec("topk"));
-}
-
-struct Row {
-  const char* what;
-  double bytes_per_s;
-  int fixed_ms, round_ms, compute_ms;
-  unsigned slots;
-  double share;
-  std::size_t expected;
-};
-
-// Seen to fail with (t − T_comp − a)/H, and with the share left out.
-TEST(Budget, IsRateTimesTheTimeOfAHopLessTheFixedCost) {
-  const std::vector<Row> rows{
-      {"the whole round, one hop", 1e6, 0, 100, 0, 1, kInfinity, 100'000},
-      {"Kimad: B (t - T_comp) / 2", 1e6, 0, 100, 20, 2, kInfinity, 40'000},
-      {"each hop pays its fixed cost", 1e6, 10, 100, 20, 2, kInfinity, 30'000},
-      {"a ring of four", 250e3, 1, 100, 40, 6, kInfinity, 2'250},
-      {"the share caps the rate", 1e6, 10, 100, 20, 2, 0.5e6, 15'000},
-      {"no share declared", 1e6, 10, 100, 20, 2, 0, 30'000},
-      {"a token bucket gives no credit", 1e6, -10, 100, 20, 2, kInfinity, 40'000},
-      {"nothing left after computing: the floor", 1e6, 0, 100, 100, 2, kInfinity, 800},
-      {"late already: the floor", 1e6, 0, 100, 500, 2, kInfinity, 800},
-      {"fixed cost over the hop: the floor", 1e6, 60, 100, 0, 2, kInfinity, 800},
-      {"no slots count as one", 1e6, 0, 100, 0, 0, kInfinity, 100'000},
-  };
-  for (const Row& row : rows) {
-    MessageContext message = known_link();
-    message.link.bytes_per_s = row.bytes_per_s;
-    message.link.fixed_cost = milliseconds(row.fixed_ms);
-    message.compute_time = milliseconds(row.compute_ms);
-    message.slots = message.hops = row.slots;
-    message.share_bytes_per_s = row.share;
-    EXPECT_NEAR(static_cast<double>(topk_budget_bytes(milliseconds(row.round_ms), message)),
-                static_cast<double>(row.expected), 1)
-        << row.what;
-  }
-}
-
-// Seen to fail with the round trip left in the fixed cost.
-TEST(Budget, DoesNotWaitForTheAck) {
-  MessageContext message = known_link();
-  message.hops = 2;
-  message.link.fixed_cost = milliseconds(25);
-  message.link.round_trip = milliseconds(20);
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 35'000u) << "2 hops, 15 ms each";
-  message.link.round_trip = milliseconds(80);
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 50'000u) << "never less than nothing";
-}
-
-// Seen to fail with slots in place of hops, and without the encoder.
-TEST(Budget, LeavesTimeForTheWorkOnTheWay) {
-  MessageContext message = known_link();
-  message.slots = 4;
-  message.hops = 2;
-  message.compute_time = milliseconds(20);
-  message.work_time = milliseconds(10);
-  message.link.fixed_cost = milliseconds(5);
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 15'000u)
-      << "60 ms for 4 messages; two of them follow one another and wait for the wire's delay";
-  message.encode_s_per_byte = 1e-6;
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 10'000u)
-      << "two of six parts of the time are the encoder's";
-}
-
-TEST(Budget, KnowsTheShortestRound) {
-  MessageContext message = known_link();  // the floor: 100 elements of 8 bytes
-  message.compute_time = milliseconds(20);
-  message.work_time = milliseconds(10);
-  message.link.bytes_per_s = 80e3;
-  EXPECT_EQ(least_round_time(message, *make_codec("topk")), milliseconds(50));
-  message.link.lower_bound = true;
-  EXPECT_EQ(least_round_time(message, *make_codec("topk")), std::nullopt);
-}
-
-TEST(Budget, BeginsSmallOnALinkOfWhichNothingIsKnown) {
-  MessageContext message = known_link();
-  message.link = {};
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), kFirstBudgetBytes);
-  message.proven_bytes = 100;
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), kFirstBudgetBytes);
-  message.elements = 10'000'000;
-  message.overhead_bytes = 50;
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 80'050u) << "the floor is larger";
-}
-
-// What a bucket passes at line speed says nothing of larger messages. Seen to fail without.
-TEST(Budget, IsAtMostFourTimesTheLargestThatWasCarried) {
-  MessageContext message = known_link();
-  message.largest_bytes = 10'000;
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 40'000u);
-}
-
-// Seen to fail without the limit.
-TEST(Budget, GrowsByHalfAtMostWhileTheRateIsALowerBound) {
-  MessageContext message = known_link();
-  message.proven_bytes = 10'000;
-  message.link.lower_bound = true;
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 15'000u);
-  message.proven_bytes = 45'000;
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 50'000u)
-      << "no further than the formula";
-  message.proven_bytes = 0;
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 50'000u)
-      << "nothing carried yet, no limit";
-}
-
-TEST(Budget, ProbesWithEveryTenthMessageThatDoesNotFillThePipe) {
-  MessageContext message = known_link();
-  message.link.lower_bound = true;
-  message.proven_bytes = 10'000;
-  for (unsigned unfilled = 0; unfilled <= 30; ++unfilled) {
-    message.unfilled_messages = unfilled;
-    const bool probe = unfilled > 0 && unfilled % kProbeEvery == 0;
-    // Four times what was carried; two slots of 50 ms at 1 MB/s would be more.
-    EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), probe ? 40'000u : 15'000u) << unfilled;
-  }
-  message.unfilled_messages = 10;
-  message.proven_bytes = 30'000;
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 100'000u)
-      << "two slots of 50 ms at 1 MB/s";
-  message.proven_bytes = 35'000;
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 50'000u)
-      << "the limit leaves the message as it is: nothing to probe for";
-  message.proven_bytes = 250'000;
-  message.link.bytes_per_s = 100e6;
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 400'000u)
-      << "dense is the most there is";
-  message.elements = 10'000'000;
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), kProbeBytesMax);
-  message.link.lower_bound = false;
-  message.proven_bytes = 0;
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 5'000'000u)
-      << "filled: nothing to probe";
 }
 
 TEST(Kimad, SpendsTheBudgetAfterTheOverhead) {
@@ -313,31 +161,6 @@ TEST(Kimad, SaysWhereTheLinkIsFasterThanAnEntropyCoder) {
   EXPECT_TRUE(choose(setup, message).setting.fast_link);
 }
 
-MessageContext random_message(Random& random) {
-  const auto draw = [&](double least, double most) {
-    return least * std::pow(most / least, random.uniform());
-  };
-  MessageContext message;
-  message.elements = static_cast<std::size_t>(draw(1, 1e8));
-  message.overhead_bytes = random.below(500);
-  message.chunk_overhead_bytes = random.below(64);
-  message.round = random.next_u32();
-  message.link.bytes_per_s = random.below(10) == 0 ? 0 : draw(10, 1e11);
-  message.link.relative_error = random.uniform();
-  message.link.fixed_cost = Duration(static_cast<std::int64_t>(draw(1, 1e10)) - 1'000'000);
-  message.link.lower_bound = random.below(2) == 0;
-  message.share_bytes_per_s = random.below(2) == 0 ? kInfinity : draw(10, 1e10);
-  message.slots = 1 + random.below(2'000);
-  message.hops = 1 + random.below(message.slots);
-  message.compute_time = Duration(static_cast<std::int64_t>(draw(1, 1e10)));
-  message.work_time = Duration(static_cast<std::int64_t>(draw(1, 1e8)));
-  message.encode_s_per_byte = random.below(2) == 0 ? 0 : draw(1e-9, 1e-6);
-  message.link.round_trip = Duration(static_cast<std::int64_t>(draw(1, 1e9)));
-  message.proven_bytes = random.below(3) == 0 ? 0 : static_cast<std::size_t>(draw(1, 1e10));
-  message.unfilled_messages = random.below(40);
-  return message;
-}
-
 // Seen to fail when the overhead was not taken off, and when the floor came before the growth
 // limit.
 TEST(Kimad, NeverPassesItsBudgetAndNeverStarvesAChannel) {
@@ -367,25 +190,6 @@ TEST(Kimad, NeverPassesItsBudgetAndNeverStarvesAChannel) {
     ASSERT_TRUE(more > choice.budget_bytes || more_chunks > chunks ||
                 chunk_count(next_chunk) > chunks);
     ASSERT_EQ(choice.setting.rotation, message.round);
-  }
-}
-
-TEST(Budget, NeverFallsWhenTheLinkOrTheRoundTimeGrows) {
-  for (std::uint64_t seed = 1; seed <= 10'000; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed, 0, 0, Purpose::kTest);
-    MessageContext message = random_message(random);
-    if (!message.link.known()) message.link.bytes_per_s = 1;
-    const Duration round_time(1'000'000 + random.next_u64() % 10'000'000'000);
-    const std::size_t budget = topk_budget_bytes(round_time, message);
-    MessageContext faster = message;
-    faster.link.bytes_per_s *= 1 + random.uniform();
-    ASSERT_GE(topk_budget_bytes(round_time, faster), budget);
-    ASSERT_GE(topk_budget_bytes(round_time + Duration(random.below(1'000'000'000)), message),
-              budget);
-    MessageContext later = message;
-    later.compute_time += Duration(random.below(1'000'000'000));
-    ASSERT_LE(topk_budget_bytes(round_time, later), budget);
   }
 }
 

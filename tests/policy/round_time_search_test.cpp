@@ -76,6 +76,19 @@ TEST(RoundTimeSearch, GivesNoLessThanTheSlowestLinkNeeds) {
   EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.2, {}, 0), 0.1) << "without offers nothing changes";
 }
 
+// Seen to fail where exchanges are not cut, and where the duration counts all of a long one.
+TEST(RoundTimeSearch, GivesNoMoreThanDenseMessagesTake) {
+  ExchangeOffer fast = offer_of([](double factor) { return factor < 0.5 ? 0.1 : 0.0; });
+  fast.most_s = 0.002;
+  EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.102, fast, 0), kRoomForDense * 0.002);
+  EXPECT_DOUBLE_EQ(best_exchange(0.003, 0.102, fast, 0), 0.003)
+      << "a round that is as short as its gradient gains nothing from smaller messages";
+  ExchangeOffer slow;
+  slow.most_s = 1;
+  fast.merge(slow);
+  EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.15, fast, 0), 0.025) << "the slowest link counts";
+}
+
 PaceRules rules_of(double compute_s, double round_s, double unlike) {
   return {round_s, compute_s, unlike, Use::kChosen, Use::kChosen, {}};
 }

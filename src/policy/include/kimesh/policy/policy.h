@@ -122,7 +122,7 @@ inline constexpr double kProbeGrowthMax = 4;
 [[nodiscard]] double usable_rate(const MessageContext& message);
 // The budget of docs/architecture.md ("Links and budgets"), with floor, first budget, growth limit
 // and probes; for the whole message with its overhead. β is at most the share. The floor is that of
-// messages of `codec`.
+// messages of `codec`. Where dense messages fit into the time it is at least theirs.
 [[nodiscard]] std::size_t budget_bytes(Duration round_time, const MessageContext& message,
                                        const Codec& codec);
 // What a round takes besides the bytes of its messages: gradients, other work, and the way of its
@@ -134,6 +134,10 @@ inline constexpr double kProbeGrowthMax = 4;
 // as the floor allows. Nothing: too little is known of the link.
 [[nodiscard]] std::optional<Duration> least_round_time(const MessageContext& message,
                                                        const Codec& codec);
+
+// A round whose messages are all dense. They are copied and not encoded, so that on fast links they
+// take less than smaller ones. Nothing: nothing is known of the link.
+[[nodiscard]] std::optional<Duration> dense_round_time(const MessageContext& message);
 
 class Policy {
  public:

@@ -59,6 +59,9 @@ inline constexpr double kUnlikenessOfLookAhead = 0.5;
 // The exchange of the first kOfferEvery rounds, as a multiple of the longest gradient. It is
 // generous, since errors of the first rounds cost most, and what is learnt in them has to be right.
 inline constexpr double kFirstExchange = 4;
+// Where dense messages take less, an exchange is at most so many times theirs: room for what rates
+// are off, without which messages would be coded for nothing.
+inline constexpr double kRoomForDense = 1.5;
 // With overlap messages may take this share of the longest gradient without making the round
 // longer: the rest is room for gradients that are shorter than the median.
 inline constexpr double kExchangeBesideGradient = 0.9;
@@ -74,6 +77,8 @@ struct ExchangeOffer {
   // Σ ‖a‖ ‖b‖.
   double agreement = 0, agreement_weight = 0;
   double least_s = 0;  // max: the shortest exchange that floors and fixed costs allow
+  // max: the exchange of dense messages, a longer one than which brings nothing. 0: not offered.
+  double most_s = 0;
   void merge(const ExchangeOffer& other);
   bool operator==(const ExchangeOffer&) const = default;
 };
@@ -86,8 +91,9 @@ struct OfferedMessage {
 };
 // Requires a codec with the trait has_curves.
 void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Codec& codec);
-// Only the time that the message's link takes at least, for messages that others choose.
-void add_least(ExchangeOffer& offer, const MessageContext& context, const Codec& codec);
+// Only the times that the message's link takes at least and at most, for messages that others
+// choose.
+void add_limits(ExchangeOffer& offer, const MessageContext& context, const Codec& codec);
 
 // D: by how many rounds messages are late, of a reduce and a gather together, with the present time
 // of the exchange. Without offers: 0.
