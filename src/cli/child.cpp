@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "commands.h"
+#include "signals.h"
 
 namespace kimesh::cli {
 namespace {
@@ -22,9 +23,9 @@ constexpr const char* kThisProgram = "/proc/self/exe";
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(kExitFailed);  // the parent has died before
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  // A request to stop waits until the node hears it (stop_on_signals).
+  const sigset_t later = stop_signals();
+  ::sigprocmask(SIG_SETMASK, &later, nullptr);
   const int in = ::open("/dev/null", O_RDONLY);
   if (in >= 0 && ::dup2(in, STDIN_FILENO) >= 0 && ::dup2(out, STDOUT_FILENO) >= 0 &&
       ::dup2(err, STDERR_FILENO) >= 0)

@@ -50,6 +50,11 @@ struct EvalOptions {
   std::string json;
 };
 
+struct JoinOptions {
+  std::vector<std::string> runs;  // folders
+  std::string output = "model.safetensors";
+};
+
 struct ExportOptions {
   enum class Target { kCompose, kKubernetes };
   Target target = Target::kCompose;
@@ -65,6 +70,7 @@ struct ExportOptions {
 [[nodiscard]] int node(const NodeOptions& options);
 [[nodiscard]] int export_mesh(const ExportOptions& options);
 [[nodiscard]] int simulate(const SimulateOptions& options);
+[[nodiscard]] int join(const JoinOptions& options);
 [[nodiscard]] int evaluate(const EvalOptions& options);
 
 }  // namespace kimesh::cli

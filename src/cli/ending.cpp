@@ -22,7 +22,7 @@ int conclude(const RunFolder& folder, const RunTally& tally, const RunEnd& end,
     complain(written.error().message);
     code = kExitFailed;
   };
-  fmt::print("\n{}", summary_text(tally, end));
+  put("\n" + summary_text(tally, end));
   say(fmt::format("  {:<14}{}", "run folder", folder.path()));
   write(folder.summary(), summary_json(tally, end));
   if (!json.empty()) write(json, figures_json(figures_of(tally, end)));

@@ -6,9 +6,9 @@
 namespace kimesh::cli {
 namespace {
 
-constexpr Duration kAfterDeath = std::chrono::seconds(5);
-// After Ctrl-C a node ends its gradient and saves its shards; after this time it is killed.
-constexpr Duration kAfterInterrupt = std::chrono::seconds(30);
+// A node that is asked to end tells its peers, saves its model, and ends its gradient. Models of a
+// few GB are saved in this time; a process that is still there then hangs, and is killed.
+constexpr Duration kTimeToEnd = std::chrono::seconds(60);
 
 }  // namespace
 
@@ -25,12 +25,15 @@ bool Fleet::running() const {
 }
 
 void Fleet::ask_all(int signal, TimePoint kill_at) {
-  for (Child& child : children_) child.send(signal);
+  for (Child& child : children_) {
+    child.send(signal);
+    child.send(SIGCONT);  // one that was stopped hears it now
+  }
   kill_at_ = kill_at_ ? std::min(*kill_at_, kill_at) : kill_at;
 }
 
 void Fleet::interrupt(TimePoint now) {
-  ask_all(interrupted_ ? SIGKILL : SIGINT, now + kAfterInterrupt);
+  ask_all(interrupted_ ? SIGKILL : SIGINT, now + kTimeToEnd);
   killed_ = killed_ || interrupted_;
   interrupted_ = true;
 }
@@ -43,7 +46,7 @@ void Fleet::supervise(TimePoint now) {
     if (found == children_.end()) found = std::ranges::find_if(children_, failed);
     if (found != children_.end()) {
       failed_node_ = static_cast<NodeIndex>(found - children_.begin());
-      ask_all(SIGTERM, now + kAfterDeath);
+      ask_all(SIGTERM, now + kTimeToEnd);
     }
   }
   if (kill_at_ && now >= *kill_at_ && !killed_) {

@@ -32,7 +32,7 @@ Size terminal_size() {
 LiveView::LiveView() : terminal_(::isatty(STDOUT_FILENO) == 1) {}
 
 void LiveView::wipe() {
-  if (drawn_ > 0) fmt::print("\x1b[{}A\x1b[0J", drawn_);
+  if (drawn_ > 0) put(fmt::format("\x1b[{}A\x1b[0J", drawn_));
   drawn_ = 0;
 }
 
@@ -47,8 +47,7 @@ void LiveView::draw(const RunTally& tally) {
   // One row stays free for the cursor.
   const std::string table = render_table(tally, size.columns, size.rows - 1);
   wipe();
-  fmt::print("{}", table);
-  std::fflush(stdout);
+  put(table);
   drawn_ = static_cast<std::size_t>(std::ranges::count(table, '\n'));
 }
 

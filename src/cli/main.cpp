@@ -85,6 +85,14 @@ void add_eval(CLI::App& app, EvalOptions& options, int& code) {
   command->callback([&] { code = evaluate(options); });
 }
 
+void add_join(CLI::App& app, JoinOptions& options, int& code) {
+  CLI::App* command =
+      app.add_subcommand("join", "make one model of run folders from several machines");
+  command->add_option("RUN", options.runs, "folders of one run, such as runs/NAME")->required();
+  command->add_option("--output", options.output, "the model's file (model.safetensors)");
+  command->callback([&] { code = join(options); });
+}
+
 void add_export(CLI::App& app, ExportOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("export", "write files that start a mesh in containers");
   const std::map<std::string, ExportOptions::Target> targets{
@@ -115,6 +123,7 @@ int run(int argc, char** argv) {
   SimulateOptions simulate_options{up_options, "", "", ""};
   ExportOptions export_options;
   EvalOptions eval_options;
+  JoinOptions join_options;
   add_check(app, files, code);
   add_explain(app, explain_options, code);
   add_plan(app, plan_options, code);
@@ -123,6 +132,7 @@ int run(int argc, char** argv) {
   add_simulate(app, simulate_options, code);
   add_export(app, export_options, code);
   add_eval(app, eval_options, code);
+  add_join(app, join_options, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

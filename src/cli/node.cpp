@@ -89,7 +89,9 @@ int run_node(const Mesh& mesh, const RunFolder& folder, NodeIndex self, bool dig
   LiveView view;
   MeshRunOptions options;
   options.callbacks = callbacks(mesh, view, metrics);
-  options.stop = &stop_on_signals();
+  stop_on_signals();
+  stop_on_lost_output();
+  options.stop = &stop_wanted();
   options.folder = &folder;
   options.digests = digests;
   const auto ended = mesh.run_node(self, options);

@@ -11,6 +11,9 @@ namespace kimesh::cli {
 void complain(const std::string& sentence);
 // Prints a line on stdout and flushes.
 void say(const std::string& line);
+// The same without a line feed. Where stdout is gone, a command that runs long is to stop
+// (signals.h); nothing is thrown.
+void put(const std::string& text);
 // The exit code of an error: 2 for the user's input, 1 for all else.
 [[nodiscard]] int exit_code(const Error& error);
 // Prints the error and returns its exit code.

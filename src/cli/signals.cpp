@@ -1,27 +1,50 @@
 #include "signals.h"
 
-#include <csignal>
-
 namespace kimesh::cli {
 namespace {
 
 // Signal handlers reach nothing but globals.
-std::atomic<bool> stop_wanted{false};
+constexpr int kStopSignals[]{SIGINT, SIGTERM, SIGHUP};
+std::atomic<bool> wanted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal handler");
 
 void on_signal(int) {
-  stop_wanted = true;
+  want_stop();
+}
+
+void handle(int signal, void (*handler)(int), int flags) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(signal, &action, nullptr);
 }
 
 }  // namespace
 
-const std::atomic<bool>& stop_on_signals() {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART | SA_RESETHAND;
-  ::sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
-  return stop_wanted;
+const std::atomic<bool>& stop_wanted() {
+  return wanted;
+}
+
+void want_stop() {
+  wanted = true;
+}
+
+sigset_t stop_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : kStopSignals) ::sigaddset(&set, signal);
+  return set;
+}
+
+void stop_on_signals() {
+  for (const int signal : kStopSignals) handle(signal, on_signal, SA_RESTART | SA_RESETHAND);
+  const sigset_t heard = stop_signals();
+  ::sigprocmask(SIG_UNBLOCK, &heard, nullptr);
+}
+
+void stop_on_lost_output() {
+  handle(SIGPIPE, SIG_IGN, 0);
 }
 
 }  // namespace kimesh::cli

@@ -1,11 +1,22 @@
-// Ctrl-C for commands that run in this process.
+// How commands that run long are stopped.
 #pragma once
 
 #include <atomic>
+#include <csignal>
 
 namespace kimesh::cli {
 
-// Installs a handler: the first SIGINT or SIGTERM sets the flag, a second one kills the process.
-[[nodiscard]] const std::atomic<bool>& stop_on_signals();
+// True once somebody wants this process to stop.
+[[nodiscard]] const std::atomic<bool>& stop_wanted();
+void want_stop();  // async-signal-safe
+
+// SIGINT, SIGTERM and SIGHUP. Async-signal-safe.
+[[nodiscard]] sigset_t stop_signals();
+// Installs handlers: the first of these signals wants to stop, a second one of the same kind kills
+// the process. Signals that were blocked until now are heard.
+void stop_on_signals();
+// From now on output that nobody reads any more, on a closed pipe or terminal, does not kill the
+// process: say() wants to stop then.
+void stop_on_lost_output();
 
 }  // namespace kimesh::cli

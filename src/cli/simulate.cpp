@@ -26,7 +26,9 @@ int run_simulation(const Mesh& mesh, const RunFolder& folder, MeshSimulationOpti
   options.run.callbacks.notice = [&](NodeIndex node, const std::string& text) {
     view.notice(mesh.plan().view.nodes[node] + ": " + text);
   };
-  options.run.stop = &stop_on_signals();
+  stop_on_signals();
+  stop_on_lost_output();
+  options.run.stop = &stop_wanted();
   options.run.folder = &folder;
   const auto begun = std::chrono::steady_clock::now();
   auto ended = mesh.simulate(options);

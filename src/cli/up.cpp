@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <utility>
 
 #include "commands.h"
 #include "ending.h"
@@ -11,6 +13,7 @@
 #include "kimesh/train/trainer.h"
 #include "live_view.h"
 #include "say.h"
+#include "signals.h"
 
 namespace kimesh::cli {
 namespace {
@@ -20,9 +23,8 @@ constexpr std::size_t kLastWords = 6;                  // lines of a dead node's
 
 // The signals that sigtimedwait takes; they are blocked, so that no handler interrupts anything.
 sigset_t signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::sigaddset(&set, signal);
+  sigset_t set = stop_signals();
+  ::sigaddset(&set, SIGCHLD);
   return set;
 }
 
@@ -96,9 +98,11 @@ Status start_all(const Mesh& mesh, const RunOptions& options, const RunFolder& f
 void watch(Fleet& fleet, Followers& followers, LiveView& view) {
   const sigset_t set = signals();
   const timespec pause{0, std::chrono::nanoseconds(kCheckEvery).count()};
+  bool output_lost = false;
   while (fleet.running()) {
     const int signal = ::sigtimedwait(&set, nullptr, &pause);
-    if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) {
+    const bool lost_now = stop_wanted() && !std::exchange(output_lost, true);
+    if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || lost_now) {
       view.notice("stopping the nodes (once more kills them)");
       fleet.interrupt(now());
     }
@@ -132,7 +136,7 @@ void report_failed_node(const Fleet& fleet, const RunFolder& folder, const Plan&
   const std::string words = last_lines(folder.log(name), kLastWords);
   complain(fmt::format("node {} {}.{}", name, how,
                        words.empty() ? " It left no words." : " Its last words:"));
-  if (!words.empty()) fmt::print(stderr, "{}\n", words);
+  if (!words.empty()) static_cast<void>(std::fputs((words + "\n").c_str(), stderr));
   if (fleet.child(node).was_killed()) end.text = fmt::format("node {} {}", name, how);
 }
 
@@ -155,6 +159,7 @@ int up(const RunOptions& options) {
 
   const sigset_t set = signals();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  stop_on_lost_output();
   Fleet fleet;
   if (const Status started = start_all(**mesh, options, *folder, fleet); !started.ok())
     return fail(started.error());

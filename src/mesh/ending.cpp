@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "kimesh/mesh/mesh.h"
-#include "kimesh/model_files/model_files.h"
+#include "kimesh/model_files/node_model.h"
 #include "kimesh/records/text_file.h"
 
 namespace kimesh {
@@ -42,38 +42,43 @@ Status collect_equal(const RunFolder& folder, const Plan& plan, const NamedValue
   auto model = read_model(folder.model(), plan.layout, frozen.layout);
   if (!model) return model.error();
   end.model = std::move(*model);
+  end.complete = true;
   return ok_status();
 }
 
-// Reads the shards of `owner`, from its file of shards or its whole model.
-Status add_shards(const RunFolder& folder, const Plan& plan, const NamedValues& frozen,
-                  NodeIndex owner, std::vector<float>& model) {
-  const std::string& name = plan.view.nodes[owner];
-  if (!is_there(folder.node_model(name)))
-    return read_shards(folder.node_shards(name), plan, owner, model);
-  const auto whole = read_model(folder.node_model(name), plan.layout, frozen.layout);
-  if (!whole) return whole.error();
-  for (const Shard& shard : plan.shards)
-    if (shard.owner == owner)
-      std::ranges::copy(std::span(*whole).subspan(shard.begin, shard.size),
-                        model.begin() + static_cast<std::ptrdiff_t>(shard.begin));
-  return ok_status();
-}
-
-Status collect_shards(const RunFolder& folder, const Plan& plan, const NamedValues& frozen,
-                      RunEnd& end) {
-  std::vector<float> model(plan.layout.size());
-  for (NodeIndex owner = 0; owner < plan.view.nodes.size(); ++owner) {
-    if (std::ranges::find(plan.shards, owner, &Shard::owner) == plan.shards.end()) continue;
-    const std::string& name = plan.view.nodes[owner];
-    if (!is_there(folder.node_model(name)) && !is_there(folder.node_shards(name)))
-      return Error{ErrorCode::kIo, fmt::format("node {} left no shard", name)};
-    const Status added = add_shards(folder, plan, frozen, owner, model);
-    if (!added.ok()) return added;
+// The models that nodes left at this end. A run that was resumed may have older ones of nodes that
+// were lost since.
+std::vector<NodeModelFile> models_of_this_end(const RunFolder& folder, const Plan& plan) {
+  std::vector<NodeModelFile> files;
+  std::vector<Round> rounds;
+  for (const std::string& node : plan.view.nodes) {
+    const std::string path = folder.node_model(node);
+    if (!is_there(path)) continue;
+    const auto origin = read_origin(path);
+    files.push_back({node, path});
+    rounds.push_back(origin && origin->unagreed ? origin->unagreed->round : kNoRound);
   }
-  const Status written = write_model(folder.model(), plan.layout, model, frozen);
-  if (written.ok()) end.model = std::move(model);
-  return written;
+  Round newest = 0;
+  for (const Round round : rounds)
+    if (round != kNoRound) newest = std::max(newest, round);
+  std::vector<NodeModelFile> latest;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (rounds[i] == kNoRound || newest - rounds[i] <= kRoundsApartMax)
+      latest.push_back(std::move(files[i]));
+  return latest;
+}
+
+Status collect_parts(const RunFolder& folder, const Plan& plan, const NamedValues& frozen,
+                     RunEnd& end) {
+  auto files = models_of_this_end(folder, plan);
+  if (files.empty()) return Error{ErrorCode::kIo, "no node left its parameters"};
+  const auto joined = join_models(std::move(files), folder.model());
+  if (!joined) return joined.error();
+  auto model = read_model(folder.model(), plan.layout, frozen.layout);
+  if (!model) return model.error();
+  end.model = std::move(*model);
+  end.complete = joined->complete;
+  return ok_status();
 }
 
 }  // namespace
@@ -98,7 +103,8 @@ Status collect_model(const RunFolder& folder, const Mesh& mesh, RunEnd& end) {
   const Plan& plan = mesh.plan();
   const NamedValues& frozen = mesh.objective().frozen();
   end.model.clear();
-  if (end.outcome != Outcome::kDone) return collect_shards(folder, plan, frozen, end);
+  end.complete = false;
+  if (end.outcome != Outcome::kDone) return collect_parts(folder, plan, frozen, end);
   const Status collected = collect_equal(folder, plan, frozen, end);
   if (collected) return collected;
   end.outcome = Outcome::kFailed;

@@ -32,7 +32,7 @@ LiveNodeObserver observer_of(NodeReporter& reporter, TimePoint origin, bool want
       [&reporter, origin](TimePoint at, const std::string& text) {
         return reporter.notice(to_seconds(at - origin), text);
       },
-      nullptr};
+      nullptr, nullptr};
   if (wants_counters)
     observer.counters = [&reporter](const LinkCounterList& list) { reporter.counters(list); };
   return observer;
@@ -68,18 +68,21 @@ Result<NodeResult> run(const NodeRun& run) {
                                      NodeRecorder::Flush::kEveryLine, run.sink);
   if (!reporter) return reporter.error();
   const bool counts = static_cast<bool>(run.options.callbacks.counters);
-  auto ended = run_live_node(run.setup, observer_of(*reporter, origin, counts));
+  LiveNodeObserver observer = observer_of(*reporter, origin, counts);
+  Status saved = ok_status();
+  if (run.options.folder != nullptr)
+    observer.model = [&](const LiveNodeEnd& end) {
+      saved = save_model(run.mesh, *run.options.folder,
+                         {self, end.outcome == Outcome::kDone, end.round, end.parameters});
+    };
+  auto ended = run_live_node(run.setup, observer);
   if (!ended) {
     LiveNodeEnd never;
     never.text = ended.error().message;
     const Status files = reporter->end(record_of(run.mesh.plan(), never, origin));
     return files ? ended.error() : files.error();
   }
-  NodeResult end{std::move(*ended)};
-  const bool begun = end.node.outcome == Outcome::kDone || end.node.started;
-  if (run.options.folder != nullptr && begun)
-    end.files =
-        save_parameters(run.mesh, *run.options.folder, self, end.node.outcome, end.node.parameters);
+  NodeResult end{std::move(*ended), saved};
   const Status recorded = reporter->end(record_of(run.mesh.plan(), end.node, origin));
   if (end.files) end.files = recorded;
   return end;
@@ -197,6 +200,7 @@ Result<MeshEnd> Mesh::run_here(const MeshRunOptions& options) const {
   MeshEnd end{end_of_mesh(observer.tally()), observer.tally()};
   end.run.model = owners_parameters(
       plan_, [&](NodeIndex node) -> std::span<const float> { return ends[node]->node.parameters; });
+  end.run.complete = !end.run.model.empty();
   end.run.gradient_norm_squared = objective_->gradient_norm_squared(end.run.model);
   return end;
 }

@@ -96,6 +96,10 @@ std::uint64_t Mesh::config_digest() const {
   return digest_text(text);
 }
 
+std::uint64_t Mesh::digest() const {
+  return digest_text(digest_name(config_digest()) + topology().canonical());
+}
+
 Result<RunFolder> Mesh::make_folder(const std::string& name,
                                     const std::vector<std::string>& command) const {
   RunFolderRequest request;

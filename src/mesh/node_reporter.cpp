@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kimesh/model_files/model_files.h"
+#include "kimesh/model_files/node_model.h"
 
 namespace kimesh {
 
@@ -75,14 +75,13 @@ Status NodeReporter::end(const EndRecord& end) {
   return decisions_ ? keep(decisions_->flush()) : files_;
 }
 
-Status save_parameters(const Mesh& mesh, const RunFolder& folder, NodeIndex self, Outcome outcome,
-                       std::span<const float> parameters) {
+Status save_model(const Mesh& mesh, const RunFolder& folder, const NodeModel& model) {
   const Plan& plan = mesh.plan();
-  const std::string& name = plan.view.nodes[self];
-  if (outcome == Outcome::kDone)
-    return write_model(folder.node_model(name), plan.layout, parameters, mesh.objective().frozen());
-  if (std::ranges::find(plan.shards, self, &Shard::owner) == plan.shards.end()) return ok_status();
-  return write_shards(folder.node_shards(name), plan, self, parameters);
+  const ModelOrigin origin = model.agreed
+                                 ? ModelOrigin{mesh.digest(), plan.layout.size(), {}}
+                                 : unagreed_origin(mesh.digest(), plan, model.node, model.round);
+  return write_model(folder.node_model(plan.view.nodes[model.node]), plan.layout, model.parameters,
+                     mesh.objective().frozen(), metadata_of(origin));
 }
 
 std::vector<float> owners_parameters(

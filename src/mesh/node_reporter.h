@@ -65,10 +65,14 @@ class NodeReporter {
   Status files_ = ok_status();
 };
 
-// Writes the node's parameters to the folder: the whole model after a normal end, else the shards
-// that it owns. Errors: Io.
-[[nodiscard]] Status save_parameters(const Mesh& mesh, const RunFolder& folder, NodeIndex self,
-                                     Outcome outcome, std::span<const float> parameters);
+struct NodeModel {
+  NodeIndex node = 0;
+  bool agreed = false;  // the end was normal: all nodes have the same
+  Round round = 0;      // that the node was in
+  std::span<const float> parameters;
+};
+// Writes it to the folder. Errors: Io.
+[[nodiscard]] Status save_model(const Mesh& mesh, const RunFolder& folder, const NodeModel& model);
 
 // The parameters, every shard from its owner. `of_node` gives a node's w, or an empty span where
 // there is none; the result is empty then.

@@ -68,12 +68,14 @@ class SimulationReporter {
   Status files_ = ok_status();
 };
 
-// Saves every node's model after a normal end, the owners' shards otherwise, as live nodes do.
+// As live nodes do.
 Status save_all(const Mesh& mesh, const RunFolder& folder, const Simulator& simulator,
                 Outcome outcome) {
   for (NodeIndex i = 0; i < mesh.nodes(); ++i) {
     const std::vector<float> w = simulator.vectors(i).model();
-    if (const Status saved = save_parameters(mesh, folder, i, outcome, w); !saved) return saved;
+    const Status saved =
+        save_model(mesh, folder, {i, outcome == Outcome::kDone, simulator.core(i).round(), w});
+    if (!saved) return saved;
   }
   return ok_status();
 }
@@ -116,6 +118,7 @@ Result<MeshEnd> Mesh::simulate(const MeshSimulationOptions& options) const {
   MeshEnd end{end_of_mesh(reporter.tally()), reporter.tally(), simulator.seconds(),
               simulator.messages()};
   end.run.model = simulator.model();
+  end.run.complete = true;
   end.run.gradient_norm_squared = objective_->gradient_norm_squared(end.run.model);
   if (options.run.folder == nullptr) return end;
   const Status saved = save_all(*this, *options.run.folder, simulator, end.run.outcome);

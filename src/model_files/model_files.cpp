@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "kimesh/model_files/safetensors.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {
@@ -25,27 +24,6 @@ std::vector<Part> parts_of(const Layout& layout) {
   std::vector<Part> parts;
   for (const LayoutLayer& layer : layout.layers)
     parts.push_back({name_of(layer), layer.shape, layer.offset, layer.size});
-  return parts;
-}
-
-Part part_of(const Plan& plan, const Shard& shard, const LayerSlice& slice) {
-  const LayoutLayer& layer = plan.layout.layers[slice.layer];
-  Part part{name_of(layer), layer.shape, shard.begin + slice.offset, slice.size};
-  if (slice.size == layer.size) return part;
-  const std::size_t row = layer.row_size();
-  const std::size_t first = (part.offset - layer.offset) / row, rows = slice.size / row;
-  KIMESH_CHECK(!part.shape.empty() && rows * row == slice.size, "shards are cut on rows");
-  part.shape.front() = static_cast<std::int64_t>(rows);
-  part.name += fmt::format("[{}:{}]", first, first + rows);
-  return part;
-}
-
-std::vector<Part> parts_of(const Plan& plan, NodeIndex owner) {
-  std::vector<Part> parts;
-  for (const Shard& shard : plan.shards) {
-    if (shard.owner != owner) continue;
-    for (const LayerSlice& slice : shard.layers) parts.push_back(part_of(plan, shard, slice));
-  }
   return parts;
 }
 
@@ -93,12 +71,12 @@ Status read_parts(const std::string& path, const std::vector<Part>& parts,
 }  // namespace
 
 Status write_model(const std::string& path, const Layout& layout, std::span<const float> parameters,
-                   const NamedValues& frozen) {
+                   const NamedValues& frozen, const TensorMetadata& metadata) {
   KIMESH_CHECK(parameters.size() == layout.size(), "all parameters");
   std::vector<TensorView> tensors;
   add_views(parts_of(layout), parameters, tensors);
   add_views(parts_of(frozen.layout), frozen.values, tensors);
-  return write_safetensors(path, tensors);
+  return write_safetensors(path, tensors, metadata);
 }
 
 Result<std::vector<float>> read_model(const std::string& path, const Layout& layout,
@@ -119,20 +97,6 @@ Result<NamedValues> read_tensors(const std::string& path, std::vector<std::strin
   tensors.values = std::move(file->values);
   skipped = std::move(file->skipped);
   return tensors;
-}
-
-Status write_shards(const std::string& path, const Plan& plan, NodeIndex owner,
-                    std::span<const float> parameters) {
-  KIMESH_CHECK(parameters.size() == plan.layout.size(), "all parameters");
-  std::vector<TensorView> tensors;
-  add_views(parts_of(plan, owner), parameters, tensors);
-  return write_safetensors(path, tensors);
-}
-
-Status read_shards(const std::string& path, const Plan& plan, NodeIndex owner,
-                   std::span<float> parameters) {
-  KIMESH_CHECK(parameters.size() == plan.layout.size(), "all parameters");
-  return read_parts(path, parts_of(plan, owner), parameters);
 }
 
 }  // namespace kimesh

@@ -21,9 +21,12 @@ static_assert(std::endian::native == std::endian::little, "raw little-endian dat
 constexpr std::size_t kLengthBytes = sizeof(std::uint64_t);
 constexpr std::size_t kDimensionsMax = 16;  // dimensions of a tensor; torch itself allows 64
 
-std::string header_of(std::span<const TensorView> tensors) {
+constexpr const char* kMetadata = "__metadata__";
+
+std::string header_of(std::span<const TensorView> tensors, const TensorMetadata& metadata) {
   Json json;
-  json["__metadata__"] = {{"format", "pt"}};
+  json[kMetadata] = {{"format", "pt"}};
+  for (const auto& [key, value] : metadata) json[kMetadata][key] = value;
   std::size_t offset = 0;
   for (const TensorView& tensor : tensors) {
     const std::size_t end = offset + tensor.values.size_bytes();
@@ -102,7 +105,7 @@ std::string read_entry(const Json& json, std::size_t data_bytes, Entry& entry) {
 std::string read_header(const Json& header, std::size_t data_bytes, std::vector<Entry>& entries) {
   if (!header.is_object()) return "its header is no JSON object";
   for (const auto& [name, json] : header.items()) {
-    if (name == "__metadata__") continue;
+    if (name == kMetadata) continue;
     entries.push_back({name, {}, {}, 0, 0, 0});
     const std::string wrong = read_entry(json, data_bytes, entries.back());
     if (!wrong.empty()) return wrong;
@@ -148,6 +151,14 @@ void append_values(const Entry& entry, std::string_view bytes, std::vector<float
   }
 }
 
+TensorMetadata metadata_of(const Json& header) {
+  TensorMetadata metadata;
+  if (!header.contains(kMetadata)) return metadata;
+  for (const auto& [key, value] : header.at(kMetadata).items())
+    if (value.is_string()) metadata[key] = value.get<std::string>();
+  return metadata;
+}
+
 TensorFile take_values(std::vector<Entry> entries, std::string_view data) {
   TensorFile file;
   std::size_t elements = 0;
@@ -168,8 +179,9 @@ TensorFile take_values(std::vector<Entry> entries, std::string_view data) {
 
 }  // namespace
 
-Status write_safetensors(const std::string& path, std::span<const TensorView> tensors) {
-  const std::string header = header_of(tensors);
+Status write_safetensors(const std::string& path, std::span<const TensorView> tensors,
+                         const TensorMetadata& metadata) {
+  const std::string header = header_of(tensors, metadata);
   const std::uint64_t length = header.size();
   std::size_t size = kLengthBytes + header.size();
   for (const TensorView& tensor : tensors) size += tensor.values.size_bytes();
@@ -196,9 +208,12 @@ Result<TensorFile> read_safetensors(const std::string& path, std::size_t bytes_m
   const std::string_view data = std::string_view(*bytes).substr(kLengthBytes + length);
   const std::string_view head(bytes->data() + kLengthBytes, length);
   std::vector<Entry> entries;
-  const std::string wrong = read_header(Json::parse(head, nullptr, false), data.size(), entries);
+  const Json header = Json::parse(head, nullptr, false);
+  const std::string wrong = read_header(header, data.size(), entries);
   if (!wrong.empty()) return malformed(wrong);
-  return take_values(std::move(entries), data);
+  TensorFile file = take_values(std::move(entries), data);
+  file.metadata = metadata_of(header);
+  return file;
 }
 
 const TensorFile::Tensor* TensorFile::find(const std::string& name) const {

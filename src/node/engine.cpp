@@ -231,10 +231,12 @@ void Engine::close() {
   engine_.close();  // a worker that waits for room would wait for ever
   end_.counters = counters();
   worker_.reset();
-  trainer_.reset();
-  network_.reset();
   end_.parameters = vectors_.model();
-  end_.rounds = started_ ? executor_.core().round() + 1 : 0;
+  end_.round = executor_.core().round();
+  end_.rounds = started_ ? end_.round + 1 : 0;
+  if (started_ && observer_.model) observer_.model(end_);
+  trainer_.reset();  // after its gradient, which may take long
+  network_.reset();
 }
 
 Result<LiveNodeEnd> run_live_node(const LiveNodeSetup& setup, const LiveNodeObserver& observer) {

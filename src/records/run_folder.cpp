@@ -153,8 +153,4 @@ std::string RunFolder::log(const std::string& node) const {
 std::string RunFolder::node_model(const std::string& node) const {
   return path_ + "/nodes/" + node + ".safetensors";
 }
-std::string RunFolder::node_shards(const std::string& node) const {
-  return path_ + "/nodes/" + node + ".shards.safetensors";
-}
-
 }  // namespace kimesh

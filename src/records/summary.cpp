@@ -160,6 +160,7 @@ std::string summary_json(const RunTally& tally, const RunEnd& end) {
   json["slowest_link"] = slowest_json(tally);
   if (end.gradient_norm_squared) json["gradient_norm_squared"] = number(*end.gradient_norm_squared);
   json["digests"] = digests_json(tally.plan(), end.model);
+  json["complete"] = end.complete;
   json["links"] = Json::array();
   for (const LinkTally& link : tally.links()) json["links"].push_back(link_json(tally, link));
   json["nodes"] = Json::array();
@@ -179,6 +180,8 @@ std::string summary_text(const RunTally& tally, const RunEnd& end) {
   if (latest && latest->perplexity) row("perplexity", fmt::format("{:.4g}", *latest->perplexity));
   if (latest) row("loss", fmt::format("{:.4g}", latest->loss));
   if (end.gradient_norm_squared) row("‖∇f‖²", fmt::format("{:.3e}", *end.gradient_norm_squared));
+  if (!end.model.empty() && !end.complete)
+    row("model", "with other nodes' copies of the shards of nodes that left nothing");
   row("rounds", std::to_string(tally.rounds()));
   row("time", fmt::format("{} without evaluation", format_duration(from_seconds(tally.clock_s()))));
   row("bytes", bytes_text(tally));

@@ -136,6 +136,24 @@ TEST_F(Failure, AKilledNodeEndsTheRunByItsName) {
   EXPECT_EQ(scratch.summary("r")["outcome"], "failed");
 }
 
+// Seen to fail: survivors that save their own shards only.
+TEST_F(Failure, AKilledNodeTakesNoPartOfTheModelWithIt) {
+  const auto run = training();
+  ::kill(find_node_process(run->process(), "b"), SIGKILL);
+  EXPECT_EQ(run->wait().code, 1);
+  expect_whole_model();
+  EXPECT_EQ(scratch.summary("r")["complete"], false);
+  const Ended joined = run_program(scratch, {"join", "runs/r", "--output", "joined.safetensors"});
+  EXPECT_EQ(joined.code, 0) << joined.err;
+  EXPECT_THAT(joined.out, ContainsRegex("of +a .round [0-9]+., c .round [0-9]+."));
+  EXPECT_EQ(read_text(scratch.path() + "/joined.safetensors"),
+            read_text(scratch.run_file("r", "model.safetensors")));
+  const Ended again = run_program(scratch, {"join", "runs/r", "--output", "joined.safetensors"});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.err, HasSubstr("joined.safetensors exists"));
+  EXPECT_EQ(run_program(scratch, {"join", "runs"}).code, 2) << "no folder of a run";
+}
+
 // Seen to fail: the name of the node that noticed in the sentence.
 TEST_F(Failure, AFrozenNodeEndsTheRunByItsName) {
   scratch.write("nervous.yaml", mesh_text("dead_after: 2s\n"));
@@ -221,6 +239,34 @@ TEST_F(Failure, CtrlCEndsAllAndLeavesAWholeModel) {
   EXPECT_EQ(scratch.summary("r")["outcome"], "stopped");
   EXPECT_TRUE(scratch.summary("r")["digests"].is_object());
   expect_whole_model();
+}
+
+// Seen to fail: without a handler.
+TEST_F(Failure, ATerminalThatGoesAwayEndsARunLikeCtrlC) {
+  const auto run = training();
+  ::kill(find_node_process(run->process(), "b"), SIGHUP);
+  const Ended ended = run->wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(scratch.summary("r")["outcome"], "stopped");
+  EXPECT_EQ(scratch.summary("r")["complete"], true);
+  expect_whole_model();
+}
+
+// As in `kimesh up | head`.
+bool write_to_a_pipe_that_nobody_reads() {
+  int ends[2] = {-1, -1};
+  const bool made = ::pipe2(ends, O_CLOEXEC) == 0 && ::dup2(ends[1], STDOUT_FILENO) >= 0;
+  ::close(ends[0]);
+  ::close(ends[1]);
+  return made;
+}
+
+// Seen to fail without a look at what became of the output: killed by SIGPIPE, or by an exception.
+TEST_F(Failure, OutputThatNobodyReadsEndsARunLikeCtrlC) {
+  Program run(scratch, up(), write_to_a_pipe_that_nobody_reads);
+  const Ended ended = run.wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(scratch.summary("r")["outcome"], "stopped");
 }
 
 // Seen to fail: taken for a failure.

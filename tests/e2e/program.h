@@ -188,9 +188,9 @@ class Program {
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     constexpr int kNotPrepared = 77;
-    if (::chdir(folder.c_str()) != 0 || (prepare && !prepare())) ::_exit(kNotPrepared);
     ::dup2(out, STDOUT_FILENO);
     ::dup2(err, STDERR_FILENO);
+    if (::chdir(folder.c_str()) != 0 || (prepare && !prepare())) ::_exit(kNotPrepared);
     ::execv(KIMESH_BINARY, arguments);
     ::_exit(127);
   }

@@ -175,42 +175,6 @@ TEST(Model, LeavesOneSentenceWhenTheDiskIsFull) {
   EXPECT_THAT(written.error().message, HasSubstr("No space left on device"));
 }
 
-TEST(Shards, OfAllOwnersMakeTheWholeModel) {
-  for (std::size_t nodes = 2; nodes <= 6; ++nodes) {
-    const test::Folder folder;
-    const Plan plan = test::small_plan(nodes);
-    const std::vector<float> values = some_values(plan.layout.size());
-    std::vector<float> assembled(values.size(), -99);
-    for (NodeIndex owner = 0; owner < nodes; ++owner) {
-      ASSERT_TRUE(write_shards(folder / "s", plan, owner, values).ok());
-      const Status read = read_shards(folder / "s", plan, owner, assembled);
-      ASSERT_TRUE(read.ok()) << read.error().message;
-    }
-    EXPECT_EQ(assembled, values) << nodes << " nodes";
-  }
-}
-
-// Seen to fail: with rows counted from the start of the flat vector.
-TEST(Shards, NameTheRowsThatTheyHold) {
-  const test::Folder folder;
-  const Plan plan = test::small_plan(2);  // 12 and 11 of 23 elements: 3 rows and 2 rows and bias
-  ASSERT_TRUE(write_shards(folder / "s", plan, 1, some_values(23)).ok());
-  const auto file = read_safetensors(folder / "s");
-  ASSERT_TRUE(file.ok());
-  ASSERT_EQ(file->tensors.size(), 2u);
-  EXPECT_EQ(file->tensors[0].name, "layers.0.weight[3:5]");
-  EXPECT_EQ(file->tensors[0].shape, (std::vector<std::int64_t>{2, 4}));
-  EXPECT_EQ(file->tensors[1].name, "layers.0.bias");
-}
-
-TEST(Shards, OfAnotherOwnerAreRefused) {
-  const test::Folder folder;
-  const Plan plan = test::small_plan(2);
-  std::vector<float> values = some_values(23);
-  ASSERT_TRUE(write_shards(folder / "s", plan, 0, values).ok());
-  EXPECT_FALSE(read_shards(folder / "s", plan, 1, values).ok());
-}
-
 TEST(Quadratics, CallTheirVectorX) {
   const test::Folder folder;
   const Layout layout = Layout::vector(4);

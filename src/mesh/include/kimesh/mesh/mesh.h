@@ -66,8 +66,8 @@ struct MeshCallbacks {
 
 struct MeshRunOptions {
   MeshCallbacks callbacks;
-  // When it becomes true, at any time, the run halts within 100 ms, as with Ctrl-C: every owner
-  // saves its shards, and the nodes' models may differ. Outlives the run. Null: the run is not
+  // When it becomes true, at any time, the run halts within 100 ms, as with Ctrl-C: every node
+  // saves its model, and they may differ. Outlives the run. Null: the run is not
   // stopped.
   const std::atomic<bool>* stop = nullptr;
   // Gets the nodes' records, decisions and models (records/run_folder.h); null: nothing is written.
@@ -119,6 +119,8 @@ class Mesh {
   // The digest of the config, of what the objective adds to it, and of the frozen tensors: nodes
   // must agree on it, as on the rest of a hello (docs/protocol.md).
   [[nodiscard]] std::uint64_t config_digest() const;
+  // The same of all that nodes must agree on: that of their topology, too.
+  [[nodiscard]] std::uint64_t digest() const;
   // Makes a new folder for a run, copies the files into it and writes run.json. `command` is the
   // program's command line, for the record. Errors: UserInput, Io.
   [[nodiscard]] Result<RunFolder> make_folder(const std::string& name,
@@ -157,10 +159,11 @@ class Mesh {
 // stopped, done if all are.
 [[nodiscard]] RunEnd end_of_mesh(const RunTally& tally);
 
-// Makes model.safetensors of the files that the nodes left: after a normal end their models, which
-// must be equal (else `end` becomes a failure that names the nodes), else the owners' shards. Fills
-// end.model with the file's parameters, or leaves it empty. Errors: the reason why a run that did
-// not end normally has no model.
+// Makes model.safetensors of the models that the nodes left: after a normal end they must be equal
+// (else `end` becomes a failure that names the nodes); otherwise see join_models
+// (model_files/node_model.h), without the models of earlier ends. Fills end.model with the file's
+// parameters, and says whether they are complete, or leaves it empty. Errors: the reason why a run
+// that did not end normally has no model.
 [[nodiscard]] Status collect_model(const RunFolder& folder, const Mesh& mesh, RunEnd& end);
 
 }  // namespace kimesh

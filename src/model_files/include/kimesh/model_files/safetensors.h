@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,9 +22,12 @@ struct TensorView {
   std::span<const float> values;
 };
 
+// What a file says beside its tensors, by key. "format" is the format's own.
+using TensorMetadata = std::map<std::string, std::string>;
+
 // Writes the file whole (text_file.h). Names differ from one another. Errors: Io.
-[[nodiscard]] Status write_safetensors(const std::string& path,
-                                       std::span<const TensorView> tensors);
+[[nodiscard]] Status write_safetensors(const std::string& path, std::span<const TensorView> tensors,
+                                       const TensorMetadata& metadata = {});
 
 struct TensorFile {
   struct Tensor {
@@ -33,6 +37,7 @@ struct TensorFile {
   };
   std::vector<Tensor> tensors;       // in the order of their data
   std::vector<float> values;         // F32, F16 and BF16, as float32
+  TensorMetadata metadata;           // what of it is text
   std::vector<std::string> skipped;  // names of tensors of all other types, which are not read
   // Null: no tensor of that name.
   [[nodiscard]] const Tensor* find(const std::string& name) const;

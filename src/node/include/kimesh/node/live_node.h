@@ -36,6 +36,19 @@ struct LiveNodeSetup {
 // The counters of a node's outgoing links.
 using LinkCounterList = std::vector<std::pair<LinkIndex, LinkCounters>>;
 
+struct LiveNodeEnd {
+  Outcome outcome = Outcome::kFailed;
+  StopReason reason = StopReason::kNone;
+  std::string text;      // why, when failed or stopped
+  Round rounds = 0;      // begun in all, confirmation rounds included
+  Round round = 0;       // the last one that was begun
+  double seconds = 0;    // from the first round to the end
+  bool started = false;  // the mesh was complete once
+  // w of this node: equal on all nodes after kDone; its owned shards are x.
+  std::vector<float> parameters;
+  LinkCounterList counters;
+};
+
 // Called on the engine thread, in order. A Status that is not ok (a full disk) ends the run with
 // its sentence.
 struct LiveNodeObserver {
@@ -46,18 +59,9 @@ struct LiveNodeObserver {
   // The outgoing links' counters after each round. Empty where nobody needs them: each link costs a
   // call to the network thread.
   std::function<void(const LinkCounterList&)> counters;
-};
-
-struct LiveNodeEnd {
-  Outcome outcome = Outcome::kFailed;
-  StopReason reason = StopReason::kNone;
-  std::string text;      // why, when failed or stopped
-  Round rounds = 0;      // begun in all, confirmation rounds included
-  double seconds = 0;    // from the first round to the end
-  bool started = false;  // the mesh was complete once
-  // w of this node: equal on all nodes after kDone; its owned shards are x.
-  std::vector<float> parameters;
-  LinkCounterList counters;
+  // The end of a mesh that was complete once, with the node's parameters: to save them. A gradient
+  // that is being computed is waited for afterwards.
+  std::function<void(const LiveNodeEnd&)> model;
 };
 
 // Runs the node until the mesh ends, the run is stopped, or it fails. Errors before the start:

@@ -9,9 +9,9 @@
 //   runs/NAME/nodes/a.jsonl                what happened at node a (recorder.h)
 //   runs/NAME/nodes/a.decisions.jsonl      what it decided (decision_log.h)
 //   runs/NAME/nodes/a.log                  what its process wrote to stderr (kimesh up)
-//   runs/NAME/nodes/a.safetensors          its whole model, after a normal end, equal on all nodes
-//   runs/NAME/nodes/a.shards.safetensors   the shards that it owns, after Ctrl-C or a failure
-//   runs/NAME/model.safetensors            the model: the nodes', or assembled from shards
+//   runs/NAME/nodes/a.safetensors          its model; after a normal end equal on all nodes
+//   runs/NAME/model.safetensors            the model: the nodes', or, where they differ, made of
+//                                          their shards (model_files/node_model.h)
 //   runs/NAME/summary.json                 how it ended (summary.h)
 #pragma once
 
@@ -61,7 +61,6 @@ class RunFolder {
   [[nodiscard]] std::string decisions(const std::string& node) const;
   [[nodiscard]] std::string log(const std::string& node) const;
   [[nodiscard]] std::string node_model(const std::string& node) const;
-  [[nodiscard]] std::string node_shards(const std::string& node) const;
   [[nodiscard]] std::string model() const { return path_ + "/model.safetensors"; }
   [[nodiscard]] std::string summary() const { return path_ + "/summary.json"; }
 

@@ -16,6 +16,8 @@
 //   gradient_norm_squared     of the quadratics, in float64 at the owners' x; else absent
 //   digests                   {model, shards: [by shard]}, 16 hexadecimal digits each; null: there
 //                             is no whole model
+//   complete                  whether every shard of the model is its owner's; false also where
+//                             there is no model
 //   links                     [{from, to, rate_bits_per_s, rate_error, true_rate_bits_per_s,
 //                             bytes_sent, bytes_dense, bytes, kept, elements, wire_s, and counters
 //                             as at a node's end}]
@@ -40,7 +42,8 @@ struct RunEnd {
   StopReason reason = StopReason::kNone;
   std::string text;
   std::optional<double> gradient_norm_squared;
-  std::vector<float> model;  // [plan.layout.size()], or empty: there is no whole model
+  std::vector<float> model;  // [plan.layout.size()], or empty: there is none
+  bool complete = false;     // every shard of it is its owner's
 };
 
 // The text of summary.json, with a line feed at the end.
