@@ -50,6 +50,12 @@ struct EvalOptions {
   std::string json;
 };
 
+struct DoctorCommand {
+  std::string topology;
+  std::string name;  // which node of it this machine is
+  std::string wait;  // without news, such as 60s; empty: the default
+};
+
 struct JoinOptions {
   std::vector<std::string> runs;  // folders
   std::string output = "model.safetensors";
@@ -70,6 +76,7 @@ struct ExportOptions {
 [[nodiscard]] int node(const NodeOptions& options);
 [[nodiscard]] int export_mesh(const ExportOptions& options);
 [[nodiscard]] int simulate(const SimulateOptions& options);
+[[nodiscard]] int doctor(const DoctorCommand& command);
 [[nodiscard]] int join(const JoinOptions& options);
 [[nodiscard]] int evaluate(const EvalOptions& options);
 

@@ -1,5 +1,7 @@
 #include "job.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -16,6 +18,27 @@ std::optional<MeshFiles> load_files(const std::string& config_path,
   for (const Problem& problem : files.problems) complain(to_string(problem));
   if (!files.ok()) return std::nullopt;
   return std::move(files.value);
+}
+
+std::optional<TopologyFile> load_topology_alone(const std::string& path) {
+  Loaded<TopologyFile> topology = load_topology(path);
+  for (const Problem& problem : topology.problems) complain(to_string(problem));
+  if (!topology.ok()) return std::nullopt;
+  return std::move(topology.value);
+}
+
+Result<Plan> plan_without_sizes(const TopologyFile& topology) {
+  constexpr std::size_t kStandInRows = kNodesMax;  // enough for the shards of any topology
+  return make_plan(topology, Layout::vector(kStandInRows));
+}
+
+std::optional<NodeIndex> find_node(const TopologyFile& topology, const std::string& name) {
+  if (const auto node = topology.find_node(name)) return node;
+  std::vector<std::string> names;
+  for (const NodeSpec& node : topology.nodes) names.push_back(node.name);
+  complain(fmt::format("the topology has no node '{}'. Write one of: {}.", name,
+                       fmt::join(names, ", ")));
+  return std::nullopt;
 }
 
 Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files) {

@@ -13,6 +13,14 @@ namespace kimesh::cli {
 [[nodiscard]] std::optional<MeshFiles> load_files(const std::string& config_path,
                                                   const std::string& topology_path);
 
+// Reads a topology and prints every problem. Returns nothing when there was one.
+[[nodiscard]] std::optional<TopologyFile> load_topology_alone(const std::string& path);
+// The plan of a topology without a model: its links and trees, not the sizes of its shards.
+[[nodiscard]] Result<Plan> plan_without_sizes(const TopologyFile& topology);
+// Says which names there are, and returns nothing, where there is no node of that name.
+[[nodiscard]] std::optional<NodeIndex> find_node(const TopologyFile& topology,
+                                                 const std::string& name);
+
 // Checks the data, reads the model to start from, lays the plan. Errors: UserInput, Io.
 [[nodiscard]] Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files);
 

@@ -85,6 +85,15 @@ void add_eval(CLI::App& app, EvalOptions& options, int& code) {
   command->callback([&] { code = evaluate(options); });
 }
 
+void add_doctor(CLI::App& app, DoctorCommand& options, int& code) {
+  CLI::App* command =
+      app.add_subcommand("doctor", "try every link of a node; start it on all machines");
+  command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")->required();
+  command->add_option("--name", options.name, "which node of it this machine is")->required();
+  command->add_option("--wait", options.wait, "for others, without any news (60s)");
+  command->callback([&] { code = doctor(options); });
+}
+
 void add_join(CLI::App& app, JoinOptions& options, int& code) {
   CLI::App* command =
       app.add_subcommand("join", "make one model of run folders from several machines");
@@ -124,6 +133,7 @@ int run(int argc, char** argv) {
   ExportOptions export_options;
   EvalOptions eval_options;
   JoinOptions join_options;
+  DoctorCommand doctor_options;
   add_check(app, files, code);
   add_explain(app, explain_options, code);
   add_plan(app, plan_options, code);
@@ -133,6 +143,7 @@ int run(int argc, char** argv) {
   add_export(app, export_options, code);
   add_eval(app, eval_options, code);
   add_join(app, join_options, code);
+  add_doctor(app, doctor_options, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -16,15 +16,6 @@
 namespace kimesh::cli {
 namespace {
 
-std::optional<NodeIndex> find_node(const TopologyFile& topology, const std::string& name) {
-  if (const auto node = topology.find_node(name)) return node;
-  std::vector<std::string> names;
-  for (const NodeSpec& node : topology.nodes) names.push_back(node.name);
-  complain(fmt::format("the topology has no node '{}'. Write one of: {}.", name,
-                       fmt::join(names, ", ")));
-  return std::nullopt;
-}
-
 // tcp://HOST:PORT without the port.
 std::string host_of(const NodeSpec& node) {
   return node.address.substr(0, node.address.rfind(':'));

@@ -12,9 +12,6 @@
 namespace kimesh::cli {
 namespace {
 
-// Enough rows for the shards of any topology.
-constexpr std::size_t kStandInRows = kNodesMax;
-
 int show(const Plan& plan, const TopologyFile& topology, bool layout_known,
          const PlanOptions& options, const std::string& prediction = "",
          std::span<const Figure> figures = {}) {
@@ -72,12 +69,11 @@ int plan(const PlanOptions& options) {
   if (options.predict)
     return fail({ErrorCode::kUserInput,
                  "--predict needs to know what is trained: add --config configs/digits.yaml"});
-  const auto topology = load_topology(options.topology);
-  for (const Problem& problem : topology.problems) complain(to_string(problem));
-  if (!topology.ok()) return kExitUser;
-  const auto plan = make_plan(topology.value, Layout::vector(kStandInRows));
+  const auto topology = load_topology_alone(options.topology);
+  if (!topology) return kExitUser;
+  const auto plan = plan_without_sizes(*topology);
   if (!plan) return fail(plan.error());
-  return show(*plan, topology.value, false, options);
+  return show(*plan, *topology, false, options);
 }
 
 }  // namespace kimesh::cli

@@ -1,10 +1,16 @@
 #include "kimesh/link/network.h"
 
 #include <future>
+#include <random>
 
 #include "network_thread.h"
 
 namespace kimesh {
+
+std::uint64_t new_incarnation() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
 
 std::size_t event_weight(const NetworkEvent& event) {
   const auto* arrived = std::get_if<MessageArrived>(&event);

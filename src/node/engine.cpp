@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <random>
 
 #include "kimesh/util/check.h"
 #include "kimesh/util/digest.h"
@@ -22,17 +21,6 @@ constexpr Duration kFlush = std::chrono::seconds(1);
 // all of start_timeout.
 constexpr Duration kFlushBeforeStart = std::chrono::seconds(5);
 constexpr Duration kHeartbeatMax = std::chrono::seconds(1);
-
-// A number by which peers tell this process from an earlier one of the same name. It is no part of
-// the run's randomness.
-std::uint64_t new_incarnation() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32) | device();
-}
-
-const std::string& dial_address(const NodeSpec& node) {
-  return node.dial.empty() ? node.address : node.dial;
-}
 
 // The largest message that the plan allows on a link.
 std::size_t largest_message(const Plan& plan, LinkIndex link) {
@@ -60,7 +48,7 @@ NetworkOptions network_options(const LiveNodeSetup& setup, std::uint64_t paramet
     const Link& link = plan.links[l];
     if (link.from == setup.self) {
       options.outgoing.push_back({l, link.to, plan.view.nodes[link.to],
-                                  dial_address(topology.nodes[link.to]),
+                                  topology.nodes[link.to].dial_address(),
                                   topology.link(link.from, link.to)});
     } else if (link.to == setup.self) {
       options.incoming.push_back(
@@ -141,7 +129,7 @@ std::string Engine::missing_peers() const {
   std::string text;
   for (NodeIndex node : missing)
     text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", name(node),
-                        dial_address(setup_.topology->nodes[node]));
+                        setup_.topology->nodes[node].dial_address());
   return text;
 }
 

@@ -21,6 +21,10 @@
 
 namespace kimesh {
 
+// A number by which peers tell this process from an earlier one of the same name. It is no part of
+// a run's randomness.
+[[nodiscard]] std::uint64_t new_incarnation();
+
 struct OutgoingLink {
   LinkIndex link = 0;
   NodeIndex to = 0;

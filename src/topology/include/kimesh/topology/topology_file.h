@@ -35,6 +35,8 @@ struct NodeSpec {
   // The limit on the rate of all outgoing links together, bits/s: the smaller of uplink, which the
   // node has, and max_rate, which it may use.
   [[nodiscard]] std::optional<double> sending_cap_bits_per_s() const;
+  // Where others connect to.
+  [[nodiscard]] const std::string& dial_address() const { return dial.empty() ? address : dial; }
   void describe(Keys& keys);
 };
 

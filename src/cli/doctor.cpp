@@ -1,0 +1,41 @@
+// kimesh doctor TOPOLOGY --name NODE: whether this machine and its peers reach each other.
+#include "kimesh/doctor/doctor.h"
+
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "job.h"
+#include "kimesh/util/units.h"
+#include "say.h"
+#include "signals.h"
+
+namespace kimesh::cli {
+
+int doctor(const DoctorCommand& command) {
+  const auto topology = load_topology_alone(command.topology);
+  if (!topology) return kExitUser;
+  const auto self = find_node(*topology, command.name);
+  if (!self) return kExitUser;
+  const auto plan = plan_without_sizes(*topology);
+  if (!plan) return fail(plan.error());
+  DoctorOptions options;
+  options.plan = &*plan;
+  options.topology = &*topology;
+  options.self = *self;
+  options.version = std::string(version());
+  if (!command.wait.empty()) {
+    const auto wait = parse_duration(command.wait);
+    if (!wait) return fail({ErrorCode::kUserInput, "--wait: " + wait.error().message});
+    options.patience = *wait;
+  }
+  stop_on_signals();
+  options.stop = &stop_wanted();
+  say(fmt::format("node {} answers at {}; start `kimesh doctor` for the other nodes, too",
+                  command.name, topology->nodes[*self].address));
+  const auto diagnosis = examine_links(options, say);
+  if (!diagnosis) return fail(diagnosis.error());
+  put(diagnosis_text(*diagnosis, *topology, *self));
+  return diagnosis->is_healthy() ? kExitDone : kExitFailed;
+}
+
+}  // namespace kimesh::cli
