@@ -46,6 +46,8 @@ std::optional<Refusal> refusal_of(const Hello& hello, const Hello& ours) {
     reasons.push_back(differing("initial parameters", hello.parameters_digest,
                                 ours.parameters_digest, hello, ours,
                                 "use the same builds of kimesh and LibTorch on both machines"));
+  if (reasons.empty() && (hello.run != ours.run || hello.view != ours.view))
+    reasons.push_back("the runs differ; start all nodes of the run anew, from the same point");
   const bool mutual = !reasons.empty();  // an address that leads elsewhere is one node's mistake
   if (hello.to != ours.from)
     reasons.push_back(fmt::format(
@@ -77,6 +79,10 @@ std::string sentence_restarted(const std::string& name) {
       "node {} was restarted in the middle of the run and has lost its state: the run must begin "
       "anew on all nodes",
       printable(name));
+}
+
+std::string sentence_foreign(const std::string& name) {
+  return fmt::format("node {} sends frames of another run, which are dropped", printable(name));
 }
 
 std::string sentence_malformed(const std::string& name, const std::string& what) {

@@ -22,6 +22,7 @@ struct Refusal {
 [[nodiscard]] std::string sentence_stranger(const std::string& from, const std::string& self);
 [[nodiscard]] std::string sentence_second(const std::string& name, const std::string& self);
 [[nodiscard]] std::string sentence_restarted(const std::string& name);
+[[nodiscard]] std::string sentence_foreign(const std::string& name);
 [[nodiscard]] std::string sentence_malformed(const std::string& name, const std::string& what);
 [[nodiscard]] std::string printable(const std::string& text);
 

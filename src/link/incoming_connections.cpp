@@ -39,7 +39,9 @@ std::string why_not_bound(int why) {
 }  // namespace
 
 IncomingConnections::IncomingConnections(const std::vector<IncomingLink>& links, Shared shared)
-    : shared_(std::move(shared)), socket_(shared_.zmq, ZMQ_ROUTER) {
+    : shared_(std::move(shared)),
+      tag_(shared_.hello.tag()),
+      socket_(shared_.zmq, ZMQ_ROUTER) {
   socket_.set(ZMQ_RCVHWM, kReceiveQueueFrames);
   for (const IncomingLink& link : links)
     connections_.push_back(
@@ -63,12 +65,21 @@ IncomingConnections::Connection* IncomingConnections::connection_named(const std
   return at == connections_.end() ? nullptr : &*at;
 }
 
-void IncomingConnections::send_applied(LinkIndex link, const Applied& applied) {
+IncomingConnections::Connection& IncomingConnections::connection_on(LinkIndex link) {
   const auto at =
       std::ranges::find_if(connections_, [&](const Connection& l) { return l.spec.link == link; });
-  KIMESH_CHECK(at != connections_.end(), "applied goes back on an incoming link");
-  at->applied[{applied.shard, applied.phase}] = applied;
-  reply(*at, applied, std::chrono::steady_clock::now());
+  KIMESH_CHECK(at != connections_.end(), "the link is one of our incoming ones");
+  return *at;
+}
+
+void IncomingConnections::send_applied(LinkIndex link, const Applied& applied) {
+  Connection& connection = connection_on(link);
+  connection.applied[{applied.shard, applied.phase}] = applied;
+  reply(connection, applied, std::chrono::steady_clock::now());
+}
+
+void IncomingConnections::cut_after(LinkIndex link, unsigned chunks) {
+  connection_on(link).cut_after = chunks;
 }
 
 void IncomingConnections::send_halt(const Halt& halt) {
@@ -133,6 +144,10 @@ void IncomingConnections::frame_from(const std::string& routing_id, const ZmqPar
     return hello_from(routing_id, fd, *hello, now);
   }
   if (!connection) return;
+  if (tag_of(body.bytes()) != tag_) {
+    ++foreign_frames_;
+    return shared_.events.push_once(PeerRefused{sentence_foreign(connection->spec.name)});
+  }
   handle(*connection, *frame, now);
 }
 
@@ -150,6 +165,8 @@ void IncomingConnections::hello_from(const std::string& routing_id, int fd, cons
   if (!connection) return turn_away(sentence_stranger(hello.from, shared_.hello.from));
   switch (shared_.peers.identify(connection->spec.from, hello.incarnation, now)) {
     case Peers::Identity::kSame:
+      if (hello.connection < connection->number) return;  // of a connection that has ended
+      connection->number = hello.connection;
       return admit(*connection, routing_id, fd, now);
     case Peers::Identity::kSecond:
       return turn_away(sentence_second(hello.from, shared_.hello.from));
@@ -166,13 +183,20 @@ void IncomingConnections::admit(Connection& connection, const std::string& routi
   if (!again) {
     connection.tcp = TcpPeek(fd);
     connection.inbox.restart();
+    connection.chunks = 0;
     connection.replies.clear();
   }
   connection.routing_id = routing_id;
   connection.fd = fd;
   connection.open = true;
   shared_.peers.incoming(connection.spec.from, true);
-  reply(connection, Welcome{shared_.hello.from, shared_.hello.incarnation}, now);
+  reply(connection,
+        Welcome{.from = shared_.hello.from,
+                .incarnation = shared_.hello.incarnation,
+                .connection = connection.number,
+                .delivered = connection.inbox.delivered(),
+                .held = connection.inbox.held()},
+        now);
   if (again) return;
   for (const auto& [channel, applied] : connection.applied) reply(connection, applied, now);
   if (halt_) reply(connection, *halt_, now);
@@ -187,7 +211,7 @@ void IncomingConnections::handle(Connection& connection, const Frame& frame, Tim
                           chunk(connection, part, now);
                           heard(connection, now);
                         },
-                        [&](const Heartbeat&) { heard(connection, now); },
+                        [&](const OneOf<Heartbeat, Later> auto&) { heard(connection, now); },
                         [&](const Halt& halt) {
                           shared_.events.push(halted_by(connection.spec.from, halt));
                           heard(connection, now);
@@ -213,6 +237,7 @@ void IncomingConnections::chunk(Connection& connection, const Chunk& chunk, Time
   auto arrival = connection.inbox.add(chunk, now, connection.tcp.received());
   if (!arrival.ok()) return malformed(&connection, connection.routing_id, arrival.error().message);
   if (arrival->ack) reply(connection, *arrival->ack, now);
+  if (++connection.chunks == connection.cut_after) connection.tcp.break_connection();
   if (!arrival->message) return;
   auto message = decode_message(std::move(*arrival->message));
   if (!message.ok()) return malformed(&connection, connection.routing_id, message.error().message);
@@ -241,7 +266,7 @@ void IncomingConnections::refuse(const std::string& routing_id, int fd,
 
 void IncomingConnections::reply(Connection& connection, const Frame& frame, TimePoint now) {
   if (!connection.open) return;
-  connection.replies.push_back(encode_frame(frame));
+  connection.replies.push_back(encode_frame(frame, tag_));
   put_replies(connection, now);
 }
 

@@ -50,18 +50,24 @@ class IncomingConnections {
   [[nodiscard]] void* monitor() const { return socket_.monitor(); }
   [[nodiscard]] TimePoint deadline() const;
   [[nodiscard]] bool drained() const;  // nothing is left to put on the socket of a connected peer
+  // Frames of connected peers that named another run or view, and were dropped.
+  [[nodiscard]] std::uint64_t foreign_frames() const { return foreign_frames_; }
   // Nobody is connected, and who was refused has hung up, or has had the time to.
   [[nodiscard]] bool all_left() const;
+  // Breaks each connection of a link behind so many chunks, as a network would. 0: none.
+  void cut_after(LinkIndex link, unsigned chunks);
   void linger(int ms) { socket_.set(ZMQ_LINGER, ms); }
 
  private:
   struct Connection {
     IncomingLink spec;
     Inbox inbox;
+    std::uint32_t number = 0;  // Hello::connection, of the latest good hello
     std::string routing_id;  // of the connection with the latest good hello; empty: none
     int fd = -1;             // of that connection
     TcpPeek tcp{};           // while it stands
     bool open = false;       // not known to be lost
+    unsigned cut_after = 0, chunks = 0;  // cut_after(); chunks of this connection
     std::deque<std::vector<std::byte>> replies{};               // that found no room in the socket
     std::map<std::pair<ShardIndex, Phase>, Applied> applied{};  // last by (shard, phase)
     TimePoint last_put{};
@@ -79,9 +85,12 @@ class IncomingConnections {
   void put_replies(Connection& connection, TimePoint now);
   void leave(Connection& connection);
   [[nodiscard]] Connection* connection_of(const std::string& routing_id);
+  [[nodiscard]] Connection& connection_on(LinkIndex link);
   [[nodiscard]] Connection* connection_named(const std::string& name);
 
   Shared shared_;
+  RunTag tag_;
+  std::uint64_t foreign_frames_ = 0;
   ZmqSocket socket_;
   std::vector<Connection> connections_;
   std::set<int> accepted_;            // fds of the connections that stand

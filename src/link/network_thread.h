@@ -29,6 +29,10 @@ struct DialCommand {
 struct CutCommand {
   LinkIndex link;
 };
+struct CutIncomingCommand {
+  LinkIndex link;
+  unsigned chunks;  // of each connection, before it is cut
+};
 struct CountersCommand {
   LinkIndex link;
   std::promise<LinkCounters> answer;
@@ -41,7 +45,8 @@ struct EmulationCommand {
 };
 struct StopCommand {};
 using Command = std::variant<SendMessage, SendApplied, SendHalt, SendBye, DialCommand, CutCommand,
-                             CountersCommand, FlushCommand, EmulationCommand, StopCommand>;
+                             CutIncomingCommand, CountersCommand, FlushCommand, EmulationCommand,
+                             StopCommand>;
 
 class Network::Thread {
  public:
@@ -64,6 +69,7 @@ class Network::Thread {
   void execute(SendBye&);
   void execute(DialCommand& command) { outgoing(command.link).dial(command.endpoint); }
   void execute(CutCommand& command) { outgoing(command.link).cut(); }
+  void execute(CutIncomingCommand& command) { incoming_.cut_after(command.link, command.chunks); }
   void execute(CountersCommand& command) {
     command.answer.set_value(outgoing(command.link).counters());
   }

@@ -30,7 +30,10 @@ constexpr int kLatePart = 10;
 
 OutgoingConnection::OutgoingConnection(OutgoingLink spec, Shared shared,
                                        std::optional<std::size_t> shaper_index)
-    : spec_(std::move(spec)), shared_(std::move(shared)), shaper_index_(shaper_index) {
+    : spec_(std::move(spec)),
+      shared_(std::move(shared)),
+      tag_(shared_.hello.tag()),
+      shaper_index_(shaper_index) {
   shared_.hello.to = spec_.name;
   if (!spec_.endpoint.empty()) dial(spec_.endpoint);
 }
@@ -98,6 +101,7 @@ void OutgoingConnection::connected() {
   counters_.frame_bytes += kZmtpGreeting;
   state_ = State::kGreeting;
   control_.clear();
+  ++shared_.hello.connection;
   control(shared_.hello);
 }
 
@@ -136,6 +140,11 @@ void OutgoingConnection::receive(std::size_t frames, TimePoint now) {
     if (part.more()) return refuse(sentence_malformed(spec_.name, "a frame of several parts"));
     const auto frame = decode_frame(part.bytes());
     if (!frame.ok()) return refuse(sentence_malformed(spec_.name, frame.error().message));
+    if (!std::holds_alternative<Refuse>(*frame) && tag_of(part.bytes()) != tag_) {
+      ++counters_.foreign_frames;
+      shared_.events.push_once(PeerRefused{sentence_foreign(spec_.name)});
+      continue;
+    }
     handle(*frame, now);
   }
 }
@@ -156,7 +165,7 @@ void OutgoingConnection::handle(const Frame& frame, TimePoint now) {
                           shared_.events.push(MessageApplied{spec_.link, applied});
                           heard(now);
                         },
-                        [&](const Heartbeat&) { heard(now); },
+                        [&](const OneOf<Heartbeat, Later> auto&) { heard(now); },
                         [&](const Halt& halt) {
                           shared_.events.push(halted_by(spec_.to, halt));
                           heard(now);
@@ -177,12 +186,15 @@ void OutgoingConnection::heard(TimePoint now) {
 }
 
 void OutgoingConnection::welcome(const Welcome& welcome, TimePoint now) {
-  if (state_ != State::kGreeting) return;
+  // A welcome of an earlier connection says what the far side had then.
+  if (state_ != State::kGreeting || welcome.connection != shared_.hello.connection) return;
   if (shared_.peers.identify(spec_.to, welcome.incarnation, now) != Peers::Identity::kSame) {
     close();
     shared_.events.push(PeerRestarted{spec_.to, sentence_restarted(spec_.name)});
     return;
   }
+  const auto delivered = outbox_.resume(welcome.delivered, welcome.held);
+  if (!delivered.ok()) return refuse(sentence_malformed(spec_.name, delivered.error().message));
   state_ = State::kReady;
   halt_waits_ = false;
   shared_.peers.outgoing(spec_.to, true);
@@ -191,6 +203,8 @@ void OutgoingConnection::welcome(const Welcome& welcome, TimePoint now) {
   if (halt_) control(*halt_);
   if (bye_) control(Bye{shared_.hello.from});
   shared_.events.push(LinkUp{spec_.link});
+  for (std::size_t i = 0; i < *delivered; ++i)  // their acks were lost
+    shared_.events.push(MessageAcked{spec_.link, std::nullopt});
   heard(now);
 }
 
@@ -217,7 +231,7 @@ bool OutgoingConnection::put(std::initializer_list<std::span<const std::byte>> p
 
 bool OutgoingConnection::put(const Chunk& chunk, TimePoint now) {
   std::array<std::byte, kChunkHeadBytes> head;
-  encode_chunk_head(chunk, head);
+  encode_chunk_head(chunk, tag_, head);
   return put({head, chunk.bytes, chunk.more}, now);
 }
 

@@ -30,6 +30,13 @@ std::uint64_t new_incarnation() {
   return (std::uint64_t{device()} << 32) | device();
 }
 
+// The run's number. Nobody gives it: it follows from what all nodes of a run have in common when
+// they begin. Processes of an earlier attempt are told by their incarnations.
+std::uint64_t run_of(const Hello& hello) {
+  return digest_text(fmt::format("{:016x} {:016x} {:016x}", hello.topology_digest,
+                                 hello.config_digest, hello.parameters_digest));
+}
+
 const std::string& dial_address(const NodeSpec& node) {
   return node.dial.empty() ? node.address : node.dial;
 }
@@ -39,7 +46,7 @@ std::size_t largest_message(const Plan& plan, LinkIndex link) {
   std::size_t payload = 0;
   for (ChannelIndex c = 0; c < plan.channels.size(); ++c)
     if (plan.channels[c].link == link) payload = std::max(payload, payload_bytes_max(plan, c));
-  return message_bytes(payload, kControlSlots);
+  return message_bytes(payload, 0) + kRecordBytesMax;
 }
 
 NetworkOptions network_options(const LiveNodeSetup& setup, std::uint64_t parameters_digest) {
@@ -54,6 +61,7 @@ NetworkOptions network_options(const LiveNodeSetup& setup, std::uint64_t paramet
   options.hello.topology_digest = digest_text(topology.canonical());
   options.hello.config_digest = setup.config_digest;
   options.hello.parameters_digest = parameters_digest;
+  options.hello.run = run_of(options.hello);
   options.uplink_bits_per_s = topology.nodes[setup.self].sending_cap_bits_per_s();
   options.heartbeat = std::min(kHeartbeatMax, topology.dead_after / 4);
   for (LinkIndex l = 0; l < plan.links.size(); ++l) {

@@ -138,7 +138,7 @@ bool Core::State::digest_is_due(Round of) const {
 }
 
 std::size_t Core::State::overhead(const Control& control) const {
-  return options.message_overhead_bytes + controls_to_send(control) * sizeof(double);
+  return options.message_overhead_bytes + control_bytes(controls_to_send(control));
 }
 
 std::size_t Core::State::wire_bytes_of(const Message& message) const {

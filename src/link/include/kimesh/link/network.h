@@ -38,7 +38,7 @@ struct IncomingLink {
 struct NetworkOptions {
   NodeIndex self = 0;
   std::string listen;  // tcp://HOST:PORT; port * is chosen by the kernel (tests)
-  Hello hello;         // from, incarnation and digests; `to` is filled in per link
+  Hello hello;         // from, incarnation, run and digests; the rest is filled in per link
   std::vector<OutgoingLink> outgoing;
   std::vector<IncomingLink> incoming;
   std::optional<double> uplink_bits_per_s;  // emulated, shared by the emulated outgoing links
@@ -96,6 +96,7 @@ struct LinkCounters {
   std::uint64_t frame_bytes = 0;
   std::uint64_t reconnects = 0;
   std::uint64_t queued_messages = 0;  // handed over and not acked, now
+  std::uint64_t foreign_frames = 0;   // answers of another run or view, which were dropped
   std::uint64_t tcp_bytes_sent = 0, tcp_bytes_retransmitted =
                                         0;  // TCP_INFO of the connections, summed; 0 where unknown
 };
