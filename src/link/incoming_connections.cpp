@@ -19,8 +19,6 @@ constexpr int kReceiveQueueFrames = 64;
 constexpr std::size_t kRepliesMax = 4096;
 constexpr Duration kRetryReplies =
     std::chrono::milliseconds(5);  // a ROUTER does not say which peer has room
-// A peer of a busy machine reads its refusal in less; a stranger may never hang up.
-constexpr Duration kHearRefusal = std::chrono::seconds(5);
 
 std::string why_not_bound(int why) {
   switch (why) {
@@ -95,10 +93,10 @@ void IncomingConnections::send_bye() {
 
 void IncomingConnections::read_monitor() {
   while (const auto event = socket_.next_monitor_event()) {
-    if (event->event == ZMQ_EVENT_ACCEPTED) accepted_.insert(event->value);
+    if (event->event == ZMQ_EVENT_ACCEPTED)
+      accepted_.accepted(event->value, std::chrono::steady_clock::now());
     if (event->event != ZMQ_EVENT_DISCONNECTED) continue;
-    accepted_.erase(event->value);
-    refused_.erase(event->value);
+    accepted_.disconnected(event->value);
     // Frames that the connection has brought are still in the queue, and still count.
     for (Connection& connection : connections_)
       if (connection.open && connection.fd == event->value) leave(connection);
@@ -120,26 +118,28 @@ void IncomingConnections::receive(std::size_t frames) {
     const auto bytes = id.bytes();
     const std::string routing_id(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (!id.more() || !socket_.receive(body)) continue;
+    const int fd = body.source_fd();
+    accepted_.delivered(fd, body.bytes().size());
     bool more = body.more();
     if (!more) {
-      frame_from(routing_id, body, now);
+      frame_from(routing_id, fd, body, now);
       continue;
     }
     while (more) {
       ZmqPart rest;
       more = socket_.receive(rest) && rest.more();
+      accepted_.delivered(fd, rest.bytes().size());
     }
-    malformed(connection_of(routing_id), routing_id, "a frame of several parts");
+    malformed(connection_of(routing_id), fd, "a frame of several parts");
   }
 }
 
-void IncomingConnections::frame_from(const std::string& routing_id, const ZmqPart& body,
+void IncomingConnections::frame_from(const std::string& routing_id, int fd, const ZmqPart& body,
                                      TimePoint now) {
   Connection* connection = connection_of(routing_id);
   const auto frame = decode_frame(body.bytes());
-  if (!frame.ok()) return malformed(connection, routing_id, frame.error().message);
+  if (!frame.ok()) return malformed(connection, fd, frame.error().message);
   if (const auto* hello = std::get_if<Hello>(&*frame)) {
-    const int fd = body.source_fd();
     read_monitor();  // an older connection with the same fd ended before this hello
     return hello_from(routing_id, fd, *hello, now);
   }
@@ -153,25 +153,32 @@ void IncomingConnections::frame_from(const std::string& routing_id, const ZmqPar
 
 void IncomingConnections::hello_from(const std::string& routing_id, int fd, const Hello& hello,
                                      TimePoint now) {
-  const auto turn_away = [&](const std::string& sentence, std::optional<NodeIndex> node = {}) {
-    refuse(routing_id, fd, sentence);
+  const auto turn_away = [&](const std::string& sentence, const std::string& told,
+                             std::optional<NodeIndex> node = {}) {
+    refuse(routing_id, fd, told, now);
     shared_.events.push_once(PeerRefused{sentence, node});
   };
   Connection* connection = connection_named(hello.from);
-  if (const auto refusal = refusal_of(hello, shared_.hello)) {
-    const bool both = refusal->mutual && connection;
-    return turn_away(refusal->sentence, both ? std::optional(connection->spec.from) : std::nullopt);
+  const auto refusal = refusal_of(hello, shared_.hello);
+  if (!connection) {
+    const std::string sentence =
+        refusal ? refusal->sentence : sentence_stranger(hello.from, shared_.hello.from);
+    return turn_away(sentence, sentence_unknown(hello.from));
   }
-  if (!connection) return turn_away(sentence_stranger(hello.from, shared_.hello.from));
+  if (refusal)
+    return turn_away(refusal->sentence, refusal->told,
+                     refusal->mutual ? std::optional(connection->spec.from) : std::nullopt);
   switch (shared_.peers.identify(connection->spec.from, hello.incarnation, now)) {
     case Peers::Identity::kSame:
       if (hello.connection < connection->number) return;  // of a connection that has ended
       connection->number = hello.connection;
       return admit(*connection, routing_id, fd, now);
-    case Peers::Identity::kSecond:
-      return turn_away(sentence_second(hello.from, shared_.hello.from));
+    case Peers::Identity::kSecond: {
+      const std::string sentence = sentence_second(hello.from, shared_.hello.from);
+      return turn_away(sentence, sentence);
+    }
     case Peers::Identity::kRestarted:
-      refuse(routing_id, fd, sentence_restarted(hello.from));
+      refuse(routing_id, fd, sentence_restarted(hello.from), now);
       shared_.events.push(PeerRestarted{connection->spec.from, sentence_restarted(hello.from)});
   }
 }
@@ -181,6 +188,8 @@ void IncomingConnections::admit(Connection& connection, const std::string& routi
   const bool again =
       connection.open && connection.routing_id == routing_id;  // it repeats its hello
   if (!again) {
+    if (connection.fd != fd) accepted_.release(connection.fd, now);
+    accepted_.admit(fd);
     connection.tcp = TcpPeek(fd);
     connection.inbox.restart();
     connection.chunks = 0;
@@ -221,7 +230,7 @@ void IncomingConnections::handle(Connection& connection, const Frame& frame, Tim
                           heard(connection, now);
                         },
                         [&](const OneOf<Welcome, Refuse, Ack, Applied> auto&) {
-                          malformed(&connection, connection.routing_id,
+                          malformed(&connection, connection.fd,
                                     "a frame that only a receiver says");
                         }},
              frame);
@@ -235,33 +244,40 @@ void IncomingConnections::heard(const Connection& connection, TimePoint now) {
 
 void IncomingConnections::chunk(Connection& connection, const Chunk& chunk, TimePoint now) {
   auto arrival = connection.inbox.add(chunk, now, connection.tcp.received());
-  if (!arrival.ok()) return malformed(&connection, connection.routing_id, arrival.error().message);
+  if (!arrival.ok()) return malformed(&connection, connection.fd, arrival.error().message);
   if (arrival->ack) reply(connection, *arrival->ack, now);
   if (++connection.chunks == connection.cut_after) connection.tcp.break_connection();
   if (!arrival->message) return;
   auto message = decode_message(std::move(*arrival->message));
-  if (!message.ok()) return malformed(&connection, connection.routing_id, message.error().message);
+  if (!message.ok()) return malformed(&connection, connection.fd, message.error().message);
   shared_.events.push(MessageArrived{connection.spec.link, std::move(*message)});
 }
 
-void IncomingConnections::malformed(Connection* connection, const std::string& routing_id,
-                                    const std::string& what) {
+// A stranger is told nothing, not even what is listening here.
+void IncomingConnections::malformed(Connection* connection, int fd, const std::string& what) {
   const std::string who =
       connection ? "node " + connection->spec.name : "somebody who has not said hello";
   const std::string sentence = sentence_malformed(who, what);
-  refuse(routing_id, connection ? connection->fd : -1, sentence);
   shared_.events.push_once(PeerRefused{sentence});
-  if (!connection) return;
+  if (!connection) return accepted_.end(fd);
+  refuse(connection->routing_id, fd, sentence, std::chrono::steady_clock::now());
   leave(*connection);
   connection->routing_id.clear();  // its further frames are dropped
 }
 
 // A peer that has gone, or has no room for the sentence, does not get it.
 void IncomingConnections::refuse(const std::string& routing_id, int fd,
-                                 const std::string& sentence) {
+                                 const std::string& sentence, TimePoint now) {
   const SendOutcome outcome = socket_.send({encode_frame(Refuse{sentence})}, routing_id);
-  if (outcome == SendOutcome::kSent && accepted_.contains(fd))
-    refused_[fd] = std::chrono::steady_clock::now() + kHearRefusal;
+  outcome == SendOutcome::kSent ? accepted_.refuse(fd, now) : accepted_.end(fd);
+}
+
+void IncomingConnections::end_those_over_limits(TimePoint now) {
+  for (const int fd : accepted_.look(now)) {
+    const auto at = std::ranges::find(connections_, fd, &Connection::fd);
+    if (at == connections_.end()) continue;
+    shared_.events.push_once(PeerRefused{sentence_flood(at->spec.name)});
+  }
 }
 
 void IncomingConnections::reply(Connection& connection, const Frame& frame, TimePoint now) {
@@ -279,11 +295,11 @@ void IncomingConnections::put_replies(Connection& connection, TimePoint now) {
     connection.last_put = now;
   }
   if (connection.replies.size() > kRepliesMax)
-    malformed(&connection, connection.routing_id, "nothing: it reads no answers");
+    malformed(&connection, connection.fd, "nothing: it reads no answers");
 }
 
 void IncomingConnections::pump(TimePoint now) {
-  std::erase_if(refused_, [&](const auto& peer) { return now >= peer.second; });
+  end_those_over_limits(now);
   for (Connection& connection : connections_) {
     if (!connection.replies.empty()) put_replies(connection, now);
     if (connection.open && connection.replies.empty() &&
@@ -293,8 +309,7 @@ void IncomingConnections::pump(TimePoint now) {
 }
 
 TimePoint IncomingConnections::deadline() const {
-  TimePoint deadline = TimePoint::max();
-  for (const auto& [fd, until] : refused_) deadline = std::min(deadline, until);
+  TimePoint deadline = accepted_.deadline();
   for (const Connection& connection : connections_) {
     if (!connection.open) continue;
     deadline = std::min(deadline, connection.last_put + shared_.heartbeat);
@@ -305,7 +320,7 @@ TimePoint IncomingConnections::deadline() const {
 }
 
 bool IncomingConnections::all_left() const {
-  return refused_.empty() && std::ranges::none_of(connections_, &Connection::open);
+  return !accepted_.any_refused() && std::ranges::none_of(connections_, &Connection::open);
 }
 
 bool IncomingConnections::drained() const {

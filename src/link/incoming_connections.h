@@ -5,11 +5,11 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "accepted_connections.h"
 #include "event_gate.h"
 #include "fd.h"
 #include "inbox.h"
@@ -50,6 +50,7 @@ class IncomingConnections {
   [[nodiscard]] void* monitor() const { return socket_.monitor(); }
   [[nodiscard]] TimePoint deadline() const;
   [[nodiscard]] bool drained() const;  // nothing is left to put on the socket of a connected peer
+  [[nodiscard]] std::uint64_t strangers_ended() const { return accepted_.strangers_ended(); }
   // Frames of connected peers that named another run or view, and were dropped.
   [[nodiscard]] std::uint64_t foreign_frames() const { return foreign_frames_; }
   // Nobody is connected, and who was refused has hung up, or has had the time to.
@@ -73,14 +74,15 @@ class IncomingConnections {
     TimePoint last_put{};
   };
 
-  void frame_from(const std::string& routing_id, const ZmqPart& body, TimePoint now);
+  void frame_from(const std::string& routing_id, int fd, const ZmqPart& body, TimePoint now);
   void hello_from(const std::string& routing_id, int fd, const Hello& hello, TimePoint now);
   void admit(Connection& connection, const std::string& routing_id, int fd, TimePoint now);
   void handle(Connection& connection, const Frame& frame, TimePoint now);
   void heard(const Connection& connection, TimePoint now);
   void chunk(Connection& connection, const Chunk& chunk, TimePoint now);
-  void malformed(Connection* connection, const std::string& routing_id, const std::string& what);
-  void refuse(const std::string& routing_id, int fd, const std::string& sentence);
+  void malformed(Connection* connection, int fd, const std::string& what);
+  void end_those_over_limits(TimePoint now);
+  void refuse(const std::string& routing_id, int fd, const std::string& sentence, TimePoint now);
   void reply(Connection& connection, const Frame& frame, TimePoint now);
   void put_replies(Connection& connection, TimePoint now);
   void leave(Connection& connection);
@@ -93,8 +95,7 @@ class IncomingConnections {
   std::uint64_t foreign_frames_ = 0;
   ZmqSocket socket_;
   std::vector<Connection> connections_;
-  std::set<int> accepted_;            // fds of the connections that stand
-  std::map<int, TimePoint> refused_;  // by fd: until when they may take to hear it and hang up
+  AcceptedConnections accepted_;
   std::optional<Halt> halt_;
   bool bye_ = false;
 };

@@ -19,6 +19,7 @@ EventSink sink_into(BoundedQueue<NetworkEvent>& events) {
 }
 
 Result<std::unique_ptr<Network>> Network::start(NetworkOptions options, EventSink events) {
+  raise_descriptor_limit();
   auto wake_event = WakeEvent::make();
   if (!wake_event.ok()) return wake_event.error();
   auto timer = Timer::make();

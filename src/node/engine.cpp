@@ -153,6 +153,14 @@ std::string Engine::missing_peers() const {
   return text;
 }
 
+// Why those were refused who said that they are missing nodes.
+std::string Engine::refusals() const {
+  std::string text;
+  for (const auto& [node, sentence] : refusals_)
+    if (waiting_in_.contains(node)) text += "; " + sentence;
+  return text;
+}
+
 void Engine::notify_missing_peers(Duration waited) {
   notify(Notice{fmt::format("waiting for {}: {:.0f} s of {:.0f} s", missing_peers(),
                             to_seconds(waited), to_seconds(setup_.topology->start_timeout))});
@@ -166,8 +174,8 @@ void Engine::wait_for_mesh() {
     if (stop_wanted()) return abort("stopped by the user before the mesh was complete");
     if (waited >= setup_.topology->start_timeout)
       return abort(
-          fmt::format("gave up waiting for {} after {:.0f} s: start it, or check its address",
-                      missing_peers(), to_seconds(waited)));
+          fmt::format("gave up waiting for {} after {:.0f} s: start it, or check its address{}",
+                      missing_peers(), to_seconds(waited), refusals()));
     if (waited - said >= kSayAgain) {
       said = waited;
       notify_missing_peers(waited);

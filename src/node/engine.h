@@ -2,6 +2,7 @@
 // sockets. Thread: the caller's.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -28,6 +29,7 @@ class Engine final : private Driver {
   void wait_for_mesh();
   void notify_missing_peers(Duration waited);
   [[nodiscard]] std::string missing_peers() const;
+  [[nodiscard]] std::string refusals() const;
   void loop();
   void dispatch(EngineInput input);
   void handle(NetworkEvent event);
@@ -65,6 +67,7 @@ class Engine final : private Driver {
 
   std::set<LinkIndex> waiting_out_;  // outgoing links without a welcome yet
   std::set<NodeIndex> waiting_in_;   // peers without a hello yet
+  std::map<NodeIndex, std::string> refusals_;  // the last, of nodes that said what is refused
   bool started_ = false, ended_ = false;
   TimePoint begun_{};
   LiveNodeEnd end_;

@@ -13,7 +13,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const Hello kOurs{kWireVersion, "b", "", 9, 0x10, 0x20, 0x30, "0.1.0"};
+const Hello kOurs{kWireVersion, "b", "", 9, 0x10, 0x20, 0x30, "0.1.0", 77};
 
 Hello good() {
   Hello hello = kOurs;
@@ -62,6 +62,22 @@ TEST(Handshake, IsMutualWhereNotTheAddressAloneIsWrong) {
   EXPECT_TRUE(mutual([](Hello& h) { h.protocol = kWireVersion + 1; }));
   EXPECT_TRUE(mutual([](Hello& h) { h.build = "0.2.0", h.to = "c"; }));
   EXPECT_FALSE(mutual([](Hello& h) { h.to = "c"; }));
+}
+
+TEST(Handshake, TellsTheOtherNodeNoDigestOfOurs) {
+  Hello hello = good();
+  hello.topology_digest = 1;
+  hello.config_digest = 2;
+  const auto refusal = refusal_of(hello, kOurs);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->told,
+            "node b refuses node a: the topologies differ; give both nodes the same topology file; "
+            "also the configs differ; give both nodes the same config file");
+}
+
+TEST(Handshake, RefusesAnotherRunOfTheSameFiles) {
+  EXPECT_THAT(refusal([](Hello& h) { h.run = 78; }), HasSubstr("the runs differ"));
+  EXPECT_THAT(refusal([](Hello& h) { h.view = 1; }), HasSubstr("the runs differ"));
 }
 
 TEST(Handshake, SaysTheCauseAndNotWhatFollowsFromIt) {
