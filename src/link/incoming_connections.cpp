@@ -170,6 +170,12 @@ void IncomingConnections::hello_from(const std::string& routing_id, int fd, cons
                      refusal->mutual ? std::optional(connection->spec.from) : std::nullopt);
   switch (shared_.peers.identify(connection->spec.from, hello.incarnation, now)) {
     case Peers::Identity::kSame:
+    case Peers::Identity::kReplaced:
+      if (connection->incarnation != hello.incarnation) {
+        connection->incarnation = hello.incarnation;
+        connection->inbox = Inbox(connection->spec.message_bytes_max);
+        connection->number = 0;
+      }
       if (hello.connection < connection->number) return;  // of a connection that has ended
       connection->number = hello.connection;
       return admit(*connection, routing_id, fd, now);
@@ -238,8 +244,8 @@ void IncomingConnections::handle(Connection& connection, const Frame& frame, Tim
 
 // The connection's node lives.
 void IncomingConnections::heard(const Connection& connection, TimePoint now) {
-  if (shared_.peers.heard(connection.spec.from, now))
-    shared_.events.try_push(PeerHeard{connection.spec.from});
+  if (shared_.peers.heard(connection.spec.from, connection.spec.link, now))
+    shared_.events.try_push(PeerHeard{connection.spec.from, connection.spec.link});
 }
 
 void IncomingConnections::chunk(Connection& connection, const Chunk& chunk, TimePoint now) {
@@ -250,6 +256,7 @@ void IncomingConnections::chunk(Connection& connection, const Chunk& chunk, Time
   if (!arrival->message) return;
   auto message = decode_message(std::move(*arrival->message));
   if (!message.ok()) return malformed(&connection, connection.fd, message.error().message);
+  shared_.peers.exchanged(connection.spec.from);
   shared_.events.push(MessageArrived{connection.spec.link, std::move(*message)});
 }
 
@@ -312,9 +319,10 @@ TimePoint IncomingConnections::deadline() const {
   TimePoint deadline = accepted_.deadline();
   for (const Connection& connection : connections_) {
     if (!connection.open) continue;
-    deadline = std::min(deadline, connection.last_put + shared_.heartbeat);
-    if (!connection.replies.empty())
-      deadline = std::min<TimePoint>(deadline, std::chrono::steady_clock::now() + kRetryReplies);
+    const TimePoint next = connection.replies.empty()
+                               ? connection.last_put + shared_.heartbeat
+                               : std::chrono::steady_clock::now() + kRetryReplies;
+    deadline = std::min(deadline, next);
   }
   return deadline;
 }

@@ -63,7 +63,8 @@ class IncomingConnections {
   struct Connection {
     IncomingLink spec;
     Inbox inbox;
-    std::uint32_t number = 0;  // Hello::connection, of the latest good hello
+    std::uint64_t incarnation = 0;  // of the latest good hello, and Hello::connection
+    std::uint32_t number = 0;
     std::string routing_id;  // of the connection with the latest good hello; empty: none
     int fd = -1;             // of that connection
     TcpPeek tcp{};           // while it stands

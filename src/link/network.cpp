@@ -64,6 +64,13 @@ std::string Network::bound_endpoint() const {
   return thread_->bound_endpoint();
 }
 
+NetworkCounters Network::counters() const {
+  NetworkCountersCommand ask;
+  auto answer = ask.answer.get_future();
+  thread_->command(std::move(ask));
+  return answer.get();
+}
+
 LinkCounters Network::counters(LinkIndex link) const {
   CountersCommand ask{link, {}};
   auto answer = ask.answer.get_future();

@@ -37,6 +37,9 @@ struct CountersCommand {
   LinkIndex link;
   std::promise<LinkCounters> answer;
 };
+struct NetworkCountersCommand {
+  std::promise<NetworkCounters> answer;
+};
 struct FlushCommand {
   std::promise<void> done;
 };
@@ -45,8 +48,8 @@ struct EmulationCommand {
 };
 struct StopCommand {};
 using Command = std::variant<SendMessage, SendApplied, SendHalt, SendBye, DialCommand, CutCommand,
-                             CutIncomingCommand, CountersCommand, FlushCommand, EmulationCommand,
-                             StopCommand>;
+                             CutIncomingCommand, CountersCommand, NetworkCountersCommand,
+                             FlushCommand, EmulationCommand, StopCommand>;
 
 class Network::Thread {
  public:
@@ -73,6 +76,10 @@ class Network::Thread {
   void execute(CountersCommand& command) {
     command.answer.set_value(outgoing(command.link).counters());
   }
+  void execute(NetworkCountersCommand& command) {
+    command.answer.set_value(
+        {incoming_.strangers_ended(), incoming_.foreign_frames(), passes_});
+  }
   void execute(FlushCommand& command) { flushes_.push_back(std::move(command.done)); }
   void execute(EmulationCommand& command) { shaper_.start_traces(command.start); }
   void execute(StopCommand&) { stop_ = true; }
@@ -96,6 +103,8 @@ class Network::Thread {
   std::vector<zmq_pollitem_t> poll_;
   std::optional<TimePoint> timer_at_;
   std::vector<std::promise<void>> flushes_;
+  std::uint64_t passes_ = 0;
+  Duration gate_retry_{0};  // until the engine's queue is tried again
   bool clean_ = false;  // a flush was asked for: sockets may linger
   bool stop_ = false;
   std::string bound_endpoint_;

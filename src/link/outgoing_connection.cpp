@@ -182,19 +182,22 @@ void OutgoingConnection::handle(const Frame& frame, TimePoint now) {
 
 // The far node lives.
 void OutgoingConnection::heard(TimePoint now) {
-  if (shared_.peers.heard(spec_.to, now)) shared_.events.try_push(PeerHeard{spec_.to});
+  if (shared_.peers.heard(spec_.to, spec_.link, now))
+    shared_.events.try_push(PeerHeard{spec_.to, spec_.link});
 }
 
 void OutgoingConnection::welcome(const Welcome& welcome, TimePoint now) {
   // A welcome of an earlier connection says what the far side had then.
   if (state_ != State::kGreeting || welcome.connection != shared_.hello.connection) return;
-  if (shared_.peers.identify(spec_.to, welcome.incarnation, now) != Peers::Identity::kSame) {
+  const auto identity = shared_.peers.identify(spec_.to, welcome.incarnation, now);
+  if (identity != Peers::Identity::kSame && identity != Peers::Identity::kReplaced) {
     close();
     shared_.events.push(PeerRestarted{spec_.to, sentence_restarted(spec_.name)});
     return;
   }
   const auto delivered = outbox_.resume(welcome.delivered, welcome.held);
   if (!delivered.ok()) return refuse(sentence_malformed(spec_.name, delivered.error().message));
+  if (welcome.delivered > 0) shared_.peers.exchanged(spec_.to);
   state_ = State::kReady;
   halt_waits_ = false;
   shared_.peers.outgoing(spec_.to, true);
@@ -212,6 +215,7 @@ void OutgoingConnection::acked(const Ack& ack, TimePoint now) {
   auto sample = outbox_.acked(ack, now);
   if (!sample.ok()) return refuse(sentence_malformed(spec_.name, sample.error().message));
   if (!*sample) return;
+  shared_.peers.exchanged(spec_.to);
   (*sample)->round_trip = tcp_.round_trip();
   shared_.events.push(MessageAcked{spec_.link, **sample});
 }
@@ -309,6 +313,7 @@ void OutgoingConnection::keep_alive(TimePoint now) {
 
 TimePoint OutgoingConnection::deadline() const {
   if (state_ != State::kGreeting && state_ != State::kReady) return TimePoint::max();
+  if (!control_.empty()) return TimePoint::max();  // the socket is full, and says when it is not
   return last_put_ + shared_.heartbeat;
 }
 

@@ -15,7 +15,7 @@ namespace kimesh {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);  // also: how soon Ctrl-C is seen
-constexpr Duration kSayAgain = std::chrono::seconds(5);  // between sentences of a start that waits
+constexpr Duration kSayAgain = std::chrono::seconds(5);  // between sentences of one who waits
 // How long halts may take at the end. After a normal end the peers have dead_after to leave.
 constexpr Duration kFlush = std::chrono::seconds(1);
 // The same before the start, when peers are refused: one that does not hear it waits for us for
@@ -64,6 +64,7 @@ NetworkOptions network_options(const LiveNodeSetup& setup, std::uint64_t paramet
   options.hello.run = run_of(options.hello);
   options.uplink_bits_per_s = topology.nodes[setup.self].sending_cap_bits_per_s();
   options.heartbeat = std::min(kHeartbeatMax, topology.dead_after / 4);
+  options.dead_after = topology.dead_after;
   for (LinkIndex l = 0; l < plan.links.size(); ++l) {
     const Link& link = plan.links[l];
     if (link.from == setup.self) {
@@ -193,6 +194,7 @@ void Engine::loop() {
   trainer_ =
       std::make_unique<TrainerThread>(*setup_.objective, vectors_, engine_, name(setup_.self));
   begun_ = now();
+  wait_.since = wait_.said = begun_;
   network_->start_emulation(begun_);
   executor_.start(begun_);
   TimePoint next_tick = begun_ + kTick;
@@ -201,11 +203,28 @@ void Engine::loop() {
     if (at >= next_tick) {
       next_tick = at + kTick;
       feed(Tick{});
+      notify_wait(at);
       if (stop_wanted()) feed(StopNow{"stopped by the user at node " + name(setup_.self)});
       continue;
     }
     if (auto input = engine_.pop_for(next_tick - at)) dispatch(std::move(*input));
   }
+}
+
+// Says what the node waits for, where that takes longer than it ever has in this run.
+void Engine::notify_wait(TimePoint at) {
+  if (ended_) return;
+  std::string what = executor_.core().waiting_for();
+  if (what != wait_.what) {
+    wait_.longest = std::max(wait_.longest, at - wait_.since);
+    wait_.what = std::move(what);
+    wait_.since = wait_.said = at;
+    return;
+  }
+  const Duration waited = at - wait_.since;
+  if (at - wait_.said < kSayAgain || waited <= wait_.longest) return;
+  wait_.said = at;
+  notify(Notice{fmt::format("waiting for {}: {:.0f} s", wait_.what, to_seconds(waited))});
 }
 
 void Engine::dispatch(EngineInput input) {

@@ -28,6 +28,7 @@ class Engine final : private Driver {
  private:
   void wait_for_mesh();
   void notify_missing_peers(Duration waited);
+  void notify_wait(TimePoint at);
   [[nodiscard]] std::string missing_peers() const;
   [[nodiscard]] std::string refusals() const;
   void loop();
@@ -68,6 +69,12 @@ class Engine final : private Driver {
   std::set<LinkIndex> waiting_out_;  // outgoing links without a welcome yet
   std::set<NodeIndex> waiting_in_;   // peers without a hello yet
   std::map<NodeIndex, std::string> refusals_;  // the last, of nodes that said what is refused
+  struct Wait {
+    std::string what;
+    TimePoint since{}, said{};
+    Duration longest{0};  // of those that have ended
+  };
+  Wait wait_;  // of the core, once the run has begun
   bool started_ = false, ended_ = false;
   TimePoint begun_{};
   LiveNodeEnd end_;

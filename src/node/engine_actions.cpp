@@ -12,7 +12,7 @@ void Engine::handle(NetworkEvent event) {
                    feed(e);
                  },
                  [&](LinkDown& e) {
-                   if (started_) feed(e);
+                   started_ ? feed(e) : void(waiting_out_.insert(e.link));
                  },
                  [&](MessageArrived& e) { to_core(e); },
                  [&](MessageAcked& e) { to_core(e); },

@@ -60,7 +60,8 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
     const NodeIndex far = link.from == self ? link.to : link.from;
     const bool known =
         std::any_of(peers.begin(), peers.end(), [&](const Peer& p) { return p.node == far; });
-    if (!known) peers.push_back({far, {}, false});
+    if (!known) peers.push_back({far, false});
+    lives.push_back({static_cast<LinkIndex>(&link - plan.links.data()), far, {}});
   }
   // A run of one round begins with its closing round: no earlier round can announce it.
   if (options.stop_rounds == Round{1}) {
@@ -120,7 +121,7 @@ void Core::State::start() {
   KIMESH_CHECK(!begun, "a core starts once");
   begun = true;
   started = last_tick = now;
-  for (Peer& peer : peers) peer.heard = now;
+  hear_all();
   begin_round(0);
 }
 
@@ -173,8 +174,14 @@ void Core::State::on(const MessageApplied& event) {
 }
 
 void Core::State::on(const PeerHeard& event) {
-  for (Peer& peer : peers)
-    if (peer.node == event.node) peer.heard = now;
+  for (LinkLife& life : lives)
+    if (life.link == event.link) life.heard = now;
+}
+
+void Core::State::hear_all() {
+  for (LinkLife& life : lives) life.heard = now;
+  for (TrainerWatch* watch : {&gradient_watch, &evaluation_watch})
+    if (watch->since) watch->since = now;
 }
 
 void Core::State::on(const PeerBye& event) {
@@ -195,9 +202,9 @@ void Core::State::on(const Tick&) {
   // The process itself was stopped for a while, so that the silence of the peers proves nothing.
   const bool overslept = now - last_tick > options.dead_after / 2;
   last_tick = now;
-  if (overslept)
-    for (Peer& peer : peers) peer.heard = now;
+  if (overslept) hear_all();
   if (begun) check_peers();
+  if (begun) check_trainer();
   try_end();
 }
 

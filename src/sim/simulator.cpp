@@ -141,8 +141,8 @@ void Simulator::State::tick_all() {
     const auto alive = [&](NodeIndex i) {
       return !nodes[i].crashed && !nodes[i].frozen && !nodes[i].end.finished;
     };
-    if (alive(from)) feed(to, PeerHeard{from});
-    if (alive(to)) feed(from, PeerHeard{to});
+    if (alive(from)) feed(to, PeerHeard{from, l});
+    if (alive(to)) feed(from, PeerHeard{to, l});
   }
   push(now + tick_seconds(setup), TickAll{});
 }

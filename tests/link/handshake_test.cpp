@@ -104,22 +104,39 @@ TEST(Peers, ASecondProcessOfANameIsToldFromARestartByTheFirstOneBeingAlive) {
   Peers peers(std::chrono::milliseconds(3000));
   EXPECT_EQ(peers.identify(1, 11, at(0)), Peers::Identity::kSame);
   peers.incoming(1, true);
-  EXPECT_TRUE(peers.heard(1, at(0)));
+  peers.exchanged(1);
+  EXPECT_TRUE(peers.heard(1, 7, at(0)));
   EXPECT_EQ(peers.identify(1, 11, at(10)), Peers::Identity::kSame);
   EXPECT_EQ(peers.identify(1, 12, at(10)), Peers::Identity::kSecond);
   EXPECT_EQ(peers.identify(1, 12, at(3001)), Peers::Identity::kRestarted);  // open, but silent
-  EXPECT_TRUE(peers.heard(1, at(3500)));
+  EXPECT_TRUE(peers.heard(1, 7, at(3500)));
   peers.incoming(1, false);
   EXPECT_EQ(peers.identify(1, 12, at(3501)), Peers::Identity::kRestarted);
   EXPECT_EQ(peers.identify(2, 12, at(3501)), Peers::Identity::kSame);
 }
 
-TEST(Peers, TellsOfANodeAtMostOnceIn100Milliseconds) {
+// Seen to fail: every other incarnation taken for a restart in the middle of the run.
+TEST(Peers, AProcessWithWhichNothingWasExchangedMayBeReplacedOnceItHasGone) {
+  const auto at = [](int ms) { return TimePoint(std::chrono::milliseconds(ms)); };
+  Peers peers(std::chrono::milliseconds(3000));
+  EXPECT_EQ(peers.identify(1, 11, at(0)), Peers::Identity::kSame);
+  peers.incoming(1, true);
+  EXPECT_TRUE(peers.heard(1, 7, at(0)));
+  EXPECT_EQ(peers.identify(1, 12, at(10)), Peers::Identity::kSecond);
+  peers.incoming(1, false);
+  EXPECT_EQ(peers.identify(1, 12, at(20)), Peers::Identity::kReplaced);
+  EXPECT_EQ(peers.identify(1, 12, at(30)), Peers::Identity::kSame);
+  peers.exchanged(1);
+  EXPECT_EQ(peers.identify(1, 13, at(40)), Peers::Identity::kRestarted);
+}
+
+TEST(Peers, TellsOfALinkAtMostOnceIn100Milliseconds) {
   Peers peers(std::chrono::seconds(3));
   int told = 0;
   for (int ms = 0; ms < 1000; ++ms)
-    told += peers.heard(1, TimePoint(std::chrono::milliseconds(ms)));
+    told += peers.heard(1, 7, TimePoint(std::chrono::milliseconds(ms)));
   EXPECT_EQ(told, 10);
+  EXPECT_TRUE(peers.heard(1, 8, TimePoint(std::chrono::milliseconds(999))));
 }
 
 }  // namespace

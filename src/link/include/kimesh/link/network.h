@@ -44,6 +44,8 @@ struct NetworkOptions {
   std::optional<double> uplink_bits_per_s;  // emulated, shared by the emulated outgoing links
   Duration heartbeat{
       std::chrono::seconds(1)};  // between signs of life on an idle connection; < dead_after / 3
+  // How long a silent link is believed in; connections give up, and are dialled, in parts of it.
+  Duration dead_after{std::chrono::seconds(15)};
 };
 
 // ---- events of the network for the engine, beside those of events/links.h
@@ -71,7 +73,7 @@ struct PeerRestarted {
 struct NetworkFailed {
   std::string sentence;
 };  // an address that cannot be dialled
-// PeerHeard comes at most once per 100 ms and node. A node that restarts has lost its state:
+// PeerHeard comes at most once per 100 ms and link. A node that restarts has lost its state:
 // PeerRestarted is final.
 using NetworkEvent = std::variant<LinkUp, LinkDown, MessageArrived, MessageAcked, MessageApplied,
                                   PeerHeard, PeerHalted, PeerBye, LinkRefused, PeerArrived,
@@ -99,6 +101,13 @@ struct LinkCounters {
   std::uint64_t foreign_frames = 0;   // answers of another run or view, which were dropped
   std::uint64_t tcp_bytes_sent = 0, tcp_bytes_retransmitted =
                                         0;  // TCP_INFO of the connections, summed; 0 where unknown
+};
+
+// Counted since the start, on the socket that listens and of the network's thread.
+struct NetworkCounters {
+  std::uint64_t strangers_ended = 0;  // connections that ended for lack of a good hello
+  std::uint64_t foreign_frames = 0;   // of peers, of another run or view, which were dropped
+  std::uint64_t passes = 0;           // of the thread, each of which looks at every socket
 };
 
 class Network {
@@ -132,6 +141,7 @@ class Network {
 
   [[nodiscard]] std::string bound_endpoint() const;           // with the port that the kernel chose
   [[nodiscard]] LinkCounters counters(LinkIndex link) const;  // outgoing
+  [[nodiscard]] NetworkCounters counters() const;
 
  private:
   class Thread;
