@@ -65,10 +65,6 @@ void AcceptedConnections::release(int fd, TimePoint now) {
   make_stranger(*connection, State::kStranger, now + kHelloMax);
 }
 
-void AcceptedConnections::end(int fd) {
-  if (Accepted* connection = find(fd)) end(fd, *connection);
-}
-
 void AcceptedConnections::end(int fd, Accepted& connection) {
   if (connection.state == State::kEnded) return;
   if (connection.state != State::kPeer) ++strangers_ended_;

@@ -48,8 +48,6 @@ class AcceptedConnections {
   void refuse(int fd, TimePoint now);
   // It is a stranger again, since its node has another connection.
   void release(int fd, TimePoint now);
-  // It ends now.
-  void end(int fd);
   // Notes that a frame of it, without ZeroMQ's framing, was read.
   void delivered(int fd, std::size_t frame_bytes);
 

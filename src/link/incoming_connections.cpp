@@ -37,9 +37,7 @@ std::string why_not_bound(int why) {
 }  // namespace
 
 IncomingConnections::IncomingConnections(const std::vector<IncomingLink>& links, Shared shared)
-    : shared_(std::move(shared)),
-      tag_(shared_.hello.tag()),
-      socket_(shared_.zmq, ZMQ_ROUTER) {
+    : shared_(std::move(shared)), tag_(shared_.hello.tag()), socket_(shared_.zmq, ZMQ_ROUTER) {
   socket_.set(ZMQ_RCVHWM, kReceiveQueueFrames);
   for (const IncomingLink& link : links)
     connections_.push_back(
@@ -194,7 +192,7 @@ void IncomingConnections::admit(Connection& connection, const std::string& routi
   const bool again =
       connection.open && connection.routing_id == routing_id;  // it repeats its hello
   if (!again) {
-    if (connection.fd != fd) accepted_.release(connection.fd, now);
+    if (connection.open && connection.fd != fd) accepted_.release(connection.fd, now);
     accepted_.admit(fd);
     connection.tcp = TcpPeek(fd);
     connection.inbox.restart();
@@ -260,30 +258,31 @@ void IncomingConnections::chunk(Connection& connection, const Chunk& chunk, Time
   shared_.events.push(MessageArrived{connection.spec.link, std::move(*message)});
 }
 
-// A stranger is told nothing, not even what is listening here.
+// A stranger is told nothing, not even what is listening here. It ends when its time is over: what
+// is read now may come from an earlier connection with the same descriptor.
 void IncomingConnections::malformed(Connection* connection, int fd, const std::string& what) {
   const std::string who =
       connection ? "node " + connection->spec.name : "somebody who has not said hello";
   const std::string sentence = sentence_malformed(who, what);
   shared_.events.push_once(PeerRefused{sentence});
-  if (!connection) return accepted_.end(fd);
+  if (!connection) return;
   refuse(connection->routing_id, fd, sentence, std::chrono::steady_clock::now());
   leave(*connection);
   connection->routing_id.clear();  // its further frames are dropped
 }
 
-// A peer that has gone, or has no room for the sentence, does not get it.
-void IncomingConnections::refuse(const std::string& routing_id, int fd,
-                                 const std::string& sentence, TimePoint now) {
+// A peer that has gone, or has no room for the sentence, does not get it, and ends as a stranger.
+void IncomingConnections::refuse(const std::string& routing_id, int fd, const std::string& sentence,
+                                 TimePoint now) {
   const SendOutcome outcome = socket_.send({encode_frame(Refuse{sentence})}, routing_id);
-  outcome == SendOutcome::kSent ? accepted_.refuse(fd, now) : accepted_.end(fd);
+  if (outcome == SendOutcome::kSent) accepted_.refuse(fd, now);
 }
 
 void IncomingConnections::end_those_over_limits(TimePoint now) {
   for (const int fd : accepted_.look(now)) {
-    const auto at = std::ranges::find(connections_, fd, &Connection::fd);
-    if (at == connections_.end()) continue;
-    shared_.events.push_once(PeerRefused{sentence_flood(at->spec.name)});
+    for (const Connection& connection : connections_)
+      if (connection.open && connection.fd == fd)
+        shared_.events.push_once(PeerRefused{sentence_flood(connection.spec.name)});
   }
 }
 

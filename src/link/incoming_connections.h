@@ -69,8 +69,8 @@ class IncomingConnections {
     int fd = -1;             // of that connection
     TcpPeek tcp{};           // while it stands
     bool open = false;       // not known to be lost
-    unsigned cut_after = 0, chunks = 0;  // cut_after(); chunks of this connection
-    std::deque<std::vector<std::byte>> replies{};               // that found no room in the socket
+    unsigned cut_after = 0, chunks = 0;            // cut_after(); chunks of this connection
+    std::deque<std::vector<std::byte>> replies{};  // that found no room in the socket
     std::map<std::pair<ShardIndex, Phase>, Applied> applied{};  // last by (shard, phase)
     TimePoint last_put{};
   };

@@ -77,8 +77,7 @@ class Network::Thread {
     command.answer.set_value(outgoing(command.link).counters());
   }
   void execute(NetworkCountersCommand& command) {
-    command.answer.set_value(
-        {incoming_.strangers_ended(), incoming_.foreign_frames(), passes_});
+    command.answer.set_value({incoming_.strangers_ended(), incoming_.foreign_frames(), passes_});
   }
   void execute(FlushCommand& command) { flushes_.push_back(std::move(command.done)); }
   void execute(EmulationCommand& command) { shaper_.start_traces(command.start); }
@@ -105,7 +104,7 @@ class Network::Thread {
   std::vector<std::promise<void>> flushes_;
   std::uint64_t passes_ = 0;
   Duration gate_retry_{0};  // until the engine's queue is tried again
-  bool clean_ = false;  // a flush was asked for: sockets may linger
+  bool clean_ = false;      // a flush was asked for: sockets may linger
   bool stop_ = false;
   std::string bound_endpoint_;
   std::thread thread_;

@@ -142,9 +142,8 @@ void Outbox::restart() {
 Result<std::size_t> Outbox::resume(std::uint64_t delivered, std::uint16_t held) {
   const std::uint64_t first = messages_.empty() ? last_sequence_ + 1 : messages_.front().sequence;
   if (delivered > last_sequence_ || delivered + 1 < first)
-    return Error{ErrorCode::kMalformed,
-                 fmt::format("a welcome behind message {}, of {} to {}", delivered, first,
-                             last_sequence_)};
+    return Error{ErrorCode::kMalformed, fmt::format("a welcome behind message {}, of {} to {}",
+                                                    delivered, first, last_sequence_)};
   const Held* next = find(delivered + 1);
   if (held > 0 && (!next || held >= next->chunks))
     return Error{ErrorCode::kMalformed,

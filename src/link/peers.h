@@ -47,7 +47,7 @@ class Peers {
   struct Peer {
     std::optional<std::uint64_t> incarnation;
     bool incoming = false, outgoing = false;  // a connection is open
-    bool exchanged = false;  // a message, in either direction
+    bool exchanged = false;                   // a message, in either direction
     TimePoint heard;
   };
   Duration silence_;

@@ -15,7 +15,7 @@ namespace kimesh {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);  // also: how soon Ctrl-C is seen
-constexpr Duration kSayAgain = std::chrono::seconds(5);  // between sentences of one who waits
+constexpr Duration kSayAgain = std::chrono::seconds(5);     // between sentences of one who waits
 // How long halts may take at the end. After a normal end the peers have dead_after to leave.
 constexpr Duration kFlush = std::chrono::seconds(1);
 // The same before the start, when peers are refused: one that does not hear it waits for us for

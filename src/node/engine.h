@@ -66,8 +66,8 @@ class Engine final : private Driver {
   std::unique_ptr<VectorWorker> worker_;
   std::unique_ptr<TrainerThread> trainer_;
 
-  std::set<LinkIndex> waiting_out_;  // outgoing links without a welcome yet
-  std::set<NodeIndex> waiting_in_;   // peers without a hello yet
+  std::set<LinkIndex> waiting_out_;            // outgoing links without a welcome yet
+  std::set<NodeIndex> waiting_in_;             // peers without a hello yet
   std::map<NodeIndex, std::string> refusals_;  // the last, of nodes that said what is refused
   struct Wait {
     std::string what;

@@ -11,9 +11,7 @@ void Engine::handle(NetworkEvent event) {
                    waiting_out_.erase(e.link);
                    feed(e);
                  },
-                 [&](LinkDown& e) {
-                   started_ ? feed(e) : void(waiting_out_.insert(e.link));
-                 },
+                 [&](LinkDown& e) { started_ ? feed(e) : void(waiting_out_.insert(e.link)); },
                  [&](MessageArrived& e) { to_core(e); },
                  [&](MessageAcked& e) { to_core(e); },
                  [&](MessageApplied& e) { to_core(e); },

@@ -131,10 +131,11 @@ void Core::State::check_peers() {
       fail(fmt::format("node {} has been silent for {:.1f} s (dead_after is {:.1f} s)",
                        name(peer.node), to_seconds(silent), to_seconds(options.dead_after)));
     else
-      fail(fmt::format("link {}->{} has been silent for {:.1f} s (dead_after is {:.1f} s), while "
-                       "node {} is heard over another link; see what is between the two",
-                       name(link.from), name(link.to), to_seconds(silent),
-                       to_seconds(options.dead_after), name(peer.node)));
+      fail(
+          fmt::format("link {}->{} has been silent for {:.1f} s (dead_after is {:.1f} s), while "
+                      "node {} is heard over another link; see what is between the two",
+                      name(link.from), name(link.to), to_seconds(silent),
+                      to_seconds(options.dead_after), name(peer.node)));
   }
 }
 
@@ -148,9 +149,10 @@ void Core::State::check_trainer() {
     if (finished || !watch.since || watch.longest == Duration(0)) return;
     const Duration taken = now - *watch.since;
     if (taken <= most) return;
-    fail(fmt::format("node {} has worked on {} for {:.1f} s, and on none before for more than "
-                     "{:.1f} s: its trainer hangs",
-                     name(self), what, to_seconds(taken), to_seconds(watch.longest)));
+    fail(
+        fmt::format("node {} has worked on {} for {:.1f} s, and on none before for more than "
+                    "{:.1f} s: its trainer hangs",
+                    name(self), what, to_seconds(taken), to_seconds(watch.longest)));
   };
   check(gradient_watch, "a gradient");
   check(evaluation_watch, "an evaluation");

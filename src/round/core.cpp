@@ -162,7 +162,9 @@ void Core::State::on(const MessageApplied& event) {
     return fail(fmt::format("node {} applied a message that the plan does not know",
                             name(plan.links[event.link].to)));
   OutgoingChannel& out = outgoing(*channel);
-  if (!out.busy || applied.round != out.sent.round || applied.generation != out.generation) return;
+  if (!out.busy || out.encoding || applied.round != out.sent.round ||
+      applied.generation != out.generation)
+    return;  // of an earlier message, or of none
   out.busy = false;
   if (applied.outcome == ApplyOutcome::kDigestDiffers && !replay) {
     emit(Notice{fmt::format("{}, round {}: the two ends differ; the channel starts anew",
@@ -271,8 +273,8 @@ std::uint64_t traffic_reserve_bytes(const Plan& plan, NodeIndex self, const Core
   std::uint64_t round = 0;
   for (ChannelIndex c = 0; c < plan.channels.size(); ++c) {
     if (plan.link_of(c).from != self) continue;
-    const std::size_t bytes = payload_bytes_max(plan, c) + options.message_overhead_bytes +
-                              control_bytes(kControlSlots);
+    const std::size_t bytes =
+        payload_bytes_max(plan, c) + options.message_overhead_bytes + control_bytes(kControlSlots);
     round += bytes + options.chunk_overhead_bytes * chunk_count(bytes);
   }
   return kRounds * round;

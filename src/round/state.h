@@ -79,8 +79,9 @@ class Core::State {
     ChannelIndex channel = 0;
     LinkIndex link = 0;
     BufferId estimate;
-    bool busy = false;     // its last message is not yet applied at the far side
-    bool waiting = false;  // `due` comes when it is
+    bool busy = false;      // its last message is not yet applied at the far side
+    bool waiting = false;   // `due` comes when it is
+    bool encoding = false;  // it has not been sent yet
     MessageRound sent, due;
     TimePoint asked{};             // when the message's encoding was
     RecentMedian encode_per_byte;  // seconds, of its last messages

@@ -83,6 +83,15 @@ void Simulator::State::push(double at, Occurrence what) {
 }
 
 void Simulator::State::feed(NodeIndex index, Event event) {
+  if (setup.tamper) {
+    std::vector<Event> before;
+    setup.tamper(index, event, before);
+    for (Event& other : before) hand(index, std::move(other));
+  }
+  hand(index, std::move(event));
+}
+
+void Simulator::State::hand(NodeIndex index, Event event) {
   Node& node = nodes[index];
   if (node.crashed || node.end.finished) return;
   if (node.frozen) return node.held.push_back(std::move(event));

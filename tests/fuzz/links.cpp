@@ -34,7 +34,8 @@ bool accepts_frame(Input input) {
                       std::holds_alternative<Halt>(*frame) || std::holds_alternative<Bye>(*frame);
   KIMESH_CHECK(is_map || std::ranges::equal(again, input), "a frame of numbers has one form");
   const auto decoded = decode_frame(again);
-  KIMESH_CHECK(decoded.ok() && encode_frame(*decoded, tag_of(again)) == again, "what was read can be written");
+  KIMESH_CHECK(decoded.ok() && encode_frame(*decoded, tag_of(again)) == again,
+               "what was read can be written");
   if (const auto* chunk = std::get_if<Chunk>(&*frame)) {
     const std::uint64_t end = std::uint64_t{chunk->offset} + chunk->bytes.size();
     KIMESH_CHECK(chunk->index < chunk->count && end <= chunk->total, "a chunk is of its message");
@@ -105,8 +106,7 @@ bool accepts_message(Input input) {
 void mend_message(std::span<std::byte> input) {
   constexpr std::size_t kRecords = 22;  // u16
   if (input.size() < kMessageHeadBytes + kRecordHeadBytes) return;
-  const std::size_t most =
-      (input.size() - kMessageHeadBytes - kRecordHeadBytes) / sizeof(double);
+  const std::size_t most = (input.size() - kMessageHeadBytes - kRecordHeadBytes) / sizeof(double);
   const std::size_t values =
       std::to_integer<std::size_t>(input[kRecords]) % (std::min(most, kControlSlots) + 1);
   const auto records = static_cast<std::uint16_t>(control_bytes(values));

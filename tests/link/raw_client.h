@@ -56,7 +56,9 @@ class RawClient {
     bytes[10] = std::byte{3};
     append(bytes, 12, "NULL");
     using namespace std::string_view_literals;
-    const auto ready = "\x04\x1c\x05READY\x0bSocket-Type\0\0\0\x06" "DEALER"sv;
+    const auto ready =
+        "\x04\x1c\x05READY\x0bSocket-Type\0\0\0\x06"
+        "DEALER"sv;
     for (const char c : ready) bytes.push_back(static_cast<std::byte>(c));
     std::vector<std::byte> answer(64 + 2);
     if (!send(bytes) || !receive(answer)) return false;

@@ -206,8 +206,7 @@ TEST_F(Alone, GarbageOfManyKindsDoesNoHarm) {
   TestNode c;
   start(c, options_of(2, {1}, {}));
   c.network->dial(link_of(2, 1), b.network->bound_endpoint());
-  EXPECT_THAT(c.await<LinkRefused>()->sentence, HasSubstr("node c is unknown"))
-      << "seed " << kSeed;
+  EXPECT_THAT(c.await<LinkRefused>()->sentence, HasSubstr("node c is unknown")) << "seed " << kSeed;
 }
 
 // What the dialling node says of a ROUTER that answers its hello with `answers`.

@@ -105,10 +105,17 @@ TEST(Frame, AnyValuesSurviveTheRoundTrip) {
     std::string text(random.below(200), ' ');
     for (char& c : text) c = static_cast<char>(random.below(256));
     const auto small = static_cast<std::uint16_t>(random.next_u32());
-    const Hello hello{
-        kWireVersion,      text, "to",  random.next_u64(),
-        random.next_u64(), random.next_u64(),
-        random.next_u64(), text, random.next_u64(), small, random.next_u32()};
+    const Hello hello{kWireVersion,
+                      text,
+                      "to",
+                      random.next_u64(),
+                      random.next_u64(),
+                      random.next_u64(),
+                      random.next_u64(),
+                      text,
+                      random.next_u64(),
+                      small,
+                      random.next_u32()};
     const Ack ack{random.next_u64(), random.next_u32(), random.next_u32(), random.next_u64(),
                   small};
     const Halt halt{text, static_cast<HaltKind>(small), text};
