@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -107,6 +108,13 @@ bool TcpPeek::drained() const {
   return fd_ && ::ioctl(fd_.get(), SIOCOUTQNSD, &unsent) == 0 && unsent == 0;
 }
 
+std::uint64_t TcpPeek::unread() const {
+  int bytes = 0;
+  return fd_ && ::ioctl(fd_.get(), FIONREAD, &bytes) == 0 && bytes > 0
+             ? static_cast<std::uint64_t>(bytes)
+             : 0;
+}
+
 void TcpPeek::limit_unsent(int bytes) const {
   if (fd_) ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
 }
@@ -125,6 +133,13 @@ void TcpPeek::break_connection() const {
   sockaddr nobody{};
   nobody.sa_family = AF_UNSPEC;
   ::connect(fd_.get(), &nobody, sizeof nobody);
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);  // else it stays what it was
 }
 
 }  // namespace kimesh

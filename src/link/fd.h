@@ -73,14 +73,21 @@ class TcpPeek {
   [[nodiscard]] Duration round_trip() const;
   // True: the kernel holds nothing that has not been sent. False where unknown.
   [[nodiscard]] bool drained() const;
+  // Bytes that the kernel holds and nobody has read (FIONREAD); 0 where unknown.
+  [[nodiscard]] std::uint64_t unread() const;
   void limit_unsent(int bytes) const;  // TCP_NOTSENT_LOWAT
   // The kernel sends no faster (SO_MAX_PACING_RATE); 0: as fast as it can.
   void keep_pace(double bytes_per_s) const;
-  void break_connection() const;  // with a reset, as a failing network: queued bytes are lost
+  // With a reset, as a failing network: queued bytes are lost. ZeroMQ reads the end.
+  void break_connection() const;
   explicit operator bool() const { return static_cast<bool>(fd_); }
 
  private:
   Fd fd_;
 };
+
+// Raises this process's limit on descriptors to the highest that it may have: each connection of a
+// stranger takes two.
+void raise_descriptor_limit();
 
 }  // namespace kimesh

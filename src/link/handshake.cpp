@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <vector>
 
 #include "kimesh/util/digest.h"
@@ -12,10 +13,19 @@ namespace {
 constexpr std::size_t kShownMax =
     400;  // bytes of a foreign text in a sentence: a few lines of a terminal
 
-std::string differing(const std::string& what, std::uint64_t theirs, std::uint64_t ours,
-                      const Hello& hello, const Hello& own, const std::string& remedy) {
-  return fmt::format("the {} differ ({}: {}, {}: {}); {}", what, printable(hello.from),
-                     digest_name(theirs), own.from, digest_name(ours), remedy);
+// What two nodes have that differs, for both sides.
+struct Reason {
+  std::string sentence, told;
+};
+Reason same(const std::string& sentence) {
+  return {sentence, sentence};
+}
+
+Reason differing(const std::string& what, std::uint64_t theirs, std::uint64_t ours,
+                 const Hello& hello, const Hello& own, const std::string& remedy) {
+  return {fmt::format("the {} differ ({}: {}, {}: {}); {}", what, printable(hello.from),
+                      digest_name(theirs), own.from, digest_name(ours), remedy),
+          fmt::format("the {} differ; {}", what, remedy)};
 }
 
 }  // namespace
@@ -29,12 +39,12 @@ std::string printable(const std::string& text) {
 
 std::optional<Refusal> refusal_of(const Hello& hello, const Hello& ours) {
   const std::string from = printable(hello.from);
-  std::vector<std::string> reasons;
+  std::vector<Reason> reasons;
   if (hello.protocol != ours.protocol || hello.build != ours.build)
-    reasons.push_back(fmt::format(
+    reasons.push_back(same(fmt::format(
         "the versions differ ({}: kimesh {}, wire {}; {}: kimesh {}, wire {}); install the same "
         "version on both",
-        from, printable(hello.build), hello.protocol, ours.from, ours.build, ours.protocol));
+        from, printable(hello.build), hello.protocol, ours.from, ours.build, ours.protocol)));
   if (hello.topology_digest != ours.topology_digest)
     reasons.push_back(differing("topologies", hello.topology_digest, ours.topology_digest, hello,
                                 ours, "give both nodes the same topology file"));
@@ -46,15 +56,23 @@ std::optional<Refusal> refusal_of(const Hello& hello, const Hello& ours) {
     reasons.push_back(differing("initial parameters", hello.parameters_digest,
                                 ours.parameters_digest, hello, ours,
                                 "use the same builds of kimesh and LibTorch on both machines"));
+  if (reasons.empty() && (hello.run != ours.run || hello.view != ours.view))
+    reasons.push_back(same("the runs differ; start all nodes anew, from the same point"));
   const bool mutual = !reasons.empty();  // an address that leads elsewhere is one node's mistake
   if (hello.to != ours.from)
-    reasons.push_back(fmt::format(
+    reasons.push_back(same(fmt::format(
         "the address that {} dialled for node {} leads to node {}; check the addresses in the "
         "topology file",
-        from, printable(hello.to), ours.from));
+        from, printable(hello.to), ours.from)));
   if (reasons.empty()) return std::nullopt;
-  Refusal refusal{fmt::format("node {} refuses node {}: {}", ours.from, from, reasons[0]), mutual};
-  for (std::size_t i = 1; i < reasons.size(); ++i) refusal.sentence += "; also " + reasons[i];
+  Refusal refusal;
+  refusal.mutual = mutual;
+  refusal.sentence = refusal.told = fmt::format("node {} refuses node {}: ", ours.from, from);
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    const std::string_view also = i > 0 ? "; also " : "";
+    refusal.sentence.append(also).append(reasons[i].sentence);
+    refusal.told.append(also).append(reasons[i].told);
+  }
   return refusal;
 }
 
@@ -63,6 +81,18 @@ std::string sentence_stranger(const std::string& from, const std::string& self) 
       "node {} refuses node {}: no link leads from {} to {} in its topology; give both nodes the "
       "same topology file",
       self, printable(from), printable(from), self);
+}
+
+std::string sentence_unknown(const std::string& from) {
+  return fmt::format("node {} is unknown at the address that it dialled; the log there says more",
+                     printable(from));
+}
+
+std::string sentence_flood(const std::string& name) {
+  return fmt::format(
+      "node {} sends messages that do not end, or more than this node reads: its connection was "
+      "ended",
+      printable(name));
 }
 
 std::string sentence_second(const std::string& name, const std::string& self) {
@@ -77,6 +107,10 @@ std::string sentence_restarted(const std::string& name) {
       "node {} was restarted in the middle of the run and has lost its state: the run must begin "
       "anew on all nodes",
       printable(name));
+}
+
+std::string sentence_foreign(const std::string& name) {
+  return fmt::format("node {} sends frames of another run, which are dropped", printable(name));
 }
 
 std::string sentence_malformed(const std::string& name, const std::string& what) {

@@ -10,7 +10,8 @@
 namespace kimesh {
 
 struct Refusal {
-  std::string sentence;  // for both sides: names all that differs and what to do
+  std::string sentence;  // names all that differs and what to do
+  std::string told;      // to the other node: the same without our digests, which it should have
   bool mutual = false;   // the other node refuses our hello as well
 };
 // Compares a hello with ours, whose `from` is this node's name. Nothing: both sides have the same
@@ -20,8 +21,12 @@ struct Refusal {
 // Further sentences. Names come from the network: they are shortened, and shown without control
 // characters.
 [[nodiscard]] std::string sentence_stranger(const std::string& from, const std::string& self);
+// For one who has named no node that dials us: it tells nothing of this mesh.
+[[nodiscard]] std::string sentence_unknown(const std::string& from);
+[[nodiscard]] std::string sentence_flood(const std::string& name);
 [[nodiscard]] std::string sentence_second(const std::string& name, const std::string& self);
 [[nodiscard]] std::string sentence_restarted(const std::string& name);
+[[nodiscard]] std::string sentence_foreign(const std::string& name);
 [[nodiscard]] std::string sentence_malformed(const std::string& name, const std::string& what);
 [[nodiscard]] std::string printable(const std::string& text);
 

@@ -31,9 +31,14 @@ class Inbox {
   [[nodiscard]] Result<Arrival> add(const Chunk& chunk, TimePoint now,
                                     std::uint64_t connection_bytes = 0);
 
-  // Called for a new connection, on which the sender begins again with the first chunk of the
-  // messages that it holds.
-  void restart() { partial_ = {}; }
+  // Called for a new connection, on which the sender goes on behind what is here. Bytes are counted
+  // anew.
+  void restart() { partial_.half_bytes = 0; }
+  // The highest sequence handed on, and how many chunks of the next message are here.
+  [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
+  [[nodiscard]] std::uint16_t held() const {
+    return partial_.sequence > delivered_ ? partial_.next : std::uint16_t{0};
+  }
 
  private:
   struct Partial {

@@ -19,8 +19,6 @@ constexpr int kReceiveQueueFrames = 64;
 constexpr std::size_t kRepliesMax = 4096;
 constexpr Duration kRetryReplies =
     std::chrono::milliseconds(5);  // a ROUTER does not say which peer has room
-// A peer of a busy machine reads its refusal in less; a stranger may never hang up.
-constexpr Duration kHearRefusal = std::chrono::seconds(5);
 
 std::string why_not_bound(int why) {
   switch (why) {
@@ -39,7 +37,7 @@ std::string why_not_bound(int why) {
 }  // namespace
 
 IncomingConnections::IncomingConnections(const std::vector<IncomingLink>& links, Shared shared)
-    : shared_(std::move(shared)), socket_(shared_.zmq, ZMQ_ROUTER) {
+    : shared_(std::move(shared)), tag_(shared_.hello.tag()), socket_(shared_.zmq, ZMQ_ROUTER) {
   socket_.set(ZMQ_RCVHWM, kReceiveQueueFrames);
   for (const IncomingLink& link : links)
     connections_.push_back(
@@ -63,12 +61,21 @@ IncomingConnections::Connection* IncomingConnections::connection_named(const std
   return at == connections_.end() ? nullptr : &*at;
 }
 
-void IncomingConnections::send_applied(LinkIndex link, const Applied& applied) {
+IncomingConnections::Connection& IncomingConnections::connection_on(LinkIndex link) {
   const auto at =
       std::ranges::find_if(connections_, [&](const Connection& l) { return l.spec.link == link; });
-  KIMESH_CHECK(at != connections_.end(), "applied goes back on an incoming link");
-  at->applied[{applied.shard, applied.phase}] = applied;
-  reply(*at, applied, std::chrono::steady_clock::now());
+  KIMESH_CHECK(at != connections_.end(), "the link is one of our incoming ones");
+  return *at;
+}
+
+void IncomingConnections::send_applied(LinkIndex link, const Applied& applied) {
+  Connection& connection = connection_on(link);
+  connection.applied[{applied.shard, applied.phase}] = applied;
+  reply(connection, applied, std::chrono::steady_clock::now());
+}
+
+void IncomingConnections::cut_after(LinkIndex link, unsigned chunks) {
+  connection_on(link).cut_after = chunks;
 }
 
 void IncomingConnections::send_halt(const Halt& halt) {
@@ -84,10 +91,10 @@ void IncomingConnections::send_bye() {
 
 void IncomingConnections::read_monitor() {
   while (const auto event = socket_.next_monitor_event()) {
-    if (event->event == ZMQ_EVENT_ACCEPTED) accepted_.insert(event->value);
+    if (event->event == ZMQ_EVENT_ACCEPTED)
+      accepted_.accepted(event->value, std::chrono::steady_clock::now());
     if (event->event != ZMQ_EVENT_DISCONNECTED) continue;
-    accepted_.erase(event->value);
-    refused_.erase(event->value);
+    accepted_.disconnected(event->value);
     // Frames that the connection has brought are still in the queue, and still count.
     for (Connection& connection : connections_)
       if (connection.open && connection.fd == event->value) leave(connection);
@@ -109,52 +116,73 @@ void IncomingConnections::receive(std::size_t frames) {
     const auto bytes = id.bytes();
     const std::string routing_id(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (!id.more() || !socket_.receive(body)) continue;
+    const int fd = body.source_fd();
+    accepted_.delivered(fd, body.bytes().size());
     bool more = body.more();
     if (!more) {
-      frame_from(routing_id, body, now);
+      frame_from(routing_id, fd, body, now);
       continue;
     }
     while (more) {
       ZmqPart rest;
       more = socket_.receive(rest) && rest.more();
+      accepted_.delivered(fd, rest.bytes().size());
     }
-    malformed(connection_of(routing_id), routing_id, "a frame of several parts");
+    malformed(connection_of(routing_id), fd, "a frame of several parts");
   }
 }
 
-void IncomingConnections::frame_from(const std::string& routing_id, const ZmqPart& body,
+void IncomingConnections::frame_from(const std::string& routing_id, int fd, const ZmqPart& body,
                                      TimePoint now) {
   Connection* connection = connection_of(routing_id);
   const auto frame = decode_frame(body.bytes());
-  if (!frame.ok()) return malformed(connection, routing_id, frame.error().message);
+  if (!frame.ok()) return malformed(connection, fd, frame.error().message);
   if (const auto* hello = std::get_if<Hello>(&*frame)) {
-    const int fd = body.source_fd();
     read_monitor();  // an older connection with the same fd ended before this hello
     return hello_from(routing_id, fd, *hello, now);
   }
   if (!connection) return;
+  if (tag_of(body.bytes()) != tag_) {
+    ++foreign_frames_;
+    return shared_.events.push_once(PeerRefused{sentence_foreign(connection->spec.name)});
+  }
   handle(*connection, *frame, now);
 }
 
 void IncomingConnections::hello_from(const std::string& routing_id, int fd, const Hello& hello,
                                      TimePoint now) {
-  const auto turn_away = [&](const std::string& sentence, std::optional<NodeIndex> node = {}) {
-    refuse(routing_id, fd, sentence);
+  const auto turn_away = [&](const std::string& sentence, const std::string& told,
+                             std::optional<NodeIndex> node = {}) {
+    refuse(routing_id, fd, told, now);
     shared_.events.push_once(PeerRefused{sentence, node});
   };
   Connection* connection = connection_named(hello.from);
-  if (const auto refusal = refusal_of(hello, shared_.hello)) {
-    const bool both = refusal->mutual && connection;
-    return turn_away(refusal->sentence, both ? std::optional(connection->spec.from) : std::nullopt);
+  const auto refusal = refusal_of(hello, shared_.hello);
+  if (!connection) {
+    const std::string sentence =
+        refusal ? refusal->sentence : sentence_stranger(hello.from, shared_.hello.from);
+    return turn_away(sentence, sentence_unknown(hello.from));
   }
-  if (!connection) return turn_away(sentence_stranger(hello.from, shared_.hello.from));
+  if (refusal)
+    return turn_away(refusal->sentence, refusal->told,
+                     refusal->mutual ? std::optional(connection->spec.from) : std::nullopt);
   switch (shared_.peers.identify(connection->spec.from, hello.incarnation, now)) {
     case Peers::Identity::kSame:
+    case Peers::Identity::kReplaced:
+      if (connection->incarnation != hello.incarnation) {
+        connection->incarnation = hello.incarnation;
+        connection->inbox = Inbox(connection->spec.message_bytes_max);
+        connection->number = 0;
+      }
+      if (hello.connection < connection->number) return;  // of a connection that has ended
+      connection->number = hello.connection;
       return admit(*connection, routing_id, fd, now);
-    case Peers::Identity::kSecond:
-      return turn_away(sentence_second(hello.from, shared_.hello.from));
+    case Peers::Identity::kSecond: {
+      const std::string sentence = sentence_second(hello.from, shared_.hello.from);
+      return turn_away(sentence, sentence);
+    }
     case Peers::Identity::kRestarted:
-      refuse(routing_id, fd, sentence_restarted(hello.from));
+      refuse(routing_id, fd, sentence_restarted(hello.from), now);
       shared_.events.push(PeerRestarted{connection->spec.from, sentence_restarted(hello.from)});
   }
 }
@@ -164,15 +192,24 @@ void IncomingConnections::admit(Connection& connection, const std::string& routi
   const bool again =
       connection.open && connection.routing_id == routing_id;  // it repeats its hello
   if (!again) {
+    if (connection.open && connection.fd != fd) accepted_.release(connection.fd, now);
+    accepted_.admit(fd);
     connection.tcp = TcpPeek(fd);
     connection.inbox.restart();
+    connection.chunks = 0;
     connection.replies.clear();
   }
   connection.routing_id = routing_id;
   connection.fd = fd;
   connection.open = true;
   shared_.peers.incoming(connection.spec.from, true);
-  reply(connection, Welcome{shared_.hello.from, shared_.hello.incarnation}, now);
+  reply(connection,
+        Welcome{.from = shared_.hello.from,
+                .incarnation = shared_.hello.incarnation,
+                .connection = connection.number,
+                .delivered = connection.inbox.delivered(),
+                .held = connection.inbox.held()},
+        now);
   if (again) return;
   for (const auto& [channel, applied] : connection.applied) reply(connection, applied, now);
   if (halt_) reply(connection, *halt_, now);
@@ -187,7 +224,7 @@ void IncomingConnections::handle(Connection& connection, const Frame& frame, Tim
                           chunk(connection, part, now);
                           heard(connection, now);
                         },
-                        [&](const Heartbeat&) { heard(connection, now); },
+                        [&](const OneOf<Heartbeat, Later> auto&) { heard(connection, now); },
                         [&](const Halt& halt) {
                           shared_.events.push(halted_by(connection.spec.from, halt));
                           heard(connection, now);
@@ -197,7 +234,7 @@ void IncomingConnections::handle(Connection& connection, const Frame& frame, Tim
                           heard(connection, now);
                         },
                         [&](const OneOf<Welcome, Refuse, Ack, Applied> auto&) {
-                          malformed(&connection, connection.routing_id,
+                          malformed(&connection, connection.fd,
                                     "a frame that only a receiver says");
                         }},
              frame);
@@ -205,43 +242,53 @@ void IncomingConnections::handle(Connection& connection, const Frame& frame, Tim
 
 // The connection's node lives.
 void IncomingConnections::heard(const Connection& connection, TimePoint now) {
-  if (shared_.peers.heard(connection.spec.from, now))
-    shared_.events.try_push(PeerHeard{connection.spec.from});
+  if (shared_.peers.heard(connection.spec.from, connection.spec.link, now))
+    shared_.events.try_push(PeerHeard{connection.spec.from, connection.spec.link});
 }
 
 void IncomingConnections::chunk(Connection& connection, const Chunk& chunk, TimePoint now) {
   auto arrival = connection.inbox.add(chunk, now, connection.tcp.received());
-  if (!arrival.ok()) return malformed(&connection, connection.routing_id, arrival.error().message);
+  if (!arrival.ok()) return malformed(&connection, connection.fd, arrival.error().message);
   if (arrival->ack) reply(connection, *arrival->ack, now);
+  if (++connection.chunks == connection.cut_after) connection.tcp.break_connection();
   if (!arrival->message) return;
   auto message = decode_message(std::move(*arrival->message));
-  if (!message.ok()) return malformed(&connection, connection.routing_id, message.error().message);
+  if (!message.ok()) return malformed(&connection, connection.fd, message.error().message);
+  shared_.peers.exchanged(connection.spec.from);
   shared_.events.push(MessageArrived{connection.spec.link, std::move(*message)});
 }
 
-void IncomingConnections::malformed(Connection* connection, const std::string& routing_id,
-                                    const std::string& what) {
+// A stranger is told nothing, not even what is listening here. It ends when its time is over: what
+// is read now may come from an earlier connection with the same descriptor.
+void IncomingConnections::malformed(Connection* connection, int fd, const std::string& what) {
   const std::string who =
       connection ? "node " + connection->spec.name : "somebody who has not said hello";
   const std::string sentence = sentence_malformed(who, what);
-  refuse(routing_id, connection ? connection->fd : -1, sentence);
   shared_.events.push_once(PeerRefused{sentence});
   if (!connection) return;
+  refuse(connection->routing_id, fd, sentence, std::chrono::steady_clock::now());
   leave(*connection);
   connection->routing_id.clear();  // its further frames are dropped
 }
 
-// A peer that has gone, or has no room for the sentence, does not get it.
-void IncomingConnections::refuse(const std::string& routing_id, int fd,
-                                 const std::string& sentence) {
+// A peer that has gone, or has no room for the sentence, does not get it, and ends as a stranger.
+void IncomingConnections::refuse(const std::string& routing_id, int fd, const std::string& sentence,
+                                 TimePoint now) {
   const SendOutcome outcome = socket_.send({encode_frame(Refuse{sentence})}, routing_id);
-  if (outcome == SendOutcome::kSent && accepted_.contains(fd))
-    refused_[fd] = std::chrono::steady_clock::now() + kHearRefusal;
+  if (outcome == SendOutcome::kSent) accepted_.refuse(fd, now);
+}
+
+void IncomingConnections::end_those_over_limits(TimePoint now) {
+  for (const int fd : accepted_.look(now)) {
+    for (const Connection& connection : connections_)
+      if (connection.open && connection.fd == fd)
+        shared_.events.push_once(PeerRefused{sentence_flood(connection.spec.name)});
+  }
 }
 
 void IncomingConnections::reply(Connection& connection, const Frame& frame, TimePoint now) {
   if (!connection.open) return;
-  connection.replies.push_back(encode_frame(frame));
+  connection.replies.push_back(encode_frame(frame, tag_));
   put_replies(connection, now);
 }
 
@@ -254,11 +301,11 @@ void IncomingConnections::put_replies(Connection& connection, TimePoint now) {
     connection.last_put = now;
   }
   if (connection.replies.size() > kRepliesMax)
-    malformed(&connection, connection.routing_id, "nothing: it reads no answers");
+    malformed(&connection, connection.fd, "nothing: it reads no answers");
 }
 
 void IncomingConnections::pump(TimePoint now) {
-  std::erase_if(refused_, [&](const auto& peer) { return now >= peer.second; });
+  end_those_over_limits(now);
   for (Connection& connection : connections_) {
     if (!connection.replies.empty()) put_replies(connection, now);
     if (connection.open && connection.replies.empty() &&
@@ -268,19 +315,19 @@ void IncomingConnections::pump(TimePoint now) {
 }
 
 TimePoint IncomingConnections::deadline() const {
-  TimePoint deadline = TimePoint::max();
-  for (const auto& [fd, until] : refused_) deadline = std::min(deadline, until);
+  TimePoint deadline = accepted_.deadline();
   for (const Connection& connection : connections_) {
     if (!connection.open) continue;
-    deadline = std::min(deadline, connection.last_put + shared_.heartbeat);
-    if (!connection.replies.empty())
-      deadline = std::min<TimePoint>(deadline, std::chrono::steady_clock::now() + kRetryReplies);
+    const TimePoint next = connection.replies.empty()
+                               ? connection.last_put + shared_.heartbeat
+                               : std::chrono::steady_clock::now() + kRetryReplies;
+    deadline = std::min(deadline, next);
   }
   return deadline;
 }
 
 bool IncomingConnections::all_left() const {
-  return refused_.empty() && std::ranges::none_of(connections_, &Connection::open);
+  return !accepted_.any_refused() && std::ranges::none_of(connections_, &Connection::open);
 }
 
 bool IncomingConnections::drained() const {

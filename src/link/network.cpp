@@ -25,6 +25,7 @@ EventSink sink_into(BoundedQueue<NetworkEvent>& events) {
 }
 
 Result<std::unique_ptr<Network>> Network::start(NetworkOptions options, EventSink events) {
+  raise_descriptor_limit();
   auto wake_event = WakeEvent::make();
   if (!wake_event.ok()) return wake_event.error();
   auto timer = Timer::make();
@@ -67,6 +68,13 @@ void Network::flush(Duration limit) {
 
 std::string Network::bound_endpoint() const {
   return thread_->bound_endpoint();
+}
+
+NetworkCounters Network::counters() const {
+  NetworkCountersCommand ask;
+  auto answer = ask.answer.get_future();
+  thread_->command(std::move(ask));
+  return answer.get();
 }
 
 LinkCounters Network::counters(LinkIndex link) const {

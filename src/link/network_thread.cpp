@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::size_t kCommandsMax = 65536;  // more than the channels of a node
 constexpr std::size_t kFramesPerPass = 64;   // read from one socket before the others are read
-constexpr Duration kRetryGate = std::chrono::milliseconds(1);  // the engine signals no room
+// The engine signals no room: its queue is tried again after this, and then less and less often.
+constexpr Duration kRetryGate = std::chrono::milliseconds(1);
+constexpr Duration kRetryGateMax = std::chrono::milliseconds(16);
 constexpr int kCleanLingerMs = 1000;
 // Arrival times are measurements: this thread runs before computing ones, where the system allows.
 constexpr int kNice = -5;
@@ -37,7 +39,7 @@ int sockets_max(std::size_t links) {
 
 Network::Thread::Thread(NetworkOptions options, EventSink events, WakeEvent wake_event, Timer timer)
     : options_(std::move(options)),
-      zmq_(sockets_max(options_.outgoing.size())),
+      zmq_(sockets_max(options_.outgoing.size()), options_.dead_after),
       wake_event_(std::move(wake_event)),
       timer_(std::move(timer)),
       commands_(kCommandsMax),
@@ -88,6 +90,7 @@ void Network::Thread::run() {
   while (!stop_) {
     wait();
     serve();
+    ++passes_;
   }
   commands_.close();
   const int linger = clean_ ? kCleanLingerMs : 0;
@@ -99,7 +102,12 @@ TimePoint Network::Thread::deadline() {
   TimePoint at = incoming_.deadline();
   for (const OutgoingConnection& link : outgoing_) at = std::min(at, link.deadline());
   if (const auto next = shaper_.next()) at = std::min(at, *next);
-  if (!events_.drain()) at = std::min<TimePoint>(at, std::chrono::steady_clock::now() + kRetryGate);
+  if (events_.drain()) {
+    gate_retry_ = kRetryGate;
+  } else {
+    at = std::min<TimePoint>(at, std::chrono::steady_clock::now() + gate_retry_);
+    gate_retry_ = std::min(2 * gate_retry_, kRetryGateMax);
+  }
   return at;
 }
 

@@ -29,9 +29,16 @@ struct DialCommand {
 struct CutCommand {
   LinkIndex link;
 };
+struct CutIncomingCommand {
+  LinkIndex link;
+  unsigned chunks;  // of each connection, before it is cut
+};
 struct CountersCommand {
   LinkIndex link;
   std::promise<LinkCounters> answer;
+};
+struct NetworkCountersCommand {
+  std::promise<NetworkCounters> answer;
 };
 struct FlushCommand {
   std::promise<void> done;
@@ -41,7 +48,8 @@ struct EmulationCommand {
 };
 struct StopCommand {};
 using Command = std::variant<SendMessage, SendApplied, SendHalt, SendBye, DialCommand, CutCommand,
-                             CountersCommand, FlushCommand, EmulationCommand, StopCommand>;
+                             CutIncomingCommand, CountersCommand, NetworkCountersCommand,
+                             FlushCommand, EmulationCommand, StopCommand>;
 
 class Network::Thread {
  public:
@@ -64,8 +72,12 @@ class Network::Thread {
   void execute(SendBye&);
   void execute(DialCommand& command) { outgoing(command.link).dial(command.endpoint); }
   void execute(CutCommand& command) { outgoing(command.link).cut(); }
+  void execute(CutIncomingCommand& command) { incoming_.cut_after(command.link, command.chunks); }
   void execute(CountersCommand& command) {
     command.answer.set_value(outgoing(command.link).counters());
+  }
+  void execute(NetworkCountersCommand& command) {
+    command.answer.set_value({incoming_.strangers_ended(), incoming_.foreign_frames(), passes_});
   }
   void execute(FlushCommand& command) { flushes_.push_back(std::move(command.done)); }
   void execute(EmulationCommand& command) { shaper_.start_traces(command.start); }
@@ -90,7 +102,9 @@ class Network::Thread {
   std::vector<zmq_pollitem_t> poll_;
   std::optional<TimePoint> timer_at_;
   std::vector<std::promise<void>> flushes_;
-  bool clean_ = false;  // a flush was asked for: sockets may linger
+  std::uint64_t passes_ = 0;
+  Duration gate_retry_{0};  // until the engine's queue is tried again
+  bool clean_ = false;      // a flush was asked for: sockets may linger
   bool stop_ = false;
   std::string bound_endpoint_;
   std::thread thread_;

@@ -80,7 +80,7 @@ void Outbox::placed(TimePoint now, bool behind) {
   KIMESH_CHECK(message != messages_.end(), "only what next() gave is placed");
   if (message->sequence != sending_) next_index_ = 0;
   sending_ = message->sequence;
-  if (next_index_ == 0) {
+  if (!message->begun) {
     message->begun = now;
     // Control frames do not fill the pipe: a message follows only one that is not acked.
     message->followed = behind && message != messages_.begin();
@@ -132,11 +132,27 @@ void Outbox::restart() {
   sending_ = messages_.empty() ? last_sequence_ + 1 : messages_.front().sequence;
   next_index_ = 0;
   for (Held& message : messages_) {
-    // The receiver may time a copy from chunks of both connections: such a sample is left out.
+    // The receiver may time a message from chunks of both connections: such a sample is left out.
     message.limited = message.limited || message.begun.has_value();
     message.begun.reset();
     message.followed = false;
   }
+}
+
+Result<std::size_t> Outbox::resume(std::uint64_t delivered, std::uint16_t held) {
+  const std::uint64_t first = messages_.empty() ? last_sequence_ + 1 : messages_.front().sequence;
+  if (delivered > last_sequence_ || delivered + 1 < first)
+    return Error{ErrorCode::kMalformed, fmt::format("a welcome behind message {}, of {} to {}",
+                                                    delivered, first, last_sequence_)};
+  const Held* next = find(delivered + 1);
+  if (held > 0 && (!next || held >= next->chunks))
+    return Error{ErrorCode::kMalformed,
+                 fmt::format("a welcome with {} chunks of message {}", held, delivered + 1)};
+  const auto count = static_cast<std::size_t>(delivered + 1 - first);
+  messages_.erase(messages_.begin(), messages_.begin() + static_cast<std::ptrdiff_t>(count));
+  sending_ = delivered + 1;
+  next_index_ = held;
+  return count;
 }
 
 }  // namespace kimesh

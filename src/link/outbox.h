@@ -44,9 +44,12 @@ class Outbox {
   // size is another.
   [[nodiscard]] Result<std::optional<LinkSample>> acked(const Ack& ack, TimePoint now);
 
-  // Called for a new connection: messages that are not acked are sent again, from their first
-  // chunks.
+  // Called when a connection has ended. What was under way on it says nothing of the rate.
   void restart();
+  // Goes on where the far side is, on a new connection: it has handed on all messages up to
+  // `delivered`, and holds the first `held` chunks of the next one. Removes those that it has, and
+  // returns how many these are. Errors: Malformed, where it cannot be there.
+  [[nodiscard]] Result<std::size_t> resume(std::uint64_t delivered, std::uint16_t held);
 
   [[nodiscard]] std::size_t held() const { return messages_.size(); }
 

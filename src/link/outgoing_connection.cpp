@@ -30,7 +30,10 @@ constexpr int kLatePart = 10;
 
 OutgoingConnection::OutgoingConnection(OutgoingLink spec, Shared shared,
                                        std::optional<std::size_t> shaper_index)
-    : spec_(std::move(spec)), shared_(std::move(shared)), shaper_index_(shaper_index) {
+    : spec_(std::move(spec)),
+      shared_(std::move(shared)),
+      tag_(shared_.hello.tag()),
+      shaper_index_(shaper_index) {
   shared_.hello.to = spec_.name;
   if (!spec_.endpoint.empty()) dial(spec_.endpoint);
 }
@@ -98,6 +101,7 @@ void OutgoingConnection::connected() {
   counters_.frame_bytes += kZmtpGreeting;
   state_ = State::kGreeting;
   control_.clear();
+  ++shared_.hello.connection;
   control(shared_.hello);
 }
 
@@ -136,6 +140,11 @@ void OutgoingConnection::receive(std::size_t frames, TimePoint now) {
     if (part.more()) return refuse(sentence_malformed(spec_.name, "a frame of several parts"));
     const auto frame = decode_frame(part.bytes());
     if (!frame.ok()) return refuse(sentence_malformed(spec_.name, frame.error().message));
+    if (!std::holds_alternative<Refuse>(*frame) && tag_of(part.bytes()) != tag_) {
+      ++counters_.foreign_frames;
+      shared_.events.push_once(PeerRefused{sentence_foreign(spec_.name)});
+      continue;
+    }
     handle(*frame, now);
   }
 }
@@ -156,7 +165,7 @@ void OutgoingConnection::handle(const Frame& frame, TimePoint now) {
                           shared_.events.push(MessageApplied{spec_.link, applied});
                           heard(now);
                         },
-                        [&](const Heartbeat&) { heard(now); },
+                        [&](const OneOf<Heartbeat, Later> auto&) { heard(now); },
                         [&](const Halt& halt) {
                           shared_.events.push(halted_by(spec_.to, halt));
                           heard(now);
@@ -173,16 +182,22 @@ void OutgoingConnection::handle(const Frame& frame, TimePoint now) {
 
 // The far node lives.
 void OutgoingConnection::heard(TimePoint now) {
-  if (shared_.peers.heard(spec_.to, now)) shared_.events.try_push(PeerHeard{spec_.to});
+  if (shared_.peers.heard(spec_.to, spec_.link, now))
+    shared_.events.try_push(PeerHeard{spec_.to, spec_.link});
 }
 
 void OutgoingConnection::welcome(const Welcome& welcome, TimePoint now) {
-  if (state_ != State::kGreeting) return;
-  if (shared_.peers.identify(spec_.to, welcome.incarnation, now) != Peers::Identity::kSame) {
+  // A welcome of an earlier connection says what the far side had then.
+  if (state_ != State::kGreeting || welcome.connection != shared_.hello.connection) return;
+  const auto identity = shared_.peers.identify(spec_.to, welcome.incarnation, now);
+  if (identity != Peers::Identity::kSame && identity != Peers::Identity::kReplaced) {
     close();
     shared_.events.push(PeerRestarted{spec_.to, sentence_restarted(spec_.name)});
     return;
   }
+  const auto delivered = outbox_.resume(welcome.delivered, welcome.held);
+  if (!delivered.ok()) return refuse(sentence_malformed(spec_.name, delivered.error().message));
+  if (welcome.delivered > 0) shared_.peers.exchanged(spec_.to);
   state_ = State::kReady;
   halt_waits_ = false;
   shared_.peers.outgoing(spec_.to, true);
@@ -191,6 +206,8 @@ void OutgoingConnection::welcome(const Welcome& welcome, TimePoint now) {
   if (halt_) control(*halt_);
   if (bye_) control(Bye{shared_.hello.from});
   shared_.events.push(LinkUp{spec_.link});
+  for (std::size_t i = 0; i < *delivered; ++i)  // their acks were lost
+    shared_.events.push(MessageAcked{spec_.link, std::nullopt});
   heard(now);
 }
 
@@ -198,6 +215,7 @@ void OutgoingConnection::acked(const Ack& ack, TimePoint now) {
   auto sample = outbox_.acked(ack, now);
   if (!sample.ok()) return refuse(sentence_malformed(spec_.name, sample.error().message));
   if (!*sample) return;
+  shared_.peers.exchanged(spec_.to);
   (*sample)->round_trip = tcp_.round_trip();
   shared_.events.push(MessageAcked{spec_.link, **sample});
 }
@@ -217,7 +235,7 @@ bool OutgoingConnection::put(std::initializer_list<std::span<const std::byte>> p
 
 bool OutgoingConnection::put(const Chunk& chunk, TimePoint now) {
   std::array<std::byte, kChunkHeadBytes> head;
-  encode_chunk_head(chunk, head);
+  encode_chunk_head(chunk, tag_, head);
   return put({head, chunk.bytes, chunk.more}, now);
 }
 
@@ -295,6 +313,7 @@ void OutgoingConnection::keep_alive(TimePoint now) {
 
 TimePoint OutgoingConnection::deadline() const {
   if (state_ != State::kGreeting && state_ != State::kReady) return TimePoint::max();
+  if (!control_.empty()) return TimePoint::max();  // the socket is full, and says when it is not
   return last_put_ + shared_.heartbeat;
 }
 

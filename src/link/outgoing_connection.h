@@ -25,7 +25,7 @@ class OutgoingConnection {
     EventGate& events;
     Peers& peers;
     Shaper& shaper;
-    Hello hello;  // `to` is ours to fill in
+    Hello hello;  // `to` and `connection` are ours to fill in
     Duration heartbeat;
   };
   // `shaper_index` is the link's index in the shaper; nothing: the link is not emulated, and frames
@@ -72,7 +72,7 @@ class OutgoingConnection {
   void welcome(const Welcome& welcome, TimePoint now);
   void acked(const Ack& ack, TimePoint now);
   void refuse(std::string sentence);
-  void control(const Frame& frame) { control_.push_back(encode_frame(frame)); }
+  void control(const Frame& frame) { control_.push_back(encode_frame(frame, tag_)); }
   [[nodiscard]] bool put(std::initializer_list<std::span<const std::byte>> parts, TimePoint now);
   [[nodiscard]] bool put(const Chunk& chunk, TimePoint now);
   [[nodiscard]] bool put_control(TimePoint now);
@@ -82,6 +82,7 @@ class OutgoingConnection {
 
   OutgoingLink spec_;
   Shared shared_;
+  RunTag tag_;
   std::optional<std::size_t> shaper_index_;
   ZmqSocket socket_;
   TcpPeek tcp_;

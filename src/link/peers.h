@@ -15,37 +15,44 @@ class Peers {
   // `silence`: after which an open connection is no proof of life any more.
   explicit Peers(Duration silence) : silence_(silence) {}
 
-  enum class Identity { kSame, kSecond, kRestarted };
+  enum class Identity { kSame, kReplaced, kSecond, kRestarted };
   // Whether the process with this incarnation is the one that we know of the node, or the first
-  // one; a second one beside it; or a restarted one.
+  // one; one in the place of another with which no message was exchanged, so that nothing is lost
+  // with it; a second one beside it; or one that was restarted in the middle of the run.
   [[nodiscard]] Identity identify(NodeIndex node, std::uint64_t incarnation, TimePoint now) {
     Peer& peer = peers_[node];
     if (!peer.incarnation) peer.incarnation = incarnation;
     if (*peer.incarnation == incarnation) return Identity::kSame;
     const bool lives = (peer.incoming || peer.outgoing) && now - peer.heard < silence_;
-    return lives ? Identity::kSecond : Identity::kRestarted;
+    if (lives) return Identity::kSecond;
+    if (peer.exchanged) return Identity::kRestarted;
+    peer.incarnation = incarnation;
+    return Identity::kReplaced;
   }
   void incoming(NodeIndex node, bool open) { peers_[node].incoming = open; }
   void outgoing(NodeIndex node, bool open) { peers_[node].outgoing = open; }
-  // Notes that a frame of the node came. True: PeerHeard is due again.
-  [[nodiscard]] bool heard(NodeIndex node, TimePoint now) {
-    constexpr Duration kTellAfter = std::chrono::milliseconds(100);  // between PeerHeard of a node
-    Peer& peer = peers_[node];
-    peer.heard = now;
-    if (peer.told && now - *peer.told < kTellAfter) return false;
-    peer.told = now;
+  // Notes that a frame of the node came over the link. True: PeerHeard is due again.
+  [[nodiscard]] bool heard(NodeIndex node, LinkIndex link, TimePoint now) {
+    constexpr Duration kTellAfter = std::chrono::milliseconds(100);  // between PeerHeard of a link
+    peers_[node].heard = now;
+    std::optional<TimePoint>& told = told_[link];
+    if (told && now - *told < kTellAfter) return false;
+    told = now;
     return true;
   }
+  // Notes that a message of the node was handed on, or that it has one of ours.
+  void exchanged(NodeIndex node) { peers_[node].exchanged = true; }
 
  private:
   struct Peer {
     std::optional<std::uint64_t> incarnation;
     bool incoming = false, outgoing = false;  // a connection is open
+    bool exchanged = false;                   // a message, in either direction
     TimePoint heard;
-    std::optional<TimePoint> told;
   };
   Duration silence_;
   std::unordered_map<NodeIndex, Peer> peers_;
+  std::unordered_map<LinkIndex, std::optional<TimePoint>> told_;
 };
 
 }  // namespace kimesh

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -12,12 +13,24 @@
 namespace kimesh {
 namespace {
 
-constexpr int kHandshakeMs = 3000;  // silent connections must not pile up
-constexpr int kConnectMs = 3000;
-constexpr int kTcpRetransmitMs = 15000;  // notices a dead far side without ZMTP heartbeats
-constexpr int kReconnectMs = 200;
-// A mesh waits for the link, and dead_after may be near: less than the usual 10 s.
-constexpr int kReconnectMaxMs = 2000;
+// One second is longer than any round trip and its retransmission; more than the upper limits
+// would only let a dead connection stand.
+constexpr Duration kLeast = std::chrono::seconds(1);
+constexpr Duration kHandshakeMax = std::chrono::seconds(3);  // silent connections must not pile up
+constexpr Duration kRedial = std::chrono::milliseconds(200), kRedialMax = std::chrono::seconds(2);
+
+ZmqContext::Times times_of(Duration dead_after) {
+  const Duration handshake = std::clamp(dead_after / 5, kLeast, kHandshakeMax);
+  return {.handshake = handshake,
+          .connect = handshake,
+          .give_up = std::max(dead_after / 2, kLeast),
+          .redial = kRedial,
+          .redial_max = std::clamp(dead_after / 8, kRedial, kRedialMax)};
+}
+
+int milliseconds_of(Duration time) {
+  return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+}
 
 void must(int rc, const char* what) {
   KIMESH_CHECK(rc == 0, fmt::format("{}: {}", what, zmq_strerror(zmq_errno())));
@@ -25,7 +38,8 @@ void must(int rc, const char* what) {
 
 }  // namespace
 
-ZmqContext::ZmqContext(int sockets_max) : context_(zmq_ctx_new()) {
+ZmqContext::ZmqContext(int sockets_max, Duration dead_after)
+    : context_(zmq_ctx_new()), times_(times_of(dead_after)) {
   KIMESH_CHECK(context_ != nullptr, "a ZeroMQ context");
   must(zmq_ctx_set(context_, ZMQ_IO_THREADS, 1), "one I/O thread");
   must(zmq_ctx_set(context_, ZMQ_MAX_SOCKETS, sockets_max), "the number of sockets");
@@ -49,11 +63,12 @@ int ZmqPart::source_fd() const {
 ZmqSocket::ZmqSocket(ZmqContext& context, int type) : socket_(zmq_socket(context.raw(), type)) {
   KIMESH_CHECK(socket_ != nullptr, "a ZeroMQ socket");
   set(ZMQ_LINGER, 0);
-  set(ZMQ_HANDSHAKE_IVL, kHandshakeMs);
-  set(ZMQ_CONNECT_TIMEOUT, kConnectMs);
-  set(ZMQ_TCP_MAXRT, kTcpRetransmitMs);
-  set(ZMQ_RECONNECT_IVL, kReconnectMs);
-  set(ZMQ_RECONNECT_IVL_MAX, kReconnectMaxMs);
+  const ZmqContext::Times& times = context.times();
+  set(ZMQ_HANDSHAKE_IVL, milliseconds_of(times.handshake));
+  set(ZMQ_CONNECT_TIMEOUT, milliseconds_of(times.connect));
+  set(ZMQ_TCP_MAXRT, milliseconds_of(times.give_up));
+  set(ZMQ_RECONNECT_IVL, milliseconds_of(times.redial));
+  set(ZMQ_RECONNECT_IVL_MAX, milliseconds_of(times.redial_max));
   const std::int64_t frame_max = kFrameBytesMax;
   must(zmq_setsockopt(raw(), ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max), "MAXMSGSIZE");
   if (type == ZMQ_DEALER) set(ZMQ_IMMEDIATE, 1);

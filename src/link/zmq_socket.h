@@ -21,14 +21,22 @@ namespace kimesh {
 // sockets linger.
 class ZmqContext {
  public:
-  explicit ZmqContext(int sockets_max);
+  // How long the connections of its sockets take to give up, each a part of `dead_after`.
+  struct Times {
+    Duration handshake, connect;  // of a connection that is being made
+    Duration give_up;             // of sent bytes that nobody acknowledges
+    Duration redial, redial_max;  // between two tries
+  };
+  ZmqContext(int sockets_max, Duration dead_after);
   ~ZmqContext();
   ZmqContext(const ZmqContext&) = delete;
   ZmqContext& operator=(const ZmqContext&) = delete;
   [[nodiscard]] void* raw() const { return context_; }
+  [[nodiscard]] const Times& times() const { return times_; }
 
  private:
   void* context_;
+  Times times_;
 };
 
 // One received part of a message.

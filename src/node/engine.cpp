@@ -14,7 +14,7 @@ namespace kimesh {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);  // also: how soon Ctrl-C is seen
-constexpr Duration kSayAgain = std::chrono::seconds(5);  // between sentences of a start that waits
+constexpr Duration kSayAgain = std::chrono::seconds(5);     // between sentences of one who waits
 // How long halts may take at the end. After a normal end the peers have dead_after to leave.
 constexpr Duration kFlush = std::chrono::seconds(1);
 // The same before the start, when peers are refused: one that does not hear it waits for us for
@@ -22,12 +22,19 @@ constexpr Duration kFlush = std::chrono::seconds(1);
 constexpr Duration kFlushBeforeStart = std::chrono::seconds(5);
 constexpr Duration kHeartbeatMax = std::chrono::seconds(1);
 
+// The run's number. Nobody gives it: it follows from what all nodes of a run have in common when
+// they begin. Processes of an earlier attempt are told by their incarnations.
+std::uint64_t run_of(const Hello& hello) {
+  return digest_text(fmt::format("{:016x} {:016x} {:016x}", hello.topology_digest,
+                                 hello.config_digest, hello.parameters_digest));
+}
+
 // The largest message that the plan allows on a link.
 std::size_t largest_message(const Plan& plan, LinkIndex link) {
   std::size_t payload = 0;
   for (ChannelIndex c = 0; c < plan.channels.size(); ++c)
     if (plan.channels[c].link == link) payload = std::max(payload, payload_bytes_max(plan, c));
-  return message_bytes(payload, kControlSlots);
+  return message_bytes(payload, 0) + kRecordBytesMax;
 }
 
 NetworkOptions network_options(const LiveNodeSetup& setup, std::uint64_t parameters_digest) {
@@ -42,8 +49,10 @@ NetworkOptions network_options(const LiveNodeSetup& setup, std::uint64_t paramet
   options.hello.topology_digest = digest_text(topology.canonical());
   options.hello.config_digest = setup.config_digest;
   options.hello.parameters_digest = parameters_digest;
+  options.hello.run = run_of(options.hello);
   options.uplink_bits_per_s = topology.nodes[setup.self].sending_cap_bits_per_s();
   options.heartbeat = std::min(kHeartbeatMax, topology.dead_after / 4);
+  options.dead_after = topology.dead_after;
   for (LinkIndex l = 0; l < plan.links.size(); ++l) {
     const Link& link = plan.links[l];
     if (link.from == setup.self) {
@@ -133,6 +142,14 @@ std::string Engine::missing_peers() const {
   return text;
 }
 
+// Why those were refused who said that they are missing nodes.
+std::string Engine::refusals() const {
+  std::string text;
+  for (const auto& [node, sentence] : refusals_)
+    if (waiting_in_.contains(node)) text += "; " + sentence;
+  return text;
+}
+
 void Engine::notify_missing_peers(Duration waited) {
   notify(Notice{fmt::format("waiting for {}: {:.0f} s of {:.0f} s", missing_peers(),
                             to_seconds(waited), to_seconds(setup_.topology->start_timeout))});
@@ -146,8 +163,8 @@ void Engine::wait_for_mesh() {
     if (stop_wanted()) return abort("stopped by the user before the mesh was complete");
     if (waited >= setup_.topology->start_timeout)
       return abort(
-          fmt::format("gave up waiting for {} after {:.0f} s: start it, or check its address",
-                      missing_peers(), to_seconds(waited)));
+          fmt::format("gave up waiting for {} after {:.0f} s: start it, or check its address{}",
+                      missing_peers(), to_seconds(waited), refusals()));
     if (waited - said >= kSayAgain) {
       said = waited;
       notify_missing_peers(waited);
@@ -165,6 +182,7 @@ void Engine::loop() {
   trainer_ =
       std::make_unique<TrainerThread>(*setup_.objective, vectors_, engine_, name(setup_.self));
   begun_ = now();
+  wait_.since = wait_.said = begun_;
   network_->start_emulation(begun_);
   executor_.start(begun_);
   TimePoint next_tick = begun_ + kTick;
@@ -173,11 +191,28 @@ void Engine::loop() {
     if (at >= next_tick) {
       next_tick = at + kTick;
       feed(Tick{});
+      notify_wait(at);
       if (stop_wanted()) feed(StopNow{"stopped by the user at node " + name(setup_.self)});
       continue;
     }
     if (auto input = engine_.pop_for(next_tick - at)) dispatch(std::move(*input));
   }
+}
+
+// Says what the node waits for, where that takes longer than it ever has in this run.
+void Engine::notify_wait(TimePoint at) {
+  if (ended_) return;
+  std::string what = executor_.core().waiting_for();
+  if (what != wait_.what) {
+    wait_.longest = std::max(wait_.longest, at - wait_.since);
+    wait_.what = std::move(what);
+    wait_.since = wait_.said = at;
+    return;
+  }
+  const Duration waited = at - wait_.since;
+  if (at - wait_.said < kSayAgain || waited <= wait_.longest) return;
+  wait_.said = at;
+  notify(Notice{fmt::format("waiting for {}: {:.0f} s", wait_.what, to_seconds(waited))});
 }
 
 void Engine::dispatch(EngineInput input) {

@@ -2,6 +2,7 @@
 // sockets. Thread: the caller's.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -27,7 +28,9 @@ class Engine final : private Driver {
  private:
   void wait_for_mesh();
   void notify_missing_peers(Duration waited);
+  void notify_wait(TimePoint at);
   [[nodiscard]] std::string missing_peers() const;
+  [[nodiscard]] std::string refusals() const;
   void loop();
   void dispatch(EngineInput input);
   void handle(NetworkEvent event);
@@ -63,8 +66,15 @@ class Engine final : private Driver {
   std::unique_ptr<VectorWorker> worker_;
   std::unique_ptr<TrainerThread> trainer_;
 
-  std::set<LinkIndex> waiting_out_;  // outgoing links without a welcome yet
-  std::set<NodeIndex> waiting_in_;   // peers without a hello yet
+  std::set<LinkIndex> waiting_out_;            // outgoing links without a welcome yet
+  std::set<NodeIndex> waiting_in_;             // peers without a hello yet
+  std::map<NodeIndex, std::string> refusals_;  // the last, of nodes that said what is refused
+  struct Wait {
+    std::string what;
+    TimePoint since{}, said{};
+    Duration longest{0};  // of those that have ended
+  };
+  Wait wait_;  // of the core, once the run has begun
   bool started_ = false, ended_ = false;
   TimePoint begun_{};
   LiveNodeEnd end_;

@@ -11,9 +11,7 @@ void Engine::handle(NetworkEvent event) {
                    waiting_out_.erase(e.link);
                    feed(e);
                  },
-                 [&](LinkDown& e) {
-                   if (started_) feed(e);
-                 },
+                 [&](LinkDown& e) { started_ ? feed(e) : void(waiting_out_.insert(e.link)); },
                  [&](MessageArrived& e) { to_core(e); },
                  [&](MessageAcked& e) { to_core(e); },
                  [&](MessageApplied& e) { to_core(e); },
@@ -29,11 +27,10 @@ void Engine::handle(NetworkEvent event) {
              event);
 }
 
-// Two nodes of the mesh that refuse each other both end: the other one may be gone before it hears
-// our hello, and would be waited for in vain. Once the true peer has come, another process of its
-// name changes nothing.
+// Anybody can say a name: the node goes on waiting for the one that this is, and says why it was
+// refused should it not come.
 void Engine::refused(const PeerRefused& event) {
-  if (event.node && waiting_in_.contains(*event.node)) return abort(event.sentence);
+  if (event.node && waiting_in_.contains(*event.node)) refusals_[*event.node] = event.sentence;
   notify(Notice{event.sentence});
 }
 

@@ -112,15 +112,50 @@ void Core::State::try_end() {
   finish(Outcome::kDone, stop_reason, "");
 }
 
+// A node is silent where all its links are. One silent link ends the run as well: messages would
+// wait for it for ever.
 void Core::State::check_peers() {
+  if (ending && said_bye) return;  // try_end leaves without them
   for (const Peer& peer : peers) {
     if (peer.bye || finished) continue;
-    const Duration silent = now - peer.heard;
+    const LinkLife *first = nullptr, *last = nullptr;
+    for (const LinkLife& life : lives) {
+      if (life.far != peer.node) continue;
+      if (!first || life.heard < first->heard) first = &life;
+      if (!last || life.heard > last->heard) last = &life;
+    }
+    const Duration silent = now - first->heard;
     if (silent <= options.dead_after) continue;
-    if (ending && said_bye) continue;  // try_end leaves without it
-    fail(fmt::format("node {} has been silent for {:.1f} s (dead_after is {:.1f} s)",
-                     name(peer.node), to_seconds(silent), to_seconds(options.dead_after)));
+    const Link& link = plan.links[first->link];
+    if (now - last->heard > options.dead_after / 2)
+      fail(fmt::format("node {} has been silent for {:.1f} s (dead_after is {:.1f} s)",
+                       name(peer.node), to_seconds(silent), to_seconds(options.dead_after)));
+    else
+      fail(
+          fmt::format("link {}->{} has been silent for {:.1f} s (dead_after is {:.1f} s), while "
+                      "node {} is heard over another link; see what is between the two",
+                      name(link.from), name(link.to), to_seconds(silent),
+                      to_seconds(options.dead_after), name(peer.node)));
   }
+}
+
+// Progress is life: a node whose trainer hangs sends heartbeats for ever. Nothing is known of the
+// first gradient and the first evaluation.
+void Core::State::check_trainer() {
+  constexpr int kTimesLongest = 10;
+  const Duration most =
+      kTimesLongest * (gradient_watch.longest + evaluation_watch.longest) + options.dead_after;
+  const auto check = [&](const TrainerWatch& watch, const char* what) {
+    if (finished || !watch.since || watch.longest == Duration(0)) return;
+    const Duration taken = now - *watch.since;
+    if (taken <= most) return;
+    fail(
+        fmt::format("node {} has worked on {} for {:.1f} s, and on none before for more than "
+                    "{:.1f} s: its trainer hangs",
+                    name(self), what, to_seconds(taken), to_seconds(watch.longest)));
+  };
+  check(gradient_watch, "a gradient");
+  check(evaluation_watch, "an evaluation");
 }
 
 void Core::State::fail(std::string why) {

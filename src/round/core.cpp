@@ -60,7 +60,8 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
     const NodeIndex far = link.from == self ? link.to : link.from;
     const bool known =
         std::any_of(peers.begin(), peers.end(), [&](const Peer& p) { return p.node == far; });
-    if (!known) peers.push_back({far, {}, false});
+    if (!known) peers.push_back({far, false});
+    lives.push_back({static_cast<LinkIndex>(&link - plan.links.data()), far, {}});
   }
   // A run of one round begins with its closing round: no earlier round can announce it.
   if (options.stop_rounds == Round{1}) {
@@ -120,7 +121,7 @@ void Core::State::start() {
   KIMESH_CHECK(!begun, "a core starts once");
   begun = true;
   started = last_tick = now;
-  for (Peer& peer : peers) peer.heard = now;
+  hear_all();
   begin_round(0);
 }
 
@@ -161,7 +162,9 @@ void Core::State::on(const MessageApplied& event) {
     return fail(fmt::format("node {} applied a message that the plan does not know",
                             name(plan.links[event.link].to)));
   OutgoingChannel& out = outgoing(*channel);
-  if (!out.busy || applied.round != out.sent.round || applied.generation != out.generation) return;
+  if (!out.busy || out.encoding || applied.round != out.sent.round ||
+      applied.generation != out.generation)
+    return;  // of an earlier message, or of none
   out.busy = false;
   if (applied.outcome == ApplyOutcome::kDigestDiffers && !replay) {
     emit(Notice{fmt::format("{}, round {}: the two ends differ; the channel starts anew",
@@ -173,8 +176,14 @@ void Core::State::on(const MessageApplied& event) {
 }
 
 void Core::State::on(const PeerHeard& event) {
-  for (Peer& peer : peers)
-    if (peer.node == event.node) peer.heard = now;
+  for (LinkLife& life : lives)
+    if (life.link == event.link) life.heard = now;
+}
+
+void Core::State::hear_all() {
+  for (LinkLife& life : lives) life.heard = now;
+  for (TrainerWatch* watch : {&gradient_watch, &evaluation_watch})
+    if (watch->since) watch->since = now;
 }
 
 void Core::State::on(const PeerBye& event) {
@@ -195,9 +204,9 @@ void Core::State::on(const Tick&) {
   // The process itself was stopped for a while, so that the silence of the peers proves nothing.
   const bool overslept = now - last_tick > options.dead_after / 2;
   last_tick = now;
-  if (overslept)
-    for (Peer& peer : peers) peer.heard = now;
+  if (overslept) hear_all();
   if (begun) check_peers();
+  if (begun) check_trainer();
   try_end();
 }
 
@@ -264,8 +273,8 @@ std::uint64_t traffic_reserve_bytes(const Plan& plan, NodeIndex self, const Core
   std::uint64_t round = 0;
   for (ChannelIndex c = 0; c < plan.channels.size(); ++c) {
     if (plan.link_of(c).from != self) continue;
-    const std::size_t bytes = payload_bytes_max(plan, c) + options.message_overhead_bytes +
-                              kControlSlots * sizeof(double);
+    const std::size_t bytes =
+        payload_bytes_max(plan, c) + options.message_overhead_bytes + control_bytes(kControlSlots);
     round += bytes + options.chunk_overhead_bytes * chunk_count(bytes);
   }
   return kRounds * round;

@@ -128,6 +128,7 @@ void Core::State::advance(OutgoingChannel& out) {
   const bool reduce = channel.phase == Phase::kReduce;
   const Feedback feedback = reduce ? options.feedback : Feedback::kEf21;
   out.asked = now;
+  out.encoding = true;
   emit(AdvanceChannel{out.channel, of, reduce ? shard.reduce_terms : shard.gather_terms,
                       out.estimate, *setting, out.restart || feedback == Feedback::kNone,
                       digest_is_due(of) && feedback != Feedback::kEf14, feedback, wants_curve(of)});
@@ -138,7 +139,7 @@ bool Core::State::digest_is_due(Round of) const {
 }
 
 std::size_t Core::State::overhead(const Control& control) const {
-  return options.message_overhead_bytes + controls_to_send(control) * sizeof(double);
+  return options.message_overhead_bytes + control_bytes(controls_to_send(control));
 }
 
 std::size_t Core::State::wire_bytes_of(const Message& message) const {
@@ -159,7 +160,8 @@ void Core::State::on(AdvanceDone event) {
   report.encode += event.took;
   if (is_shared(channel) && shards[channel.shard].is_making)
     return shared_message_made(std::move(event));
-  KIMESH_CHECK(out.busy && out.sent.round == event.round, "the advance that was asked for");
+  KIMESH_CHECK(out.encoding && out.sent.round == event.round, "the advance that was asked for");
+  out.encoding = false;
   Message message = message_for(out);
   message.restart = std::exchange(out.restart, false);
   message.form = event.form;

@@ -9,7 +9,10 @@ void Core::State::begin_own_part() {
   ahead = way_of_round();
   evaluating = options.has_test_set && (confirming || (options.evaluate_every > 0 && round > 0 &&
                                                        round % options.evaluate_every == 0));
-  if (evaluating) emit(Evaluate{round});
+  if (evaluating) {
+    evaluation_watch.begin(now);
+    emit(Evaluate{round});
+  }
   continue_own_part();
 }
 
@@ -47,6 +50,7 @@ void Core::State::end_own_part() {
 void Core::State::ask_gradient(Round of, GradientPoint at) {
   gradient_asked = of;
   asked_at = at;
+  gradient_watch.begin(now);
   emit(ComputeGradient{of, at});
 }
 
@@ -66,6 +70,7 @@ void Core::State::on(const MovementTaken& event) {
 
 void Core::State::on(const GradientDone& event) {
   KIMESH_CHECK(event.round == gradient_asked, "the gradient that was asked for");
+  gradient_watch.end(now);
   gradient = event;
   if (event.round == round) continue_own_part();
 }
@@ -73,6 +78,7 @@ void Core::State::on(const GradientDone& event) {
 void Core::State::on(const Evaluated& event) {
   KIMESH_CHECK(evaluating && event.round == round, "the evaluation that was asked for");
   evaluating = false;
+  evaluation_watch.end(now);
   own.correct = event.correct;
   own.samples = event.samples;
   own.test_loss = event.loss_sum;

@@ -89,6 +89,7 @@ void Core::State::send_shared_message(OutgoingChannel& out) {
 void Core::State::assign_parameters(OutgoingChannel& out) {
   const ShardState& shard = shards[plan.channels[out.channel].shard];
   out.restart = true;
+  out.encoding = true;
   ++out.generation;
   emit(Decided{{Decision::Kind::kReset, out.sent.round, out.channel, {}, {}}});
   emit(AdvanceChannel{out.channel,

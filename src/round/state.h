@@ -3,6 +3,7 @@
 // closing, end), round_time.cpp (how long a round takes).
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -78,8 +79,9 @@ class Core::State {
     ChannelIndex channel = 0;
     LinkIndex link = 0;
     BufferId estimate;
-    bool busy = false;     // its last message is not yet applied at the far side
-    bool waiting = false;  // `due` comes when it is
+    bool busy = false;      // its last message is not yet applied at the far side
+    bool waiting = false;   // `due` comes when it is
+    bool encoding = false;  // it has not been sent yet
     MessageRound sent, due;
     TimePoint asked{};             // when the message's encoding was
     RecentMedian encode_per_byte;  // seconds, of its last messages
@@ -116,8 +118,13 @@ class Core::State {
   };
   struct Peer {
     NodeIndex node = 0;
-    TimePoint heard{};
     bool bye = false;
+  };
+  // Of a link from or to this node: when its far node was heard over it.
+  struct LinkLife {
+    LinkIndex link = 0;
+    NodeIndex far = 0;
+    TimePoint heard{};
   };
 
   // core.cpp
@@ -130,6 +137,16 @@ class Core::State {
   void end_own_part();
   void ask_gradient(Round of, GradientPoint at);
   [[nodiscard]] Ahead way_of_round() const;
+  // How long the trainer works on what it was asked for, and has at most on something alike.
+  struct TrainerWatch {
+    std::optional<TimePoint> since;
+    Duration longest{0};
+    void begin(TimePoint now) { since = now; }
+    void end(TimePoint now) {
+      if (since) longest = std::max(longest, now - *since);
+      since.reset();
+    }
+  };
 
   // exchange.cpp
   void begin_round(Round next);
@@ -206,6 +223,8 @@ class Core::State {
   void halt(HaltKind kind, const std::string& why);
   void finish(Outcome outcome, StopReason reason, std::string text);
   void check_peers();
+  void check_trainer();
+  void hear_all();
 
   [[nodiscard]] Message message_for(const OutgoingChannel& out) const;
   template <typename T>
@@ -230,6 +249,7 @@ class Core::State {
   std::vector<ShardState> shards;
   std::vector<ShardIndex> reduce_order;  // of shards whose reduces could begin at once
   std::vector<Peer> peers;
+  std::vector<LinkLife> lives;
 
   bool begun = false;       // start() was called
   bool confirming = false;  // this round is a confirmation round
@@ -237,6 +257,7 @@ class Core::State {
   // parameters are read only.
   bool own_ready = false;
   bool evaluating = false;
+  TrainerWatch gradient_watch, evaluation_watch;
   Ahead ahead = Ahead::kNo;         // how this round takes gradients
   Round gradient_asked = kNoRound;  // the last one
   GradientPoint asked_at = GradientPoint::kParameters;

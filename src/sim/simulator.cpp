@@ -83,6 +83,15 @@ void Simulator::State::push(double at, Occurrence what) {
 }
 
 void Simulator::State::feed(NodeIndex index, Event event) {
+  if (setup.tamper) {
+    std::vector<Event> before;
+    setup.tamper(index, event, before);
+    for (Event& other : before) hand(index, std::move(other));
+  }
+  hand(index, std::move(event));
+}
+
+void Simulator::State::hand(NodeIndex index, Event event) {
   Node& node = nodes[index];
   if (node.crashed || node.end.finished) return;
   if (node.frozen) return node.held.push_back(std::move(event));
@@ -141,8 +150,8 @@ void Simulator::State::tick_all() {
     const auto alive = [&](NodeIndex i) {
       return !nodes[i].crashed && !nodes[i].frozen && !nodes[i].end.finished;
     };
-    if (alive(from)) feed(to, PeerHeard{from});
-    if (alive(to)) feed(from, PeerHeard{to});
+    if (alive(from)) feed(to, PeerHeard{from, l});
+    if (alive(to)) feed(from, PeerHeard{to, l});
   }
   push(now + tick_seconds(setup), TickAll{});
 }

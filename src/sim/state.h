@@ -124,6 +124,7 @@ class Simulator::State {
   void occur(Occurrence what);
   void advance_flows();
   void feed(NodeIndex node, Event event);
+  void hand(NodeIndex node, Event event);
   [[nodiscard]] TimePoint time() const { return TimePoint(from_seconds(now)); }
 
   // ---- transport.cpp

@@ -96,7 +96,7 @@ void Simulator::State::deliver(const MessageArrives& what) {
   ++link.totals.messages;
   link.totals.bytes += sent->bytes;
   MessageArrived arrived{what.link, std::move(sent->message)};
-  feed(to, PeerHeard{plan.links[what.link].from});
+  feed(to, PeerHeard{plan.links[what.link].from, what.link});
   feed(to, std::move(arrived));
 }
 
@@ -119,7 +119,7 @@ void Simulator::State::acked(const AckArrives& what) {
   link.unacked.pop_front();
   --link.next;
   const NodeIndex from = plan.links[what.link].from;
-  feed(from, PeerHeard{plan.links[what.link].to});
+  feed(from, PeerHeard{plan.links[what.link].to, what.link});
   feed(from, MessageAcked{what.link, told});
 }
 

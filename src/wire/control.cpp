@@ -10,6 +10,8 @@
 namespace kimesh {
 namespace {
 
+// The first protocol whose hello names the run.
+constexpr std::uint32_t kRunSince = 5;
 // Room for keys that a later version adds; a larger map is no control frame.
 constexpr std::size_t kFieldsMax = 16;
 // Room for four texts and the numbers; checked before msgpack reads a byte.
@@ -127,7 +129,7 @@ class MapReader {
 }  // namespace
 
 void pack(const Hello& hello, std::vector<std::byte>& out) {
-  MapWriter(out, 8)
+  MapWriter(out, 11)
       .number("protocol", hello.protocol)
       .text("from", hello.from)
       .text("to", hello.to)
@@ -135,10 +137,18 @@ void pack(const Hello& hello, std::vector<std::byte>& out) {
       .number("topology", hello.topology_digest)
       .number("config", hello.config_digest)
       .number("parameters", hello.parameters_digest)
-      .text("build", hello.build);
+      .text("build", hello.build)
+      .number("run", hello.run)
+      .number("view", hello.view)
+      .number("connection", hello.connection);
 }
 void pack(const Welcome& welcome, std::vector<std::byte>& out) {
-  MapWriter(out, 2).text("from", welcome.from).number("incarnation", welcome.incarnation);
+  MapWriter(out, 5)
+      .text("from", welcome.from)
+      .number("incarnation", welcome.incarnation)
+      .number("connection", welcome.connection)
+      .number("delivered", welcome.delivered)
+      .number("held", welcome.held);
 }
 void pack(const Refuse& refuse, std::vector<std::byte>& out) {
   MapWriter(out, 1).text("sentence", refuse.sentence);
@@ -164,6 +174,11 @@ Result<Frame> unpack_hello(std::span<const std::byte> body) {
   map.number("config", hello.config_digest);
   map.number("parameters", hello.parameters_digest);
   map.text("build", hello.build);
+  if (hello.protocol >= kRunSince) {  // an older hello is read, so that it can be refused
+    map.number("run", hello.run);
+    map.number("view", hello.view);
+    map.number("connection", hello.connection);
+  }
   return map.done(std::move(hello));
 }
 Result<Frame> unpack_welcome(std::span<const std::byte> body) {
@@ -171,6 +186,9 @@ Result<Frame> unpack_welcome(std::span<const std::byte> body) {
   Welcome welcome;
   map.text("from", welcome.from);
   map.number("incarnation", welcome.incarnation);
+  map.number("connection", welcome.connection);
+  map.number("delivered", welcome.delivered);
+  map.number("held", welcome.held);
   return map.done(std::move(welcome));
 }
 Result<Frame> unpack_refuse(std::span<const std::byte> body) {

@@ -16,6 +16,10 @@ constexpr std::size_t kAckBytes = 26;
 constexpr std::size_t kAppliedBytes = 12;
 constexpr std::uint16_t kFlagRestart = 1;  // of a message
 
+// Kinds of a message's records, part of the grammar as well.
+constexpr std::uint8_t kControlValues = 1;
+static_assert(control_bytes(kControlSlots) - kRecordHeadBytes <= 0xff, "a record's length is a u8");
+
 // Types of frames, part of the grammar: new ones are appended, none is renumbered.
 enum Type : std::uint8_t {
   kHello = 1,
@@ -29,8 +33,13 @@ enum Type : std::uint8_t {
   kBye = 9
 };
 
-Type type_of(const Frame& frame) {
-  return static_cast<Type>(frame.index() + 1);
+std::uint8_t type_of(const Frame& frame) {
+  if (const auto* later = std::get_if<Later>(&frame)) return later->type;
+  return static_cast<std::uint8_t>(frame.index() + 1);
+}
+// Both are read whatever their version, whose run may have another form.
+bool is_of_any_version(std::uint8_t type) {
+  return type == kHello || type == kRefuse;
 }
 static_assert(std::is_same_v<std::variant_alternative_t<kBye - 1, Frame>, Bye>);
 static_assert(std::is_same_v<std::variant_alternative_t<kChunk - 1, Frame>, Chunk>);
@@ -39,12 +48,14 @@ Error bad_bytes(std::string what) {
   return {ErrorCode::kMalformed, std::move(what)};
 }
 
-void write_head(Type type, std::vector<std::byte>& out) {
+void write_head(std::uint8_t type, RunTag tag, std::vector<std::byte>& out) {
+  if (is_of_any_version(type)) tag = {};
   ByteWriter write(out);
   write.number(kMagic);
   write.number(kWireVersion);
-  write.number(static_cast<std::uint8_t>(type));
-  write.number(std::uint32_t{0});
+  write.number(type);
+  write.number(tag.run);
+  write.number(tag.view);
 }
 
 void write_body(const Chunk& chunk, std::vector<std::byte>& out) {
@@ -74,6 +85,9 @@ void write_body(const Applied& applied, std::vector<std::byte>& out) {
   write.number(static_cast<std::uint8_t>(applied.outcome));
 }
 void write_body(const Heartbeat&, std::vector<std::byte>&) {}
+void write_body(const Later& later, std::vector<std::byte>& out) {
+  ByteWriter(out).bytes(later.body);
+}
 template <typename T>
 void write_body(const T& control, std::vector<std::byte>& out) {
   pack(control, out);
@@ -142,24 +156,45 @@ Result<Frame> read_body(std::uint8_t type, ByteReader read) {
     case kBye:
       return unpack_bye(read.rest());
     default:
+      if (type >= kLaterTypes) return Frame(Later{type, read.rest()});
       return bad_bytes(fmt::format("a frame of unknown type {}", type));
   }
 }
 
+// Control values beyond those that we know are passed over.
+void read_values(ByteReader read, Control& control) {
+  for (std::size_t i = 0; i < control.size() && read.left() >= sizeof(double); ++i)
+    control[i] = read.real();
+}
+
+// False: a record ends behind the last of them.
+bool read_records(std::span<const std::byte> records, Message& message) {
+  while (!records.empty()) {
+    if (records.size() < kRecordHeadBytes) return false;
+    const auto kind = std::to_integer<std::uint8_t>(records[0]);
+    const auto length = std::to_integer<std::size_t>(records[1]);
+    records = records.subspan(kRecordHeadBytes);
+    if (length > records.size()) return false;
+    if (kind == kControlValues) read_values(ByteReader(records.first(length)), message.control);
+    records = records.subspan(length);
+  }
+  return true;
+}
+
 }  // namespace
 
-std::vector<std::byte> encode_frame(const Frame& frame) {
+std::vector<std::byte> encode_frame(const Frame& frame, RunTag tag) {
   std::vector<std::byte> out;
   if (const auto* chunk = std::get_if<Chunk>(&frame)) out.reserve(kChunkHeadBytes + chunk->size());
-  write_head(type_of(frame), out);
+  write_head(type_of(frame), tag, out);
   std::visit([&](const auto& body) { write_body(body, out); }, frame);
   return out;
 }
 
-void encode_chunk_head(const Chunk& chunk, std::span<std::byte, kChunkHeadBytes> head) {
+void encode_chunk_head(const Chunk& chunk, RunTag tag, std::span<std::byte, kChunkHeadBytes> head) {
   Chunk bare = chunk;
   bare.bytes = bare.more = {};
-  std::ranges::copy(encode_frame(bare), head.begin());
+  std::ranges::copy(encode_frame(bare, tag), head.begin());
 }
 
 Result<Frame> decode_frame(std::span<const std::byte> frame) {
@@ -169,15 +204,22 @@ Result<Frame> decode_frame(std::span<const std::byte> frame) {
   if (read.number<std::uint16_t>() != kMagic) return bad_bytes("no frame of kimesh");
   const auto version = read.number<std::uint8_t>();
   const auto type = read.number<std::uint8_t>();
-  const bool any_version = type == kHello || type == kRefuse;
-  if (version != kWireVersion && !any_version)
+  if (version != kWireVersion && !is_of_any_version(type))
     return bad_bytes(fmt::format("wire version {}, not {}", version, kWireVersion));
-  if (read.number<std::uint32_t>() != 0) return bad_bytes("a head whose reserved bytes are not 0");
+  (void)read.number<std::uint32_t>();  // tag_of
   return read_body(type, read);
 }
 
+RunTag tag_of(std::span<const std::byte> frame) {
+  ByteReader read(frame.subspan(kFrameHeadBytes - 2 * sizeof(std::uint16_t)));
+  RunTag tag;
+  tag.run = read.number<std::uint16_t>();
+  tag.view = read.number<std::uint16_t>();
+  return tag;
+}
+
 std::size_t message_bytes(std::size_t payload_bytes, std::size_t controls) {
-  return kMessageHeadBytes + controls * sizeof(double) + payload_bytes;
+  return kMessageHeadBytes + control_bytes(controls) + payload_bytes;
 }
 
 std::size_t wire_bytes(std::size_t message_bytes, std::size_t chunks) {
@@ -185,7 +227,6 @@ std::size_t wire_bytes(std::size_t message_bytes, std::size_t chunks) {
 }
 
 std::vector<std::byte> encode_message_head(const Message& message) {
-  static_assert(kControlSlots <= kControlsMax);
   KIMESH_CHECK(message.payload.size() <= 0xffffffff, "a payload's length is 32 bits");
   const std::size_t controls = controls_to_send(message.control);
   std::vector<std::byte> out;
@@ -198,8 +239,10 @@ std::vector<std::byte> encode_message_head(const Message& message) {
   write.number(static_cast<std::uint8_t>(message.form));
   write.number(message.restart ? kFlagRestart : std::uint16_t{0});
   write.number(message.digest);
-  write.number(static_cast<std::uint16_t>(controls));
-  write.number(static_cast<std::uint32_t>(message.payload.size()));
+  write.number(static_cast<std::uint16_t>(control_bytes(controls)));
+  if (controls == 0) return out;
+  write.number(kControlValues);
+  write.number(static_cast<std::uint8_t>(controls * sizeof(double)));
   for (std::size_t i = 0; i < controls; ++i) write.real(message.control[i]);
   return out;
 }
@@ -215,19 +258,14 @@ Result<Message> decode_message(std::vector<std::byte> bytes) {
   message.form = static_cast<Form>(read.number<std::uint8_t>());
   message.restart = (read.number<std::uint16_t>() & kFlagRestart) != 0;
   message.digest = read.number<std::uint64_t>();
-  const std::size_t controls = read.number<std::uint16_t>();
-  const std::size_t payload = read.number<std::uint32_t>();
+  const std::size_t records = read.number<std::uint16_t>();
   if (phase > 1) return bad_bytes("a message of a phase that is neither reduce nor gather");
   message.phase = static_cast<Phase>(phase);
-  if (controls > kControlsMax) return bad_bytes("a message with too many control values");
-  if (read.left() != controls * sizeof(double) + payload)
-    return bad_bytes("a message whose length is not what its head says");
-  for (std::size_t i = 0; i < controls; ++i) {
-    const double value = read.real();
-    if (i < message.control.size()) message.control[i] = value;
-  }
-  const std::size_t begin = bytes.size() - payload;
-  message.payload = Payload(std::move(bytes), begin);
+  if (records > kRecordBytesMax || records > read.left())
+    return bad_bytes("a message whose records are longer than it may hold");
+  if (!read_records(read.rest().first(records), message))
+    return bad_bytes("a message with a record that is cut");
+  message.payload = Payload(std::move(bytes), kMessageHeadBytes + records);
   return message;
 }
 

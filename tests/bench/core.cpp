@@ -134,7 +134,7 @@ class Loop {
     sample.chunks = kChunksPerMessage;
     sample.tail_bytes = sample.bytes / 2;
     sample.tail_time = sample.elapsed / 2;
-    tell(plan_.links[a.link].to, PeerHeard{self});
+    tell(plan_.links[a.link].to, PeerHeard{self, a.link});
     tell(plan_.links[a.link].to, MessageArrived{a.link, std::move(a.message)});
     tell(self, MessageAcked{a.link, sample});
   }

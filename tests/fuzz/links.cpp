@@ -27,14 +27,15 @@ bool accepts_frame(Input input) {
     return false;
   }
   // Control frames may hold unknown keys and numbers wider than they need; others have one form.
-  const Bytes again = encode_frame(*frame);
+  const Bytes again = encode_frame(*frame, tag_of(input));
   const bool is_map = std::holds_alternative<Hello>(*frame) ||
                       std::holds_alternative<Welcome>(*frame) ||
                       std::holds_alternative<Refuse>(*frame) ||
                       std::holds_alternative<Halt>(*frame) || std::holds_alternative<Bye>(*frame);
   KIMESH_CHECK(is_map || std::ranges::equal(again, input), "a frame of numbers has one form");
   const auto decoded = decode_frame(again);
-  KIMESH_CHECK(decoded.ok() && encode_frame(*decoded) == again, "what was read can be written");
+  KIMESH_CHECK(decoded.ok() && encode_frame(*decoded, tag_of(again)) == again,
+               "what was read can be written");
   if (const auto* chunk = std::get_if<Chunk>(&*frame)) {
     const std::uint64_t end = std::uint64_t{chunk->offset} + chunk->bytes.size();
     KIMESH_CHECK(chunk->index < chunk->count && end <= chunk->total, "a chunk is of its message");
@@ -57,7 +58,7 @@ void mend_frame(std::span<std::byte> input) {
 
 std::vector<Bytes> frame_seeds() {
   static const Bytes content(40, std::byte{7});
-  const std::array<Frame, 9> frames = {
+  const std::array<Frame, 10> frames = {
       Hello{.from = "a", .to = "b", .incarnation = 5, .topology_digest = 1, .build = "0.1.0"},
       Welcome{"b", 7},
       Refuse{"another version"},
@@ -66,7 +67,8 @@ std::vector<Bytes> frame_seeds() {
       Applied{.round = 1, .generation = 2, .shard = 3, .phase = Phase::kGather},
       Heartbeat{},
       Halt{"a", HaltKind::kFailure, "disk full"},
-      Bye{"a"}};
+      Bye{"a"},
+      Later{.type = kLaterTypes, .body = content}};
   std::vector<Bytes> seeds;
   for (const Frame& frame : frames) seeds.push_back(encode_frame(frame));
   return seeds;
@@ -100,16 +102,16 @@ bool accepts_message(Input input) {
   return true;
 }
 
-// The numbers of controls and of payload bytes, to what there is.
+// The lengths of records and of control values, to what there is.
 void mend_message(std::span<std::byte> input) {
-  constexpr std::size_t kControls = 22, kPayload = 24;  // u16, u32
-  if (input.size() < kMessageHeadBytes) return;
-  const std::size_t most = (input.size() - kMessageHeadBytes) / sizeof(double);
-  const auto controls = static_cast<std::uint16_t>(std::to_integer<std::size_t>(input[kControls]) %
-                                                   (std::min(most, kControlsMax) + 1));
-  const auto payload = static_cast<std::uint32_t>(input.size() - message_bytes(0, controls));
-  std::memcpy(&input[kControls], &controls, sizeof controls);
-  std::memcpy(&input[kPayload], &payload, sizeof payload);
+  constexpr std::size_t kRecords = 22;  // u16
+  if (input.size() < kMessageHeadBytes + kRecordHeadBytes) return;
+  const std::size_t most = (input.size() - kMessageHeadBytes - kRecordHeadBytes) / sizeof(double);
+  const std::size_t values =
+      std::to_integer<std::size_t>(input[kRecords]) % (std::min(most, kControlSlots) + 1);
+  const auto records = static_cast<std::uint16_t>(control_bytes(values));
+  std::memcpy(&input[kRecords], &records, sizeof records);
+  if (values > 0) input[kMessageHeadBytes + 1] = static_cast<std::byte>(values * sizeof(double));
 }
 
 std::vector<Bytes> message_seeds() {

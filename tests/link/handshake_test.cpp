@@ -13,7 +13,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const Hello kOurs{kWireVersion, "b", "", 9, 0x10, 0x20, 0x30, "0.1.0"};
+const Hello kOurs{kWireVersion, "b", "", 9, 0x10, 0x20, 0x30, "0.1.0", 77};
 
 Hello good() {
   Hello hello = kOurs;
@@ -64,6 +64,22 @@ TEST(Handshake, IsMutualWhereNotTheAddressAloneIsWrong) {
   EXPECT_FALSE(mutual([](Hello& h) { h.to = "c"; }));
 }
 
+TEST(Handshake, TellsTheOtherNodeNoDigestOfOurs) {
+  Hello hello = good();
+  hello.topology_digest = 1;
+  hello.config_digest = 2;
+  const auto refusal = refusal_of(hello, kOurs);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->told,
+            "node b refuses node a: the topologies differ; give both nodes the same topology file; "
+            "also the configs differ; give both nodes the same config file");
+}
+
+TEST(Handshake, RefusesAnotherRunOfTheSameFiles) {
+  EXPECT_THAT(refusal([](Hello& h) { h.run = 78; }), HasSubstr("the runs differ"));
+  EXPECT_THAT(refusal([](Hello& h) { h.view = 1; }), HasSubstr("the runs differ"));
+}
+
 TEST(Handshake, SaysTheCauseAndNotWhatFollowsFromIt) {
   const std::string sentence = refusal([](Hello& h) {
     h.topology_digest = 1;
@@ -88,22 +104,39 @@ TEST(Peers, ASecondProcessOfANameIsToldFromARestartByTheFirstOneBeingAlive) {
   Peers peers(std::chrono::milliseconds(3000));
   EXPECT_EQ(peers.identify(1, 11, at(0)), Peers::Identity::kSame);
   peers.incoming(1, true);
-  EXPECT_TRUE(peers.heard(1, at(0)));
+  peers.exchanged(1);
+  EXPECT_TRUE(peers.heard(1, 7, at(0)));
   EXPECT_EQ(peers.identify(1, 11, at(10)), Peers::Identity::kSame);
   EXPECT_EQ(peers.identify(1, 12, at(10)), Peers::Identity::kSecond);
   EXPECT_EQ(peers.identify(1, 12, at(3001)), Peers::Identity::kRestarted);  // open, but silent
-  EXPECT_TRUE(peers.heard(1, at(3500)));
+  EXPECT_TRUE(peers.heard(1, 7, at(3500)));
   peers.incoming(1, false);
   EXPECT_EQ(peers.identify(1, 12, at(3501)), Peers::Identity::kRestarted);
   EXPECT_EQ(peers.identify(2, 12, at(3501)), Peers::Identity::kSame);
 }
 
-TEST(Peers, TellsOfANodeAtMostOnceIn100Milliseconds) {
+// Seen to fail: every other incarnation taken for a restart in the middle of the run.
+TEST(Peers, AProcessWithWhichNothingWasExchangedMayBeReplacedOnceItHasGone) {
+  const auto at = [](int ms) { return TimePoint(std::chrono::milliseconds(ms)); };
+  Peers peers(std::chrono::milliseconds(3000));
+  EXPECT_EQ(peers.identify(1, 11, at(0)), Peers::Identity::kSame);
+  peers.incoming(1, true);
+  EXPECT_TRUE(peers.heard(1, 7, at(0)));
+  EXPECT_EQ(peers.identify(1, 12, at(10)), Peers::Identity::kSecond);
+  peers.incoming(1, false);
+  EXPECT_EQ(peers.identify(1, 12, at(20)), Peers::Identity::kReplaced);
+  EXPECT_EQ(peers.identify(1, 12, at(30)), Peers::Identity::kSame);
+  peers.exchanged(1);
+  EXPECT_EQ(peers.identify(1, 13, at(40)), Peers::Identity::kRestarted);
+}
+
+TEST(Peers, TellsOfALinkAtMostOnceIn100Milliseconds) {
   Peers peers(std::chrono::seconds(3));
   int told = 0;
   for (int ms = 0; ms < 1000; ++ms)
-    told += peers.heard(1, TimePoint(std::chrono::milliseconds(ms)));
+    told += peers.heard(1, 7, TimePoint(std::chrono::milliseconds(ms)));
   EXPECT_EQ(told, 10);
+  EXPECT_TRUE(peers.heard(1, 8, TimePoint(std::chrono::milliseconds(999))));
 }
 
 }  // namespace

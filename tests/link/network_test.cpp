@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kimesh/util/random.h"
 #include "tests/link/break_connection.h"
 #include "tests/link/network_fixture.h"
 
@@ -22,14 +21,6 @@ void expect_in_order(TestNode& to, LinkIndex link, const std::vector<std::size_t
     ASSERT_EQ(got->message.payload.size(), sizes[i]) << "message " << i;
     ASSERT_EQ(payload_of(*got), content(sizes[i], i)) << "message " << i;
   }
-}
-
-// Frames that were still to come would come before this one, which is sent last.
-void expect_nothing_more(Pair& pair) {
-  pair.a.network->send(on(kAtoB, content(5, 12345)));
-  const auto last = pair.b.await<MessageArrived>();
-  ASSERT_TRUE(last);
-  EXPECT_EQ(payload_of(*last), content(5, 12345));
 }
 
 TEST(Network, MessagesOfAnySizeArriveOnceAndInOrderOnEachLinkOfThreeNodes) {
@@ -75,57 +66,6 @@ TEST(Network, BothEndsLearnThatALinkIsReadyAndThatTheOtherLives) {
   }
 }
 
-// Cuts by the receiver's progress, not by time: when message `n` has come, the next ones are on the
-// way. Seen to fail: Outbox::restart not called (hangs).
-TEST(Network, ALinkCutInMidMessageLosesNothingAndDuplicatesNothing) {
-  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
-    Random random(seed, 0, 0, Purpose::kTest);
-    Pair pair(slow(100e6));
-    std::vector<std::size_t> sizes;
-    for (int i = 0; i < 20; ++i) sizes.push_back(random.below(200'000));
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-      pair.a.network->send(on(kAtoB, content(sizes[i], i)));
-    const std::size_t cuts[] = {random.below(10), 10 + random.below(10)};
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      const auto got = pair.b.await<MessageArrived>();
-      ASSERT_TRUE(got) << "message " << i;
-      ASSERT_EQ(payload_of(*got), content(sizes[i], i)) << "message " << i;
-      if (i == cuts[0] || i == cuts[1]) NetworkBreaker::cut(*pair.a.network, kAtoB);
-    }
-    expect_nothing_more(pair);
-    for (std::size_t i = 0; i < sizes.size() + 1; ++i) ASSERT_TRUE(pair.a.await<MessageAcked>());
-    EXPECT_TRUE(pair.a.await<LinkDown>());
-    EXPECT_GE(pair.a.network->counters(kAtoB).reconnects, 1u);
-  }
-}
-
-// Seen to fail: the applied not said again at a hello, the bye not at a welcome (both hang).
-TEST(Network, AppliedHaltAndByeAreSaidAgainAfterAReconnect) {
-  Pair pair;
-  ASSERT_TRUE(pair.b.await<PeerArrived>());
-  const Applied older{3, 0, 7, Phase::kGather}, last{4, 0, 7, Phase::kGather},
-      other{4, 0, 7, Phase::kReduce, ApplyOutcome::kDigestDiffers};
-  for (const Applied& applied : {older, last, other})
-    pair.b.network->send(SendApplied{kAtoB, applied});
-  pair.b.network->send(SendHalt{HaltKind::kFailure, "disk full"});
-  pair.a.network->send(SendBye{});
-  const auto applied = [&](const Applied& wanted) {
-    return pair.a.await<MessageApplied>([&](const auto& e) { return e.applied == wanted; });
-  };
-  EXPECT_TRUE(applied(older));
-  for (int time = 0; time < 3; ++time) {
-    EXPECT_TRUE(applied(last));
-    EXPECT_TRUE(applied(other));
-    const auto halted = pair.a.await<PeerHalted>();
-    EXPECT_EQ(halted->node, 1);
-    EXPECT_EQ(halted->kind, HaltKind::kFailure);
-    EXPECT_EQ(halted->reason, "disk full");
-    EXPECT_EQ(pair.b.await<PeerBye>()->node, 0);
-    if (time < 2) NetworkBreaker::cut(*pair.a.network, kAtoB);
-  }
-}
-
 TEST(Network, WhatIsSaidWhileTheLinkIsDownArrivesWhenItIsUp) {
   TestNode a, b;
   start(a, options_of(0, {1}, {}));
@@ -166,7 +106,6 @@ void expect_refused(NetworkOptions of_a, const testing::Matcher<std::string>& sa
   EXPECT_THAT(there->sentence, says);
   const auto here = pair.b.await<PeerRefused>();
   ASSERT_TRUE(here);
-  EXPECT_EQ(here->sentence, there->sentence);
   EXPECT_EQ(here->node, node);
 }
 
@@ -184,10 +123,6 @@ TEST(Network, AHelloThatDiffersIsRefusedAndBothSidesLearnWhy) {
   options.hello.build = "other";
   expect_refused(options, HasSubstr("versions differ"), 0);
   options.hello.from = "x";
-  expect_refused(options, HasSubstr("versions differ"), std::nullopt);
-  options = options_of(0, {1}, {});
-  options.hello.from = "x";
-  expect_refused(options, HasSubstr("no link leads from x to b"), std::nullopt);
   options = options_of(0, {1}, {});
   options.outgoing[0].name = "c";
   expect_refused(options, HasSubstr("dialled for node c leads to node b"), std::nullopt);
@@ -207,44 +142,6 @@ TEST(Network, ASecondNodeOfOneNameIsRefusedWhileTheFirstLives) {
   EXPECT_THAT(pair.b.await<PeerRefused>()->sentence, HasSubstr("a second node named a"));
   pair.a.network->send(on(kAtoB, content(100, 0)));  // the first is not disturbed
   EXPECT_TRUE(pair.b.await<MessageArrived>());
-}
-
-// Seen to fail: Peers::judge that always says kSame.
-TEST(Network, ARestartedSenderIsRefusedByName) {
-  Pair pair;
-  ASSERT_TRUE(pair.a.await<LinkUp>());
-  ASSERT_TRUE(pair.b.await<PeerArrived>());
-  pair.a.network.reset();
-  // The end of the first is certain when b's answer to the second says so, or it counts as a second
-  // node until then.
-  for (std::uint64_t incarnation = 500;; ++incarnation) {
-    NetworkOptions options = options_of(0, {1}, {});
-    options.hello.incarnation = incarnation;
-    TestNode again;
-    start(again, std::move(options));
-    again.network->dial(kAtoB, pair.b.network->bound_endpoint());
-    const auto refused = again.await<LinkRefused>();
-    ASSERT_TRUE(refused);
-    if (refused->sentence.find("second node") != std::string::npos) continue;
-    EXPECT_THAT(refused->sentence, HasSubstr("node a was restarted"));
-    break;
-  }
-  EXPECT_EQ(pair.b.await<PeerRestarted>()->node, 0);
-}
-
-TEST(Network, ARestartedReceiverIsKnownByItsWelcome) {
-  Pair pair;
-  ASSERT_TRUE(pair.a.await<LinkUp>());
-  NetworkOptions options = options_of(1, {}, {0});
-  options.listen = pair.b.network->bound_endpoint();
-  options.hello.incarnation = 500;
-  pair.b.network.reset();
-  TestNode again;
-  start(again, std::move(options));
-  const auto restarted = pair.a.await<PeerRestarted>();
-  ASSERT_TRUE(restarted);
-  EXPECT_EQ(restarted->node, 1);
-  EXPECT_THAT(restarted->sentence, HasSubstr("node b was restarted"));
 }
 
 TEST(Network, AnAddressThatCannotBeUsedIsNamedAtTheStart) {
@@ -282,6 +179,12 @@ TEST(Network, AFullEventQueueHoldsTheWireBackAndLosesNothing) {
     return std::holds_alternative<MessageAcked>(event);
   });
   EXPECT_LT(acked, 10);
+  // Neither node's thread spins meanwhile: a spin makes 50,000 passes in the time of five signs of
+  // life. Seen to fail: OutgoingConnection::deadline without the answer for a full socket.
+  const auto passes = [&] { return a.network->counters().passes + b.network->counters().passes; };
+  const std::uint64_t before = passes();
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(a.await<PeerHeard>());
+  EXPECT_LT(passes() - before, 3000u);
   for (std::size_t i = 0; i < kCount; ++i) {
     const auto got = b.await<MessageArrived>();
     ASSERT_TRUE(got);
@@ -357,6 +260,7 @@ TEST(Network, ItsCountersAreWhatTcpCarriedToTheByte) {
   // A heartbeat may be counted and not sent yet: a few bytes.
   EXPECT_LE(tcp, counters.frame_bytes);
   EXPECT_GE(tcp + 100, counters.frame_bytes);
+  EXPECT_EQ(counters.foreign_frames, 0u);
   EXPECT_LT(static_cast<double>(counters.frame_bytes), 1.01 * static_cast<double>(wire));
 }
 

@@ -29,6 +29,7 @@ class Stranger {
     ASSERT_GE(zmq_send(socket_, bytes.data(), bytes.size(), more ? ZMQ_SNDMORE : 0), 0);
   }
   void say(const Frame& frame, bool more = false) { say(encode_frame(frame), more); }
+  void say(const Frame& frame, RunTag tag) { say(encode_frame(frame, tag)); }
   // The next frame of this type, which is among the first few: a node that does not send it sends
   // heartbeats for ever.
   template <typename T>
@@ -97,6 +98,48 @@ TEST_F(Alone, FramesBeforeAHelloAreDropped) {
   }
 }
 
+// Seen to fail: tags not compared (the bye is believed).
+TEST_F(Alone, AFrameOfAnotherRunOrViewIsDroppedAndSaidOnce) {
+  Stranger stranger(b.network->bound_endpoint());
+  stranger.say(hello_of_a());
+  EXPECT_TRUE(stranger.hear<Welcome>());
+  for (const RunTag tag : {RunTag{1, 0}, RunTag{0, 1}}) {
+    stranger.say(Bye{"a"}, tag);
+    stranger.say(first_chunk(9, 1, content(9, 1)), tag);
+  }
+  const auto message = whole_message(content(4, 2));
+  stranger.say(first_chunk(static_cast<std::uint32_t>(message.size()), 1, message));
+  EXPECT_EQ(payload_of(*b.await<MessageArrived>()), content(4, 2));
+  std::size_t said = 0;
+  for (const NetworkEvent& event : b.seen) {
+    EXPECT_FALSE(std::holds_alternative<PeerBye>(event));
+    const auto* refused = std::get_if<PeerRefused>(&event);
+    if (!refused) continue;
+    EXPECT_THAT(refused->sentence, HasSubstr("node a sends frames of another run"));
+    ++said;
+  }
+  EXPECT_EQ(said, 1u);
+}
+
+// Seen to fail: Hello::connection not compared (the older connection takes the link over).
+TEST_F(Alone, AHelloOfAnEarlierConnectionThatComesLateIsPassedOver) {
+  Stranger newer(b.network->bound_endpoint()), older(b.network->bound_endpoint());
+  Hello hello = hello_of_a();
+  hello.connection = 2;
+  newer.say(hello);
+  EXPECT_EQ(newer.hear<Welcome>()->connection, 2u);
+  hello.connection = 1;
+  older.say(hello);
+  older.say(Bye{"a"});
+  hello.config_digest = 1;
+  older.say(hello);
+  EXPECT_TRUE(older.hear<Refuse>());  // so that what came before has been read
+  const auto message = whole_message(content(4, 2));
+  newer.say(first_chunk(static_cast<std::uint32_t>(message.size()), 1, message));
+  EXPECT_EQ(payload_of(*b.await<MessageArrived>()), content(4, 2));
+  for (const NetworkEvent& event : b.seen) EXPECT_FALSE(std::holds_alternative<PeerBye>(event));
+}
+
 TEST_F(Alone, AMalformedFrameEndsItsConnectionWithASentence) {
   const auto ends = [&](auto misbehave) {
     Stranger stranger(b.network->bound_endpoint());
@@ -163,8 +206,7 @@ TEST_F(Alone, GarbageOfManyKindsDoesNoHarm) {
   TestNode c;
   start(c, options_of(2, {1}, {}));
   c.network->dial(link_of(2, 1), b.network->bound_endpoint());
-  EXPECT_THAT(c.await<LinkRefused>()->sentence, HasSubstr("no link leads from c to b"))
-      << "seed " << kSeed;
+  EXPECT_THAT(c.await<LinkRefused>()->sentence, HasSubstr("node c is unknown")) << "seed " << kSeed;
 }
 
 // What the dialling node says of a ROUTER that answers its hello with `answers`.
@@ -196,7 +238,7 @@ std::string refusal_after(const std::vector<std::vector<std::byte>>& answers) {
 // Seen to fail with a chunk passed over.
 TEST(Network, AFarSideThatAnswersWithNonsenseIsNotDialledAnyMore) {
   EXPECT_THAT(refusal_after({content(8, 1)}), HasSubstr("not what kimesh sends"));
-  const auto welcome = encode_frame(Welcome{"b", 1});
+  const auto welcome = encode_frame(Welcome{"b", 1, 1});
   const auto bytes = content(9, 1);
   EXPECT_THAT(refusal_after({welcome, encode_frame(hello_of_a())}),
               HasSubstr("only a sender says"));

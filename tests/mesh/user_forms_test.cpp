@@ -50,7 +50,7 @@ MeshFiles ring_of_two() {
   files.topology.kind = topology_kinds().make("ring");
   files.config.quadratic.emplace();
   files.config.optimizer = options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1}");
-  files.topology.start_timeout = std::chrono::seconds(20);  // far longer than a refusal takes
+  files.topology.start_timeout = std::chrono::seconds(5);  // longer than a refusal takes
   files.config.stop.rounds = 3;
   return files;
 }
@@ -84,7 +84,7 @@ std::string answer(BoundedQueue<NetworkEvent>& events) {
   return "none";
 }
 
-// Seen to fail with the version alone in the hello, and with a node that waits for whom it refused.
+// Seen to fail with the version alone in the hello.
 TEST(UserForms, NodesWhoseFormsDifferRefuseEachOther) {
   static const bool once = (add_codec({"mine", "of no use", make_options<Mine, Codec>}), true);
   ASSERT_TRUE(once);
@@ -105,7 +105,7 @@ TEST(UserForms, NodesWhoseFormsDifferRefuseEachOther) {
   ASSERT_TRUE(a.ok()) << a.error().message;
   EXPECT_FALSE(a->node.started);
   EXPECT_EQ(a->node.outcome, Outcome::kFailed);
-  EXPECT_EQ(a->node.text, sentence);
+  EXPECT_THAT(a->node.text, testing::HasSubstr(sentence));
 }
 
 }  // namespace

@@ -272,5 +272,56 @@ TEST(Core, TellsTheMedianOfTheLongestGradients) {
   EXPECT_DOUBLE_EQ(told_after(7, 90), 90) << "three of five: gradients take longer now";
 }
 
+// One second passes: node 1 is heard over these links, and the clock ticks.
+const Answer& second(Hand& hand, std::initializer_list<LinkIndex> heard) {
+  hand.wait(std::chrono::seconds(1));
+  for (const LinkIndex link : heard) hand.feed(PeerHeard{1, link});
+  return hand.feed(Tick{});
+}
+
+// Seen to fail: life by node alone.
+TEST(Core, NamesALinkThatIsSilentWhileItsNodeIsHeardOverAnother) {
+  Hand hand(two_nodes(), 0);
+  const LinkIndex there = *hand.plan.find_link(0, 1), back = *hand.plan.find_link(1, 0);
+  hand.start();
+  for (int i = 0; i < 10; ++i) ASSERT_FALSE(second(hand, {back}).has<Finish>());
+  EXPECT_THAT(second(hand, {back}).get<Finish>().text,
+              HasSubstr("link n0->n1 has been silent for 11.0 s"));
+  Hand other(two_nodes(), 0);
+  other.start();
+  for (int i = 0; i < 20; ++i) ASSERT_FALSE(second(other, {back, there}).has<Finish>());
+  for (int i = 0; i < 10; ++i) ASSERT_FALSE(second(other, {}).has<Finish>());
+  EXPECT_THAT(second(other, {}).get<Finish>().text, HasSubstr("node n1 has been silent for"));
+}
+
+// Ten times the longest gradient, and dead_after. Seen to fail: check_trainer not called.
+TEST(Core, EndsARunWhoseTrainerHangsAndNoOther) {
+  Hand hand(two_nodes(), 0);
+  const LinkIndex there = *hand.plan.find_link(0, 1), back = *hand.plan.find_link(1, 0);
+  hand.start();
+  for (int i = 0; i < 500; ++i)
+    ASSERT_FALSE(second(hand, {back, there}).has<Finish>()) << "nothing is known of the first";
+  hand.feed(GradientDone{0, 1.0, {}});
+  Hand trained(two_nodes(), 0);
+  trained.start();
+  trained.wait(std::chrono::seconds(2));
+  trained.round_of_the_server(0);
+  ASSERT_TRUE(trained.last().has<ComputeGradient>());
+  for (int i = 0; i < 30; ++i) ASSERT_FALSE(second(trained, {back, there}).has<Finish>()) << i;
+  EXPECT_THAT(second(trained, {back, there}).get<Finish>().text,
+              HasSubstr("node n0 has worked on a gradient for 31.0 s"));
+}
+
+// Seen to fail: the channel free again (aborts when the message is encoded).
+TEST(Core, PassesOverAnAnswerToAMessageThatIsNotSentYet) {
+  Hand hand(two_nodes(), 1);
+  hand.start();
+  hand.feed(GradientDone{0, 1.0, {}});
+  const AdvanceChannel work = hand.last().get<AdvanceChannel>();
+  const LinkIndex link = *hand.plan.find_link(1, 0);
+  hand.feed(MessageApplied{link, {0, 0, 0, Phase::kReduce, ApplyOutcome::kApplied}});
+  EXPECT_TRUE(hand.feed(advanced(work)).has<SendMessage>());
+}
+
 }  // namespace
 }  // namespace kimesh::test

@@ -183,11 +183,16 @@ TEST(Tree, AChildThatIsLateKeepsOnlyItsOwnChannelWaiting) {
     hand.feed(GradientDone{of, 1.0, {}});
     hand.apply(hand.reduce_from(3, of));
     hand.apply(hand.reduce_from(4, of));
+    hand.feed(advanced(hand.last().get<AdvanceChannel>()));
     hand.feed(MessageApplied{*hand.plan.find_link(1, 0), {of, 0, 0, Phase::kReduce}});
     hand.apply(hand.from(0, 0, Phase::kGather, of));
   };
   round(0);
-  EXPECT_EQ(hand.last().count<AdvanceChannel>(), 2u) << "to n3 and to n4";
+  ASSERT_EQ(hand.last().count<AdvanceChannel>(), 2u) << "to n3 and to n4";
+  std::vector<AdvanceDone> ends;
+  for (const AdvanceChannel* work : hand.last().all<AdvanceChannel>())
+    ends.push_back(advanced(*work));
+  for (AdvanceDone& end : ends) hand.feed(std::move(end));
   hand.feed(hand.gather_applied(3, 0, ApplyOutcome::kApplied));
   round(1);
   ASSERT_EQ(hand.last().count<AdvanceChannel>(), 1u) << "n4 has not said that round 0 is applied";

@@ -150,6 +150,21 @@ TEST(Run, NamesTheNodeThatDied) {
   }
 }
 
+// Seen to fail (time was up): life by node alone.
+TEST(Run, NamesALinkThatIsDeadWhileTheWayBackIsAlive) {
+  Mesh mesh(kimad_spec("parameter_server"));
+  const LinkIndex link = *mesh.plan.find_link(1, 0);
+  mesh.setup.faults.push_back({Fault::Kind::kCut, 1.0, link, 0});
+  mesh.setup.seconds_max = 100;
+  mesh.run();
+  for (NodeIndex i = 0; i < mesh.spec.nodes; ++i) {
+    const SimulatedEnd& end = mesh.simulator->end(i);
+    ASSERT_TRUE(end.finished) << mesh.ends();
+    EXPECT_EQ(end.outcome, Outcome::kFailed);
+    EXPECT_THAT(end.text, HasSubstr("link n1->n0 has been silent for")) << "node " << i;
+  }
+}
+
 TEST(Run, SurvivesAFreezeShorterThanDeadAfter) {
   Mesh mesh(kimad_spec("parameter_server"));
   mesh.setup.faults.push_back({Fault::Kind::kFreeze, 1.0, 0, 2});

@@ -60,8 +60,9 @@ Chunk chunk() {
 // One of each, with numbers whose bytes are all different.
 std::vector<std::pair<std::string, Frame>> samples() {
   return {
-      {"hello", Hello{1, "a", "b", 0x1122334455667788, 0x0a0b0c0d0e0f1011, 2, 3, "0.1.0"}},
-      {"welcome", Welcome{"b", 0x8877665544332211}},
+      {"hello", Hello{kWireVersion, "a", "b", 0x1122334455667788, 0x0a0b0c0d0e0f1011, 2, 3, "0.1.0",
+                      0x2122232425265251, 0x6261, 4}},
+      {"welcome", Welcome{"b", 0x8877665544332211, 4, 0x0102030405060708, 5}},
       {"refuse", Refuse{"no"}},
       {"chunk", chunk()},
       {"ack", Ack{0x0102030405060708, 0x11121314, 0x21222324, 0x3132333435363738, 0x4142}},
@@ -72,6 +73,8 @@ std::vector<std::pair<std::string, Frame>> samples() {
   };
 }
 
+constexpr RunTag kTag{0x5251, 0x6261};
+
 bool same(const Frame& a, const Frame& b) {
   if (a.index() != b.index()) return false;
   return encode_frame(a) == encode_frame(b);
@@ -80,7 +83,7 @@ bool same(const Frame& a, const Frame& b) {
 // Seen to fail: tail_ns written after chunks; fields of the hello renamed.
 TEST(Frame, EveryTypeLooksAsItsGoldenFileSays) {
   for (const auto& [name, frame] : samples())
-    EXPECT_EQ(hex(encode_frame(frame)), hex(golden(name))) << name;
+    EXPECT_EQ(hex(encode_frame(frame, kTag)), hex(golden(name))) << name;
 }
 
 TEST(Frame, EveryGoldenFileIsReadAsWhatItWasMadeFrom) {
@@ -89,6 +92,8 @@ TEST(Frame, EveryGoldenFileIsReadAsWhatItWasMadeFrom) {
     const auto decoded = decode_frame(bytes);
     ASSERT_TRUE(decoded.ok()) << name << ": " << decoded.error().message;
     EXPECT_TRUE(same(*decoded, frame)) << name;
+    const bool tagged = name != "hello" && name != "refuse";
+    EXPECT_EQ(tag_of(bytes), tagged ? kTag : RunTag{}) << name;
   }
 }
 
@@ -100,9 +105,17 @@ TEST(Frame, AnyValuesSurviveTheRoundTrip) {
     std::string text(random.below(200), ' ');
     for (char& c : text) c = static_cast<char>(random.below(256));
     const auto small = static_cast<std::uint16_t>(random.next_u32());
-    const Hello hello{
-        random.next_u32(), text, "to", random.next_u64(), random.next_u64(), random.next_u64(),
-        random.next_u64(), text};
+    const Hello hello{kWireVersion,
+                      text,
+                      "to",
+                      random.next_u64(),
+                      random.next_u64(),
+                      random.next_u64(),
+                      random.next_u64(),
+                      text,
+                      random.next_u64(),
+                      small,
+                      random.next_u32()};
     const Ack ack{random.next_u64(), random.next_u32(), random.next_u32(), random.next_u64(),
                   small};
     const Halt halt{text, static_cast<HaltKind>(small), text};
@@ -122,8 +135,8 @@ TEST(Frame, AChunksBytesStayInItsFrame) {
 
 TEST(Frame, AChunksHeadAloneIsTheStartOfItsFrame) {
   std::array<std::byte, kChunkHeadBytes> head;
-  encode_chunk_head(chunk(), head);
-  const auto frame = encode_frame(chunk());
+  encode_chunk_head(chunk(), kTag, head);
+  const auto frame = encode_frame(chunk(), kTag);
   EXPECT_TRUE(std::equal(head.begin(), head.end(), frame.begin()));
 }
 
@@ -152,13 +165,37 @@ TEST(Frame, WhatNoPeerSendsIsMalformed) {
     return decoded.ok() ? std::string("accepted") : decoded.error().message;
   };
   EXPECT_THAT(refused(Heartbeat{}, 0, 0), HasSubstr("no frame of kimesh"));
-  EXPECT_THAT(refused(Heartbeat{}, 3, 99), HasSubstr("unknown type 99"));
-  EXPECT_THAT(refused(Heartbeat{}, 5, 1), HasSubstr("reserved"));
+  EXPECT_THAT(refused(Heartbeat{}, 3, 63), HasSubstr("unknown type 63"));
   EXPECT_THAT(refused(chunk(), 24, 8), HasSubstr("beyond its message's count"));
   EXPECT_THAT(refused(chunk(), 21, 0xff), HasSubstr("beyond its message's end"));
   EXPECT_THAT(refused(Applied{}, 18, 2), HasSubstr("neither reduce nor gather"));
   EXPECT_THAT(refused(Bye{"a"}, 8, 0x91), HasSubstr("no msgpack map"));
   EXPECT_FALSE(decode_frame({}).ok());
+}
+
+// Seen to fail: the hello of version 4 read as one of version 5 ("it has no run").
+TEST(Frame, AHelloOfTheVersionBeforeIsReadSoThatItCanBeRefused) {
+  Hello hello{4, "a", "b", 1, 2, 3, 4, "0.3.0"};
+  auto bytes = encode_frame(hello);
+  bytes[2] = std::byte{4};
+  bytes[kFrameHeadBytes] = std::byte{0x88};  // a map of 8: what follows its fields is cut off
+  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  bytes.resize(text.find("\xa3run"));
+  const auto decoded = decode_frame(bytes);
+  ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+  EXPECT_EQ(std::get<Hello>(*decoded), hello);
+}
+
+TEST(Frame, AFrameOfALaterTypeIsPassedOver) {
+  auto bytes = encode_frame(Heartbeat{}, kTag);
+  bytes[3] = std::byte{kLaterTypes};
+  bytes.insert(bytes.end(), kContent.begin(), kContent.end());
+  const auto decoded = decode_frame(bytes);
+  ASSERT_TRUE(decoded.ok());
+  const Later& later = std::get<Later>(*decoded);
+  EXPECT_EQ(later.type, kLaterTypes);
+  EXPECT_TRUE(std::ranges::equal(later.body, kContent));
+  EXPECT_EQ(encode_frame(later, kTag), bytes);
 }
 
 std::string bye_with(std::string_view more, int fields) {
@@ -268,6 +305,40 @@ TEST(Message, SurvivesTheRoundTripAndItsSizeIsForetold) {
   EXPECT_EQ(decoded->digest, message().digest);
   EXPECT_EQ(joined(*decoded), before);
   EXPECT_EQ(decoded->payload.bytes().data(), payload) << "the payload is not copied";
+}
+
+// A message whose records are these bytes.
+std::vector<std::byte> with_records(const std::vector<int>& records) {
+  std::vector<std::byte> bytes = joined(Message{});
+  bytes[kMessageHeadBytes - 2] = static_cast<std::byte>(records.size());
+  for (const int byte : records) bytes.push_back(static_cast<std::byte>(byte));
+  bytes.insert(bytes.end(), kContent.begin(), kContent.end());
+  return bytes;
+}
+
+// Seen to fail: an unknown record taken for control values; its length not skipped.
+TEST(Message, RecordsOfUnknownKindsArePassedOverByTheirLength) {
+  const auto decoded = decode_message(
+      with_records({9, 3, 1, 8, 1, 1, 8, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 200, 0, 9, 1, 5}));
+  ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+  EXPECT_EQ(decoded->control, Control{1.0});
+  EXPECT_TRUE(std::ranges::equal(decoded->payload.bytes(), kContent));
+}
+
+TEST(Message, ARecordThatIsCutIsMalformed) {
+  EXPECT_FALSE(decode_message(with_records({9})).ok());
+  EXPECT_FALSE(decode_message(with_records({9, 2, 1})).ok());
+  auto bytes = with_records({});
+  bytes[kMessageHeadBytes - 2] = static_cast<std::byte>(kContent.size() + 1);
+  EXPECT_FALSE(decode_message(std::move(bytes)).ok());
+}
+
+TEST(Message, ControlValuesThatALaterVersionAddsArePassedOver) {
+  std::vector<int> records{1, 31 * 8};
+  for (int i = 0; i < 31; ++i) records.insert(records.end(), {0, 0, 0, 0, 0, 0, 0xf0, 0x3f});
+  const auto decoded = decode_message(with_records(records));
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(controls_to_send(decoded->control), kControlSlots);
 }
 
 // Seen to fail: the comparison of the lengths taken away (aborts in the reader).

@@ -32,7 +32,8 @@ struct MessageApplied {
 };
 struct PeerHeard {
   NodeIndex node;
-};  // any frame of it, chunks included
+  LinkIndex link;  // either way, over which it came
+};                 // any frame of it, chunks included
 // These two come again after a reconnect, and once for each link between the two nodes.
 struct PeerBye {
   NodeIndex node;

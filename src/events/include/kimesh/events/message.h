@@ -67,6 +67,12 @@ using Control = std::array<double, kControlSlots>;
 // bytes in all.
 [[nodiscard]] std::size_t controls_to_send(const Control& control);
 
+// Bytes that so many control values take in a message: those of one record (wire/frame.h), or none.
+inline constexpr std::size_t kRecordHeadBytes = 2;
+[[nodiscard]] constexpr std::size_t control_bytes(std::size_t values) {
+  return values == 0 ? 0 : kRecordHeadBytes + values * sizeof(double);
+}
+
 // A message of one channel, which is named by the link that carries it, the shard and the phase.
 struct Message {
   Round round = 0;

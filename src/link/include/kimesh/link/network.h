@@ -42,12 +42,14 @@ struct IncomingLink {
 struct NetworkOptions {
   NodeIndex self = 0;
   std::string listen;  // tcp://HOST:PORT; port * is chosen by the kernel (tests)
-  Hello hello;         // from, incarnation and digests; `to` is filled in per link
+  Hello hello;         // from, incarnation, run and digests; the rest is filled in per link
   std::vector<OutgoingLink> outgoing;
   std::vector<IncomingLink> incoming;
   std::optional<double> uplink_bits_per_s;  // emulated, shared by the emulated outgoing links
   Duration heartbeat{
       std::chrono::seconds(1)};  // between signs of life on an idle connection; < dead_after / 3
+  // How long a silent link is believed in; connections give up, and are dialled, in parts of it.
+  Duration dead_after{std::chrono::seconds(15)};
 };
 
 // ---- events of the network for the engine, beside those of events/links.h
@@ -75,7 +77,7 @@ struct PeerRestarted {
 struct NetworkFailed {
   std::string sentence;
 };  // an address that cannot be dialled
-// PeerHeard comes at most once per 100 ms and node. A node that restarts has lost its state:
+// PeerHeard comes at most once per 100 ms and link. A node that restarts has lost its state:
 // PeerRestarted is final.
 using NetworkEvent = std::variant<LinkUp, LinkDown, MessageArrived, MessageAcked, MessageApplied,
                                   PeerHeard, PeerHalted, PeerBye, LinkRefused, PeerArrived,
@@ -100,8 +102,16 @@ struct LinkCounters {
   std::uint64_t frame_bytes = 0;
   std::uint64_t reconnects = 0;
   std::uint64_t queued_messages = 0;  // handed over and not acked, now
+  std::uint64_t foreign_frames = 0;   // answers of another run or view, which were dropped
   std::uint64_t tcp_bytes_sent = 0, tcp_bytes_retransmitted =
                                         0;  // TCP_INFO of the connections, summed; 0 where unknown
+};
+
+// Counted since the start, on the socket that listens and of the network's thread.
+struct NetworkCounters {
+  std::uint64_t strangers_ended = 0;  // connections that ended for lack of a good hello
+  std::uint64_t foreign_frames = 0;   // of peers, of another run or view, which were dropped
+  std::uint64_t passes = 0;           // of the thread, each of which looks at every socket
 };
 
 class Network {
@@ -135,6 +145,7 @@ class Network {
 
   [[nodiscard]] std::string bound_endpoint() const;           // with the port that the kernel chose
   [[nodiscard]] LinkCounters counters(LinkIndex link) const;  // outgoing
+  [[nodiscard]] NetworkCounters counters() const;
 
  private:
   class Thread;

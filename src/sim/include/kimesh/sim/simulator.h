@@ -90,6 +90,9 @@ struct SimulationSetup {
   const DecisionSource* replay = nullptr;
   double seconds_max = 1e9;           // virtual; the run is given up after it
   std::function<bool()> interrupted;  // asked now and then; true: every node stops
+  // Peers gone wrong: changes an event before the core of `to` has it, and appends others that it
+  // gets first. May be empty.
+  std::function<void(NodeIndex to, Event& event, std::vector<Event>& before)> tamper;
 };
 
 struct SimulatedEnd {

@@ -1,4 +1,4 @@
-// The frames that travel between two nodes, version 2; docs/protocol.md is the grammar. One frame
+// The frames that travel between two nodes, version 5; docs/protocol.md is the grammar. One frame
 // is one ZeroMQ part, and all numbers are little-endian.
 //
 // A connection begins with hello, answered by welcome or refuse. Then chunks go to the receiver of
@@ -18,26 +18,41 @@
 
 namespace kimesh {
 
-inline constexpr std::uint8_t kWireVersion = 4;
+inline constexpr std::uint8_t kWireVersion = 5;
 inline constexpr std::size_t kFrameBytesMax =
     1024 * 1024;  // ZMQ_MAXMSGSIZE: what a peer may make us hold at once
 inline constexpr std::size_t kFrameHeadBytes = 8;
 inline constexpr std::size_t kChunkHeadBytes = kFrameHeadBytes + 20;
-inline constexpr std::size_t kMessageHeadBytes = 28;
-inline constexpr std::size_t kControlsMax = 64;     // values of a control vector, with room to grow
+inline constexpr std::size_t kMessageHeadBytes = 24;
+// Records of a message, those that a later version may add among them.
+inline constexpr std::size_t kRecordBytesMax = 1024;
 inline constexpr std::size_t kTextBytesMax = 4096;  // any text in a control frame
+
+// Which run, and which view of it, a frame belongs to: the low bits of the run's number, and the
+// view's. In the head of every frame but hello and refuse, where it is 0.
+struct RunTag {
+  std::uint16_t run = 0, view = 0;
+  bool operator==(const RunTag&) const = default;
+};
 
 struct Hello {
   std::uint32_t protocol = kWireVersion;
   std::string from, to;           // node names
   std::uint64_t incarnation = 0;  // random per process start
   std::uint64_t topology_digest = 0, config_digest = 0, parameters_digest = 0;
-  std::string build;  // version of kimesh, for the sentence
+  std::string build;             // version of kimesh, for the sentence
+  std::uint64_t run = 0;         // the run that the node takes part in
+  std::uint16_t view = 0;        // the number of its view; a run begins with view 0
+  std::uint32_t connection = 0;  // number of this connection of the link, counted by its sender
+  [[nodiscard]] RunTag tag() const { return {static_cast<std::uint16_t>(run), view}; }
   bool operator==(const Hello&) const = default;
 };
 struct Welcome {
   std::string from;
   std::uint64_t incarnation = 0;  // of the receiver: a restarted one is told from a reconnect
+  std::uint32_t connection = 0;   // that of the hello
+  std::uint64_t delivered = 0;    // all messages up to this sequence were handed on
+  std::uint16_t held = 0;         // and so many first chunks of the next message are here
   bool operator==(const Welcome&) const = default;
 };
 struct Refuse {
@@ -75,25 +90,34 @@ struct Bye {
   std::string node;
   bool operator==(const Bye&) const = default;
 };
-using Frame = std::variant<Hello, Welcome, Refuse, Chunk, Ack, Applied, Heartbeat, Halt, Bye>;
+// A frame that a later version has added, of a type from kLaterTypes on: it is passed over.
+inline constexpr std::uint8_t kLaterTypes = 64;
+struct Later {
+  std::uint8_t type = kLaterTypes;
+  std::span<const std::byte> body{};  // in the decoded frame
+};
+using Frame =
+    std::variant<Hello, Welcome, Refuse, Chunk, Ack, Applied, Heartbeat, Halt, Bye, Later>;
 
 // Encodes a frame. Texts over kTextBytesMax are cut, between characters.
-[[nodiscard]] std::vector<std::byte> encode_frame(const Frame& frame);
+[[nodiscard]] std::vector<std::byte> encode_frame(const Frame& frame, RunTag tag = {});
 // Encodes the head of a chunk, for a sender that puts the chunk's bytes behind it without a copy.
-void encode_chunk_head(const Chunk& chunk, std::span<std::byte, kChunkHeadBytes> head);
+void encode_chunk_head(const Chunk& chunk, RunTag tag, std::span<std::byte, kChunkHeadBytes> head);
 // Decodes a frame; a chunk's bytes stay in `frame`. Errors: Malformed, with what is wrong. Lengths
 // are checked before anything is allocated.
 [[nodiscard]] Result<Frame> decode_frame(std::span<const std::byte> frame);
+// The tag of a frame that decode_frame accepts. Requires its head.
+[[nodiscard]] RunTag tag_of(std::span<const std::byte> frame);
 
-// Bytes of an encoded message with this payload and control, before it is cut.
+// Bytes of an encoded message with this payload and so many control values, before it is cut.
 [[nodiscard]] std::size_t message_bytes(std::size_t payload_bytes, std::size_t controls);
 // Bytes of a message on a link: its own and a head for each chunk. Budgets count these.
 [[nodiscard]] std::size_t wire_bytes(std::size_t message_bytes, std::size_t chunks);
 
 // Encodes all of a message but its payload, which follows. Requires a payload under 4 GiB.
 [[nodiscard]] std::vector<std::byte> encode_message_head(const Message& message);
-// Decodes a message, whose payload takes over `bytes`. Control values beyond kControlSlots and
-// unknown flags are ignored. Errors: Malformed.
+// Decodes a message, whose payload takes over `bytes`. Records of unknown kinds, control values
+// beyond kControlSlots and unknown flags are passed over. Errors: Malformed.
 [[nodiscard]] Result<Message> decode_message(std::vector<std::byte> bytes);
 
 }  // namespace kimesh

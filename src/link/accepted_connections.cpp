@@ -1,0 +1,119 @@
+#include "accepted_connections.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+
+namespace kimesh {
+namespace {
+
+// What ZeroMQ adds to a frame at most, encryption included. Too much does no harm: a connection is
+// never believed to have delivered more than it has brought.
+constexpr std::uint64_t kFramingMax = 64;
+
+}  // namespace
+
+AcceptedConnections::Accepted* AcceptedConnections::find(int fd) {
+  const auto at = all_.find(fd);
+  return at == all_.end() ? nullptr : &at->second;
+}
+
+void AcceptedConnections::accepted(int fd, TimePoint now) {
+  Accepted& connection = all_[fd];
+  connection = {TcpPeek(fd), State::kStranger, now + kHelloMax, kStrangerBytesMax, 0};
+  if (!connection.tcp) return end(fd, connection);  // no descriptor is left
+  keep_to_cap();
+}
+
+void AcceptedConnections::keep_to_cap() {
+  const auto is_stranger = [](const auto& entry) {
+    return entry.second.state == State::kStranger || entry.second.state == State::kRefused;
+  };
+  if (static_cast<std::size_t>(std::ranges::count_if(all_, is_stranger)) <= kStrangersMax) return;
+  auto oldest = all_.end();
+  for (auto at = all_.begin(); at != all_.end(); ++at)
+    if (is_stranger(*at) && (oldest == all_.end() || at->second.until < oldest->second.until))
+      oldest = at;
+  end(oldest->first, oldest->second);
+}
+
+void AcceptedConnections::admit(int fd) {
+  Accepted* connection = find(fd);
+  if (!connection || connection->state == State::kEnded) return;
+  connection->state = State::kPeer;
+  connection->delivered = connection->tcp.received();
+}
+
+// A peer may have sent as much as any peer before it hears that it is none any more.
+void AcceptedConnections::make_stranger(Accepted& connection, State state, TimePoint until) {
+  if (connection.state == State::kPeer)
+    connection.bytes_max = connection.tcp.received() + kUndeliveredBytesMax;
+  connection.state = state;
+  connection.until = until;
+}
+
+void AcceptedConnections::refuse(int fd, TimePoint now) {
+  Accepted* connection = find(fd);
+  if (!connection || connection->state == State::kEnded) return;
+  if (connection->state == State::kRefused) return;  // it does not stay longer
+  make_stranger(*connection, State::kRefused, now + kHearRefusal);
+}
+
+void AcceptedConnections::release(int fd, TimePoint now) {
+  Accepted* connection = find(fd);
+  if (!connection || connection->state != State::kPeer) return;
+  make_stranger(*connection, State::kStranger, now + kHelloMax);
+}
+
+void AcceptedConnections::end(int fd, Accepted& connection) {
+  if (connection.state == State::kEnded) return;
+  if (connection.state != State::kPeer) ++strangers_ended_;
+  connection.state = State::kEnded;
+  // Without a handle of our own `fd` may be another socket by now, whose connection is then made
+  // anew.
+  if (connection.tcp)
+    connection.tcp.break_connection();
+  else
+    ::shutdown(fd, SHUT_RDWR);
+}
+
+void AcceptedConnections::delivered(int fd, std::size_t frame_bytes) {
+  if (Accepted* connection = find(fd)) connection->delivered += frame_bytes + kFramingMax;
+}
+
+std::vector<int> AcceptedConnections::look(TimePoint now) {
+  if (now < deadline()) return {};
+  looked_ = now;
+  std::vector<int> peers;
+  for (auto& [fd, connection] : all_) {
+    if (connection.state == State::kEnded) continue;
+    const std::uint64_t received = connection.tcp.received();
+    if (connection.state != State::kPeer) {
+      if (now >= connection.until || received > connection.bytes_max) end(fd, connection);
+      continue;
+    }
+    connection.delivered = std::min(connection.delivered, received);
+    const std::uint64_t unread = connection.tcp.unread();
+    if (received - connection.delivered <= unread + kUndeliveredBytesMax) continue;
+    peers.push_back(fd);
+    end(fd, connection);
+  }
+  return peers;
+}
+
+TimePoint AcceptedConnections::deadline() const {
+  const auto is_open = [](const auto& entry) { return entry.second.state != State::kEnded; };
+  const auto is_stranger = [&](const auto& entry) {
+    return is_open(entry) && entry.second.state != State::kPeer;
+  };
+  if (std::ranges::any_of(all_, is_stranger)) return looked_ + kLookAtStrangers;
+  if (std::ranges::any_of(all_, is_open)) return looked_ + kLookAtPeers;
+  return TimePoint::max();
+}
+
+bool AcceptedConnections::any_refused() const {
+  return std::ranges::any_of(
+      all_, [](const auto& entry) { return entry.second.state == State::kRefused; });
+}
+
+}  // namespace kimesh

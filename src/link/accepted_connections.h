@@ -1,0 +1,83 @@
+// The TCP connections that the listening socket has accepted: how long each may stay, and how much
+// it may make us hold. ZeroMQ bounds neither: it holds all parts of a message that has not ended,
+// whatever its high-water marks say, and none of its stable functions ends a single peer. So the
+// descriptors are taken from the monitor, and the connections reset here.
+//
+// What ZeroMQ holds of incoming bytes is at most
+//
+//     kStrangersMax kStrangerBytesMax + links kUndeliveredBytesMax + rate · T
+//
+// with the rate at which this machine receives, over all connections, and T = kLookAtStrangers
+// while a stranger stands, else kLookAtPeers. Each connection costs about 30 KB besides. Once the
+// descriptors of the process are used up a new connection ends at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "fd.h"
+#include "kimesh/util/ids.h"
+
+namespace kimesh {
+
+// A stranger is a connection without a good hello.
+inline constexpr Duration kHelloMax = std::chrono::seconds(3);  // from its start to its hello
+// A peer of a busy machine reads its refusal in less; a stranger may never hang up.
+inline constexpr Duration kHearRefusal = std::chrono::seconds(5);
+// Of one that is too many the oldest ends: an honest peer says its hello at once.
+inline constexpr std::size_t kStrangersMax = 256;
+// More than the greeting and a few hellos of the largest size.
+inline constexpr std::uint64_t kStrangerBytesMax = 64 * 1024;
+// More than the chunks of 64 KiB that wait for this thread, 64 of a connection.
+inline constexpr std::uint64_t kUndeliveredBytesMax = 8 * 1024 * 1024;
+inline constexpr Duration kLookAtStrangers = std::chrono::milliseconds(20);
+inline constexpr Duration kLookAtPeers = std::chrono::milliseconds(100);
+
+// Thread: the network's.
+class AcceptedConnections {
+ public:
+  // From the monitor, in its order: a descriptor is another connection's after `disconnected`.
+  void accepted(int fd, TimePoint now);
+  void disconnected(int fd) { all_.erase(fd); }
+
+  // The connection has said a good hello, and stays.
+  void admit(int fd);
+  // It has been refused, and may take kHearRefusal to hear it and hang up.
+  void refuse(int fd, TimePoint now);
+  // It is a stranger again, since its node has another connection.
+  void release(int fd, TimePoint now);
+  // Notes that a frame of it, without ZeroMQ's framing, was read.
+  void delivered(int fd, std::size_t frame_bytes);
+
+  // Ends what has stayed too long or brought too much. Returns the descriptors of those that had
+  // said a good hello.
+  std::vector<int> look(TimePoint now);
+  [[nodiscard]] TimePoint deadline() const;  // of the next look
+
+  // Whether somebody was refused and has not hung up yet.
+  [[nodiscard]] bool any_refused() const;
+  [[nodiscard]] std::uint64_t strangers_ended() const { return strangers_ended_; }
+  [[nodiscard]] std::size_t size() const { return all_.size(); }
+
+ private:
+  enum class State { kStranger, kRefused, kPeer, kEnded };
+  struct Accepted {
+    TcpPeek tcp;
+    State state = State::kStranger;
+    TimePoint until{};            // kStranger, kRefused
+    std::uint64_t bytes_max = 0;  // the same: what it may have brought in all
+    std::uint64_t delivered = 0;  // kPeer: at most what has come
+  };
+  [[nodiscard]] Accepted* find(int fd);
+  void end(int fd, Accepted& connection);
+  void make_stranger(Accepted& connection, State state, TimePoint until);
+  void keep_to_cap();
+
+  std::map<int, Accepted> all_;  // by descriptor
+  TimePoint looked_{};
+  std::uint64_t strangers_ended_ = 0;
+};
+
+}  // namespace kimesh

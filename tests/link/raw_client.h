@@ -1,0 +1,97 @@
+// A TCP client that speaks as much of ZeroMQ's protocol as an attacker needs (ZMTP 3.1, NULL
+// security, rfc.zeromq.org/spec/37).
+#pragma once
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kimesh {
+
+class RawClient {
+ public:
+  // Connects to tcp://127.0.0.1:PORT.
+  explicit RawClient(const std::string& endpoint) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int port = std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    const timeval patience{.tv_sec = 30, .tv_usec = 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    const auto* raw = reinterpret_cast<const sockaddr*>(&address);
+    EXPECT_EQ(::connect(fd_, raw, sizeof address), 0) << errno;
+  }
+  RawClient(RawClient&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  RawClient& operator=(RawClient&&) = delete;
+  ~RawClient() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  // False: the far side has ended the connection, or reads nothing for 30 s.
+  bool send(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (count <= 0) return false;
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+    return true;
+  }
+  // Greeting and READY of a DEALER, and those of the far side, before which no frame may be sent.
+  bool greet() {
+    std::vector<std::byte> bytes(64);
+    bytes[0] = std::byte{0xff};
+    bytes[9] = std::byte{0x7f};
+    bytes[10] = std::byte{3};
+    append(bytes, 12, "NULL");
+    using namespace std::string_view_literals;
+    const auto ready =
+        "\x04\x1c\x05READY\x0bSocket-Type\0\0\0\x06"
+        "DEALER"sv;
+    for (const char c : ready) bytes.push_back(static_cast<std::byte>(c));
+    std::vector<std::byte> answer(64 + 2);
+    if (!send(bytes) || !receive(answer)) return false;
+    answer.resize(std::to_integer<std::size_t>(answer.back()));
+    return receive(answer);
+  }
+  // A frame as ZeroMQ sends it.
+  bool frame(std::span<const std::byte> content, bool more = false) {
+    std::vector<std::byte> bytes(9);
+    bytes[0] = std::byte{static_cast<unsigned char>(more ? 3 : 2)};  // with a length of 64 bits
+    for (std::size_t i = 0; i < 8; ++i)
+      bytes[8 - i] = static_cast<std::byte>(content.size() >> (8 * i));
+    bytes.insert(bytes.end(), content.begin(), content.end());
+    return send(bytes);
+  }
+  // Reads on. True: the far side ended the connection; false: it stood for 30 s in silence.
+  bool ended() {
+    std::array<std::byte, 4096> bytes;
+    for (;;) {
+      const ssize_t count = ::recv(fd_, bytes.data(), bytes.size(), 0);
+      if (count > 0) continue;
+      return count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+    }
+  }
+
+ private:
+  bool receive(std::span<std::byte> bytes) {
+    return ::recv(fd_, bytes.data(), bytes.size(), MSG_WAITALL) == std::ssize(bytes);
+  }
+  static void append(std::vector<std::byte>& bytes, std::size_t at, const char* text) {
+    for (; *text; ++text, ++at) bytes[at] = static_cast<std::byte>(*text);
+  }
+  int fd_;
+};
+
+}  // namespace kimesh
