@@ -15,6 +15,7 @@
 #include "inbox.h"
 #include "kimesh/link/network.h"
 #include "peers.h"
+#include "zap.h"
 #include "zmq_socket.h"
 
 namespace kimesh {
@@ -28,6 +29,7 @@ class IncomingConnections {
     Peers& peers;
     Hello hello;  // ours
     Duration heartbeat;
+    const CurveKeys* curve;  // null: connections are not encrypted
   };
   IncomingConnections(const std::vector<IncomingLink>& links, Shared shared);
 
@@ -48,6 +50,8 @@ class IncomingConnections {
 
   [[nodiscard]] void* socket() const { return socket_.raw(); }
   [[nodiscard]] void* monitor() const { return socket_.monitor(); }
+  // Where ZeroMQ asks who may connect; read_monitor() answers. Null: connections are not encrypted.
+  [[nodiscard]] void* zap() const { return zap_ ? zap_->socket() : nullptr; }
   [[nodiscard]] TimePoint deadline() const;
   [[nodiscard]] bool drained() const;  // nothing is left to put on the socket of a connected peer
   // Nobody is connected, and who was refused has hung up, or has had the time to.
@@ -68,6 +72,8 @@ class IncomingConnections {
   };
 
   void frame_from(const std::string& routing_id, const ZmqPart& body, TimePoint now);
+  void tell_of_stranger(const std::string& address);
+  void refuse_name(const std::string& routing_id, const std::string& node, const std::string& from);
   void hello_from(const std::string& routing_id, int fd, const Hello& hello, TimePoint now);
   void admit(Connection& connection, const std::string& routing_id, int fd, TimePoint now);
   void handle(Connection& connection, const Frame& frame, TimePoint now);
@@ -82,12 +88,14 @@ class IncomingConnections {
   [[nodiscard]] Connection* connection_named(const std::string& name);
 
   Shared shared_;
+  std::optional<ZapAnswerer> zap_;
   ZmqSocket socket_;
   std::vector<Connection> connections_;
   std::set<int> accepted_;            // fds of the connections that stand
   std::map<int, TimePoint> refused_;  // by fd: until when they may take to hear it and hang up
   std::optional<Halt> halt_;
   bool bye_ = false;
+  bool told_of_stranger_ = false;
 };
 
 }  // namespace kimesh

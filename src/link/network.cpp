@@ -19,6 +19,8 @@ EventSink sink_into(BoundedQueue<NetworkEvent>& events) {
 }
 
 Result<std::unique_ptr<Network>> Network::start(NetworkOptions options, EventSink events) {
+  if (options.curve)
+    if (const Status there = has_curve(); !there) return there.error();
   auto wake_event = WakeEvent::make();
   if (!wake_event.ok()) return wake_event.error();
   auto timer = Timer::make();

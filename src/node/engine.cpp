@@ -54,6 +54,7 @@ NetworkOptions network_options(const LiveNodeSetup& setup, std::uint64_t paramet
   options.hello.topology_digest = digest_text(topology.canonical());
   options.hello.config_digest = setup.config_digest;
   options.hello.parameters_digest = parameters_digest;
+  options.curve = setup.curve;
   options.uplink_bits_per_s = topology.nodes[setup.self].sending_cap_bits_per_s();
   options.heartbeat = std::min(kHeartbeatMax, topology.dead_after / 4);
   for (LinkIndex l = 0; l < plan.links.size(); ++l) {
