@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "kimesh/mesh/keys.h"
 #include "kimesh/objective/quadratic.h"
 #include "kimesh/train/training_mesh.h"
 #include "say.h"
@@ -16,6 +17,18 @@ std::optional<MeshFiles> load_files(const std::string& config_path,
   for (const Problem& problem : files.problems) complain(to_string(problem));
   if (!files.ok()) return std::nullopt;
   return std::move(files.value);
+}
+
+bool check_security(TopologyFile& topology, const std::string& keys,
+                    std::span<const NodeIndex> nodes) {
+  if (!keys.empty()) topology.keys_folder = keys;
+  if (const std::string notice = security_notice(topology); !notice.empty()) complain(notice + ".");
+  for (const NodeIndex node : nodes)
+    if (const auto loaded = load_keys(topology, node); !loaded) {
+      complain(loaded.error().message);
+      return false;
+    }
+  return true;
 }
 
 Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "kimesh/mesh/mesh.h"
@@ -12,6 +13,11 @@ namespace kimesh::cli {
 // Reads both files and prints every problem. Returns nothing when there was one.
 [[nodiscard]] std::optional<MeshFiles> load_files(const std::string& config_path,
                                                   const std::string& topology_path);
+
+// Puts the folder of keys that the user gave in place of the topology's, reads the keys of these
+// nodes, and says what a topology without encryption gives up. False: it has printed what is wrong.
+[[nodiscard]] bool check_security(TopologyFile& topology, const std::string& keys,
+                                  std::span<const NodeIndex> nodes);
 
 // Checks the data, reads the model to start from, lays the plan. Errors: UserInput, Io.
 [[nodiscard]] Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files);
