@@ -124,12 +124,14 @@ std::string sentence_other_security(const std::string& name, const std::string& 
                    : "wants encrypted links, and this node has security: none");
 }
 
-std::string sentence_no_handshake(const std::string& name, const std::string& address) {
+std::string sentence_no_handshake(const std::string& name, const std::string& address,
+                                  bool is_encrypted) {
   return fmt::format(
-      "what listens for node {} at {} does not hold the key that the list gives to {}, or is no "
-      "node of kimesh: give both nodes the same list of public keys, and check the address; it is "
-      "dialled further",
-      name, address, name);
+      "what listens for node {} at {} {}, or is no node of kimesh: give both nodes the same "
+      "topology file and list of public keys, and check the address; it is dialled further",
+      name, address,
+      is_encrypted ? fmt::format("does not hold the key that the list gives to {}", name)
+                   : "wants encrypted links, and this node has security: none");
 }
 
 PeerHalted halted_by(NodeIndex node, const Halt& halt) {

@@ -21,6 +21,9 @@ constexpr int kUnsentBytes = 128 * 1024;  // in the kernel: measured to cost no 
 // Between a handshake that ended by a mistake of one side, after which ZeroMQ does not dial again,
 // and the next one. The other side may be started again with other keys, or be a stranger's.
 constexpr Duration kRedial = std::chrono::seconds(1);
+constexpr int kHandshakeFailed = ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                                 ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
 // Handshakes in a row that end without a word before they are told of. A node that is just ending
 // breaks one.
 constexpr unsigned kFailuresMax = 3;
@@ -101,30 +104,22 @@ void OutgoingConnection::read_monitor() {
     }
     if (event->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) connected();
     if (event->event == ZMQ_EVENT_DISCONNECTED) lost();
-    handshake_failed(*event);
+    if (event->event & kHandshakeFailed) handshake_failed(*event);
   }
 }
 
 // Nothing here ends the link: what a connection says before its handshake is anybody's word.
 void OutgoingConnection::handshake_failed(const ZmqSocket::MonitorEvent& event) {
-  std::string sentence;
-  switch (event.event) {
-    case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
-      sentence = sentence_key_denied(spec_.name, spec_.endpoint, shared_.hello.from);
-      break;
-    case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
-      sentence = event.value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH
-                     ? sentence_other_security(spec_.name, spec_.endpoint, shared_.curve != nullptr)
-                     : sentence_no_handshake(spec_.name, spec_.endpoint);
-      break;
-    case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
-      if (++failed_without_detail_ != kFailuresMax || !shared_.curve) return;
-      return shared_.events.push_once({sentence_no_handshake(spec_.name, spec_.endpoint)});
-    default:
-      return;
-  }
+  const bool is_encrypted = shared_.curve != nullptr;
+  const bool without_detail = event.event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+  if (without_detail && ++failed_without_detail_ != kFailuresMax) return;
+  std::string sentence = sentence_no_handshake(spec_.name, spec_.endpoint, is_encrypted);
+  if (event.event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+    sentence = sentence_key_denied(spec_.name, spec_.endpoint, shared_.hello.from);
+  else if (event.value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
+    sentence = sentence_other_security(spec_.name, spec_.endpoint, is_encrypted);
   shared_.events.push_once({sentence});
-  redial_at_ = std::chrono::steady_clock::now() + kRedial;
+  if (!without_detail) redial_at_ = std::chrono::steady_clock::now() + kRedial;
 }
 
 void OutgoingConnection::dial_again() {

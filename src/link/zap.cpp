@@ -80,7 +80,7 @@ std::string ZapAnswerer::answer() {
   std::string stranger;
   while (const auto frames = receive()) {
     constexpr std::size_t kEnvelope = 2;
-    if (frames->size() <= kEnvelope || !(*frames)[1].empty()) continue;
+    if (frames->size() < kEnvelope) continue;
     const auto reply = zap_reply(std::span(*frames).subspan(kEnvelope), allowed_);
     if (!reply) continue;
     std::vector<std::string> parts{(*frames)[0], ""};

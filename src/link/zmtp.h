@@ -1,5 +1,5 @@
-// Bytes that ZeroMQ adds on a TCP connection (rfc.zeromq.org/spec/37), without encryption (NULL) and
-// with it (CURVE, rfc.zeromq.org/spec/26).
+// Bytes that ZeroMQ adds on a TCP connection (rfc.zeromq.org/spec/37), plain (NULL) or encrypted
+// (CURVE, rfc.zeromq.org/spec/26).
 #pragma once
 
 #include <cstddef>

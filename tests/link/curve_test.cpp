@@ -1,4 +1,5 @@
-// Encrypted links: who is let in, who is not, and what it costs. Strangers are plain ZeroMQ sockets.
+// Encrypted links: who is let in, who is not, and what it costs.
+#include <fmt/format.h>
 #include <zmq.h>
 
 #include "tests/link/break_connection.h"
@@ -73,7 +74,10 @@ TEST(Curve, ItsCountersAreWhatTcpCarriedToTheByte) {
   const Mesh mesh;
   Pair pair(mesh.a(), mesh.b());
   ASSERT_TRUE(pair.a.await<LinkUp>());
-  for (const std::size_t size : {0u, 100u, 200u, 5'000u, 300'000u, 2'000'000u}) {
+  std::vector<std::size_t> sizes{0, 100, 200, 5'000, 300'000, 2'000'000};
+  // Frames whose length ZeroMQ writes in one byte where they are not encrypted.
+  sizes.insert(sizes.end(), 40, 240 - kChunkHeadBytes - message_bytes(0, 0));
+  for (const std::size_t size : sizes) {
     pair.a.network->send(on(kAtoB, content(size, 0)));
     ASSERT_TRUE(pair.a.await<MessageAcked>());
   }
@@ -120,6 +124,25 @@ TEST(Curve, AKeyThatIsNotInTheListIsRefusedAndBothSidesLearnWhy) {
                                 HasSubstr("list of public keys")));
 }
 
+// Who scans ports comes from many addresses. Seen to fail: a sentence for each of them.
+TEST(Curve, StrangersAreToldOfOnceWhereverTheyComeFrom) {
+  const Mesh mesh;
+  TestNode b;
+  start(b, mesh.b());
+  const std::string place = b.network->bound_endpoint().substr(std::string("tcp://").size());
+  for (const char* from : {"127.0.0.5", "127.0.0.6", "127.0.0.7"}) {
+    NetworkOptions options = mesh.options(2, {1}, {});
+    options.curve->own = mesh.stranger;
+    TestNode stranger;
+    start(stranger, std::move(options));
+    stranger.network->dial(link_of(2, 1), fmt::format("tcp://{}:0;{}", from, place));
+    EXPECT_TRUE(stranger.await<PeerRefused>());
+  }
+  EXPECT_THAT(b.await<PeerRefused>()->sentence, HasSubstr("from 127.0.0.5"));
+  while (auto event = b.events.try_pop()) b.seen.push_back(std::move(*event));
+  EXPECT_EQ(refusals(b), 0u);
+}
+
 // Seen to fail: the sentence said of the protocol's errors alone.
 TEST(Curve, ANodeWithAnotherKeyThanTheListSaysIsNotTrusted) {
   const Mesh mesh;
@@ -130,11 +153,23 @@ TEST(Curve, ANodeWithAnotherKeyThanTheListSaysIsNotTrusted) {
   EXPECT_THAT(made.there, HasSubstr("not encrypted for its key"));
 }
 
+// Which of the two sees first that the other differs, and hangs up, is chance: the node that dials
+// hears of it always.
 TEST(Curve, ANodeThatDoesNotEncryptIsRefusedAndLearnsWhy) {
   const Mesh mesh;
-  const Attempt made = attempt(mesh, options_of(2, {1}, {}));
-  EXPECT_THAT(made.here, HasSubstr("wants encrypted links, and this node has security: none"));
-  EXPECT_THAT(made.there, HasSubstr("a connection that is not encrypted for its key"));
+  Pair pair(mesh.a(), mesh.b());
+  ASSERT_TRUE(pair.a.await<LinkUp>());
+  TestNode plain;
+  start(plain, options_of(2, {1}, {}));
+  plain.network->dial(link_of(2, 1), pair.b.network->bound_endpoint());
+  EXPECT_THAT(plain.await<PeerRefused>()->sentence,
+              HasSubstr("wants encrypted links, and this node has security: none"));
+  expect_training_goes_on(pair);
+  for (const NetworkEvent& event : pair.b.seen) {
+    const auto* refused = std::get_if<PeerRefused>(&event);
+    EXPECT_THAT(refused ? refused->sentence : "not encrypted for its key",
+                HasSubstr("not encrypted for its key"));
+  }
 }
 
 // Seen to fail: the hello's name believed.
@@ -162,14 +197,15 @@ TEST(Curve, AServerThatDoesNotEncryptIsNotTrustedAndIsDialledUntilItDoes) {
   const std::string place = b.network->bound_endpoint();
   a.network->dial(kAtoB, place);
   EXPECT_THAT(a.await<PeerRefused>()->sentence,
-              AllOf(HasSubstr(place), HasSubstr("does not encrypt, and this node does")));
+              AllOf(HasSubstr(place), testing::AnyOf(HasSubstr("does not encrypt, and this node"),
+                                                     HasSubstr("does not hold the key"))));
   b.network.reset();
   NetworkOptions options = mesh.b();
   options.listen = place;
   TestNode again;
   start(again, std::move(options));
   EXPECT_TRUE(a.await<LinkUp>());
-  EXPECT_EQ(refusals(a), 0u);
+  EXPECT_LE(refusals(a), 1u);  // whichever of the two sentences came second
 }
 
 // A node of the mesh, with its key, and a routing id of its choice; it speaks for c only.

@@ -80,7 +80,6 @@ class Answerer : public testing::Test {
   std::string stranger_;
 };
 
-// Seen to fail: the envelope not looked at (an assertion of the library's debug build).
 TEST_F(Answerer, SurvivesRequestsOfAnyShape) {
   Random random(4, 0, 0, Purpose::kTest);
   for (int i = 0; i < 300; ++i) {

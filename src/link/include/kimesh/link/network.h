@@ -61,8 +61,8 @@ struct LinkRefused {
 struct PeerArrived {
   NodeIndex node;
 };  // incoming link: a good hello (again, after a reconnect)
-// A process that does not belong to the mesh dialled us, a peer sent what kimesh does not send, or a
-// handshake failed over keys. Each sentence comes once.
+// A process that does not belong to the mesh dialled us, a peer sent what kimesh does not send, or
+// a handshake failed over keys. Each sentence comes once.
 struct PeerRefused {
   std::string sentence;
   // The node that it says it is, where the two refuse each other: with it the mesh cannot begin.

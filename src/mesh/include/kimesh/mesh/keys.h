@@ -35,7 +35,7 @@ struct MadeKeys {
                                          const std::vector<std::string>& nodes,
                                          const std::vector<std::string>& renewed = {});
 
-// The keys of node `self`, from topology.keys_folder. Nothing: the topology is not encrypted. Errors:
+// The keys of node `self`, from topology.keys_folder. Nothing: the links are not encrypted. Errors:
 // UserInput, a sentence with the remedy: no list, a node without a key, a key of two nodes, no
 // secret key, one that others can read, or one that does not belong to the list.
 [[nodiscard]] Result<std::optional<CurveKeys>> load_keys(const TopologyFile& topology,
