@@ -115,7 +115,7 @@ Status write_secret_key(const std::string& path, const std::string& key) {
   const OpenFile file{::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
   const std::string line = key + "\n";
   const bool written =
-      file.fd >= 0 && ::fchmod(file.fd, 0600) == 0 &&
+      file.fd >= 0 &&
       ::write(file.fd, line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
       ::fsync(file.fd) == 0 && ::rename(beside.c_str(), path.c_str()) == 0;
   if (written) return ok_status();
