@@ -75,9 +75,16 @@ Status write_files(const std::string& folder, const std::vector<ExportedFile>& f
   return ok_status();
 }
 
-// Keys of the exported mesh, those that are not there yet. Compose mounts them as they are, so that
-// the containers' user owns them: who exports, or for root the image's.
-Status write_keys(const std::string& folder, const ExportedMesh& mesh) {
+// Makes those keys of the exported mesh that are not there yet. Compose mounts them as they are, so
+// that the containers' user must own them: who exports, or for root the image's.
+Status add_keys(const ExportOptions& options, const ExportedMesh& mesh) {
+  if (!mesh.is_encrypted) {
+    complain(
+        "the topology says security: none: whoever reaches the containers can read the training, "
+        "change it and end it.");
+    return ok_status();
+  }
+  const std::string folder = fmt::format("{}/{}", options.output, kExportKeys);
   const auto made = make_keys(folder, mesh.nodes);
   if (!made) return made.error();
   for (const std::string& node : mesh.nodes) {
@@ -86,6 +93,9 @@ Status write_keys(const std::string& folder, const ExportedMesh& mesh) {
     return Error{ErrorCode::kIo, fmt::format("{} cannot be given to the user of the image: {}",
                                              path, std::strerror(errno))};
   }
+  say(fmt::format("the keys of its nodes are in {}: they are secrets", folder));
+  if (options.target == ExportOptions::Target::kKubernetes)
+    say(fmt::format("first: kubectl create secret generic kimesh --from-file={}", folder));
   return ok_status();
 }
 
@@ -118,17 +128,7 @@ int export_mesh(const ExportOptions& options) {
   }
   if (const Status done = write_files(options.output, written); !done.ok())
     return fail(done.error());
-  if (mesh->is_encrypted) {
-    const std::string keys = fmt::format("{}/{}", options.output, kExportKeys);
-    if (const Status done = write_keys(keys, *mesh); !done.ok()) return fail(done.error());
-    say(fmt::format("keys of its nodes are in {}: they are secrets", keys));
-    if (!compose)
-      say(fmt::format("first: kubectl create secret generic kimesh --from-file={}", keys));
-  } else {
-    complain(
-        "the topology says security: none: whoever reaches the containers can read the "
-        "training, change it and end it.");
-  }
+  if (const Status done = add_keys(options, *mesh); !done.ok()) return fail(done.error());
   say(compose ? fmt::format("start it: docker-compose -f {}/docker-compose.yml up", options.output)
               : fmt::format("start it: kubectl apply -f {}/kubernetes.yaml", options.output));
   if (const auto needed = files->config.data.kind->files(); !needed.empty())

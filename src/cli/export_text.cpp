@@ -5,6 +5,8 @@
 
 #include <sstream>
 
+#include "kimesh/mesh/keys.h"
+
 namespace kimesh::cli {
 namespace {
 
@@ -144,11 +146,9 @@ constexpr const char* kKeysVolume = R"(      - name: keys
 
 std::string keys_volume(const std::vector<std::string>& nodes) {
   std::string text = kKeysVolume;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    text += fmt::format("          - {{key: \"{0}.secret\", path: \"kimesh-{1}/{0}.secret\"}}\n",
-                        nodes[i], i);
-    text += fmt::format("          - {{key: public.yaml, path: kimesh-{}/public.yaml}}\n", i);
-  }
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (const std::string& file : {secret_key_file(nodes[i]), std::string(kPublicKeysFile)})
+      text += fmt::format("          - {{key: \"{0}\", path: \"kimesh-{1}/{0}\"}}\n", file, i);
   return text;
 }
 
@@ -164,7 +164,8 @@ std::string compose_text(const ExportedMesh& mesh) {
   for (const ExportedFile& file : mesh.files)
     files += fmt::format("    - \"./{0}:/kimesh/mesh/{0}:ro\"\n", file.name);
   for (const std::string& name : mesh.nodes) {
-    const std::string secrets = fmt::format("    secrets: [\"{}.secret\", public.yaml]\n", name);
+    const std::string secrets =
+        fmt::format("    secrets: [\"{}\", {}]\n", secret_key_file(name), kPublicKeysFile);
     text += fmt::format(kComposeService, arg("name", name), arg("files", files),
                         arg("secrets", mesh.is_encrypted ? secrets : ""));
   }
@@ -173,8 +174,8 @@ std::string compose_text(const ExportedMesh& mesh) {
   if (!mesh.is_encrypted) return text;
   text += "\nsecrets:\n";
   for (const std::string& name : mesh.nodes)
-    text += fmt::format("  \"{0}.secret\": {{file: \"{1}/{0}.secret\"}}\n", name, kExportKeys);
-  return text + fmt::format("  public.yaml: {{file: {}/public.yaml}}\n", kExportKeys);
+    text += fmt::format("  \"{0}\": {{file: \"{1}/{0}\"}}\n", secret_key_file(name), kExportKeys);
+  return text + fmt::format("  {0}: {{file: {1}/{0}}}\n", kPublicKeysFile, kExportKeys);
 }
 
 std::string kubernetes_text(const ExportedMesh& mesh) {

@@ -132,6 +132,7 @@ void OutgoingConnection::dial_again() {
 void OutgoingConnection::connected() {
   counters_.frame_bytes += zmtp_greeting_bytes(shared_.curve != nullptr);
   failed_without_detail_ = 0;
+  redial_at_.reset();
   state_ = State::kGreeting;
   control_.clear();
   control(shared_.hello);
