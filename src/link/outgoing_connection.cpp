@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include "handshake.h"
@@ -24,9 +25,9 @@ constexpr Duration kRedial = std::chrono::seconds(1);
 constexpr int kHandshakeFailed = ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
                                  ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                                  ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
-// Handshakes in a row that end without a word before they are told of. A node that is just ending
-// breaks one.
-constexpr unsigned kFailuresMax = 3;
+// Handshakes in a row that the other side ends without a word before they are told of. A node that
+// is just ending breaks one.
+constexpr unsigned kHangUpsMax = 3;
 
 // A frame that left an emulated link later than this, both absolutely and as a part of its
 // message's time, makes the sample useless.
@@ -112,7 +113,10 @@ void OutgoingConnection::read_monitor() {
 void OutgoingConnection::handshake_failed(const ZmqSocket::MonitorEvent& event) {
   const bool is_encrypted = shared_.curve != nullptr;
   const bool without_detail = event.event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
-  if (without_detail && ++failed_without_detail_ != kFailuresMax) return;
+  if (without_detail) {
+    const bool hung_up = event.value == EPIPE || event.value == ECONNRESET;  // not: took too long
+    if (!hung_up || ++hang_ups_ != kHangUpsMax) return;
+  }
   std::string sentence = sentence_no_handshake(spec_.name, spec_.endpoint, is_encrypted);
   if (event.event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
     sentence = sentence_key_denied(spec_.name, spec_.endpoint, shared_.hello.from);
@@ -131,7 +135,7 @@ void OutgoingConnection::dial_again() {
 
 void OutgoingConnection::connected() {
   counters_.frame_bytes += zmtp_greeting_bytes(shared_.curve != nullptr);
-  failed_without_detail_ = 0;
+  hang_ups_ = 0;
   redial_at_.reset();
   state_ = State::kGreeting;
   control_.clear();

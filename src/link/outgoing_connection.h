@@ -102,7 +102,7 @@ class OutgoingConnection {
   std::size_t emulated_ = 0;  // frames that the shaper holds, queued or on their way
   TimePoint last_put_{};
   LinkCounters counters_;
-  unsigned failed_without_detail_ = 0;  // handshakes in a row
+  unsigned hang_ups_ = 0;               // handshakes in a row
   std::optional<TimePoint> redial_at_;  // ZeroMQ has given up, and this node has not
 };
 
