@@ -12,6 +12,8 @@ help() {
   cat <<'TEXT'
 usage: ./dev image [--tag NAME] [--program FILE] [--certificates FOLDER]
 
+builds the image and, where there are none, the keys of docker-compose.yml's nodes in docker/keys
+
   --tag NAME             name of the image (kimesh:latest)
   --program FILE         pack this kimesh, built on Debian 12, with the LibTorch that it loads,
                          instead of compiling in the image: seconds in place of minutes
@@ -53,13 +55,22 @@ build_around() {
   local context
   context=$(mktemp -d)
   trap "rm -rf '$context'" EXIT
-  cp -r --parents dev configs docker "$context"
+  cp -r --parents dev configs docker/{Dockerfile,topologies} docker/*.sh "$context"
   docker/collect.sh "$1" "$context/image"
   docker build --file "$context/docker/Dockerfile" --tag "$tag" --build-arg PROGRAM=packed \
     "$context" >&2
   # Each build leaves its first stage with a copy of LibTorch. One that is going on elsewhere may
   # still need its own, so only old ones go.
   docker image prune --force --filter label=kimesh.program=packed --filter until=1h >/dev/null
+}
+
+# The keys of docker-compose.yml's nodes, once. The image makes them, and its user owns the secrets:
+# compose mounts them as they are.
+make_keys() {
+  [[ ! -e docker/keys/public.yaml ]] || return 0
+  mkdir -p docker/keys
+  docker run --rm --network none --user root --entrypoint sh --volume "$PWD/docker/keys:/keys" \
+    "$tag" -c 'kimesh keygen topologies/ring4.yaml --out /keys && chown kimesh /keys/*.secret' >&2
 }
 
 while [[ $# -gt 0 ]]; do
@@ -77,4 +88,5 @@ docker info >/dev/null 2>&1 || die "\`docker info\` fails: install a container e
   "package docker.io), start it, and see that you may use it"
 have_base
 if [[ -n $program ]]; then build_around "$program"; else build_from_source; fi
+make_keys
 say "$tag: $(($(docker image inspect --format '{{.Size}}' "$tag") / 1000000)) MB"

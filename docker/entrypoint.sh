@@ -4,6 +4,8 @@
 #   KIMESH_NODE      its name in the topology
 #   KIMESH_TOPOLOGY  file, as seen in the container (default topologies/ring4.yaml)
 #   KIMESH_CONFIG    file, as seen in the container (default configs/digits.yaml)
+#   KIMESH_KEYS      folder of the node's secret key and the list of public ones; empty: where the
+#                    topology says
 #   KIMESH_METRICS   HOST:PORT for Prometheus; empty: none
 #   KIMESH_NODES     in place of KIMESH_NODE: all names; the host NAME-0 takes the first, and so on
 #   KIMESH_STAY      1: after a good end the container stays until it is stopped, so that what the
@@ -26,6 +28,7 @@ if [ $# -eq 0 ]; then
   set -- node --name "${KIMESH_NODE:?is not set: write the name of a node of the topology}" \
     --topology "${KIMESH_TOPOLOGY:-topologies/ring4.yaml}" \
     --config "${KIMESH_CONFIG:-configs/digits.yaml}"
+  [ -z "${KIMESH_KEYS:-}" ] || set -- "$@" --keys "$KIMESH_KEYS"
   [ -z "${KIMESH_METRICS:-}" ] || set -- "$@" --metrics "$KIMESH_METRICS"
 fi
 

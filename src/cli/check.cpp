@@ -1,4 +1,4 @@
-// kimesh check FILE...: every problem of every file, and data that is not there.
+// kimesh check FILE...: every problem of every file, and data and keys that are not there.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "kimesh/config/key_text.h"
 #include "kimesh/config/yaml_tree.h"
+#include "kimesh/mesh/keys.h"
 #include "kimesh/run/check_together.h"
 #include "say.h"
 
@@ -55,6 +56,11 @@ int check(const std::vector<std::string>& files) {
     problems = check_together(configs[0].value, configs[0].path, topologies[0].value);
   for (const Problem& problem : problems) complain(to_string(problem));
   if (!problems.empty()) return kExitUser;
+  for (const Topology& topology : topologies) {
+    if (const Status keys = check_keys(topology.value); !keys) return fail(keys.error());
+    if (const std::string notice = security_notice(topology.value); !notice.empty())
+      complain(notice + ".");
+  }
   for (const Config& config : configs) say(fmt::format("{}: a config, no problem", config.path));
   for (const Topology& topology : topologies)
     say(fmt::format("{}: a topology of {} nodes, no problem", topology.path,

@@ -16,6 +16,7 @@ struct RunOptions {
   std::string run;       // name of the run's folder; empty: made up
   std::string json;      // figures go there; empty: nowhere
   bool digests = false;  // digests of owned shards in every round's record
+  std::string keys;      // folder of the keys; empty: what the topology says
 };
 struct NodeOptions {
   RunOptions run;
@@ -53,6 +54,7 @@ struct EvalOptions {
 struct DoctorCommand {
   std::string topology;
   std::string name;  // which node of it this machine is
+  std::string keys;  // as in RunOptions
   std::string wait;  // without news, such as 60s; empty: the default
 };
 
@@ -69,6 +71,13 @@ struct ExportOptions {
   std::string image = "kimesh:latest";
 };
 
+struct KeygenOptions {
+  std::string topology;
+  std::string folder;                // empty: what the topology says
+  std::vector<std::string> renewed;  // nodes that get a new pair although they have one
+};
+
+[[nodiscard]] int keygen(const KeygenOptions& options);
 [[nodiscard]] int check(const std::vector<std::string>& files);
 [[nodiscard]] int explain(const ExplainOptions& options);
 [[nodiscard]] int plan(const PlanOptions& options);

@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
+
 #include "commands.h"
 #include "job.h"
+#include "kimesh/mesh/keys.h"
 #include "kimesh/util/units.h"
 #include "say.h"
 #include "signals.h"
@@ -12,10 +16,11 @@
 namespace kimesh::cli {
 
 int doctor(const DoctorCommand& command) {
-  const auto topology = load_topology_alone(command.topology);
+  auto topology = load_topology_alone(command.topology);
   if (!topology) return kExitUser;
   const auto self = find_node(*topology, command.name);
   if (!self) return kExitUser;
+  if (!check_security(*topology, command.keys, std::array{*self})) return kExitUser;
   const auto plan = plan_without_sizes(*topology);
   if (!plan) return fail(plan.error());
   DoctorOptions options;
@@ -23,6 +28,9 @@ int doctor(const DoctorCommand& command) {
   options.topology = &*topology;
   options.self = *self;
   options.version = std::string(version());
+  auto keys = load_keys(*topology, *self);
+  if (!keys) return fail(keys.error());
+  options.curve = std::move(*keys);
   if (!command.wait.empty()) {
     const auto wait = parse_duration(command.wait);
     if (!wait) return fail({ErrorCode::kUserInput, "--wait: " + wait.error().message});

@@ -1,12 +1,16 @@
 // kimesh export compose|kubernetes TOPOLOGY: files that start that mesh in containers.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "commands.h"
 #include "export_text.h"
 #include "job.h"
+#include "kimesh/mesh/keys.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/topology/placed_topology.h"
 #include "say.h"
@@ -31,6 +35,9 @@ std::vector<NodePlace> places_of(const ExportOptions& options, const TopologyFil
 Result<ExportedMesh> collect(const ExportOptions& options, const MeshFiles& files) {
   ExportedMesh mesh;
   mesh.image = options.image;
+  mesh.is_encrypted = files.topology.security != Security::kNone;
+  if (mesh.is_encrypted && ::geteuid() != 0)
+    mesh.user = fmt::format("{}:{}", ::geteuid(), ::getegid());
   for (const NodeSpec& node : files.topology.nodes) mesh.nodes.push_back(node.name);
   const auto placed = place_topology(options.topology, places_of(options, files.topology));
   if (!placed) return placed.error();
@@ -68,6 +75,30 @@ Status write_files(const std::string& folder, const std::vector<ExportedFile>& f
   return ok_status();
 }
 
+// Makes those keys of the exported mesh that are not there yet. Compose mounts them as they are, so
+// that the containers' user must own them: who exports, or for root the image's.
+Status add_keys(const ExportOptions& options, const ExportedMesh& mesh) {
+  if (!mesh.is_encrypted) {
+    complain(
+        "the topology says security: none: whoever reaches the containers can read the training, "
+        "change it and end it.");
+    return ok_status();
+  }
+  const std::string folder = fmt::format("{}/{}", options.output, kExportKeys);
+  const auto made = make_keys(folder, mesh.nodes);
+  if (!made) return made.error();
+  for (const std::string& node : mesh.nodes) {
+    const std::string path = folder + "/" + secret_key_file(node);
+    if (::geteuid() != 0 || ::chown(path.c_str(), kImageUser, kImageUser) == 0) continue;
+    return Error{ErrorCode::kIo, fmt::format("{} cannot be given to the user of the image: {}",
+                                             path, std::strerror(errno))};
+  }
+  say(fmt::format("the keys of its nodes are in {}: they are secrets", folder));
+  if (options.target == ExportOptions::Target::kKubernetes)
+    say(fmt::format("first: kubectl create secret generic kimesh --from-file={}", folder));
+  return ok_status();
+}
+
 }  // namespace
 
 int export_mesh(const ExportOptions& options) {
@@ -97,6 +128,7 @@ int export_mesh(const ExportOptions& options) {
   }
   if (const Status done = write_files(options.output, written); !done.ok())
     return fail(done.error());
+  if (const Status done = add_keys(options, *mesh); !done.ok()) return fail(done.error());
   say(compose ? fmt::format("start it: docker-compose -f {}/docker-compose.yml up", options.output)
               : fmt::format("start it: kubectl apply -f {}/kubernetes.yaml", options.output));
   if (const auto needed = files->config.data.kind->files(); !needed.empty())

@@ -5,11 +5,10 @@
 
 #include <sstream>
 
+#include "kimesh/mesh/keys.h"
+
 namespace kimesh::cli {
 namespace {
-
-// The user `kimesh` of docker/Dockerfile.
-constexpr int kImageUser = 10001;
 
 // A YAML string in quotes. Only the name of the image comes from the user. Compose takes $ for the
 // beginning of a variable.
@@ -37,22 +36,23 @@ constexpr const char* kComposeHead = R"(# Written by `kimesh export compose`. St
 # Each node leaves its files in a volume: `docker cp CONTAINER:/kimesh/runs .` fetches them.
 x-node: &node
   image: {image}
-  stop_grace_period: 30s
+{user}  stop_grace_period: 30s
 
 x-environment: &environment
   KIMESH_TOPOLOGY: mesh/topology.yaml
   KIMESH_CONFIG: mesh/config.yaml
-
+{keys}
 services:
 )";
 constexpr const char* kComposeService = R"(  "{name}":
     <<: *node
     environment: {{<<: *environment, KIMESH_NODE: "{name}"}}
-    volumes: [".:/kimesh/mesh:ro", "runs-{name}:/kimesh/runs"]
+{secrets}    volumes:
+{files}    - "runs-{name}:/kimesh/runs"
 )";
 
 constexpr const char* kKubernetesService = R"(# Written by `kimesh export kubernetes`. Start it with
-#   kubectl apply -f kubernetes.yaml
+{make_secret}#   kubectl apply -f kubernetes.yaml
 # A pod that has trained stays until it is deleted: `kubectl cp kimesh-0:/kimesh/runs runs` fetches
 # what it left.
 apiVersion: v1
@@ -105,7 +105,7 @@ spec:
         - {{name: KIMESH_NODES, value: "{nodes}"}}
         - {{name: KIMESH_TOPOLOGY, value: mesh/topology.yaml}}
         - {{name: KIMESH_CONFIG, value: mesh/config.yaml}}
-        # Kubernetes would start a pod anew that has come to its end.
+{keys_environment}        # Kubernetes would start a pod anew that has come to its end.
         - {{name: KIMESH_STAY, value: "1"}}
         ports:
         - {{name: mesh, containerPort: {port}}}
@@ -117,10 +117,10 @@ spec:
         volumeMounts:
         - {{name: mesh, mountPath: /kimesh/mesh, readOnly: true}}
         - {{name: runs, mountPath: /kimesh/runs}}
-      volumes:
+{keys_mount}      volumes:
       - name: mesh
         configMap: {{name: kimesh}}
-  volumeClaimTemplates:
+{keys_volume}  volumeClaimTemplates:
   - metadata:
       name: runs
     spec:
@@ -129,26 +129,67 @@ spec:
         requests: {{storage: 1Gi}}
 )";
 
+constexpr const char* kMakeSecret = "#   kubectl create secret generic kimesh --from-file=keys\n";
+constexpr const char* kKeysEnvironment = R"(        - {name: KIMESH_KEYS, value: /kimesh/keys}
+        - name: KIMESH_POD
+          valueFrom: {fieldRef: {fieldPath: metadata.name}}
+)";
+// A pod sees the folder of its own name only.
+constexpr const char* kKeysMount =
+    "        - {name: keys, mountPath: /kimesh/keys, subPathExpr: $(KIMESH_POD), readOnly: true}\n";
+constexpr const char* kKeysVolume = R"(      - name: keys
+        secret:
+          secretName: kimesh
+          defaultMode: 256  # 0400: its owner is root, and the pod's group may read it
+          items:
+)";
+
+std::string keys_volume(const std::vector<std::string>& nodes) {
+  std::string text = kKeysVolume;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (const std::string& file : {secret_key_file(nodes[i]), std::string(kPublicKeysFile)})
+      text += fmt::format("          - {{key: \"{0}\", path: \"kimesh-{1}/{0}\"}}\n", file, i);
+  return text;
+}
+
 }  // namespace
 
 std::string compose_text(const ExportedMesh& mesh) {
   using fmt::arg;
-  std::string text = fmt::format(kComposeHead, arg("image", quoted(mesh.image, true)));
-  for (const std::string& name : mesh.nodes)
-    text += fmt::format(kComposeService, arg("name", name));
+  std::string text =
+      fmt::format(kComposeHead, arg("image", quoted(mesh.image, true)),
+                  arg("user", mesh.user.empty() ? "" : fmt::format("  user: \"{}\"\n", mesh.user)),
+                  arg("keys", mesh.is_encrypted ? "  KIMESH_KEYS: /run/secrets\n" : ""));
+  std::string files;
+  for (const ExportedFile& file : mesh.files)
+    files += fmt::format("    - \"./{0}:/kimesh/mesh/{0}:ro\"\n", file.name);
+  for (const std::string& name : mesh.nodes) {
+    const std::string secrets =
+        fmt::format("    secrets: [\"{}\", {}]\n", secret_key_file(name), kPublicKeysFile);
+    text += fmt::format(kComposeService, arg("name", name), arg("files", files),
+                        arg("secrets", mesh.is_encrypted ? secrets : ""));
+  }
   text += "\nvolumes:\n";
   for (const std::string& name : mesh.nodes) text += fmt::format("  \"runs-{}\":\n", name);
-  return text;
+  if (!mesh.is_encrypted) return text;
+  text += "\nsecrets:\n";
+  for (const std::string& name : mesh.nodes)
+    text += fmt::format("  \"{0}\": {{file: \"{1}/{0}\"}}\n", secret_key_file(name), kExportKeys);
+  return text + fmt::format("  {0}: {{file: {1}/{0}}}\n", kPublicKeysFile, kExportKeys);
 }
 
 std::string kubernetes_text(const ExportedMesh& mesh) {
   using fmt::arg;
-  std::string text = fmt::format(kKubernetesService, arg("port", kExportPort));
+  std::string text = fmt::format(kKubernetesService, arg("port", kExportPort),
+                                 arg("make_secret", mesh.is_encrypted ? kMakeSecret : ""));
   for (const ExportedFile& file : mesh.files)
     text += fmt::format("  {}: |2\n{}", file.name, indented(file.text, 4));
   return text + fmt::format(kKubernetesSet, arg("replicas", mesh.nodes.size()),
                             arg("user", kImageUser), arg("image", quoted(mesh.image, false)),
-                            arg("nodes", fmt::join(mesh.nodes, " ")), arg("port", kExportPort));
+                            arg("nodes", fmt::join(mesh.nodes, " ")), arg("port", kExportPort),
+                            arg("keys_environment", mesh.is_encrypted ? kKeysEnvironment : ""),
+                            arg("keys_mount", mesh.is_encrypted ? kKeysMount : ""),
+                            arg("keys_volume", mesh.is_encrypted ? keys_volume(mesh.nodes) : ""));
 }
 
 }  // namespace kimesh::cli

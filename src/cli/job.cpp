@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "kimesh/mesh/keys.h"
 #include "kimesh/objective/quadratic.h"
 #include "kimesh/train/training_mesh.h"
 #include "say.h"
@@ -39,6 +40,18 @@ std::optional<NodeIndex> find_node(const TopologyFile& topology, const std::stri
   complain(fmt::format("the topology has no node '{}'. Write one of: {}.", name,
                        fmt::join(names, ", ")));
   return std::nullopt;
+}
+
+bool check_security(TopologyFile& topology, const std::string& keys,
+                    std::span<const NodeIndex> nodes) {
+  if (!keys.empty()) topology.keys_folder = keys;
+  if (const std::string notice = security_notice(topology); !notice.empty()) complain(notice + ".");
+  for (const NodeIndex node : nodes)
+    if (const auto loaded = load_keys(topology, node); !loaded) {
+      complain(loaded.error().message);
+      return false;
+    }
+  return true;
 }
 
 Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "kimesh/mesh/mesh.h"
@@ -20,6 +21,10 @@ namespace kimesh::cli {
 // Says which names there are, and returns nothing, where there is no node of that name.
 [[nodiscard]] std::optional<NodeIndex> find_node(const TopologyFile& topology,
                                                  const std::string& name);
+// Puts the folder of keys that the user gave in place of the topology's, reads the keys of these
+// nodes, and says what a topology without encryption gives up. False: it has printed what is wrong.
+[[nodiscard]] bool check_security(TopologyFile& topology, const std::string& keys,
+                                  std::span<const NodeIndex> nodes);
 
 // Checks the data, reads the model to start from, lays the plan. Errors: UserInput, Io.
 [[nodiscard]] Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files);

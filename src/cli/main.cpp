@@ -51,9 +51,20 @@ void add_plan(CLI::App& app, PlanOptions& options, int& code) {
   command->callback([&] { code = plan(options); });
 }
 
+void add_keygen(CLI::App& app, KeygenOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("keygen", "make the keys of a mesh's nodes");
+  command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")->required();
+  command->add_option("--out", options.folder, "folder of the keys (keys beside the topology)");
+  command->add_option("--renew", options.renewed, "a node that gets a new key; may be repeated");
+  command->callback([&] { code = keygen(options); });
+}
+
+constexpr const char* kKeysHelp = "folder of the keys, where the topology's is not the place";
+
 void add_up(CLI::App& app, RunOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("up", "run all nodes on this machine");
   add_run(*command, options);
+  command->add_option("--keys", options.keys, kKeysHelp);
   command->callback([&] { code = up(options); });
 }
 
@@ -61,6 +72,7 @@ void add_node(CLI::App& app, NodeOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("node", "run one node");
   add_files(*command, options.run);
   command->add_option("--name", options.name, "which node of the topology")->required();
+  command->add_option("--keys", options.run.keys, kKeysHelp);
   command->add_option("--run-folder", options.run_folder, "where its files go");
   command->add_option("--metrics", options.metrics, "HOST:PORT where Prometheus may ask");
   command->add_option("--simd", options.simd, kSimdHelp);
@@ -91,6 +103,7 @@ void add_doctor(CLI::App& app, DoctorCommand& options, int& code) {
   command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")->required();
   command->add_option("--name", options.name, "which node of it this machine is")->required();
   command->add_option("--wait", options.wait, "for others, without any news (60s)");
+  command->add_option("--keys", options.keys, kKeysHelp);
   command->callback([&] { code = doctor(options); });
 }
 
@@ -126,8 +139,9 @@ int run(int argc, char** argv) {
   int code = kExitDone;
   std::vector<std::string> files;
   ExplainOptions explain_options;
+  KeygenOptions keygen_options;
   PlanOptions plan_options;
-  RunOptions up_options{words, "", "", "", "", false};
+  RunOptions up_options{words, "", "", "", "", false, ""};
   NodeOptions node_options{up_options, "", "", "", "", 0};
   SimulateOptions simulate_options{up_options, "", "", ""};
   ExportOptions export_options;
@@ -137,6 +151,7 @@ int run(int argc, char** argv) {
   add_check(app, files, code);
   add_explain(app, explain_options, code);
   add_plan(app, plan_options, code);
+  add_keygen(app, keygen_options, code);
   add_up(app, up_options, code);
   add_node(app, node_options, code);
   add_simulate(app, simulate_options, code);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "commands.h"
@@ -105,6 +106,7 @@ int node(const NodeOptions& options) {
     complain("a quadratic runs in `kimesh simulate` only. Write model and data instead.");
     return kExitUser;
   }
+  if (!check_security(files->topology, options.run.keys, std::array{*self})) return kExitUser;
   const auto metrics = start_metrics(options);
   if (!metrics) return fail(metrics.error());
   const auto mesh = make_mesh(std::move(*files));

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <numeric>
 #include <utility>
 
 #include "commands.h"
@@ -80,6 +81,7 @@ std::vector<std::string> arguments_for(const RunOptions& options, const RunFolde
       "node", "--config",     options.config, "--topology", options.topology,       "--name",
       node,   "--run-folder", folder.path(),  "--threads",  std::to_string(threads)};
   if (options.digests) words.push_back("--digests");
+  if (!options.keys.empty()) words.insert(words.end(), {"--keys", options.keys});
   return words;
 }
 
@@ -149,6 +151,9 @@ int up(const RunOptions& options) {
     complain("a quadratic runs in `kimesh simulate` only. Write model and data instead.");
     return kExitUser;
   }
+  std::vector<NodeIndex> all(files->topology.nodes.size());
+  std::iota(all.begin(), all.end(), NodeIndex{0});
+  if (!check_security(files->topology, options.keys, all)) return kExitUser;
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());

@@ -110,6 +110,7 @@ class Doctor {
     network.listen = topology.nodes[options_.self].address;
     network.hello.from = name(options_.self);
     network.hello.build = options_.version;
+    network.curve = options_.curve;
     network.hello.incarnation = new_incarnation();
     network.hello.topology_digest = digest_text(topology.canonical());
     network.hello.config_digest = digest_text(kConfig);

@@ -118,6 +118,56 @@ std::string sentence_malformed(const std::string& name, const std::string& what)
                      printable(name), what);
 }
 
+std::string sentence_unknown_key(const std::string& address, const std::string& self) {
+  return fmt::format(
+      "node {} refuses a connection from {}, whose key is not in its list: if that is a node of "
+      "this mesh, give both nodes the same list of public keys, and start {} again",
+      self, printable(address), self);
+}
+
+std::string sentence_not_encrypted(const std::string& self) {
+  return fmt::format(
+      "node {} refuses a connection that is not encrypted for its key: if that is a node of this "
+      "mesh, give both nodes the same topology file and the same list of public keys",
+      self);
+}
+
+std::string sentence_stolen_name(const std::string& node, const std::string& from,
+                                 const std::string& self) {
+  return fmt::format(
+      "node {} refuses a connection that says it is node {} with the key of node {}: start that "
+      "node under its own name",
+      self, printable(from), printable(node));
+}
+
+std::string sentence_key_denied(const std::string& name, const std::string& address,
+                                const std::string& self) {
+  return fmt::format(
+      "node {} at {} refuses the key of node {}: give both nodes the same list of public keys, and "
+      "start {} again; it is dialled further",
+      name, address, self, name);
+}
+
+std::string sentence_other_security(const std::string& name, const std::string& address,
+                                    bool is_encrypted) {
+  return fmt::format(
+      "what listens for node {} at {} {}: give both nodes the same topology file; it is dialled "
+      "further",
+      name, address,
+      is_encrypted ? "does not encrypt, and this node does"
+                   : "wants encrypted links, and this node has security: none");
+}
+
+std::string sentence_no_handshake(const std::string& name, const std::string& address,
+                                  bool is_encrypted) {
+  return fmt::format(
+      "what listens for node {} at {} {}, or is no node of kimesh: give both nodes the same "
+      "topology file and list of public keys, and check the address; it is dialled further",
+      name, address,
+      is_encrypted ? fmt::format("does not hold the key that the list gives to {}", name)
+                   : "wants encrypted links, and this node has security: none");
+}
+
 PeerHalted halted_by(NodeIndex node, const Halt& halt) {
   const bool by_user = halt.kind == HaltKind::kUserStop;
   return {node, by_user ? HaltKind::kUserStop : HaltKind::kFailure, halt.reason};

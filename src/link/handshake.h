@@ -28,6 +28,19 @@ struct Refusal {
 [[nodiscard]] std::string sentence_restarted(const std::string& name);
 [[nodiscard]] std::string sentence_foreign(const std::string& name);
 [[nodiscard]] std::string sentence_malformed(const std::string& name, const std::string& what);
+// Keys: `self` is this node, `address` where the other side is.
+[[nodiscard]] std::string sentence_unknown_key(const std::string& address, const std::string& self);
+[[nodiscard]] std::string sentence_not_encrypted(const std::string& self);
+[[nodiscard]] std::string sentence_stolen_name(const std::string& node, const std::string& from,
+                                               const std::string& self);
+// Of a node that is dialled: it does not know this node's key; one of the two does not encrypt; it
+// hangs up without a word, as a node does that is dialled with a key which it has not.
+[[nodiscard]] std::string sentence_key_denied(const std::string& name, const std::string& address,
+                                              const std::string& self);
+[[nodiscard]] std::string sentence_other_security(const std::string& name,
+                                                  const std::string& address, bool is_encrypted);
+[[nodiscard]] std::string sentence_no_handshake(const std::string& name, const std::string& address,
+                                                bool is_encrypted);
 [[nodiscard]] std::string printable(const std::string& text);
 
 // The event for a halt. A kind that this version does not know counts as a failure.

@@ -52,7 +52,7 @@ Result<Inbox::Arrival> Inbox::add(const Chunk& chunk, TimePoint now,
   } else if (partial_.next > half) {
     const std::size_t frame = size + kChunkHeadBytes;
     partial_.tail_bytes += static_cast<std::uint32_t>(frame);
-    partial_.framing_bytes += static_cast<std::uint32_t>(zmtp_head_bytes(frame));
+    partial_.framing_bytes += static_cast<std::uint32_t>(zmtp_overhead_bytes(frame, is_encrypted_));
   }
   if (chunk.sequence > delivered_)
     partial_.bytes.insert(partial_.bytes.end(), chunk.bytes.begin(), chunk.bytes.end());

@@ -16,7 +16,9 @@ namespace kimesh {
 // Thread: the network's.
 class Inbox {
  public:
-  explicit Inbox(std::size_t message_bytes_max) : message_bytes_max_(message_bytes_max) {}
+  // `is_encrypted`: whether ZeroMQ's framing of the chunks is that of CURVE.
+  explicit Inbox(std::size_t message_bytes_max, bool is_encrypted = false)
+      : message_bytes_max_(message_bytes_max), is_encrypted_(is_encrypted) {}
 
   struct Arrival {
     std::optional<Ack> ack;                         // to send: the message is whole
@@ -56,6 +58,7 @@ class Inbox {
   [[nodiscard]] std::uint32_t tail_bytes(std::uint64_t connection_bytes) const;
 
   std::size_t message_bytes_max_;
+  bool is_encrypted_;
   std::uint64_t delivered_ = 0;  // highest sequence delivered
   Partial partial_;
 };

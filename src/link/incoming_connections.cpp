@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "handshake.h"
 #include "kimesh/util/overloaded.h"
@@ -39,9 +40,15 @@ std::string why_not_bound(int why) {
 IncomingConnections::IncomingConnections(const std::vector<IncomingLink>& links, Shared shared)
     : shared_(std::move(shared)), tag_(shared_.hello.tag()), socket_(shared_.zmq, ZMQ_ROUTER) {
   socket_.set(ZMQ_RCVHWM, kReceiveQueueFrames);
+  if (shared_.curve) {
+    zap_.emplace(shared_.zmq, shared_.curve->allowed);
+    socket_.serve_curve(shared_.curve->own, kZapDomain);
+  }
   for (const IncomingLink& link : links)
     connections_.push_back(
-        Connection{.spec = link, .inbox = Inbox(link.message_bytes_max), .routing_id = {}});
+        Connection{.spec = link,
+                   .inbox = Inbox(link.message_bytes_max, shared_.curve != nullptr),
+                   .routing_id = {}});
 }
 
 Status IncomingConnections::listen(const std::string& endpoint) {
@@ -90,15 +97,25 @@ void IncomingConnections::send_bye() {
 }
 
 void IncomingConnections::read_monitor() {
+  if (const std::string stranger = zap_ ? zap_->answer() : ""; !stranger.empty())
+    tell_of_stranger(stranger);
   while (const auto event = socket_.next_monitor_event()) {
     if (event->event == ZMQ_EVENT_ACCEPTED)
       accepted_.accepted(event->value, std::chrono::steady_clock::now());
+    if (event->event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL && shared_.curve)
+      shared_.events.push_once({sentence_not_encrypted(shared_.hello.from)});
     if (event->event != ZMQ_EVENT_DISCONNECTED) continue;
     accepted_.disconnected(event->value);
     // Frames that the connection has brought are still in the queue, and still count.
     for (Connection& connection : connections_)
       if (connection.open && connection.fd == event->value) leave(connection);
   }
+}
+
+// The first one alone is told of: who scans ports comes from many addresses.
+void IncomingConnections::tell_of_stranger(const std::string& address) {
+  if (std::exchange(told_of_stranger_, true)) return;
+  shared_.events.push_once({sentence_unknown_key(address, shared_.hello.from)});
 }
 
 void IncomingConnections::leave(Connection& connection) {
@@ -135,9 +152,13 @@ void IncomingConnections::receive(std::size_t frames) {
 void IncomingConnections::frame_from(const std::string& routing_id, int fd, const ZmqPart& body,
                                      TimePoint now) {
   Connection* connection = connection_of(routing_id);
+  // A peer chooses its routing id: one that an ended connection had makes it no other node.
+  if (shared_.curve && connection && body.user_id() != connection->spec.name) connection = nullptr;
   const auto frame = decode_frame(body.bytes());
   if (!frame.ok()) return malformed(connection, fd, frame.error().message);
   if (const auto* hello = std::get_if<Hello>(&*frame)) {
+    if (shared_.curve && hello->from != body.user_id())
+      return refuse_name(routing_id, fd, {std::string(body.user_id()), hello->from}, now);
     read_monitor();  // an older connection with the same fd ended before this hello
     return hello_from(routing_id, fd, *hello, now);
   }
@@ -147,6 +168,14 @@ void IncomingConnections::frame_from(const std::string& routing_id, int fd, cons
     return shared_.events.push_once(PeerRefused{sentence_foreign(connection->spec.name)});
   }
   handle(*connection, *frame, now);
+}
+
+// A node of this mesh, known by its key, that says the name of another one.
+void IncomingConnections::refuse_name(const std::string& routing_id, int fd, const StolenName& name,
+                                      TimePoint now) {
+  const std::string sentence = sentence_stolen_name(name.node, name.said, shared_.hello.from);
+  refuse(routing_id, fd, sentence, now);
+  shared_.events.push_once({sentence});
 }
 
 void IncomingConnections::hello_from(const std::string& routing_id, int fd, const Hello& hello,

@@ -15,6 +15,7 @@
 #include "inbox.h"
 #include "kimesh/link/network.h"
 #include "peers.h"
+#include "zap.h"
 #include "zmq_socket.h"
 
 namespace kimesh {
@@ -28,6 +29,7 @@ class IncomingConnections {
     Peers& peers;
     Hello hello;  // ours
     Duration heartbeat;
+    const CurveKeys* curve;  // null: connections are not encrypted
   };
   IncomingConnections(const std::vector<IncomingLink>& links, Shared shared);
 
@@ -48,6 +50,8 @@ class IncomingConnections {
 
   [[nodiscard]] void* socket() const { return socket_.raw(); }
   [[nodiscard]] void* monitor() const { return socket_.monitor(); }
+  // Where ZeroMQ asks who may connect; read_monitor() answers. Null: connections are not encrypted.
+  [[nodiscard]] void* zap() const { return zap_ ? zap_->socket() : nullptr; }
   [[nodiscard]] TimePoint deadline() const;
   [[nodiscard]] bool drained() const;  // nothing is left to put on the socket of a connected peer
   [[nodiscard]] std::uint64_t strangers_ended() const { return accepted_.strangers_ended(); }
@@ -76,6 +80,11 @@ class IncomingConnections {
   };
 
   void frame_from(const std::string& routing_id, int fd, const ZmqPart& body, TimePoint now);
+  void tell_of_stranger(const std::string& address);
+  struct StolenName {
+    std::string node, said;
+  };
+  void refuse_name(const std::string& routing_id, int fd, const StolenName& name, TimePoint now);
   void hello_from(const std::string& routing_id, int fd, const Hello& hello, TimePoint now);
   void admit(Connection& connection, const std::string& routing_id, int fd, TimePoint now);
   void handle(Connection& connection, const Frame& frame, TimePoint now);
@@ -94,11 +103,13 @@ class IncomingConnections {
   Shared shared_;
   RunTag tag_;
   std::uint64_t foreign_frames_ = 0;
+  std::optional<ZapAnswerer> zap_;
   ZmqSocket socket_;
   std::vector<Connection> connections_;
   AcceptedConnections accepted_;
   std::optional<Halt> halt_;
   bool bye_ = false;
+  bool told_of_stranger_ = false;
 };
 
 }  // namespace kimesh

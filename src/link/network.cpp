@@ -26,6 +26,8 @@ EventSink sink_into(BoundedQueue<NetworkEvent>& events) {
 
 Result<std::unique_ptr<Network>> Network::start(NetworkOptions options, EventSink events) {
   raise_descriptor_limit();
+  if (options.curve)
+    if (const Status there = has_curve(); !there) return there.error();
   auto wake_event = WakeEvent::make();
   if (!wake_event.ok()) return wake_event.error();
   auto timer = Timer::make();

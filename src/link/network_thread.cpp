@@ -47,7 +47,8 @@ Network::Thread::Thread(NetworkOptions options, EventSink events, WakeEvent wake
       peers_(kHeartbeatsOfLife * options_.heartbeat),
       shaper_(specs_of(options_.outgoing), options_.uplink_bits_per_s,
               std::chrono::steady_clock::now()),
-      incoming_(options_.incoming, {zmq_, events_, peers_, options_.hello, options_.heartbeat}) {}
+      incoming_(options_.incoming,
+                {zmq_, events_, peers_, options_.hello, options_.heartbeat, curve()}) {}
 
 Status Network::Thread::listen() {
   if (auto bound = incoming_.listen(options_.listen); !bound.ok()) return bound.error();
@@ -62,7 +63,7 @@ void Network::Thread::begin() {
     if (emulated(link.spec) || options_.uplink_bits_per_s) shaper_index = i;
     outgoing_.emplace_back(link,
                            OutgoingConnection::Shared{zmq_, events_, peers_, shaper_,
-                                                      options_.hello, options_.heartbeat},
+                                                      options_.hello, options_.heartbeat, curve()},
                            shaper_index);
     places_[link.link] = i;
   }
@@ -125,6 +126,7 @@ void Network::Thread::wait() {
   poll_.push_back({nullptr, timer_.fd(), ZMQ_POLLIN, 0});
   poll_.push_back({incoming_.monitor(), 0, ZMQ_POLLIN, 0});
   poll_.push_back({incoming_.socket(), 0, reading, 0});
+  if (incoming_.zap()) poll_.push_back({incoming_.zap(), 0, ZMQ_POLLIN, 0});
   for (const OutgoingConnection& link : outgoing_) {
     if (!link.socket()) continue;
     const int events = reading | (link.wants_room() ? ZMQ_POLLOUT : 0);

@@ -85,6 +85,9 @@ class Network::Thread {
   void answer_flushes();
   [[nodiscard]] OutgoingConnection& outgoing(LinkIndex link);
   [[nodiscard]] TimePoint deadline();
+  [[nodiscard]] const CurveKeys* curve() const {
+    return options_.curve ? &*options_.curve : nullptr;
+  }
 
   NetworkOptions options_;
   // Order of destruction: sockets before their context.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include "handshake.h"
@@ -18,8 +19,15 @@ namespace {
 constexpr int kSendQueueFrames = 16;
 constexpr int kUnsentBytes = 128 * 1024;  // in the kernel: measured to cost no throughput
 
-// Bytes that a DEALER sends before the first frame (ZMTP 3.1, rfc.zeromq.org/spec/37).
-constexpr std::size_t kZmtpGreeting = 64 + 2 + 41;
+// Between a handshake that ended by a mistake of one side, after which ZeroMQ does not dial again,
+// and the next one. The other side may be started again with other keys, or be a stranger's.
+constexpr Duration kRedial = std::chrono::seconds(1);
+constexpr int kHandshakeFailed = ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                                 ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+// Handshakes in a row that the other side ends without a word before they are told of. A node that
+// is just ending breaks one.
+constexpr unsigned kHangUpsMax = 3;
 
 // A frame that left an emulated link later than this, both absolutely and as a part of its
 // message's time, makes the sample useless.
@@ -42,6 +50,12 @@ void OutgoingConnection::dial(const std::string& endpoint) {
   KIMESH_CHECK(state_ == State::kIdle, "a link is dialled once");
   socket_ = ZmqSocket(shared_.zmq, ZMQ_DEALER);
   socket_.set(ZMQ_SNDHWM, kSendQueueFrames);
+  spec_.endpoint = endpoint;
+  if (shared_.curve) {
+    const auto far = shared_.curve->allowed.find(spec_.name);
+    KIMESH_CHECK(far != shared_.curve->allowed.end(), "the list has the keys of all peers");
+    socket_.dial_curve(shared_.curve->own, far->second);
+  }
   if (const int why = socket_.connect(endpoint); why != 0) {
     shared_.events.push(NetworkFailed{
         fmt::format("cannot dial node {} at {}: {}", spec_.name, endpoint, zmq_strerror(why))});
@@ -94,11 +108,38 @@ void OutgoingConnection::read_monitor() {
     }
     if (event->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) connected();
     if (event->event == ZMQ_EVENT_DISCONNECTED) lost();
+    if (event->event & kHandshakeFailed) handshake_failed(*event);
   }
 }
 
+// Nothing here ends the link: what a connection says before its handshake is anybody's word.
+void OutgoingConnection::handshake_failed(const ZmqSocket::MonitorEvent& event) {
+  const bool is_encrypted = shared_.curve != nullptr;
+  const bool without_detail = event.event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+  if (without_detail) {
+    const bool hung_up = event.value == EPIPE || event.value == ECONNRESET;  // not: took too long
+    if (!hung_up || ++hang_ups_ != kHangUpsMax) return;
+  }
+  std::string sentence = sentence_no_handshake(spec_.name, spec_.endpoint, is_encrypted);
+  if (event.event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+    sentence = sentence_key_denied(spec_.name, spec_.endpoint, shared_.hello.from);
+  else if (event.value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
+    sentence = sentence_other_security(spec_.name, spec_.endpoint, is_encrypted);
+  shared_.events.push_once({sentence});
+  if (!without_detail) redial_at_ = std::chrono::steady_clock::now() + kRedial;
+}
+
+void OutgoingConnection::dial_again() {
+  redial_at_.reset();
+  socket_.close();
+  state_ = State::kIdle;
+  dial(spec_.endpoint);
+}
+
 void OutgoingConnection::connected() {
-  counters_.frame_bytes += kZmtpGreeting;
+  counters_.frame_bytes += zmtp_greeting_bytes(shared_.curve != nullptr);
+  hang_ups_ = 0;
+  redial_at_.reset();
   state_ = State::kGreeting;
   control_.clear();
   ++shared_.hello.connection;
@@ -123,6 +164,7 @@ void OutgoingConnection::lost() {
 
 void OutgoingConnection::close() {
   state_ = State::kClosed;
+  redial_at_.reset();
   halt_waits_ = false;
   lost();
   socket_.close();
@@ -228,7 +270,7 @@ bool OutgoingConnection::put(std::initializer_list<std::span<const std::byte>> p
   }
   std::size_t size = 0;
   for (const auto part : parts) size += part.size();
-  counters_.frame_bytes += size + zmtp_head_bytes(size);
+  counters_.frame_bytes += size + zmtp_overhead_bytes(size, shared_.curve != nullptr);
   last_put_ = now;
   return true;
 }
@@ -247,6 +289,7 @@ bool OutgoingConnection::put_control(TimePoint now) {
 
 void OutgoingConnection::pump(TimePoint now) {
   blocked_ = false;
+  if (redial_at_ && now >= *redial_at_) dial_again();
   if (state_ != State::kGreeting && state_ != State::kReady) return;
   keep_alive(now);
   if (!put_control(now) || state_ != State::kReady || halt_) return;
@@ -312,6 +355,7 @@ void OutgoingConnection::keep_alive(TimePoint now) {
 }
 
 TimePoint OutgoingConnection::deadline() const {
+  if (redial_at_) return *redial_at_;
   if (state_ != State::kGreeting && state_ != State::kReady) return TimePoint::max();
   if (!control_.empty()) return TimePoint::max();  // the socket is full, and says when it is not
   return last_put_ + shared_.heartbeat;

@@ -27,6 +27,7 @@ class OutgoingConnection {
     Shaper& shaper;
     Hello hello;  // `to` and `connection` are ours to fill in
     Duration heartbeat;
+    const CurveKeys* curve;  // null: connections are not encrypted
   };
   // `shaper_index` is the link's index in the shaper; nothing: the link is not emulated, and frames
   // go to the socket directly.
@@ -65,6 +66,8 @@ class OutgoingConnection {
   };
 
   void connected();
+  void handshake_failed(const ZmqSocket::MonitorEvent& event);
+  void dial_again();
   void lost();
   void close();
   void handle(const Frame& frame, TimePoint now);
@@ -100,6 +103,8 @@ class OutgoingConnection {
   std::size_t emulated_ = 0;  // frames that the shaper holds, queued or on their way
   TimePoint last_put_{};
   LinkCounters counters_;
+  unsigned hang_ups_ = 0;               // handshakes in a row
+  std::optional<TimePoint> redial_at_;  // ZeroMQ has given up, and this node has not
 };
 
 }  // namespace kimesh

@@ -59,6 +59,10 @@ bool ZmqPart::more() const {
 int ZmqPart::source_fd() const {
   return zmq_msg_get(&message_, ZMQ_SRCFD);
 }
+std::string_view ZmqPart::user_id() const {
+  const char* id = zmq_msg_gets(&message_, "User-Id");
+  return id ? id : std::string_view();
+}
 
 ZmqSocket::ZmqSocket(ZmqContext& context, int type) : socket_(zmq_socket(context.raw(), type)) {
   KIMESH_CHECK(socket_ != nullptr, "a ZeroMQ socket");
@@ -80,12 +84,30 @@ void ZmqSocket::set(int option, int value) {
   must(zmq_setsockopt(raw(), option, &value, sizeof value), "a socket option");
 }
 
+void ZmqSocket::set(int option, const std::string& value) {
+  must(zmq_setsockopt(raw(), option, value.data(), value.size()), "a socket option");
+}
+
+void ZmqSocket::serve_curve(const CurvePair& own, const char* zap_domain) {
+  set(ZMQ_CURVE_SERVER, 1);
+  set(ZMQ_CURVE_SECRETKEY, own.secret_key);
+  set(ZMQ_ZAP_DOMAIN, std::string(zap_domain));
+}
+
+void ZmqSocket::dial_curve(const CurvePair& own, const std::string& far_key) {
+  set(ZMQ_CURVE_SERVERKEY, far_key);
+  set(ZMQ_CURVE_PUBLICKEY, own.public_key);
+  set(ZMQ_CURVE_SECRETKEY, own.secret_key);
+}
+
 void ZmqSocket::watch(ZmqContext& context) {
   // The socket's address makes the name unique in this context.
   const std::string name = fmt::format("inproc://monitor-{}", fmt::ptr(raw()));
   must(zmq_socket_monitor(raw(), name.c_str(),
                           ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_ACCEPTED |
-                              ZMQ_EVENT_DISCONNECTED),
+                              ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                              ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                              ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL),
        "a monitor");
   monitor_.reset(zmq_socket(context.raw(), ZMQ_PAIR));
   KIMESH_CHECK(monitor_ != nullptr, "a monitor socket");
@@ -97,10 +119,18 @@ void ZmqSocket::watch(ZmqContext& context) {
   must(zmq_connect(monitor(), name.c_str()), "a monitor's connection");
 }
 
+// Only where an IPv6 address stands: with the option a name that has addresses of both kinds would
+// stand for the IPv6 one alone.
+void ZmqSocket::take_addresses_of(const std::string& endpoint) {
+  if (endpoint.find('[') != std::string::npos) set(ZMQ_IPV6, 1);
+}
+
 int ZmqSocket::bind(const std::string& endpoint) {
+  take_addresses_of(endpoint);
   return zmq_bind(raw(), endpoint.c_str()) == 0 ? 0 : zmq_errno();
 }
 int ZmqSocket::connect(const std::string& endpoint) {
+  take_addresses_of(endpoint);
   return zmq_connect(raw(), endpoint.c_str()) == 0 ? 0 : zmq_errno();
 }
 

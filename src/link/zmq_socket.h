@@ -11,8 +11,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "kimesh/link/curve.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
@@ -50,6 +52,8 @@ class ZmqPart {
   [[nodiscard]] bool more() const;
   // The TCP socket that brought it, -1 where unknown.
   [[nodiscard]] int source_fd() const;
+  // The node whose key the connection has, on parts that hold content; empty: it is not encrypted.
+  [[nodiscard]] std::string_view user_id() const;
   [[nodiscard]] zmq_msg_t* raw() { return &message_; }
 
  private:
@@ -67,6 +71,10 @@ class ZmqSocket {
   ZmqSocket(ZmqContext& context, int type);
 
   void set(int option, int value);
+  // Before bind, with the answerer of ZAP in place: where there is none ZeroMQ takes every key.
+  void serve_curve(const CurvePair& own, const char* zap_domain);
+  // Before connect: only to a node that holds the secret of `far_key`.
+  void dial_curve(const CurvePair& own, const std::string& far_key);
   [[nodiscard]] int bind(const std::string& endpoint);     // 0 or errno
   [[nodiscard]] int connect(const std::string& endpoint);  // 0 or errno
   [[nodiscard]] std::string last_endpoint() const;
@@ -79,7 +87,7 @@ class ZmqSocket {
 
   struct MonitorEvent {
     int event = 0;  // ZMQ_EVENT_*
-    int value = 0;  // the fd, for the events that are monitored
+    int value = 0;  // the fd; of a handshake that failed: why, as zmq_socket_monitor says
   };
   [[nodiscard]] std::optional<MonitorEvent> next_monitor_event();
 
@@ -90,6 +98,8 @@ class ZmqSocket {
 
  private:
   void watch(ZmqContext& context);
+  void set(int option, const std::string& value);
+  void take_addresses_of(const std::string& endpoint);
 
   struct Close {
     void operator()(void* socket) const { zmq_close(socket); }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "kimesh/link/free_ports.h"
+#include "kimesh/mesh/keys.h"
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/util/bounded_queue.h"
 #include "kimesh/util/units.h"
@@ -95,13 +96,14 @@ struct ThreadResult {
 };
 using UpdateQueue = BoundedQueue<std::variant<NodeUpdate, ThreadResult>>;
 
-// The topology with every node on a free port of this machine.
+// The topology with every node on a free port of this machine, which no other machine reaches.
 TopologyFile on_loopback(TopologyFile topology) {
   const std::vector<int> ports = free_ports(topology.nodes.size());
   for (std::size_t i = 0; i < ports.size(); ++i) {
     topology.nodes[i].address = "tcp://127.0.0.1:" + std::to_string(ports[i]);
     topology.nodes[i].dial.clear();
   }
+  topology.security = Security::kNone;
   return topology;
 }
 
@@ -151,6 +153,9 @@ Result<LiveNodeSetup> Mesh::node_setup(NodeIndex self, const TopologyFile& topol
   setup.version = version_in_hello();
   setup.config_digest = config_digest();
   setup.stop = options.stop;
+  auto keys = load_keys(topology, self);
+  if (!keys) return keys.error();
+  setup.curve = std::move(*keys);
   return setup;
 }
 

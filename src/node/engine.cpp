@@ -50,6 +50,7 @@ NetworkOptions network_options(const LiveNodeSetup& setup, std::uint64_t paramet
   options.hello.config_digest = setup.config_digest;
   options.hello.parameters_digest = parameters_digest;
   options.hello.run = run_of(options.hello);
+  options.curve = setup.curve;
   options.uplink_bits_per_s = topology.nodes[setup.self].sending_cap_bits_per_s();
   options.heartbeat = std::min(kHeartbeatMax, topology.dead_after / 4);
   options.dead_after = topology.dead_after;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "address.h"
@@ -99,23 +100,25 @@ void check_data_weights(const TopologyFile& topology, Findings& findings) {
 }
 
 void check_security(const TopologyFile& topology, Findings& findings) {
-  if (topology.security == Security::kNone) return;
-  for (const NodeSpec& node : topology.nodes)
-    for (const std::string& text : {node.address, node.dial}) {
-      const auto address = parse_address(text);
-      if (!address || address->is_loopback()) continue;
-      // One complaint is enough, since one key mends it for all nodes.
-      return findings.add(
-          place_of(node),
-          fmt::format("node {} can be reached from other machines ({}), and this release has no "
-                      "keys yet: whoever reaches it can read and change the training",
-                      node.name, quoted(text)),
-          "Write security: none at the top of the file if that network is trusted, or use "
-          "127.0.0.1");
-    }
+  if (!findings.is_given("keys") || topology.is_encrypted()) return;
+  findings.add("keys", "keys are named, but the links of this topology are not encrypted",
+               "Write security: curve, or remove keys");
 }
 
 }  // namespace
+
+bool TopologyFile::is_reachable() const {
+  return std::ranges::any_of(nodes, [](const NodeSpec& node) {
+    return std::ranges::any_of(std::array{&node.address, &node.dial}, [](const std::string* text) {
+      const auto address = parse_address(*text);
+      return address && !address->is_loopback();
+    });
+  });
+}
+
+bool TopologyFile::is_encrypted() const {
+  return security == Security::kUnspecified ? is_reachable() : security == Security::kCurve;
+}
 
 std::optional<double> NodeSpec::sending_cap_bits_per_s() const {
   if (!max_rate_bits_per_s) return uplink_bits_per_s;

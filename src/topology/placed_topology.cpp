@@ -115,7 +115,12 @@ Result<PlacedTopology> place_topology(const std::string& path, std::span<const N
       set(section.value.members[i].value, "dial", places[i].dial);
     }
   }
-  set(*top, "security", "none");
+  const auto none = [](const YamlMember& m) {
+    return m.key == "security" && m.value.text == "none";
+  };
+  const bool is_open = std::ranges::any_of(top->members, none);
+  std::erase_if(top->members, [](const YamlMember& member) { return member.key == "keys"; });
+  set(*top, "security", is_open ? "none" : "curve");
   placed.text = write(*top);
   return placed;
 }

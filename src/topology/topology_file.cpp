@@ -38,6 +38,19 @@ void resolve(const Written& written, TopologyFile& topology, Findings& findings)
   if (resolved) resolve_links(written, topology, findings);
 }
 
+void describe_security(Keys& keys, TopologyFile& topology) {
+  std::optional<Security> security;
+  if (topology.security != Security::kUnspecified) security = topology.security;
+  keys.choice(
+      "security", security, {{"curve", Security::kCurve}, {"none", Security::kNone}},
+      "curve: links are encrypted, and only nodes with a key connect (kimesh keygen); none: "
+      "whoever reaches a node can read and change the training. Default: curve where a "
+      "node can be reached from other machines, none on loopback");
+  topology.security = security.value_or(Security::kUnspecified);
+  keys.path("keys", topology.keys_folder,
+            "folder of the keys; by default `keys` beside this file, and --keys overrides both");
+}
+
 }  // namespace
 
 void describe(Keys& keys, TopologyFile& topology, Written& written) {
@@ -49,12 +62,7 @@ void describe(Keys& keys, TopologyFile& topology, Written& written) {
     keys.refuse({"servers"},
                 fmt::format("kind: {}, where every node serves", topology.kind->kind_name()));
   describe_links(keys, written);
-  std::optional<Security> security;
-  if (topology.security != Security::kUnspecified) security = topology.security;
-  keys.choice("security", security, {{"none", Security::kNone}},
-              "must be written where nodes can be reached from other machines: nothing is "
-              "encrypted yet");
-  topology.security = security.value_or(Security::kUnspecified);
+  if (keys.wants_local()) describe_security(keys, topology);
   keys.duration("dead_after", topology.dead_after,
                 {limits::kDeadAfterSecondsMin, limits::kDeadAfterSecondsMax},
                 "silence after which a node counts as dead");
@@ -97,6 +105,7 @@ Loaded<TopologyFile> load_topology(const std::string& path) {
     read_keys(*root, "", complaints, topology.places,
               [&](Keys& keys) { describe(keys, topology, written); });
     Findings findings(complaints, topology.places);
+    if (topology.keys_folder.empty()) topology.keys_folder = path_beside(path, "keys");
     check_nodes(topology, findings);
     if (topology.kind != nullptr && has_good_nodes(*root, topology))
       resolve(written, topology, findings);

@@ -29,7 +29,7 @@ stop: {rounds: )" +
 }
 
 std::string mesh_text(const std::string& extra) {
-  std::string text = "kind: ring\nsecurity: none\nlinks: {default: {delay: 5ms}}\nnodes:\n";
+  std::string text = "kind: ring\nlinks: {default: {delay: 5ms}}\nnodes:\n";
   for (const std::string& name : kServices)
     text +=
         "  " + name + ": {address: \"tcp://0.0.0.0:7101\", dial: \"tcp://" + name + ":7101\"}\n";
@@ -132,6 +132,20 @@ TEST_F(Compose, FourNodesReachTheAccuracyWithEqualChannelsAndEqualModels) {
   }
 }
 
+TEST_F(Compose, AContainerSeesItsOwnSecretKeyAndTheListOfPublicOnes) {
+  Mesh mesh = own_mesh(1000000, "");
+  mesh.up();
+  ASSERT_TRUE(mesh.says("a", "round ")) << mesh.logs("a");
+  for (const std::string& name : kServices) {
+    const auto in_container = [&](const std::string& what) {
+      return run_command({"docker", "exec", mesh.container(name), "sh", "-c", what}).said;
+    };
+    EXPECT_EQ(in_container("ls /run/secrets"), name + ".secret\npublic.yaml\n");
+    EXPECT_THAT(in_container("find / -xdev -name '*.secret'"), Not(HasSubstr("keys/")));
+    EXPECT_EQ(in_container("stat -c %a /run/secrets/" + name + ".secret"), "600\n");
+  }
+}
+
 // Seen to fail: KIMESH_TOPOLOGY ignored.
 TEST_F(Compose, OneVariableSwapsTheTopology) {
   Mesh mesh({kComposeFile}, {{"KIMESH_TOPOLOGY", "topologies/ps4.yaml"}});
@@ -168,7 +182,7 @@ TEST_F(Compose, WhatIsExportedIsAMeshThatTrains) {
 // Kubernetes starts a StatefulSet's pod anew when it ends, and names it by a number.
 TEST_F(Compose, ANodeOfAStatefulSetStaysAfterItsEndUntilItIsStopped) {
   scratch.write("config.yaml", config_text(40));
-  scratch.write("mesh.yaml", mesh_text(""));
+  scratch.write("mesh.yaml", mesh_text("security: none\n"));
   std::string services = "services:\n";
   for (std::size_t i = 0; i < kServices.size(); ++i)
     services += "  " + kServices[i] + ":\n    hostname: kimesh-" + std::to_string(i) +

@@ -16,19 +16,26 @@ NetworkOptions options_of(NodeIndex self, const ShapedMesh& mesh) {
   return options;
 }
 
+void give_keys(NetworkOptions& a, NetworkOptions& b) {
+  const CurvePair of_a = make_curve_pair(), of_b = make_curve_pair();
+  a.curve = CurveKeys{of_a, {{"a", of_a.public_key}, {"b", of_b.public_key}}};
+  b.curve = CurveKeys{of_b, a.curve->allowed};
+}
+
 }  // namespace
 
 ShapedPair::ShapedPair(ShapedMesh mesh)
     : mesh_(std::move(mesh)), a_events_(kQueueBytes), b_events_(kQueueBytes) {}
 ShapedPair::~ShapedPair() = default;
 
-Result<std::unique_ptr<ShapedPair>> ShapedPair::make(const Bucket& bucket,
-                                                     const LinkSpec& declared) {
+Result<std::unique_ptr<ShapedPair>> ShapedPair::make(const Bucket& bucket, const LinkSpec& declared,
+                                                     bool is_encrypted) {
   auto mesh = ShapedMesh::make(2, [&](NodeIndex, NodeIndex) { return bucket; });
   if (!mesh) return mesh.error();
   std::unique_ptr<ShapedPair> pair(new ShapedPair(std::move(*mesh)));
   NetworkOptions of_b = options_of(1, pair->mesh_), of_a = options_of(0, pair->mesh_);
   of_b.incoming.push_back({kLink, 0, "a", kMessageMax});
+  if (is_encrypted) give_keys(of_a, of_b);
   std::optional<Error> error;
   const auto start = [&](NodeIndex node, NetworkOptions options, std::unique_ptr<Network>& network,
                          BoundedQueue<NetworkEvent>& events) {

@@ -14,12 +14,15 @@ class ShapedPair {
   // `bucket` shapes both directions. `declared`: what a is told about the link, true or not.
   // Errors: Network, where this machine makes no namespaces or the two do not meet.
   [[nodiscard]] static Result<std::unique_ptr<ShapedPair>> make(const Bucket& bucket,
-                                                                const LinkSpec& declared = {});
+                                                                const LinkSpec& declared = {},
+                                                                bool is_encrypted = false);
   ~ShapedPair();
 
   void send(std::size_t bytes);
   // The next ack's sample; nothing within half a minute: nothing.
   [[nodiscard]] std::optional<LinkSample> sample();
+  // Drops an event of b, so that b goes on; false: there is none.
+  [[nodiscard]] bool take_at_b() { return b_events_.try_pop().has_value(); }
   // The next event of this kind at b, within half a minute.
   template <typename T>
   [[nodiscard]] std::optional<T> at_b() {

@@ -20,8 +20,7 @@ std::vector<NodePlace> places_for(const TopologyFile& topology) {
 }
 
 // What a topology says beside addresses and security, which are the places'.
-std::string meaning(TopologyFile topology) {
-  topology.security = Security::kUnspecified;
+std::string meaning(const TopologyFile& topology) {
   return topology.canonical();
 }
 
@@ -52,13 +51,25 @@ TEST(PlacedTopology, EveryShippedOneMeansTheSameElsewhere) {
     ++looked_at;
     const TopologyFile after = placed(entry.path().string());
     EXPECT_EQ(meaning(after), meaning(load_topology(entry.path().string()).value));
-    EXPECT_EQ(after.security, Security::kNone);
+    EXPECT_EQ(after.security, Security::kCurve);
     for (const NodeSpec& node : after.nodes) {
       EXPECT_EQ(node.address, "tcp://0.0.0.0:7101");
       EXPECT_EQ(node.dial, "tcp://host-of-" + node.name + ":7101");
     }
   }
   EXPECT_GE(looked_at, 5);
+}
+
+// Seen to fail: `keys` kept.
+TEST(PlacedTopology, IsEncryptedUnlessTheFileSaysNone) {
+  const std::string nodes =
+      "nodes:\n  a: {address: \"tcp://127.0.0.1:7101\"}\n  b: {address: \"tcp://10.0.0.2:1\"}\n";
+  const TextFile open("open.yaml", "kind: ring\nsecurity: none\n" + nodes);
+  EXPECT_EQ(placed(open.path()).security, Security::kNone);
+  const TextFile keys("keys.yaml", "kind: ring\nsecurity: curve\nkeys: of/mine\n" + nodes);
+  const TopologyFile after = placed(keys.path());
+  EXPECT_EQ(after.security, Security::kCurve);
+  EXPECT_FALSE(after.places.is_given("keys"));
 }
 
 TEST(PlacedTopology, NamesThatYamlWouldTakeForSomethingElseStayNames) {

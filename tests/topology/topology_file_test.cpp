@@ -53,6 +53,37 @@ TEST(TopologyFile, ReadsEveryKey) {
   EXPECT_EQ(t.nodes[1].data_weight, 2);
 }
 
+// Seen to fail: dial not looked at; names that begin as loopback taken for it.
+TEST(TopologyFile, LinksAreEncryptedWhereOtherMachinesReachANodeOrTheFileSaysSo) {
+  const auto with = [](const std::string& place, const std::string& more = "") {
+    return load("kind: ring\nnodes:\n  a: {address: \"tcp://127.0.0.1:7101\"}\n  b: {" + place +
+                "}\n" + more);
+  };
+  for (const char* here : {"address: \"tcp://127.0.0.1:7102\"", "address: \"tcp://[::1]:7102\"",
+                           "address: \"tcp://127.8.0.1:1\", dial: \"tcp://localhost:1\""}) {
+    EXPECT_FALSE(with(here).is_encrypted()) << here;
+    EXPECT_FALSE(with(here).is_reachable()) << here;
+    EXPECT_TRUE(with(here, "security: curve\n").is_encrypted()) << here;
+  }
+  for (const char* open :
+       {"address: \"tcp://192.168.1.12:7102\"", "address: \"tcp://[fe80::1]:1\"",
+        "address: \"tcp://127.0.0.1:7102\", dial: \"tcp://node-b:7102\"",
+        "address: \"tcp://*:7102\", dial: \"tcp://127.0.0.1:7102\"",
+        "address: \"tcp://127.0.0.1.example.com:7103\"", "address: \"tcp://127.0.0.1.5:7103\""}) {
+    EXPECT_TRUE(with(open).is_encrypted()) << open;
+    EXPECT_FALSE(with(open, "security: none\n").is_encrypted()) << open;
+    EXPECT_TRUE(with(open, "security: none\n").is_reachable()) << open;
+  }
+}
+
+TEST(TopologyFile, KeysLieBesideItUnlessItSaysWhere) {
+  const std::string beside = load("kind: ring\n" + kNodes).keys_folder;
+  const std::string named =
+      load("kind: ring\nsecurity: curve\nkeys: of-mine\n" + kNodes).keys_folder;
+  EXPECT_EQ(beside, std::filesystem::path(testing::TempDir()) / "keys");
+  EXPECT_EQ(named, std::filesystem::path(testing::TempDir()) / "of-mine");
+}
+
 TEST(TopologyFile, HasDefaultsForAllButNodesAndKind) {
   const TopologyFile t = load("kind: ring\n" + kNodes);
   EXPECT_EQ(t.servers, (std::vector<NodeIndex>{0, 1, 2}));
@@ -95,7 +126,7 @@ TEST(TopologyFile, FindsTracesBesideItself) {
 TEST(TopologyCanonical, IsTheSameForTheSameMeaning) {
   const std::string one = canonical("kind: ring\n" + kNodes +
                                     "links:\n  default: {rate: 2Mbit}\n  a->b: {rate: 1Mbit}\n");
-  // Other order, units, spelling, comments, addresses and lines that repeat the default.
+  // Other order, units, spelling, comments, addresses, keys and lines that repeat the default.
   EXPECT_EQ(one,
             canonical("# a comment\nlinks:\n  b->c: {rate: 2000kbit}\n  a->b: {rate: 1000 kbit}"
                       "\n  default: {rate: 2Mbit/s, delay: 0ms}\ndead_after: 15000ms\n"
@@ -103,7 +134,7 @@ TEST(TopologyCanonical, IsTheSameForTheSameMeaning) {
                       "  a: {address: \"tcp://127.0.0.1:9101\"}\n"
                       "  b: {address: \"tcp://127.0.0.2:9102\", dial: \"tcp://[::1]:1\"}\n"
                       "  c: {address: \"tcp://127.0.0.1:9103\"}\n"
-                      "servers: all\nkind: ring\n"));
+                      "servers: all\nkind: ring\nsecurity: curve\nkeys: elsewhere\n"));
 }
 
 // Seen to fail with each of these left out of canonical().
@@ -111,8 +142,8 @@ TEST(TopologyCanonical, IsOtherForAnyOtherMeaning) {
   const std::string links = "links:\n  default: {rate: 2Mbit}\n";
   const std::string base = "kind: parameter_server\n" + kNodes + links;
   std::vector<std::string> all{canonical(base), canonical("kind: ring\n" + kNodes + links)};
-  for (const char* more : {"servers: [a]\n", "servers: [b]\n", "security: none\n",
-                           "dead_after: 16s\n", "start_timeout: 61s\n"})
+  for (const char* more :
+       {"servers: [a]\n", "servers: [b]\n", "dead_after: 16s\n", "start_timeout: 61s\n"})
     all.push_back(canonical(base + more));
   for (const char* link :
        {"  a->b: {rate: 1Mbit}\n", "  b->a: {rate: 1Mbit}\n", "  a->b: {delay: 1ms}\n",

@@ -14,6 +14,7 @@
 
 #include "kimesh/emulation/link_spec.h"
 #include "kimesh/events/links.h"
+#include "kimesh/link/curve.h"
 #include "kimesh/util/bounded_queue.h"
 #include "kimesh/util/ids.h"
 #include "kimesh/util/result.h"
@@ -45,6 +46,9 @@ struct NetworkOptions {
   Hello hello;         // from, incarnation, run and digests; the rest is filled in per link
   std::vector<OutgoingLink> outgoing;
   std::vector<IncomingLink> incoming;
+  // With it all links are encrypted: who dials this node needs a key of the list, and the nodes
+  // that it dials must have theirs there. Nothing: links are not encrypted.
+  std::optional<CurveKeys> curve;
   std::optional<double> uplink_bits_per_s;  // emulated, shared by the emulated outgoing links
   Duration heartbeat{
       std::chrono::seconds(1)};  // between signs of life on an idle connection; < dead_after / 3
@@ -63,8 +67,8 @@ struct LinkRefused {
 struct PeerArrived {
   NodeIndex node;
 };  // incoming link: a good hello (again, after a reconnect)
-// A process that does not belong to the mesh dialled us, or a peer sent what kimesh does not send.
-// Each sentence comes once.
+// A process that does not belong to the mesh dialled us, a peer sent what kimesh does not send, or
+// a handshake failed over keys. Each sentence comes once.
 struct PeerRefused {
   std::string sentence;
   // The node that it says it is, where the two refuse each other: with it the mesh cannot begin.
@@ -118,7 +122,7 @@ class Network {
  public:
   // Binds and starts the thread. While `events` takes nothing the network reads no socket, so that
   // memory stays bounded and nothing is lost. Errors: Network (the address is in use or not of this
-  // machine), naming it.
+  // machine), naming it; UserInput (no CURVE).
   [[nodiscard]] static Result<std::unique_ptr<Network>> start(NetworkOptions options,
                                                               EventSink events);
   ~Network();  // stops the thread; what is not sent by then is lost

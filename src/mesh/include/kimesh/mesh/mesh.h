@@ -130,10 +130,10 @@ class Mesh {
   // folder.
   [[nodiscard]] Result<MeshEnd> simulate(const MeshSimulationOptions& options) const;
   // Runs one node until the mesh ends. Errors before the start: those of the objective and of the
-  // folder, and Network where the node's address cannot be used.
+  // folder, those of its keys (mesh/keys.h), and Network where the node's address cannot be used.
   [[nodiscard]] Result<MeshNodeEnd> run_node(NodeIndex self, const MeshRunOptions& options) const;
   // Runs all nodes live, with a few threads each, over TCP on loopback. Their ports are free ones,
-  // whatever the topology says. Errors: as run_node.
+  // and nothing is encrypted, whatever the topology says. Errors: as run_node.
   [[nodiscard]] Result<MeshEnd> run_here(const MeshRunOptions& options) const;
 
   // For a program's own drivers and tests: the options of one node, and the setup of a simulation.

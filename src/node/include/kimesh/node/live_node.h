@@ -8,6 +8,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct LiveNodeSetup {
   VectorsOptions vectors;
   std::string version;                      // of this program; peers of another version are refused
   std::uint64_t config_digest = 0;          // Mesh::config_digest
+  std::optional<CurveKeys> curve;           // nothing: links are not encrypted
   const std::atomic<bool>* stop = nullptr;  // halts the run; asked at least every 100 ms
 };
 

@@ -23,9 +23,9 @@ struct PlacedTopology {
 };
 
 // The topology of the file at `path`, where `places` replace the nodes' addresses, in the order of
-// the file, and `security: none` is written out, since this release does not encrypt. Everything
-// else keeps its meaning. Requires: load_topology has no problem with it, and a place for each of
-// its nodes. Errors: Io (the file is not what it was).
+// the file, and the security is written out: none where the file says so, else curve, without
+// `keys`, which lie elsewhere then. Everything else keeps its meaning. Requires: load_topology has
+// no problem with it, and a place for each of its nodes. Errors: Io (the file is not what it was).
 [[nodiscard]] Result<PlacedTopology> place_topology(const std::string& path,
                                                     std::span<const NodePlace> places);
 

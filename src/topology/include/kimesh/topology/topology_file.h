@@ -40,10 +40,9 @@ struct NodeSpec {
   void describe(Keys& keys);
 };
 
-enum class Security {
-  kNone,
-  kUnspecified  // allowed on loopback only: for other addresses `security: none` must be written
-};
+// What a topology file says of its links' encryption. Unspecified is CURVE where a node can be
+// reached from other machines, and none where all are on loopback.
+enum class Security { kUnspecified, kNone, kCurve };
 
 struct TopologyFile {
   std::shared_ptr<TopologyKind> kind;  // null: none was read; copies of a topology share it
@@ -56,7 +55,9 @@ struct TopologyFile {
   };
   std::vector<NamedLink> links;     // those that the file names, sorted by (from, to)
   std::vector<std::string> traces;  // files that links name, as they are written, each once
-  Security security = Security::kUnspecified;
+  Security security = Security::kUnspecified;  // as written: is_encrypted() decides
+  // The folder of the key files (mesh/keys.h); of a file: `keys` beside it by default.
+  std::string keys_folder;
   Duration dead_after{std::chrono::seconds(15)};     // silence after which a peer counts as dead
   Duration start_timeout{std::chrono::seconds(60)};  // how long a start waits for the others
   Places places;                                     // empty when it was not read from a file
@@ -67,9 +68,13 @@ struct TopologyFile {
   // Whether each gradient reaches every owner in one hop, whatever the rates and the number of
   // nodes. A tree or graph that happens to be a star does not count.
   [[nodiscard]] bool is_one_hop() const { return kind->is_one_hop(); }
+  // Whether a node can be reached from other machines. A host name other than localhost counts.
+  [[nodiscard]] bool is_reachable() const;
+  // Whether the links are encrypted: `security: curve` is written, or nothing where is_reachable().
+  [[nodiscard]] bool is_encrypted() const;
   // The text of all that nodes must agree on; files of the same meaning give the same text, whose
   // digest goes into the handshake. Addresses are left out, since a node may be reached under
-  // several.
+  // several, and so is security: where it differs no connection comes to a handshake.
   [[nodiscard]] std::string canonical() const;
 };
 

@@ -1,0 +1,127 @@
+#include "key_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "kimesh/config/map_reader.h"
+#include "kimesh/config/yaml_tree.h"
+#include "kimesh/link/curve.h"
+#include "kimesh/records/text_file.h"
+
+namespace kimesh {
+namespace {
+
+constexpr std::size_t kSecretBytesMax = 128;  // a key, and the line's end, whatever it is
+
+Error wrong(std::string sentence) {
+  return {ErrorCode::kUserInput, std::move(sentence)};
+}
+
+// A descriptor that is closed at the end.
+struct OpenFile {
+  int fd;
+  ~OpenFile() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+// Of the file that is open, so that nobody can swap it between the look and the reading.
+Status check_privacy(int fd, const std::string& path) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+    return wrong(fmt::format("{} is no file. Write there the secret key of the node.", path));
+  const bool roots = info.st_uid == 0 && ::geteuid() != 0;
+  const mode_t others = roots ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO;
+  if ((info.st_mode & others) == 0) return ok_status();
+  return wrong(
+      fmt::format("{} has mode {:04o}: others on this machine can read the secret key. "
+                  "Write chmod 600 {}, and renew the key if somebody may have read it.",
+                  path, info.st_mode & 07777u, path));
+}
+
+}  // namespace
+
+bool file_exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+Result<PublicKeys> read_public_keys(const std::string& path) {
+  Complaints complaints(path);
+  const auto list = read_yaml(path, complaints);
+  if (!list) return wrong(to_string(complaints.take().front()));
+  PublicKeys keys;
+  std::map<std::string, std::string> names;
+  for (const YamlMember& member : list->members) {
+    const std::string& key = member.value.text;
+    if (!is_curve_key(key))
+      return wrong(fmt::format("{}:{}: {} has no key. Write 40 characters, as kimesh keygen does.",
+                               path, member.line, kimesh::quoted(member.key)));
+    if (const auto [other, is_new] = names.emplace(key, member.key); !is_new)
+      return wrong(fmt::format("{}:{}: {} and {} have the same key. Renew one of them.", path,
+                               member.line, kimesh::quoted(other->second),
+                               kimesh::quoted(member.key)));
+    if (!keys.emplace(member.key, key).second)
+      return wrong(fmt::format("{}:{}: {} stands there twice. Remove one of the lines.", path,
+                               member.line, kimesh::quoted(member.key)));
+  }
+  if (keys.empty())
+    return wrong(path +
+                 ": it lists no keys. Write NAME: \"KEY\", a line a node, as kimesh keygen "
+                 "does.");
+  return keys;
+}
+
+Status write_public_keys(const std::string& path, const PublicKeys& keys) {
+  std::string text =
+      "# The public keys of the nodes of a mesh, by `kimesh keygen`: the same list on all machines."
+      "\n# It is no secret. A node reads it when it starts.\n";
+  for (const auto& [name, key] : keys) text += fmt::format("\"{}\": \"{}\"\n", name, key);
+  if (const Status written = write_whole(path, std::string_view(text)); !written) return written;
+  std::error_code failed;
+  std::filesystem::permissions(path, std::filesystem::perms{0644}, failed);
+  if (!failed) return ok_status();
+  return Error{ErrorCode::kIo, fmt::format("{}: {}", path, failed.message())};
+}
+
+Result<std::string> read_secret_key(const std::string& path) {
+  const OpenFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (file.fd < 0)
+    return wrong(
+        fmt::format("the secret key {} cannot be read: {}. Copy it to this machine, or "
+                    "make one with kimesh keygen.",
+                    path, std::strerror(errno)));
+  if (const Status is_private = check_privacy(file.fd, path); !is_private)
+    return is_private.error();
+  std::array<char, kSecretBytesMax> bytes{};
+  const ssize_t size = ::read(file.fd, bytes.data(), bytes.size());
+  std::string key(bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  while (key.ends_with('\n') || key.ends_with('\r')) key.pop_back();
+  if (is_curve_key(key)) return key;
+  return wrong(fmt::format("{} holds no key. Copy the file that kimesh keygen has written.", path));
+}
+
+Status write_secret_key(const std::string& path, const std::string& key) {
+  const std::string beside = path + ".tmp";
+  ::unlink(beside.c_str());  // of an earlier attempt, with whatever mode
+  const OpenFile file{::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+  const std::string line = key + "\n";
+  const bool written =
+      file.fd >= 0 &&
+      ::write(file.fd, line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
+      ::fsync(file.fd) == 0 && ::rename(beside.c_str(), path.c_str()) == 0;
+  if (written) return ok_status();
+  const int why = errno;
+  if (file.fd >= 0) ::unlink(beside.c_str());
+  return Error{ErrorCode::kIo, fmt::format("{} cannot be written: {}", path, std::strerror(why))};
+}
+
+}  // namespace kimesh
