@@ -71,17 +71,19 @@ void AcceptedConnections::end(int fd, Accepted& connection) {
   connection.state = State::kEnded;
   // Without a handle of our own `fd` may be another socket by now, whose connection is then made
   // anew.
-  if (connection.tcp)
-    connection.tcp.break_connection();
-  else
+  if (!connection.tcp) {
     ::shutdown(fd, SHUT_RDWR);
+    return;
+  }
+  connection.tcp.break_connection();
+  connection.tcp = TcpPeek();
 }
 
 void AcceptedConnections::delivered(int fd, std::size_t frame_bytes) {
   if (Accepted* connection = find(fd)) connection->delivered += frame_bytes + kFramingMax;
 }
 
-std::vector<int> AcceptedConnections::look(TimePoint now) {
+std::vector<int> AcceptedConnections::look(TimePoint now, bool reading) {
   if (now < deadline()) return {};
   looked_ = now;
   std::vector<int> peers;
@@ -89,7 +91,8 @@ std::vector<int> AcceptedConnections::look(TimePoint now) {
     if (connection.state == State::kEnded) continue;
     const std::uint64_t received = connection.tcp.received();
     if (connection.state != State::kPeer) {
-      if (now >= connection.until || received > connection.bytes_max) end(fd, connection);
+      const bool late = reading && now >= connection.until;
+      if (late || received > connection.bytes_max) end(fd, connection);
       continue;
     }
     connection.delivered = std::min(connection.delivered, received);

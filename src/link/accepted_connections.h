@@ -51,15 +51,15 @@ class AcceptedConnections {
   // Notes that a frame of it, without ZeroMQ's framing, was read.
   void delivered(int fd, std::size_t frame_bytes);
 
-  // Ends what has stayed too long or brought too much. Returns the descriptors of those that had
-  // said a good hello.
-  std::vector<int> look(TimePoint now);
+  // Ends what has brought too much, and what has stayed too long unless this thread is not
+  // `reading`, so that hellos wait for it. Returns the descriptors of those that had said a good
+  // one.
+  std::vector<int> look(TimePoint now, bool reading);
   [[nodiscard]] TimePoint deadline() const;  // of the next look
 
   // Whether somebody was refused and has not hung up yet.
   [[nodiscard]] bool any_refused() const;
   [[nodiscard]] std::uint64_t strangers_ended() const { return strangers_ended_; }
-  [[nodiscard]] std::size_t size() const { return all_.size(); }
 
  private:
   enum class State { kStranger, kRefused, kPeer, kEnded };

@@ -308,7 +308,7 @@ void IncomingConnections::refuse(const std::string& routing_id, int fd, const st
 }
 
 void IncomingConnections::end_those_over_limits(TimePoint now) {
-  for (const int fd : accepted_.look(now)) {
+  for (const int fd : accepted_.look(now, shared_.events.drain())) {
     for (const Connection& connection : connections_)
       if (connection.open && connection.fd == fd)
         shared_.events.push_once(PeerRefused{sentence_flood(connection.spec.name)});

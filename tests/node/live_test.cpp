@@ -170,7 +170,7 @@ TEST(Live, RefusesANodeThatStartsElsewhereAndBothSaySo) {
 TEST(Live, TwoNodesThatDifferBothSaySo) {
   LiveOptions options;
   options.versions = {"0.1.0", "0.2.0"};
-  for (int time = 0; time < 20; ++time) {
+  for (int time = 0; time < 8; ++time) {
     MeshSpec spec = spec_of("ring", kFixed);
     spec.nodes = 2;
     Mesh mesh(spec);

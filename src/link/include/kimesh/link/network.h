@@ -71,7 +71,7 @@ struct PeerArrived {
 // a handshake failed over keys. Each sentence comes once.
 struct PeerRefused {
   std::string sentence;
-  // The node that it says it is, where the two refuse each other: with it the mesh cannot begin.
+  // The node that it says it is, where the two refuse each other. Anybody can say so.
   std::optional<NodeIndex> node{};
 };
 struct PeerRestarted {
@@ -120,7 +120,8 @@ struct NetworkCounters {
 
 class Network {
  public:
-  // Binds and starts the thread. While `events` takes nothing the network reads no socket, so that
+  // Binds and starts the thread. Raises the process's limit on descriptors as far as it goes, since
+  // strangers take some. While `events` takes nothing the network reads no socket, so that
   // memory stays bounded and nothing is lost. Errors: Network (the address is in use or not of this
   // machine), naming it; UserInput (no CURVE).
   [[nodiscard]] static Result<std::unique_ptr<Network>> start(NetworkOptions options,
