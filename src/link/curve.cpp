@@ -36,7 +36,8 @@ Result<std::string> public_key_of(const std::string& secret_key) {
 
 bool is_curve_key(const std::string& text) {
   std::array<std::uint8_t, kCurveKeyChars / 5 * 4> bytes{};
-  return text.size() == kCurveKeyChars && zmq_z85_decode(bytes.data(), text.c_str()) != nullptr;
+  const bool is_whole = text.size() == kCurveKeyChars && text.find('\0') == std::string::npos;
+  return is_whole && zmq_z85_decode(bytes.data(), text.c_str()) != nullptr;
 }
 
 }  // namespace kimesh

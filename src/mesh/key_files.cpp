@@ -97,7 +97,7 @@ Result<std::string> read_secret_key(const std::string& path) {
   if (file.fd < 0)
     return wrong(
         fmt::format("the secret key {} cannot be read: {}. Copy it to this machine, or "
-                    "make one with kimesh keygen.",
+                    "make a new one with kimesh keygen TOPOLOGY --renew NODE.",
                     path, std::strerror(errno)));
   if (const Status is_private = check_privacy(file.fd, path); !is_private)
     return is_private.error();

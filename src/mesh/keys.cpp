@@ -19,7 +19,7 @@ std::string path_in(const std::string& folder, const std::string& file) {
   return (std::filesystem::path(folder) / file).string();
 }
 
-std::string quoted_file(const TopologyFile& topology) {
+std::string named(const TopologyFile& topology) {
   return topology.places.file().empty() ? "TOPOLOGY" : topology.places.file();
 }
 
@@ -27,13 +27,13 @@ std::string quoted_file(const TopologyFile& topology) {
 Result<PublicKeys> keys_of_all(const TopologyFile& topology) {
   const std::string path = path_in(topology.keys_folder, kPublicKeysFile);
   const std::string remedy =
-      fmt::format("kimesh keygen {} --out {}", quoted_file(topology), topology.keys_folder);
+      fmt::format("kimesh keygen {} --out {}", named(topology), topology.keys_folder);
   if (!file_exists(path))
     return wrong(
         fmt::format("{}: its links are encrypted, and there is no list of keys at {}. "
                     "Make keys with {}, or write security: none if everybody who reaches "
                     "the nodes may read and change the training.",
-                    quoted_file(topology), path, remedy));
+                    named(topology), path, remedy));
   const auto listed = read_public_keys(path);
   if (!listed) return listed.error();
   PublicKeys keys;
@@ -66,14 +66,10 @@ Result<CurvePair> own_pair(const TopologyFile& topology, NodeIndex self, const P
                   path, path_in(topology.keys_folder, kPublicKeysFile), name));
 }
 
-// The nodes whose pairs are to be made; those that have a secret key only go to `keys`.
-struct Wanted {
-  std::vector<std::string> made, listed;
-};
-
-Result<Wanted> what_is_missing(const std::string& folder, const std::vector<std::string>& nodes,
-                               const std::vector<std::string>& renewed, PublicKeys& keys) {
-  Wanted wanted;
+// What is to be done. The public keys of nodes that have a secret key only go to `keys`.
+Result<MadeKeys> what_is_missing(const std::string& folder, const std::vector<std::string>& nodes,
+                                 const std::vector<std::string>& renewed, PublicKeys& keys) {
+  MadeKeys wanted;
   for (const std::string& name : renewed)
     if (std::ranges::find(nodes, name) == nodes.end())
       return wrong(
@@ -115,8 +111,8 @@ Result<MadeKeys> make_keys(const std::string& folder, const std::vector<std::str
     keys = std::move(*known);
   }
   auto wanted = what_is_missing(folder, nodes, renewed, keys);
-  if (!wanted) return wanted.error();
-  if (wanted->made.empty() && wanted->listed.empty()) return MadeKeys{};
+  if (!wanted) return wanted;
+  if (wanted->made.empty() && wanted->listed.empty()) return wanted;
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed)
@@ -130,7 +126,7 @@ Result<MadeKeys> make_keys(const std::string& folder, const std::vector<std::str
     keys[name] = std::move(pair.public_key);
   }
   if (const Status written = write_public_keys(list, keys); !written) return written.error();
-  return MadeKeys{std::move(wanted->made), std::move(wanted->listed)};
+  return wanted;
 }
 
 Result<std::optional<CurveKeys>> load_keys(const TopologyFile& topology, NodeIndex self) {
@@ -161,7 +157,7 @@ std::string security_notice(const TopologyFile& topology) {
   return fmt::format(
       "{} says security: none: whoever reaches the nodes can read the training, "
       "change it and end it",
-      quoted_file(topology));
+      named(topology));
 }
 
 }  // namespace kimesh

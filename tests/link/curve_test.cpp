@@ -276,8 +276,9 @@ TEST(Curve, KeysAreTextsOfFortyCharacters) {
   const CurvePair pair = make_curve_pair();
   EXPECT_TRUE(is_curve_key(pair.public_key));
   EXPECT_EQ(*public_key_of(pair.secret_key), pair.public_key);
-  for (const std::string& bad : {std::string(), std::string(39, '0'), std::string(41, '0'),
-                                 std::string(40, '"'), std::string(40, '\0')}) {
+  for (const std::string& bad :
+       {std::string(), std::string(39, '0'), std::string(41, '0'), std::string(40, '"'),
+        std::string(40, '\0'), std::string(5, '0') + std::string(35, '\0')}) {
     EXPECT_FALSE(is_curve_key(bad));
     EXPECT_FALSE(public_key_of(bad).ok());
   }

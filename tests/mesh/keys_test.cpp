@@ -174,6 +174,26 @@ TEST_F(KeyFiles, EveryMistakeIsASentenceWithItsRemedy) {
   EXPECT_THAT(trouble(topology({"a", "b"})), HasSubstr("public.yaml:"));
 }
 
+// As Kubernetes mounts it. Seen to fail: the owner not looked at.
+TEST_F(KeyFiles, ASecretThatRootOwnsMayBeReadByTheGroupOfTheNode) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  constexpr uid_t kNobody = 65534;
+  ASSERT_TRUE(make_keys(folder_, {"a", "b"}).ok());
+  ASSERT_EQ(::chown(path("a.secret").c_str(), 0, kNobody), 0);
+  const auto as_nobody = [&](mode_t mode) {
+    ::chmod(path("a.secret").c_str(), mode);
+    EXPECT_EQ(::setegid(kNobody), 0);
+    EXPECT_EQ(::seteuid(kNobody), 0);
+    const std::string said = trouble(topology({"a", "b"}));
+    EXPECT_EQ(::seteuid(0), 0);
+    EXPECT_EQ(::setegid(0), 0);
+    return said;
+  };
+  EXPECT_EQ(as_nobody(0440), "none");
+  EXPECT_THAT(as_nobody(0444), HasSubstr("mode 0444"));
+  EXPECT_THAT(as_nobody(0460), HasSubstr("mode 0460"));
+}
+
 TEST_F(KeyFiles, ATopologyThatGivesEncryptionUpSaysSoWhereItMatters) {
   TopologyFile open = topology();
   EXPECT_EQ(security_notice(open), "");
