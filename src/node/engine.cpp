@@ -173,7 +173,7 @@ void Engine::loop() {
   end_.started = true;
   // At most one action per channel and shard, and one movement, are under way.
   const std::size_t most = plan_.channels.size() + plan_.shards.size() + 2;
-  worker_ = std::make_unique<VectorWorker>(vectors_, engine_, most);
+  worker_ = std::make_unique<VectorWorker>(vectors_, setup_.states, engine_, most);
   trainer_ =
       std::make_unique<TrainerThread>(*setup_.objective, vectors_, engine_, name(setup_.self));
   begun_ = now();
@@ -185,6 +185,7 @@ void Engine::loop() {
     if (at >= next_tick) {
       next_tick = at + kTick;
       feed(Tick{});
+      look_at_states();
       if (stop_wanted()) feed(StopNow{"stopped by the user at node " + name(setup_.self)});
       continue;
     }
@@ -218,6 +219,17 @@ LinkCounterList Engine::counters() const {
 
 void Engine::check(const Status& status) {
   if (!status.ok()) abort(fmt::format("node {}: {}", name(setup_.self), status.error().message));
+}
+
+// What was written beside training, and whether somebody asks for a checkpoint now.
+void Engine::look_at_states() {
+  if (setup_.save && setup_.save->exchange(false)) feed(SaveNow{});
+  if (!setup_.states) return;
+  const auto newest = setup_.states->newest();
+  if (!newest) return check(newest.error());
+  if (*newest == held_ || !*newest) return;
+  held_ = *newest;
+  feed(StateHeld{*held_});
 }
 
 void Engine::feed(Event event) {

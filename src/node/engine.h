@@ -33,6 +33,7 @@ class Engine final : private Driver {
   void handle(NetworkEvent event);
   void refused(const PeerRefused& event);
   void feed(Event event);
+  void look_at_states();
   void check(const Status& status);
 
   void work(VectorWork work) override;
@@ -67,6 +68,7 @@ class Engine final : private Driver {
   std::set<NodeIndex> waiting_in_;   // peers without a hello yet
   bool started_ = false, ended_ = false;
   TimePoint begun_{};
+  std::optional<Round> held_;  // the newest checkpoint, as the core knows it
   LiveNodeEnd end_;
 };
 

@@ -166,7 +166,10 @@ void LinkBook::restore(StateReader& reader) {
     reader.get(e);
     e.estimate = e.estimator.estimate();
     e.paces.clear();
+    e.report = {};
+    e.report.link = e.link;
   }
+  found_ = SharedUplink(entries_.size());
   reader.get(found_);
   reader.require(found_.links() == entries_.size());
 }

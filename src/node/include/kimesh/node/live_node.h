@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kimesh/executor/executor.h"
 #include "kimesh/link/network.h"
 #include "kimesh/objective/objective.h"
 #include "kimesh/round/core.h"
@@ -21,6 +22,16 @@
 
 namespace kimesh {
 
+// Checkpoints that are written beside training. Thread: the engine's, but for what StateStore says.
+class HeldStates : public StateStore {
+ public:
+  // The newest checkpoint that would survive the loss of power; nothing: there is none yet.
+  // Errors: those of the files, which end the run.
+  [[nodiscard]] virtual Result<std::optional<Round>> newest() = 0;
+  // All nodes hold the checkpoint of `round`: older ones may go.
+  virtual void all_hold(Round round) = 0;
+};
+
 struct LiveNodeSetup {
   const Plan* plan = nullptr;  // outlives the run
   const TopologyFile* topology = nullptr;
@@ -28,9 +39,11 @@ struct LiveNodeSetup {
   Objective* objective = nullptr;  // used by the trainer thread only, once the run has begun
   CoreOptions core;                // message_overhead_bytes is set here
   VectorsOptions vectors;
+  HeldStates* states = nullptr;  // where checkpoints go, and come from; outlives the run
   std::string version;                      // of this program; peers of another version are refused
   std::uint64_t config_digest = 0;          // Mesh::config_digest
   const std::atomic<bool>* stop = nullptr;  // halts the run; asked at least every 100 ms
+  std::atomic<bool>* save = nullptr;  // asks for a checkpoint; asked as often, and set back
 };
 
 // The counters of a node's outgoing links.

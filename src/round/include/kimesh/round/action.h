@@ -12,6 +12,6 @@ namespace kimesh {
 
 using Action =
     std::variant<ComputeGradient, Evaluate, AdvanceChannel, ApplyMessage, StepShard, TakeMovement,
-                 SendMessage, SendApplied, SendBye, SendHalt, Report, Decided, Notice, Finish>;
+                 SaveState, LoadState, SendMessage, SendApplied, SendBye, SendHalt, Report, Decided, Notice, Finish>;
 
 }  // namespace kimesh

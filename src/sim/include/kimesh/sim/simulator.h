@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kimesh/emulation/link_spec.h"
+#include "kimesh/executor/executor.h"
 #include "kimesh/objective/objective.h"
 #include "kimesh/round/core.h"
 #include "kimesh/topology/plan.h"
@@ -70,6 +71,9 @@ struct SimulatedNode {
   VectorsOptions vectors;
   std::optional<double> uplink_bits_per_s, downlink_bits_per_s;
   std::size_t interface_bucket_bytes = 0;  // of both, a token bucket each
+  // Where its checkpoints go, and come from; outlives the simulator. Null: nowhere. A state counts
+  // as held once the time of its copy has passed.
+  StateStore* states = nullptr;
 };
 
 // Called in virtual-time order; may be empty.
