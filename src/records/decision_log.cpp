@@ -59,6 +59,9 @@ Json to_json(const Plan& plan, const Decision& decision) {
       begin("ahead");
       json["ahead"] = ahead_name(decision.verdict.ahead);
       break;
+    case Decision::Kind::kCheckpoint:
+      begin("checkpoint");
+      break;
   }
   return json;
 }
@@ -83,10 +86,13 @@ class LoadedDecisions : public DecisionSource {
     return find(aheads, round);
   }
 
+  [[nodiscard]] bool checkpoint(Round round) const override { return checkpoints.contains(round); }
+
   std::map<Place, Setting> settings;
   std::set<Place> resets;
   std::map<Round, Verdict> closings, confirmed_stops;
   std::map<Round, Ahead> aheads;
+  std::set<Round> checkpoints;
 
  private:
   template <typename Key, typename Value>
@@ -119,6 +125,8 @@ class LogReader {
       add_verdict(fields, round, kind == "closing" ? out_.closings : out_.confirmed_stops);
     } else if (kind == "ahead") {
       add_ahead(fields, round);
+    } else if (kind == "checkpoint") {
+      add_checkpoint(fields, round);
     } else {
       fields.complain("'" + kind + "' is no kind of decision");
     }
@@ -166,6 +174,13 @@ class LogReader {
       return fields.complain("only the owner of shard 0 decides how gradients are taken");
     if (!out_.aheads.emplace(round, *ahead).second)
       fields.complain("this round's way to take gradients was told before");
+  }
+
+  void add_checkpoint(FieldReader& fields, Round round) {
+    if (plan_.shards.front().owner != self_)
+      return fields.complain("only the owner of shard 0 decides on checkpoints");
+    if (!out_.checkpoints.insert(round).second)
+      fields.complain("this round's checkpoint was told before");
   }
 
   void add_verdict(FieldReader& fields, Round round, std::map<Round, Verdict>& verdicts) {

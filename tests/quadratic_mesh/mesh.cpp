@@ -25,6 +25,9 @@ void RecordedDecisions::add(const Decision& d) {
     case Decision::Kind::kAhead:
       aheads_[d.round] = d.verdict.ahead;
       return;
+    case Decision::Kind::kCheckpoint:
+      checkpoints_.insert(d.round);
+      return;
   }
 }
 
@@ -50,6 +53,10 @@ std::optional<Verdict> RecordedDecisions::confirmed_stop(Round round) const {
 std::optional<Ahead> RecordedDecisions::ahead(Round round) const {
   const auto found = aheads_.find(round);
   return found == aheads_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool RecordedDecisions::checkpoint(Round round) const {
+  return checkpoints_.contains(round);
 }
 
 TopologyFile make_topology(const std::string& kind, std::size_t nodes,

@@ -15,6 +15,8 @@
 //   {"kind":"ahead","round":16,"ahead":"overlaps"}
 //       What the owner of shard 0 decided, in its log only: how gradients are taken from the next
 //       round on: "no" at w, "looks" ahead of it, "overlaps" ahead and beside messages.
+//   {"kind":"checkpoint","round":98}
+//       The next round ends with a checkpoint; in the log of the owner of shard 0 only.
 #pragma once
 
 #include <memory>
