@@ -31,7 +31,7 @@ Event take(const TakeMovement& work, Vectors& vectors) {
 }
 
 Event save(const SaveState& work, Vectors& vectors, StateStore* store) {
-  if (store == nullptr) return StateSaved{work.round};
+  if (store == nullptr) return StateSaved{work.round, false};
   std::vector<std::byte> state = store->memory();
   Status saved = ok_status();
   {

@@ -4,9 +4,11 @@
 #include <optional>
 #include <thread>
 
+#include "kimesh/checkpoint/checkpoint_files.h"
 #include "kimesh/link/free_ports.h"
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/util/bounded_queue.h"
+#include "kimesh/util/check.h"
 #include "kimesh/util/units.h"
 #include "node_reporter.h"
 #include "version.h"
@@ -28,7 +30,9 @@ LiveNodeObserver observer_of(NodeReporter& reporter, TimePoint origin, bool want
       [&reporter, origin](TimePoint, const RoundReport& report) {
         return reporter.round(origin, report);
       },
-      [&reporter](TimePoint, const Decision& decision) { return reporter.decision(decision); },
+      [&reporter, origin](TimePoint at, const Decision& decision) {
+        return reporter.decision(to_seconds(at - origin), decision);
+      },
       [&reporter, origin](TimePoint at, const std::string& text) {
         return reporter.notice(to_seconds(at - origin), text);
       },
@@ -61,14 +65,49 @@ struct NodeResult {
   Status files = ok_status();
 };
 
+// Where the node's checkpoints go, and come from where it resumes; null: nowhere.
+using States = std::unique_ptr<CheckpointFiles>;
+
+Result<States> open_states(const NodeRun& run) {
+  const std::size_t keep = run.mesh.config().checkpoint.keep;
+  const RunFolder* folder = run.options.folder;
+  if (folder == nullptr || (keep == 0 && !run.options.resumes)) return States();
+  const std::string& node = run.mesh.plan().view.nodes[run.setup.self];
+  return CheckpointFiles::open({folder->checkpoints(node),
+                                run.mesh.checkpoint_owner(run.setup.self), keep,
+                                {folder->decisions(node), folder->events(node)}});
+}
+
+// The setup with the checkpoints. Errors: UserInput, where there are some that nobody goes on with.
+Result<LiveNodeSetup> with_states(const NodeRun& run, HeldStates* states) {
+  LiveNodeSetup setup = run.setup;
+  setup.states = states;
+  KIMESH_CHECK(states != nullptr || !run.options.resumes, "a run that resumes has a folder");
+  if (states == nullptr) return setup;
+  const auto newest = states->newest();
+  if (!newest) return newest.error();
+  if (!run.options.resumes && *newest)
+    return Error{ErrorCode::kUserInput,
+                 run.options.folder->path() +
+                     " holds checkpoints of a run: go on with them, or name another folder"};
+  if (!run.options.resumes) return setup;
+  setup.core.checkpoints.resumes = true;
+  setup.core.checkpoints.newest = *newest;
+  return setup;
+}
+
 Result<NodeResult> run(const NodeRun& run) {
   const TimePoint origin = now();
   const NodeIndex self = run.setup.self;
-  auto reporter = NodeReporter::open(run.mesh, self, run.options.folder,
+  const auto states = open_states(run);
+  if (!states) return states.error();
+  const auto setup = with_states(run, states->get());
+  if (!setup) return setup.error();
+  auto reporter = NodeReporter::open(run.mesh, self, run.options,
                                      NodeRecorder::Flush::kEveryLine, run.sink);
   if (!reporter) return reporter.error();
   const bool counts = static_cast<bool>(run.options.callbacks.counters);
-  auto ended = run_live_node(run.setup, observer_of(*reporter, origin, counts));
+  auto ended = run_live_node(*setup, observer_of(*reporter, origin, counts));
   if (!ended) {
     LiveNodeEnd never;
     never.text = ended.error().message;
@@ -148,6 +187,7 @@ Result<LiveNodeSetup> Mesh::node_setup(NodeIndex self, const TopologyFile& topol
   setup.version = version_in_hello();
   setup.config_digest = config_digest();
   setup.stop = options.stop;
+  setup.save = options.save;
   return setup;
 }
 

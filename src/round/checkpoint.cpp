@@ -46,6 +46,7 @@ void Core::State::save_state() {
 void Core::State::on(const StateSaved& event) {
   KIMESH_CHECK(is_saving && event.round == round, "the state that was to be saved");
   is_saving = saves_state = false;
+  if (!event.kept) held = event.round;  // who keeps nothing does not hold up others' old ones
   begin_round(round + 1);
 }
 
@@ -169,6 +170,8 @@ void Core::State::on(const StateLoaded& event) {
   verdict = first_verdict();
   started = checkpoint_called = now;
   traffic = 0;
+  const Round next = event.round == kNoRound ? 0 : event.round + 1;
+  emit(Decided{{Decision::Kind::kResume, next, 0, {}, {}}});
   if (event.round == kNoRound) return begin_round(0);
   for (ShardState& shard : shards) shard.reduced = shard.current = kNoRound;
   StateReader reader(event.core);
@@ -178,7 +181,7 @@ void Core::State::on(const StateLoaded& event) {
     return fail(fmt::format("node {}: the checkpoint of round {} holds {}", name(self), event.round,
                             whole.error().message));
   held = round;
-  begin_round(round + 1);
+  begin_round(next);
 }
 
 }  // namespace kimesh

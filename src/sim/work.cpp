@@ -63,7 +63,7 @@ void Simulator::State::Node::work(VectorWork work) {
   if (const auto* done = std::get_if<ApplyDone>(&event); done && state_.observer.applied)
     state_.observer.applied(done->channel, done->round);
   const auto* saved = std::get_if<StateSaved>(&event);
-  if (saved != nullptr && state_.setup.nodes[self_].states != nullptr)
+  if (saved != nullptr && saved->kept)
     end_after(worker_free_, 0, StateHeld{saved->round});
   end_after(worker_free_, seconds, std::move(event));
 }

@@ -28,6 +28,8 @@ void RecordedDecisions::add(const Decision& d) {
     case Decision::Kind::kCheckpoint:
       checkpoints_.insert(d.round);
       return;
+    case Decision::Kind::kResume:
+      return;
   }
 }
 

@@ -132,6 +132,7 @@ struct MovementTaken {
 };
 struct StateSaved {  // copied: the next round may begin
   Round round = 0;
+  bool kept = true;  // false: nobody keeps states of this node
 };
 struct StateLoaded {
   Round round = 0;

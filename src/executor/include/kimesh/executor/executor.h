@@ -30,6 +30,16 @@ class StateStore {
   [[nodiscard]] virtual Result<std::vector<std::byte>> load(Round round) = 0;
 };
 
+// Checkpoints that are written beside training. Thread: the engine's, but for what StateStore says.
+class HeldStates : public StateStore {
+ public:
+  // The newest checkpoint that would survive the loss of power; nothing: there is none yet.
+  // Errors: those of the files, which end the run.
+  [[nodiscard]] virtual Result<std::optional<Round>> newest() = 0;
+  // All nodes hold the checkpoint of `round`: older ones may go.
+  virtual void all_hold(Round round) = 0;
+};
+
 // Carries out the actions of a core: with worker threads, sockets and a clock when live; with
 // virtual costs, links and time when simulated. The executor calls it on the thread of its caller,
 // in the order of the core's actions.

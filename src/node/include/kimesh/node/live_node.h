@@ -22,16 +22,6 @@
 
 namespace kimesh {
 
-// Checkpoints that are written beside training. Thread: the engine's, but for what StateStore says.
-class HeldStates : public StateStore {
- public:
-  // The newest checkpoint that would survive the loss of power; nothing: there is none yet.
-  // Errors: those of the files, which end the run.
-  [[nodiscard]] virtual Result<std::optional<Round>> newest() = 0;
-  // All nodes hold the checkpoint of `round`: older ones may go.
-  virtual void all_hold(Round round) = 0;
-};
-
 struct LiveNodeSetup {
   const Plan* plan = nullptr;  // outlives the run
   const TopologyFile* topology = nullptr;

@@ -11,6 +11,8 @@
 //   runs/NAME/nodes/a.log                  what its process wrote to stderr (kimesh up)
 //   runs/NAME/nodes/a.safetensors          its whole model, after a normal end, equal on all nodes
 //   runs/NAME/nodes/a.shards.safetensors   the shards that it owns, after Ctrl-C or a failure
+//   runs/NAME/checkpoints/a/99.checkpoint  what node a needs to go on with round 100
+//                                          (checkpoint/checkpoint_file.h)
 //   runs/NAME/model.safetensors            the model: the nodes', or assembled from shards
 //   runs/NAME/summary.json                 how it ended (summary.h)
 #pragma once
@@ -53,6 +55,8 @@ class RunFolder {
   // Makes FOLDER/nodes where it is missing. Errors: UserInput when there are files of `node`
   // already, Io.
   [[nodiscard]] Status prepare_node(const std::string& node) const;
+  // The same for a node that goes on with its files.
+  [[nodiscard]] Status prepare_resumed_node() const;
   // Errors: Io.
   [[nodiscard]] Status write_info(const RunInfo& info) const;
 
@@ -62,6 +66,10 @@ class RunFolder {
   [[nodiscard]] std::string log(const std::string& node) const;
   [[nodiscard]] std::string node_model(const std::string& node) const;
   [[nodiscard]] std::string node_shards(const std::string& node) const;
+  [[nodiscard]] std::string checkpoints(const std::string& node) const;  // a folder
+  // The copies of the run's files.
+  [[nodiscard]] std::string config() const { return path_ + "/config.yaml"; }
+  [[nodiscard]] std::string topology() const { return path_ + "/topology.yaml"; }
   [[nodiscard]] std::string model() const { return path_ + "/model.safetensors"; }
   [[nodiscard]] std::string summary() const { return path_ + "/summary.json"; }
 

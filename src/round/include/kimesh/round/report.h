@@ -54,9 +54,10 @@ struct Decision {
     kClosing,
     kConfirmedStop,
     kAhead,
-    kCheckpoint
+    kCheckpoint,
+    kResume
   } kind = Kind::kSetting;
-  Round round = 0;
+  Round round = 0;  // resume: the one that the run goes on with
   ChannelIndex channel = 0;  // setting, reset
   Setting setting;           // setting
   Verdict verdict;           // closing, confirmed stop, ahead, checkpoint

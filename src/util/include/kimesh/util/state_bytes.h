@@ -110,6 +110,7 @@ class StateReader {
   // Fails the reader where `fact` does not hold.
   void require(bool fact) { ok_ = ok_ && fact; }
   [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] std::size_t left() const { return in_.size(); }
   // Errors: Malformed, where a read failed or bytes are left.
   [[nodiscard]] Status finish() const;
 
