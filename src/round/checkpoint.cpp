@@ -16,12 +16,13 @@ void Core::State::call_checkpoint(Verdict& next, const ControlVector& from_all) 
   if (next.closing_round != kNoRound || next.stop) return;
   const CheckpointOptions& wanted = options.checkpoints;
   const Round coming = round + 1;
-  const bool is_due = (wanted.every_rounds && coming + 1 - since_checkpoint >= *wanted.every_rounds) ||
+  const bool is_due = (wanted.every_rounds && coming >= since_checkpoint + *wanted.every_rounds - 1) ||
                       (wanted.every && now - checkpoint_called >= *wanted.every) ||
                       from_all.checkpoint_wish > 0;
   if (!(replay ? replay->checkpoint(round) : is_due)) return;
   next.checkpoint_round = coming;
   checkpoint_called = now;
+  since_checkpoint = coming + 1;  // before it is made: the next verdict comes earlier
   emit(Decided{{Decision::Kind::kCheckpoint, round, 0, {}, next}});
 }
 
@@ -34,7 +35,6 @@ bool Core::State::is_drained() const {
 void Core::State::save_state() {
   is_saving = true;
   wants_checkpoint = false;
-  since_checkpoint = round + 1;
   SaveState work{round};
   {
     StateWriter writer(work.core);

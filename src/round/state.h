@@ -299,7 +299,7 @@ class Core::State {
 
   bool wants_checkpoint = false;   // a user of this node does
   std::optional<Round> held;       // the newest checkpoint that this node holds
-  Round since_checkpoint = 0;      // the first round after the last checkpoint
+  Round since_checkpoint = 0;      // at the owner of shard 0: the first round after the last one
   TimePoint checkpoint_called{};   // when the owner of shard 0 called the last one
 
   RoundReport report;

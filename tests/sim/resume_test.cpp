@@ -29,6 +29,11 @@ class States final : public StateStore {
       return Error{ErrorCode::kUserInput, "there is no checkpoint of this round"};
     return found->second;
   }
+  [[nodiscard]] std::vector<Round> rounds() const {
+    std::vector<Round> all;
+    for (const auto& [round, state] : states) all.push_back(round);
+    return all;
+  }
   std::map<Round, std::vector<std::byte>> states;
 };
 using AllStates = std::vector<std::unique_ptr<States>>;
@@ -165,6 +170,8 @@ TEST(Resume, EndsWithTheBitsOfARunThatWasNotInterrupted) {
     store_in(whole, of_whole);
     whole.run();
     ASSERT_TRUE(whole.done()) << whole.ends();
+    for (const auto& of_node : of_whole)
+      EXPECT_EQ(of_node->rounds(), (std::vector<Round>{5, 11, 17, 23, 29, 35}));
 
     // Somewhere between the first checkpoint and the end.
     Random random(seed, 0, 0, Purpose::kNoise);
