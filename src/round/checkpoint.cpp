@@ -124,6 +124,8 @@ void Core::State::restore(StateReader& reader) {
   reader.get(complained_of_time);
   links.restore(reader);
   policy->restore(reader);
+  for (IncomingChannel& in : ins) in.applied = round;
+  for (ShardState& shard : shards) shard.reduced = shard.current = round;
   for (const OutgoingChannel& out : outs) {
     const std::size_t pieces = plan.shards[plan.channels[out.channel].shard].layers.size();
     reader.require(out.curve.empty() || out.curve.size() == pieces);
@@ -172,8 +174,8 @@ void Core::State::on(const StateLoaded& event) {
   traffic = 0;
   const Round next = event.round == kNoRound ? 0 : event.round + 1;
   emit(Decided{{Decision::Kind::kResume, next, 0, {}, {}}});
-  if (event.round == kNoRound) return begin_round(0);
   for (ShardState& shard : shards) shard.reduced = shard.current = kNoRound;
+  if (event.round == kNoRound) return begin_round(0);
   StateReader reader(event.core);
   restore(reader);
   reader.require(round == event.round);

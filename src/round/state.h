@@ -75,7 +75,7 @@ class Core::State {
     Control control{};  // of the message applied last
     template <typename Self>
     static auto state_of(Self& self) {
-      return std::tie(self.applied, self.generation);
+      return std::tie(self.generation);
     }
   };
   // The round to which a message belongs, and what that round is. The node may have begun the next
@@ -129,7 +129,7 @@ class Core::State {
     double gather_limit = 0;
     template <typename Self>
     static auto state_of(Self& self) {
-      return std::tie(self.reduced, self.current, self.gather_limit);
+      return std::tie(self.gather_limit);
     }
   };
   struct Peer {

@@ -61,6 +61,16 @@ bool RecordedDecisions::checkpoint(Round round) const {
   return checkpoints_.contains(round);
 }
 
+void RecordedDecisions::forget_from(Round round) {
+  std::erase_if(settings_, [&](const auto& entry) { return entry.first.second >= round; });
+  std::erase_if(resets_, [&](const auto& entry) { return entry.first.second >= round; });
+  const auto is_late = [&](const auto& entry) { return entry.first >= round; };
+  std::erase_if(closings_, is_late);
+  std::erase_if(stops_, is_late);
+  std::erase_if(aheads_, is_late);
+  std::erase_if(checkpoints_, [&](Round at) { return at >= round; });
+}
+
 TopologyFile make_topology(const std::string& kind, std::size_t nodes,
                            std::vector<NodeIndex> servers) {
   TopologyFile topology;

@@ -42,6 +42,8 @@ class RecordedDecisions : public DecisionSource {
   [[nodiscard]] std::optional<Verdict> confirmed_stop(Round round) const override;
   [[nodiscard]] std::optional<Ahead> ahead(Round round) const override;
   [[nodiscard]] bool checkpoint(Round round) const override;
+  // The run went on with `round`: what was decided on it and later ones is void.
+  void forget_from(Round round);
   std::size_t resets = 0;
 
  private:

@@ -193,5 +193,190 @@ TEST(Resume, EndsWithTheBitsOfARunThatWasNotInterrupted) {
   }
 }
 
+// Runs it until all nodes are killed at `share` of the time that a whole run takes.
+AllStates killed_states(const MeshSpec& spec, double share, RecordedDecisions* decisions = nullptr) {
+  Mesh whole(spec);
+  whole.run();
+  EXPECT_TRUE(whole.done()) << whole.ends();
+  AllStates states = stores(spec.nodes);
+  Mesh killed(spec);
+  store_in(killed, states);
+  crash_all(killed, share * whole.simulator->seconds());
+  killed.run();
+  if (decisions != nullptr) *decisions = killed.decisions;
+  return states;
+}
+
+Round newest_of_all(const AllStates& states) {
+  Round least = kNoRound;
+  for (const auto& of_node : states) least = std::min(least, of_node->states.rbegin()->first);
+  return least;
+}
+
+std::vector<float> whole_run(const MeshSpec& spec) {
+  Mesh whole(spec);
+  whole.run();
+  EXPECT_TRUE(whole.done()) << whole.ends();
+  return all_of(whole);
+}
+
+MeshSpec small_ring() {
+  return compressed(spec_of("ring", kSgd), Feedback::kEf21, Gather::kPerLink);
+}
+
+// One node was killed before the disk had its last checkpoint.
+TEST(Resume, GoesOnFromTheNewestCheckpointThatAllNodesHold) {
+  const MeshSpec spec = small_ring();
+  const AllStates states = killed_states(spec, 0.9);
+  ASSERT_GE(states[2]->states.size(), 2u);
+  states[2]->states.erase(std::prev(states[2]->states.end()));
+  const Round newest = newest_of_all(states);
+  Mesh resumed(spec);
+  resume(resumed, states);
+  resumed.run();
+  ASSERT_TRUE(resumed.done()) << resumed.ends();
+  EXPECT_EQ(resumed.reports[0].front().round, newest + 1);
+  EXPECT_EQ(all_of(resumed), whole_run(spec));
+}
+
+TEST(Resume, BeginsAnewWhereNoNodeHoldsACheckpoint) {
+  const MeshSpec spec = small_ring();
+  Mesh resumed(spec);
+  const AllStates none = stores(spec.nodes);
+  resume(resumed, none);
+  resumed.run();
+  ASSERT_TRUE(resumed.done()) << resumed.ends();
+  EXPECT_EQ(all_of(resumed), whole_run(spec));
+}
+
+TEST(Resume, EndsWithASentenceWhereOneNodeHoldsNone) {
+  const MeshSpec spec = small_ring();
+  const AllStates states = killed_states(spec, 0.9);
+  states[3]->states.clear();
+  Mesh resumed(spec);
+  resume(resumed, states);
+  resumed.run();
+  for (NodeIndex i = 0; i < spec.nodes; ++i) {
+    EXPECT_EQ(resumed.simulator->end(i).outcome, Outcome::kFailed);
+    EXPECT_NE(resumed.simulator->end(i).text.find("holds the checkpoint of round"),
+              std::string::npos)
+        << resumed.simulator->end(i).text;
+  }
+}
+
+// Whichever node it is: the owner of shard 0 gets a gradient in place of a word, or the other way
+// round.
+TEST(Resume, EndsWithASentenceWhereOneNodeBeginsAnew) {
+  for (const char* kind : {"ring", "parameter_server", "tree"})
+    for (NodeIndex fresh = 0; fresh < 5; ++fresh)
+      for (const bool only : {false, true}) {  // the others begin anew, in place of this one
+        SCOPED_TRACE(std::string(kind) + ", node " + std::to_string(fresh));
+        const MeshSpec spec = compressed(spec_of(kind, kSgd), Feedback::kEf14, Gather::kShared);
+        const AllStates states = killed_states(spec, 0.6);
+        Mesh resumed(spec);
+        resume(resumed, states);
+        for (NodeIndex i = 0; i < spec.nodes; ++i)
+          if ((i == fresh) != only) resumed.setup.nodes[i].core.checkpoints.resumes = false;
+        resumed.run();
+        for (NodeIndex i = 0; i < spec.nodes; ++i) {
+          EXPECT_TRUE(resumed.simulator->end(i).finished) << resumed.ends();
+          EXPECT_NE(resumed.simulator->end(i).text.find("begin all nodes anew, or none"),
+                    std::string::npos)
+              << resumed.ends();
+        }
+      }
+}
+
+TEST(Resume, MakesACheckpointWhenAUserAsksForOne) {
+  MeshSpec spec = small_ring();
+  spec.core.checkpoints.every_rounds.reset();
+  const AllStates states = stores(spec.nodes);
+  Mesh mesh(spec);
+  store_in(mesh, states);
+  Fault wish{Fault::Kind::kSave, 0.3};
+  wish.node = 3;
+  mesh.setup.faults.push_back(wish);
+  mesh.run();
+  ASSERT_TRUE(mesh.done()) << mesh.ends();
+  for (const auto& of_node : states) EXPECT_EQ(of_node->rounds().size(), 1u);
+}
+
+// What all nodes hold is told with the next checkpoint, so that older ones may go.
+TEST(Resume, NodesLearnWhichCheckpointAllHold) {
+  Mesh mesh(small_ring());
+  const AllStates states = stores(mesh.spec.nodes);
+  store_in(mesh, states);
+  mesh.run();
+  ASSERT_TRUE(mesh.done()) << mesh.ends();
+  for (const RoundReport& report : mesh.reports[4]) {
+    const bool tells = report.checkpoint && report.round > kEvery;
+    EXPECT_EQ(report.verdict.checkpoint_held, tells ? report.round - kEvery : kNoRound);
+  }
+}
+
+// Where time decides, the log of both parts makes the same bits in a mesh that is not interrupted.
+TEST(Resume, IsReplayedFromTheDecisionsOfBothParts) {
+  for (const char* policy : {"kimad", "kimad_plus", "gravac", "auto"}) {
+    SCOPED_TRACE(policy);
+    MeshSpec spec = spec_of("ring", kNesterov);
+    spec.rate_bits_per_s = 2e6;
+    spec.dimension = 2000;
+    const bool chooses = std::string(policy) == "auto";
+    spec.core.policy = {policy_options(policy), make_codec("topk"),
+                        chooses ? std::nullopt : std::optional<Duration>(from_seconds(0.03)), 5};
+    spec.core.feedback = Feedback::kEf14;
+    spec.core.gather = Gather::kShared;
+    spec.core.checkpoints = {std::nullopt, from_seconds(0.15), false, std::nullopt};
+    spec.core.stop_rounds = 2 * kRounds;
+    if (chooses) spec.core.look_ahead = spec.core.overlap = Use::kChosen;
+    RecordedDecisions decisions;
+    const AllStates states = killed_states(spec, 0.6, &decisions);
+    ASSERT_GE(states[0]->states.size(), 2u);
+    Mesh resumed(spec);
+    resume(resumed, states);
+    const Round held = newest_of_all(states);
+    decisions.forget_from(held + 1);
+    resumed.decisions = decisions;
+    resumed.run();
+    ASSERT_TRUE(resumed.done()) << resumed.ends();
+    EXPECT_EQ(resumed.reports[0].front().round, held + 1);
+
+    Mesh replayed(spec);
+    replayed.setup.replay = &resumed.decisions;
+    replayed.run();
+    ASSERT_TRUE(replayed.done()) << replayed.ends();
+    EXPECT_EQ(all_of(replayed), all_of(resumed));
+  }
+}
+
+// A state that no node can have saved, behind digests that hold: the run ends in one way or
+// another. Seen to fail (a check of ours ended the process) without the checks of restore.
+TEST(Resume, SurvivesEveryStateThatIsDamaged) {
+  MeshSpec spec = compressed(spec_of("parameter_server", kAdamw), Feedback::kEf21, Gather::kShared);
+  spec.nodes = 2;
+  spec.servers = {0};
+  spec.dimension = 8;
+  spec.core.stop_rounds = 9;
+  const AllStates states = killed_states(spec, 0.8);
+  const Round held = newest_of_all(states);
+  const std::vector<std::byte> sound = states[1]->states[held];
+  Random random(1, 0, 0, Purpose::kNoise);
+  for (std::size_t at = 0; at < sound.size(); at += 1 + sound.size() / 400) {
+    SCOPED_TRACE("byte " + std::to_string(at));
+    const bool is_cut = at % 5 == 0;
+    const AllStates damaged = stores(spec.nodes);
+    damaged[0]->states[held] = states[0]->states[held];
+    std::vector<std::byte>& state = damaged[1]->states[held];
+    state = sound;
+    state[at] ^= static_cast<std::byte>(1 + static_cast<unsigned>(254 * random.uniform()));
+    if (is_cut) state.resize(at);
+    Mesh resumed(spec);
+    resumed.setup.seconds_max = 100;
+    resume(resumed, damaged);
+    resumed.run();
+    EXPECT_FALSE(is_cut && resumed.done());
+  }
+}
+
 }  // namespace
 }  // namespace kimesh::test

@@ -54,6 +54,7 @@ struct Fault {
     kFreeze,  // as kCrash, until kThaw
     kThaw,
     kStop,      // Ctrl-C at the node
+    kSave,      // its user asks for a checkpoint
     kCapacity,  // the node's interface has `bits_per_s` from now on, each way
     kCall,      // `call` runs between two events: who gives it may look at nodes, or damage them
   };
