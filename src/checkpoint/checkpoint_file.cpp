@@ -18,7 +18,8 @@ namespace {
 constexpr std::string_view kMagic = "kimeshCP";
 constexpr std::string_view kSuffix = ".checkpoint";
 constexpr std::size_t kDigestBytes = sizeof(std::uint64_t);
-constexpr const char* kDamaged = "is damaged; move it away, on all nodes, to go on from an older one";
+constexpr const char* kDamaged =
+    "is damaged; move it away, on all nodes, to go on from an older one";
 
 struct Head {
   std::uint32_t format = kCheckpointFormat;
@@ -91,9 +92,10 @@ Result<std::vector<std::byte>> read_checkpoint(const std::string& path,
   std::uint32_t format = 0;
   StateReader(after_magic).get(format);
   if (format != kCheckpointFormat)
-    return refuse(path, fmt::format("has the format {}, and this kimesh reads {}: it is damaged, or "
-                                    "of another version",
-                                    format, kCheckpointFormat));
+    return refuse(path,
+                  fmt::format("has the format {}, and this kimesh reads {}: it is damaged, or "
+                              "of another version",
+                              format, kCheckpointFormat));
   Head head;
   StateReader reader(after_magic);
   reader.get(head);

@@ -16,8 +16,9 @@ Status complete(RunOptions& options) {
     if (options.config.empty()) options.config = folder.config();
     if (options.topology.empty()) options.topology = folder.topology();
     if (options.run.empty()) return ok_status();
-    return Error{ErrorCode::kUserInput, "--run names a new folder and --resume one that is there: "
-                                        "write one of them"};
+    return Error{ErrorCode::kUserInput,
+                 "--run names a new folder and --resume one that is there: "
+                 "write one of them"};
   }
   if (!options.config.empty() && !options.topology.empty()) return ok_status();
   return Error{ErrorCode::kUserInput,

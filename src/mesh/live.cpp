@@ -26,17 +26,16 @@ TimePoint now() {
 }
 
 LiveNodeObserver observer_of(NodeReporter& reporter, TimePoint origin, bool wants_counters) {
-  LiveNodeObserver observer{
-      [&reporter, origin](TimePoint, const RoundReport& report) {
-        return reporter.round(origin, report);
-      },
-      [&reporter, origin](TimePoint at, const Decision& decision) {
-        return reporter.decision(to_seconds(at - origin), decision);
-      },
-      [&reporter, origin](TimePoint at, const std::string& text) {
-        return reporter.notice(to_seconds(at - origin), text);
-      },
-      nullptr};
+  LiveNodeObserver observer{[&reporter, origin](TimePoint, const RoundReport& report) {
+                              return reporter.round(origin, report);
+                            },
+                            [&reporter, origin](TimePoint at, const Decision& decision) {
+                              return reporter.decision(to_seconds(at - origin), decision);
+                            },
+                            [&reporter, origin](TimePoint at, const std::string& text) {
+                              return reporter.notice(to_seconds(at - origin), text);
+                            },
+                            nullptr};
   if (wants_counters)
     observer.counters = [&reporter](const LinkCounterList& list) { reporter.counters(list); };
   return observer;
@@ -74,7 +73,8 @@ Result<States> open_states(const NodeRun& run) {
   if (folder == nullptr || (keep == 0 && !run.options.resumes)) return States();
   const std::string& node = run.mesh.plan().view.nodes[run.setup.self];
   return CheckpointFiles::open({folder->checkpoints(node),
-                                run.mesh.checkpoint_owner(run.setup.self), keep,
+                                run.mesh.checkpoint_owner(run.setup.self),
+                                keep,
                                 {folder->decisions(node), folder->events(node)}});
 }
 
@@ -103,8 +103,8 @@ Result<NodeResult> run(const NodeRun& run) {
   if (!states) return states.error();
   const auto setup = with_states(run, states->get());
   if (!setup) return setup.error();
-  auto reporter = NodeReporter::open(run.mesh, self, run.options,
-                                     NodeRecorder::Flush::kEveryLine, run.sink);
+  auto reporter =
+      NodeReporter::open(run.mesh, self, run.options, NodeRecorder::Flush::kEveryLine, run.sink);
   if (!reporter) return reporter.error();
   const bool counts = static_cast<bool>(run.options.callbacks.counters);
   auto ended = run_live_node(*setup, observer_of(*reporter, origin, counts));

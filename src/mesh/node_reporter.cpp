@@ -24,8 +24,7 @@ void MeshObserver::take(const NodeUpdate& update) {
     callbacks_.notice(update.node, notice->text);
 }
 
-Status NodeReporter::open_files(const RunFolder& folder, bool resumes,
-                                NodeRecorder::Flush flush) {
+Status NodeReporter::open_files(const RunFolder& folder, bool resumes, NodeRecorder::Flush flush) {
   const std::string& name = mesh_->plan().view.nodes[self_];
   const Status ready = resumes ? folder.prepare_resumed_node() : folder.prepare_node(name);
   if (!ready) return ready;

@@ -105,8 +105,7 @@ Result<MeshEnd> Mesh::simulate(const MeshSimulationOptions& options) const {
   setup->costs = options.costs;
   setup->replay = options.replay;
   SimulationReporter reporter(*this, options.run);
-  if (const Status opened = reporter.open(*this, options.run); !opened)
-    return opened.error();
+  if (const Status opened = reporter.open(*this, options.run); !opened) return opened.error();
   setup->interrupted = [&] {
     return !reporter.files().ok() || (options.run.stop != nullptr && options.run.stop->load());
   };

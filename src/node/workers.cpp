@@ -23,11 +23,9 @@ bool report(Event end, std::chrono::steady_clock::time_point begun, EngineQueue&
 
 VectorWorker::VectorWorker(Vectors& vectors, StateStore* states, EngineQueue& engine,
                            std::size_t capacity)
-    : vectors_(vectors),
-      states_(states),
-      engine_(engine),
-      queue_(capacity),
-      thread_([this] { run(); }) {}
+    : vectors_(vectors), states_(states), engine_(engine), queue_(capacity), thread_([this] {
+        run();
+      }) {}
 
 VectorWorker::~VectorWorker() {
   dropping_ = true;

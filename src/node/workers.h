@@ -16,8 +16,8 @@ namespace kimesh {
 // Carries out vector work on one thread, so that actions on one buffer keep their order.
 class VectorWorker {
  public:
-  // `vectors`, `states` (may be null) and `engine` outlive this. `capacity` is the largest number of actions that can be
-  // under way, so that the engine never waits.
+  // `vectors`, `states` (may be null) and `engine` outlive this. `capacity` is the largest number
+  // of actions that can be under way, so that the engine never waits.
   VectorWorker(Vectors& vectors, StateStore* states, EngineQueue& engine, std::size_t capacity);
   ~VectorWorker();  // drops what waits, ends the thread after what it does now
 

@@ -23,7 +23,10 @@ double NodeTally::clock_s() const {
 }
 
 RunTally::RunTally(const Plan& plan)
-    : plan_(&plan), nodes_(plan.view.nodes.size()), links_(plan.links.size()), kept_(nodes_.size()) {
+    : plan_(&plan),
+      nodes_(plan.view.nodes.size()),
+      links_(plan.links.size()),
+      kept_(nodes_.size()) {
   for (LinkIndex link = 0; link < links_.size(); ++link) {
     links_[link].link = link;
     links_[link].latest.to = plan.view.nodes[plan.links[link].to];

@@ -167,8 +167,7 @@ Status write_whole(const std::string& path, std::string_view text) {
   return put_in_place(write_and_close(file, path, text), beside, path);
 }
 
-Status write_durably(const std::string& path,
-                     std::span<const std::span<const std::byte>> parts) {
+Status write_durably(const std::string& path, std::span<const std::span<const std::byte>> parts) {
   const std::string beside = path + ".tmp";
   Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   bool written = file.open();

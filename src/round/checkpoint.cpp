@@ -16,9 +16,9 @@ void Core::State::call_checkpoint(Verdict& next, const ControlVector& from_all) 
   if (next.closing_round != kNoRound || next.stop) return;
   const CheckpointOptions& wanted = options.checkpoints;
   const Round coming = round + 1;
-  const bool is_due = (wanted.every_rounds && coming >= since_checkpoint + *wanted.every_rounds - 1) ||
-                      (wanted.every && now - checkpoint_called >= *wanted.every) ||
-                      from_all.checkpoint_wish > 0;
+  const bool is_due =
+      (wanted.every_rounds && coming >= since_checkpoint + *wanted.every_rounds - 1) ||
+      (wanted.every && now - checkpoint_called >= *wanted.every) || from_all.checkpoint_wish > 0;
   if (!(replay ? replay->checkpoint(round) : is_due)) return;
   next.checkpoint_round = coming;
   checkpoint_called = now;
@@ -28,8 +28,8 @@ void Core::State::call_checkpoint(Verdict& next, const ControlVector& from_all) 
 
 // Whether every message of this node is applied at its far side.
 bool Core::State::is_drained() const {
-  return std::ranges::none_of(
-      outs, [](const OutgoingChannel& out) { return out.busy || out.waiting; });
+  return std::ranges::none_of(outs,
+                              [](const OutgoingChannel& out) { return out.busy || out.waiting; });
 }
 
 void Core::State::save_state() {
@@ -146,8 +146,9 @@ bool Core::State::may_apply_while_agreeing(const IncomingChannel& in) {
 }
 
 std::string Core::State::unsuitable(const IncomingChannel& in) const {
-  const Link& link = plan.links[plan.channels[in.channel].link];
-  if (agreeing || (round == 0 && options.checkpoints.resumes == false))
+  const Channel& channel = plan.channels[in.channel];
+  const Link& link = plan.links[channel.link];
+  if (agreeing || (round == 0 && channel.phase == Phase::kReduce && !options.checkpoints.resumes))
     return fmt::format("node {} {} a checkpoint and node {} {}: begin all nodes anew, or none",
                        name(link.from), agreeing ? "does not go on from" : "goes on from",
                        name(link.to), agreeing ? "does" : "does not");

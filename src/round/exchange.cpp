@@ -9,8 +9,7 @@ namespace kimesh {
 
 void Core::State::begin_round(Round next) {
   round = next;
-  confirming =
-      agreeing || (verdict.closing_round != kNoRound && next == verdict.closing_round + 1);
+  confirming = agreeing || (verdict.closing_round != kNoRound && next == verdict.closing_round + 1);
   saves_state = !agreeing && verdict.checkpoint_round == next;
   own_ready = false;
   shards_current = 0;

@@ -7,8 +7,9 @@ namespace kimesh {
 
 void Core::State::begin_own_part() {
   ahead = way_of_round();
-  evaluating = options.has_test_set && !agreeing && (confirming || (options.evaluate_every > 0 && round > 0 &&
-                                                       round % options.evaluate_every == 0));
+  evaluating = options.has_test_set && !agreeing &&
+               (confirming ||
+                (options.evaluate_every > 0 && round > 0 && round % options.evaluate_every == 0));
   if (evaluating) emit(Evaluate{round});
   continue_own_part();
 }

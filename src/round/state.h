@@ -261,11 +261,11 @@ class Core::State {
   std::vector<ShardIndex> reduce_order;  // of shards whose reduces could begin at once
   std::vector<Peer> peers;
 
-  bool begun = false;       // start() was called
-  bool agreeing = false;    // on the checkpoint to go on from; `round` is 0 meanwhile
+  bool begun = false;        // start() was called
+  bool agreeing = false;     // on the checkpoint to go on from; `round` is 0 meanwhile
   bool saves_state = false;  // this round ends with a checkpoint
   bool is_saving = false;    // its state is being copied, or an earlier one brought back
-  bool confirming = false;  // this round is a confirmation round
+  bool confirming = false;   // this round is a confirmation round
   // The gradient (or a confirmation round's evaluation) of this round is there; until then the
   // parameters are read only.
   bool own_ready = false;
@@ -297,10 +297,10 @@ class Core::State {
   Round trained = 0;  // rounds with a gradient so far, this one included
   StopReason stop_reason = StopReason::kNone;
 
-  bool wants_checkpoint = false;   // a user of this node does
-  std::optional<Round> held;       // the newest checkpoint that this node holds
-  Round since_checkpoint = 0;      // at the owner of shard 0: the first round after the last one
-  TimePoint checkpoint_called{};   // when the owner of shard 0 called the last one
+  bool wants_checkpoint = false;  // a user of this node does
+  std::optional<Round> held;      // the newest checkpoint that this node holds
+  Round since_checkpoint = 0;     // at the owner of shard 0: the first round after the last one
+  TimePoint checkpoint_called{};  // when the owner of shard 0 called the last one
 
   RoundReport report;
   std::uint64_t traffic = 0;          // bytes of all messages so far

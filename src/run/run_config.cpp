@@ -84,8 +84,7 @@ void CheckpointKeys::describe(Keys& keys) {
   keys.duration("every", every, limits::kCheckpointSeconds, "time between two checkpoints");
   keys.whole("every_rounds", every_rounds, limits::kCheckpointRounds,
              "rounds between two checkpoints, instead of a time");
-  if (keys.is_given("every_rounds"))
-    keys.refuse({"every"}, "every_rounds, which stands for it");
+  if (keys.is_given("every_rounds")) keys.refuse({"every"}, "every_rounds, which stands for it");
   keys.whole("keep", keep, limits::kCheckpointsKept,
              "how many of the newest are kept; 0: none is made");
 }

@@ -17,8 +17,7 @@ double seconds_of(const VectorWork& work, const Event& end, const SimulatedCosts
     return form == Form::kDzq ? static_cast<double>(payload.size()) : 0.0;
   };
   const double work_s = to_seconds(costs.work);
-  const double copy_s =
-      work_s + costs.step_s_per_element * static_cast<double>(plan.layout.size());
+  const double copy_s = work_s + costs.step_s_per_element * static_cast<double>(plan.layout.size());
   return std::visit(
       Overloaded{
           [&](const AdvanceChannel& w) {
@@ -37,8 +36,8 @@ double seconds_of(const VectorWork& work, const Event& end, const SimulatedCosts
             return work_s +
                    costs.step_s_per_element * static_cast<double>(plan.shards[w.shard].size);
           },
-          [&](const TakeMovement&) { return copy_s; },
-          [&](const SaveState&) { return copy_s; }, [&](const LoadState&) { return copy_s; }},
+          [&](const TakeMovement&) { return copy_s; }, [&](const SaveState&) { return copy_s; },
+          [&](const LoadState&) { return copy_s; }},
       work);
 }
 
@@ -63,8 +62,7 @@ void Simulator::State::Node::work(VectorWork work) {
   if (const auto* done = std::get_if<ApplyDone>(&event); done && state_.observer.applied)
     state_.observer.applied(done->channel, done->round);
   const auto* saved = std::get_if<StateSaved>(&event);
-  if (saved != nullptr && saved->kept)
-    end_after(worker_free_, 0, StateHeld{saved->round});
+  if (saved != nullptr && saved->kept) end_after(worker_free_, 0, StateHeld{saved->round});
   end_after(worker_free_, seconds, std::move(event));
 }
 

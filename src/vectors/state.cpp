@@ -8,8 +8,7 @@ namespace kimesh {
 // What a reduce brought is taken up by the next message only where both ends keep estimates.
 bool Vectors::Store::keeps_between_rounds(ChannelIndex estimate) const {
   const Channel& channel = plan_.channels[estimate];
-  const bool came_in =
-      channel.phase == Phase::kReduce && plan_.links[channel.link].to == self_;
+  const bool came_in = channel.phase == Phase::kReduce && plan_.links[channel.link].to == self_;
   return !came_in || (options_.keeps_estimates && options_.feedback == Feedback::kEf21);
 }
 

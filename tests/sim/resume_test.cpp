@@ -194,7 +194,8 @@ TEST(Resume, EndsWithTheBitsOfARunThatWasNotInterrupted) {
 }
 
 // Runs it until all nodes are killed at `share` of the time that a whole run takes.
-AllStates killed_states(const MeshSpec& spec, double share, RecordedDecisions* decisions = nullptr) {
+AllStates killed_states(const MeshSpec& spec, double share,
+                        RecordedDecisions* decisions = nullptr) {
   Mesh whole(spec);
   whole.run();
   EXPECT_TRUE(whole.done()) << whole.ends();

@@ -51,9 +51,9 @@ class CheckpointFiles final : public HeldStates {
   void tidy() const;
 
   const CheckpointFolder folder_;
-  std::optional<Round> newest_;   // the engine's: as told last
-  std::optional<Error> failed_;   // the engine's
-  std::optional<Round> common_;   // the writer's: all nodes hold it
+  std::optional<Round> newest_;  // the engine's: as told last
+  std::optional<Error> failed_;  // the engine's
+  std::optional<Round> common_;  // the writer's: all nodes hold it
   BoundedQueue<std::variant<Write, Tidy>> jobs_;
   BoundedQueue<std::vector<std::byte>> spare_;
   BoundedQueue<Result<Round>> written_;

@@ -29,11 +29,11 @@ struct LiveNodeSetup {
   Objective* objective = nullptr;  // used by the trainer thread only, once the run has begun
   CoreOptions core;                // message_overhead_bytes is set here
   VectorsOptions vectors;
-  HeldStates* states = nullptr;  // where checkpoints go, and come from; outlives the run
+  HeldStates* states = nullptr;             // where checkpoints go, and come from; outlives the run
   std::string version;                      // of this program; peers of another version are refused
   std::uint64_t config_digest = 0;          // Mesh::config_digest
   const std::atomic<bool>* stop = nullptr;  // halts the run; asked at least every 100 ms
-  std::atomic<bool>* save = nullptr;  // asks for a checkpoint; asked as often, and set back
+  std::atomic<bool>* save = nullptr;        // asks for a checkpoint; asked as often, and set back
 };
 
 // The counters of a node's outgoing links.

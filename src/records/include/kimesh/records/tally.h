@@ -79,7 +79,7 @@ class RunTally {
   std::vector<NodeTally> nodes_;
   std::vector<LinkTally> links_;
   std::vector<std::deque<Kept>> kept_;  // by node: of the last checkpoints
-  std::deque<double> ends_s_;  // ends of the first node's last rounds
+  std::deque<double> ends_s_;           // ends of the first node's last rounds
 };
 
 }  // namespace kimesh

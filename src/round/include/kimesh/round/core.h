@@ -103,7 +103,8 @@ class Core {
   ~Core();
   Core(Core&&) noexcept;
 
-  // Begins round 0, or, where the node resumes, the agreement on a checkpoint. The driver calls it once, when every link of this node is up.
+  // Begins round 0, or, where the node resumes, the agreement on a checkpoint. The driver calls
+  // it once, when every link of this node is up.
   void start(TimePoint now, std::vector<Action>& actions);
   // Handles an event and appends the actions that follow. `now` never decreases. After Finish every
   // event is ignored.

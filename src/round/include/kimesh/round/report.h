@@ -57,7 +57,7 @@ struct Decision {
     kCheckpoint,
     kResume
   } kind = Kind::kSetting;
-  Round round = 0;  // resume: the one that the run goes on with
+  Round round = 0;           // resume: the one that the run goes on with
   ChannelIndex channel = 0;  // setting, reset
   Setting setting;           // setting
   Verdict verdict;           // closing, confirmed stop, ahead, checkpoint

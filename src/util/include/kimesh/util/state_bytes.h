@@ -50,9 +50,11 @@ class StateWriter {
   void bytes(std::span<const std::byte> more);
 
   template <typename T>
-  requires std::is_arithmetic_v<T> void put(T value) { number(value); }
+  requires std::is_arithmetic_v<T>
+  void put(T value) { number(value); }
   template <typename T>
-  requires std::is_enum_v<T> void put(T value) { number(static_cast<std::uint64_t>(value)); }
+  requires std::is_enum_v<T>
+  void put(T value) { number(static_cast<std::uint64_t>(value)); }
   template <typename Rep, typename Period>
   void put(std::chrono::duration<Rep, Period> value) {
     number(static_cast<std::int64_t>(value.count()));
@@ -115,7 +117,8 @@ class StateReader {
   [[nodiscard]] Status finish() const;
 
   template <typename T>
-  requires std::is_arithmetic_v<T> void get(T& value) {
+  requires std::is_arithmetic_v<T>
+  void get(T& value) {
     if constexpr (std::is_same_v<T, bool>) {
       const std::uint64_t word = number(1);
       require(word <= 1);
@@ -130,7 +133,8 @@ class StateReader {
   }
   // A class that holds an enum looks at it in is_sound().
   template <typename T>
-  requires std::is_enum_v<T> void get(T& value) {
+  requires std::is_enum_v<T>
+  void get(T& value) {
     const std::uint64_t word = number(8);
     require(word <= 0xff);
     if (ok_) value = static_cast<T>(word);

@@ -106,8 +106,8 @@ class Vectors {
   // Requires VectorsOptions::looks_ahead.
   [[nodiscard]] Status take_movement(const TakeMovement& action);
 
-  // What a checkpoint holds of the vectors: all that the next round does not make anew. To be called
-  // between two rounds, while no gradient is computed. Errors: Io.
+  // What a checkpoint holds of the vectors: all that the next round does not make anew. To be
+  // called between two rounds, while no gradient is computed. Errors: Io.
   [[nodiscard]] Status save(StateWriter& writer) const;
   // Puts the vectors back, in place of start() or after it. Errors: Malformed, where the bytes are
   // not those of a node with these options; the vectors are worth nothing then. Io.
