@@ -36,6 +36,8 @@ Event save(const SaveState& work, Vectors& vectors, StateStore* store) {
   Status saved = ok_status();
   {
     StateWriter writer(state);
+    constexpr std::size_t kNumbersBytes = 4096;  // beside them: the numbers of few optimizers
+    writer.expect(vectors.state_bytes() + work.core.size() + kNumbersBytes);
     writer.put(work.core.size());
     writer.bytes(work.core);
     saved = vectors.save(writer);

@@ -170,7 +170,7 @@ void Engine::wait_for_mesh() {
 
 void Engine::loop() {
   started_ = true;
-  end_.started = true;
+  end_.started = !setup_.core.checkpoints.resumes;
   // At most one action per channel and shard, and one movement, are under way.
   const std::size_t most = plan_.channels.size() + plan_.shards.size() + 2;
   worker_ = std::make_unique<VectorWorker>(vectors_, setup_.states, engine_, most);

@@ -64,6 +64,7 @@ void Engine::notify(const RoundReport& report) {
   if (observer_.counters) observer_.counters(counters());
 }
 void Engine::notify(const Decision& decision) {
+  if (decision.kind == Decision::Kind::kResume) end_.started = true;
   if (observer_.decision) check(observer_.decision(now(), decision));
 }
 void Engine::notify(const Notice& notice) {

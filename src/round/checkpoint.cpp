@@ -140,8 +140,8 @@ void Core::State::restore(StateReader& reader) {
 // node that has gone on already, and waits.
 bool Core::State::may_apply_while_agreeing(const IncomingChannel& in) {
   const bool is_of_agreement = in.pending->form == Form::kEmpty && in.pending->round == 0;
-  if (plan.channels[in.channel].shard == 0 && in.applied == kNoRound && !is_of_agreement)
-    fail(unsuitable(in));
+  if (plan.channels[in.channel].shard != 0) return false;
+  if (in.applied == kNoRound && !is_of_agreement) fail(unsuitable(in));
   return !is_saving && is_of_agreement;
 }
 

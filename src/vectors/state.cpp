@@ -31,6 +31,13 @@ std::vector<kernels::MemorySpan> Vectors::Store::kept_vectors() const {
   return kept;
 }
 
+std::size_t Vectors::Store::state_bytes() const {
+  std::size_t bytes = worker_optimizer_ ? worker_optimizer_->bytes_held() : 0;
+  for (const kernels::MemorySpan floats : kept_vectors()) bytes += floats.size * sizeof(float);
+  for (const auto& [shard, optimizer] : optimizers_) bytes += optimizer.bytes_held();
+  return bytes;
+}
+
 Status Vectors::Store::save(StateWriter& writer) {
   if (!allocated_) return allocated_;
   writer.put(movement_round_);

@@ -41,6 +41,7 @@ class Vectors::Store {
   [[nodiscard]] Status take_movement(const TakeMovement& action);
 
   [[nodiscard]] Status save(StateWriter& writer);
+  [[nodiscard]] std::size_t state_bytes() const;
   [[nodiscard]] Status restore(StateReader& reader);
 
   [[nodiscard]] bool has_estimate(ChannelIndex channel) const {

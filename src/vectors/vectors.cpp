@@ -112,6 +112,10 @@ Status Vectors::save(StateWriter& writer) const {
   return store_->save(writer);
 }
 
+std::size_t Vectors::state_bytes() const {
+  return store_->state_bytes();
+}
+
 Status Vectors::restore(StateReader& reader) {
   return store_->restore(reader);
 }

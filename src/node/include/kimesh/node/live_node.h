@@ -57,7 +57,9 @@ struct LiveNodeEnd {
   std::string text;      // why, when failed or stopped
   Round rounds = 0;      // begun in all, confirmation rounds included
   double seconds = 0;    // from the first round to the end
-  bool started = false;  // the mesh was complete once
+  // The mesh was complete once, and, where the node resumes, had a state to go on from: else its
+  // parameters are those before any training.
+  bool started = false;
   // w of this node: equal on all nodes after kDone; its owned shards are x.
   std::vector<float> parameters;
   LinkCounterList counters;

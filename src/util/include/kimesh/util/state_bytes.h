@@ -45,6 +45,10 @@ class StateWriter {
   // Leaves nothing behind what was written.
   ~StateWriter() { out_.resize(size_); }
 
+  // About so many bytes will be written: memory for them is asked for once.
+  void expect(std::size_t bytes) {
+    if (out_.size() < bytes) out_.resize(bytes);
+  }
   // So many bytes, for the caller to fill before the next call.
   [[nodiscard]] std::span<std::byte> room(std::size_t bytes);
   void bytes(std::span<const std::byte> more);

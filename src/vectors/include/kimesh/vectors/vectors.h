@@ -109,6 +109,8 @@ class Vectors {
   // What a checkpoint holds of the vectors: all that the next round does not make anew. To be
   // called between two rounds, while no gradient is computed. Errors: Io.
   [[nodiscard]] Status save(StateWriter& writer) const;
+  // The bytes of the floats that save writes.
+  [[nodiscard]] std::size_t state_bytes() const;
   // Puts the vectors back, in place of start() or after it. Errors: Malformed, where the bytes are
   // not those of a node with these options; the vectors are worth nothing then. Io.
   [[nodiscard]] Status restore(StateReader& reader);
