@@ -26,8 +26,8 @@ std::vector<float> all_of(const Mesh& mesh) {
   return all;
 }
 
-// Links and gradients of which some are far ahead of others, so that messages of the next round come
-// while this one is not over, and others wait for their channels.
+// Links and gradients of which some are far ahead of others, so that messages of the next round
+// come while this one is not over, and others wait for their channels.
 void make_uneven(Mesh& mesh, std::uint64_t seed) {
   if (seed % 3 == 0) return;
   Random random(seed, 1, 0, Purpose::kNoise);
@@ -120,7 +120,9 @@ std::vector<Case> cases() {
   return all;
 }
 
-// Seen to fail with each vector, count and figure of a state left out of it in turn.
+// Seen to fail with each of these left out of a state: velocity, step, x, both estimates, the round
+// of the movement and where it lies, the optimizer's count, the trained rounds; and without the
+// drain of gradients and of early messages.
 TEST(Resume, EndsWithTheBitsOfARunThatWasNotInterrupted) {
   std::uint64_t seed = 0;
   for (const Case& c : cases()) {
@@ -310,7 +312,7 @@ TEST(Resume, IsReplayedFromTheDecisionsOfBothParts) {
 }
 
 // A state that no node can have saved, behind digests that hold: the run ends in one way or
-// another. Seen to fail (an index behind a list's end) without the checks of restore.
+// another, and no check of ours ends the process.
 TEST(Resume, SurvivesEveryStateThatIsDamaged) {
   for (const char* policy : {"kimad", "gravac", "auto"}) {
     MeshSpec spec = spec_of("parameter_server", kAdamw);
