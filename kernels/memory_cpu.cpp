@@ -26,6 +26,15 @@ struct HostAllocation final : MemoryBuffer::Allocation {
 
 }  // namespace
 
+Status save_floats(Memory& memory, ConstMemorySpan from, StateWriter& writer) {
+  return memory.download(from, writer.room(from.size * sizeof(float)));
+}
+
+void restore_floats(Memory& memory, StateReader& reader, MemorySpan to) {
+  const std::span<const std::byte> bytes = reader.bytes(to.size * sizeof(float));
+  if (reader.ok()) memory.upload(bytes, to);
+}
+
 std::span<float> Memory::view(MemorySpan x) const {
   KIMESH_CHECK(on_host(), "only the host's memory can be seen by its code");
   return {x.data, x.size};

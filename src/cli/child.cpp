@@ -26,6 +26,7 @@ constexpr const char* kThisProgram = "/proc/self/exe";
   // A request to stop waits until the node hears it (stop_on_signals).
   const sigset_t later = stop_signals();
   ::sigprocmask(SIG_SETMASK, &later, nullptr);
+  ::signal(SIGUSR1, SIG_IGN);  // until the node can answer it, it asks for nothing
   const int in = ::open("/dev/null", O_RDONLY);
   if (in >= 0 && ::dup2(in, STDIN_FILENO) >= 0 && ::dup2(out, STDOUT_FILENO) >= 0 &&
       ::dup2(err, STDERR_FILENO) >= 0)
@@ -42,7 +43,7 @@ Result<Child> Child::start(const std::vector<std::string>& arguments, const std:
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
 
-  const int err = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+  const int err = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   const int out = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   const pid_t parent = ::getpid();
   const pid_t process = err < 0 || out < 0 ? -1 : ::fork();

@@ -16,7 +16,8 @@ struct RunOptions {
   std::string run;       // name of the run's folder; empty: made up
   std::string json;      // figures go there; empty: nowhere
   bool digests = false;  // digests of owned shards in every round's record
-  std::string keys;      // folder of the keys; empty: what the topology says
+  std::string keys{};    // folder of the keys; empty: what the topology says
+  std::string resume{};  // folder of the run that goes on; empty: a new run
 };
 struct NodeOptions {
   RunOptions run;
@@ -81,8 +82,8 @@ struct KeygenOptions {
 [[nodiscard]] int check(const std::vector<std::string>& files);
 [[nodiscard]] int explain(const ExplainOptions& options);
 [[nodiscard]] int plan(const PlanOptions& options);
-[[nodiscard]] int up(const RunOptions& options);
-[[nodiscard]] int node(const NodeOptions& options);
+[[nodiscard]] int up(RunOptions options);
+[[nodiscard]] int node(NodeOptions options);
 [[nodiscard]] int export_mesh(const ExportOptions& options);
 [[nodiscard]] int simulate(const SimulateOptions& options);
 [[nodiscard]] int doctor(const DoctorCommand& command);

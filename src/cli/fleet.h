@@ -25,6 +25,11 @@ class Fleet {
   // Handles a Ctrl-C: the first asks all nodes to end, the second kills them.
   void interrupt(TimePoint now);
 
+  // Sends a signal to all nodes that run.
+  void tell(int signal) {
+    for (Child& child : children_) child.send(signal);
+  }
+
   [[nodiscard]] bool running() const;
   // The node whose end ended the run. A killed node comes before one that gave up, which may have
   // missed the killed one only.

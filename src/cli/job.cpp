@@ -13,6 +13,21 @@
 
 namespace kimesh::cli {
 
+Status complete(RunOptions& options) {
+  if (!options.resume.empty()) {
+    const RunFolder folder(options.resume);
+    if (options.config.empty()) options.config = folder.config();
+    if (options.topology.empty()) options.topology = folder.topology();
+    if (options.run.empty()) return ok_status();
+    return Error{ErrorCode::kUserInput,
+                 "--run names a new folder and --resume one that is there: "
+                 "write one of them"};
+  }
+  if (!options.config.empty() && !options.topology.empty()) return ok_status();
+  return Error{ErrorCode::kUserInput,
+               "--config and --topology are required, or --resume with the folder of a run"};
+}
+
 std::optional<MeshFiles> load_files(const std::string& config_path,
                                     const std::string& topology_path) {
   Loaded<MeshFiles> files = load_mesh_files(config_path, topology_path);

@@ -6,9 +6,14 @@
 #include <span>
 #include <string>
 
+#include "commands.h"
 #include "kimesh/mesh/mesh.h"
 
 namespace kimesh::cli {
+
+// Where a run goes on, its folder's copies stand for files that are not named. Errors: UserInput,
+// where a file is missing on the command line, or a new folder is named for a run that has one.
+[[nodiscard]] Status complete(RunOptions& options);
 
 // Reads both files and prints every problem. Returns nothing when there was one.
 [[nodiscard]] std::optional<MeshFiles> load_files(const std::string& config_path,

@@ -14,15 +14,22 @@ namespace {
 constexpr const char* kSimdHelp =
     "instruction set of the kernels: avx512, avx2, sse4, neon or scalar; the bits are the same";
 
-void add_files(CLI::App& command, RunOptions& options) {
-  command.add_option("--config", options.config, "what is trained (configs/*.yaml)")->required();
+void add_files(CLI::App& command, RunOptions& options, bool required) {
+  command.add_option("--config", options.config, "what is trained (configs/*.yaml)")
+      ->required(required);
   command.add_option("--topology", options.topology, "who talks to whom (topologies/*.yaml)")
-      ->required();
+      ->required(required);
   command.add_flag("--digests", options.digests, "record digests of the owned shards each round");
 }
 
-void add_run(CLI::App& command, RunOptions& options) {
-  add_files(command, options);
+// A run that goes on has its files in its folder.
+void add_resume(CLI::App& command, RunOptions& options) {
+  command.add_option("--resume", options.resume,
+                     "go on from the newest checkpoint of this run's folder");
+}
+
+void add_run(CLI::App& command, RunOptions& options, bool required) {
+  add_files(command, options, required);
   command.add_option("--run", options.run, "name of the run's folder in runs/");
   command.add_option("--json", options.json, "write the figures to this file");
 }
@@ -63,14 +70,16 @@ constexpr const char* kKeysHelp = "folder of the keys, where the topology's is n
 
 void add_up(CLI::App& app, RunOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("up", "run all nodes on this machine");
-  add_run(*command, options);
+  add_run(*command, options, false);
+  add_resume(*command, options);
   command->add_option("--keys", options.keys, kKeysHelp);
   command->callback([&] { code = up(options); });
 }
 
 void add_node(CLI::App& app, NodeOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("node", "run one node");
-  add_files(*command, options.run);
+  add_files(*command, options.run, false);
+  add_resume(*command, options.run);
   command->add_option("--name", options.name, "which node of the topology")->required();
   command->add_option("--keys", options.run.keys, kKeysHelp);
   command->add_option("--run-folder", options.run_folder, "where its files go");
@@ -82,7 +91,7 @@ void add_node(CLI::App& app, NodeOptions& options, int& code) {
 
 void add_simulate(CLI::App& app, SimulateOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("simulate", "run the mesh in virtual time");
-  add_run(*command, options.run);
+  add_run(*command, options.run, true);
   command->add_option("--replay", options.replay, "repeat the decisions of this run's folder");
   command->add_option("--compute", options.compute, "virtual time of a gradient, such as 10ms");
   command->add_option("--simd", options.simd, kSimdHelp);

@@ -76,7 +76,7 @@ int end_of(const std::string& name, const LiveNodeEnd& end) {
   return kExitDone;
 }
 
-int run_node(const Mesh& mesh, const RunFolder& folder, NodeIndex self, bool digests,
+int run_node(const Mesh& mesh, const RunFolder& folder, NodeIndex self, const RunOptions& wanted,
              MetricsServer* metrics) {
   LiveView view;
   MeshRunOptions options;
@@ -85,7 +85,9 @@ int run_node(const Mesh& mesh, const RunFolder& folder, NodeIndex self, bool dig
   stop_on_lost_output();
   options.stop = &stop_wanted();
   options.folder = &folder;
-  options.digests = digests;
+  options.digests = wanted.digests;
+  options.resumes = !wanted.resume.empty();
+  options.save = &save_on_signal();
   const auto ended = mesh.run_node(self, options);
   if (!ended) return fail(ended.error());
   view.finish(ended->tally);
@@ -95,7 +97,9 @@ int run_node(const Mesh& mesh, const RunFolder& folder, NodeIndex self, bool dig
 
 }  // namespace
 
-int node(const NodeOptions& options) {
+int node(NodeOptions options) {
+  if (const Status whole = complete(options.run); !whole) return fail(whole.error());
+  if (!options.run.resume.empty()) options.run_folder = options.run.resume;
   if (const Status forced = kernels::force_simd(options.simd); !forced)
     return fail({forced.error().code, "--simd: " + forced.error().message});
   auto files = load_files(options.run.config, options.run.topology);
@@ -122,7 +126,7 @@ int node(const NodeOptions& options) {
     folder = *made;
     say("run folder: " + folder.path());
   }
-  return run_node(**mesh, folder, *self, options.run.digests, metrics->get());
+  return run_node(**mesh, folder, *self, options.run, metrics->get());
 }
 
 }  // namespace kimesh::cli

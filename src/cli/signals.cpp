@@ -5,11 +5,14 @@ namespace {
 
 // Signal handlers reach nothing but globals.
 constexpr int kStopSignals[]{SIGINT, SIGTERM, SIGHUP};
-std::atomic<bool> wanted{false};
+std::atomic<bool> wanted{false}, save_wanted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal handler");
 
-void on_signal(int) {
-  want_stop();
+void on_signal(int signal) {
+  if (signal == SIGUSR1)
+    save_wanted = true;
+  else
+    want_stop();
 }
 
 void handle(int signal, void (*handler)(int), int flags) {
@@ -45,6 +48,11 @@ void stop_on_signals() {
 
 void stop_on_lost_output() {
   handle(SIGPIPE, SIG_IGN, 0);
+}
+
+std::atomic<bool>& save_on_signal() {
+  handle(SIGUSR1, on_signal, SA_RESTART);
+  return save_wanted;
 }
 
 }  // namespace kimesh::cli

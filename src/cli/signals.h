@@ -1,4 +1,4 @@
-// How commands that run long are stopped.
+// How commands that run long are stopped, and asked for a checkpoint.
 #pragma once
 
 #include <atomic>
@@ -18,5 +18,8 @@ void stop_on_signals();
 // From now on output that nobody reads any more, on a closed pipe or terminal, does not kill the
 // process: say() wants to stop then.
 void stop_on_lost_output();
+// Installs a handler: SIGUSR1, which asks for a checkpoint, sets the flag. Whoever sees it sets it
+// back.
+[[nodiscard]] std::atomic<bool>& save_on_signal();
 
 }  // namespace kimesh::cli

@@ -25,7 +25,7 @@ constexpr std::size_t kLastWords = 6;                  // lines of a dead node's
 // The signals that sigtimedwait takes; they are blocked, so that no handler interrupts anything.
 sigset_t signals() {
   sigset_t set = stop_signals();
-  ::sigaddset(&set, SIGCHLD);
+  for (const int signal : {SIGUSR1, SIGCHLD}) ::sigaddset(&set, signal);
   return set;
 }
 
@@ -44,13 +44,19 @@ class Followers {
 
   void read(LiveView& view) {
     for (NodeIndex i = 0; i < files_.size(); ++i)
-      while (!broken_[i] && read_line(i, view)) {
+      while (!broken_[i] && read_line(i, &view)) {
+      }
+  }
+  // Reads what is there already, of which nothing is shown.
+  void catch_up() {
+    for (NodeIndex i = 0; i < files_.size(); ++i)
+      while (!broken_[i] && read_line(i, nullptr)) {
       }
   }
 
  private:
   // False: there is no further line now.
-  bool read_line(NodeIndex node, LiveView& view) {
+  bool read_line(NodeIndex node, LiveView* view) {
     const auto line = files_[node].next();
     if (!line) return give_up(node, line.error().message);
     if (!*line) return false;
@@ -59,8 +65,8 @@ class Followers {
       return give_up(node, fmt::format("line {} of the records of node {}: {}", files_[node].line(),
                                        plan_.view.nodes[node], record.error().message));
     tally_.add(node, *record);
-    if (const auto* notice = std::get_if<NoticeRecord>(&*record))
-      view.notice(plan_.view.nodes[node] + ": " + notice->text);
+    if (const auto* notice = std::get_if<NoticeRecord>(&*record); notice && view != nullptr)
+      view->notice(plan_.view.nodes[node] + ": " + notice->text);
     return true;
   }
   bool give_up(NodeIndex node, const std::string& why) {
@@ -77,9 +83,10 @@ class Followers {
 
 std::vector<std::string> arguments_for(const RunOptions& options, const RunFolder& folder,
                                        const std::string& node, int threads) {
+  const char* place = options.resume.empty() ? "--run-folder" : "--resume";
   std::vector<std::string> words{
-      "node", "--config",     options.config, "--topology", options.topology,       "--name",
-      node,   "--run-folder", folder.path(),  "--threads",  std::to_string(threads)};
+      "node", "--config", options.config, "--topology", options.topology,       "--name",
+      node,   place,      folder.path(),  "--threads",  std::to_string(threads)};
   if (options.digests) words.push_back("--digests");
   if (!options.keys.empty()) words.insert(words.end(), {"--keys", options.keys});
   return words;
@@ -108,6 +115,7 @@ void watch(Fleet& fleet, Followers& followers, LiveView& view) {
       view.notice("stopping the nodes (once more kills them)");
       fleet.interrupt(now());
     }
+    if (signal == SIGUSR1) fleet.tell(SIGUSR1);
     fleet.supervise(now());
     followers.read(view);
     view.update(followers.tally(), now());
@@ -142,9 +150,20 @@ void report_failed_node(const Fleet& fleet, const RunFolder& folder, const Plan&
   if (fleet.child(node).was_killed()) end.text = fmt::format("node {} {}", name, how);
 }
 
+// The folder of the run: a new one, or that of the run that goes on.
+Result<RunFolder> folder_of(const Mesh& mesh, const RunOptions& options) {
+  if (options.resume.empty()) return mesh.make_folder(options.run, options.command);
+  const RunFolder folder(options.resume);
+  const auto round = mesh.common_checkpoint(folder);
+  if (!round) return round.error();
+  say(fmt::format("{} goes on from its checkpoint of round {}", folder.path(), *round));
+  return folder;
+}
+
 }  // namespace
 
-int up(const RunOptions& options) {
+int up(RunOptions options) {
+  if (const Status whole = complete(options); !whole) return fail(whole.error());
   auto files = load_files(options.config, options.topology);
   if (!files) return kExitUser;
   if (files->config.quadratic) {
@@ -159,16 +178,17 @@ int up(const RunOptions& options) {
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
   // run.json records the number of threads.
   set_training_threads(threads((*mesh)->config(), (*mesh)->nodes()));
-  const auto folder = (*mesh)->make_folder(options.run, options.command);
+  const auto folder = folder_of(**mesh, options);
   if (!folder) return fail(folder.error());
 
   const sigset_t set = signals();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   stop_on_lost_output();
+  Followers followers(*folder, (*mesh)->plan());
+  if (!options.resume.empty()) followers.catch_up();
   Fleet fleet;
   if (const Status started = start_all(**mesh, options, *folder, fleet); !started.ok())
     return fail(started.error());
-  Followers followers(*folder, (*mesh)->plan());
   LiveView view;
   view.notice(fmt::format("{} nodes start; run folder: {}", (*mesh)->nodes(), folder->path()));
   watch(fleet, followers, view);

@@ -29,6 +29,8 @@ void Executor::carry_out(std::vector<Action> actions) {
       [&](ApplyMessage& action) { driver_.work(VectorWork(std::move(action))); },
       [&](StepShard& action) { driver_.work(VectorWork(action)); },
       [&](TakeMovement& action) { driver_.work(VectorWork(action)); },
+      [&](SaveState& action) { driver_.work(VectorWork(std::move(action))); },
+      [&](LoadState& action) { driver_.work(VectorWork(action)); },
       [&](SendMessage& action) { driver_.send(std::move(action)); },
       [&](SendApplied& action) { driver_.send(action); },
       [&](SendBye& action) { driver_.send(action); },

@@ -30,6 +30,37 @@ Event take(const TakeMovement& work, Vectors& vectors) {
   return MovementTaken{work.round, work.overlap, {}};
 }
 
+Event save(const SaveState& work, Vectors& vectors, StateStore* store) {
+  if (store == nullptr) return StateSaved{work.round, false};
+  std::vector<std::byte> state = store->memory();
+  Status saved = ok_status();
+  {
+    StateWriter writer(state);
+    constexpr std::size_t kNumbersBytes = 4096;  // beside them: the numbers of few optimizers
+    writer.expect(vectors.state_bytes() + work.core.size() + kNumbersBytes);
+    writer.put(work.core.size());
+    writer.bytes(work.core);
+    saved = vectors.save(writer);
+  }
+  if (!saved) return WorkFailed{saved.error().message};
+  store->keep(work.round, std::move(state));
+  return StateSaved{work.round};
+}
+
+Event load(const LoadState& work, Vectors& vectors, StateStore* store) {
+  if (store == nullptr) return WorkFailed{"a node that resumes keeps checkpoints"};
+  const auto state = store->load(work.round);
+  if (!state) return WorkFailed{state.error().message};
+  StateReader reader(*state);
+  std::uint64_t size = 0;
+  reader.get(size);
+  const std::span<const std::byte> core = reader.bytes(static_cast<std::size_t>(size));
+  if (const Status restored = vectors.restore(reader); !restored)
+    return WorkFailed{"the checkpoint of round " + std::to_string(work.round) + " holds " +
+                      restored.error().message};
+  return StateLoaded{work.round, {core.begin(), core.end()}};
+}
+
 // Each local step takes the node's next batch.
 Result<Event> compute(const ComputeGradient& work, Vectors& vectors, Objective& objective,
                       const std::function<bool()>& gives_up) {
@@ -57,11 +88,13 @@ Event evaluate(const Evaluate& work, Objective& objective) {
 
 }  // namespace
 
-Event perform(const VectorWork& work, Vectors& vectors) {
+Event perform(const VectorWork& work, Vectors& vectors, StateStore* store) {
   return std::visit(Overloaded{[&](const AdvanceChannel& w) { return advance(w, vectors); },
                                [&](const ApplyMessage& w) { return apply(w, vectors); },
                                [&](const StepShard& w) { return step(w, vectors); },
-                               [&](const TakeMovement& w) { return take(w, vectors); }},
+                               [&](const TakeMovement& w) { return take(w, vectors); },
+                               [&](const SaveState& w) { return save(w, vectors, store); },
+                               [&](const LoadState& w) { return load(w, vectors, store); }},
                     work);
 }
 

@@ -4,10 +4,12 @@
 #include <optional>
 #include <thread>
 
+#include "kimesh/checkpoint/checkpoint_files.h"
 #include "kimesh/link/free_ports.h"
 #include "kimesh/mesh/keys.h"
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/util/bounded_queue.h"
+#include "kimesh/util/check.h"
 #include "kimesh/util/units.h"
 #include "node_reporter.h"
 #include "version.h"
@@ -25,15 +27,16 @@ TimePoint now() {
 }
 
 LiveNodeObserver observer_of(NodeReporter& reporter, TimePoint origin, bool wants_counters) {
-  LiveNodeObserver observer{
-      [&reporter, origin](TimePoint, const RoundReport& report) {
-        return reporter.round(origin, report);
-      },
-      [&reporter](TimePoint, const Decision& decision) { return reporter.decision(decision); },
-      [&reporter, origin](TimePoint at, const std::string& text) {
-        return reporter.notice(to_seconds(at - origin), text);
-      },
-      nullptr, nullptr};
+  LiveNodeObserver observer{[&reporter, origin](TimePoint, const RoundReport& report) {
+                              return reporter.round(origin, report);
+                            },
+                            [&reporter, origin](TimePoint at, const Decision& decision) {
+                              return reporter.decision(to_seconds(at - origin), decision);
+                            },
+                            [&reporter, origin](TimePoint at, const std::string& text) {
+                              return reporter.notice(to_seconds(at - origin), text);
+                            },
+                            nullptr, nullptr};
   if (wants_counters)
     observer.counters = [&reporter](const LinkCounterList& list) { reporter.counters(list); };
   return observer;
@@ -62,11 +65,47 @@ struct NodeResult {
   Status files = ok_status();
 };
 
+// Where the node's checkpoints go, and come from where it resumes; null: nowhere.
+using States = std::unique_ptr<CheckpointFiles>;
+
+Result<States> open_states(const NodeRun& run) {
+  const std::size_t keep = run.mesh.config().checkpoint.keep;
+  const RunFolder* folder = run.options.folder;
+  if (folder == nullptr || (keep == 0 && !run.options.resumes)) return States();
+  const std::string& node = run.mesh.plan().view.nodes[run.setup.self];
+  return CheckpointFiles::open({folder->checkpoints(node),
+                                run.mesh.checkpoint_owner(run.setup.self),
+                                keep,
+                                {folder->decisions(node), folder->events(node)}});
+}
+
+// The setup with the checkpoints. Errors: UserInput, where there are some that nobody goes on with.
+Result<LiveNodeSetup> with_states(const NodeRun& run, HeldStates* states) {
+  LiveNodeSetup setup = run.setup;
+  setup.states = states;
+  KIMESH_CHECK(states != nullptr || !run.options.resumes, "a run that resumes has a folder");
+  if (states == nullptr) return setup;
+  const auto newest = states->newest();
+  if (!newest) return newest.error();
+  if (!run.options.resumes && *newest)
+    return Error{ErrorCode::kUserInput,
+                 run.options.folder->path() +
+                     " holds checkpoints of a run: go on with them, or name another folder"};
+  if (!run.options.resumes) return setup;
+  setup.core.checkpoints.resumes = true;
+  setup.core.checkpoints.newest = *newest;
+  return setup;
+}
+
 Result<NodeResult> run(const NodeRun& run) {
   const TimePoint origin = now();
   const NodeIndex self = run.setup.self;
-  auto reporter = NodeReporter::open(run.mesh, self, run.options.folder,
-                                     NodeRecorder::Flush::kEveryLine, run.sink);
+  const auto states = open_states(run);
+  if (!states) return states.error();
+  const auto setup = with_states(run, states->get());
+  if (!setup) return setup.error();
+  auto reporter =
+      NodeReporter::open(run.mesh, self, run.options, NodeRecorder::Flush::kEveryLine, run.sink);
   if (!reporter) return reporter.error();
   const bool counts = static_cast<bool>(run.options.callbacks.counters);
   LiveNodeObserver observer = observer_of(*reporter, origin, counts);
@@ -76,7 +115,7 @@ Result<NodeResult> run(const NodeRun& run) {
       saved = save_model(run.mesh, *run.options.folder,
                          {self, end.outcome == Outcome::kDone, end.round, end.parameters});
     };
-  auto ended = run_live_node(run.setup, observer);
+  auto ended = run_live_node(*setup, observer);
   if (!ended) {
     LiveNodeEnd never;
     never.text = ended.error().message;
@@ -156,6 +195,7 @@ Result<LiveNodeSetup> Mesh::node_setup(NodeIndex self, const TopologyFile& topol
   auto keys = load_keys(topology, self);
   if (!keys) return keys.error();
   setup.curve = std::move(*keys);
+  setup.save = options.save;
   return setup;
 }
 

@@ -100,6 +100,31 @@ std::uint64_t Mesh::digest() const {
   return digest_text(digest_name(config_digest()) + topology().canonical());
 }
 
+CheckpointOwner Mesh::checkpoint_owner(NodeIndex node) const {
+  return {std::string(version()), plan_.view.nodes[node], config_digest(),
+          digest_text(topology().canonical())};
+}
+
+Result<Round> Mesh::common_checkpoint(const RunFolder& folder) const {
+  std::optional<Round> common;
+  for (NodeIndex node = 0; node < nodes(); ++node) {
+    const std::string& name = plan_.view.nodes[node];
+    const auto newest = newest_checkpoint(folder.checkpoints(name), checkpoint_owner(node));
+    if (!newest) return newest.error();
+    if (!*newest)
+      return Error{ErrorCode::kUserInput,
+                   fmt::format("{} has no checkpoint of node {}: there is nothing to go on from",
+                               folder.path(), name)};
+    common = common ? std::min(*common, **newest) : **newest;
+  }
+  for (NodeIndex node = 0; node < nodes(); ++node) {
+    const std::string path = checkpoint_path(folder.checkpoints(plan_.view.nodes[node]), *common);
+    const auto state = read_checkpoint(path, checkpoint_owner(node), *common);
+    if (!state) return state.error();
+  }
+  return *common;
+}
+
 Result<RunFolder> Mesh::make_folder(const std::string& name,
                                     const std::vector<std::string>& command) const {
   RunFolderRequest request;

@@ -24,19 +24,30 @@ void MeshObserver::take(const NodeUpdate& update) {
     callbacks_.notice(update.node, notice->text);
 }
 
-Result<NodeReporter> NodeReporter::open(const Mesh& mesh, NodeIndex self, const RunFolder* folder,
-                                        NodeRecorder::Flush flush, const UpdateSink& sink) {
+Status NodeReporter::open_files(const RunFolder& folder, bool resumes, NodeRecorder::Flush flush) {
+  const std::string& name = mesh_->plan().view.nodes[self_];
+  const Status ready = resumes ? folder.prepare_resumed_node() : folder.prepare_node(name);
+  if (!ready) return ready;
+  auto recorder = resumes ? NodeRecorder::extend(folder.events(name), flush)
+                          : NodeRecorder::create(folder.events(name), flush);
+  if (!recorder) return recorder.error();
+  auto decisions = resumes ? DecisionLog::extend(mesh_->plan(), folder.decisions(name))
+                           : DecisionLog::create(mesh_->plan(), folder.decisions(name));
+  if (!decisions) return decisions.error();
+  recorder_ = std::move(*recorder);
+  decisions_ = std::move(*decisions);
+  return ok_status();
+}
+
+Result<NodeReporter> NodeReporter::open(const Mesh& mesh, NodeIndex self,
+                                        const MeshRunOptions& options, NodeRecorder::Flush flush,
+                                        const UpdateSink& sink) {
   NodeReporter reporter(mesh, self, sink);
-  const std::string& name = mesh.plan().view.nodes[self];
-  if (folder != nullptr) {
-    if (const Status ready = folder->prepare_node(name); !ready) return ready.error();
-    auto recorder = NodeRecorder::create(folder->events(name), flush);
-    if (!recorder) return recorder.error();
-    auto decisions = DecisionLog::create(mesh.plan(), folder->decisions(name));
-    if (!decisions) return decisions.error();
-    reporter.recorder_ = std::move(*recorder);
-    reporter.decisions_ = std::move(*decisions);
+  if (options.folder != nullptr) {
+    const Status opened = reporter.open_files(*options.folder, options.resumes, flush);
+    if (!opened) return opened.error();
   }
+  const std::string& name = mesh.plan().view.nodes[self];
   const Status begun = reporter.record(StartRecord{0, name, std::string(version())});
   if (!begun) return begun.error();
   return reporter;
@@ -60,7 +71,9 @@ Status NodeReporter::round(TimePoint origin, const RoundReport& report) {
   return record(std::move(made));
 }
 
-Status NodeReporter::decision(const Decision& decision) {
+Status NodeReporter::decision(double seconds, const Decision& decision) {
+  if (decision.kind == Decision::Kind::kResume)
+    static_cast<void>(record(ResumeRecord{seconds, decision.round}));
   (*sink_)({self_, decision});
   return decisions_ ? keep(decisions_->write(decision)) : files_;
 }

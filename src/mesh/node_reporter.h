@@ -36,15 +36,15 @@ class MeshObserver {
 class NodeReporter {
  public:
   using UpdateSink = std::function<void(NodeUpdate)>;
-  // Makes the node's files and begins them. `mesh` and `sink` outlive this.
-  // Errors: UserInput, Io.
+  // Makes the node's files and begins them, or goes on with those of a run that is resumed. `mesh`
+  // and `sink` outlive this. Errors: UserInput, Io.
   [[nodiscard]] static Result<NodeReporter> open(const Mesh& mesh, NodeIndex self,
-                                                 const RunFolder* folder, NodeRecorder::Flush flush,
-                                                 const UpdateSink& sink);
+                                                 const MeshRunOptions& options,
+                                                 NodeRecorder::Flush flush, const UpdateSink& sink);
 
   // `origin` is second 0 of the records.
   Status round(TimePoint origin, const RoundReport& report);
-  Status decision(const Decision& decision);
+  Status decision(double seconds, const Decision& decision);
   Status notice(double seconds, const std::string& text);
   void counters(const LinkCounterList& list) { (*sink_)({self_, list}); }
   Status end(const EndRecord& end);
@@ -54,6 +54,7 @@ class NodeReporter {
  private:
   NodeReporter(const Mesh& mesh, NodeIndex self, const UpdateSink& sink)
       : mesh_(&mesh), self_(self), sink_(&sink) {}
+  Status open_files(const RunFolder& folder, bool resumes, NodeRecorder::Flush flush);
   Status keep(const Status& status);
   Status record(NodeRecord record);
 

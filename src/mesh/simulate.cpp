@@ -17,9 +17,9 @@ class SimulationReporter {
   SimulationReporter(const SimulationReporter&) = delete;
   SimulationReporter& operator=(const SimulationReporter&) = delete;
 
-  [[nodiscard]] Status open(const Mesh& mesh, const RunFolder* folder) {
+  [[nodiscard]] Status open(const Mesh& mesh, const MeshRunOptions& options) {
     for (NodeIndex i = 0; i < mesh.nodes(); ++i) {
-      auto reporter = NodeReporter::open(mesh, i, folder, NodeRecorder::Flush::kWhenFull, sink_);
+      auto reporter = NodeReporter::open(mesh, i, options, NodeRecorder::Flush::kWhenFull, sink_);
       if (!reporter) return reporter.error();
       nodes_.push_back(std::move(*reporter));
     }
@@ -31,8 +31,8 @@ class SimulationReporter {
     observer.report = [this](NodeIndex node, TimePoint, const RoundReport& report) {
       keep(nodes_[node].round(TimePoint{}, report));
     };
-    observer.decision = [this](NodeIndex node, TimePoint, const Decision& decision) {
-      keep(nodes_[node].decision(decision));
+    observer.decision = [this](NodeIndex node, TimePoint at, const Decision& decision) {
+      keep(nodes_[node].decision(to_seconds(at - TimePoint{}), decision));
     };
     observer.notice = [this](NodeIndex node, TimePoint at, const std::string& text) {
       keep(nodes_[node].notice(to_seconds(at - TimePoint{}), text));
@@ -93,6 +93,8 @@ Result<SimulationSetup> Mesh::simulation() const {
     const NodeSpec& spec = topology().nodes[i];
     setup.nodes.push_back({std::move(*part), core_options(i), std::move(*vectors),
                            spec.sending_cap_bits_per_s(), spec.downlink_bits_per_s});
+    // Checkpoints by the clock are for live runs; those by rounds change where gradients are taken.
+    setup.nodes.back().core.checkpoints.every.reset();
   }
   setup.links = simulated_links(topology(), plan_);
   return setup;
@@ -105,8 +107,7 @@ Result<MeshEnd> Mesh::simulate(const MeshSimulationOptions& options) const {
   setup->costs = options.costs;
   setup->replay = options.replay;
   SimulationReporter reporter(*this, options.run);
-  if (const Status opened = reporter.open(*this, options.run.folder); !opened)
-    return opened.error();
+  if (const Status opened = reporter.open(*this, options.run); !opened) return opened.error();
   setup->interrupted = [&] {
     return !reporter.files().ok() || (options.run.stop != nullptr && options.run.stop->load());
   };

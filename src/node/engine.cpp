@@ -176,10 +176,10 @@ void Engine::wait_for_mesh() {
 
 void Engine::loop() {
   started_ = true;
-  end_.started = true;
+  end_.started = !setup_.core.checkpoints.resumes;
   // At most one action per channel and shard, and one movement, are under way.
   const std::size_t most = plan_.channels.size() + plan_.shards.size() + 2;
-  worker_ = std::make_unique<VectorWorker>(vectors_, engine_, most);
+  worker_ = std::make_unique<VectorWorker>(vectors_, setup_.states, engine_, most);
   trainer_ =
       std::make_unique<TrainerThread>(*setup_.objective, vectors_, engine_, name(setup_.self));
   begun_ = now();
@@ -193,6 +193,7 @@ void Engine::loop() {
       next_tick = at + kTick;
       feed(Tick{});
       notify_wait(at);
+      look_at_states();
       if (stop_wanted()) feed(StopNow{"stopped by the user at node " + name(setup_.self)});
       continue;
     }
@@ -244,6 +245,17 @@ void Engine::check(const Status& status) {
   if (!status.ok()) abort(fmt::format("node {}: {}", name(setup_.self), status.error().message));
 }
 
+// What was written beside training, and whether somebody asks for a checkpoint now.
+void Engine::look_at_states() {
+  if (setup_.save && setup_.save->exchange(false)) feed(SaveNow{});
+  if (!setup_.states) return;
+  const auto newest = setup_.states->newest();
+  if (!newest) return check(newest.error());
+  if (*newest == held_ || !*newest) return;
+  held_ = *newest;
+  feed(StateHeld{*held_});
+}
+
 void Engine::feed(Event event) {
   if (!ended_) executor_.handle(now(), std::move(event));
 }
@@ -258,7 +270,7 @@ void Engine::close() {
   end_.parameters = vectors_.model();
   end_.round = executor_.core().round();
   end_.rounds = started_ ? end_.round + 1 : 0;
-  if (started_ && observer_.model) observer_.model(end_);
+  if (end_.started && observer_.model) observer_.model(end_);
   trainer_.reset();  // after its gradient, which may take long
   network_.reset();
 }

@@ -36,6 +36,7 @@ class Engine final : private Driver {
   void handle(NetworkEvent event);
   void refused(const PeerRefused& event);
   void feed(Event event);
+  void look_at_states();
   void check(const Status& status);
 
   void work(VectorWork work) override;
@@ -77,6 +78,7 @@ class Engine final : private Driver {
   Wait wait_;  // of the core, once the run has begun
   bool started_ = false, ended_ = false;
   TimePoint begun_{};
+  std::optional<Round> held_;  // the newest checkpoint, as the core knows it
   LiveNodeEnd end_;
 };
 

@@ -21,8 +21,11 @@ bool report(Event end, std::chrono::steady_clock::time_point begun, EngineQueue&
 
 }  // namespace
 
-VectorWorker::VectorWorker(Vectors& vectors, EngineQueue& engine, std::size_t capacity)
-    : vectors_(vectors), engine_(engine), queue_(capacity), thread_([this] { run(); }) {}
+VectorWorker::VectorWorker(Vectors& vectors, StateStore* states, EngineQueue& engine,
+                           std::size_t capacity)
+    : vectors_(vectors), states_(states), engine_(engine), queue_(capacity), thread_([this] {
+        run();
+      }) {}
 
 VectorWorker::~VectorWorker() {
   dropping_ = true;
@@ -38,7 +41,7 @@ void VectorWorker::run() {
   while (auto work = queue_.pop()) {
     if (dropping_) continue;
     const auto begun = std::chrono::steady_clock::now();
-    Event end = perform(*work, vectors_);
+    Event end = perform(*work, vectors_, states_);
     if (!report(std::move(end), begun, engine_)) return;
   }
 }

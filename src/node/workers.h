@@ -16,9 +16,9 @@ namespace kimesh {
 // Carries out vector work on one thread, so that actions on one buffer keep their order.
 class VectorWorker {
  public:
-  // `vectors` and `engine` outlive this. `capacity` is the largest number of actions that can be
-  // under way, so that the engine never waits.
-  VectorWorker(Vectors& vectors, EngineQueue& engine, std::size_t capacity);
+  // `vectors`, `states` (may be null) and `engine` outlive this. `capacity` is the largest number
+  // of actions that can be under way, so that the engine never waits.
+  VectorWorker(Vectors& vectors, StateStore* states, EngineQueue& engine, std::size_t capacity);
   ~VectorWorker();  // drops what waits, ends the thread after what it does now
 
   void submit(VectorWork work);
@@ -27,6 +27,7 @@ class VectorWorker {
   void run();
 
   Vectors& vectors_;
+  StateStore* const states_;
   EngineQueue& engine_;
   BoundedQueue<VectorWork> queue_;
   std::atomic<bool> dropping_{false};

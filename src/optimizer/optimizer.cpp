@@ -51,6 +51,21 @@ std::size_t ShardOptimizer::bytes_held() const {
   return state_.size() * size_ * sizeof(float);
 }
 
+Status ShardOptimizer::save(StateWriter& writer) const {
+  writer.put(steps_);
+  for (const kernels::MemoryBuffer& vector : state_) {
+    const Status copied = kernels::save_floats(*memory_, vector.floats(), writer);
+    if (!copied) return copied;
+  }
+  return ok_status();
+}
+
+void ShardOptimizer::restore(StateReader& reader) {
+  reader.get(steps_);
+  for (const kernels::MemoryBuffer& vector : state_)
+    kernels::restore_floats(*memory_, reader, vector.floats());
+}
+
 void ShardOptimizer::step(Round round, kernels::MemorySpan parameters,
                           kernels::ConstMemorySpan direction) {
   KIMESH_CHECK(parameters.size == size_ && direction.size == size_, "spans of the shard's size");

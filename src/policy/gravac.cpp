@@ -58,7 +58,24 @@ class Gravac final : public Policy {
     return text + "]}";
   }
 
+  void save(StateWriter& writer) const override {
+    writer.put(rules_.filled);
+    writer.put(searches_.size());
+    for (const GravacSearch& search : searches_) search.save(writer);
+  }
+  void restore(StateReader& reader) override {
+    std::size_t searches = 0;
+    reader.get(rules_.filled);
+    reader.get(searches);
+    reader.require(per_link_ ? searches <= kLinksMax : searches == 1);
+    if (!reader.ok()) return;
+    searches_.assign(searches, fresh_);
+    for (GravacSearch& search : searches_) search.restore(reader);
+  }
+
  private:
+  static constexpr std::size_t kLinksMax = 0xffff;  // of a node: one to each other node at most
+
   const GravacSearch& search_of(unsigned link) const {
     if (!per_link_) return searches_[0];
     return link < searches_.size() ? searches_[link] : fresh_;

@@ -107,6 +107,25 @@ void GravacSearch::restart() {
   for (GravacStep& step : steps_) step.known = {};
 }
 
+void GravacSearch::save(StateWriter& writer) const {
+  for (const GravacStep& step : steps_) writer.put(step);
+  writer.put(trusted_);
+  writer.put(tried_);
+  writer.put(selected_);
+  writer.put(window_);
+  writer.put(dense_rounds_);
+}
+
+void GravacSearch::restore(StateReader& reader) {
+  for (GravacStep& step : steps_) reader.get(step);
+  reader.get(trusted_);
+  reader.get(tried_);
+  reader.get(selected_);
+  reader.get(window_);
+  reader.get(dense_rounds_);
+  reader.require(trusted_ < steps_.size() && tried_ < steps_.size());
+}
+
 std::string GravacSearch::state() const {
   std::string text = fmt::format(
       "{{\"theta_min\":{:.6g},\"theta_s\":{:.6g},\"factor\":{:.6g},"

@@ -59,6 +59,12 @@ Json to_json(const Plan& plan, const Decision& decision) {
       begin("ahead");
       json["ahead"] = ahead_name(decision.verdict.ahead);
       break;
+    case Decision::Kind::kCheckpoint:
+      begin("checkpoint");
+      break;
+    case Decision::Kind::kResume:
+      begin("resume");
+      break;
   }
   return json;
 }
@@ -83,10 +89,13 @@ class LoadedDecisions : public DecisionSource {
     return find(aheads, round);
   }
 
+  [[nodiscard]] bool checkpoint(Round round) const override { return checkpoints.contains(round); }
+
   std::map<Place, Setting> settings;
   std::set<Place> resets;
   std::map<Round, Verdict> closings, confirmed_stops;
   std::map<Round, Ahead> aheads;
+  std::set<Round> checkpoints;
 
  private:
   template <typename Key, typename Value>
@@ -119,6 +128,10 @@ class LogReader {
       add_verdict(fields, round, kind == "closing" ? out_.closings : out_.confirmed_stops);
     } else if (kind == "ahead") {
       add_ahead(fields, round);
+    } else if (kind == "checkpoint") {
+      add_checkpoint(fields, round);
+    } else if (kind == "resume") {
+      forget_from(round);
     } else {
       fields.complain("'" + kind + "' is no kind of decision");
     }
@@ -166,6 +179,28 @@ class LogReader {
       return fields.complain("only the owner of shard 0 decides how gradients are taken");
     if (!out_.aheads.emplace(round, *ahead).second)
       fields.complain("this round's way to take gradients was told before");
+  }
+
+  // What the node decided on this round and later ones is void: it went on from before.
+  void forget_from(Round round) {
+    const auto is_void = [&](const Place& place) {
+      return place.second >= round && plan_.link_of(place.first).from == self_;
+    };
+    std::erase_if(out_.settings, [&](const auto& entry) { return is_void(entry.first); });
+    std::erase_if(out_.resets, is_void);
+    if (plan_.shards.front().owner != self_) return;
+    const auto is_late = [&](const auto& entry) { return entry.first >= round; };
+    std::erase_if(out_.closings, is_late);
+    std::erase_if(out_.confirmed_stops, is_late);
+    std::erase_if(out_.aheads, is_late);
+    std::erase_if(out_.checkpoints, [&](Round at) { return at >= round; });
+  }
+
+  void add_checkpoint(FieldReader& fields, Round round) {
+    if (plan_.shards.front().owner != self_)
+      return fields.complain("only the owner of shard 0 decides on checkpoints");
+    if (!out_.checkpoints.insert(round).second)
+      fields.complain("this round's checkpoint was told before");
   }
 
   void add_verdict(FieldReader& fields, Round round, std::map<Round, Verdict>& verdicts) {
@@ -216,6 +251,12 @@ Status load_log(const Plan& plan, NodeIndex node, const std::string& path, Loade
 
 Result<DecisionLog> DecisionLog::create(const Plan& plan, std::string path) {
   auto file = LineFile::create(std::move(path));
+  if (!file) return file.error();
+  return DecisionLog(plan, std::move(*file));
+}
+
+Result<DecisionLog> DecisionLog::extend(const Plan& plan, std::string path) {
+  auto file = LineFile::extend(std::move(path));
   if (!file) return file.error();
   return DecisionLog(plan, std::move(*file));
 }

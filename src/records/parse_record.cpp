@@ -79,6 +79,7 @@ NodeRecord read_round(FieldReader& fields) {
   fields.read("time_s", round.time_s);
   fields.read("round", round.round);
   fields.read("poll", round.confirmation);
+  if (fields.has("checkpoint")) fields.read("checkpoint", round.checkpoint);
   fields.read("loss", round.loss);
   fields.read("own_loss", round.own_loss);
   fields.read("accuracy", round.accuracy);
@@ -99,6 +100,13 @@ NodeRecord read_round(FieldReader& fields) {
   read_list(fields, "digests", round.digests, &read_digest);
   if (fields.has("policy")) round.policy = fields.text_of_object("policy");
   return round;
+}
+
+NodeRecord read_resume(FieldReader& fields) {
+  ResumeRecord resume;
+  fields.read("time_s", resume.time_s);
+  fields.read("round", resume.round);
+  return resume;
 }
 
 NodeRecord read_notice(FieldReader& fields) {
@@ -128,6 +136,7 @@ NodeRecord read_end(FieldReader& fields) {
 NodeRecord read_record(const std::string& event, FieldReader& fields) {
   if (event == "start") return read_start(fields);
   if (event == "round") return read_round(fields);
+  if (event == "resume") return read_resume(fields);
   if (event == "notice") return read_notice(fields);
   if (event == "end") return read_end(fields);
   fields.complain("'" + event + "' is no event");

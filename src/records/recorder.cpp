@@ -57,6 +57,7 @@ Json to_json(const RoundRecord& round) {
   Json json = head("round", round.time_s);
   json["round"] = round.round;
   json["poll"] = round.confirmation;
+  if (round.checkpoint) json["checkpoint"] = true;
   json["loss"] = number(round.loss);
   json["own_loss"] = number(round.own_loss);
   json["accuracy"] = number_or_null(round.accuracy);
@@ -78,6 +79,12 @@ Json to_json(const RoundRecord& round) {
   for (const auto& [shard, digest] : round.digests)
     json["digests"].push_back({{"shard", shard}, {"digest", digest_name(digest)}});
   if (!round.policy.empty()) json["policy"] = Json::parse(round.policy, nullptr, false);
+  return json;
+}
+
+Json to_json(const ResumeRecord& resume) {
+  Json json = head("resume", resume.time_s);
+  json["round"] = resume.round;
   return json;
 }
 
@@ -170,6 +177,7 @@ RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology, No
   record.time_s = to_seconds(report.ended - origin);
   record.round = report.round;
   record.confirmation = report.confirmation;
+  record.checkpoint = report.checkpoint;
   record.loss = report.verdict.loss;
   record.own_loss = report.own_loss;
   if (report.verdict.accuracy_round != kNoRound) {
@@ -202,6 +210,12 @@ void add_perplexity(RoundRecord& record) {
 
 Result<NodeRecorder> NodeRecorder::create(std::string path, Flush flush) {
   auto file = LineFile::create(std::move(path));
+  if (!file) return file.error();
+  return NodeRecorder(std::move(*file), flush);
+}
+
+Result<NodeRecorder> NodeRecorder::extend(std::string path, Flush flush) {
+  auto file = LineFile::extend(std::move(path));
   if (!file) return file.error();
   return NodeRecorder(std::move(*file), flush);
 }

@@ -117,10 +117,15 @@ Result<RunFolder> RunFolder::create(const RunFolderRequest& request) {
   return RunFolder(*path);
 }
 
-Status RunFolder::prepare_node(const std::string& node) const {
+Status RunFolder::prepare_resumed_node() const {
   std::error_code code;
   fs::create_directories(path_ + "/nodes", code);
-  if (code) return io_error(path_ + "/nodes", "made", code);
+  return code ? Status(io_error(path_ + "/nodes", "made", code)) : ok_status();
+}
+
+Status RunFolder::prepare_node(const std::string& node) const {
+  if (Status made = prepare_resumed_node(); !made) return made;
+  std::error_code code;
   if (!fs::exists(events(node), code)) return ok_status();
   return Error{ErrorCode::kUserInput,
                events(node) + " is there already and is not written over. Name another folder."};
@@ -149,6 +154,9 @@ std::string RunFolder::decisions(const std::string& node) const {
 }
 std::string RunFolder::log(const std::string& node) const {
   return path_ + "/nodes/" + node + ".log";
+}
+std::string RunFolder::checkpoints(const std::string& node) const {
+  return path_ + "/checkpoints/" + node;
 }
 std::string RunFolder::node_model(const std::string& node) const {
   return path_ + "/nodes/" + node + ".safetensors";

@@ -9,11 +9,13 @@ namespace {
 
 constexpr std::size_t kRateRounds = 20;  // a few seconds at the usual round times
 constexpr std::uint64_t kFloatBytes = 4;
+// A run goes on from one of its last two checkpoints.
+constexpr std::size_t kKeptMax = 4;
 
 }  // namespace
 
 std::uint64_t LinkTally::bytes_sent() const {
-  return counters ? counters->frame_bytes : bytes;
+  return counters ? resumed_bytes + counters->frame_bytes : bytes;
 }
 
 double NodeTally::clock_s() const {
@@ -21,7 +23,10 @@ double NodeTally::clock_s() const {
 }
 
 RunTally::RunTally(const Plan& plan)
-    : plan_(&plan), nodes_(plan.view.nodes.size()), links_(plan.links.size()) {
+    : plan_(&plan),
+      nodes_(plan.view.nodes.size()),
+      links_(plan.links.size()),
+      kept_(nodes_.size()) {
   for (LinkIndex link = 0; link < links_.size(); ++link) {
     links_[link].link = link;
     links_[link].latest.to = plan.view.nodes[plan.links[link].to];
@@ -31,6 +36,8 @@ RunTally::RunTally(const Plan& plan)
 void RunTally::add(NodeIndex node, const NodeRecord& record) {
   KIMESH_CHECK(node < nodes_.size(), "a node of the plan");
   if (const auto* round = std::get_if<RoundRecord>(&record)) return add_round(node, *round);
+  if (const auto* went_on = std::get_if<ResumeRecord>(&record)) return resume(node, *went_on);
+  if (std::holds_alternative<StartRecord>(record)) nodes_[node].end.reset();
   if (const auto* notice = std::get_if<NoticeRecord>(&record)) nodes_[node].notice = notice->text;
   const auto* end = std::get_if<EndRecord>(&record);
   if (end == nullptr) return;
@@ -61,18 +68,52 @@ void RunTally::add_round(NodeIndex index, const RoundRecord& round) {
     ends_s_.push_back(round.time_s);
     if (ends_s_.size() > kRateRounds + 1) ends_s_.pop_front();
   }
-  // Links are sorted by sender, so that this node's are consecutive.
-  auto link = std::ranges::lower_bound(
-      links_, index, {}, [this](const LinkTally& l) { return plan_->links[l.link].from; });
-  for (; link != links_.end() && plan_->links[link->link].from == index; ++link) {
-    const auto found = std::ranges::find(round.links, link->latest.to, &LinkRecord::to);
+  for (LinkTally& link : links_of(index)) {
+    const auto found = std::ranges::find(round.links, link.latest.to, &LinkRecord::to);
     if (found == round.links.end()) continue;
-    link->latest = *found;
-    link->bytes += found->bytes;
-    link->kept += found->kept;
-    link->elements += found->elements;
-    link->wire_s += found->wire_s;
+    link.latest = *found;
+    link.bytes += found->bytes;
+    link.kept += found->kept;
+    link.elements += found->elements;
+    link.wire_s += found->wire_s;
   }
+  if (round.checkpoint) keep(index);
+}
+
+// Links are sorted by sender, so that those of a node are consecutive.
+std::span<LinkTally> RunTally::links_of(NodeIndex node) {
+  const auto of_node = std::ranges::equal_range(
+      links_, node, {}, [this](const LinkTally& link) { return plan_->links[link.link].from; });
+  return {of_node.begin(), of_node.end()};
+}
+
+void RunTally::keep(NodeIndex node) {
+  const std::span<LinkTally> links = links_of(node);
+  kept_[node].push_back({nodes_[node], {links.begin(), links.end()}});
+  if (kept_[node].size() > kKeptMax) kept_[node].pop_front();
+}
+
+// The records of a process count their time from its own begin: the run's clock goes on from where
+// it was.
+void RunTally::resume(NodeIndex index, const ResumeRecord& record) {
+  std::deque<Kept>& kept = kept_[index];
+  const auto is_void = [&](const Kept& at) { return at.node.latest->round >= record.round; };
+  std::erase_if(kept, is_void);
+  NodeTally& node = nodes_[index];
+  node = kept.empty() ? NodeTally{} : kept.back().node;
+  if (node.latest) {
+    node.first_round_s += record.time_s - node.latest->time_s;
+    node.latest->time_s = record.time_s;
+  }
+  const std::span<LinkTally> links = links_of(index);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    LinkTally before;
+    before.link = links[i].link;
+    before.latest.to = links[i].latest.to;
+    links[i] = kept.empty() ? before : kept.back().links[i];
+    links[i].resumed_bytes = links[i].bytes;
+  }
+  if (index == 0) ends_s_.clear();
 }
 
 const NodeTally* RunTally::furthest() const {

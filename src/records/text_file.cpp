@@ -64,11 +64,47 @@ Status write_and_close(Descriptor& file, const std::string& path, std::string_vi
   return ok_status();
 }
 
+// Gives the file `beside` the name `path`, once it was written; else removes it.
+Status put_in_place(const Status& written, const std::string& beside, const std::string& path) {
+  if (!written) {
+    ::unlink(beside.c_str());
+    return written;
+  }
+  if (std::rename(beside.c_str(), path.c_str()) == 0) return ok_status();
+  const Error error = io_error(path, "written");
+  ::unlink(beside.c_str());
+  return error;
+}
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 }  // namespace
 
 Result<LineFile> LineFile::create(std::string path) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file.open()) return io_error(path, "written");
+  return LineFile(std::move(path));
+}
+
+Result<LineFile> LineFile::extend(std::string path) {
+  const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  struct stat status {};
+  if (!file.open() || ::fstat(file.get(), &status) != 0) return io_error(path, "written");
+  const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+  std::string end(std::min<std::uint64_t>(size, kLineBytesMax + 1), '\0');
+  const std::uint64_t begin = size - end.size();
+  std::size_t have = 0;
+  while (have < end.size()) {
+    const ssize_t count = read_some(file.get(), end.data() + have, end.size() - have, begin + have);
+    if (count <= 0) return io_error(path, "read");
+    have += static_cast<std::size_t>(count);
+  }
+  const std::size_t line_end = end.rfind('\n');
+  const std::uint64_t kept = line_end == std::string::npos ? begin : begin + line_end + 1;
+  if (kept < size && ::ftruncate(file.get(), static_cast<off_t>(kept)) != 0)
+    return io_error(path, "written");
   return LineFile(std::move(path));
 }
 
@@ -128,22 +164,30 @@ Result<std::optional<std::string>> LineFollower::next() {
 Status write_whole(const std::string& path, std::string_view text) {
   const std::string beside = path + ".tmp";
   Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  const Status written = write_and_close(file, path, text);
-  if (!written.ok()) {
-    ::unlink(beside.c_str());
-    return written;
-  }
-  if (std::rename(beside.c_str(), path.c_str()) != 0) {
-    const Error error = io_error(path, "written");
-    ::unlink(beside.c_str());
-    return error;
-  }
+  return put_in_place(write_and_close(file, path, text), beside, path);
+}
+
+Status write_durably(const std::string& path, std::span<const std::span<const std::byte>> parts) {
+  const std::string beside = path + ".tmp";
+  Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  bool written = file.open();
+  for (const std::span<const std::byte> part : parts)
+    written = written && write_all(file.get(), text_of(part));
+  written = written && ::fsync(file.get()) == 0 && file.close();
+  const Status done = written ? ok_status() : Status(io_error(path, "written"));
+  if (Status placed = put_in_place(done, beside, path); !placed) return placed;
+  return sync_file(path.substr(0, path.rfind('/') + 1) + ".");
+}
+
+Status sync_file(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.open() && errno == ENOENT) return ok_status();
+  if (!file.open() || ::fsync(file.get()) != 0) return io_error(path, "written");
   return ok_status();
 }
 
 Status write_whole(const std::string& path, std::span<const std::byte> bytes) {
-  return write_whole(path,
-                     std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  return write_whole(path, text_of(bytes));
 }
 
 Result<std::string> read_whole(const std::string& path, std::size_t bytes_max) {

@@ -24,6 +24,9 @@ Verdict Core::State::decide_verdict(const ControlVector& from_all) {
   if (from_all.nodes != static_cast<double>(plan.view.nodes.size()))
     fail(fmt::format("round {}: the control vector holds {} of {} nodes", round, from_all.nodes,
                      plan.view.nodes.size()));
+  next.checkpoint_held =
+      from_all.checkpoint_held >= 1 ? static_cast<Round>(from_all.checkpoint_held - 1) : kNoRound;
+  if (agreeing) return next;
   next.loss = confirming ? verdict.loss : from_all.loss;
   next.compute_s = confirming ? verdict.compute_s : typical_compute_s(from_all.compute_s);
   if (!confirming) choose_pace(from_all, next);
@@ -40,6 +43,7 @@ Verdict Core::State::decide_verdict(const ControlVector& from_all) {
   } else if (next.closing_round == kNoRound) {
     call_closing(next, from_all);
   }
+  call_checkpoint(next, from_all);
   return next;
 }
 

@@ -27,6 +27,8 @@ double seconds_at(std::span<const double> values, std::size_t index) {
 
 // The offer's place among the values of a control vector.
 constexpr std::size_t kOfferBegins = 9;
+// Behind it; values that are seldom set come last.
+constexpr std::size_t kCheckpointsBegin = 19;
 
 // Sums are never negative; what is no such number counts as 0. No energy or delay of a run comes
 // near the limits, between which their sums and ratios stay finite.
@@ -58,6 +60,8 @@ void ControlVector::merge(const ControlVector& other) {
   gather_limit = tighter_limit(gather_limit, other.gather_limit);
   stop_wish = std::max(stop_wish, other.stop_wish);
   offer.merge(other.offer);
+  checkpoint_held = std::min(checkpoint_held, other.checkpoint_held);
+  checkpoint_wish = std::max(checkpoint_wish, other.checkpoint_wish);
 }
 
 double tighter_limit(double a, double b) {
@@ -81,6 +85,8 @@ Control ControlVector::to_control() const {
   control[kOfferBegins + 3] = offer.agreement_weight;
   control[kOfferBegins + 4] = offer.most_s;
   std::ranges::copy(offer.delay, control.begin() + kOfferBegins + 5);
+  control[kCheckpointsBegin] = checkpoint_held;
+  control[kCheckpointsBegin + 1] = checkpoint_wish;
   return control;
 }
 
@@ -102,6 +108,8 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
   vector.offer.most_s = seconds_at(v, kOfferBegins + 4);
   for (std::size_t f = 0; f < vector.offer.delay.size(); ++f)
     vector.offer.delay[f] = sum_at(v, kOfferBegins + 5 + f);
+  vector.checkpoint_held = from_round(round_at(v, kCheckpointsBegin));
+  vector.checkpoint_wish = value_at(v, kCheckpointsBegin + 1);
   return vector;
 }
 
@@ -116,7 +124,9 @@ Control Verdict::to_control() const {
           from_round(closing_round),
           static_cast<double>(reason),
           stop ? 1.0 : 0.0,
-          static_cast<double>(ahead)};
+          static_cast<double>(ahead),
+          from_round(checkpoint_round),
+          from_round(checkpoint_held)};
 }
 
 Verdict Verdict::from_control(std::span<const double> v) {
@@ -136,6 +146,8 @@ Verdict Verdict::from_control(std::span<const double> v) {
   const double ahead = value_at(v, 10);
   const bool is_mode = ahead >= 0 && ahead <= static_cast<double>(Ahead::kOverlaps);
   verdict.ahead = is_mode ? static_cast<Ahead>(static_cast<int>(ahead)) : Ahead::kNo;
+  verdict.checkpoint_round = round_at(v, 11);
+  verdict.checkpoint_held = round_at(v, 12);
   return verdict;
 }
 

@@ -63,11 +63,17 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
     if (!known) peers.push_back({far, false});
     lives.push_back({static_cast<LinkIndex>(&link - plan.links.data()), far, {}});
   }
-  // A run of one round begins with its closing round: no earlier round can announce it.
+  verdict = first_verdict();
+}
+
+// What no earlier round can announce: a run of one round begins with its closing round.
+Verdict Core::State::first_verdict() const {
+  Verdict first;
   if (options.stop_rounds == Round{1}) {
-    verdict.closing_round = 0;
-    verdict.reason = StopReason::kRounds;
+    first.closing_round = 0;
+    first.reason = StopReason::kRounds;
   }
+  return first;
 }
 
 // The curves keep their addresses from here on, since `outs` is complete.
@@ -122,6 +128,9 @@ void Core::State::start() {
   begun = true;
   started = last_tick = now;
   hear_all();
+  checkpoint_called = now;
+  agreeing = options.checkpoints.resumes;
+  held = options.checkpoints.newest;
   begin_round(0);
 }
 
@@ -172,6 +181,7 @@ void Core::State::on(const MessageApplied& event) {
     out.restart = true;
   }
   if (out.waiting) begin_message(out);
+  try_finish_round();
   try_end();
 }
 
@@ -217,6 +227,7 @@ void Core::State::on(const StopNow& event) {
 std::string Core::State::waiting_for() const {
   if (finished) return "nothing: the run is over";
   if (!begun) return "the links";
+  if (agreeing) return "the other nodes to say which checkpoint they hold";
   if (ending) {
     for (const Peer& peer : peers)
       if (!peer.bye) return fmt::format("{}'s bye", name(peer.node));

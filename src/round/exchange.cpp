@@ -9,7 +9,8 @@ namespace kimesh {
 
 void Core::State::begin_round(Round next) {
   round = next;
-  confirming = verdict.closing_round != kNoRound && next == verdict.closing_round + 1;
+  confirming = agreeing || (verdict.closing_round != kNoRound && next == verdict.closing_round + 1);
+  saves_state = !agreeing && verdict.checkpoint_round == next;
   own_ready = false;
   shards_current = 0;
   own = {};
@@ -17,8 +18,11 @@ void Core::State::begin_round(Round next) {
   report = {};
   report.round = round;
   report.confirmation = confirming;
+  report.checkpoint = saves_state;
   report.begun = now;
   own.stop_wish = stop_wish();
+  own.checkpoint_wish = wants_checkpoint && !saves_state ? 1 : 0;
+  if ((saves_state || agreeing) && held) own.checkpoint_held = static_cast<double>(*held) + 1;
   if (!confirming) ++trained;
 
   for (IncomingChannel& in : ins) apply_pending(in);
@@ -189,20 +193,23 @@ bool Core::State::may_apply(const IncomingChannel& in, Round message_round) cons
   if (!begun) return false;
   const Channel& channel = plan.channels[in.channel];
   if (channel.phase == Phase::kGather) return message_round == round && own_ready;
-  return message_round == round ||
-         (message_round == round + 1 && (confirming || shards[channel.shard].reduced == round));
+  if (message_round == round) return true;
+  // A checkpoint's state is that before any message of the next round.
+  return message_round == round + 1 && !saves_state &&
+         (confirming || shards[channel.shard].reduced == round);
 }
 
 void Core::State::apply_pending(IncomingChannel& in) {
   if (finished || !in.pending || in.applying) return;
   Message& message = *in.pending;
+  if (agreeing && !may_apply_while_agreeing(in)) return;
   const bool again = in.applied != kNoRound && message.round <= in.applied;
   if (again || message.round > round + 1 || (begun && message.round < round) ||
       message.generation < in.generation)
     return fail(describe(in.channel) + ": a message of a round or generation that cannot be");
   if (!may_apply(in, message.round)) return;
   if (message.round == round && (message.form == Form::kEmpty) != confirming)
-    return fail(describe(in.channel) + ": a message that does not suit its round");
+    return fail(unsuitable(in));
   in.generation = message.generation;
   if (message.form == Form::kEmpty) return applied(in, ApplyOutcome::kApplied);
   in.applying = true;
@@ -248,6 +255,9 @@ void Core::State::applied(IncomingChannel& in, ApplyOutcome outcome) {
     const bool is_new = next.closing_round != verdict.closing_round;
     if (is_new && next.closing_round != kNoRound && next.closing_round != round + 1)
       return fail(describe(in.channel) + ": a verdict with a closing round that cannot be");
+    const Round saved = next.checkpoint_round;
+    if (saved != kNoRound && saved != round + 1)
+      return fail(describe(in.channel) + ": a verdict with a checkpoint that cannot be");
     verdict = next;
   }
   if (!shares_gathers || confirming) send_gathers(channel.shard);
@@ -276,7 +286,14 @@ void Core::State::shard_is_current(ShardIndex s) {
     OutgoingChannel& out = outgoing(channel);
     if (out.waiting && !out.busy) begin_message(out);  // it assigns the parameters
   }
-  if (shards_current == (confirming ? 1 : shards.size())) finish_round();
+  try_finish_round();
+}
+
+void Core::State::try_finish_round() {
+  if (finished || ending || is_saving || shards_current < (confirming ? 1 : shards.size())) return;
+  if ((saves_state || agreeing) && !is_drained()) return;
+  if (agreeing) return end_agreement();
+  finish_round();
 }
 
 void Core::State::finish_round() {
@@ -294,6 +311,7 @@ void Core::State::finish_round() {
     ended_at = now;
     return try_end();
   }
+  if (saves_state) return save_state();
   begin_round(round + 1);
 }
 

@@ -7,8 +7,9 @@ namespace kimesh {
 
 void Core::State::begin_own_part() {
   ahead = way_of_round();
-  evaluating = options.has_test_set && (confirming || (options.evaluate_every > 0 && round > 0 &&
-                                                       round % options.evaluate_every == 0));
+  evaluating = options.has_test_set && !agreeing &&
+               (confirming ||
+                (options.evaluate_every > 0 && round > 0 && round % options.evaluate_every == 0));
   if (evaluating) {
     evaluation_watch.begin(now);
     emit(Evaluate{round});
@@ -39,8 +40,10 @@ void Core::State::end_own_part() {
   own_ready = true;
   offer_exchange();
   if (!confirming && options.look_ahead != Use::kNever) {
-    // A closing round is followed by a confirmation round, which has no gradient.
-    const bool overlap = ahead == Ahead::kOverlaps && verdict.closing_round != round;
+    // A closing round is followed by a confirmation round, which has no gradient, and one that ends
+    // with a checkpoint by a gradient that this holds nothing of.
+    const bool overlap =
+        ahead == Ahead::kOverlaps && verdict.closing_round != round && !saves_state;
     emit(TakeMovement{round, asked_at != GradientPoint::kParameters, overlap});
   }
   for (const ShardIndex s : reduce_order) try_reduce(s);

@@ -149,6 +149,31 @@ std::vector<LinkReport> LinkBook::take_reports() {
   return reports;
 }
 
+// Sizes become whole numbers.
+bool LinkBook::Entry::is_sound() const {
+  constexpr double kBytesMax = 1e15;
+  const auto is_size = [](double bytes) { return bytes >= 0 && bytes <= kBytesMax; };
+  return is_size(proven) && is_size(largest);
+}
+
+void LinkBook::save(StateWriter& writer) const {
+  for (const Entry& e : entries_) writer.put(e);
+  writer.put(found_);
+}
+
+void LinkBook::restore(StateReader& reader) {
+  for (Entry& e : entries_) {
+    reader.get(e);
+    e.estimate = e.estimator.estimate();
+    e.paces.clear();
+    e.report = {};
+    e.report.link = e.link;
+  }
+  found_ = SharedUplink(entries_.size());
+  reader.get(found_);
+  reader.require(found_.links() == entries_.size());
+}
+
 LinkEstimate LinkBook::estimate(LinkIndex link) const {
   return entry(link).estimate;
 }

@@ -11,6 +11,7 @@
 #include "kimesh/policy/policy.h"
 #include "kimesh/round/action.h"
 #include "kimesh/topology/plan.h"
+#include "kimesh/util/state_bytes.h"
 #include "shared_uplink.h"
 
 namespace kimesh {
@@ -42,6 +43,10 @@ class LinkBook {
   [[nodiscard]] std::vector<LinkReport> take_reports();
   [[nodiscard]] LinkEstimate estimate(LinkIndex link) const;
 
+  // Between two rounds, when the messages of the last one are acked.
+  void save(StateWriter& writer) const;
+  void restore(StateReader& reader);
+
  private:
   struct Entry {
     LinkIndex link = 0;
@@ -56,6 +61,12 @@ class LinkBook {
     unsigned unfilled = 0;     // acked messages in a row that did not fill the pipe
     LinkReport report;
     double wanted = 0, missing = 0;
+    template <typename Self>
+    static auto state_of(Self& self) {
+      return std::tie(self.estimator, self.sustained, self.pace, self.share, self.proven,
+                      self.largest, self.unfilled);
+    }
+    [[nodiscard]] bool is_sound() const;
   };
   Entry& entry(LinkIndex link);
   const Entry& entry(LinkIndex link) const;

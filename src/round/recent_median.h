@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <tuple>
 
 namespace kimesh {
 
@@ -26,6 +27,12 @@ class RecentMedian {
     std::nth_element(sorted.begin(), middle, end);
     return *middle;
   }
+
+  template <typename Self>
+  static auto state_of(Self& self) {
+    return std::tie(self.values_, self.next_, self.count_);
+  }
+  [[nodiscard]] bool is_sound() const { return next_ < kCount && count_ <= kCount; }
 
  private:
   static constexpr std::size_t kCount = 5;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <tuple>
 #include <vector>
 
 #include "kimesh/bandwidth/sample.h"
@@ -23,6 +24,13 @@ class SharedUplink {
   // Compares what the links carried at the same time in this round.
   void end_round();
   [[nodiscard]] bool is_shared() const { return is_shared_; }
+  [[nodiscard]] std::size_t links() const { return means_.size(); }
+  // Between two rounds.
+  template <typename Self>
+  static auto state_of(Self& self) {
+    return std::tie(self.means_, self.own_squares_, self.others_squares_, self.products_,
+                    self.seen_, self.is_shared_);
+  }
 
  private:
   // What a link carried between two times of the sender's clock.
@@ -36,6 +44,10 @@ class SharedUplink {
   };
   struct Reading {
     double own = 0, others = 0;  // bytes/s
+    template <typename Self>
+    static auto state_of(Self& self) {
+      return std::tie(self.own, self.others);
+    }
   };
   // The last readings of a link: few, since flows come and go.
   struct Recent {
@@ -44,6 +56,10 @@ class SharedUplink {
     std::size_t count = 0;
     void add(const Reading& reading) { readings[count++ % kCount] = reading; }
     [[nodiscard]] Reading mean() const;
+    template <typename Self>
+    static auto state_of(Self& self) {
+      return std::tie(self.readings, self.count);
+    }
   };
   void compare(const Reading& reading, Recent& recent);
 

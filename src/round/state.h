@@ -1,15 +1,17 @@
 // The state of a core. Its functions are in files by subject: core.cpp (events), gradients.cpp
 // (gradients and evaluations), exchange.cpp (shards and channels), agree.cpp (control vector,
-// closing, end), round_time.cpp (how long a round takes).
+// closing, end), round_time.cpp (how long a round takes), checkpoint.cpp (saving and resuming).
 #pragma once
 
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "kimesh/round/core.h"
+#include "kimesh/util/state_bytes.h"
 #include "link_book.h"
 #include "recent_median.h"
 #include "work_times.h"
@@ -43,6 +45,10 @@ class Core::State {
   void on(const WorkFailed& event);
   void on(const Tick&);
   void on(const StopNow& event);
+  void on(const SaveNow&) { wants_checkpoint = true; }
+  void on(const StateSaved& event);
+  void on(const StateLoaded& event);
+  void on(const StateHeld& event) { held = event.round; }
 
   [[nodiscard]] std::string waiting_for() const;
 
@@ -68,6 +74,10 @@ class Core::State {
     Round applied = kNoRound;  // round of the last message applied
     Generation generation = 0;
     Control control{};  // of the message applied last
+    template <typename Self>
+    static auto state_of(Self& self) {
+      return std::tie(self.generation);
+    }
   };
   // The round to which a message belongs, and what that round is. The node may have begun the next
   // round before the message is sent.
@@ -93,6 +103,10 @@ class Core::State {
     std::size_t group = 0, place = 0;
     static constexpr std::size_t kUnobserved = static_cast<std::size_t>(-1);
     std::size_t observation = kUnobserved;  // its place in `observations`
+    template <typename Self>
+    static auto state_of(Self& self) {
+      return std::tie(self.encode_per_byte, self.generation, self.restart, self.budget, self.curve);
+    }
   };
   // The content of a shared gather message, which goes to every child as it is.
   struct SharedMessage {
@@ -115,6 +129,10 @@ class Core::State {
     SharedMessage shared;
     bool is_making = false;  // at the owner
     double gather_limit = 0;
+    template <typename Self>
+    static auto state_of(Self& self) {
+      return std::tie(self.gather_limit);
+    }
   };
   struct Peer {
     NodeIndex node = 0;
@@ -162,7 +180,19 @@ class Core::State {
   [[nodiscard]] bool may_apply(const IncomingChannel& in, Round message_round) const;
   void applied(IncomingChannel& in, ApplyOutcome outcome);
   void shard_is_current(ShardIndex shard);
+  void try_finish_round();
   void finish_round();
+
+  // checkpoint.cpp
+  [[nodiscard]] Verdict first_verdict() const;
+  [[nodiscard]] bool is_drained() const;
+  void call_checkpoint(Verdict& next, const ControlVector& from_all);
+  void save_state();
+  void save(StateWriter& writer) const;
+  void restore(StateReader& reader);
+  [[nodiscard]] bool may_apply_while_agreeing(const IncomingChannel& in);
+  [[nodiscard]] std::string unsuitable(const IncomingChannel& in) const;
+  void end_agreement();
 
   // shared_gather.cpp
   [[nodiscard]] bool is_shared(const Channel& channel) const {
@@ -251,8 +281,11 @@ class Core::State {
   std::vector<Peer> peers;
   std::vector<LinkLife> lives;
 
-  bool begun = false;       // start() was called
-  bool confirming = false;  // this round is a confirmation round
+  bool begun = false;        // start() was called
+  bool agreeing = false;     // on the checkpoint to go on from; `round` is 0 meanwhile
+  bool saves_state = false;  // this round ends with a checkpoint
+  bool is_saving = false;    // its state is being copied, or an earlier one brought back
+  bool confirming = false;   // this round is a confirmation round
   // The gradient (or a confirmation round's evaluation) of this round is there; until then the
   // parameters are read only.
   bool own_ready = false;
@@ -284,6 +317,11 @@ class Core::State {
   unsigned accuracy_hits = 0, loss_hits = 0;
   Round trained = 0;  // rounds with a gradient so far, this one included
   StopReason stop_reason = StopReason::kNone;
+
+  bool wants_checkpoint = false;  // a user of this node does
+  std::optional<Round> held;      // the newest checkpoint that this node holds
+  Round since_checkpoint = 0;     // at the owner of shard 0: the first round after the last one
+  TimePoint checkpoint_called{};  // when the owner of shard 0 called the last one
 
   RoundReport report;
   std::uint64_t traffic = 0;          // bytes of all messages so far

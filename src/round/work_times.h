@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <tuple>
 
 #include "kimesh/util/ids.h"
 #include "recent_median.h"
@@ -28,6 +29,12 @@ class WorkTimes {
   [[nodiscard]] Duration of_round(unsigned hops) const {
     const double apply_s = applies_.value(), step_s = steps_.value();
     return from_seconds(moves_.value() + hops * apply_s + (step_s > 0 ? step_s : apply_s));
+  }
+
+  // Between two rounds.
+  template <typename Self>
+  static auto state_of(Self& self) {
+    return std::tie(self.applies_, self.steps_, self.moves_);
   }
 
  private:

@@ -40,6 +40,8 @@ constexpr std::array kSections{
                    describe_section<CompressionOptions>},
     ExplainSection{"stop", "section `stop` of a config: the run ends with what happens first",
                    describe_section<StopOptions>},
+    ExplainSection{"checkpoint", "section `checkpoint` of a config: what survives a loss of power",
+                   describe_section<CheckpointKeys>},
 };
 
 bool is_below(const std::string& key) {

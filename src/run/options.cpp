@@ -37,6 +37,11 @@ CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, 
   options.has_test_set = !config.quadratic;
   options.digest_every = config.compression.digest_every;
   options.dead_after = topology.dead_after;
+  const CheckpointKeys& checkpoint = config.checkpoint;
+  if (checkpoint.keep > 0) {
+    options.checkpoints.every_rounds = checkpoint.every_rounds;
+    if (!checkpoint.every_rounds) options.checkpoints.every = checkpoint.every;
+  }
   return options;
 }
 

@@ -80,6 +80,15 @@ void StopOptions::describe(Keys& keys) {
   keys.duration("time", time, limits::kStopSeconds, "after this time, evaluation left out");
 }
 
+void CheckpointKeys::describe(Keys& keys) {
+  keys.duration("every", every, limits::kCheckpointSeconds, "time between two checkpoints");
+  keys.whole("every_rounds", every_rounds, limits::kCheckpointRounds,
+             "rounds between two checkpoints, instead of a time");
+  if (keys.is_given("every_rounds")) keys.refuse({"every"}, "every_rounds, which stands for it");
+  keys.whole("keep", keep, limits::kCheckpointsKept,
+             "how many of the newest are kept; 0: none is made");
+}
+
 void RunConfig::describe_objective(Keys& keys) {
   const bool own = own_objective || keys.is_given("objective");
   if (keys.is_given("quadratic") && !own && !quadratic) quadratic.emplace();
@@ -127,6 +136,8 @@ void RunConfig::describe(Keys& keys) {
              "rounds between looks at the test set");
   keys.seed("seed", seed, "of everything that is drawn by chance");
   if (!keys.wants_local()) return;
+  keys.section({"checkpoint", "what survives a loss of power, of live runs"},
+               [&](Keys& map) { checkpoint.describe(map); });
   keys.whole("threads", threads, limits::kThreads,
              "LibTorch's threads of a node; 0: the cores, shared among this machine's nodes");
   keys.choice("device", device, {{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}},

@@ -164,6 +164,8 @@ void Simulator::State::occur(const Fault& fault) {
       return restore(fault.link);
     case Fault::Kind::kStop:
       return feed(fault.node, StopNow{"stopped by the user"});
+    case Fault::Kind::kSave:
+      return feed(fault.node, SaveNow{});
     case Fault::Kind::kFreeze:
       nodes[fault.node].frozen = true;
       return;

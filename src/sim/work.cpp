@@ -17,6 +17,7 @@ double seconds_of(const VectorWork& work, const Event& end, const SimulatedCosts
     return form == Form::kDzq ? static_cast<double>(payload.size()) : 0.0;
   };
   const double work_s = to_seconds(costs.work);
+  const double copy_s = work_s + costs.step_s_per_element * static_cast<double>(plan.layout.size());
   return std::visit(
       Overloaded{
           [&](const AdvanceChannel& w) {
@@ -35,9 +36,8 @@ double seconds_of(const VectorWork& work, const Event& end, const SimulatedCosts
             return work_s +
                    costs.step_s_per_element * static_cast<double>(plan.shards[w.shard].size);
           },
-          [&](const TakeMovement&) {
-            return work_s + costs.step_s_per_element * static_cast<double>(plan.layout.size());
-          }},
+          [&](const TakeMovement&) { return copy_s; }, [&](const SaveState&) { return copy_s; },
+          [&](const LoadState&) { return copy_s; }},
       work);
 }
 
@@ -57,10 +57,12 @@ void Simulator::State::Node::end_after(double& resource, double seconds, Event e
 }
 
 void Simulator::State::Node::work(VectorWork work) {
-  Event event = perform(work, vectors);
+  Event event = perform(work, vectors, state_.setup.nodes[self_].states);
   const double seconds = seconds_of(work, event, state_.setup.costs, state_.plan);
   if (const auto* done = std::get_if<ApplyDone>(&event); done && state_.observer.applied)
     state_.observer.applied(done->channel, done->round);
+  const auto* saved = std::get_if<StateSaved>(&event);
+  if (saved != nullptr && saved->kept) end_after(worker_free_, 0, StateHeld{saved->round});
   end_after(worker_free_, seconds, std::move(event));
 }
 

@@ -40,6 +40,10 @@ class Vectors::Store {
   [[nodiscard]] Result<StepDone> step(const StepShard& action);
   [[nodiscard]] Status take_movement(const TakeMovement& action);
 
+  [[nodiscard]] Status save(StateWriter& writer);
+  [[nodiscard]] std::size_t state_bytes() const;
+  [[nodiscard]] Status restore(StateReader& reader);
+
   [[nodiscard]] bool has_estimate(ChannelIndex channel) const {
     return estimates_.contains(channel);
   }
@@ -74,6 +78,10 @@ class Vectors::Store {
   [[nodiscard]] bool sends_movements() const {
     return options_.keeps_estimates && options_.feedback == Feedback::kEf14;
   }
+
+  // The vectors that the next round takes up, in an order that all runs share.
+  [[nodiscard]] std::vector<kernels::MemorySpan> kept_vectors() const;
+  [[nodiscard]] bool keeps_between_rounds(ChannelIndex estimate) const;
 
   [[nodiscard]] kernels::MemorySpan shard_of(const kernels::MemoryBuffer& whole,
                                              ShardIndex shard) const;

@@ -107,6 +107,19 @@ Status Vectors::take_movement(const TakeMovement& action) {
   return store_->take_movement(action);
 }
 
+Status Vectors::save(StateWriter& writer) const {
+  if (step_error_) return *step_error_;
+  return store_->save(writer);
+}
+
+std::size_t Vectors::state_bytes() const {
+  return store_->state_bytes();
+}
+
+Status Vectors::restore(StateReader& reader) {
+  return store_->restore(reader);
+}
+
 std::span<const float> Vectors::shard(ShardIndex shard) const {
   return store_->shard(shard);
 }

@@ -25,6 +25,11 @@ void RecordedDecisions::add(const Decision& d) {
     case Decision::Kind::kAhead:
       aheads_[d.round] = d.verdict.ahead;
       return;
+    case Decision::Kind::kCheckpoint:
+      checkpoints_.insert(d.round);
+      return;
+    case Decision::Kind::kResume:
+      return;
   }
 }
 
@@ -50,6 +55,20 @@ std::optional<Verdict> RecordedDecisions::confirmed_stop(Round round) const {
 std::optional<Ahead> RecordedDecisions::ahead(Round round) const {
   const auto found = aheads_.find(round);
   return found == aheads_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool RecordedDecisions::checkpoint(Round round) const {
+  return checkpoints_.contains(round);
+}
+
+void RecordedDecisions::forget_from(Round round) {
+  std::erase_if(settings_, [&](const auto& entry) { return entry.first.second >= round; });
+  std::erase_if(resets_, [&](const auto& entry) { return entry.first.second >= round; });
+  const auto is_late = [&](const auto& entry) { return entry.first >= round; };
+  std::erase_if(closings_, is_late);
+  std::erase_if(stops_, is_late);
+  std::erase_if(aheads_, is_late);
+  std::erase_if(checkpoints_, [&](Round at) { return at >= round; });
 }
 
 TopologyFile make_topology(const std::string& kind, std::size_t nodes,

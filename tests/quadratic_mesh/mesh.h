@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ class RecordedDecisions : public DecisionSource {
   [[nodiscard]] std::optional<Verdict> closing(Round round) const override;
   [[nodiscard]] std::optional<Verdict> confirmed_stop(Round round) const override;
   [[nodiscard]] std::optional<Ahead> ahead(Round round) const override;
+  [[nodiscard]] bool checkpoint(Round round) const override;
+  // The run went on with `round`: what was decided on it and later ones is void.
+  void forget_from(Round round);
   std::size_t resets = 0;
 
  private:
@@ -47,6 +51,7 @@ class RecordedDecisions : public DecisionSource {
   std::map<std::pair<ChannelIndex, Round>, bool> resets_;
   std::map<Round, Verdict> closings_, stops_;
   std::map<Round, Ahead> aheads_;
+  std::set<Round> checkpoints_;
 };
 
 // Plan, problem and setup of a mesh; change `setup` before run().

@@ -194,5 +194,29 @@ TEST(DecisionLog, SaysThatTheDiskIsFull) {
   EXPECT_FALSE(log->write(setting(0, 1, Setting{})).ok());
 }
 
+// A run that went on from round 5: what was decided on it before, and on later ones, is void, of
+// this node alone. Seen to fail: without it the second setting of a round was refused.
+TEST(DecisionLog, ForgetsWhatWasDecidedBeforeTheRunWentOn) {
+  const Plan plan = test::small_plan(2);
+  Logs logs(plan);
+  const ChannelIndex of_a = *plan.node_channels[1][0].reduce_out;
+  const ChannelIndex of_b = *plan.node_channels[0][1].reduce_out;
+  for (const Round round : {4u, 5u, 6u}) {
+    logs.write(setting(of_a, round, topk_setting(2)));
+    logs.write(setting(of_b, round, topk_setting(2)));
+    logs.write(0, {Decision::Kind::kCheckpoint, round, 0, {}, {}});
+  }
+  logs.write(0, {Decision::Kind::kResume, 5, 0, {}, {}});
+  logs.write(setting(of_a, 5, topk_setting(3)));
+  const auto decisions = logs.load();
+  ASSERT_TRUE(decisions.ok()) << decisions.error().message;
+  EXPECT_EQ((*decisions)->setting(of_a, 4), topk_setting(2));
+  EXPECT_EQ((*decisions)->setting(of_a, 5), topk_setting(3));
+  EXPECT_EQ((*decisions)->setting(of_a, 6), std::nullopt);
+  EXPECT_EQ((*decisions)->setting(of_b, 6), topk_setting(2));
+  EXPECT_TRUE((*decisions)->checkpoint(4));
+  EXPECT_FALSE((*decisions)->checkpoint(5));
+}
+
 }  // namespace
 }  // namespace kimesh

@@ -308,5 +308,35 @@ TEST_F(TwoNodes, TellThePerplexityOfATextWhereverTheyTellTheAccuracy) {
   EXPECT_DOUBLE_EQ(value("perplexity"), std::exp(0.125));
 }
 
+// A run that went on from its checkpoint of round 3, after round 5, in a process whose records
+// begin at second 100.
+TEST_F(TwoNodes, GoOnCountingFromTheCheckpoint) {
+  for (Round r = 0; r < 6; ++r)
+    for (const NodeIndex node : {NodeIndex{0}, NodeIndex{1}}) {
+      RoundRecord round = round_of(node, r);
+      round.checkpoint = r == 1 || r == 3;
+      tally.add(node, round);
+    }
+  const std::uint64_t before = 4 * 900;
+  for (const NodeIndex node : {NodeIndex{0}, NodeIndex{1}}) {
+    tally.add(node, EndRecord{});
+    tally.add(node, StartRecord{});
+    tally.add(node, ResumeRecord{100, 4});
+    EXPECT_FALSE(tally.nodes()[node].end);
+    EXPECT_EQ(tally.nodes()[node].trained, 4u);
+    EXPECT_EQ(tally.links()[node].bytes, before);
+    RoundRecord next = round_of(node, 4);
+    next.time_s = 101;
+    tally.add(node, next);
+    EXPECT_EQ(tally.nodes()[node].trained, 5u);
+    EXPECT_NEAR(tally.nodes()[node].clock_s(), 5, 1e-9);
+    EXPECT_NEAR(tally.nodes()[node].compute_s, 5 * 0.25, 1e-9);
+  }
+  EndRecord end;
+  end.counters.push_back({"b", 1, 950, 1000, 0, 0, 0});
+  tally.add(0, end);
+  EXPECT_EQ(tally.links()[0].bytes_sent(), before + 1000);
+}
+
 }  // namespace
 }  // namespace kimesh

@@ -26,6 +26,7 @@
 #include "kimesh/kernels/histogram.h"
 #include "kimesh/kernels/quantise.h"
 #include "kimesh/util/result.h"
+#include "kimesh/util/state_bytes.h"
 
 namespace kimesh::kernels {
 
@@ -223,6 +224,11 @@ class Memory {
   virtual void add_quantised(BlockFormat blocks, std::span<const std::byte> bytes,
                              MemorySpan estimate) = 0;
 };
+
+// The floats as a part of a state, and back; the reader fails where its bytes do not suffice.
+// Errors: Io.
+[[nodiscard]] Status save_floats(Memory& memory, ConstMemorySpan from, StateWriter& writer);
+void restore_floats(Memory& memory, StateReader& reader, MemorySpan to);
 
 // The memory of this process: it keeps nothing, so that all threads share it.
 [[nodiscard]] Memory& host_memory();

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <tuple>
 
 #include "kimesh/bandwidth/sample.h"
 #include "kimesh/util/ids.h"
@@ -44,10 +45,19 @@ class LinkEstimator {
   void add(const LinkSample& sample);
   [[nodiscard]] LinkEstimate estimate() const;
 
+  template <typename Self>
+  static auto state_of(Self& self) {
+    return std::tie(self.model_, self.before_, self.held_, self.last_was_fast_, self.round_trip_);
+  }
+
  private:
   struct Point {
     double bytes = 0, seconds = 0;
     bool followed = false;
+    template <typename Self>
+    static auto state_of(Self& self) {
+      return std::tie(self.bytes, self.seconds, self.followed);
+    }
   };
   // Samples: long enough to tell a from S/β, short enough to follow a step.
   static constexpr std::size_t kWindow = 12;
@@ -65,6 +75,16 @@ class LinkEstimator {
     unsigned unfilled = kWindow;  // samples in a row that did not fill the pipe
 
     void take(const LinkSample& sample);
+
+    template <typename Self>
+    static auto state_of(Self& self) {
+      return std::tie(self.log_rate, self.variance, self.grain, self.held, self.points, self.count,
+                      self.next, self.fixed_s, self.per_byte_s, self.relative_error,
+                      self.slope_seen, self.unfilled);
+    }
+    [[nodiscard]] bool is_sound() const {
+      return count <= kWindow && next < kWindow && (count == 0 || per_byte_s > 0);
+    }
 
    private:
     void filter(const LinkSample& sample, bool filled);

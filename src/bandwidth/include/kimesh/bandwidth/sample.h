@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 #include "kimesh/util/ids.h"
 
@@ -24,6 +25,11 @@ struct LinkSample {
   Duration tail_time{0};
   Duration round_trip{0};       // of an empty packet; 0: not known. It is in `elapsed`
   bool sender_limited = false;  // the sender did not keep the pipe full: of no use for the rate
+  template <typename Self>
+  static auto state_of(Self& self) {
+    return std::tie(self.bytes, self.elapsed, self.followed, self.chunks, self.tail_bytes,
+                    self.tail_time, self.round_trip, self.sender_limited);
+  }
 };
 
 // A tail tells the link's rate where it is at least this long, against the errors of arrival times,

@@ -1,6 +1,8 @@
 // How fast the messages of a link are sent where it shares an interface with others.
 #pragma once
 
+#include <tuple>
+
 #include "kimesh/bandwidth/sample.h"
 
 namespace kimesh {
@@ -20,6 +22,11 @@ class SendingPace {
   void add(const LinkSample& sample, double pace_bytes_per_s);
 
   static constexpr double kHeadroomMin = 1.05, kHeadroomMax = 2;
+
+  template <typename Self>
+  static auto state_of(Self& self) {
+    return std::tie(self.headroom_, self.carried_);
+  }
 
  private:
   double headroom_ = kHeadroomMin;

@@ -2,6 +2,8 @@
 // that: what was saved up while the link was idle passes at line speed.
 #pragma once
 
+#include <tuple>
+
 #include "kimesh/bandwidth/sample.h"
 
 namespace kimesh {
@@ -17,6 +19,11 @@ class SustainedRate {
   void add(const LinkSample& sample);
   // 0: nothing known yet.
   [[nodiscard]] double bytes_per_s() const { return bytes_per_s_; }
+
+  template <typename Self>
+  static auto state_of(Self& self) {
+    return std::tie(self.bytes_per_s_, self.previous_);
+  }
 
  private:
   double bytes_per_s_ = 0;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "kimesh/codec/piece.h"
@@ -18,6 +19,10 @@ struct CurvePoint {
   double missing_energy = 0;
   double magnitude = 0;
   bool operator==(const CurvePoint&) const = default;
+  template <typename Self>
+  static auto state_of(Self& self) {
+    return std::tie(self.kept, self.missing_energy, self.magnitude);
+  }
 };
 
 // The curve of one piece. `kept` ascends from 0 to the number of elements that are not 0;
@@ -40,6 +45,11 @@ struct PieceCurve {
   // The energy left out when `kept` >= 0 elements are sent: linear between two points, 0 behind the
   // last. The true curve is convex, so that the line is below it by no more than the points are.
   [[nodiscard]] double missing_energy(double kept) const;
+  template <typename Self>
+  static auto state_of(Self& self) {
+    return std::tie(self.size, self.points);
+  }
+  [[nodiscard]] bool is_sound() const { return !points.empty(); }
 };
 
 // The curves of the pieces of a message. Empty: nothing was measured.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "kimesh/kernels/rounding.h"
@@ -40,6 +41,11 @@ struct Budget {
   }
   [[nodiscard]] std::uint64_t payload_bytes() const { return kind == Kind::kBytes ? amount : 0; }
   bool operator==(const Budget&) const = default;
+  template <typename Self>
+  static auto state_of(Self& self) {
+    return std::tie(self.kind, self.amount);
+  }
+  [[nodiscard]] bool is_sound() const { return kind <= Kind::kBytes; }
 };
 
 // How kept elements are divided among the pieces of a vector.

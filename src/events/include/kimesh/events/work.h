@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "kimesh/codec/codec.h"
 #include "kimesh/codec/feedback.h"
@@ -65,7 +66,18 @@ struct TakeMovement {
   bool taken_ahead = false;  // the gradient was, of w
   bool overlap = false;      // the next gradient's point is wanted
 };
-using VectorWork = std::variant<AdvanceChannel, ApplyMessage, StepShard, TakeMovement>;
+// Copies the state of this node, at the end of `round`, for a checkpoint: `core` and the vectors
+// -> StateSaved
+struct SaveState {
+  Round round = 0;
+  std::vector<std::byte> core{};
+};
+// Puts the vectors back to what they were at the end of `round` -> StateLoaded
+struct LoadState {
+  Round round = 0;
+};
+using VectorWork =
+    std::variant<AdvanceChannel, ApplyMessage, StepShard, TakeMovement, SaveState, LoadState>;
 
 // ---- the trainer's work
 enum class GradientPoint : std::uint8_t {
@@ -117,6 +129,14 @@ struct MovementTaken {
   Round round = 0;
   bool overlap = false;
   Duration took{0};
+};
+struct StateSaved {  // copied: the next round may begin
+  Round round = 0;
+  bool kept = true;  // false: nobody keeps states of this node
+};
+struct StateLoaded {
+  Round round = 0;
+  std::vector<std::byte> core{};
 };
 struct GradientDone {
   Round round = 0;

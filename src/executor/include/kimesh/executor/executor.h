@@ -8,9 +8,37 @@
 
 #include "kimesh/objective/objective.h"
 #include "kimesh/round/core.h"
+#include "kimesh/util/result.h"
 #include "kimesh/vectors/vectors.h"
 
 namespace kimesh {
+
+// Where the states of one node go that its checkpoints are made of. Thread: that of vector work.
+class StateStore {
+ public:
+  StateStore() = default;
+  virtual ~StateStore() = default;
+  StateStore(const StateStore&) = delete;
+  StateStore& operator=(const StateStore&) = delete;
+
+  // Memory for a state, of an earlier one where there is such. Waits until there is room for it,
+  // which bounds what waits to be written.
+  [[nodiscard]] virtual std::vector<std::byte> memory() = 0;
+  // Takes the state of the end of `round`. Whoever asks learns later that it is held.
+  virtual void keep(Round round, std::vector<std::byte> state) = 0;
+  // Errors: those of the files; UserInput, where the checkpoint is not there.
+  [[nodiscard]] virtual Result<std::vector<std::byte>> load(Round round) = 0;
+};
+
+// Checkpoints that are written beside training. Thread: the engine's, but for what StateStore says.
+class HeldStates : public StateStore {
+ public:
+  // The newest checkpoint that would survive the loss of power; nothing: there is none yet.
+  // Errors: those of the files, which end the run.
+  [[nodiscard]] virtual Result<std::optional<Round>> newest() = 0;
+  // All nodes hold the checkpoint of `round`: older ones may go.
+  virtual void all_hold(Round round) = 0;
+};
 
 // Carries out the actions of a core: with worker threads, sockets and a clock when live; with
 // virtual costs, links and time when simulated. The executor calls it on the thread of its caller,
@@ -56,8 +84,8 @@ class Executor {
 };
 
 // Does vector work. Returns the event of its end, in which the time is not set, or WorkFailed.
-// Thread: as Vectors says.
-[[nodiscard]] Event perform(const VectorWork& work, Vectors& vectors);
+// Without a `store` states go nowhere. Thread: as Vectors says.
+[[nodiscard]] Event perform(const VectorWork& work, Vectors& vectors, StateStore* store);
 // Computes a gradient, or takes all local steps of a round, or evaluates. Returns the event of its
 // end, in which the time is not set, or WorkFailed with a sentence that names `node`. `gives_up` is
 // asked between local steps: where it says yes, the rest is left out and the event worth nothing.

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kimesh/checkpoint/checkpoint_file.h"
 #include "kimesh/node/live_node.h"
 #include "kimesh/objective/mesh_objective.h"
 #include "kimesh/records/recorder.h"
@@ -73,6 +74,12 @@ struct MeshRunOptions {
   // Gets the nodes' records, decisions and models (records/run_folder.h); null: nothing is written.
   const RunFolder* folder = nullptr;
   bool digests = false;  // digests of owned shards in every round's record
+  // Goes on from the newest checkpoint in `folder` that all nodes hold, where the nodes of an
+  // earlier run have left theirs; requires a folder. All nodes of the mesh do so or none. Where no
+  // node holds one, the run begins anew. Live runs only.
+  bool resumes = false;
+  // Set by anybody who wants a checkpoint now, which sets it back; outlives the run. Null: nobody.
+  std::atomic<bool>* save = nullptr;
 };
 
 struct MeshSimulationOptions {
@@ -121,6 +128,11 @@ class Mesh {
   [[nodiscard]] std::uint64_t config_digest() const;
   // The same of all that nodes must agree on: that of their topology, too.
   [[nodiscard]] std::uint64_t digest() const;
+  // What the checkpoints of a node say whose they are.
+  [[nodiscard]] CheckpointOwner checkpoint_owner(NodeIndex node) const;
+  // The newest checkpoint of a run that all nodes hold, where all of them lie in one folder.
+  // Errors: UserInput, where there is none, or one that cannot be gone on from.
+  [[nodiscard]] Result<Round> common_checkpoint(const RunFolder& folder) const;
   // Makes a new folder for a run, copies the files into it and writes run.json. `command` is the
   // program's command line, for the record. Errors: UserInput, Io.
   [[nodiscard]] Result<RunFolder> make_folder(const std::string& name,

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "kimesh/executor/executor.h"
 #include "kimesh/link/network.h"
 #include "kimesh/objective/objective.h"
 #include "kimesh/round/core.h"
@@ -29,10 +30,12 @@ struct LiveNodeSetup {
   Objective* objective = nullptr;  // used by the trainer thread only, once the run has begun
   CoreOptions core;                // message_overhead_bytes is set here
   VectorsOptions vectors;
+  HeldStates* states = nullptr;             // where checkpoints go, and come from; outlives the run
   std::string version;                      // of this program; peers of another version are refused
   std::uint64_t config_digest = 0;          // Mesh::config_digest
   std::optional<CurveKeys> curve;           // nothing: links are not encrypted
   const std::atomic<bool>* stop = nullptr;  // halts the run; asked at least every 100 ms
+  std::atomic<bool>* save = nullptr;        // asks for a checkpoint; asked as often, and set back
 };
 
 // The counters of a node's outgoing links.

@@ -14,6 +14,7 @@
 #include "kimesh/optimizer/schedule.h"
 #include "kimesh/util/ids.h"
 #include "kimesh/util/result.h"
+#include "kimesh/util/state_bytes.h"
 
 namespace kimesh {
 
@@ -82,6 +83,10 @@ class ShardOptimizer {
   // memory has a queue.
   void step(Round round, kernels::MemorySpan parameters, kernels::ConstMemorySpan direction);
   [[nodiscard]] std::size_t bytes_held() const;  // of the state
+  // Its vectors and the number of its steps. Errors: Io, where a device failed.
+  [[nodiscard]] Status save(StateWriter& writer) const;
+  // Fails the reader where the bytes do not suffice.
+  void restore(StateReader& reader);
 
  private:
   ShardOptimizer(const OptimizerOptions& options, kernels::Memory& memory, std::size_t size)

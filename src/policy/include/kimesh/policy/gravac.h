@@ -38,9 +38,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "kimesh/policy/policy_options.h"
+#include "kimesh/util/state_bytes.h"
 
 namespace kimesh {
 
@@ -70,12 +72,20 @@ inline constexpr unsigned kGravacDenseRounds = 2;
 struct GravacView {
   std::optional<double> gain;     // nothing: no message was measured
   std::optional<double> round_s;  // nothing: too little is known of a link
+  template <typename Self>
+  static auto state_of(Self& self) {
+    return std::tie(self.gain, self.round_s);
+  }
 };
 
 // A factor that the search tries, and what is known of it, smoothed.
 struct GravacStep {
   double theta = 1;
   GravacView known;
+  template <typename Self>
+  static auto state_of(Self& self) {  // the factors are those of the options
+    return std::tie(self.known);
+  }
 };
 
 // The state machine above, of one node or one link.
@@ -95,6 +105,8 @@ class GravacSearch {
   [[nodiscard]] std::span<const GravacStep> steps() const { return steps_; }
   // As one JSON object.
   [[nodiscard]] std::string state() const;
+  void save(StateWriter& writer) const;
+  void restore(StateReader& reader);
 
  private:
   [[nodiscard]] std::optional<std::size_t> in_use() const;  // a step; nothing: all is sent

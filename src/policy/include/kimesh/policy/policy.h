@@ -10,6 +10,7 @@
 #include "kimesh/bandwidth/estimator.h"
 #include "kimesh/codec/codec.h"
 #include "kimesh/util/ids.h"
+#include "kimesh/util/state_bytes.h"
 
 namespace kimesh {
 
@@ -152,6 +153,11 @@ class Policy {
   virtual void observe(const RoundObservation&) {}
   // What it has learnt, as one JSON object for people and the run's record; empty: nothing.
   [[nodiscard]] virtual std::string state() const { return {}; }
+  // What a checkpoint keeps of it, and how it goes on from there: with the same decisions as if it
+  // had never ended. A policy whose decisions depend on what it was told overrides both. Bytes that
+  // it cannot have written fail the reader (StateReader::require).
+  virtual void save(StateWriter&) const {}
+  virtual void restore(StateReader&) {}
 };
 
 }  // namespace kimesh

@@ -15,6 +15,10 @@
 //   {"kind":"ahead","round":16,"ahead":"overlaps"}
 //       What the owner of shard 0 decided, in its log only: how gradients are taken from the next
 //       round on: "no" at w, "looks" ahead of it, "overlaps" ahead and beside messages.
+//   {"kind":"checkpoint","round":98}
+//       The next round ends with a checkpoint; in the log of the owner of shard 0 only.
+//   {"kind":"resume","round":93}
+//       The run went on with this round: what lines before say of it and of later rounds is void.
 #pragma once
 
 #include <memory>
@@ -32,6 +36,8 @@ class DecisionLog {
  public:
   // `plan` outlives this. Errors: Io.
   [[nodiscard]] static Result<DecisionLog> create(const Plan& plan, std::string path);
+  // Goes on with the log of a run that is resumed. Errors: Io.
+  [[nodiscard]] static Result<DecisionLog> extend(const Plan& plan, std::string path);
   // Errors: Io, the same sentence from then on.
   [[nodiscard]] Status write(const Decision& decision);
   // Writes the buffered lines; to be called at least once a round, and at the end. Errors: as

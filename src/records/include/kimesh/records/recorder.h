@@ -44,6 +44,9 @@
 //            digests          on request: [{shard, digest}] of the shards this node owns, digests
 //                             as 16 hexadecimal digits; else absent
 //            policy           what the policy has learnt, an object of its own; absent: nothing
+//            checkpoint       true: the round ended with a checkpoint; else absent
+//   resume   round            the run goes on with it: what earlier lines say of it and of later
+//                             rounds is void. It follows the start of a process that resumes
 //   notice   text             what is waited for, resets, reconnects, warnings
 //   end      outcome          "done", "stopped" (Ctrl-C) or "failed"
 //            reason           "rounds", "accuracy", "loss", "time", "traffic", "stopped" or "none"
@@ -89,6 +92,7 @@ struct RoundRecord {
   double time_s = 0;
   Round round = 0;
   bool confirmation = false;
+  bool checkpoint = false;
   double loss = 0, own_loss = 0;
   std::optional<double> accuracy;
   std::optional<Round> accuracy_round;
@@ -100,6 +104,11 @@ struct RoundRecord {
   std::vector<std::pair<ShardIndex, std::uint64_t>> digests;
   std::string policy;  // JSON
   bool operator==(const RoundRecord&) const = default;
+};
+struct ResumeRecord {
+  double time_s = 0;
+  Round round = 0;
+  bool operator==(const ResumeRecord&) const = default;
 };
 struct NoticeRecord {
   double time_s = 0;
@@ -122,7 +131,7 @@ struct EndRecord {
   std::vector<LinkCounterRecord> counters;
   bool operator==(const EndRecord&) const = default;
 };
-using NodeRecord = std::variant<StartRecord, RoundRecord, NoticeRecord, EndRecord>;
+using NodeRecord = std::variant<StartRecord, RoundRecord, ResumeRecord, NoticeRecord, EndRecord>;
 
 // The record as one line, without a line feed.
 [[nodiscard]] std::string to_line(const NodeRecord& record);
@@ -154,6 +163,8 @@ class NodeRecorder {
   };
   // Errors: Io.
   [[nodiscard]] static Result<NodeRecorder> create(std::string path, Flush flush);
+  // Goes on with the file of a run that is resumed. Errors: Io.
+  [[nodiscard]] static Result<NodeRecorder> extend(std::string path, Flush flush);
 
   // Errors: Io, the same sentence from then on.
   [[nodiscard]] Status write(const NodeRecord& record);

@@ -10,6 +10,8 @@
 //   runs/NAME/nodes/a.decisions.jsonl      what it decided (decision_log.h)
 //   runs/NAME/nodes/a.log                  what its process wrote to stderr (kimesh up)
 //   runs/NAME/nodes/a.safetensors          its model; after a normal end equal on all nodes
+//   runs/NAME/checkpoints/a/99.checkpoint  what node a needs to go on with round 100
+//                                          (checkpoint/checkpoint_file.h)
 //   runs/NAME/model.safetensors            the model: the nodes', or, where they differ, made of
 //                                          their shards (model_files/node_model.h)
 //   runs/NAME/summary.json                 how it ended (summary.h)
@@ -53,6 +55,8 @@ class RunFolder {
   // Makes FOLDER/nodes where it is missing. Errors: UserInput when there are files of `node`
   // already, Io.
   [[nodiscard]] Status prepare_node(const std::string& node) const;
+  // The same for a node that goes on with its files.
+  [[nodiscard]] Status prepare_resumed_node() const;
   // Errors: Io.
   [[nodiscard]] Status write_info(const RunInfo& info) const;
 
@@ -61,6 +65,10 @@ class RunFolder {
   [[nodiscard]] std::string decisions(const std::string& node) const;
   [[nodiscard]] std::string log(const std::string& node) const;
   [[nodiscard]] std::string node_model(const std::string& node) const;
+  [[nodiscard]] std::string checkpoints(const std::string& node) const;  // a folder
+  // The copies of the run's files.
+  [[nodiscard]] std::string config() const { return path_ + "/config.yaml"; }
+  [[nodiscard]] std::string topology() const { return path_ + "/topology.yaml"; }
   [[nodiscard]] std::string model() const { return path_ + "/model.safetensors"; }
   [[nodiscard]] std::string summary() const { return path_ + "/summary.json"; }
 

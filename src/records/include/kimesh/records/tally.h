@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct LinkTally {
   std::uint64_t bytes = 0, kept = 0, elements = 0;
   double wire_s = 0;
   std::optional<LinkCounterRecord> counters;  // live, once the node has ended
+  std::uint64_t resumed_bytes = 0;  // of `bytes`, those that the process before a resume has sent
   // All bytes put on the link, where the node counted them; else the bytes of the rounds' messages.
   [[nodiscard]] std::uint64_t bytes_sent() const;
 };
@@ -64,11 +66,20 @@ class RunTally {
   [[nodiscard]] const LinkTally* slowest_link() const;
 
  private:
+  // What is known of a node at the end of a round that ended with a checkpoint.
+  struct Kept {
+    NodeTally node;
+    std::vector<LinkTally> links;  // its outgoing ones
+  };
   void add_round(NodeIndex node, const RoundRecord& record);
+  void keep(NodeIndex node);
+  void resume(NodeIndex node, const ResumeRecord& record);
+  [[nodiscard]] std::span<LinkTally> links_of(NodeIndex node);
   const Plan* plan_;
   std::vector<NodeTally> nodes_;
   std::vector<LinkTally> links_;
-  std::deque<double> ends_s_;  // ends of the first node's last rounds
+  std::vector<std::deque<Kept>> kept_;  // by node: of the last checkpoints
+  std::deque<double> ends_s_;           // ends of the first node's last rounds
 };
 
 }  // namespace kimesh

@@ -22,6 +22,9 @@ class LineFile {
  public:
   // Creates the file, or empties it. Errors: Io.
   [[nodiscard]] static Result<LineFile> create(std::string path);
+  // Goes on behind the whole lines of a file; the part of a line that a killed process left is cut
+  // off. Creates the file where there is none. Errors: Io.
+  [[nodiscard]] static Result<LineFile> extend(std::string path);
 
   // Adds `line` and a line feed, and writes when the buffer is full. Errors: Io, and again for
   // every later call: a line that could not be written is never skipped.
@@ -56,6 +59,13 @@ class LineFollower {
 // nothing. Errors: Io; the temporary file is removed then.
 [[nodiscard]] Status write_whole(const std::string& path, std::span<const std::byte> bytes);
 [[nodiscard]] Status write_whole(const std::string& path, std::string_view text);
+// Writes a file of these parts as write_whole does, and returns once the disk holds it under its
+// name. Errors: as write_whole.
+[[nodiscard]] Status write_durably(const std::string& path,
+                                   std::span<const std::span<const std::byte>> parts);
+// Returns once the disk holds what was written to the file; a file that is not there has nothing.
+// Errors: Io.
+[[nodiscard]] Status sync_file(const std::string& path);
 // Reads a whole file. Errors: Io (it cannot be read, or is longer than `bytes_max`).
 [[nodiscard]] Result<std::string> read_whole(const std::string& path, std::size_t bytes_max);
 // The last `lines` lines of a file, at most 4 KiB of it; empty when there is none.

@@ -10,8 +10,8 @@
 
 namespace kimesh {
 
-using Action =
-    std::variant<ComputeGradient, Evaluate, AdvanceChannel, ApplyMessage, StepShard, TakeMovement,
-                 SendMessage, SendApplied, SendBye, SendHalt, Report, Decided, Notice, Finish>;
+using Action = std::variant<ComputeGradient, Evaluate, AdvanceChannel, ApplyMessage, StepShard,
+                            TakeMovement, SaveState, LoadState, SendMessage, SendApplied, SendBye,
+                            SendHalt, Report, Decided, Notice, Finish>;
 
 }  // namespace kimesh

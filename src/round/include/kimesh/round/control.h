@@ -27,7 +27,12 @@ struct ControlVector {
   double gather_limit = 0;
   double stop_wish = 0;  // max: 0 none, 1 the time is over, 2 a node's traffic is
   ExchangeOffer offer;   // in some rounds, where the mesh searches for its round time
-  // Adds the sums, merges the offers, takes the tighter gather_limit and the larger of the others.
+  // In rounds that end with a checkpoint: of the rounds of the newest checkpoints that nodes hold
+  // the least, and one more. 0: a node holds none.
+  double checkpoint_held = 0;
+  double checkpoint_wish = 0;  // max: 1 a user asks for a checkpoint
+  // Adds the sums, merges the offers, takes the tighter gather_limit, the smaller checkpoint_held
+  // and the larger of the others.
   void merge(const ControlVector& other);
   [[nodiscard]] Control to_control() const;
   static ControlVector from_control(std::span<const double> values);  // missing values are 0
@@ -67,6 +72,11 @@ struct Verdict {
   bool stop = false;  // only in the verdict of a confirmation round: it was the last
   // Where the mesh chooses: how gradients are taken from the next round on.
   Ahead ahead = Ahead::kNo;
+  // The next round, where it is to end with a checkpoint; else kNoRound.
+  Round checkpoint_round = kNoRound;
+  // Of a round that ends with a checkpoint: the newest checkpoint that all nodes hold. kNoRound:
+  // there is none, or it is another round.
+  Round checkpoint_held = kNoRound;
   [[nodiscard]] Control to_control() const;
   static Verdict from_control(std::span<const double> values);
   bool operator==(const Verdict&) const = default;

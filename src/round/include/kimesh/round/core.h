@@ -14,6 +14,13 @@
 //
 // A channel sends again only after the far core has applied its last message.
 //
+// Checkpoints: a verdict names a round C that ends with one. Its messages drain as those of a
+// closing round: no gradient is computed beside them, and the node waits until each of its messages
+// is applied at the far side. Then all of its messages of rounds up to C are applied at both ends,
+// and none of a later one is, which makes a state that can be gone on from. A node that resumes
+// begins with an agreement, a round of control values alone, as a confirmation round is: the least
+// of the newest checkpoints that nodes hold is one that all of them hold.
+//
 // Ends: rounds, targets of the test set (accuracy, loss), time and traffic all go through a closing
 // round C, whose gather is dense at every hop, and a confirmation round C + 1, in which every node
 // evaluates the now equal models. Its verdict says stop, or goes on when the target was not
@@ -46,6 +53,18 @@ class DecisionSource {
   [[nodiscard]] virtual std::optional<Verdict> confirmed_stop(Round round) const = 0;
   // What the verdict of `round` changed Verdict::ahead to; nothing: it changed nothing.
   [[nodiscard]] virtual std::optional<Ahead> ahead(Round round) const = 0;
+  // Whether the verdict of `round` said that the next round ends with a checkpoint.
+  [[nodiscard]] virtual bool checkpoint(Round round) const = 0;
+};
+
+// When checkpoints are made, and whether the node goes on from one.
+struct CheckpointOptions {
+  std::optional<Round> every_rounds;  // a checkpoint ends every so many rounds
+  std::optional<Duration> every;      // or comes after this time, by the clock of shard 0's owner
+  // The node begins with asking all others which checkpoint they hold, and goes on from the newest
+  // that all do. All nodes of a mesh do so or none.
+  bool resumes = false;
+  std::optional<Round> newest;  // the newest checkpoint that this node holds, where it resumes
 };
 
 struct CoreOptions {
@@ -68,6 +87,7 @@ struct CoreOptions {
   Use look_ahead = Use::kNever, overlap = Use::kNever;
   std::optional<std::uint64_t> traffic_bytes;  // that the node may send in all; the run ends before
   Duration dead_after{std::chrono::seconds(15)};
+  CheckpointOptions checkpoints;
   // Bytes that the wire adds to a payload, beside the control values, and to each chunk. The driver
   // sets them.
   std::size_t message_overhead_bytes = 0;
@@ -83,7 +103,8 @@ class Core {
   ~Core();
   Core(Core&&) noexcept;
 
-  // Begins round 0. The driver calls it once, when every link of this node is up.
+  // Begins round 0, or, where the node resumes, the agreement on a checkpoint. The driver calls
+  // it once, when every link of this node is up.
   void start(TimePoint now, std::vector<Action>& actions);
   // Handles an event and appends the actions that follow. `now` never decreases. After Finish every
   // event is ignored.

@@ -13,10 +13,17 @@ namespace kimesh {
 struct Tick {};
 struct StopNow {
   std::string reason;
-};  // Ctrl-C: every owner saves its shards at once
+};                  // Ctrl-C: every owner saves its shards at once
+struct SaveNow {};  // the user asks for a checkpoint
+
+// ---- from where checkpoints are kept
+struct StateHeld {
+  Round round = 0;
+};  // the checkpoint of this round would survive the loss of power
 
 using Event = std::variant<LinkUp, LinkDown, MessageArrived, MessageAcked, MessageApplied,
                            PeerHeard, PeerBye, PeerHalted, GradientDone, Evaluated, AdvanceDone,
-                           ApplyDone, StepDone, MovementTaken, WorkFailed, Tick, StopNow>;
+                           ApplyDone, StepDone, MovementTaken, StateSaved, StateLoaded, StateHeld,
+                           WorkFailed, Tick, StopNow, SaveNow>;
 
 }  // namespace kimesh

@@ -30,6 +30,7 @@ struct ResidualReport {
 struct RoundReport {
   Round round = 0;
   bool confirmation = false;
+  bool checkpoint = false;  // the round ended with one
   TimePoint begun, ended;
   double own_loss = 0;
   Verdict verdict;  // the mesh's loss, accuracy, T_comp
@@ -52,12 +53,14 @@ struct Decision {
     kReset,
     kClosing,
     kConfirmedStop,
-    kAhead
+    kAhead,
+    kCheckpoint,
+    kResume
   } kind = Kind::kSetting;
-  Round round = 0;
+  Round round = 0;           // resume: the one that the run goes on with
   ChannelIndex channel = 0;  // setting, reset
   Setting setting;           // setting
-  Verdict verdict;           // closing, confirmed stop, ahead
+  Verdict verdict;           // closing, confirmed stop, ahead, checkpoint
 };
 struct Decided {
   Decision decision;

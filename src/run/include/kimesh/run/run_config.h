@@ -28,6 +28,15 @@ struct StopOptions {
   void describe(Keys& keys);
 };
 
+// The section `checkpoint`: when the run saves what it needs to go on after a loss of power.
+struct CheckpointKeys {
+  Duration every = std::chrono::minutes(10);
+  std::optional<Round> every_rounds;  // instead of `every`
+  unsigned keep = 2;                  // the newest so many; 0: none is made
+
+  void describe(Keys& keys);
+};
+
 // Where a node's float vectors lie and messages are made; gradients are computed on the CPU.
 enum class DeviceKind { kCpu, kCuda };
 
@@ -41,6 +50,7 @@ struct RunConfig {
   CompressionOptions compression;
   std::optional<Duration> round_time;  // policies say whether they need it
   StopOptions stop;
+  CheckpointKeys checkpoint;
   Round evaluate_every = 10;
   std::uint64_t seed = 1;
   int threads = 0;  // LibTorch threads per node; 0: cores / local nodes
@@ -50,8 +60,8 @@ struct RunConfig {
   void describe(Keys& keys);
   // Whether a model is trained on data, since nothing stands for them.
   [[nodiscard]] bool trains_a_model() const { return !quadratic && !own_objective; }
-  // As TopologyFile::canonical. Left out: paths, threads and device, which differ between machines,
-  // and what means nothing with the kinds that were chosen.
+  // As TopologyFile::canonical. Left out: paths, threads, device and checkpoints, which differ
+  // between machines, and what means nothing with the kinds that were chosen.
   [[nodiscard]] std::string canonical() const;
 
  private:

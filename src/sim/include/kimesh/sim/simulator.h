@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kimesh/emulation/link_spec.h"
+#include "kimesh/executor/executor.h"
 #include "kimesh/objective/objective.h"
 #include "kimesh/round/core.h"
 #include "kimesh/topology/plan.h"
@@ -53,6 +54,7 @@ struct Fault {
     kFreeze,  // as kCrash, until kThaw
     kThaw,
     kStop,      // Ctrl-C at the node
+    kSave,      // its user asks for a checkpoint
     kCapacity,  // the node's interface has `bits_per_s` from now on, each way
     kCall,      // `call` runs between two events: who gives it may look at nodes, or damage them
   };
@@ -70,6 +72,9 @@ struct SimulatedNode {
   VectorsOptions vectors;
   std::optional<double> uplink_bits_per_s, downlink_bits_per_s;
   std::size_t interface_bucket_bytes = 0;  // of both, a token bucket each
+  // Where its checkpoints go, and come from; outlives the simulator. Null: nowhere. A state counts
+  // as held once the time of its copy has passed.
+  StateStore* states = nullptr;
 };
 
 // Called in virtual-time order; may be empty.

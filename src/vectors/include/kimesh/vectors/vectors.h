@@ -34,6 +34,7 @@
 #include "kimesh/optimizer/optimizer.h"
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/result.h"
+#include "kimesh/util/state_bytes.h"
 
 namespace kimesh {
 
@@ -104,6 +105,15 @@ class Vectors {
   [[nodiscard]] StepDone step(const StepShard& action);
   // Requires VectorsOptions::looks_ahead.
   [[nodiscard]] Status take_movement(const TakeMovement& action);
+
+  // What a checkpoint holds of the vectors: all that the next round does not make anew. To be
+  // called between two rounds, while no gradient is computed. Errors: Io.
+  [[nodiscard]] Status save(StateWriter& writer) const;
+  // The bytes of the floats that save writes.
+  [[nodiscard]] std::size_t state_bytes() const;
+  // Puts the vectors back, in place of start() or after it. Errors: Malformed, where the bytes are
+  // not those of a node with these options; the vectors are worth nothing then. Io.
+  [[nodiscard]] Status restore(StateReader& reader);
 
   // w_i[s], valid until the next call.
   [[nodiscard]] std::span<const float> shard(ShardIndex shard) const;

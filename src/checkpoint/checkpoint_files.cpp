@@ -1,0 +1,116 @@
+#include "kimesh/checkpoint/checkpoint_files.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "kimesh/records/text_file.h"
+#include "kimesh/util/check.h"
+
+namespace kimesh {
+namespace {
+
+// A state and a few words on which may go; what has no room waits for the next word.
+constexpr std::size_t kJobsMax = 4;
+// The engine looks ten times a second, and a checkpoint waits for the one before.
+constexpr std::size_t kWrittenMax = 16;
+
+// A name that is no checkpoint's, as a writer leaves it that was killed.
+void remove_unfinished(const std::string& folder) {
+  std::error_code code;
+  for (std::filesystem::directory_iterator entry(folder, code), end; !code && entry != end;
+       entry.increment(code)) {
+    std::error_code ignored;
+    if (entry->path().extension() == ".tmp") std::filesystem::remove(entry->path(), ignored);
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CheckpointFiles>> CheckpointFiles::open(CheckpointFolder folder) {
+  std::error_code code;
+  std::filesystem::create_directories(folder.path, code);
+  if (code) return Error{ErrorCode::kIo, folder.path + " cannot be made: " + code.message()};
+  const auto newest = newest_checkpoint(folder.path, folder.owner);
+  if (!newest) return newest.error();
+  remove_unfinished(folder.path);
+  return std::unique_ptr<CheckpointFiles>(new CheckpointFiles(std::move(folder), *newest));
+}
+
+CheckpointFiles::CheckpointFiles(CheckpointFolder folder, std::optional<Round> newest)
+    : folder_(std::move(folder)),
+      newest_(newest),
+      jobs_(kJobsMax),
+      spare_(1),
+      written_(kWrittenMax),
+      thread_([this] { run(); }) {
+  static_cast<void>(spare_.try_push({}));
+}
+
+CheckpointFiles::~CheckpointFiles() {
+  jobs_.close();
+  thread_.join();
+}
+
+std::vector<std::byte> CheckpointFiles::memory() {
+  auto spare = spare_.pop();
+  return spare ? std::move(*spare) : std::vector<std::byte>();
+}
+
+void CheckpointFiles::keep(Round round, std::vector<std::byte> state) {
+  KIMESH_CHECK(jobs_.push(Write{round, std::move(state)}), "nothing is kept after the end");
+}
+
+Result<std::vector<std::byte>> CheckpointFiles::load(Round round) {
+  return read_checkpoint(checkpoint_path(folder_.path, round), folder_.owner, round);
+}
+
+Result<std::optional<Round>> CheckpointFiles::newest() {
+  while (auto written = written_.try_pop()) {
+    if (*written)
+      newest_ = **written;
+    else
+      failed_ = written->error();
+  }
+  if (failed_) return *failed_;
+  return newest_;
+}
+
+void CheckpointFiles::all_hold(Round round) {
+  static_cast<void>(jobs_.try_push(Tidy{round}));
+}
+
+void CheckpointFiles::run() {
+  while (auto job = jobs_.pop()) {
+    if (const auto* word = std::get_if<Tidy>(&*job)) {
+      common_ = std::max(common_.value_or(0), word->common);
+    } else {
+      auto& state = std::get<Write>(*job);
+      const Status done = write(state);
+      static_cast<void>(
+          written_.try_push(done ? Result<Round>(state.round) : Result<Round>(done.error())));
+      static_cast<void>(spare_.try_push(std::move(state.state)));
+    }
+    tidy();
+  }
+}
+
+Status CheckpointFiles::write(const Write& job) const {
+  for (const std::string& log : folder_.logs)
+    if (Status there = sync_file(log); !there) return there;
+  return write_checkpoint(checkpoint_path(folder_.path, job.round), folder_.owner, job.round,
+                          job.state);
+}
+
+// A checkpoint may go once all nodes hold a newer one.
+void CheckpointFiles::tidy() const {
+  if (!common_) return;
+  const std::vector<Round> rounds = checkpoint_rounds(folder_.path);
+  for (std::size_t i = 0; i + folder_.keep < rounds.size(); ++i) {
+    std::error_code ignored;  // it is tried again after the next one
+    if (rounds[i] < *common_)
+      std::filesystem::remove(checkpoint_path(folder_.path, rounds[i]), ignored);
+  }
+}
+
+}  // namespace kimesh

@@ -1,0 +1,63 @@
+// One node's state at the end of a round, as a file: runs/NAME/checkpoints/NODE/ROUND.checkpoint.
+// All numbers are little-endian.
+//
+//   file = magic format version node round config topology size
+//          head_digest state state_digest
+//   magic         the eight bytes "kimeshCP"
+//   format        u32, kCheckpointFormat
+//   version, node text: u64 bytes, then these
+//   round         u32, the last one that is in the state
+//   config, topology
+//                 u64 each, the digests that nodes compare in their hello
+//   size          u64, bytes of the state
+//   head_digest   u64, XXH3 of all before it
+//   state         the core's, then that of the vectors, as StateWriter writes them
+//   state_digest  u64, XXH3 of the state
+//
+// A file is written under another name and renamed once the disk holds it, so that a file of this
+// name is whole unless the disk has lost something.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kimesh/util/ids.h"
+#include "kimesh/util/result.h"
+
+namespace kimesh {
+
+// Rises with every change of what a core, its parts or the vectors save.
+inline constexpr std::uint32_t kCheckpointFormat = 1;
+// Longer files are not read: more than a machine of today has memory.
+inline constexpr std::size_t kCheckpointBytesMax = std::size_t{1} << 38;
+
+// Whose checkpoints these are. A node goes on only from one that was written with the same.
+struct CheckpointOwner {
+  std::string version;  // of kimesh
+  std::string node;
+  std::uint64_t config_digest = 0, topology_digest = 0;
+};
+
+// Writes the file durably: it is there after a loss of power, whole. Errors: Io; what was there
+// under this name is untouched then.
+[[nodiscard]] Status write_checkpoint(const std::string& path, const CheckpointOwner& owner,
+                                      Round round, std::span<const std::byte> state);
+// The state in the file. Errors: UserInput, one sentence: the file is missing, damaged, of another
+// format, version, node, config or topology, or of another round than `round`.
+[[nodiscard]] Result<std::vector<std::byte>> read_checkpoint(const std::string& path,
+                                                             const CheckpointOwner& owner,
+                                                             Round round);
+
+// FOLDER/ROUND.checkpoint, and the rounds of the files of this form in a folder, ascending.
+[[nodiscard]] std::string checkpoint_path(const std::string& folder, Round round);
+[[nodiscard]] std::vector<Round> checkpoint_rounds(const std::string& folder);
+// The newest round in the folder, whose file was looked through; nothing: there is none. Errors: as
+// read_checkpoint.
+[[nodiscard]] Result<std::optional<Round>> newest_checkpoint(const std::string& folder,
+                                                             const CheckpointOwner& owner);
+
+}  // namespace kimesh

@@ -1,0 +1,63 @@
+// The checkpoints of one node in its folder, written beside training by a thread of their own.
+//
+// Memory: one state besides the node's own vectors. It is used again by the next checkpoint, which
+// waits until the disk has the one before. Disk: the newest `keep` files and those that some node
+// may still need, at most two more, and the one that is being written.
+#pragma once
+
+#include <memory>
+#include <thread>
+#include <variant>
+
+#include "kimesh/checkpoint/checkpoint_file.h"
+#include "kimesh/executor/executor.h"
+#include "kimesh/util/bounded_queue.h"
+
+namespace kimesh {
+
+struct CheckpointFolder {
+  std::string path;
+  CheckpointOwner owner;
+  std::size_t keep = 2;
+  // Files that tell of the rounds up to a checkpoint: the disk has them before it.
+  std::vector<std::string> logs;
+};
+
+// Thread: as HeldStates says.
+class CheckpointFiles final : public HeldStates {
+ public:
+  // Makes the folder, and looks through the newest file there, from which the node may go on.
+  // Errors: as newest_checkpoint, and Io.
+  [[nodiscard]] static Result<std::unique_ptr<CheckpointFiles>> open(CheckpointFolder folder);
+  ~CheckpointFiles() override;  // waits until what was kept is written
+
+  [[nodiscard]] std::vector<std::byte> memory() override;
+  void keep(Round round, std::vector<std::byte> state) override;
+  [[nodiscard]] Result<std::vector<std::byte>> load(Round round) override;
+  [[nodiscard]] Result<std::optional<Round>> newest() override;
+  void all_hold(Round round) override;
+
+ private:
+  struct Write {
+    Round round = 0;
+    std::vector<std::byte> state;
+  };
+  struct Tidy {
+    Round common = 0;
+  };
+  CheckpointFiles(CheckpointFolder folder, std::optional<Round> newest);
+  void run();
+  [[nodiscard]] Status write(const Write& job) const;
+  void tidy() const;
+
+  const CheckpointFolder folder_;
+  std::optional<Round> newest_;  // the engine's: as told last
+  std::optional<Error> failed_;  // the engine's
+  std::optional<Round> common_;  // the writer's: all nodes hold it
+  BoundedQueue<std::variant<Write, Tidy>> jobs_;
+  BoundedQueue<std::vector<std::byte>> spare_;
+  BoundedQueue<Result<Round>> written_;
+  std::thread thread_;
+};
+
+}  // namespace kimesh

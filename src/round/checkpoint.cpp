@@ -1,0 +1,190 @@
+// Checkpoints: when one is made, what it holds of a core, and how a node goes on from it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kimesh/util/check.h"
+#include "state.h"
+
+namespace kimesh {
+
+// At the owner of shard 0. Only training rounds end with a checkpoint, and none that is the last
+// before a confirmation: these two belong together.
+void Core::State::call_checkpoint(Verdict& next, const ControlVector& from_all) {
+  next.checkpoint_round = kNoRound;
+  if (next.closing_round != kNoRound || next.stop) return;
+  const CheckpointOptions& wanted = options.checkpoints;
+  const Round coming = round + 1;
+  const bool is_due =
+      (wanted.every_rounds && coming >= since_checkpoint + *wanted.every_rounds - 1) ||
+      (wanted.every && now - checkpoint_called >= *wanted.every) || from_all.checkpoint_wish > 0;
+  if (!(replay ? replay->checkpoint(round) : is_due)) return;
+  next.checkpoint_round = coming;
+  checkpoint_called = now;
+  since_checkpoint = coming + 1;  // before it is made: the next verdict comes earlier
+  emit(Decided{{Decision::Kind::kCheckpoint, round, 0, {}, next}});
+}
+
+// Whether every message of this node is applied at its far side.
+bool Core::State::is_drained() const {
+  return std::ranges::none_of(outs,
+                              [](const OutgoingChannel& out) { return out.busy || out.waiting; });
+}
+
+void Core::State::save_state() {
+  is_saving = true;
+  wants_checkpoint = false;
+  SaveState work{round};
+  {
+    StateWriter writer(work.core);
+    save(writer);
+  }
+  emit(std::move(work));
+}
+
+void Core::State::on(const StateSaved& event) {
+  KIMESH_CHECK(is_saving && event.round == round, "the state that was to be saved");
+  is_saving = saves_state = false;
+  if (!event.kept) held = event.round;  // who keeps nothing does not hold up others' old ones
+  begin_round(round + 1);
+}
+
+// At the end of a round whose messages are all applied: what belongs to a message under way, or to
+// a round that is over, is left out.
+void Core::State::save(StateWriter& writer) const {
+  writer.put(round);
+  writer.put(verdict.to_control());
+  writer.put(sum.to_control());  // its length counts in the next round's first budgets
+  writer.put(now - started);
+  writer.put(now - checkpoint_called);
+  writer.put(evaluated);
+  writer.put(trained);
+  writer.put(since_checkpoint);
+  writer.put(accuracy_hits);
+  writer.put(loss_hits);
+  writer.put(traffic);
+  writer.put(ins);
+  writer.put(outs);
+  writer.put(shards);
+  writer.put(work_times);
+  writer.put(compute_times);
+  writer.put(round_times);
+  writer.put(agreement.sum);
+  writer.put(agreement.weight);
+  writer.put(unlike);
+  writer.put(may_look_ahead);
+  writer.put(delay);
+  writer.put(offered);
+  writer.put(complained_of_time);
+  links.save(writer);
+  policy->save(writer);
+}
+
+namespace {
+
+// Reads objects into those that are there, of which there must be as many.
+template <typename T>
+void get_each(StateReader& reader, std::vector<T>& objects) {
+  std::size_t size = 0;
+  reader.get(size);
+  reader.require(size == objects.size());
+  for (T& object : objects)
+    if (reader.ok()) reader.get(object);
+}
+
+}  // namespace
+
+void Core::State::restore(StateReader& reader) {
+  Control told{}, summed{};
+  Duration clock{0}, since{0};
+  reader.get(round);
+  reader.get(told);
+  reader.get(summed);
+  reader.get(clock);
+  reader.get(since);
+  reader.get(evaluated);
+  reader.get(trained);
+  reader.get(since_checkpoint);
+  reader.get(accuracy_hits);
+  reader.get(loss_hits);
+  reader.get(traffic);
+  get_each(reader, ins);
+  get_each(reader, outs);
+  get_each(reader, shards);
+  reader.get(work_times);
+  reader.get(compute_times);
+  reader.get(round_times);
+  reader.get(agreement.sum);
+  reader.get(agreement.weight);
+  reader.get(unlike);
+  reader.get(may_look_ahead);
+  reader.get(delay);
+  reader.get(offered);
+  reader.get(complained_of_time);
+  links.restore(reader);
+  policy->restore(reader);
+  for (IncomingChannel& in : ins) in.applied = round;
+  for (ShardState& shard : shards) shard.reduced = shard.current = round;
+  for (const OutgoingChannel& out : outs) {
+    const std::size_t pieces = plan.shards[plan.channels[out.channel].shard].layers.size();
+    reader.require(out.curve.empty() || out.curve.size() == pieces);
+  }
+  verdict = Verdict::from_control(told);
+  sum = ControlVector::from_control(summed);
+  started = now - clock;
+  checkpoint_called = now - since;
+}
+
+// Messages of the agreement come first on the channels of shard 0. What comes on others is of a
+// node that has gone on already, and waits.
+bool Core::State::may_apply_while_agreeing(const IncomingChannel& in) {
+  const bool is_of_agreement = in.pending->form == Form::kEmpty && in.pending->round == 0;
+  if (plan.channels[in.channel].shard != 0) return false;
+  if (in.applied == kNoRound && !is_of_agreement) fail(unsuitable(in));
+  return !is_saving && is_of_agreement;
+}
+
+std::string Core::State::unsuitable(const IncomingChannel& in) const {
+  const Channel& channel = plan.channels[in.channel];
+  const Link& link = plan.links[channel.link];
+  if (agreeing || (round == 0 && channel.phase == Phase::kReduce && !options.checkpoints.resumes))
+    return fmt::format("node {} {} a checkpoint and node {} {}: begin all nodes anew, or none",
+                       name(link.from), agreeing ? "does not go on from" : "goes on from",
+                       name(link.to), agreeing ? "does" : "does not");
+  return describe(in.channel) + ": a message that does not suit its round";
+}
+
+void Core::State::end_agreement() {
+  if (verdict.checkpoint_held == kNoRound && held)
+    return fail(fmt::format("node {} holds the checkpoint of round {}, and another node holds none",
+                            name(self), *held));
+  is_saving = true;
+  if (verdict.checkpoint_held != kNoRound) return emit(LoadState{verdict.checkpoint_held});
+  emit(Notice{"no node holds a checkpoint: the run begins with round 0"});
+  on(StateLoaded{kNoRound});
+}
+
+void Core::State::on(const StateLoaded& event) {
+  KIMESH_CHECK(agreeing && is_saving, "the state that was asked for");
+  agreeing = is_saving = false;
+  for (IncomingChannel& in : ins) in.applied = kNoRound;
+  shards_current = 0;
+  verdict = first_verdict();
+  started = checkpoint_called = now;
+  traffic = 0;
+  const Round next = event.round == kNoRound ? 0 : event.round + 1;
+  emit(Decided{{Decision::Kind::kResume, next, 0, {}, {}}});
+  for (ShardState& shard : shards) shard.reduced = shard.current = kNoRound;
+  if (event.round == kNoRound) return begin_round(0);
+  StateReader reader(event.core);
+  restore(reader);
+  reader.require(round == event.round);
+  if (const Status whole = reader.finish(); !whole)
+    return fail(fmt::format("node {}: the checkpoint of round {} holds {}", name(self), event.round,
+                            whole.error().message));
+  held = round;
+  begin_round(next);
+}
+
+}  // namespace kimesh

@@ -1,0 +1,170 @@
+#include "kimesh/checkpoint/checkpoint_files.h"
+
+#include <gmock/gmock.h>
+
+#include "kimesh/util/digest.h"
+#include "tests/records/folder.h"
+
+namespace kimesh {
+namespace {
+
+using testing::HasSubstr;
+
+const CheckpointOwner kOwner{"0.1.0", "a", 11, 22};
+
+std::vector<std::byte> state_of(std::size_t size) {
+  std::vector<std::byte> state(size);
+  for (std::size_t i = 0; i < size; ++i) state[i] = static_cast<std::byte>(3 * i);
+  return state;
+}
+
+std::string message(const Result<std::vector<std::byte>>& result) {
+  return result ? "no error" : result.error().message;
+}
+
+// Waits until the writer has the round on the disk.
+void wait_for(CheckpointFiles& files, Round round) {
+  for (;;) {
+    const auto newest = files.newest();
+    ASSERT_TRUE(newest.ok()) << newest.error().message;
+    if (*newest == round) return;
+    std::this_thread::yield();
+  }
+}
+
+void save(CheckpointFiles& files, Round round) {
+  std::vector<std::byte> memory = files.memory();
+  memory = state_of(100 + round);
+  files.keep(round, std::move(memory));
+  wait_for(files, round);
+}
+
+std::unique_ptr<CheckpointFiles> open(const test::Folder& folder, std::size_t keep = 2) {
+  auto files = CheckpointFiles::open({folder / "checkpoints/a", kOwner, keep, {}});
+  EXPECT_TRUE(files.ok()) << files.error().message;
+  return std::move(*files);
+}
+
+TEST(CheckpointFile, GivesBackItsState) {
+  const test::Folder folder;
+  for (const std::size_t size : {0, 1, 1000}) {
+    ASSERT_TRUE(write_checkpoint(folder / "7.checkpoint", kOwner, 7, state_of(size)).ok());
+    const auto read = read_checkpoint(folder / "7.checkpoint", kOwner, 7);
+    ASSERT_TRUE(read.ok()) << message(read);
+    EXPECT_EQ(*read, state_of(size));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "7.checkpoint.tmp"));
+}
+
+// Every byte is under one of the two digests, or one of them. Seen to fail without each of these.
+TEST(CheckpointFile, IsRefusedWithOneSentenceWhereAByteDiffers) {
+  const test::Folder folder;
+  const std::string path = folder / "7.checkpoint";
+  ASSERT_TRUE(write_checkpoint(path, kOwner, 7, state_of(50)).ok());
+  const std::string whole = test::get(path);
+  for (std::size_t at = 0; at < whole.size(); ++at)
+    for (const char flip : {'\x01', '\x80', '\xff'}) {
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(damaged[at] ^ flip);
+      test::put(path, damaged);
+      const auto read = read_checkpoint(path, kOwner, 7);
+      ASSERT_FALSE(read.ok()) << at;
+      EXPECT_EQ(read.error().code, ErrorCode::kUserInput);
+      EXPECT_THAT(message(read), HasSubstr(path));
+      EXPECT_EQ(test::get(path), damaged);
+    }
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    test::put(path, whole.substr(0, size));
+    EXPECT_FALSE(read_checkpoint(path, kOwner, 7).ok()) << size;
+  }
+  test::put(path, whole + "x");
+  EXPECT_FALSE(read_checkpoint(path, kOwner, 7).ok());
+}
+
+TEST(CheckpointFile, SaysWhatIsWrongWithAForeignOne) {
+  const test::Folder folder;
+  const std::string path = folder / "7.checkpoint";
+  ASSERT_TRUE(write_checkpoint(path, kOwner, 7, state_of(50)).ok());
+  const auto refusal = [&](const CheckpointOwner& owner, Round round) {
+    return message(read_checkpoint(path, owner, round));
+  };
+  EXPECT_THAT(refusal({"0.2.0", "a", 11, 22}, 7),
+              HasSubstr("is of kimesh 0.1.0, and this is 0.2.0"));
+  EXPECT_THAT(refusal({"0.1.0", "b", 11, 22}, 7), HasSubstr("is of node a, and this is node b"));
+  EXPECT_THAT(refusal({"0.1.0", "a", 12, 22}, 7), HasSubstr("another config"));
+  EXPECT_THAT(refusal({"0.1.0", "a", 11, 23}, 7), HasSubstr("another topology"));
+  EXPECT_THAT(refusal(kOwner, 8), HasSubstr("holds round 7"));
+  test::put(path, "no checkpoint at all");
+  EXPECT_THAT(refusal(kOwner, 7), HasSubstr("is no checkpoint of kimesh"));
+  std::filesystem::remove(path);
+  EXPECT_THAT(refusal(kOwner, 7), HasSubstr("cannot be read"));
+}
+
+TEST(CheckpointFiles, KeepTheNewestAndThoseThatANodeMayStillNeed) {
+  const test::Folder folder;
+  const std::string path = folder / "checkpoints/a";
+  {
+    const auto files = open(folder);
+    for (const Round round : {9u, 19u, 29u}) save(*files, round);
+  }
+  EXPECT_EQ(checkpoint_rounds(path), (std::vector<Round>{9, 19, 29}));  // nobody said what all hold
+  {
+    const auto files = open(folder);
+    EXPECT_EQ(*files->newest(), Round{29});
+    files->all_hold(19);
+    save(*files, 39);
+  }
+  EXPECT_EQ(checkpoint_rounds(path), (std::vector<Round>{19, 29, 39}));
+  {
+    const auto files = open(folder);
+    files->all_hold(39);
+  }
+  EXPECT_EQ(checkpoint_rounds(path), (std::vector<Round>{29, 39}));
+}
+
+TEST(CheckpointFiles, AreOpenedAfterAWriterThatWasKilled) {
+  const test::Folder folder;
+  save(*open(folder), 9);
+  test::put(folder / "checkpoints/a/19.checkpoint.tmp", "half of it");
+  test::put(folder / "checkpoints/a/notes.checkpoint", "of the user");
+  const auto files = open(folder);
+  EXPECT_EQ(*files->newest(), Round{9});
+  EXPECT_EQ(*files->load(9), state_of(109));
+  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoints/a/19.checkpoint.tmp"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "checkpoints/a/notes.checkpoint"));
+}
+
+TEST(CheckpointFiles, AreRefusedWhereTheNewestIsDamaged) {
+  const test::Folder folder;
+  save(*open(folder), 9);
+  save(*open(folder), 19);
+  const std::string path = folder / "checkpoints/a/19.checkpoint";
+  std::string bytes = test::get(path);
+  bytes.back() = static_cast<char>(bytes.back() + 1);
+  test::put(path, bytes);
+  const auto files = CheckpointFiles::open({folder / "checkpoints/a", kOwner, 2, {}});
+  ASSERT_FALSE(files.ok());
+  EXPECT_THAT(files.error().message, HasSubstr("is damaged"));
+  EXPECT_EQ(test::get(path), bytes);
+}
+
+TEST(CheckpointFiles, SayWhenTheDiskFails) {
+  const test::Folder folder;
+  const auto files = open(folder);
+  std::filesystem::remove_all(folder / "checkpoints");
+  static_cast<void>(files->memory());
+  files->keep(9, state_of(10));
+  for (;;) {
+    const auto newest = files->newest();
+    if (newest.ok()) {
+      std::this_thread::yield();
+      continue;
+    }
+    EXPECT_EQ(newest.error().code, ErrorCode::kIo);
+    break;
+  }
+  EXPECT_EQ(files->memory().size(), 10u);  // nobody waits for room for ever
+}
+
+}  // namespace
+}  // namespace kimesh

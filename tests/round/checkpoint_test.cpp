@@ -1,0 +1,129 @@
+// A round that ends with a checkpoint, and a core that goes on from one, event by event.
+#include <gmock/gmock.h>
+
+#include "tests/round/hand.h"
+
+namespace kimesh::test {
+namespace {
+
+CoreOptions saving() {
+  CoreOptions options = Hand::default_options();
+  options.checkpoints.every_rounds = 2;
+  return options;
+}
+
+CoreOptions resuming(std::optional<Round> newest) {
+  CoreOptions options = saving();
+  options.checkpoints.resumes = true;
+  options.checkpoints.newest = newest;
+  return options;
+}
+
+// The worker's word in the agreement; 0: it holds no checkpoint.
+MessageArrived word_of_the_worker(const Hand& server, double held) {
+  MessageArrived word = server.reduce_from(1, 0);
+  word.message.form = Form::kEmpty;
+  ControlVector control;
+  control.nodes = 1;
+  control.checkpoint_held = held;
+  word.message.control = control.to_control();
+  return word;
+}
+
+// The server, up to the end of round 1, which ends with a checkpoint.
+std::unique_ptr<Hand> at_the_checkpoint() {
+  auto server = std::make_unique<Hand>(two_nodes(), 0, saving());
+  server->start();
+  server->round_of_the_server(0);
+  const Verdict told = Verdict::from_control(server->last().get<SendMessage>().message.control);
+  EXPECT_EQ(told.checkpoint_round, 1u);
+  server->feed(server->gather_applied(1, 0, ApplyOutcome::kApplied));
+  server->round_of_the_server(1);
+  return server;
+}
+
+// Seen to fail without each of the three waits.
+TEST(Checkpoint, IsMadeOnceAllMessagesAreAppliedAndBeforeAnyOfTheNextRound) {
+  const auto server = at_the_checkpoint();
+  EXPECT_FALSE(server->last().has<SaveState>());
+  EXPECT_FALSE(server->last().has<Report>());
+  server->feed(server->reduce_from(1, 2));
+  EXPECT_TRUE(server->last().empty());
+
+  server->feed(server->gather_applied(1, 1, ApplyOutcome::kApplied));
+  EXPECT_TRUE(server->last().get<Report>().round.checkpoint);
+  EXPECT_EQ(server->last().get<SaveState>().round, 1u);
+  EXPECT_FALSE(server->last().has<ComputeGradient>());
+
+  server->feed(StateSaved{1});
+  EXPECT_EQ(server->last().get<ComputeGradient>().round, 2u);
+  EXPECT_EQ(server->last().get<ApplyMessage>().round, 2u);
+}
+
+TEST(Checkpoint, OfTheNextRoundIsCalledOnce) {
+  const auto server = at_the_checkpoint();
+  const Verdict told = Verdict::from_control(server->last().get<SendMessage>().message.control);
+  EXPECT_EQ(told.checkpoint_round, kNoRound);
+}
+
+TEST(Checkpoint, IsWhatANewCoreGoesOnFrom) {
+  const auto server = at_the_checkpoint();
+  server->feed(server->gather_applied(1, 1, ApplyOutcome::kApplied));
+  const std::vector<std::byte> saved = server->last().get<SaveState>().core;
+
+  Hand other(two_nodes(), 0, resuming(Round{3}));
+  other.start();
+  EXPECT_FALSE(other.last().has<ComputeGradient>());
+  other.feed(word_of_the_worker(other, 2));
+  const Verdict told = Verdict::from_control(other.last().get<SendMessage>().message.control);
+  EXPECT_EQ(told.checkpoint_held, 1u);
+  EXPECT_FALSE(other.last().has<LoadState>());  // the worker does not know it yet
+  other.feed(other.gather_applied(1, 0, ApplyOutcome::kApplied));
+  EXPECT_EQ(other.last().get<LoadState>().round, 1u);
+
+  other.feed(StateLoaded{1, saved});
+  EXPECT_EQ(other.last().get<Decided>().decision.kind, Decision::Kind::kResume);
+  EXPECT_EQ(other.last().get<Decided>().decision.round, 2u);
+  EXPECT_EQ(other.last().get<ComputeGradient>().round, 2u);
+  // It saves what it was given, but for the time that has passed.
+  other.round_of_the_server(2);
+  other.feed(other.gather_applied(1, 2, ApplyOutcome::kApplied));
+  other.round_of_the_server(3);
+  other.feed(other.gather_applied(1, 3, ApplyOutcome::kApplied));
+  EXPECT_EQ(other.last().get<SaveState>().core.size(), saved.size());
+}
+
+TEST(Checkpoint, OfAnotherRoundOrCutShortEndsTheRun) {
+  const auto server = at_the_checkpoint();
+  server->feed(server->gather_applied(1, 1, ApplyOutcome::kApplied));
+  const std::vector<std::byte> saved = server->last().get<SaveState>().core;
+  for (const bool is_cut : {false, true}) {
+    Hand other(two_nodes(), 0, resuming(Round{3}));
+    other.start();
+    other.feed(word_of_the_worker(other, is_cut ? 2 : 4));
+    other.feed(other.gather_applied(1, 0, ApplyOutcome::kApplied));
+    StateLoaded loaded{is_cut ? 1u : 3u, saved};
+    if (is_cut) loaded.core.pop_back();
+    other.feed(std::move(loaded));
+    EXPECT_EQ(other.last().get<Finish>().outcome, Outcome::kFailed);
+    EXPECT_FALSE(other.last().has<ComputeGradient>());
+  }
+}
+
+// A peer that does not go on sends a gradient, and one that does sends a word.
+TEST(Checkpoint, AndABeginDoNotMix) {
+  Hand goes_on(two_nodes(), 0, resuming(Round{1}));
+  goes_on.start();
+  goes_on.feed(goes_on.reduce_from(1, 0));
+  EXPECT_THAT(goes_on.last().get<Finish>().text,
+              testing::HasSubstr("node n1 does not go on from a checkpoint and node n0 does"));
+
+  Hand begins(two_nodes(), 0, saving());
+  begins.start();
+  begins.feed(word_of_the_worker(begins, 1));
+  EXPECT_THAT(begins.last().get<Finish>().text,
+              testing::HasSubstr("node n1 goes on from a checkpoint and node n0 does not"));
+}
+
+}  // namespace
+}  // namespace kimesh::test
