@@ -31,6 +31,10 @@ Result<std::unique_ptr<CheckpointFiles>> CheckpointFiles::open(CheckpointFolder 
   std::error_code code;
   std::filesystem::create_directories(folder.path, code);
   if (code) return Error{ErrorCode::kIo, folder.path + " cannot be made: " + code.message()};
+  // The names of new folders are of those that hold them.
+  const auto parent = std::filesystem::path(folder.path).parent_path();
+  for (const auto& holder : {parent, parent.parent_path()})
+    if (const Status synced = sync_file(holder.string()); !synced) return synced.error();
   const auto newest = newest_checkpoint(folder.path, folder.owner);
   if (!newest) return newest.error();
   remove_unfinished(folder.path);
@@ -48,8 +52,7 @@ CheckpointFiles::CheckpointFiles(CheckpointFolder folder, std::optional<Round> n
 }
 
 CheckpointFiles::~CheckpointFiles() {
-  jobs_.close();
-  thread_.join();
+  static_cast<void>(finish());
 }
 
 std::vector<std::byte> CheckpointFiles::memory() {
@@ -62,7 +65,31 @@ void CheckpointFiles::keep(Round round, std::vector<std::byte> state) {
 }
 
 Result<std::vector<std::byte>> CheckpointFiles::load(Round round) {
-  return read_checkpoint(checkpoint_path(folder_.path, round), folder_.owner, round);
+  auto state = read_checkpoint(checkpoint_path(folder_.path, round), folder_.owner, round);
+  if (!state) return state;
+  if (const Status removed = remove_later_than(round); !removed) return removed.error();
+  static_cast<void>(written_.try_push(round));
+  return state;
+}
+
+// What follows the round with which the run goes on belongs to a past that is void now. Its next
+// rounds would have the same names.
+Status CheckpointFiles::remove_later_than(Round round) const {
+  for (const Round later : checkpoint_rounds(folder_.path)) {
+    if (later <= round) continue;
+    const std::string path = checkpoint_path(folder_.path, later);
+    std::error_code code;
+    std::filesystem::remove(path, code);
+    if (code) return Error{ErrorCode::kIo, path + " cannot be removed: " + code.message()};
+  }
+  return sync_file(folder_.path);
+}
+
+Status CheckpointFiles::finish() {
+  jobs_.close();
+  if (thread_.joinable()) thread_.join();
+  const auto last = newest();
+  return last ? ok_status() : Status(last.error());
 }
 
 Result<std::optional<Round>> CheckpointFiles::newest() {

@@ -1,6 +1,7 @@
 // kimesh up: all nodes of a topology on this machine, a process each.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -136,6 +137,13 @@ NodeIndex origin_of(const Fleet& fleet, const Plan& plan, const std::string& tex
   return *fleet.failed_node();
 }
 
+// Whether a node has trained since this start, and so has left a model. One that was killed says
+// nothing.
+bool has_begun(const RunTally& tally) {
+  return std::ranges::any_of(
+      tally.nodes(), [](const NodeTally& node) { return node.end && node.end->rounds > 0; });
+}
+
 // Prints which node's end ended the run, and the last lines of its log.
 void report_failed_node(const Fleet& fleet, const RunFolder& folder, const Plan& plan,
                         RunEnd& end) {
@@ -196,7 +204,7 @@ int up(RunOptions options) {
   RunEnd end = end_of_mesh(followers.tally());
   if (fleet.failed_node()) end.outcome = Outcome::kFailed;
   report_failed_node(fleet, *folder, (*mesh)->plan(), end);
-  collect(*folder, **mesh, end);
+  if (has_begun(followers.tally())) collect(*folder, **mesh, end);
   return conclude(*folder, followers.tally(), end, options.json);
 }
 

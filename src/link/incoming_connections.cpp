@@ -12,8 +12,8 @@
 namespace kimesh {
 namespace {
 
-// Frames of each connection: 4 MB at the largest chunk that kimesh sends, 64 MB at the largest
-// frame that ZeroMQ accepts.
+// Frames of each connection: 4 MB at the largest chunk that kimesh sends. Of other peers
+// accepted_connections.h bounds the bytes.
 constexpr int kReceiveQueueFrames = 64;
 // Answers that wait for a peer; ZeroMQ holds 1000 more. A peer that reads none of so many is
 // refused.
@@ -200,7 +200,7 @@ void IncomingConnections::hello_from(const std::string& routing_id, int fd, cons
     case Peers::Identity::kReplaced:
       if (connection->incarnation != hello.incarnation) {
         connection->incarnation = hello.incarnation;
-        connection->inbox = Inbox(connection->spec.message_bytes_max);
+        connection->inbox = Inbox(connection->spec.message_bytes_max, shared_.curve != nullptr);
         connection->number = 0;
       }
       if (hello.connection < connection->number) return;  // of a connection that has ended

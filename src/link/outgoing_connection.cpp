@@ -21,7 +21,7 @@ constexpr int kUnsentBytes = 128 * 1024;  // in the kernel: measured to cost no 
 
 // Between a handshake that ended by a mistake of one side, after which ZeroMQ does not dial again,
 // and the next one. The other side may be started again with other keys, or be a stranger's.
-constexpr Duration kRedial = std::chrono::seconds(1);
+constexpr Duration kDialAnew = std::chrono::seconds(1);
 constexpr int kHandshakeFailed = ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
                                  ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                                  ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
@@ -126,7 +126,7 @@ void OutgoingConnection::handshake_failed(const ZmqSocket::MonitorEvent& event) 
   else if (event.value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
     sentence = sentence_other_security(spec_.name, spec_.endpoint, is_encrypted);
   shared_.events.push_once({sentence});
-  if (!without_detail) redial_at_ = std::chrono::steady_clock::now() + kRedial;
+  if (!without_detail) redial_at_ = std::chrono::steady_clock::now() + kDialAnew;
 }
 
 void OutgoingConnection::dial_again() {

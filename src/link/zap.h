@@ -29,9 +29,9 @@ struct ZapReply {
 [[nodiscard]] std::optional<ZapReply> zap_reply(std::span<const std::string> request,
                                                 const ZapAllowed& allowed);
 
-// ZeroMQ asks over the endpoint that this binds. Without it ZeroMQ lets every key in, with no user
-// id: it is made before the socket that it guards, outlives it, and frames without the right user
-// id count for nothing. Thread: the network's. The context outlives it.
+// ZeroMQ asks over the endpoint that this binds. Without it ZeroMQ lets every key in, and nothing
+// vouches for a user id: it is made before the socket that it guards, and outlives it. Frames
+// without the right user id count for nothing. Thread: the network's. The context outlives it.
 class ZapAnswerer {
  public:
   ZapAnswerer(ZmqContext& context, const std::map<std::string, std::string>& keys_by_name);

@@ -46,31 +46,16 @@ Status collect_equal(const RunFolder& folder, const Plan& plan, const NamedValue
   return ok_status();
 }
 
-// The models that nodes left at this end. A run that was resumed may have older ones of nodes that
-// were lost since.
-std::vector<NodeModelFile> models_of_this_end(const RunFolder& folder, const Plan& plan) {
+std::vector<NodeModelFile> models_of(const RunFolder& folder, const Plan& plan) {
   std::vector<NodeModelFile> files;
-  std::vector<Round> rounds;
-  for (const std::string& node : plan.view.nodes) {
-    const std::string path = folder.node_model(node);
-    if (!is_there(path)) continue;
-    const auto origin = read_origin(path);
-    files.push_back({node, path});
-    rounds.push_back(origin && origin->unagreed ? origin->unagreed->round : kNoRound);
-  }
-  Round newest = 0;
-  for (const Round round : rounds)
-    if (round != kNoRound) newest = std::max(newest, round);
-  std::vector<NodeModelFile> latest;
-  for (std::size_t i = 0; i < files.size(); ++i)
-    if (rounds[i] == kNoRound || newest - rounds[i] <= kRoundsApartMax)
-      latest.push_back(std::move(files[i]));
-  return latest;
+  for (const std::string& node : plan.view.nodes)
+    if (is_there(folder.node_model(node))) files.push_back({node, folder.node_model(node)});
+  return files;
 }
 
 Status collect_parts(const RunFolder& folder, const Plan& plan, const NamedValues& frozen,
                      RunEnd& end) {
-  auto files = models_of_this_end(folder, plan);
+  auto files = models_of(folder, plan);
   if (files.empty()) return Error{ErrorCode::kIo, "no node left its parameters"};
   const auto joined = join_models(std::move(files), folder.model());
   if (!joined) return joined.error();

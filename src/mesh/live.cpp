@@ -123,6 +123,8 @@ Result<NodeResult> run(const NodeRun& run) {
     return files ? ended.error() : files.error();
   }
   NodeResult end{std::move(*ended), saved};
+  if (*states)
+    if (const Status written = (*states)->finish(); end.files) end.files = written;
   const Status recorded = reporter->end(record_of(run.mesh.plan(), end.node, origin));
   if (end.files) end.files = recorded;
   return end;

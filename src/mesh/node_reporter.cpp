@@ -1,6 +1,8 @@
 #include "node_reporter.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "kimesh/model_files/node_model.h"
@@ -34,6 +36,7 @@ Status NodeReporter::open_files(const RunFolder& folder, bool resumes, NodeRecor
   auto decisions = resumes ? DecisionLog::extend(mesh_->plan(), folder.decisions(name))
                            : DecisionLog::create(mesh_->plan(), folder.decisions(name));
   if (!decisions) return decisions.error();
+  model_path_ = folder.node_model(name);
   recorder_ = std::move(*recorder);
   decisions_ = std::move(*decisions);
   return ok_status();
@@ -72,8 +75,11 @@ Status NodeReporter::round(TimePoint origin, const RoundReport& report) {
 }
 
 Status NodeReporter::decision(double seconds, const Decision& decision) {
-  if (decision.kind == Decision::Kind::kResume)
+  if (decision.kind == Decision::Kind::kResume) {
+    std::error_code ignored;  // the model of an earlier end is none of this run's any more
+    std::filesystem::remove(model_path_, ignored);
     static_cast<void>(record(ResumeRecord{seconds, decision.round}));
+  }
   (*sink_)({self_, decision});
   return decisions_ ? keep(decisions_->write(decision)) : files_;
 }

@@ -61,6 +61,7 @@ class NodeReporter {
   const Mesh* mesh_;
   NodeIndex self_;
   const UpdateSink* sink_;
+  std::string model_path_;  // of a run that is resumed
   std::optional<NodeRecorder> recorder_;
   std::optional<DecisionLog> decisions_;
   Status files_ = ok_status();

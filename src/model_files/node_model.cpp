@@ -19,6 +19,10 @@ constexpr const char *kMesh = "kimesh_mesh", *kParameters = "kimesh_parameters",
 // Of a joined model: "NAME:ROUND NAME:ROUND ...", and whether every shard is its owner's.
 constexpr const char *kRounds = "kimesh_rounds", *kComplete = "kimesh_complete";
 
+// Nodes end within a round of each other: none begins one before all have gone through the last but
+// one.
+constexpr Round kRoundsApartMax = 1;
+
 Error malformed(const std::string& path, const std::string& why) {
   return {ErrorCode::kMalformed, path + " " + why};
 }
@@ -222,12 +226,6 @@ Result<ModelOrigin> origin_of(const TensorFile& file, const std::string& path) {
   origin.unagreed = ModelOrigin::Unagreed{static_cast<Round>(*round), static_cast<NodeIndex>(*node),
                                           *nodes, *owned};
   return origin;
-}
-
-Result<ModelOrigin> read_origin(const std::string& path) {
-  const auto file = read_safetensors(path);
-  if (!file) return file.error();
-  return origin_of(*file, path);
 }
 
 Result<JoinedModel> join_models(std::vector<NodeModelFile> files, const std::string& output) {

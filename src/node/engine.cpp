@@ -183,6 +183,7 @@ void Engine::loop() {
   trainer_ =
       std::make_unique<TrainerThread>(*setup_.objective, vectors_, engine_, name(setup_.self));
   begun_ = now();
+  held_ = setup_.core.checkpoints.newest;
   wait_.since = wait_.said = begun_;
   network_->start_emulation(begun_);
   executor_.start(begun_);
@@ -269,7 +270,7 @@ void Engine::close() {
   worker_.reset();
   end_.parameters = vectors_.model();
   end_.round = executor_.core().round();
-  end_.rounds = started_ ? end_.round + 1 : 0;
+  end_.rounds = end_.started ? end_.round + 1 : 0;
   if (end_.started && observer_.model) observer_.model(end_);
   trainer_.reset();  // after its gradient, which may take long
   network_.reset();

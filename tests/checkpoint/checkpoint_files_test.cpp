@@ -100,6 +100,30 @@ TEST(CheckpointFile, SaysWhatIsWrongWithAForeignOne) {
   EXPECT_THAT(refusal(kOwner, 7), HasSubstr("cannot be read"));
 }
 
+// Another node may lack them: all go on from the newest that all hold. Seen to fail where the later
+// ones stayed, and counted as the newest.
+TEST(CheckpointFiles, OfRoundsAfterTheOneThatIsGoneOnWithAreVoid) {
+  const test::Folder folder;
+  {
+    const auto files = open(folder, 9);
+    for (const Round round : {9u, 19u, 29u}) save(*files, round);
+  }
+  const auto files = open(folder, 9);
+  EXPECT_EQ(files->newest().value(), 29u);
+  ASSERT_TRUE(files->load(9).ok());
+  EXPECT_EQ(checkpoint_rounds(folder / "checkpoints/a"), (std::vector<Round>{9}));
+  EXPECT_EQ(files->newest().value(), 9u);
+}
+
+// Seen to fail where the end of a run did not ask.
+TEST(CheckpointFiles, TellOfTheLastOneThatCannotBeWritten) {
+  const test::Folder folder;
+  const auto files = open(folder);
+  std::filesystem::remove_all(folder / "checkpoints/a");
+  files->keep(9, files->memory());
+  EXPECT_FALSE(files->finish().ok());
+}
+
 TEST(CheckpointFiles, KeepTheNewestAndThoseThatANodeMayStillNeed) {
   const test::Folder folder;
   const std::string path = folder / "checkpoints/a";

@@ -16,6 +16,11 @@ std::vector<float> values_of(NodeIndex node, Round round, std::size_t size) {
   return std::vector<float>(size, static_cast<float>(node) + static_cast<float>(round) / 100);
 }
 
+Result<ModelOrigin> read_origin(const std::string& path) {
+  const auto file = read_safetensors(path);
+  return file ? origin_of(*file, path) : file.error();
+}
+
 class NodeModels : public testing::Test {
  protected:
   NodeModelFile leave(NodeIndex node, Round round, std::uint64_t mesh = kMesh) {

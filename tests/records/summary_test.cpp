@@ -120,6 +120,7 @@ constexpr const char* kSummary = R"({
     "rate_bits_per_s": 500000.0
   },
   "digests": null,
+  "complete": false,
   "links": [
     {
       "from": "a",

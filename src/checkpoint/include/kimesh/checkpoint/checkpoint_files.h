@@ -29,10 +29,13 @@ class CheckpointFiles final : public HeldStates {
   // Makes the folder, and looks through the newest file there, from which the node may go on.
   // Errors: as newest_checkpoint, and Io.
   [[nodiscard]] static Result<std::unique_ptr<CheckpointFiles>> open(CheckpointFolder folder);
-  ~CheckpointFiles() override;  // waits until what was kept is written
+  ~CheckpointFiles() override;  // as finish()
+  // Waits until what was kept is written. The last call. Errors: those of the files.
+  [[nodiscard]] Status finish();
 
   [[nodiscard]] std::vector<std::byte> memory() override;
   void keep(Round round, std::vector<std::byte> state) override;
+  // Removes checkpoints of later rounds: the run goes on from this one. Errors: Io besides.
   [[nodiscard]] Result<std::vector<std::byte>> load(Round round) override;
   [[nodiscard]] Result<std::optional<Round>> newest() override;
   void all_hold(Round round) override;
@@ -49,6 +52,7 @@ class CheckpointFiles final : public HeldStates {
   void run();
   [[nodiscard]] Status write(const Write& job) const;
   void tidy() const;
+  [[nodiscard]] Status remove_later_than(Round round) const;
 
   const CheckpointFolder folder_;
   std::optional<Round> newest_;  // the engine's: as told last

@@ -173,7 +173,7 @@ class Mesh {
 
 // Makes model.safetensors of the models that the nodes left: after a normal end they must be equal
 // (else `end` becomes a failure that names the nodes); otherwise see join_models
-// (model_files/node_model.h), without the models of earlier ends. Fills end.model with the file's
+// (model_files/node_model.h). Fills end.model with the file's
 // parameters, and says whether they are complete, or leaves it empty. Errors: the reason why a run
 // that did not end normally has no model.
 [[nodiscard]] Status collect_model(const RunFolder& folder, const Mesh& mesh, RunEnd& end);

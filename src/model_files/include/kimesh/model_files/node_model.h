@@ -49,12 +49,6 @@ struct ModelOrigin {
 // Errors: Malformed (the file is no node's model, or what it says of itself cannot be), naming the
 // path.
 [[nodiscard]] Result<ModelOrigin> origin_of(const TensorFile& file, const std::string& path);
-// The same of a file. Errors: Io, Malformed.
-[[nodiscard]] Result<ModelOrigin> read_origin(const std::string& path);
-
-// Nodes end within a round of each other: none begins one before all have gone through the last but
-// one.
-inline constexpr Round kRoundsApartMax = 1;
 
 struct NodeModelFile {
   std::string node;  // its name

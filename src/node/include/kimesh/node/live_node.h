@@ -2,7 +2,8 @@
 //
 // Threads: network (link/network.h, owns every socket), engine (the core; the caller's), one vector
 // worker, trainer (gradients and evaluation). Events and work pass between them in bounded queues;
-// beside these there is the stop flag. The engine is the only one that knows the core.
+// beside these there are the flags that ask for a stop or a checkpoint, and the thread that writes
+// checkpoints (checkpoint/checkpoint_files.h). The engine is the only one that knows the core.
 #pragma once
 
 #include <atomic>
