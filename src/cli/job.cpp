@@ -18,6 +18,7 @@ Status complete(RunOptions& options) {
     const RunFolder folder(options.resume);
     if (options.config.empty()) options.config = folder.config();
     if (options.topology.empty()) options.topology = folder.topology();
+    if (options.keys.empty()) options.keys = folder.keys_folder();
     if (options.run.empty()) return ok_status();
     return Error{ErrorCode::kUserInput,
                  "--run names a new folder and --resume one that is there: "

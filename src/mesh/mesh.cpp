@@ -139,10 +139,19 @@ Result<RunFolder> Mesh::make_folder(const std::string& name,
   }
   auto folder = RunFolder::create(request);
   if (!folder) return folder;
-  RunInfo info{
-      command,          std::string(version()), build_text(),       objective_->environment(),
-      date_and_time(),  config().seed,          files_.config_path, files_.topology_path,
-      plan_.view.nodes, config().optimizer.lr};
+  RunInfo info{command,
+               std::string(version()),
+               build_text(),
+               objective_->environment(),
+               date_and_time(),
+               config().seed,
+               files_.config_path,
+               files_.topology_path,
+               plan_.view.nodes,
+               config().optimizer.lr,
+               {}};
+  if (topology().is_encrypted())
+    info.keys_folder = std::filesystem::absolute(topology().keys_folder).lexically_normal();
   if (const Status written = folder->write_info(info); !written) return written.error();
   return folder;
 }

@@ -12,6 +12,9 @@
 namespace kimesh {
 namespace {
 
+constexpr const char* kInfo = "/run.json";
+constexpr std::size_t kInfoBytesMax = 1 << 20;  // many times what write_info writes
+
 namespace fs = std::filesystem;
 
 constexpr std::size_t kNameBytesMax = 100;
@@ -143,7 +146,15 @@ Status RunFolder::write_info(const RunInfo& info) const {
   json["topology"] = info.topology_path;
   json["nodes"] = info.nodes;
   json["learning_rate"] = number(info.learning_rate);
-  return write_whole(path_ + "/run.json", std::string_view(text_of(json, 2) + "\n"));
+  if (!info.keys_folder.empty()) json["keys"] = info.keys_folder;
+  return write_whole(path_ + kInfo, std::string_view(text_of(json, 2) + "\n"));
+}
+
+std::string RunFolder::keys_folder() const {
+  const auto text = read_whole(path_ + kInfo, kInfoBytesMax);
+  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  const bool tells = json.is_object() && json.contains("keys") && json["keys"].is_string();
+  return tells ? json["keys"].get<std::string>() : "";
 }
 
 std::string RunFolder::events(const std::string& node) const {

@@ -57,6 +57,22 @@ TEST(RunFolder, NeverCopiesToAPlaceOutsideOfItself) {
 }
 
 // Seen to fail: with the answer of make_folder passed over, the second run took the first's place.
+// A run goes on with the keys that it began with, which do not lie beside the copy of its topology.
+TEST(RunFolder, TellsWhereTheKeysLieButHoldsNone) {
+  User user;
+  const auto run = RunFolder::create(user.request);
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run->keys_folder(), "") << "there is no run.json yet";
+  RunInfo info;
+  ASSERT_TRUE(run->write_info(info).ok());
+  EXPECT_EQ(run->keys_folder(), "");
+  info.keys_folder = "/home/of/keys";
+  ASSERT_TRUE(run->write_info(info).ok());
+  EXPECT_EQ(run->keys_folder(), "/home/of/keys");
+  test::put(run->path() + "/run.json", R"({"keys": 7})");
+  EXPECT_EQ(run->keys_folder(), "");
+}
+
 TEST(RunFolder, NeverWritesOverARun) {
   User user;
   user.request.name = "mine";
@@ -111,7 +127,8 @@ TEST(RunFolder, TellsHowTheRunWasStarted) {
                                "c.yaml",
                                "t.yaml",
                                {"a", "b"},
-                               0.25})
+                               0.25,
+                               ""})
                   .ok());
   EXPECT_EQ(test::get(run->path() + "/run.json"), R"({
   "command": [

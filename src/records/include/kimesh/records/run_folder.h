@@ -5,7 +5,8 @@
 //                                          named, so that the copies work as well
 //   runs/NAME/run.json                     command, version, build, environment, started, seed,
 //                                          config, topology (the paths that were given), nodes,
-//                                          learning_rate (a number, also of `lr: theory`)
+//                                          learning_rate (a number, also of `lr: theory`), keys
+//                                          (the path of their folder, where links are encrypted)
 //   runs/NAME/nodes/a.jsonl                what happened at node a (recorder.h)
 //   runs/NAME/nodes/a.decisions.jsonl      what it decided (decision_log.h)
 //   runs/NAME/nodes/a.log                  what its process wrote to stderr (kimesh up)
@@ -42,6 +43,7 @@ struct RunInfo {
   std::string config_path, topology_path;
   std::vector<std::string> nodes;
   double learning_rate = 0;  // of the optimizer, before its schedule
+  std::string keys_folder;   // where the keys of the links lie; empty: they are not encrypted
 };
 
 class RunFolder {
@@ -59,6 +61,8 @@ class RunFolder {
   [[nodiscard]] Status prepare_resumed_node() const;
   // Errors: Io.
   [[nodiscard]] Status write_info(const RunInfo& info) const;
+  // RunInfo::keys_folder of the run; empty, too, where no run.json tells.
+  [[nodiscard]] std::string keys_folder() const;
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string events(const std::string& node) const;
