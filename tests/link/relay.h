@@ -10,7 +10,6 @@
 
 #include <array>
 #include <atomic>
-#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,9 +18,7 @@ namespace kimesh {
 
 class Relay {
  public:
-  // `target` gives tcp://127.0.0.1:PORT when somebody connects.
-  explicit Relay(std::function<std::string()> target)
-      : target_(std::move(target)), listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  Relay() : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address = loopback(0);
     auto* raw = reinterpret_cast<sockaddr*>(&address);
     socklen_t size = sizeof address;
@@ -36,6 +33,10 @@ class Relay {
     ::close(listener_);
   }
   [[nodiscard]] std::string address() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
+  // Where connections go from now on: tcp://127.0.0.1:PORT. Before, nobody may connect.
+  void lead_to(const std::string& target) {
+    target_port_ = std::stoi(target.substr(target.rfind(':') + 1));
+  }
   // From now on nothing goes from those who connect to the target.
   void block() { blocked_ = true; }
 
@@ -74,8 +75,7 @@ class Relay {
   }
   Pipe join(int from) const {
     const int to = ::socket(AF_INET, SOCK_STREAM, 0);
-    const std::string target = target_();
-    const sockaddr_in address = loopback(std::stoi(target.substr(target.rfind(':') + 1)));
+    const sockaddr_in address = loopback(target_port_);
     (void)::connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     return {from, to};
   }
@@ -91,7 +91,7 @@ class Relay {
     return drop || ::send(to, bytes.data(), static_cast<std::size_t>(count), MSG_NOSIGNAL) == count;
   }
 
-  std::function<std::string()> target_;
+  std::atomic<int> target_port_ = 0;
   int listener_, port_ = 0;
   std::atomic<bool> stop_{false}, blocked_{false};
   std::thread thread_;

@@ -44,6 +44,7 @@ LiveRun run_live(Mesh& mesh, const LiveOptions& options) {
     mesh.topology.nodes[i].address =
         (options.hosts.empty() ? "tcp://127.0.0.1" : options.hosts[i]) + ":" +
         std::to_string(ports[i]);
+  if (options.on_addresses) options.on_addresses();
   if (options.rate_bits_per_s)
     mesh.topology.default_link.rate = RateTrace{{{0.0, *options.rate_bits_per_s}}};
   std::mutex mutex;

@@ -34,6 +34,7 @@ struct LiveOptions {
   // calls a node's `work` there and returns after it.
   std::vector<std::string> hosts;
   std::function<void(NodeIndex, const std::function<void()>& work)> place;
+  std::function<void()> on_addresses;  // once they are chosen, before any node starts
 };
 
 // Runs `mesh` live instead of simulated: same plan, same problem, same core options. Addresses are

@@ -20,9 +20,10 @@ TEST(LiveOneWay, EndsWithASentenceThatNamesTheLink) {
   spec.core.stop_rounds = 1000000;
   Mesh mesh(spec);
   mesh.topology.dead_after = std::chrono::seconds(2);
-  Relay relay([&] { return mesh.topology.nodes[1].address; });
+  Relay relay;
   mesh.topology.nodes[1].dial = relay.address();
   LiveOptions options;
+  options.on_addresses = [&] { relay.lead_to(mesh.topology.nodes[1].address); };
   options.on_round = [&](NodeIndex node, Round round) {
     if (node == 0 && round == 5) relay.block();
   };
