@@ -13,7 +13,7 @@ namespace kimesh {
 struct Tick {};
 struct StopNow {
   std::string reason;
-};                  // Ctrl-C: every owner saves its shards at once
+};                  // Ctrl-C: every node saves its model at once
 struct SaveNow {};  // the user asks for a checkpoint
 
 // ---- from where checkpoints are kept
