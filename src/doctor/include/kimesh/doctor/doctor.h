@@ -23,7 +23,7 @@ struct DoctorOptions {
   const Plan* plan = nullptr;              // its links are tried; outlives the call
   const TopologyFile* topology = nullptr;  // outlives the call
   NodeIndex self = 0;
-  std::string version;  // of this program; doctors of other versions are refused
+  std::string version;             // of this program; doctors of other versions are refused
   std::optional<CurveKeys> curve;  // of the node, where links are encrypted
   // How long to wait without any news: nobody comes, nothing is acked.
   Duration patience{std::chrono::seconds(60)};
