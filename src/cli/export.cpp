@@ -35,6 +35,7 @@ std::vector<NodePlace> places_of(const ExportOptions& options, const TopologyFil
 Result<ExportedMesh> collect(const ExportOptions& options, const MeshFiles& files) {
   ExportedMesh mesh;
   mesh.image = options.image;
+  // Containers reach each other over a network, whatever addresses the topology has.
   mesh.is_encrypted = files.topology.security != Security::kNone;
   if (mesh.is_encrypted && ::geteuid() != 0)
     mesh.user = fmt::format("{}:{}", ::geteuid(), ::getegid());

@@ -3,18 +3,18 @@
 #include <fmt/ranges.h>
 
 #include "commands.h"
+#include "job.h"
 #include "kimesh/mesh/keys.h"
 #include "say.h"
 
 namespace kimesh::cli {
 
 int keygen(const KeygenOptions& options) {
-  const auto topology = load_topology(options.topology);
-  for (const Problem& problem : topology.problems) complain(to_string(problem));
-  if (!topology.ok()) return kExitUser;
+  const auto topology = load_topology_alone(options.topology);
+  if (!topology) return kExitUser;
   std::vector<std::string> names;
-  for (const NodeSpec& node : topology.value.nodes) names.push_back(node.name);
-  const std::string folder = options.folder.empty() ? topology.value.keys_folder : options.folder;
+  for (const NodeSpec& node : topology->nodes) names.push_back(node.name);
+  const std::string folder = options.folder.empty() ? topology->keys_folder : options.folder;
   const auto keys = make_keys(folder, names, options.renewed);
   if (!keys) return fail(keys.error());
   if (keys->made.empty() && keys->listed.empty())
@@ -31,7 +31,7 @@ int keygen(const KeygenOptions& options) {
       fmt::format("give {} to all machines, and each secret to the machine of its node alone, by a "
                   "way that nobody else reads; nodes take new keys when they start",
                   kPublicKeysFile));
-  if (!topology.value.is_encrypted())
+  if (!topology->is_encrypted())
     say(fmt::format("{} does not use them: write security: curve there", options.topology));
   return kExitDone;
 }

@@ -43,15 +43,10 @@ class Followers {
   }
   [[nodiscard]] const RunTally& tally() const { return tally_; }
 
-  void read(LiveView& view) {
+  // Shows the notices among the new lines; null: shows nothing.
+  void read(LiveView* view) {
     for (NodeIndex i = 0; i < files_.size(); ++i)
-      while (!broken_[i] && read_line(i, &view)) {
-      }
-  }
-  // Reads what is there already, of which nothing is shown.
-  void catch_up() {
-    for (NodeIndex i = 0; i < files_.size(); ++i)
-      while (!broken_[i] && read_line(i, nullptr)) {
+      while (!broken_[i] && read_line(i, view)) {
       }
   }
 
@@ -118,10 +113,10 @@ void watch(Fleet& fleet, Followers& followers, LiveView& view) {
     }
     if (signal == SIGUSR1) fleet.tell(SIGUSR1);
     fleet.supervise(now());
-    followers.read(view);
+    followers.read(&view);
     view.update(followers.tally(), now());
   }
-  followers.read(view);
+  followers.read(&view);
   view.finish(followers.tally());
 }
 
@@ -193,7 +188,7 @@ int up(RunOptions options) {
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   stop_on_lost_output();
   Followers followers(*folder, (*mesh)->plan());
-  if (!options.resume.empty()) followers.catch_up();
+  if (!options.resume.empty()) followers.read(nullptr);
   Fleet fleet;
   if (const Status started = start_all(**mesh, options, *folder, fleet); !started.ok())
     return fail(started.error());

@@ -18,7 +18,7 @@ struct Endpoint {
   std::string host, port;
 };
 
-// Of tcp://HOST:PORT, tcp://[HOST]:PORT for IPv6.
+// Splits tcp://HOST:PORT, or tcp://[HOST]:PORT for IPv6.
 Endpoint split(const std::string& endpoint) {
   const std::size_t begin = endpoint.find("//") + 2, colon = endpoint.rfind(':');
   std::string host = endpoint.substr(begin, colon - begin);

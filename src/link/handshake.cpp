@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kShownMax =
     400;  // bytes of a foreign text in a sentence: a few lines of a terminal
 
+constexpr const char* kWantsEncryption = "wants encrypted links, and this node has security: none";
+
 // What two nodes have that differs, for both sides.
 struct Reason {
   std::string sentence, told;
@@ -153,9 +155,7 @@ std::string sentence_other_security(const std::string& name, const std::string& 
   return fmt::format(
       "what listens for node {} at {} {}: give both nodes the same topology file; it is dialled "
       "further",
-      name, address,
-      is_encrypted ? "does not encrypt, and this node does"
-                   : "wants encrypted links, and this node has security: none");
+      name, address, is_encrypted ? "does not encrypt, and this node does" : kWantsEncryption);
 }
 
 std::string sentence_no_handshake(const std::string& name, const std::string& address,
@@ -165,7 +165,7 @@ std::string sentence_no_handshake(const std::string& name, const std::string& ad
       "topology file and list of public keys, and check the address; it is dialled further",
       name, address,
       is_encrypted ? fmt::format("does not hold the key that the list gives to {}", name)
-                   : "wants encrypted links, and this node has security: none");
+                   : kWantsEncryption);
 }
 
 PeerHalted halted_by(NodeIndex node, const Halt& halt) {

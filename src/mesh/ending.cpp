@@ -2,9 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
+#include "key_files.h"
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/model_files/node_model.h"
 #include "kimesh/records/text_file.h"
@@ -13,11 +12,6 @@ namespace kimesh {
 namespace {
 
 constexpr std::size_t kModelBytesMax = std::size_t{1} << 36;
-
-bool is_there(const std::string& path) {
-  std::error_code code;
-  return std::filesystem::exists(path, code);
-}
 
 // The bytes of the nodes' model files, which must be equal.
 Result<std::string> equal_models(const RunFolder& folder, const std::vector<std::string>& nodes) {
@@ -49,7 +43,7 @@ Status collect_equal(const RunFolder& folder, const Plan& plan, const NamedValue
 std::vector<NodeModelFile> models_of(const RunFolder& folder, const Plan& plan) {
   std::vector<NodeModelFile> files;
   for (const std::string& node : plan.view.nodes)
-    if (is_there(folder.node_model(node))) files.push_back({node, folder.node_model(node)});
+    if (file_exists(folder.node_model(node))) files.push_back({node, folder.node_model(node)});
   return files;
 }
 

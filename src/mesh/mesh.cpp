@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -106,7 +107,7 @@ CheckpointOwner Mesh::checkpoint_owner(NodeIndex node) const {
 }
 
 Result<Round> Mesh::common_checkpoint(const RunFolder& folder) const {
-  std::optional<Round> common;
+  std::vector<Round> held;
   for (NodeIndex node = 0; node < nodes(); ++node) {
     const std::string& name = plan_.view.nodes[node];
     const auto newest = newest_checkpoint(folder.checkpoints(name), checkpoint_owner(node));
@@ -115,14 +116,16 @@ Result<Round> Mesh::common_checkpoint(const RunFolder& folder) const {
       return Error{ErrorCode::kUserInput,
                    fmt::format("{} has no checkpoint of node {}: there is nothing to go on from",
                                folder.path(), name)};
-    common = common ? std::min(*common, **newest) : **newest;
+    held.push_back(**newest);
   }
+  const Round common = *std::ranges::min_element(held);
   for (NodeIndex node = 0; node < nodes(); ++node) {
-    const std::string path = checkpoint_path(folder.checkpoints(plan_.view.nodes[node]), *common);
-    const auto state = read_checkpoint(path, checkpoint_owner(node), *common);
+    if (held[node] == common) continue;  // newest_checkpoint has looked through the file
+    const std::string path = checkpoint_path(folder.checkpoints(plan_.view.nodes[node]), common);
+    const auto state = read_checkpoint(path, checkpoint_owner(node), common);
     if (!state) return state.error();
   }
-  return *common;
+  return common;
 }
 
 Result<RunFolder> Mesh::make_folder(const std::string& name,

@@ -16,7 +16,7 @@ namespace {
 constexpr const char *kMesh = "kimesh_mesh", *kParameters = "kimesh_parameters",
                      *kRound = "kimesh_round", *kNode = "kimesh_node", *kNodes = "kimesh_nodes",
                      *kOwned = "kimesh_owned";
-// Of a joined model: "NAME:ROUND NAME:ROUND ...", and whether every shard is its owner's.
+// A joined model has these two: "NAME:ROUND NAME:ROUND ...", and whether each shard is its owner's.
 constexpr const char *kRounds = "kimesh_rounds", *kComplete = "kimesh_complete";
 
 // Nodes end within a round of each other: none begins one before all have gone through the last but

@@ -60,7 +60,7 @@ class Search {
     if (pace.overlaps()) return std::max(rules_.compute_s, used_s(pace));
     return rules_.compute_s + used_s(pace);
   }
-  // Of the exchange. Dense messages take no longer, however long it is.
+  // What messages use of the exchange: dense ones take no longer, however long it is.
   [[nodiscard]] double used_s(const Pace& pace) const {
     return std::min(pace.exchange_s, dense_s_);
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "kimesh/util/check.h"
@@ -50,35 +51,13 @@ void Core::State::on(const StateSaved& event) {
   begin_round(round + 1);
 }
 
-// At the end of a round whose messages are all applied: what belongs to a message under way, or to
-// a round that is over, is left out.
-void Core::State::save(StateWriter& writer) const {
-  writer.put(round);
-  writer.put(verdict.to_control());
-  writer.put(sum.to_control());  // its length counts in the next round's first budgets
-  writer.put(now - started);
-  writer.put(now - checkpoint_called);
-  writer.put(evaluated);
-  writer.put(trained);
-  writer.put(since_checkpoint);
-  writer.put(accuracy_hits);
-  writer.put(loss_hits);
-  writer.put(traffic);
-  writer.put(ins);
-  writer.put(outs);
-  writer.put(shards);
-  writer.put(work_times);
-  writer.put(compute_times);
-  writer.put(round_times);
-  writer.put(agreement.sum);
-  writer.put(agreement.weight);
-  writer.put(unlike);
-  writer.put(may_look_ahead);
-  writer.put(delay);
-  writer.put(offered);
-  writer.put(complained_of_time);
-  links.save(writer);
-  policy->save(writer);
+// The members that are saved as they are, named once for both directions.
+template <typename Self>
+auto Core::State::plain_state_of(Self& self) {
+  return std::tie(self.evaluated, self.trained, self.since_checkpoint, self.accuracy_hits,
+                  self.loss_hits, self.traffic, self.work_times, self.compute_times,
+                  self.round_times, self.agreement.sum, self.agreement.weight, self.unlike,
+                  self.may_look_ahead, self.delay, self.offered, self.complained_of_time);
 }
 
 namespace {
@@ -95,6 +74,22 @@ void get_each(StateReader& reader, std::vector<T>& objects) {
 
 }  // namespace
 
+// Called at the end of a round whose messages are all applied: what belongs to a message under way,
+// or to a round that is over, is left out.
+void Core::State::save(StateWriter& writer) const {
+  writer.put(round);
+  writer.put(verdict.to_control());
+  writer.put(sum.to_control());  // its length counts in the next round's first budgets
+  writer.put(now - started);
+  writer.put(now - checkpoint_called);
+  writer.put(ins);
+  writer.put(outs);
+  writer.put(shards);
+  std::apply([&](const auto&... field) { (writer.put(field), ...); }, plain_state_of(*this));
+  links.save(writer);
+  policy->save(writer);
+}
+
 void Core::State::restore(StateReader& reader) {
   Control told{}, summed{};
   Duration clock{0}, since{0};
@@ -103,25 +98,10 @@ void Core::State::restore(StateReader& reader) {
   reader.get(summed);
   reader.get(clock);
   reader.get(since);
-  reader.get(evaluated);
-  reader.get(trained);
-  reader.get(since_checkpoint);
-  reader.get(accuracy_hits);
-  reader.get(loss_hits);
-  reader.get(traffic);
   get_each(reader, ins);
   get_each(reader, outs);
   get_each(reader, shards);
-  reader.get(work_times);
-  reader.get(compute_times);
-  reader.get(round_times);
-  reader.get(agreement.sum);
-  reader.get(agreement.weight);
-  reader.get(unlike);
-  reader.get(may_look_ahead);
-  reader.get(delay);
-  reader.get(offered);
-  reader.get(complained_of_time);
+  std::apply([&](auto&... field) { (reader.get(field), ...); }, plain_state_of(*this));
   links.restore(reader);
   policy->restore(reader);
   for (IncomingChannel& in : ins) in.applied = round;

@@ -188,6 +188,8 @@ class Core::State {
   [[nodiscard]] bool is_drained() const;
   void call_checkpoint(Verdict& next, const ControlVector& from_all);
   void save_state();
+  template <typename Self>
+  static auto plain_state_of(Self& self);
   void save(StateWriter& writer) const;
   void restore(StateReader& reader);
   [[nodiscard]] bool may_apply_while_agreeing(const IncomingChannel& in);

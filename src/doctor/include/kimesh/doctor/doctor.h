@@ -42,8 +42,8 @@ struct LinkFinding {
   NodeIndex far = 0;
   bool outgoing = false;           // from this node to `far`; else from `far` to this node
   std::optional<LinkSpeed> speed;  // nothing: it was not reached, or not measured to the end
-  // Of incoming links: by how much the far clock is ahead of ours, seconds, with an error of half a
-  // round trip.
+  // By how much the far clock is ahead of ours, in seconds, with an error of half a round trip.
+  // Only incoming links tell.
   std::optional<double> clock_ahead_s;
   std::string trouble;  // a sentence with a remedy; empty: there is none
 };

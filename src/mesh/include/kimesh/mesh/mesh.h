@@ -126,7 +126,7 @@ class Mesh {
   // The digest of the config, of what the objective adds to it, and of the frozen tensors: nodes
   // must agree on it, as on the rest of a hello (docs/protocol.md).
   [[nodiscard]] std::uint64_t config_digest() const;
-  // The same of all that nodes must agree on: that of their topology, too.
+  // The digest of all that nodes must agree on: config_digest() and the topology.
   [[nodiscard]] std::uint64_t digest() const;
   // What the checkpoints of a node say whose they are.
   [[nodiscard]] CheckpointOwner checkpoint_owner(NodeIndex node) const;
