@@ -2,6 +2,7 @@
 #include <cstring>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "kimesh/kernels/host_memory.h"
 #include "kimesh/kernels/sparse.h"
@@ -31,8 +32,19 @@ Status save_floats(Memory& memory, ConstMemorySpan from, StateWriter& writer) {
 }
 
 void restore_floats(Memory& memory, StateReader& reader, MemorySpan to) {
-  const std::span<const std::byte> bytes = reader.bytes(to.size * sizeof(float));
-  if (reader.ok()) memory.upload(bytes, to);
+  if (memory.on_host()) return reader.fill(std::as_writable_bytes(memory.view(to)));
+  // An upload may be under way when the call returns, so that each piece has to arrive before the
+  // next one takes its place.
+  constexpr std::size_t kPieceFloats = 1 << 20;
+  std::vector<std::byte> piece(std::min(to.size, kPieceFloats) * sizeof(float));
+  for (std::size_t begin = 0; begin < to.size && reader.ok(); begin += kPieceFloats) {
+    const std::size_t floats = std::min(kPieceFloats, to.size - begin);
+    const auto bytes = std::span(piece).first(floats * sizeof(float));
+    reader.fill(bytes);
+    if (!reader.ok()) return;
+    memory.upload(std::span<const std::byte>(bytes), to.subspan(begin, floats));
+    reader.require(memory.finish().ok());
+  }
 }
 
 std::span<float> Memory::view(MemorySpan x) const {

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
-#include "kimesh/records/text_file.h"
+#include "kimesh/records/durable_file.h"
 #include "kimesh/util/digest.h"
 #include "kimesh/util/state_bytes.h"
 
@@ -18,8 +18,8 @@ namespace {
 constexpr std::string_view kMagic = "kimeshCP";
 constexpr std::string_view kSuffix = ".checkpoint";
 constexpr std::size_t kDigestBytes = sizeof(std::uint64_t);
-constexpr const char* kDamaged =
-    "is damaged; move it away, on all nodes, to go on from an older one";
+// More than any head takes: two names and six numbers.
+constexpr std::size_t kHeadBytesMax = 4096;
 
 struct Head {
   std::uint32_t format = kCheckpointFormat;
@@ -41,10 +41,80 @@ Error refuse(const std::string& path, const std::string& why) {
   return {ErrorCode::kUserInput, path + " " + why};
 }
 
-std::uint64_t number_in(std::span<const std::byte> bytes) {
-  std::uint64_t number = 0;
-  StateReader(bytes).get(number);
-  return number;
+Error damaged(const std::string& path) {
+  return {ErrorCode::kMalformed, path + " is damaged"};
+}
+
+void add_number(std::uint64_t number, std::vector<std::byte>& out) {
+  for (std::size_t i = 0; i < kDigestBytes; ++i)
+    out.push_back(static_cast<std::byte>(number >> (8 * i)));
+}
+
+struct HeadOfFile {
+  Head head;
+  std::size_t bytes = 0;  // with its magic and its digest
+};
+
+// Errors: as open_checkpoint.
+Result<HeadOfFile> head_in(std::span<const std::byte> file, const std::string& path) {
+  const auto magic = bytes_of(kMagic);
+  if (file.size() < magic.size() || !std::ranges::equal(file.first(magic.size()), magic))
+    return Error{ErrorCode::kMalformed, path + " is no checkpoint of kimesh, or damaged"};
+  const std::span<const std::byte> after_magic = file.subspan(magic.size());
+  std::uint32_t format = 0;
+  StateReader(after_magic).get(format);
+  if (format != kCheckpointFormat)
+    return refuse(path,
+                  fmt::format("has the format {}, and this kimesh reads {}: it is damaged, or "
+                              "of another version",
+                              format, kCheckpointFormat));
+  HeadOfFile found;
+  StateReader reader(after_magic);
+  reader.get(found.head);
+  const std::size_t digested = file.size() - reader.left();
+  std::uint64_t digest = 0;
+  reader.get(digest);
+  found.bytes = digested + kDigestBytes;
+  if (!reader.ok() || digest_bytes(file.first(digested)) != digest) return damaged(path);
+  return found;
+}
+
+// Whether the next `size` bytes are followed by their digest.
+Status look_through(PieceReader& file, std::uint64_t size) {
+  std::vector<std::byte> piece(kFilePieceBytes);
+  PiecewiseDigest digest;
+  for (std::uint64_t left = size; left > 0;) {
+    const auto bytes = std::span(piece).first(std::min<std::uint64_t>(left, kFilePieceBytes));
+    if (Status read = file.read(bytes); !read) return read;
+    digest.add(bytes);
+    left -= bytes.size();
+  }
+  std::vector<std::byte> end(kDigestBytes), wanted;
+  if (Status read = file.read(end); !read) return read;
+  add_number(digest.value(), wanted);
+  return end == wanted ? ok_status() : Status(Error{ErrorCode::kMalformed, "another digest"});
+}
+
+class StateInFile final : public StateSource {
+ public:
+  StateInFile(PieceReader file, std::size_t size) : file_(std::move(file)), left_(size) {}
+  [[nodiscard]] std::size_t left() const override { return left_; }
+  [[nodiscard]] bool read(std::span<std::byte> to) override {
+    left_ -= to.size();
+    return file_.read(to).ok();
+  }
+
+ private:
+  PieceReader file_;
+  std::size_t left_;
+};
+
+// False: it is damaged. Errors: UserInput, as open_checkpoint.
+Result<bool> looks_sound(const std::string& path, const CheckpointOwner& owner, Round round) {
+  const auto state = open_checkpoint(path, owner, round);
+  if (state) return true;
+  if (state.error().code == ErrorCode::kMalformed) return false;
+  return state.error();
 }
 
 // Why the node cannot go on from a whole file with this head; nothing: it can.
@@ -57,7 +127,8 @@ std::optional<std::string> misfit(const Head& head, const CheckpointOwner& owner
   if (head.config != owner.config_digest)
     return "was written with another config: go on with the run's own, or begin a new run";
   if (head.topology != owner.topology_digest)
-    return "was written with another topology: go on with the run's own, or begin a new run";
+    return "was written with another topology: go on with the run's own, or make checkpoints for "
+           "this one with `kimesh join RUN... --topology FILE`";
   if (head.round != round)
     return fmt::format("holds round {}, which is not that of its name: move it away", head.round);
   return std::nullopt;
@@ -67,47 +138,47 @@ std::optional<std::string> misfit(const Head& head, const CheckpointOwner& owner
 
 Status write_checkpoint(const std::string& path, const CheckpointOwner& owner, Round round,
                         std::span<const std::byte> state) {
-  std::vector<std::byte> before, behind;
+  std::vector<std::byte> head;
   {
-    StateWriter writer(before);
+    StateWriter writer(head);
     writer.bytes(bytes_of(kMagic));
     writer.put(Head{kCheckpointFormat, owner.version, owner.node, round, owner.config_digest,
                     owner.topology_digest, state.size()});
   }
-  const std::uint64_t of_head = digest_bytes(before), of_state = digest_bytes(state);
-  for (std::size_t i = 0; i < kDigestBytes; ++i) {
-    before.push_back(static_cast<std::byte>(of_head >> (8 * i)));
-    behind.push_back(static_cast<std::byte>(of_state >> (8 * i)));
+  add_number(digest_bytes(head), head);
+  auto file = DurableFile::create(path);
+  if (!file) return file.error();
+  if (Status written = file->append(head); !written) return written;
+  PiecewiseDigest digest;
+  while (!state.empty()) {  // a piece at a time, while it is in the cache
+    const auto piece = state.first(std::min(state.size(), kFilePieceBytes));
+    digest.add(piece);
+    if (Status written = file->append(piece); !written) return written;
+    state = state.subspan(piece.size());
   }
-  return write_durably(path, std::array<std::span<const std::byte>, 3>{before, state, behind});
+  std::vector<std::byte> end;
+  add_number(digest.value(), end);
+  if (Status written = file->append(end); !written) return written;
+  return file->commit();
 }
 
-Result<std::vector<std::byte>> read_checkpoint(const std::string& path,
-                                               const CheckpointOwner& owner, Round round) {
-  const auto text = read_whole(path, kCheckpointBytesMax);
-  if (!text) return Error{ErrorCode::kUserInput, text.error().message};
-  const std::span<const std::byte> file = bytes_of(*text);
-  if (!text->starts_with(kMagic)) return refuse(path, "is no checkpoint of kimesh");
-  const std::span<const std::byte> after_magic = file.subspan(kMagic.size());
-  std::uint32_t format = 0;
-  StateReader(after_magic).get(format);
-  if (format != kCheckpointFormat)
-    return refuse(path,
-                  fmt::format("has the format {}, and this kimesh reads {}: it is damaged, or "
-                              "of another version",
-                              format, kCheckpointFormat));
-  Head head;
-  StateReader reader(after_magic);
-  reader.get(head);
-  const std::size_t head_bytes = file.size() - reader.left();
-  const std::span<const std::byte> head_digest = reader.bytes(kDigestBytes);
-  const std::span<const std::byte> state = reader.bytes(static_cast<std::size_t>(head.size));
-  const std::span<const std::byte> state_digest = reader.bytes(kDigestBytes);
-  if (!reader.finish() || digest_bytes(file.first(head_bytes)) != number_in(head_digest))
-    return refuse(path, kDamaged);
-  if (const auto why = misfit(head, owner, round)) return refuse(path, *why);
-  if (digest_bytes(state) != number_in(state_digest)) return refuse(path, kDamaged);
-  return std::vector<std::byte>(state.begin(), state.end());
+Result<std::unique_ptr<StateSource>> open_checkpoint(const std::string& path,
+                                                     const CheckpointOwner& owner, Round round) {
+  auto opened = PieceReader::open(path);
+  if (!opened) return damaged(opened.error().message);
+  PieceReader& file = *opened;
+  std::vector<std::byte> first(std::min(file.left(), kHeadBytesMax));
+  if (!file.read(first)) return damaged(path + " cannot be read");
+  const auto head = head_in(first, path);
+  if (!head) return head.error();
+  const std::size_t rest = file.left() + first.size() - head->bytes;
+  if (rest < kDigestBytes || head->head.size != rest - kDigestBytes) return damaged(path);
+  if (const auto why = misfit(head->head, owner, round)) return refuse(path, *why);
+  file.go_to(head->bytes);
+  if (const Status sound = look_through(file, head->head.size); !sound) return damaged(path);
+  file.go_to(head->bytes);
+  return std::unique_ptr<StateSource>(
+      new StateInFile(std::move(file), static_cast<std::size_t>(head->head.size)));
 }
 
 std::string checkpoint_path(const std::string& folder, Round round) {
@@ -130,13 +201,62 @@ std::vector<Round> checkpoint_rounds(const std::string& folder) {
   return rounds;
 }
 
-Result<std::optional<Round>> newest_checkpoint(const std::string& folder,
-                                               const CheckpointOwner& owner) {
-  const std::vector<Round> rounds = checkpoint_rounds(folder);
-  if (rounds.empty()) return std::optional<Round>();
-  const auto state = read_checkpoint(checkpoint_path(folder, rounds.back()), owner, rounds.back());
-  if (!state) return state.error();
-  return std::optional(rounds.back());
+Result<SoundCheckpoint> newest_checkpoint(const std::string& folder, const CheckpointOwner& owner) {
+  SoundCheckpoint found;
+  std::vector<Round> rounds = checkpoint_rounds(folder);
+  for (; !rounds.empty(); rounds.pop_back()) {
+    const auto is_sound = looks_sound(checkpoint_path(folder, rounds.back()), owner, rounds.back());
+    if (!is_sound) return is_sound.error();
+    if (*is_sound) {
+      found.newest = rounds.back();
+      break;
+    }
+    found.damaged.insert(found.damaged.begin(), rounds.back());
+  }
+  return found;
+}
+
+namespace {
+
+// Rounds of which every folder has a file, ascending.
+std::vector<Round> common_rounds(const std::vector<CheckpointPlace>& places) {
+  std::vector<Round> common;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::vector<Round> here = checkpoint_rounds(places[i].folder);
+    if (i == 0) common = here;
+    std::erase_if(common, [&](Round round) { return !std::ranges::binary_search(here, round); });
+  }
+  return common;
+}
+
+// The first of these rounds of which every folder holds a sound file.
+Result<std::optional<Round>> first_sound(const std::vector<Round>& rounds,
+                                         const std::vector<CheckpointPlace>& places) {
+  for (const Round round : rounds) {
+    bool all = true;
+    for (const CheckpointPlace& place : places) {
+      const auto is_sound = looks_sound(checkpoint_path(place.folder, round), place.owner, round);
+      if (!is_sound) return is_sound.error();
+      all = all && *is_sound;
+    }
+    if (all) return std::optional(round);
+  }
+  return std::optional<Round>();
+}
+
+}  // namespace
+
+Result<std::optional<Round>> common_checkpoint(const std::vector<CheckpointPlace>& places) {
+  std::vector<Round> rounds = common_rounds(places);
+  std::ranges::reverse(rounds);
+  return first_sound(rounds, places);
+}
+
+Result<std::optional<Round>> oldest_common_checkpoint(const std::vector<CheckpointPlace>& places,
+                                                      Round least) {
+  std::vector<Round> rounds = common_rounds(places);
+  std::erase_if(rounds, [&](Round round) { return round < least; });
+  return first_sound(rounds, places);
 }
 
 }  // namespace kimesh

@@ -1,5 +1,6 @@
 #include "kimesh/checkpoint/checkpoint_files.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -14,6 +15,8 @@ namespace {
 constexpr std::size_t kJobsMax = 4;
 // The engine looks ten times a second, and a checkpoint waits for the one before.
 constexpr std::size_t kWrittenMax = 16;
+
+constexpr const char* kDamagedSuffix = ".damaged";
 
 // A name that is no checkpoint's, as a writer leaves it that was killed.
 void remove_unfinished(const std::string& folder) {
@@ -35,15 +38,17 @@ Result<std::unique_ptr<CheckpointFiles>> CheckpointFiles::open(CheckpointFolder 
   const auto parent = std::filesystem::path(folder.path).parent_path();
   for (const auto& holder : {parent, parent.parent_path()})
     if (const Status synced = sync_file(holder.string()); !synced) return synced.error();
-  const auto newest = newest_checkpoint(folder.path, folder.owner);
-  if (!newest) return newest.error();
+  auto found = newest_checkpoint(folder.path, folder.owner);
+  if (!found) return found.error();
   remove_unfinished(folder.path);
-  return std::unique_ptr<CheckpointFiles>(new CheckpointFiles(std::move(folder), *newest));
+  return std::unique_ptr<CheckpointFiles>(
+      new CheckpointFiles(std::move(folder), std::move(*found)));
 }
 
-CheckpointFiles::CheckpointFiles(CheckpointFolder folder, std::optional<Round> newest)
+CheckpointFiles::CheckpointFiles(CheckpointFolder folder, SoundCheckpoint found)
     : folder_(std::move(folder)),
-      newest_(newest),
+      damaged_(std::move(found.damaged)),
+      newest_(found.newest),
       jobs_(kJobsMax),
       spare_(1),
       written_(kWrittenMax),
@@ -64,8 +69,8 @@ void CheckpointFiles::keep(Round round, std::vector<std::byte> state) {
   KIMESH_CHECK(jobs_.push(Write{round, std::move(state)}), "nothing is kept after the end");
 }
 
-Result<std::vector<std::byte>> CheckpointFiles::load(Round round) {
-  auto state = read_checkpoint(checkpoint_path(folder_.path, round), folder_.owner, round);
+Result<std::unique_ptr<StateSource>> CheckpointFiles::load(Round round) {
+  auto state = open_checkpoint(checkpoint_path(folder_.path, round), folder_.owner, round);
   if (!state) return state;
   if (const Status removed = remove_later_than(round); !removed) return removed.error();
   static_cast<void>(written_.try_push(round));
@@ -79,7 +84,10 @@ Status CheckpointFiles::remove_later_than(Round round) const {
     if (later <= round) continue;
     const std::string path = checkpoint_path(folder_.path, later);
     std::error_code code;
-    std::filesystem::remove(path, code);
+    if (std::ranges::binary_search(damaged_, later))
+      std::filesystem::rename(path, path + kDamagedSuffix, code);
+    else
+      std::filesystem::remove(path, code);
     if (code) return Error{ErrorCode::kIo, path + " cannot be removed: " + code.message()};
   }
   return sync_file(folder_.path);

@@ -60,8 +60,20 @@ struct DoctorCommand {
 };
 
 struct JoinOptions {
+  std::vector<std::string> command;  // as in RunOptions
+  std::vector<std::string> runs;     // folders
+  std::string output;                // file, or folder of a run; empty: a default
+  // A topology under which the run is to go on; empty: a model is made.
+  std::string topology;
+  // Of the run that there was; empty: the copies in the first folder.
+  std::string config, before;
+};
+
+struct ReportOptions {
+  enum class Format { kHtml, kMarkdown, kJson };
   std::vector<std::string> runs;  // folders
-  std::string output = "model.safetensors";
+  Format format = Format::kHtml;
+  std::string output;  // file; empty: report.html in the run's folder, other formats to stdout
 };
 
 struct ExportOptions {
@@ -88,6 +100,7 @@ struct KeygenOptions {
 [[nodiscard]] int simulate(const SimulateOptions& options);
 [[nodiscard]] int doctor(const DoctorCommand& command);
 [[nodiscard]] int join(const JoinOptions& options);
+[[nodiscard]] int report(const ReportOptions& options);
 [[nodiscard]] int evaluate(const EvalOptions& options);
 
 }  // namespace kimesh::cli

@@ -40,13 +40,17 @@ void Fleet::interrupt(TimePoint now) {
 
 void Fleet::supervise(TimePoint now) {
   for (Child& child : children_) child.update();
-  if (!failed_node_ && !kill_at_) {
-    const auto failed = [](const Child& c) { return !c.running() && !c.succeeded(); };
+  if (!failed_node_ && !killed_) {
+    // A node that was asked to end may be killed by that, and has not failed then.
+    const bool asked = kill_at_.has_value();
+    const auto failed = [&](const Child& c) {
+      return !c.running() && !c.succeeded() && !(asked && c.was_killed());
+    };
     auto found = std::ranges::find_if(children_, &Child::was_killed);
-    if (found == children_.end()) found = std::ranges::find_if(children_, failed);
+    if (asked || found == children_.end()) found = std::ranges::find_if(children_, failed);
     if (found != children_.end()) {
       failed_node_ = static_cast<NodeIndex>(found - children_.begin());
-      ask_all(SIGTERM, now + kTimeToEnd);
+      if (!asked) ask_all(SIGTERM, now + kTimeToEnd);
     }
   }
   if (kill_at_ && now >= *kill_at_ && !killed_) {

@@ -13,16 +13,33 @@
 
 namespace kimesh::cli {
 
+Error one_folder() {
+  return {ErrorCode::kUserInput,
+          "--run names a new folder and --resume one that is there: write one of them, or another "
+          "--topology besides"};
+}
+
+std::string text_of(const CarriedOver& carried, const std::string& topology) {
+  std::string text = fmt::format("the run goes on under {} in {} from its checkpoint of round {}\n",
+                                 topology, carried.folder.path(), carried.round);
+  text +=
+      "kept: parameters, what the optimizer has learnt, round, schedule and counters; begun anew: "
+      "estimates and residuals of channels, rates of links, what the policy has learnt";
+  if (!carried.lost.empty())
+    text += fmt::format("\nno checkpoint is there of {}: its shards are other nodes' copies",
+                        fmt::join(carried.lost, ", "));
+  if (carried.loses_moments) text += ", and the optimizer's moments begin anew";
+  return text;
+}
+
 Status complete(RunOptions& options) {
   if (!options.resume.empty()) {
     const RunFolder folder(options.resume);
+    const bool has_topology = !options.topology.empty();  // it says where its keys are
     if (options.config.empty()) options.config = folder.config();
-    if (options.topology.empty()) options.topology = folder.topology();
-    if (options.keys.empty()) options.keys = folder.keys_folder();
-    if (options.run.empty()) return ok_status();
-    return Error{ErrorCode::kUserInput,
-                 "--run names a new folder and --resume one that is there: "
-                 "write one of them"};
+    if (!has_topology) options.topology = folder.topology();
+    if (options.keys.empty() && !has_topology) options.keys = folder.keys_folder();
+    return options.run.empty() || has_topology ? ok_status() : Status(one_folder());
   }
   if (!options.config.empty() && !options.topology.empty()) return ok_status();
   return Error{ErrorCode::kUserInput,
@@ -72,14 +89,16 @@ bool check_security(TopologyFile& topology, const std::string& keys,
 
 Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files) {
   const RunConfig& config = files.config;
-  if (config.own_objective)
+  if (config.own_objective && !config.trains_a_model())
     return Error{
         ErrorCode::kUserInput,
         files.config_path +
             ": objective: own belongs to a program that uses kimesh as a library; run that "
-            "program, or write model and data"};
+            "program, or add model and data, which this one brings then"};
   const std::size_t nodes = files.topology.nodes.size();
-  const std::vector<double> weights = declared_weights(files.topology);
+  std::vector<double> weights = declared_weights(files.topology);
+  // What other programs learn from is not known here.
+  if (config.own_objective) weights = shares_of_weights(weights, nodes);
   auto objective = config.quadratic
                        ? make_quadratic_mesh(*config.quadratic, nodes, weights, config.seed)
                        : make_training_mesh(config, nodes, weights, say);

@@ -14,6 +14,11 @@ namespace kimesh::cli {
 // Where a run goes on, its folder's copies stand for files that are not named. Errors: UserInput,
 // where a file is missing on the command line, or a new folder is named for a run that has one.
 [[nodiscard]] Status complete(RunOptions& options);
+// Both --run and --resume were given, and no other topology.
+[[nodiscard]] Error one_folder();
+
+// What a run keeps and drops that goes on under another topology, for people.
+[[nodiscard]] std::string text_of(const CarriedOver& carried, const std::string& topology);
 
 // Reads both files and prints every problem. Returns nothing when there was one.
 [[nodiscard]] std::optional<MeshFiles> load_files(const std::string& config_path,

@@ -1,4 +1,5 @@
-// kimesh join RUN...: one model of what the nodes of a run left, fetched from several machines.
+// kimesh join RUN...: one model of what the nodes of a run left, fetched from several machines, or
+// checkpoints from which the run goes on under another topology.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <system_error>
 
 #include "commands.h"
+#include "job.h"
 #include "kimesh/model_files/node_model.h"
 #include "say.h"
 
@@ -34,7 +36,7 @@ Result<std::vector<NodeModelFile>> models_in(const std::vector<std::string>& run
   return files;
 }
 
-std::string text_of(const JoinedModel& joined) {
+std::string sources_of(const JoinedModel& joined) {
   std::string text;
   for (const auto& [node, round] : joined.sources) {
     text += (text.empty() ? "" : ", ") + node;
@@ -43,27 +45,58 @@ std::string text_of(const JoinedModel& joined) {
   return text;
 }
 
-}  // namespace
-
-int join(const JoinOptions& options) {
+int join_model(const JoinOptions& options, const std::string& output) {
   auto files = models_in(options.runs);
   if (!files) return fail(files.error());
-  if (std::filesystem::exists(options.output)) {
-    complain(options.output + " exists. Name another file with --output.");
+  if (std::filesystem::exists(output)) {
+    complain(output + " exists. Name another file with --output.");
     return kExitUser;
   }
-  const auto joined = join_models(std::move(*files), options.output);
+  const auto joined = join_models(std::move(*files), output);
   if (!joined) {
     const bool is_input = joined.error().code == ErrorCode::kMalformed;
     return fail({is_input ? ErrorCode::kUserInput : joined.error().code, joined.error().message});
   }
-  say(fmt::format("  {:<14}{}", "model", options.output));
-  say(fmt::format("  {:<14}{}", "of", text_of(*joined)));
+  say(fmt::format("  {:<14}{}", "model", output));
+  say(fmt::format("  {:<14}{}", "of", sources_of(*joined)));
   say(fmt::format("  {:<14}{}", "complete",
                   joined->complete
                       ? "every shard is its owner's"
                       : "no: shards of nodes that left nothing are other nodes' copies"));
   return kExitDone;
+}
+
+// Checkpoints of all nodes of another topology, in a folder of which each machine gets a copy.
+int join_checkpoints(const JoinOptions& options) {
+  const RunFolder first(options.runs.front());
+  auto files =
+      load_files(options.config.empty() ? first.config() : options.config, options.topology);
+  auto before = load_topology_alone(options.before.empty() ? first.topology() : options.before);
+  if (!files || !before) return kExitUser;
+  const auto mesh = make_mesh(std::move(*files));
+  if (!mesh) return fail(mesh.error());
+  NewRunFolder to{"", "runs", options.runs.front()};
+  if (!options.output.empty()) {
+    const auto path = std::filesystem::path(options.output).lexically_normal();
+    to.name = path.filename().string();
+    to.parent = path.has_parent_path() ? path.parent_path().string() : ".";
+  }
+  const auto carried = (*mesh)->carry_over(
+      {std::move(*before), {options.runs.begin(), options.runs.end()}}, to, options.command);
+  if (!carried) return fail(carried.error());
+  say(text_of(*carried, options.topology));
+  say(
+      fmt::format("start every node with `kimesh node --name NAME --resume {}`, the folder or a "
+                  "copy of it",
+                  carried->folder.path()));
+  return kExitDone;
+}
+
+}  // namespace
+
+int join(const JoinOptions& options) {
+  if (!options.topology.empty()) return join_checkpoints(options);
+  return join_model(options, options.output.empty() ? "model.safetensors" : options.output);
 }
 
 }  // namespace kimesh::cli

@@ -120,8 +120,28 @@ void add_join(CLI::App& app, JoinOptions& options, int& code) {
   CLI::App* command =
       app.add_subcommand("join", "make one model of run folders from several machines");
   command->add_option("RUN", options.runs, "folders of one run, such as runs/NAME")->required();
-  command->add_option("--output", options.output, "the model's file (model.safetensors)");
+  command->add_option("--output", options.output,
+                      "the model's file (model.safetensors), or the folder of the checkpoints");
+  command->add_option("--topology", options.topology,
+                      "make checkpoints instead, from which the run goes on under this topology");
+  command->add_option("--from", options.before,
+                      "the topology that the run had (RUN/topology.yaml)");
+  command->add_option("--config", options.config, "the run's config (RUN/config.yaml)");
   command->callback([&] { code = join(options); });
+}
+
+void add_report(CLI::App& app, ReportOptions& options, int& code) {
+  CLI::App* command =
+      app.add_subcommand("report", "how runs went, and why rounds took as long as they did");
+  const std::map<std::string, ReportOptions::Format> formats{
+      {"html", ReportOptions::Format::kHtml},
+      {"md", ReportOptions::Format::kMarkdown},
+      {"json", ReportOptions::Format::kJson}};
+  command->add_option("RUN", options.runs, "folders of runs, such as runs/NAME")->required();
+  command->add_option("--format", options.format, "html (a page), md or json")
+      ->transform(CLI::CheckedTransformer(formats));
+  command->add_option("--output", options.output, "file (RUN/report.html; md and json: stdout)");
+  command->callback([&] { code = report(options); });
 }
 
 void add_export(CLI::App& app, ExportOptions& options, int& code) {
@@ -155,7 +175,8 @@ int run(int argc, char** argv) {
   SimulateOptions simulate_options{up_options, "", "", ""};
   ExportOptions export_options;
   EvalOptions eval_options;
-  JoinOptions join_options;
+  JoinOptions join_options{words, {}, "", "", "", ""};
+  ReportOptions report_options;
   DoctorCommand doctor_options;
   add_check(app, files, code);
   add_explain(app, explain_options, code);
@@ -167,6 +188,7 @@ int run(int argc, char** argv) {
   add_export(app, export_options, code);
   add_eval(app, eval_options, code);
   add_join(app, join_options, code);
+  add_report(app, report_options, code);
   add_doctor(app, doctor_options, code);
   try {
     app.parse(argc, argv);

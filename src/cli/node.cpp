@@ -95,6 +95,20 @@ int run_node(const Mesh& mesh, const RunFolder& folder, NodeIndex self, const Ru
   return ended->files ? code : fail(ended->files.error());
 }
 
+// Each machine has the checkpoint of its own node, and another topology is made of all.
+Status check_same_topology(const Mesh& mesh, const RunOptions& options) {
+  if (options.resume.empty()) return ok_status();
+  const auto before = mesh.topology_before(RunFolder(options.resume));
+  if (!before) return before.error();
+  if (!*before) return ok_status();
+  return Error{ErrorCode::kUserInput,
+               fmt::format("{0} is of another topology. On one machine, make checkpoints for this "
+                           "one of the run folders of all its nodes: `kimesh join {0} ... "
+                           "--topology {1} --output FOLDER`; then start every node with "
+                           "--resume FOLDER",
+                           options.resume, options.topology)};
+}
+
 }  // namespace
 
 int node(NodeOptions options) {
@@ -116,12 +130,14 @@ int node(NodeOptions options) {
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
+  if (const Status same = check_same_topology(**mesh, options.run); !same)
+    return fail(same.error());
   const std::size_t local = nodes_on_the_host_of((*mesh)->topology(), *self);
   set_training_threads(options.threads > 0 ? options.threads : threads((*mesh)->config(), local));
 
   RunFolder folder(options.run_folder);
   if (options.run_folder.empty()) {
-    auto made = (*mesh)->make_folder(options.run.run, options.run.command);
+    auto made = (*mesh)->make_folder({options.run.run}, options.run.command);
     if (!made) return fail(made.error());
     folder = *made;
     say("run folder: " + folder.path());

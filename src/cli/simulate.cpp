@@ -62,14 +62,16 @@ int simulate(const SimulateOptions& options) {
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
   if (!(*mesh)->config().quadratic)
     set_training_threads(threads((*mesh)->config(), (*mesh)->nodes()));
-  std::unique_ptr<DecisionSource> replay;
+  std::unique_ptr<LoggedDecisions> replay;
+  const RunFolder replayed(options.replay);
   if (!options.replay.empty()) {
     auto loaded = load_decisions((*mesh)->plan(), options.replay);
     if (!loaded) return fail(loaded.error());
     replay = std::move(*loaded);
   }
   run.replay = replay.get();
-  const auto folder = (*mesh)->make_folder(options.run.run, options.run.command);
+  run.replayed = &replayed;
+  const auto folder = (*mesh)->make_folder({options.run.run}, options.run.command);
   if (!folder) return fail(folder.error());
   return run_simulation(**mesh, *folder, std::move(run), options.run.json);
 }

@@ -38,7 +38,8 @@ TimePoint now() {
 class Followers {
  public:
   Followers(const RunFolder& folder, const Plan& plan) : plan_(plan), tally_(plan) {
-    for (const std::string& name : plan.view.nodes) files_.emplace_back(folder.events(name));
+    for (const std::string& name : plan.view.nodes)
+      files_.emplace_back(folder.events(name), folder.earlier_events(name));
     broken_.resize(files_.size());
   }
   [[nodiscard]] const RunTally& tally() const { return tally_; }
@@ -153,10 +154,24 @@ void report_failed_node(const Fleet& fleet, const RunFolder& folder, const Plan&
   if (fleet.child(node).was_killed()) end.text = fmt::format("node {} {}", name, how);
 }
 
+// The folder in which a run goes on under another topology.
+Result<RunFolder> carried_folder(const Mesh& mesh, const TopologyFile& before,
+                                 const RunOptions& options) {
+  const auto carried = mesh.carry_over({before, {RunFolder(options.resume)}},
+                                       {options.run, "runs", options.resume}, options.command);
+  if (!carried) return carried.error();
+  say(text_of(*carried, options.topology));
+  return carried->folder;
+}
+
 // The folder of the run: a new one, or that of the run that goes on.
 Result<RunFolder> folder_of(const Mesh& mesh, const RunOptions& options) {
-  if (options.resume.empty()) return mesh.make_folder(options.run, options.command);
+  if (options.resume.empty()) return mesh.make_folder({options.run}, options.command);
   const RunFolder folder(options.resume);
+  const auto before = mesh.topology_before(folder);
+  if (!before) return before.error();
+  if (*before) return carried_folder(mesh, **before, options);
+  if (!options.run.empty()) return one_folder();
   const auto round = mesh.common_checkpoint(folder);
   if (!round) return round.error();
   say(fmt::format("{} goes on from its checkpoint of round {}", folder.path(), *round));

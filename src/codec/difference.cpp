@@ -164,13 +164,28 @@ Result<PassSummary> Difference::assign(const AdvanceJob& job, std::span<std::byt
   return PassSummary{{*energy, 0}, std::move(*curve)};
 }
 
+std::vector<std::uint32_t> count_by_piece(std::span<const std::uint32_t> indices,
+                                          std::span<const Piece> pieces) {
+  std::vector<std::uint32_t> counts;
+  counts.reserve(pieces.size());
+  auto begin = indices.begin();
+  for (const Piece& piece : pieces) {
+    const auto end = std::lower_bound(begin, indices.end(), piece.offset + piece.size);
+    counts.push_back(static_cast<std::uint32_t>(end - begin));
+    begin = end;
+  }
+  return counts;
+}
+
 Status add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies, Advanced& result,
                        bool is_whole) {
   const kernels::Entries& entries = job.scratch.entries;
   const auto added = job.difference.add(entries.indices, entries.values, is_whole);
   if (!added) return added.error();
   result.kept = entries.size();
+  result.piece_kept = count_by_piece(entries.indices, job.pieces);
   result.wanted_energy = energies.target;
+  result.energy_to_send = energies.difference;
   result.missing_energy = std::max(0.0, energies.difference - added->removed) + added->left;
   return ok_status();
 }

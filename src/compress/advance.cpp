@@ -25,7 +25,7 @@ Result<Advanced> advance_dense(const AdvanceJob& job) {
   if (!assigned) return assigned.error();
   result.form = Form::kDense;
   result.kept = job.size();
-  result.wanted_energy = assigned->energies.target;
+  result.wanted_energy = result.energy_to_send = assigned->energies.target;
   result.curve = std::move(assigned->curve);
   return result;
 }

@@ -11,6 +11,7 @@ Result<Advanced> BlockCodec::advance(const AdvanceJob& job) const {
   if (!quantised) return quantised.error();
   result.kept = job.size();
   result.wanted_energy = quantised->energies.target;
+  result.energy_to_send = quantised->energies.difference;
   result.curve = std::move(quantised->curve);
   return result;
 }

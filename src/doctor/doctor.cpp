@@ -25,8 +25,6 @@ constexpr Duration kConnectMax = std::chrono::seconds(2);   // more than a satel
 constexpr Duration kFlush = std::chrono::seconds(1);
 // Events that wait for the doctor: a few messages of the largest size.
 constexpr std::size_t kQueueBytes = 8 * kProbePayloadMax;
-// In place of a config's digest: a doctor and a node that trains do not take each other for peers.
-constexpr const char* kConfig = "kimesh doctor";
 constexpr const char* kSilent = " has not connected either";
 
 TimePoint now() {
@@ -80,7 +78,7 @@ class Doctor {
       if (now() - last_said_ >= kSayAgain && waited >= kSayAgain) say_whom_we_wait_for(waited);
     }
     Diagnosis diagnosis;
-    for (const LinkIndex l : order_) diagnosis.links.push_back(found(links_.at(l)));
+    for (const LinkIndex l : order_) diagnosis.links.push_back(found(l));
     network_->send(SendBye{});
     network_->flush(kFlush);
     return diagnosis;
@@ -113,17 +111,29 @@ class Doctor {
     network.curve = options_.curve;
     network.hello.incarnation = new_incarnation();
     network.hello.topology_digest = digest_text(topology.canonical());
-    network.hello.config_digest = digest_text(kConfig);
+    network.hello.config_digest = doctors_config_digest();
     for (const LinkIndex l : order_) {
       const LinkFinding& link = links_.at(l).finding;
+      const std::string endpoint = is_dialled_here(l) ? dial_address(l) : "";
       if (link.outgoing)
-        network.outgoing.push_back(
-            {l, link.far, name(link.far), topology.nodes[link.far].dial_address(), {}});
+        network.outgoing.push_back({l, link.far, name(link.far), endpoint, {}, endpoint.empty()});
       else
-        network.incoming.push_back(
-            {l, link.far, name(link.far), message_bytes(kProbePayloadMax, kControlSlots)});
+        network.incoming.push_back({l, link.far, name(link.far),
+                                    message_bytes(kProbePayloadMax, kControlSlots),
+                                    !endpoint.empty(), endpoint});
     }
     return network;
+  }
+
+  // Whether this node opens the connection of the link; and where the one who does dials.
+  [[nodiscard]] bool is_dialled_here(LinkIndex l) const {
+    const Link& link = options_.plan->links[l];
+    const bool by_sender = options_.topology->dialled_by(link.from, link.to) == DialledBy::kSender;
+    return by_sender == (link.from == options_.self);
+  }
+  [[nodiscard]] const std::string& dial_address(LinkIndex l) const {
+    const Link& link = options_.plan->links[l];
+    return options_.topology->dial_address(link.from, link.to);
   }
 
   [[nodiscard]] bool is_done() const {
@@ -210,10 +220,11 @@ class Doctor {
                      to_seconds(waited), to_seconds(options_.patience)));
   }
 
-  [[nodiscard]] LinkFinding found(const Examined& link) const {
+  [[nodiscard]] LinkFinding found(LinkIndex l) const {
+    const Examined& link = links_.at(l);
     LinkFinding finding = link.finding;
     if (finding.outgoing && !link.told) finding.speed.reset();
-    if (!link.is_done()) finding.trouble = trouble_of(link);
+    if (!link.is_done()) finding.trouble = trouble_of(l, link);
     const double apart = finding.clock_ahead_s.value_or(0);
     if (finding.trouble.empty() && std::abs(apart) > kClocksApartMax)
       finding.trouble = fmt::format(
@@ -223,14 +234,14 @@ class Doctor {
     return finding;
   }
 
-  // Whether a link leads to the node as well, which says why it cannot be reached.
-  [[nodiscard]] bool is_tried(NodeIndex far) const {
-    return std::ranges::any_of(links_, [&](const auto& link) {
-      return link.second.finding.outgoing && link.second.finding.far == far;
-    });
+  // Where this node dials the other one, over any link; nothing: it does not.
+  [[nodiscard]] const std::string* dialled_at(NodeIndex far) const {
+    for (const LinkIndex l : order_)
+      if (links_.at(l).finding.far == far && is_dialled_here(l)) return &dial_address(l);
+    return nullptr;
   }
 
-  [[nodiscard]] std::string trouble_of(const Examined& link) const {
+  [[nodiscard]] std::string trouble_of(LinkIndex l, const Examined& link) const {
     const std::string& far = name(link.finding.far);
     if (!link.refusal.empty()) return link.refusal;
     if (link.up)
@@ -238,18 +249,39 @@ class Doctor {
                  ? "the link broke, or is too slow to be measured: nothing was acked lately"
                  : fmt::format(
                        "{} has not told what it measured: it was stopped, or the link broke", far);
-    const std::string& endpoint = options_.topology->nodes[link.finding.far].dial_address();
-    const std::string why = why_unreachable(endpoint, kConnectMax);
-    if (!why.empty())
-      return link.finding.outgoing || !is_tried(link.finding.far) ? why : far + kSilent;
-    if (link.finding.outgoing)
+    if (is_dialled_here(l)) {
+      const std::string& endpoint = dial_address(l);
+      const std::string why = why_unreachable(endpoint, kConnectMax);
+      if (!why.empty()) return why;
       return fmt::format("{} accepts connections, but does not answer as a doctor of node {}",
                          endpoint, far);
-    const std::string& ours = options_.topology->nodes[options_.self].dial_address();
+    }
+    return why_not_connected(l, link);
+  }
+
+  // Whether the topology has the node open a connection that another one would by default: nobody
+  // may reach it.
+  [[nodiscard]] bool may_be_hidden(NodeIndex far) const {
+    return std::ranges::any_of(order_, [&](LinkIndex l) {
+      const LinkFinding& link = links_.at(l).finding;
+      return link.far == far && link.outgoing && !is_dialled_here(l);
+    });
+  }
+
+  // Of a link whose far node opens the connection.
+  [[nodiscard]] std::string why_not_connected(LinkIndex l, const Examined& link) const {
+    const std::string& far = name(link.finding.far);
+    const std::string* tried = dialled_at(link.finding.far);
+    const bool hidden = may_be_hidden(link.finding.far);
+    const std::string& endpoint =
+        tried != nullptr ? *tried : options_.topology->nodes[link.finding.far].dial_address();
+    const std::string why = hidden ? "" : why_unreachable(endpoint, kConnectMax);
+    if (!why.empty()) return tried != nullptr ? far + kSilent : why;
     return fmt::format(
-        "{} can be reached, but has not connected to {}: start `kimesh doctor` for "
-        "{} there, or check that this address leads here from there",
-        endpoint, ours, far);
+        "{} has not connected to {}: start `kimesh doctor` for {} there, or check that this "
+        "address "
+        "leads here from there",
+        hidden ? "node " + far : endpoint + " can be reached, but", dial_address(l), far);
   }
 
   const DoctorOptions& options_;

@@ -246,7 +246,9 @@ Result<Advanced> Dzq::advance(const AdvanceJob& job) const {
   const kernels::Energies& energies = selected->energies;
   result.bytes = std::move(message.bytes);
   result.kept = values.size();
+  result.piece_kept = count_by_piece(message.elements.indices, job.pieces);
   result.wanted_energy = energies.target;
+  result.energy_to_send = energies.difference;
   result.missing_energy = std::max(0.0, energies.difference - added->removed) + added->left;
   result.curve = std::move(selected->curve);
   return result;

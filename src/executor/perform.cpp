@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "kimesh/executor/executor.h"
+#include "kimesh/executor/node_state.h"
 #include "kimesh/util/overloaded.h"
 
 namespace kimesh {
@@ -30,20 +31,12 @@ Event take(const TakeMovement& work, Vectors& vectors) {
   return MovementTaken{work.round, work.overlap, {}};
 }
 
-Event save(const SaveState& work, Vectors& vectors, StateStore* store) {
+Event save(SaveState& work, Vectors& vectors, StateStore* store) {
   if (store == nullptr) return StateSaved{work.round, false};
-  std::vector<std::byte> state = store->memory();
-  Status saved = ok_status();
-  {
-    StateWriter writer(state);
-    constexpr std::size_t kNumbersBytes = 4096;  // beside them: the numbers of few optimizers
-    writer.expect(vectors.state_bytes() + work.core.size() + kNumbersBytes);
-    writer.put(work.core.size());
-    writer.bytes(work.core);
-    saved = vectors.save(writer);
-  }
-  if (!saved) return WorkFailed{saved.error().message};
-  store->keep(work.round, std::move(state));
+  work.state = store->memory();
+  const auto begun = begin_state(work.core, vectors, work.state);
+  if (!begun) return WorkFailed{begun.error().message};
+  work.begun = *begun;
   return StateSaved{work.round};
 }
 
@@ -51,14 +44,12 @@ Event load(const LoadState& work, Vectors& vectors, StateStore* store) {
   if (store == nullptr) return WorkFailed{"a node that resumes keeps checkpoints"};
   const auto state = store->load(work.round);
   if (!state) return WorkFailed{state.error().message};
-  StateReader reader(*state);
-  std::uint64_t size = 0;
-  reader.get(size);
-  const std::span<const std::byte> core = reader.bytes(static_cast<std::size_t>(size));
-  if (const Status restored = vectors.restore(reader); !restored)
+  StateReader reader(**state);
+  auto core = read_state(reader, vectors);
+  if (!core)
     return WorkFailed{"the checkpoint of round " + std::to_string(work.round) + " holds " +
-                      restored.error().message};
-  return StateLoaded{work.round, {core.begin(), core.end()}};
+                      core.error().message};
+  return StateLoaded{work.round, std::move(*core)};
 }
 
 // Each local step takes the node's next batch.
@@ -88,14 +79,23 @@ Event evaluate(const Evaluate& work, Objective& objective) {
 
 }  // namespace
 
-Event perform(const VectorWork& work, Vectors& vectors, StateStore* store) {
+Event perform(VectorWork& work, Vectors& vectors, StateStore* store) {
   return std::visit(Overloaded{[&](const AdvanceChannel& w) { return advance(w, vectors); },
                                [&](const ApplyMessage& w) { return apply(w, vectors); },
                                [&](const StepShard& w) { return step(w, vectors); },
                                [&](const TakeMovement& w) { return take(w, vectors); },
-                               [&](const SaveState& w) { return save(w, vectors, store); },
+                               [&](SaveState& w) { return save(w, vectors, store); },
                                [&](const LoadState& w) { return load(w, vectors, store); }},
                     work);
+}
+
+std::optional<Event> finish_work(VectorWork& work, const Vectors& vectors, StateStore* store) {
+  auto* const saving = std::get_if<SaveState>(&work);
+  if (saving == nullptr || store == nullptr || saving->begun == 0) return std::nullopt;
+  if (const Status saved = end_state(saving->begun, vectors, saving->state); !saved)
+    return WorkFailed{saved.error().message};
+  store->keep(saving->round, std::move(saving->state));
+  return std::nullopt;
 }
 
 Event perform(const TrainerWork& work, Vectors& vectors, Objective& objective,

@@ -5,13 +5,6 @@
 #include <algorithm>
 
 namespace kimesh {
-namespace {
-
-// What ZeroMQ adds to a frame at most, encryption included. Too much does no harm: a connection is
-// never believed to have delivered more than it has brought.
-constexpr std::uint64_t kFramingMax = 64;
-
-}  // namespace
 
 AcceptedConnections::Accepted* AcceptedConnections::find(int fd) {
   const auto at = all_.find(fd);
@@ -20,7 +13,7 @@ AcceptedConnections::Accepted* AcceptedConnections::find(int fd) {
 
 void AcceptedConnections::accepted(int fd, TimePoint now) {
   Accepted& connection = all_[fd];
-  connection = {TcpPeek(fd), State::kStranger, now + kHelloMax, kStrangerBytesMax, 0};
+  connection = {TcpPeek(fd), State::kStranger, now + kHelloMax, kStrangerBytesMax, {}};
   if (!connection.tcp) return end(fd, connection);  // no descriptor is left
   keep_to_cap();
 }
@@ -41,7 +34,7 @@ void AcceptedConnections::admit(int fd) {
   Accepted* connection = find(fd);
   if (!connection || connection->state == State::kEnded) return;
   connection->state = State::kPeer;
-  connection->delivered = connection->tcp.received();
+  connection->undelivered.begin(connection->tcp);
 }
 
 // A peer may have sent as much as any peer before it hears that it is none any more.
@@ -80,7 +73,7 @@ void AcceptedConnections::end(int fd, Accepted& connection) {
 }
 
 void AcceptedConnections::delivered(int fd, std::size_t frame_bytes) {
-  if (Accepted* connection = find(fd)) connection->delivered += frame_bytes + kFramingMax;
+  if (Accepted* connection = find(fd)) connection->undelivered.delivered(frame_bytes);
 }
 
 std::vector<int> AcceptedConnections::look(TimePoint now, bool reading) {
@@ -89,15 +82,12 @@ std::vector<int> AcceptedConnections::look(TimePoint now, bool reading) {
   std::vector<int> peers;
   for (auto& [fd, connection] : all_) {
     if (connection.state == State::kEnded) continue;
-    const std::uint64_t received = connection.tcp.received();
     if (connection.state != State::kPeer) {
       const bool late = reading && now >= connection.until;
-      if (late || received > connection.bytes_max) end(fd, connection);
+      if (late || connection.tcp.received() > connection.bytes_max) end(fd, connection);
       continue;
     }
-    connection.delivered = std::min(connection.delivered, received);
-    const std::uint64_t unread = connection.tcp.unread();
-    if (received - connection.delivered <= unread + kUndeliveredBytesMax) continue;
+    if (!connection.undelivered.exceed(connection.tcp, kUndeliveredBytesMax)) continue;
     peers.push_back(fd);
     end(fd, connection);
   }

@@ -8,7 +8,7 @@
 //     kStrangersMax kStrangerBytesMax + links kUndeliveredBytesMax + rate · T
 //
 // with the rate at which this machine receives, over all connections, and T = kLookAtStrangers
-// while a stranger stands, else kLookAtPeers. Each connection costs about 30 KB besides. Once the
+// while a stranger stands, else kLookAtPeers; limits.h says what a node holds in all. Once the
 // descriptors of the process are used up a new connection ends at once.
 #pragma once
 
@@ -18,7 +18,9 @@
 #include <vector>
 
 #include "fd.h"
+#include "kimesh/link/limits.h"
 #include "kimesh/util/ids.h"
+#include "undelivered_bytes.h"
 
 namespace kimesh {
 
@@ -26,12 +28,6 @@ namespace kimesh {
 inline constexpr Duration kHelloMax = std::chrono::seconds(3);  // from its start to its hello
 // A peer of a busy machine reads its refusal in less; a stranger may never hang up.
 inline constexpr Duration kHearRefusal = std::chrono::seconds(5);
-// Of one that is too many the oldest ends: an honest peer says its hello at once.
-inline constexpr std::size_t kStrangersMax = 256;
-// More than the greeting and a few hellos of the largest size.
-inline constexpr std::uint64_t kStrangerBytesMax = 64 * 1024;
-// More than the chunks of 64 KiB that wait for this thread, 64 of a connection.
-inline constexpr std::uint64_t kUndeliveredBytesMax = 8 * 1024 * 1024;
 inline constexpr Duration kLookAtStrangers = std::chrono::milliseconds(20);
 inline constexpr Duration kLookAtPeers = std::chrono::milliseconds(100);
 
@@ -66,9 +62,9 @@ class AcceptedConnections {
   struct Accepted {
     TcpPeek tcp;
     State state = State::kStranger;
-    TimePoint until{};            // kStranger, kRefused
-    std::uint64_t bytes_max = 0;  // the same: what it may have brought in all
-    std::uint64_t delivered = 0;  // kPeer: at most what has come
+    TimePoint until{};             // kStranger, kRefused
+    std::uint64_t bytes_max = 0;   // the same: what it may have brought in all
+    UndeliveredBytes undelivered;  // kPeer
   };
   [[nodiscard]] Accepted* find(int fd);
   void end(int fd, Accepted& connection);

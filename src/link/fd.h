@@ -81,6 +81,7 @@ class TcpPeek {
   // With a reset, as a failing network: queued bytes are lost. ZeroMQ reads the end.
   void break_connection() const;
   explicit operator bool() const { return static_cast<bool>(fd_); }
+  [[nodiscard]] int fd() const { return fd_.get(); }
 
  private:
   Fd fd_;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kimesh/link/network.h"
 #include "kimesh/util/digest.h"
 
 namespace kimesh {
@@ -12,6 +13,10 @@ namespace {
 
 constexpr std::size_t kShownMax =
     400;  // bytes of a foreign text in a sentence: a few lines of a terminal
+
+bool is_doctors(std::uint64_t config_digest) {
+  return config_digest == doctors_config_digest();
+}
 
 constexpr const char* kWantsEncryption = "wants encrypted links, and this node has security: none";
 
@@ -32,6 +37,10 @@ Reason differing(const std::string& what, std::uint64_t theirs, std::uint64_t ou
 
 }  // namespace
 
+std::uint64_t doctors_config_digest() {
+  return digest_text("kimesh doctor");
+}
+
 std::string printable(const std::string& text) {
   std::string out = text.substr(0, kShownMax);
   for (char& c : out)
@@ -50,17 +59,25 @@ std::optional<Refusal> refusal_of(const Hello& hello, const Hello& ours) {
   if (hello.topology_digest != ours.topology_digest)
     reasons.push_back(differing("topologies", hello.topology_digest, ours.topology_digest, hello,
                                 ours, "give both nodes the same topology file"));
-  if (hello.config_digest != ours.config_digest)
+  const bool one_examines = hello.config_digest != ours.config_digest &&
+                            (is_doctors(hello.config_digest) || is_doctors(ours.config_digest));
+  if (one_examines)
+    reasons.push_back(
+        same("one of the two runs kimesh doctor and the other one trains; end one of them"));
+  else if (hello.config_digest != ours.config_digest)
     reasons.push_back(differing("configs", hello.config_digest, ours.config_digest, hello, ours,
                                 "give both nodes the same config file"));
   // A different config explains different parameters: only the cause is worth a sentence.
   else if (hello.parameters_digest != ours.parameters_digest)
     reasons.push_back(differing("initial parameters", hello.parameters_digest,
                                 ours.parameters_digest, hello, ours,
-                                "use the same builds of kimesh and LibTorch on both machines"));
+                                "use the same builds of kimesh and LibTorch on both machines, and "
+                                "where programs bring the model the same names, order, shapes "
+                                "and start"));
   if (reasons.empty() && (hello.run != ours.run || hello.view != ours.view))
     reasons.push_back(same("the runs differ; start all nodes anew, from the same point"));
-  const bool mutual = !reasons.empty();  // an address that leads elsewhere is one node's mistake
+  const bool mutual =
+      !reasons.empty() && !one_examines;  // an address that leads elsewhere is one node's mistake
   if (hello.to != ours.from)
     reasons.push_back(same(fmt::format(
         "the address that {} dialled for node {} leads to node {}; check the addresses in the "
@@ -109,6 +126,13 @@ std::string sentence_restarted(const std::string& name) {
       "node {} was restarted in the middle of the run and has lost its state: the run must begin "
       "anew on all nodes",
       printable(name));
+}
+
+std::string sentence_claims_restart(const std::string& name, const std::string& self) {
+  return fmt::format(
+      "node {} refuses a process that says it is node {}, started again, since links are not "
+      "encrypted and anybody can say so; the run ends if node {} stays silent for dead_after",
+      self, printable(name), printable(name));
 }
 
 std::string sentence_foreign(const std::string& name) {

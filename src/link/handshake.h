@@ -26,6 +26,8 @@ struct Refusal {
 [[nodiscard]] std::string sentence_flood(const std::string& name);
 [[nodiscard]] std::string sentence_second(const std::string& name, const std::string& self);
 [[nodiscard]] std::string sentence_restarted(const std::string& name);
+// Without keys, of a hello: whoever says so may be anybody.
+[[nodiscard]] std::string sentence_claims_restart(const std::string& name, const std::string& self);
 [[nodiscard]] std::string sentence_foreign(const std::string& name);
 [[nodiscard]] std::string sentence_malformed(const std::string& name, const std::string& what);
 // Keys: `self` is this node, `address` where the other side is.

@@ -12,10 +12,7 @@
 namespace kimesh {
 namespace {
 
-// Frames of each connection: 4 MB at the largest chunk that kimesh sends. Of other peers
-// accepted_connections.h bounds the bytes.
-constexpr int kReceiveQueueFrames = 64;
-// Answers that wait for a peer; ZeroMQ holds 1000 more. A peer that reads none of so many is
+// Answers that wait for a peer beside those that ZeroMQ holds. A peer that reads none of so many is
 // refused.
 constexpr std::size_t kRepliesMax = 4096;
 constexpr Duration kRetryReplies =
@@ -39,16 +36,21 @@ std::string why_not_bound(int why) {
 
 IncomingConnections::IncomingConnections(const std::vector<IncomingLink>& links, Shared shared)
     : shared_(std::move(shared)), tag_(shared_.hello.tag()), socket_(shared_.zmq, ZMQ_ROUTER) {
-  socket_.set(ZMQ_RCVHWM, kReceiveQueueFrames);
   if (shared_.curve) {
     zap_.emplace(shared_.zmq, shared_.curve->allowed);
     socket_.serve_curve(shared_.curve->own, kZapDomain);
   }
-  for (const IncomingLink& link : links)
+  for (const IncomingLink& link : links) {
     connections_.push_back(
         Connection{.spec = link,
                    .inbox = Inbox(link.message_bytes_max, shared_.curve != nullptr),
                    .routing_id = {}});
+    if (!link.dials) continue;
+    connections_.back().dialled = std::make_unique<DialledSocket>(
+        DialledSocket::Shared{shared_.zmq, shared_.events, shared_.curve, shared_.hello.from},
+        link.name);
+    if (!link.endpoint.empty()) dial(link.link, link.endpoint);
+  }
 }
 
 Status IncomingConnections::listen(const std::string& endpoint) {
@@ -63,8 +65,8 @@ IncomingConnections::Connection* IncomingConnections::connection_of(const std::s
   return at == connections_.end() ? nullptr : &*at;
 }
 IncomingConnections::Connection* IncomingConnections::connection_named(const std::string& name) {
-  const auto at =
-      std::ranges::find_if(connections_, [&](const Connection& l) { return l.spec.name == name; });
+  const auto at = std::ranges::find_if(
+      connections_, [&](const Connection& l) { return !l.dialled && l.spec.name == name; });
   return at == connections_.end() ? nullptr : &*at;
 }
 
@@ -109,7 +111,11 @@ void IncomingConnections::read_monitor() {
     // Frames that the connection has brought are still in the queue, and still count.
     for (Connection& connection : connections_)
       if (connection.open && connection.fd == event->value) leave(connection);
+    for (OutgoingConnection* link : awaiting_)
+      if (link->is_ready() && link->accepted().fd == event->value) link->lost();
   }
+  for (Connection& connection : connections_)
+    if (connection.dialled) read_monitor_of(connection);
 }
 
 // The first one alone is told of: who scans ports comes from many addresses.
@@ -119,13 +125,19 @@ void IncomingConnections::tell_of_stranger(const std::string& address) {
 }
 
 void IncomingConnections::leave(Connection& connection) {
-  connection.open = false;
+  connection.open = connection.greeting = false;
   connection.tcp = TcpPeek();
   connection.replies.clear();  // each is repeated, or asked for, on the next connection
   shared_.peers.incoming(connection.spec.from, false);
 }
 
 void IncomingConnections::receive(std::size_t frames) {
+  receive_accepted(frames);
+  for (Connection& connection : connections_)
+    if (connection.dialled) receive_from(connection, frames);
+}
+
+void IncomingConnections::receive_accepted(std::size_t frames) {
   for (; frames > 0 && shared_.events.drain(); --frames) {
     ZmqPart id, body;
     if (!socket_.receive(id)) return;
@@ -145,106 +157,13 @@ void IncomingConnections::receive(std::size_t frames) {
       more = socket_.receive(rest) && rest.more();
       accepted_.delivered(fd, rest.bytes().size());
     }
-    malformed(connection_of(routing_id), fd, "a frame of several parts");
-  }
-}
-
-void IncomingConnections::frame_from(const std::string& routing_id, int fd, const ZmqPart& body,
-                                     TimePoint now) {
-  Connection* connection = connection_of(routing_id);
-  // A peer chooses its routing id: one that an ended connection had makes it no other node.
-  if (shared_.curve && connection && body.user_id() != connection->spec.name) connection = nullptr;
-  const auto frame = decode_frame(body.bytes());
-  if (!frame.ok()) return malformed(connection, fd, frame.error().message);
-  if (const auto* hello = std::get_if<Hello>(&*frame)) {
-    if (shared_.curve && hello->from != body.user_id())
-      return refuse_name(routing_id, fd, {std::string(body.user_id()), hello->from}, now);
-    read_monitor();  // an older connection with the same fd ended before this hello
-    return hello_from(routing_id, fd, *hello, now);
-  }
-  if (!connection) return;
-  if (tag_of(body.bytes()) != tag_) {
-    ++foreign_frames_;
-    return shared_.events.push_once(PeerRefused{sentence_foreign(connection->spec.name)});
-  }
-  handle(*connection, *frame, now);
-}
-
-// A node of this mesh, known by its key, that says the name of another one.
-void IncomingConnections::refuse_name(const std::string& routing_id, int fd, const StolenName& name,
-                                      TimePoint now) {
-  const std::string sentence = sentence_stolen_name(name.node, name.said, shared_.hello.from);
-  refuse(routing_id, fd, sentence, now);
-  shared_.events.push_once({sentence});
-}
-
-void IncomingConnections::hello_from(const std::string& routing_id, int fd, const Hello& hello,
-                                     TimePoint now) {
-  const auto turn_away = [&](const std::string& sentence, const std::string& told,
-                             std::optional<NodeIndex> node = {}) {
-    refuse(routing_id, fd, told, now);
-    shared_.events.push_once(PeerRefused{sentence, node});
-  };
-  Connection* connection = connection_named(hello.from);
-  const auto refusal = refusal_of(hello, shared_.hello);
-  if (!connection) {
-    const std::string sentence =
-        refusal ? refusal->sentence : sentence_stranger(hello.from, shared_.hello.from);
-    return turn_away(sentence, sentence_unknown(hello.from));
-  }
-  if (refusal)
-    return turn_away(refusal->sentence, refusal->told,
-                     refusal->mutual ? std::optional(connection->spec.from) : std::nullopt);
-  switch (shared_.peers.identify(connection->spec.from, hello.incarnation, now)) {
-    case Peers::Identity::kSame:
-    case Peers::Identity::kReplaced:
-      if (connection->incarnation != hello.incarnation) {
-        connection->incarnation = hello.incarnation;
-        connection->inbox = Inbox(connection->spec.message_bytes_max, shared_.curve != nullptr);
-        connection->number = 0;
-      }
-      if (hello.connection < connection->number) return;  // of a connection that has ended
-      connection->number = hello.connection;
-      return admit(*connection, routing_id, fd, now);
-    case Peers::Identity::kSecond: {
-      const std::string sentence = sentence_second(hello.from, shared_.hello.from);
-      return turn_away(sentence, sentence);
+    if (OutgoingConnection* link = awaiting_of(routing_id)) {
+      link->misbehaved("a frame of several parts");
+      end_if_misbehaved(*link, fd, now);
+    } else {
+      malformed(connection_of(routing_id), fd, "a frame of several parts");
     }
-    case Peers::Identity::kRestarted:
-      refuse(routing_id, fd, sentence_restarted(hello.from), now);
-      shared_.events.push(PeerRestarted{connection->spec.from, sentence_restarted(hello.from)});
   }
-}
-
-void IncomingConnections::admit(Connection& connection, const std::string& routing_id, int fd,
-                                TimePoint now) {
-  const bool again =
-      connection.open && connection.routing_id == routing_id;  // it repeats its hello
-  if (!again) {
-    if (connection.open && connection.fd != fd) accepted_.release(connection.fd, now);
-    accepted_.admit(fd);
-    connection.tcp = TcpPeek(fd);
-    connection.inbox.restart();
-    connection.chunks = 0;
-    connection.replies.clear();
-  }
-  connection.routing_id = routing_id;
-  connection.fd = fd;
-  connection.open = true;
-  shared_.peers.incoming(connection.spec.from, true);
-  reply(connection,
-        Welcome{.from = shared_.hello.from,
-                .incarnation = shared_.hello.incarnation,
-                .connection = connection.number,
-                .delivered = connection.inbox.delivered(),
-                .held = connection.inbox.held()},
-        now);
-  if (again) return;
-  for (const auto& [channel, applied] : connection.applied) reply(connection, applied, now);
-  if (halt_) reply(connection, *halt_, now);
-  if (bye_) reply(connection, Bye{shared_.hello.from}, now);
-  shared_.events.push(PeerArrived{connection.spec.from});
-  heard(connection, now);
 }
 
 void IncomingConnections::handle(Connection& connection, const Frame& frame, TimePoint now) {
@@ -293,6 +212,7 @@ void IncomingConnections::malformed(Connection* connection, int fd, const std::s
   const std::string who =
       connection ? "node " + connection->spec.name : "somebody who has not said hello";
   const std::string sentence = sentence_malformed(who, what);
+  if (connection && connection->dialled) return give_up(*connection, sentence);
   shared_.events.push_once(PeerRefused{sentence});
   if (!connection) return;
   refuse(connection->routing_id, fd, sentence, std::chrono::steady_clock::now());
@@ -312,6 +232,9 @@ void IncomingConnections::end_those_over_limits(TimePoint now) {
     for (const Connection& connection : connections_)
       if (connection.open && connection.fd == fd)
         shared_.events.push_once(PeerRefused{sentence_flood(connection.spec.name)});
+    for (const OutgoingConnection* link : awaiting_)
+      if (link->is_ready() && link->accepted().fd == fd)
+        shared_.events.push_once(PeerRefused{sentence_flood(link->spec().name)});
   }
 }
 
@@ -323,7 +246,9 @@ void IncomingConnections::reply(Connection& connection, const Frame& frame, Time
 
 void IncomingConnections::put_replies(Connection& connection, TimePoint now) {
   while (connection.open && !connection.replies.empty()) {
-    const SendOutcome outcome = socket_.send({connection.replies.front()}, connection.routing_id);
+    const SendOutcome outcome =
+        connection.dialled ? connection.dialled->send({connection.replies.front()})
+                           : socket_.send({connection.replies.front()}, connection.routing_id);
     if (outcome == SendOutcome::kUnreachable) return leave(connection);
     if (outcome == SendOutcome::kFull) break;
     connection.replies.pop_front();
@@ -336,6 +261,7 @@ void IncomingConnections::put_replies(Connection& connection, TimePoint now) {
 void IncomingConnections::pump(TimePoint now) {
   end_those_over_limits(now);
   for (Connection& connection : connections_) {
+    if (connection.dialled) keep_dialled(connection, now);
     if (!connection.replies.empty()) put_replies(connection, now);
     if (connection.open && connection.replies.empty() &&
         now >= connection.last_put + shared_.heartbeat)
@@ -346,6 +272,8 @@ void IncomingConnections::pump(TimePoint now) {
 TimePoint IncomingConnections::deadline() const {
   TimePoint deadline = accepted_.deadline();
   for (const Connection& connection : connections_) {
+    if (connection.dialled) deadline = std::min(deadline, connection.dialled->deadline());
+    if (connection.greeting) deadline = std::min(deadline, connection.last_put + shared_.heartbeat);
     if (!connection.open) continue;
     const TimePoint next = connection.replies.empty()
                                ? connection.last_put + shared_.heartbeat

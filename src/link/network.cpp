@@ -3,6 +3,7 @@
 #include <future>
 #include <random>
 
+#include "kimesh/link/limits.h"
 #include "network_thread.h"
 
 namespace kimesh {
@@ -13,8 +14,22 @@ std::uint64_t new_incarnation() {
 }
 
 std::size_t event_weight(const NetworkEvent& event) {
-  const auto* arrived = std::get_if<MessageArrived>(&event);
-  return sizeof(NetworkEvent) + (arrived ? arrived->message.payload.size() : 0);
+  const auto beside = [](const auto& e) -> std::size_t {
+    if constexpr (requires { e.message; })
+      return e.message.payload.size() + e.message.control.size() * sizeof(double);
+    if constexpr (requires { e.sentence; }) return e.sentence.size();
+    if constexpr (requires { e.reason; }) return e.reason.size();
+    return 0;
+  };
+  return sizeof(NetworkEvent) + std::visit(beside, event);
+}
+
+std::size_t receive_bytes_max(const NetworkOptions& options, std::size_t queue_bytes) {
+  const std::size_t connection = kUndeliveredBytesMax + kConnectionBytes;
+  std::size_t bytes = queue_bytes + kStrangersMax * (kStrangerBytesMax + kConnectionBytes);
+  for (const IncomingLink& link : options.incoming)
+    bytes += connection + 2 * link.message_bytes_max;
+  return bytes + options.outgoing.size() * connection;
 }
 
 EventSink sink_into(BoundedQueue<NetworkEvent>& events) {

@@ -39,7 +39,8 @@ int sockets_max(std::size_t links) {
 
 Network::Thread::Thread(NetworkOptions options, EventSink events, WakeEvent wake_event, Timer timer)
     : options_(std::move(options)),
-      zmq_(sockets_max(options_.outgoing.size()), options_.dead_after),
+      zmq_(sockets_max(options_.outgoing.size() + options_.incoming.size()), options_.dead_after,
+           options_.redial),
       wake_event_(std::move(wake_event)),
       timer_(std::move(timer)),
       commands_(kCommandsMax),
@@ -66,6 +67,7 @@ void Network::Thread::begin() {
                                                       options_.hello, options_.heartbeat, curve()},
                            shaper_index);
     places_[link.link] = i;
+    if (link.awaits) incoming_.await(outgoing_.back());
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -127,6 +129,7 @@ void Network::Thread::wait() {
   poll_.push_back({incoming_.monitor(), 0, ZMQ_POLLIN, 0});
   poll_.push_back({incoming_.socket(), 0, reading, 0});
   if (incoming_.zap()) poll_.push_back({incoming_.zap(), 0, ZMQ_POLLIN, 0});
+  incoming_.poll(poll_, reading);
   for (const OutgoingConnection& link : outgoing_) {
     if (!link.socket()) continue;
     const int events = reading | (link.wants_room() ? ZMQ_POLLOUT : 0);
@@ -165,6 +168,11 @@ void Network::Thread::execute() {
     std::visit([this](auto& what) { execute(what); }, **command);
 }
 
+void Network::Thread::execute(DialCommand& command) {
+  if (incoming_.dials(command.link)) return incoming_.dial(command.link, command.endpoint);
+  outgoing(command.link).dial(command.endpoint);
+}
+
 void Network::Thread::execute(SendHalt& command) {
   const Halt halt{options_.hello.from, command.kind, std::move(command.reason)};
   incoming_.send_halt(halt);
@@ -186,7 +194,9 @@ void Network::Thread::answer_flushes() {
       incoming_.drained() && std::ranges::all_of(outgoing_, &OutgoingConnection::drained);
   if (!drained) return;
   for (OutgoingConnection& link : outgoing_) link.hang_up(kCleanLingerMs);
-  if (!incoming_.all_left()) return;
+  incoming_.hang_up(kCleanLingerMs);
+  if (!incoming_.all_left() || std::ranges::any_of(outgoing_, &OutgoingConnection::is_awaited))
+    return;
   for (auto& flush : flushes_) flush.set_value();
   flushes_.clear();
 }

@@ -70,7 +70,7 @@ class Network::Thread {
   void execute(SendApplied& command) { incoming_.send_applied(command.link, command.applied); }
   void execute(SendHalt& command);
   void execute(SendBye&);
-  void execute(DialCommand& command) { outgoing(command.link).dial(command.endpoint); }
+  void execute(DialCommand& command);
   void execute(CutCommand& command) { outgoing(command.link).cut(); }
   void execute(CutIncomingCommand& command) { incoming_.cut_after(command.link, command.chunks); }
   void execute(CountersCommand& command) {

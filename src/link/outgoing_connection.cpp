@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "accepted_connections.h"
 #include "handshake.h"
 #include "kimesh/util/overloaded.h"
 #include "zmtp.h"
@@ -14,20 +15,11 @@
 namespace kimesh {
 namespace {
 
-// Frames, 1 MB at the largest chunk: few enough that a halt does not wait long behind them, and
-// enough for 2 GB/s where this thread wakes after half of them.
-constexpr int kSendQueueFrames = 16;
 constexpr int kUnsentBytes = 128 * 1024;  // in the kernel: measured to cost no throughput
-
-// Between a handshake that ended by a mistake of one side, after which ZeroMQ does not dial again,
-// and the next one. The other side may be started again with other keys, or be a stranger's.
-constexpr Duration kDialAnew = std::chrono::seconds(1);
-constexpr int kHandshakeFailed = ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
-                                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-                                 ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
-// Handshakes in a row that the other side ends without a word before they are told of. A node that
-// is just ending breaks one.
-constexpr unsigned kHangUpsMax = 3;
+// A ROUTER does not say which peer has room: a full connection is tried again after this, and then
+// less and less often.
+constexpr Duration kRetryRoom = std::chrono::milliseconds(1);
+constexpr Duration kRetryRoomMax = std::chrono::milliseconds(16);
 
 // A frame that left an emulated link later than this, both absolutely and as a part of its
 // message's time, makes the sample useless.
@@ -41,28 +33,44 @@ OutgoingConnection::OutgoingConnection(OutgoingLink spec, Shared shared,
     : spec_(std::move(spec)),
       shared_(std::move(shared)),
       tag_(shared_.hello.tag()),
-      shaper_index_(shaper_index) {
+      shaper_index_(shaper_index),
+      dialled_({shared_.zmq, shared_.events, shared_.curve, shared_.hello.from}, spec_.name) {
   shared_.hello.to = spec_.name;
-  if (!spec_.endpoint.empty()) dial(spec_.endpoint);
+  if (spec_.awaits)
+    state_ = State::kDialling;  // the far node does
+  else if (!spec_.endpoint.empty())
+    dial(spec_.endpoint);
 }
 
 void OutgoingConnection::dial(const std::string& endpoint) {
-  KIMESH_CHECK(state_ == State::kIdle, "a link is dialled once");
-  socket_ = ZmqSocket(shared_.zmq, ZMQ_DEALER);
-  socket_.set(ZMQ_SNDHWM, kSendQueueFrames);
-  spec_.endpoint = endpoint;
-  if (shared_.curve) {
-    const auto far = shared_.curve->allowed.find(spec_.name);
-    KIMESH_CHECK(far != shared_.curve->allowed.end(), "the list has the keys of all peers");
-    socket_.dial_curve(shared_.curve->own, far->second);
+  KIMESH_CHECK(state_ == State::kIdle && !spec_.awaits, "a link is dialled once");
+  state_ = dialled_.dial(endpoint) ? State::kDialling : State::kClosed;
+}
+
+bool OutgoingConnection::accept(const Hello& hello, Accepted accepted, TimePoint now) {
+  if (std::exchange(accepted_process_, hello.incarnation) != hello.incarnation)
+    accepted_number_ = 0;
+  if (hello.connection < accepted_number_) return false;
+  const bool again = is_ready() && accepted_.routing_id == accepted.routing_id;
+  if (!again && is_ready()) lost();
+  accepted_number_ = hello.connection;
+  const Welcome welcome{.from = shared_.hello.from,
+                        .incarnation = shared_.hello.incarnation,
+                        .connection = hello.connection};
+  if (again) {  // it repeats its hello
+    control(welcome);
+    return true;
   }
-  if (const int why = socket_.connect(endpoint); why != 0) {
-    shared_.events.push(NetworkFailed{
-        fmt::format("cannot dial node {} at {}: {}", spec_.name, endpoint, zmq_strerror(why))});
-    close();
-    return;
-  }
-  state_ = State::kDialling;
+  accepted_tcp_ = TcpPeek(accepted.fd);
+  accepted_tcp_.limit_unsent(kUnsentBytes);
+  accepted_ = std::move(accepted);
+  counters_.frame_bytes += zmtp_greeting_bytes(shared_.curve != nullptr);
+  control_.clear();
+  control(welcome);
+  // What it holds of an earlier process of ours it gives up when it reads our welcome.
+  const bool of_us = hello.sender == shared_.hello.incarnation;
+  of_us ? ready(hello.delivered, hello.held, now) : ready(0, 0, now);
+  return true;
 }
 
 void OutgoingConnection::send(SendMessage action) {
@@ -80,7 +88,7 @@ void OutgoingConnection::send(SendMessage action) {
 void OutgoingConnection::send_halt(const Halt& halt) {
   halt_ = halt;
   if (state_ != State::kReady) return;
-  if (!tcp_ || tcp_.drained()) return control(halt);
+  if (!tcp() || tcp().drained()) return control(halt);
   halt_waits_ = true;
   cut();
 }
@@ -91,55 +99,20 @@ void OutgoingConnection::send_bye() {
 }
 
 void OutgoingConnection::cut() {
-  const TcpPeek::Bytes bytes = tcp_.bytes();
+  const TcpPeek::Bytes bytes = tcp().bytes();
   counters_.tcp_bytes_sent += bytes.sent;
   counters_.tcp_bytes_retransmitted += bytes.retransmitted;
-  tcp_.break_connection();
-  tcp_ = TcpPeek();
+  tcp().break_connection();
+  tcp() = TcpPeek();
 }
 
 void OutgoingConnection::read_monitor() {
-  while (socket_) {
-    const auto event = socket_.next_monitor_event();
-    if (!event) return;
-    if (event->event == ZMQ_EVENT_CONNECTED) {
-      tcp_ = TcpPeek(event->value);
-      tcp_.limit_unsent(kUnsentBytes);
-    }
-    if (event->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) connected();
-    if (event->event == ZMQ_EVENT_DISCONNECTED) lost();
-    if (event->event & kHandshakeFailed) handshake_failed(*event);
-  }
-}
-
-// Nothing here ends the link: what a connection says before its handshake is anybody's word.
-void OutgoingConnection::handshake_failed(const ZmqSocket::MonitorEvent& event) {
-  const bool is_encrypted = shared_.curve != nullptr;
-  const bool without_detail = event.event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
-  if (without_detail) {
-    const bool hung_up = event.value == EPIPE || event.value == ECONNRESET;  // not: took too long
-    if (!hung_up || ++hang_ups_ != kHangUpsMax) return;
-  }
-  std::string sentence = sentence_no_handshake(spec_.name, spec_.endpoint, is_encrypted);
-  if (event.event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
-    sentence = sentence_key_denied(spec_.name, spec_.endpoint, shared_.hello.from);
-  else if (event.value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
-    sentence = sentence_other_security(spec_.name, spec_.endpoint, is_encrypted);
-  shared_.events.push_once({sentence});
-  if (!without_detail) redial_at_ = std::chrono::steady_clock::now() + kDialAnew;
-}
-
-void OutgoingConnection::dial_again() {
-  redial_at_.reset();
-  socket_.close();
-  state_ = State::kIdle;
-  dial(spec_.endpoint);
+  while (const auto change = dialled_.next_change())
+    *change == DialledSocket::Change::kUp ? connected() : lost();
 }
 
 void OutgoingConnection::connected() {
   counters_.frame_bytes += zmtp_greeting_bytes(shared_.curve != nullptr);
-  hang_ups_ = 0;
-  redial_at_.reset();
   state_ = State::kGreeting;
   control_.clear();
   ++shared_.hello.connection;
@@ -147,10 +120,11 @@ void OutgoingConnection::connected() {
 }
 
 void OutgoingConnection::lost() {
-  const TcpPeek::Bytes bytes = tcp_.bytes();
+  const TcpPeek::Bytes bytes = tcp().bytes();
   counters_.tcp_bytes_sent += bytes.sent;
   counters_.tcp_bytes_retransmitted += bytes.retransmitted;
-  tcp_ = TcpPeek();
+  tcp() = TcpPeek();
+  accepted_ = {};
   control_.clear();
   due_.clear();
   if (shaper_index_) shared_.shaper.clear(std::chrono::steady_clock::now(), *shaper_index_);
@@ -164,10 +138,9 @@ void OutgoingConnection::lost() {
 
 void OutgoingConnection::close() {
   state_ = State::kClosed;
-  redial_at_.reset();
   halt_waits_ = false;
   lost();
-  socket_.close();
+  dialled_.close();
 }
 
 void OutgoingConnection::refuse(std::string sentence) {
@@ -176,19 +149,30 @@ void OutgoingConnection::refuse(std::string sentence) {
 }
 
 void OutgoingConnection::receive(std::size_t frames, TimePoint now) {
-  for (; frames > 0 && socket_ && shared_.events.drain(); --frames) {
+  for (; frames > 0 && dialled_ && shared_.events.drain(); --frames) {
     ZmqPart part;
-    if (!socket_.receive(part)) return;
-    if (part.more()) return refuse(sentence_malformed(spec_.name, "a frame of several parts"));
-    const auto frame = decode_frame(part.bytes());
-    if (!frame.ok()) return refuse(sentence_malformed(spec_.name, frame.error().message));
-    if (!std::holds_alternative<Refuse>(*frame) && tag_of(part.bytes()) != tag_) {
-      ++counters_.foreign_frames;
-      shared_.events.push_once(PeerRefused{sentence_foreign(spec_.name)});
-      continue;
-    }
-    handle(*frame, now);
+    if (!dialled_.receive(part)) return;
+    if (part.more()) return misbehaved("a frame of several parts");
+    arrived(part.bytes(), now);
   }
+}
+
+void OutgoingConnection::arrived(std::span<const std::byte> bytes, TimePoint now) {
+  const auto frame = decode_frame(bytes);
+  if (!frame.ok()) return misbehaved(frame.error().message);
+  if (std::holds_alternative<Refuse>(*frame) || tag_of(bytes) == tag_) return handle(*frame, now);
+  ++counters_.foreign_frames;
+  shared_.events.push_once(PeerRefused{sentence_foreign(spec_.name)});
+}
+
+// Whom we have dialled is at the topology's address: that ends the link. Who has connected to us
+// may be anybody where links are not encrypted: that ends the connection, and it may come again.
+void OutgoingConnection::misbehaved(const std::string& what) {
+  std::string sentence = sentence_malformed("node " + spec_.name, what);
+  if (!spec_.awaits) return refuse(std::move(sentence));
+  shared_.events.push_once(PeerRefused{sentence});
+  (void)send({encode_frame(Refuse{sentence})});
+  if (state_ != State::kClosed) lost();
 }
 
 void OutgoingConnection::handle(const Frame& frame, TimePoint now) {
@@ -197,6 +181,7 @@ void OutgoingConnection::handle(const Frame& frame, TimePoint now) {
   const bool is_handshake =
       std::holds_alternative<Welcome>(frame) || std::holds_alternative<Refuse>(frame);
   if (state_ != State::kReady && !is_handshake) return;
+  if (spec_.awaits && is_handshake) return misbehaved("an answer to no hello");
   std::visit(Overloaded{[&](const Welcome& answer) { welcome(answer, now); },
                         [&](const Refuse& answer) { refuse(printable(answer.sentence)); },
                         [&](const Ack& ack) {
@@ -217,7 +202,7 @@ void OutgoingConnection::handle(const Frame& frame, TimePoint now) {
                           heard(now);
                         },
                         [&](const OneOf<Hello, Chunk> auto&) {
-                          refuse(sentence_malformed(spec_.name, "a frame that only a sender says"));
+                          misbehaved("a frame that only a sender says");
                         }},
              frame);
 }
@@ -237,9 +222,14 @@ void OutgoingConnection::welcome(const Welcome& welcome, TimePoint now) {
     shared_.events.push(PeerRestarted{spec_.to, sentence_restarted(spec_.name)});
     return;
   }
-  const auto delivered = outbox_.resume(welcome.delivered, welcome.held);
-  if (!delivered.ok()) return refuse(sentence_malformed(spec_.name, delivered.error().message));
-  if (welcome.delivered > 0) shared_.peers.exchanged(spec_.to);
+  ready(welcome.delivered, welcome.held, now);
+}
+
+// The far side has handed on all messages up to `far_delivered`, and holds chunks of the next one.
+void OutgoingConnection::ready(std::uint64_t far_delivered, std::uint16_t held, TimePoint now) {
+  const auto delivered = outbox_.resume(far_delivered, held);
+  if (!delivered.ok()) return misbehaved(delivered.error().message);
+  if (far_delivered > 0) shared_.peers.exchanged(spec_.to);
   state_ = State::kReady;
   halt_waits_ = false;
   shared_.peers.outgoing(spec_.to, true);
@@ -255,19 +245,27 @@ void OutgoingConnection::welcome(const Welcome& welcome, TimePoint now) {
 
 void OutgoingConnection::acked(const Ack& ack, TimePoint now) {
   auto sample = outbox_.acked(ack, now);
-  if (!sample.ok()) return refuse(sentence_malformed(spec_.name, sample.error().message));
+  if (!sample.ok()) return misbehaved(sample.error().message);
   if (!*sample) return;
   shared_.peers.exchanged(spec_.to);
-  (*sample)->round_trip = tcp_.round_trip();
+  (*sample)->round_trip = tcp().round_trip();
   shared_.events.push(MessageAcked{spec_.link, **sample});
+}
+
+SendOutcome OutgoingConnection::send(std::initializer_list<std::span<const std::byte>> parts) {
+  if (!spec_.awaits) return dialled_.send(parts);
+  if (!accepted_.router) return SendOutcome::kUnreachable;
+  return accepted_.router->send(parts, accepted_.routing_id);
 }
 
 bool OutgoingConnection::put(std::initializer_list<std::span<const std::byte>> parts,
                              TimePoint now) {
-  if (socket_.send(parts) != SendOutcome::kSent) {
+  if (send(parts) != SendOutcome::kSent) {
+    retry_ = blocked_ ? retry_ : std::clamp(2 * retry_, kRetryRoom, kRetryRoomMax);
     blocked_ = true;
     return false;
   }
+  retry_ = Duration{0};
   std::size_t size = 0;
   for (const auto part : parts) size += part.size();
   counters_.frame_bytes += size + zmtp_overhead_bytes(size, shared_.curve != nullptr);
@@ -289,7 +287,8 @@ bool OutgoingConnection::put_control(TimePoint now) {
 
 void OutgoingConnection::pump(TimePoint now) {
   blocked_ = false;
-  if (redial_at_ && now >= *redial_at_) dial_again();
+  if (dialled_.floods(now)) refuse(sentence_flood(spec_.name));
+  dialled_.redial(now);
   if (state_ != State::kGreeting && state_ != State::kReady) return;
   keep_alive(now);
   if (!put_control(now) || state_ != State::kReady || halt_) return;
@@ -298,8 +297,8 @@ void OutgoingConnection::pump(TimePoint now) {
 
 void OutgoingConnection::put_direct(TimePoint now) {
   while (const auto chunk = outbox_.next()) {
-    const bool drained = tcp_.drained();
-    if (chunk->index == 0) tcp_.keep_pace(outbox_.pace_bytes_per_s(chunk->sequence));
+    const bool drained = tcp().drained();
+    if (chunk->index == 0) tcp().keep_pace(outbox_.pace_bytes_per_s(chunk->sequence));
     if (!put(*chunk, now)) {
       stalled_ = true;
       return;
@@ -326,7 +325,7 @@ void OutgoingConnection::put_emulated(TimePoint now) {
     const Due& due = due_.front();
     const auto chunk = outbox_.chunk(due.sequence, due.index);
     if (!chunk) continue;  // acked on an earlier connection
-    const bool drained = stalled_ && tcp_.drained();
+    const bool drained = stalled_ && tcp().drained();
     if (!put(*chunk, now)) {
       stalled_ = true;
       return;
@@ -347,18 +346,24 @@ void OutgoingConnection::released(const Shaper::Release& frame, TimePoint now) {
 }
 
 void OutgoingConnection::keep_alive(TimePoint now) {
-  if (!control_.empty() || now < deadline()) return;
+  if (!control_.empty() || now < next_sign()) return;
   if (state_ == State::kGreeting)
     control(shared_.hello);  // the first one may have been lost with a connection that was closing
   else
     control(Heartbeat{});
 }
 
-TimePoint OutgoingConnection::deadline() const {
-  if (redial_at_) return *redial_at_;
-  if (state_ != State::kGreeting && state_ != State::kReady) return TimePoint::max();
+TimePoint OutgoingConnection::next_sign() const {
   if (!control_.empty()) return TimePoint::max();  // the socket is full, and says when it is not
   return last_put_ + shared_.heartbeat;
+}
+
+TimePoint OutgoingConnection::deadline() const {
+  TimePoint at = dialled_.deadline();
+  if (state_ == State::kGreeting || state_ == State::kReady) at = std::min(at, next_sign());
+  if (spec_.awaits && blocked_)
+    at = std::min(at, TimePoint(std::chrono::steady_clock::now() + retry_));
+  return at;
 }
 
 bool OutgoingConnection::drained() const {
@@ -371,18 +376,18 @@ bool OutgoingConnection::drained() const {
 LinkCounters OutgoingConnection::counters() const {
   LinkCounters counters = counters_;
   counters.queued_messages = outbox_.held();
-  const TcpPeek::Bytes bytes = tcp_.bytes();
+  const TcpPeek::Bytes bytes = tcp().bytes();
   counters.tcp_bytes_sent += bytes.sent;
   counters.tcp_bytes_retransmitted += bytes.retransmitted;
   return counters;
 }
 
 void OutgoingConnection::linger(int ms) {
-  if (socket_) socket_.set(ZMQ_LINGER, ms);
+  dialled_.linger(ms);
 }
 
 void OutgoingConnection::hang_up(int linger_ms) {
-  if (!socket_) return;
+  if (!dialled_) return;
   linger(linger_ms);
   close();
 }

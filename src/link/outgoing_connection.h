@@ -1,4 +1,5 @@
-// One outgoing link: its DEALER, the handshake, its messages, and the chunks that are on their way.
+// One outgoing link: the handshake, its messages, and the chunks that are on their way. Its
+// connection is a DEALER that this node dials, or one that the far node has opened to our ROUTER.
 #pragma once
 
 #include <deque>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dialled_socket.h"
 #include "event_gate.h"
 #include "fd.h"
 #include "kimesh/emulation/shaper.h"
@@ -34,6 +36,24 @@ class OutgoingConnection {
   OutgoingConnection(OutgoingLink spec, Shared shared, std::optional<std::size_t> shaper_index);
 
   void dial(const std::string& endpoint);
+
+  // Where the far node opens the connection (OutgoingLink::awaits): how it stands.
+  struct Accepted {
+    ZmqSocket* router = nullptr;
+    std::string routing_id;
+    int fd = -1;
+  };
+  // Takes a connection with a good hello, in the place of an earlier one. False: the hello is of a
+  // connection that has ended.
+  bool accept(const Hello& hello, Accepted accepted, TimePoint now);
+  [[nodiscard]] const Accepted& accepted() const { return accepted_; }
+  [[nodiscard]] const OutgoingLink& spec() const { return spec_; }
+  [[nodiscard]] bool is_ready() const { return state_ == State::kReady; }
+  void lost();  // the accepted connection has ended
+  // What came over the accepted connection: a frame, or what none is.
+  void arrived(std::span<const std::byte> frame, TimePoint now);
+  void misbehaved(const std::string& what);
+
   void send(SendMessage action);
   void send_halt(const Halt& halt);  // now, and after every reconnect; data is not sent any more
   void send_bye();
@@ -46,9 +66,11 @@ class OutgoingConnection {
   // Sends the frames for which there is room, and heartbeats that are due.
   void pump(TimePoint now);
 
-  [[nodiscard]] void* socket() const { return socket_.raw(); }  // null: not dialled, or refused
-  [[nodiscard]] void* monitor() const { return socket_.monitor(); }
+  [[nodiscard]] void* socket() const { return dialled_.socket(); }  // null: not dialled, or refused
+  [[nodiscard]] void* monitor() const { return dialled_.monitor(); }
   [[nodiscard]] bool wants_room() const { return blocked_; }
+  // Whether its far node, which opens the connection, is still there.
+  [[nodiscard]] bool is_awaited() const { return spec_.awaits && state_ == State::kReady; }
   [[nodiscard]] TimePoint deadline() const;
   [[nodiscard]] bool drained() const;  // nothing is left to put on the socket of a ready link
   [[nodiscard]] LinkCounters counters() const;
@@ -66,9 +88,7 @@ class OutgoingConnection {
   };
 
   void connected();
-  void handshake_failed(const ZmqSocket::MonitorEvent& event);
-  void dial_again();
-  void lost();
+  void ready(std::uint64_t delivered, std::uint16_t held, TimePoint now);
   void close();
   void handle(const Frame& frame, TimePoint now);
   void heard(TimePoint now);
@@ -82,13 +102,22 @@ class OutgoingConnection {
   void put_direct(TimePoint now);
   void put_emulated(TimePoint now);
   void keep_alive(TimePoint now);
+  [[nodiscard]] SendOutcome send(std::initializer_list<std::span<const std::byte>> parts);
+  [[nodiscard]] TcpPeek& tcp() { return spec_.awaits ? accepted_tcp_ : dialled_.tcp(); }
+  [[nodiscard]] const TcpPeek& tcp() const { return spec_.awaits ? accepted_tcp_ : dialled_.tcp(); }
+  [[nodiscard]] TimePoint next_sign() const;
 
   OutgoingLink spec_;
   Shared shared_;
   RunTag tag_;
   std::optional<std::size_t> shaper_index_;
-  ZmqSocket socket_;
-  TcpPeek tcp_;
+  DialledSocket dialled_;
+  Accepted accepted_;
+  TcpPeek accepted_tcp_;
+  std::uint64_t accepted_process_ =
+      0;  // Hello::incarnation and connection of the latest good hello
+  std::uint32_t accepted_number_ = 0;
+  Duration retry_{0};  // until a full accepted connection is tried again
   State state_ = State::kIdle;
   Outbox outbox_;
   std::deque<std::vector<std::byte>> control_;  // sent before any chunk; never through the shaper
@@ -103,8 +132,6 @@ class OutgoingConnection {
   std::size_t emulated_ = 0;  // frames that the shaper holds, queued or on their way
   TimePoint last_put_{};
   LinkCounters counters_;
-  unsigned hang_ups_ = 0;               // handshakes in a row
-  std::optional<TimePoint> redial_at_;  // ZeroMQ has given up, and this node has not
 };
 
 }  // namespace kimesh

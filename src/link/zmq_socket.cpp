@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "kimesh/link/limits.h"
 #include "kimesh/util/check.h"
 #include "kimesh/wire/frame.h"
 
@@ -17,15 +18,15 @@ namespace {
 // would only let a dead connection stand.
 constexpr Duration kLeast = std::chrono::seconds(1);
 constexpr Duration kHandshakeMax = std::chrono::seconds(3);  // silent connections must not pile up
-constexpr Duration kRedial = std::chrono::milliseconds(200), kRedialMax = std::chrono::seconds(2);
+constexpr Duration kRedialMax = std::chrono::seconds(2);
 
-ZmqContext::Times times_of(Duration dead_after) {
+ZmqContext::Times times_of(Duration dead_after, Duration redial) {
   const Duration handshake = std::clamp(dead_after / 5, kLeast, kHandshakeMax);
   return {.handshake = handshake,
           .connect = handshake,
           .give_up = std::max(dead_after / 2, kLeast),
-          .redial = kRedial,
-          .redial_max = std::clamp(dead_after / 8, kRedial, kRedialMax)};
+          .redial = redial,
+          .redial_max = std::max(redial, std::min(dead_after / 8, kRedialMax))};
 }
 
 int milliseconds_of(Duration time) {
@@ -38,8 +39,8 @@ void must(int rc, const char* what) {
 
 }  // namespace
 
-ZmqContext::ZmqContext(int sockets_max, Duration dead_after)
-    : context_(zmq_ctx_new()), times_(times_of(dead_after)) {
+ZmqContext::ZmqContext(int sockets_max, Duration dead_after, Duration redial)
+    : context_(zmq_ctx_new()), times_(times_of(dead_after, redial)) {
   KIMESH_CHECK(context_ != nullptr, "a ZeroMQ context");
   must(zmq_ctx_set(context_, ZMQ_IO_THREADS, 1), "one I/O thread");
   must(zmq_ctx_set(context_, ZMQ_MAX_SOCKETS, sockets_max), "the number of sockets");
@@ -73,6 +74,8 @@ ZmqSocket::ZmqSocket(ZmqContext& context, int type) : socket_(zmq_socket(context
   set(ZMQ_TCP_MAXRT, milliseconds_of(times.give_up));
   set(ZMQ_RECONNECT_IVL, milliseconds_of(times.redial));
   set(ZMQ_RECONNECT_IVL_MAX, milliseconds_of(times.redial_max));
+  set(ZMQ_RCVHWM, static_cast<int>(kReceiveQueueBytes / kChunkFrameBytesMax));
+  set(ZMQ_SNDHWM, static_cast<int>(kSendQueueBytes / kChunkFrameBytesMax));
   const std::int64_t frame_max = kFrameBytesMax;
   must(zmq_setsockopt(raw(), ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max), "MAXMSGSIZE");
   if (type == ZMQ_DEALER) set(ZMQ_IMMEDIATE, 1);
@@ -103,11 +106,11 @@ void ZmqSocket::dial_curve(const CurvePair& own, const std::string& far_key) {
 void ZmqSocket::watch(ZmqContext& context) {
   // The socket's address makes the name unique in this context.
   const std::string name = fmt::format("inproc://monitor-{}", fmt::ptr(raw()));
-  must(zmq_socket_monitor(raw(), name.c_str(),
-                          ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_ACCEPTED |
-                              ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
-                              ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-                              ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL),
+  must(zmq_socket_monitor(
+           raw(), name.c_str(),
+           ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+               ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+               ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL),
        "a monitor");
   monitor_.reset(zmq_socket(context.raw(), ZMQ_PAIR));
   KIMESH_CHECK(monitor_ != nullptr, "a monitor socket");

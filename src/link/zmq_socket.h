@@ -29,7 +29,7 @@ class ZmqContext {
     Duration give_up;             // of sent bytes that nobody acknowledges
     Duration redial, redial_max;  // between two tries
   };
-  ZmqContext(int sockets_max, Duration dead_after);
+  ZmqContext(int sockets_max, Duration dead_after, Duration redial);
   ~ZmqContext();
   ZmqContext(const ZmqContext&) = delete;
   ZmqContext& operator=(const ZmqContext&) = delete;

@@ -1,4 +1,6 @@
 // Live nodes: one in this process, or all of them as threads of it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -12,6 +14,7 @@
 #include "kimesh/util/check.h"
 #include "kimesh/util/units.h"
 #include "node_reporter.h"
+#include "objective_states.h"
 #include "version.h"
 
 namespace kimesh {
@@ -80,14 +83,14 @@ Result<States> open_states(const NodeRun& run) {
 }
 
 // The setup with the checkpoints. Errors: UserInput, where there are some that nobody goes on with.
-Result<LiveNodeSetup> with_states(const NodeRun& run, HeldStates* states) {
+Result<LiveNodeSetup> with_states(const NodeRun& run, CheckpointFiles* states) {
   LiveNodeSetup setup = run.setup;
   setup.states = states;
   KIMESH_CHECK(states != nullptr || !run.options.resumes, "a run that resumes has a folder");
   if (states == nullptr) return setup;
   const auto newest = states->newest();
   if (!newest) return newest.error();
-  if (!run.options.resumes && *newest)
+  if (!run.options.resumes && (*newest || !states->damaged().empty()))
     return Error{ErrorCode::kUserInput,
                  run.options.folder->path() +
                      " holds checkpoints of a run: go on with them, or name another folder"};
@@ -97,16 +100,37 @@ Result<LiveNodeSetup> with_states(const NodeRun& run, HeldStates* states) {
   return setup;
 }
 
+Status say_damaged(const NodeRun& run, const CheckpointFiles& states, NodeReporter& reporter) {
+  const std::string& node = run.mesh.plan().view.nodes[run.setup.self];
+  Status said = ok_status();
+  for (const Round round : states.damaged())
+    said = reporter.notice(
+        0, fmt::format("{} is damaged: the run goes on from an older checkpoint, and the file is "
+                       "kept with .damaged behind its name",
+                       checkpoint_path(run.options.folder->checkpoints(node), round)));
+  return said;
+}
+
 Result<NodeResult> run(const NodeRun& run) {
   const TimePoint origin = now();
   const NodeIndex self = run.setup.self;
   const auto states = open_states(run);
   if (!states) return states.error();
-  const auto setup = with_states(run, states->get());
+  auto setup = with_states(run, states->get());
   if (!setup) return setup.error();
+  std::optional<ObjectiveStates> whole_states;
+  if (*states && run.setup.objective->has_state())
+    setup->states = &whole_states.emplace(**states, *run.setup.objective);
   auto reporter =
       NodeReporter::open(run.mesh, self, run.options, NodeRecorder::Flush::kEveryLine, run.sink);
   if (!reporter) return reporter.error();
+  if (run.options.folder != nullptr && run.mesh.config().records.most)
+    if (const Status limited =
+            reporter->limit_files(*run.mesh.config().records.most, *run.options.folder);
+        !limited)
+      return limited.error();
+  if (*states && run.options.resumes)
+    if (const Status said = say_damaged(run, **states, *reporter); !said) return said.error();
   const bool counts = static_cast<bool>(run.options.callbacks.counters);
   LiveNodeObserver observer = observer_of(*reporter, origin, counts);
   Status saved = ok_status();
@@ -144,6 +168,7 @@ TopologyFile on_loopback(TopologyFile topology) {
     topology.nodes[i].address = "tcp://127.0.0.1:" + std::to_string(ports[i]);
     topology.nodes[i].dial.clear();
   }
+  for (TopologyFile::NamedLink& link : topology.links) link.way.address.clear();
   topology.security = Security::kNone;
   return topology;
 }
@@ -193,6 +218,7 @@ Result<LiveNodeSetup> Mesh::node_setup(NodeIndex self, const TopologyFile& topol
   setup.vectors = std::move(*vectors);
   setup.version = version_in_hello();
   setup.config_digest = config_digest();
+  setup.first_point = objective_->first_point();
   setup.stop = options.stop;
   auto keys = load_keys(topology, self);
   if (!keys) return keys.error();

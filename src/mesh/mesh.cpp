@@ -106,32 +106,34 @@ CheckpointOwner Mesh::checkpoint_owner(NodeIndex node) const {
           digest_text(topology().canonical())};
 }
 
+std::vector<CheckpointPlace> Mesh::checkpoint_places(const RunFolder& folder) const {
+  std::vector<CheckpointPlace> places;
+  for (NodeIndex node = 0; node < nodes(); ++node)
+    places.push_back({folder.checkpoints(plan_.view.nodes[node]), checkpoint_owner(node)});
+  return places;
+}
+
 Result<Round> Mesh::common_checkpoint(const RunFolder& folder) const {
-  std::vector<Round> held;
-  for (NodeIndex node = 0; node < nodes(); ++node) {
-    const std::string& name = plan_.view.nodes[node];
-    const auto newest = newest_checkpoint(folder.checkpoints(name), checkpoint_owner(node));
-    if (!newest) return newest.error();
-    if (!*newest)
+  for (const std::string& name : plan_.view.nodes)
+    if (checkpoint_rounds(folder.checkpoints(name)).empty())
       return Error{ErrorCode::kUserInput,
                    fmt::format("{} has no checkpoint of node {}: there is nothing to go on from",
                                folder.path(), name)};
-    held.push_back(**newest);
-  }
-  const Round common = *std::ranges::min_element(held);
-  for (NodeIndex node = 0; node < nodes(); ++node) {
-    if (held[node] == common) continue;  // newest_checkpoint has looked through the file
-    const std::string path = checkpoint_path(folder.checkpoints(plan_.view.nodes[node]), common);
-    const auto state = read_checkpoint(path, checkpoint_owner(node), common);
-    if (!state) return state.error();
-  }
-  return common;
+  const auto common = kimesh::common_checkpoint(checkpoint_places(folder));
+  if (!common) return common.error();
+  if (*common) return **common;
+  return Error{ErrorCode::kUserInput,
+               folder.path() +
+                   " has no checkpoint that is sound at all nodes: there is nothing to "
+                   "go on from"};
 }
 
-Result<RunFolder> Mesh::make_folder(const std::string& name,
+Result<RunFolder> Mesh::make_folder(const NewRunFolder& wanted,
                                     const std::vector<std::string>& command) const {
   RunFolderRequest request;
-  request.name = name;
+  request.parent = wanted.parent;
+  request.name = wanted.name;
+  request.after = wanted.after;
   request.config_path = files_.config_path;
   request.topology_path = files_.topology_path;
   request.topology_files = topology().traces;
@@ -142,17 +144,11 @@ Result<RunFolder> Mesh::make_folder(const std::string& name,
   }
   auto folder = RunFolder::create(request);
   if (!folder) return folder;
-  RunInfo info{command,
-               std::string(version()),
-               build_text(),
-               objective_->environment(),
-               date_and_time(),
-               config().seed,
-               files_.config_path,
-               files_.topology_path,
-               plan_.view.nodes,
-               config().optimizer.lr,
-               {}};
+  RunInfo info{
+      command,          std::string(version()), build_text(),          objective_->environment(),
+      date_and_time(),  config().seed,          files_.config_path,    files_.topology_path,
+      plan_.view.nodes, plan_.layout,           config().optimizer.lr, {},
+      wanted.after};
   if (topology().is_encrypted())
     info.keys_folder = std::filesystem::absolute(topology().keys_folder).lexically_normal();
   if (const Status written = folder->write_info(info); !written) return written.error();

@@ -56,6 +56,37 @@ Result<NodeReporter> NodeReporter::open(const Mesh& mesh, NodeIndex self,
   return reporter;
 }
 
+Status NodeReporter::limit_files(std::uint64_t bytes_max, const RunFolder& folder) {
+  const std::string& name = mesh_->plan().view.nodes[self_];
+  limit_.emplace(Limit{bytes_max, folder.earlier_events(name), folder.checkpoints(name),
+                       RunTally(mesh_->plan())});
+  LineFollower lines(folder.events(name), folder.earlier_events(name));
+  for (;;) {
+    const auto line = lines.next();
+    if (!line) return line.error();
+    if (!*line) return ok_status();
+    const auto record = parse_record(**line);
+    if (!record) return record.error();
+    limit_->tally.add(self_, *record);
+  }
+}
+
+// Called at the end of a round. A log of decisions ends where a checkpoint is, as far as there are
+// any: a replay can begin there.
+Status NodeReporter::rotate(const RoundReport& report) {
+  constexpr Round kAll = kNoRound - 1;  // a run without checkpoints is replayed from its begin
+  const std::uint64_t most = limit_->bytes_max;
+  const bool saves = mesh_->config().checkpoint.keep > 0;
+  if ((report.checkpoint || !saves) && decisions_->is_full(most)) {
+    const std::vector<Round> kept = checkpoint_rounds(limit_->checkpoints);
+    const Round oldest = kept.empty() ? 0 : kept.front();
+    const Status begun = decisions_->begin_file(report.round, most, saves ? oldest : kAll);
+    if (!begun) return begun;
+  }
+  if (recorder_->bytes() <= most / 2) return ok_status();
+  return recorder_->begin_file(limit_->earlier_events, *limit_->tally.before(self_));
+}
+
 Status NodeReporter::keep(const Status& status) {
   if (files_.ok() && !status.ok()) files_ = status;
   return files_;
@@ -63,6 +94,7 @@ Status NodeReporter::keep(const Status& status) {
 
 Status NodeReporter::record(NodeRecord record) {
   if (recorder_) static_cast<void>(keep(recorder_->write(record)));
+  if (limit_) limit_->tally.add(self_, record);
   (*sink_)({self_, std::move(record)});
   return files_;
 }
@@ -71,7 +103,8 @@ Status NodeReporter::round(TimePoint origin, const RoundReport& report) {
   if (decisions_ && !keep(decisions_->flush())) return files_;
   RoundRecord made = make_round_record(mesh_->plan(), mesh_->topology(), self_, origin, report);
   if (mesh_->objective().scores_tokens()) add_perplexity(made);
-  return record(std::move(made));
+  if (!record(std::move(made)) || !limit_) return files_;
+  return keep(rotate(report));
 }
 
 Status NodeReporter::decision(double seconds, const Decision& decision) {

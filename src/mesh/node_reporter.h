@@ -9,6 +9,7 @@
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/records/decision_log.h"
 #include "kimesh/records/recorder.h"
+#include "kimesh/records/tally.h"
 
 namespace kimesh {
 
@@ -43,6 +44,11 @@ class NodeReporter {
                                                  NodeRecorder::Flush flush, const UpdateSink& sink);
 
   // `origin` is second 0 of the records.
+  // The records take so many bytes at most, and decisions so many again; of these all are kept that
+  // a replay needs which begins with the oldest checkpoint in the folder. Requires files in the
+  // folder. Errors: those of reading the records that are there.
+  [[nodiscard]] Status limit_files(std::uint64_t bytes_max, const RunFolder& folder);
+
   Status round(TimePoint origin, const RoundReport& report);
   Status decision(double seconds, const Decision& decision);
   Status notice(double seconds, const std::string& text);
@@ -55,6 +61,7 @@ class NodeReporter {
   NodeReporter(const Mesh& mesh, NodeIndex self, const UpdateSink& sink)
       : mesh_(&mesh), self_(self), sink_(&sink) {}
   Status open_files(const RunFolder& folder, bool resumes, NodeRecorder::Flush flush);
+  Status rotate(const RoundReport& report);
   Status keep(const Status& status);
   Status record(NodeRecord record);
 
@@ -64,6 +71,13 @@ class NodeReporter {
   std::string model_path_;  // of a run that is resumed
   std::optional<NodeRecorder> recorder_;
   std::optional<DecisionLog> decisions_;
+  // Where files have a limit: what they say, and where their like lies.
+  struct Limit {
+    std::uint64_t bytes_max = 0;
+    std::string earlier_events, checkpoints;
+    RunTally tally;
+  };
+  std::optional<Limit> limit_;
   Status files_ = ok_status();
 };
 

@@ -3,8 +3,10 @@
 
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/run/options.h"
+#include "kimesh/util/check.h"
 #include "kimesh/util/units.h"
 #include "node_reporter.h"
+#include "replay_states.h"
 
 namespace kimesh {
 namespace {
@@ -106,6 +108,14 @@ Result<MeshEnd> Mesh::simulate(const MeshSimulationOptions& options) const {
   for (SimulatedNode& node : setup->nodes) node.core.digest_shards = options.run.digests;
   setup->costs = options.costs;
   setup->replay = options.replay;
+  std::unique_ptr<ReplayStates> states;
+  if (options.replay != nullptr && options.replay->first_round() > 0) {
+    KIMESH_CHECK(options.replayed != nullptr, "the folder of the run that is replayed");
+    auto opened = ReplayStates::open(*this, *options.replayed, options.replay->first_round());
+    if (!opened) return opened.error();
+    states = std::move(*opened);
+    states->begin(setup->nodes);
+  }
   SimulationReporter reporter(*this, options.run);
   if (const Status opened = reporter.open(*this, options.run); !opened) return opened.error();
   setup->interrupted = [&] {

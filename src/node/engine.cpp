@@ -15,11 +15,11 @@ namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);  // also: how soon Ctrl-C is seen
 constexpr Duration kSayAgain = std::chrono::seconds(5);     // between sentences of one who waits
-// How long halts may take at the end. After a normal end the peers have dead_after to leave.
-constexpr Duration kFlush = std::chrono::seconds(1);
-// The same before the start, when peers are refused: one that does not hear it waits for us for
-// all of start_timeout.
-constexpr Duration kFlushBeforeStart = std::chrono::seconds(5);
+// How long halts and refusals may take at the end, as a part of dead_after: a halt waits for a new
+// connection, which takes seven round trips with encryption. After a normal end the peers have all
+// of dead_after to leave.
+constexpr int kFlushPart = 3;
+constexpr Duration kFlushMin = std::chrono::seconds(1), kFlushMax = std::chrono::seconds(10);
 constexpr Duration kHeartbeatMax = std::chrono::seconds(1);
 
 // The run's number. Nobody gives it: it follows from what all nodes of a run have in common when
@@ -29,9 +29,20 @@ std::uint64_t run_of(const Hello& hello) {
                                  hello.config_digest, hello.parameters_digest));
 }
 
-// The largest message that the plan allows on a link.
-std::size_t largest_message(const Plan& plan, LinkIndex link) {
-  std::size_t payload = 0;
+// What nodes must agree on of their parameters before the first round: which they are, and, where
+// none of them brings its own, their bits.
+std::uint64_t digest_of(const Layout& layout, FirstPoint first_point,
+                        std::span<const float> point) {
+  std::string text;
+  for (const LayoutLayer& layer : layout.layers)
+    text += fmt::format("{} [{}]\n", layer.name, fmt::join(layer.shape, ", "));
+  const bool alike = first_point == FirstPoint::kAlike;
+  return digest_text(text + (alike ? digest_name(digest_floats(point)) : "of the first node"));
+}
+
+// The largest message that comes on a link.
+std::size_t largest_message(const Plan& plan, LinkIndex link, FirstPoint first_point) {
+  std::size_t payload = first_point == FirstPoint::kOfFirstNode ? kPieceFloats * sizeof(float) : 0;
   for (ChannelIndex c = 0; c < plan.channels.size(); ++c)
     if (plan.channels[c].link == link) payload = std::max(payload, payload_bytes_max(plan, c));
   return message_bytes(payload, 0) + kRecordBytesMax;
@@ -56,14 +67,16 @@ NetworkOptions network_options(const LiveNodeSetup& setup, std::uint64_t paramet
   options.dead_after = topology.dead_after;
   for (LinkIndex l = 0; l < plan.links.size(); ++l) {
     const Link& link = plan.links[l];
-    if (link.from == setup.self) {
-      options.outgoing.push_back({l, link.to, plan.view.nodes[link.to],
-                                  topology.nodes[link.to].dial_address(),
-                                  topology.link(link.from, link.to)});
-    } else if (link.to == setup.self) {
-      options.incoming.push_back(
-          {l, link.from, plan.view.nodes[link.from], largest_message(plan, l)});
-    }
+    const bool far_dials = (topology.dialled_by(link.from, link.to) == DialledBy::kReceiver) ==
+                           (link.from == setup.self);
+    const std::string endpoint = far_dials ? "" : topology.dial_address(link.from, link.to);
+    if (link.from == setup.self)
+      options.outgoing.push_back({l, link.to, plan.view.nodes[link.to], endpoint,
+                                  topology.link(link.from, link.to), far_dials});
+    else if (link.to == setup.self)
+      options.incoming.push_back({l, link.from, plan.view.nodes[link.from],
+                                  largest_message(plan, l, setup.first_point), !endpoint.empty(),
+                                  endpoint});
   }
   return options;
 }
@@ -73,6 +86,14 @@ CoreOptions core_options(const LiveNodeSetup& setup) {
   options.message_overhead_bytes = message_bytes(0, 0);
   options.chunk_overhead_bytes = wire_bytes(0, 1);
   options.dead_after = setup.topology->dead_after;
+  return options;
+}
+
+VectorsOptions vectors_options(const LiveNodeSetup& setup) {
+  VectorsOptions options = setup.vectors;
+  const ObjectiveMemory memory = setup.objective->memory();
+  options.point_floats = memory.parameters;
+  options.gradient_floats = memory.gradient;
   return options;
 }
 
@@ -94,12 +115,16 @@ Engine::Engine(const LiveNodeSetup& setup, const LiveNodeObserver& observer)
     : setup_(setup),
       observer_(observer),
       plan_(*setup.plan),
-      vectors_(plan_, setup.self, setup.vectors),
+      vectors_(plan_, setup.self, vectors_options(setup)),
       executor_(Core(plan_, setup.self, core_options(setup)), *this),
       engine_(kEngineQueueBytes) {
   setup_.objective->initialise(vectors_.point());
   setup_.objective->bind(vectors_.point(), vectors_.gradient());
-  vectors_.start();
+  setup_.objective->lend([this](std::span<float> w) { return vectors_.read_parameters(w); });
+  if (setup_.first_point == FirstPoint::kOfFirstNode)
+    first_point_.emplace(plan_, setup_.self, vectors_.point());
+  else
+    vectors_.start();
 }
 
 Engine::~Engine() {
@@ -111,7 +136,8 @@ TimePoint Engine::now() const {
 }
 
 Status Engine::open() {
-  NetworkOptions options = network_options(setup_, digest_floats(vectors_.point()));
+  NetworkOptions options =
+      network_options(setup_, digest_of(plan_.layout, setup_.first_point, vectors_.point()));
   for (const OutgoingLink& link : options.outgoing) waiting_out_.insert(link.link);
   for (const IncomingLink& link : options.incoming) waiting_in_.insert(link.from);
   auto network = Network::start(std::move(options), [this](NetworkEvent& event) {
@@ -128,6 +154,7 @@ Status Engine::open() {
 
 LiveNodeEnd Engine::run() {
   wait_for_mesh();
+  if (!ended_ && first_point_) wait_for_first_point();
   if (!ended_) loop();
   close();
   return std::move(end_);
@@ -138,9 +165,20 @@ std::string Engine::missing_peers() const {
   for (LinkIndex link : waiting_out_) missing.insert(plan_.links[link].to);
   std::string text;
   for (NodeIndex node : missing)
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", name(node),
-                        setup_.topology->nodes[node].dial_address());
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", name(node), way_to(node));
   return text;
+}
+
+// Where this node dials another one, or else where that one is.
+std::string Engine::way_to(NodeIndex node) const {
+  for (const Link& link : plan_.links) {
+    const bool there = link.from == setup_.self && link.to == node;
+    const bool back = link.from == node && link.to == setup_.self;
+    const DialledBy who = there ? DialledBy::kSender : DialledBy::kReceiver;
+    if ((there || back) && setup_.topology->dialled_by(link.from, link.to) == who)
+      return setup_.topology->dial_address(link.from, link.to);
+  }
+  return setup_.topology->nodes[node].dial_address();
 }
 
 // Why those were refused who said that they are missing nodes.
@@ -172,6 +210,31 @@ void Engine::wait_for_mesh() {
     }
     if (auto input = engine_.pop_for(kTick)) dispatch(std::move(*input));
   }
+}
+
+// All nodes have the first node's parameters before any of them begins its first round.
+void Engine::wait_for_first_point() {
+  first_point_->begin([this](SendMessage piece) { network_->send(std::move(piece)); });
+  TimePoint last = now(), said = last;  // the last progress
+  std::uint64_t progress = first_point_->progress();
+  while (!ended_ && !first_point_->done()) {
+    if (stop_wanted()) return abort("stopped by the user before the first round");
+    const TimePoint at = now();
+    if (first_point_->progress() != progress) {
+      progress = first_point_->progress();
+      last = at;
+    }
+    if (at - last >= setup_.topology->start_timeout)
+      return abort(fmt::format("gave up waiting for {} after {:.0f} s without progress",
+                               first_point_->waiting_for(), to_seconds(at - last)));
+    if (at - said >= kSayAgain) {
+      said = at;
+      notify(Notice{fmt::format("waiting for {}", first_point_->waiting_for())});
+    }
+    if (auto input = engine_.pop_for(kTick)) dispatch(std::move(*input));
+  }
+  first_point_.reset();
+  vectors_.start();
 }
 
 void Engine::loop() {
@@ -263,15 +326,17 @@ void Engine::feed(Event event) {
 
 void Engine::close() {
   if (!network_) return;
-  const Duration halting = started_ ? kFlush : kFlushBeforeStart;
-  network_->flush(end_.outcome == Outcome::kDone ? setup_.topology->dead_after : halting);
-  engine_.close();  // a worker that waits for room would wait for ever
-  end_.counters = counters();
+  engine_.close();                              // a worker that waits for room would wait for ever
+  if (started_) setup_.objective->interrupt();  // and so would one that waits for a program
   worker_.reset();
   end_.parameters = vectors_.model();
   end_.round = executor_.core().round();
   end_.rounds = end_.started ? end_.round + 1 : 0;
-  if (end_.started && observer_.model) observer_.model(end_);
+  if (end_.started && observer_.model) observer_.model(end_);  // before anybody is waited for
+  const Duration dead_after = setup_.topology->dead_after;
+  const Duration halting = std::clamp(dead_after / kFlushPart, kFlushMin, kFlushMax);
+  network_->flush(end_.outcome == Outcome::kDone ? dead_after : halting);
+  end_.counters = counters();
   trainer_.reset();  // after its gradient, which may take long
   network_.reset();
 }

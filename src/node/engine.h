@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine_queue.h"
+#include "first_point.h"
 #include "kimesh/executor/executor.h"
 #include "kimesh/node/live_node.h"
 #include "workers.h"
@@ -28,8 +29,11 @@ class Engine final : private Driver {
  private:
   void wait_for_mesh();
   void notify_missing_peers(Duration waited);
+  void wait_for_first_point();
+  [[nodiscard]] bool takes_first_point(const NetworkEvent& event);
   void notify_wait(TimePoint at);
   [[nodiscard]] std::string missing_peers() const;
+  [[nodiscard]] std::string way_to(NodeIndex node) const;
   [[nodiscard]] std::string refusals() const;
   void loop();
   void dispatch(EngineInput input);
@@ -67,9 +71,10 @@ class Engine final : private Driver {
   std::unique_ptr<VectorWorker> worker_;
   std::unique_ptr<TrainerThread> trainer_;
 
-  std::set<LinkIndex> waiting_out_;            // outgoing links without a welcome yet
-  std::set<NodeIndex> waiting_in_;             // peers without a hello yet
-  std::map<NodeIndex, std::string> refusals_;  // the last, of nodes that said what is refused
+  std::optional<FirstPointExchange> first_point_;  // before the start, where there is one
+  std::set<LinkIndex> waiting_out_;                // outgoing links without a welcome yet
+  std::set<NodeIndex> waiting_in_;                 // peers without a hello yet
+  std::map<NodeIndex, std::string> refusals_;      // the last, of nodes that said what is refused
   struct Wait {
     std::string what;
     TimePoint since{}, said{};

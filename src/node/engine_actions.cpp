@@ -4,7 +4,21 @@
 
 namespace kimesh {
 
+// A message or an ack of the first point, which no core gets to see.
+bool Engine::takes_first_point(const NetworkEvent& event) {
+  if (!first_point_) return false;
+  if (const auto* acked = std::get_if<MessageAcked>(&event)) {
+    first_point_->acked(acked->link);
+    return true;
+  }
+  const auto* arrived = std::get_if<MessageArrived>(&event);
+  if (arrived == nullptr || !first_point_->takes(arrived->link)) return false;
+  check(first_point_->arrived(*arrived));
+  return true;
+}
+
 void Engine::handle(NetworkEvent event) {
+  if (takes_first_point(event)) return;
   const auto to_core = [&](auto& e) { feed(std::move(e)); };
   std::visit(Overloaded{
                  [&](LinkUp& e) {
@@ -28,8 +42,9 @@ void Engine::handle(NetworkEvent event) {
 }
 
 // Anybody can say a name: the node goes on waiting for the one that this is, and says why it was
-// refused should it not come.
+// refused should it not come. Where a key proves the name, nobody else is to come.
 void Engine::refused(const PeerRefused& event) {
+  if (event.is_proven && event.node && !started_) return abort(event.sentence);
   if (event.node && waiting_in_.contains(*event.node)) refusals_[*event.node] = event.sentence;
   notify(Notice{event.sentence});
 }

@@ -43,6 +43,8 @@ void VectorWorker::run() {
     const auto begun = std::chrono::steady_clock::now();
     Event end = perform(*work, vectors_, states_);
     if (!report(std::move(end), begun, engine_)) return;
+    auto failed = finish_work(*work, vectors_, states_);
+    if (failed && !report(std::move(*failed), begun, engine_)) return;
   }
 }
 

@@ -51,6 +51,12 @@ std::size_t ShardOptimizer::bytes_held() const {
   return state_.size() * size_ * sizeof(float);
 }
 
+std::vector<kernels::MemorySpan> ShardOptimizer::vectors() const {
+  std::vector<kernels::MemorySpan> vectors;
+  for (const kernels::MemoryBuffer& vector : state_) vectors.push_back(vector.floats());
+  return vectors;
+}
+
 Status ShardOptimizer::save(StateWriter& writer) const {
   writer.put(steps_);
   for (const kernels::MemoryBuffer& vector : state_) {
@@ -69,9 +75,7 @@ void ShardOptimizer::restore(StateReader& reader) {
 void ShardOptimizer::step(Round round, kernels::MemorySpan parameters,
                           kernels::ConstMemorySpan direction) {
   KIMESH_CHECK(parameters.size == size_ && direction.size == size_, "spans of the shard's size");
-  std::vector<kernels::MemorySpan> state;
-  for (const kernels::MemoryBuffer& vector : state_) state.push_back(vector.floats());
-  options_.kind->step({options_.learning_rate(round), ++steps_}, *memory_, direction, state,
+  options_.kind->step({options_.learning_rate(round), ++steps_}, *memory_, direction, vectors(),
                       parameters);
 }
 

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 
 #include "json.h"
 #include "kimesh/records/recorder.h"
@@ -69,9 +73,37 @@ Json to_json(const Plan& plan, const Decision& decision) {
   return json;
 }
 
+constexpr std::string_view kEnding = ".jsonl";
+
+// a.decisions.jsonl, 7 -> a.decisions.7.jsonl
+std::string part_path(const std::string& path, unsigned number) {
+  return fmt::format("{}.{}{}", path.substr(0, path.size() - kEnding.size()), number, kEnding);
+}
+
+// The numbers of the files that hold what came before `path`, ascending.
+std::vector<unsigned> part_numbers(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::vector<unsigned> numbers;
+  const std::string name = fs::path(path).filename().string();
+  const std::string head = name.substr(0, name.size() - kEnding.size()) + ".";
+  std::error_code code;
+  for (fs::directory_iterator entry(fs::path(path).parent_path(), code), end; !code && entry != end;
+       entry.increment(code)) {
+    const std::string other = entry->path().filename().string();
+    if (!other.starts_with(head) || !other.ends_with(kEnding)) continue;
+    if (other.size() < head.size() + kEnding.size()) continue;
+    unsigned number = 0;
+    const char* const digits_end = other.data() + other.size() - kEnding.size();
+    const auto [stopped, wrong] = std::from_chars(other.data() + head.size(), digits_end, number);
+    if (wrong == std::errc{} && stopped == digits_end) numbers.push_back(number);
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
 using Place = std::pair<ChannelIndex, Round>;
 
-class LoadedDecisions : public DecisionSource {
+class LoadedDecisions : public LoggedDecisions {
  public:
   [[nodiscard]] std::optional<Setting> setting(ChannelIndex channel, Round round) const override {
     return find(settings, {channel, round});
@@ -96,6 +128,9 @@ class LoadedDecisions : public DecisionSource {
   std::map<Round, Verdict> closings, confirmed_stops;
   std::map<Round, Ahead> aheads;
   std::set<Round> checkpoints;
+  Round first = 0;
+
+  [[nodiscard]] Round first_round() const override { return first; }
 
  private:
   template <typename Key, typename Value>
@@ -131,12 +166,17 @@ class LogReader {
     } else if (kind == "checkpoint") {
       add_checkpoint(fields, round);
     } else if (kind == "resume") {
+      if (lines_ == 0) out_.first = std::max(out_.first, round);
       forget_from(round);
+    } else if (kind == "begin") {
+      if (lines_ == 0) out_.first = std::max(out_.first, round);
     } else {
       fields.complain("'" + kind + "' is no kind of decision");
     }
+    ++lines_;
     return fields.complaint();
   }
+  [[nodiscard]] std::size_t lines() const { return lines_; }
 
  private:
   std::optional<ChannelIndex> channel_of(FieldReader& fields) {
@@ -226,54 +266,103 @@ class LogReader {
   const Plan& plan_;
   const NodeIndex self_;
   LoadedDecisions& out_;
+  std::size_t lines_ = 0;
 };
 
-Status load_log(const Plan& plan, NodeIndex node, const std::string& path, LoadedDecisions& out) {
+Status load_file(const std::string& path, LogReader& reader) {
   LineFollower lines(path);
-  LogReader reader(plan, node, out);
   for (;;) {
     const auto line = lines.next();
     if (!line) return Error{ErrorCode::kUserInput, line.error().message};
-    if (!*line) break;
+    if (!*line) return ok_status();
     const std::string wrong = reader.add_line(**line);
     if (!wrong.empty())
       return Error{ErrorCode::kUserInput, fmt::format("{}:{}: {}", path, lines.line(), wrong)};
   }
-  if (lines.line() == 0)
-    return Error{ErrorCode::kUserInput,
-                 fmt::format("{} is missing or holds no decision; name the folder of a run with "
-                             "these nodes",
-                             path)};
-  return ok_status();
+}
+
+Status load_log(const Plan& plan, NodeIndex node, const std::string& path, LoadedDecisions& out) {
+  LogReader reader(plan, node, out);
+  for (const unsigned number : part_numbers(path))
+    if (Status loaded = load_file(part_path(path, number), reader); !loaded) return loaded;
+  if (Status loaded = load_file(path, reader); !loaded) return loaded;
+  if (reader.lines() > 0) return ok_status();
+  return Error{ErrorCode::kUserInput,
+               fmt::format("{} is missing or holds no decision; name the folder of a run with "
+                           "these nodes",
+                           path)};
 }
 
 }  // namespace
 
 Result<DecisionLog> DecisionLog::create(const Plan& plan, std::string path) {
-  auto file = LineFile::create(std::move(path));
+  auto file = LineFile::create(path);
   if (!file) return file.error();
-  return DecisionLog(plan, std::move(*file));
+  return DecisionLog(plan, std::move(path), std::move(*file));
 }
 
 Result<DecisionLog> DecisionLog::extend(const Plan& plan, std::string path) {
-  auto file = LineFile::extend(std::move(path));
+  auto file = LineFile::extend(path);
   if (!file) return file.error();
-  return DecisionLog(plan, std::move(*file));
+  DecisionLog log(plan, std::move(path), std::move(*file));
+  if (const Status found = log.find_parts(); !found) return found.error();
+  return log;
+}
+
+// Each file but the first begins with the round after the last one of the file before.
+Status DecisionLog::find_parts() {
+  const auto begin_of = [](const std::string& path) -> Round {
+    const auto line = LineFollower(path).next();
+    if (!line || !*line) return 0;
+    const Json json = Json::parse(**line, nullptr, false);
+    FieldReader fields(json);
+    Round round = 0;
+    fields.read("round", round);
+    return fields.ok() ? round : 0;
+  };
+  for (const unsigned number : part_numbers(path_)) {
+    next_number_ = number + 1;
+    std::error_code code;
+    const std::string path = part_path(path_, number);
+    if (!parts_.empty()) parts_.back().ends = begin_of(path);
+    parts_.push_back({path, std::filesystem::file_size(path, code), 0});
+    if (code) return Error{ErrorCode::kIo, path + " cannot be read: " + code.message()};
+  }
+  if (!parts_.empty()) parts_.back().ends = begin_of(path_);
+  return ok_status();
+}
+
+Status DecisionLog::begin_file(Round round, std::uint64_t bytes_max, Round kept) {
+  parts_.push_back({part_path(path_, next_number_++), file_.bytes(), round + 1});
+  if (Status moved = file_.move_to(parts_.back().path); !moved) return moved;
+  Json begin;
+  begin["kind"] = "begin";
+  begin["round"] = round + 1;
+  if (Status written = file_.append(text_of(begin)); !written) return written;
+  std::uint64_t bytes = 0;
+  for (const Part& part : parts_) bytes += part.bytes;
+  while (!parts_.empty() && bytes > bytes_max && parts_.front().ends <= kept + 1) {
+    bytes -= parts_.front().bytes;
+    std::error_code ignored;  // it is tried again when the run goes on
+    std::filesystem::remove(parts_.front().path, ignored);
+    parts_.pop_front();
+  }
+  return file_.flush();
 }
 
 Status DecisionLog::write(const Decision& decision) {
   return file_.append(text_of(to_json(*plan_, decision)));
 }
 
-Result<std::unique_ptr<DecisionSource>> load_decisions(const Plan& plan,
-                                                       const std::string& folder) {
+Result<std::unique_ptr<LoggedDecisions>> load_decisions(const Plan& plan,
+                                                        const std::string& folder) {
   auto loaded = std::make_unique<LoadedDecisions>();
   const RunFolder run(folder);
   for (NodeIndex node = 0; node < plan.view.nodes.size(); ++node) {
     const Status status = load_log(plan, node, run.decisions(plan.view.nodes[node]), *loaded);
     if (!status.ok()) return status.error();
   }
-  return std::unique_ptr<DecisionSource>(std::move(loaded));
+  return std::unique_ptr<LoggedDecisions>(std::move(loaded));
 }
 
 }  // namespace kimesh

@@ -13,6 +13,8 @@ LinkRecord read_link(const Json& json, std::string& complaint) {
   fields.read("to", link.to);
   fields.read("rate_bits_per_s", link.rate_bits_per_s);
   fields.read("rate_error", link.rate_error);
+  if (fields.has("rate_is_lower_bound"))
+    fields.read("rate_is_lower_bound", link.rate_is_lower_bound);
   fields.read("true_rate_bits_per_s", link.true_rate_bits_per_s);
   fields.read("fixed_cost_s", link.fixed_cost_s);
   fields.read("budget_bytes", link.budget_bytes);
@@ -20,6 +22,8 @@ LinkRecord read_link(const Json& json, std::string& complaint) {
   fields.read("kept", link.kept);
   fields.read("elements", link.elements);
   fields.read("gain", link.gain);
+  fields.read("reduce_contraction", link.reduce_contraction);
+  fields.read("gather_contraction", link.gather_contraction);
   fields.read("wire_s", link.wire_s);
   if (!fields.ok()) complaint = fields.complaint();
   return link;
@@ -52,6 +56,12 @@ std::pair<ShardIndex, std::uint64_t> read_digest(const Json& json, std::string& 
     fields.complain("'digest' is no hexadecimal number");
   if (!fields.ok()) complaint = fields.complaint();
   return {shard, digest};
+}
+
+std::optional<double> read_share(const Json& json, std::string& complaint) {
+  if (json.is_number()) return json.get<double>();
+  if (!json.is_null()) complaint = "it holds what is no number";
+  return std::nullopt;
 }
 
 // Reads every item of the list `name`, which may be absent.
@@ -97,6 +107,7 @@ NodeRecord read_round(FieldReader& fields) {
   fields.read("residual_energy", round.residual_energy);
   fields.read("residual_share", round.residual_share);
   read_list(fields, "links", round.links, &read_link);
+  read_list(fields, "layers", round.layers, &read_share);
   read_list(fields, "digests", round.digests, &read_digest);
   if (fields.has("policy")) round.policy = fields.text_of_object("policy");
   return round;
@@ -107,6 +118,35 @@ NodeRecord read_resume(FieldReader& fields) {
   fields.read("time_s", resume.time_s);
   fields.read("round", resume.round);
   return resume;
+}
+
+BeforeRecord::Link read_link_before(const Json& json, std::string& complaint) {
+  BeforeRecord::Link link;
+  FieldReader fields(json);
+  fields.read("to", link.to);
+  fields.read("bytes", link.bytes);
+  fields.read("kept", link.kept);
+  fields.read("elements", link.elements);
+  fields.read("wire_s", link.wire_s);
+  if (!fields.ok()) complaint = fields.complaint();
+  return link;
+}
+
+NodeRecord read_before(FieldReader& fields) {
+  BeforeRecord before;
+  fields.read("time_s", before.time_s);
+  fields.read("round", before.round);
+  fields.read("trained", before.trained);
+  fields.read("first_round_s", before.first_round_s);
+  fields.read("evaluated_s", before.evaluated_s);
+  fields.read("compute_s", before.compute_s);
+  fields.read("evaluate_s", before.evaluate_s);
+  fields.read("encode_s", before.encode_s);
+  fields.read("apply_s", before.apply_s);
+  fields.read("step_s", before.step_s);
+  fields.read("wait_s", before.wait_s);
+  read_list(fields, "links", before.links, &read_link_before);
+  return before;
 }
 
 NodeRecord read_notice(FieldReader& fields) {
@@ -137,6 +177,7 @@ NodeRecord read_record(const std::string& event, FieldReader& fields) {
   if (event == "start") return read_start(fields);
   if (event == "round") return read_round(fields);
   if (event == "resume") return read_resume(fields);
+  if (event == "before") return read_before(fields);
   if (event == "notice") return read_notice(fields);
   if (event == "end") return read_end(fields);
   fields.complain("'" + event + "' is no event");

@@ -16,6 +16,7 @@ Json to_json(const LinkRecord& link) {
   json["to"] = link.to;
   json["rate_bits_per_s"] = number_or_null(link.rate_bits_per_s);
   json["rate_error"] = number_or_null(link.rate_error);
+  if (link.rate_is_lower_bound) json["rate_is_lower_bound"] = true;
   if (link.true_rate_bits_per_s) json["true_rate_bits_per_s"] = number(*link.true_rate_bits_per_s);
   json["fixed_cost_s"] = number(link.fixed_cost_s);
   json["budget_bytes"] = link.budget_bytes;
@@ -23,6 +24,8 @@ Json to_json(const LinkRecord& link) {
   json["kept"] = link.kept;
   json["elements"] = link.elements;
   json["gain"] = number(link.gain);
+  if (link.reduce_contraction) json["reduce_contraction"] = number(*link.reduce_contraction);
+  if (link.gather_contraction) json["gather_contraction"] = number(*link.gather_contraction);
   json["wire_s"] = number(link.wire_s);
   return json;
 }
@@ -76,6 +79,7 @@ Json to_json(const RoundRecord& round) {
   if (round.residual_share) json["residual_share"] = number(*round.residual_share);
   json["links"] = Json::array();
   for (const LinkRecord& link : round.links) json["links"].push_back(to_json(link));
+  for (const auto& share : round.layers) json["layers"].push_back(number_or_null(share));
   for (const auto& [shard, digest] : round.digests)
     json["digests"].push_back({{"shard", shard}, {"digest", digest_name(digest)}});
   if (!round.policy.empty()) json["policy"] = Json::parse(round.policy, nullptr, false);
@@ -85,6 +89,28 @@ Json to_json(const RoundRecord& round) {
 Json to_json(const ResumeRecord& resume) {
   Json json = head("resume", resume.time_s);
   json["round"] = resume.round;
+  return json;
+}
+
+Json to_json(const BeforeRecord& before) {
+  Json json = head("before", before.time_s);
+  json["round"] = before.round;
+  json["trained"] = before.trained;
+  json["first_round_s"] = number(before.first_round_s);
+  json["evaluated_s"] = number(before.evaluated_s);
+  json["compute_s"] = number(before.compute_s);
+  json["evaluate_s"] = number(before.evaluate_s);
+  json["encode_s"] = number(before.encode_s);
+  json["apply_s"] = number(before.apply_s);
+  json["step_s"] = number(before.step_s);
+  json["wait_s"] = number(before.wait_s);
+  json["links"] = Json::array();
+  for (const BeforeRecord::Link& link : before.links)
+    json["links"].push_back({{"to", link.to},
+                             {"bytes", link.bytes},
+                             {"kept", link.kept},
+                             {"elements", link.elements},
+                             {"wire_s", number(link.wire_s)}});
   return json;
 }
 
@@ -146,6 +172,26 @@ std::string to_line(const NodeRecord& record) {
 
 namespace {
 
+std::optional<double> contraction_of(const EnergyReport& energies) {
+  if (energies.to_send <= 0) return std::nullopt;
+  return 1 - energies.missing / energies.to_send;
+}
+
+std::vector<std::optional<double>> layer_shares(std::span<const LayerReport> layers) {
+  // Three digits: hundreds of layers are many numbers.
+  constexpr double kDigits = 1e3;
+  std::vector<std::optional<double>> shares;
+  for (const LayerReport& layer : layers) {
+    auto& share = shares.emplace_back();
+    if (layer.elements == 0) continue;
+    share = static_cast<double>(layer.kept) / static_cast<double>(layer.elements);
+    if (*share <= 0) continue;
+    const double digits = kDigits / std::pow(10.0, std::ceil(std::log10(*share)));
+    share = std::round(*share * digits) / digits;
+  }
+  return shares;
+}
+
 LinkRecord make_link_record(const Plan& plan, const TopologyFile& topology, NodeIndex self,
                             double seconds, const LinkReport& report) {
   const Link& link = plan.links[report.link];
@@ -154,6 +200,7 @@ LinkRecord make_link_record(const Plan& plan, const TopologyFile& topology, Node
   if (report.bytes_per_s > 0) {
     record.rate_bits_per_s = report.bytes_per_s * kBitsPerByte;
     record.rate_error = report.relative_error;
+    record.rate_is_lower_bound = report.lower_bound;
   }
   if (const auto& rate = topology.link(link.from, link.to).rate)
     record.true_rate_bits_per_s = rate->at(std::max(seconds, 0.0));
@@ -165,6 +212,8 @@ LinkRecord make_link_record(const Plan& plan, const TopologyFile& topology, Node
   record.kept = report.kept;
   record.elements = report.elements;
   record.gain = report.gain;
+  record.reduce_contraction = contraction_of(report.reduce);
+  record.gather_contraction = contraction_of(report.gather);
   record.wire_s = to_seconds(report.wire);
   return record;
 }
@@ -200,6 +249,7 @@ RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology, No
   record.policy = report.policy_state;
   for (const LinkReport& link : report.links)
     record.links.push_back(make_link_record(plan, topology, self, record.time_s, link));
+  record.layers = layer_shares(report.layers);
   record.digests = report.digests;
   return record;
 }
@@ -218,6 +268,11 @@ Result<NodeRecorder> NodeRecorder::extend(std::string path, Flush flush) {
   auto file = LineFile::extend(std::move(path));
   if (!file) return file.error();
   return NodeRecorder(std::move(*file), flush);
+}
+
+Status NodeRecorder::begin_file(const std::string& earlier, const BeforeRecord& before) {
+  if (Status moved = file_.move_to(earlier); !moved) return moved;
+  return write(before);
 }
 
 Status NodeRecorder::write(const NodeRecord& record) {

@@ -67,8 +67,9 @@ Result<std::string> make_named(const RunFolderRequest& request) {
 }
 
 Result<std::string> make_numbered(const RunFolderRequest& request) {
+  const std::string& first = request.after.empty() ? request.config_path : request.after;
   const std::string base =
-      request.parent + "/" + stem(request.config_path) + "-" + stem(request.topology_path) + "-";
+      request.parent + "/" + stem(first) + "-" + stem(request.topology_path) + "-";
   for (unsigned number = 1; number < kCounterMax; ++number) {
     const std::string path = base + std::to_string(number);
     const auto made = make_folder(path);
@@ -108,6 +109,42 @@ Status copy_all(const RunFolderRequest& request, const std::string& folder) {
   return made ? ok_status() : made.error();
 }
 
+// What run.json of the folder holds; an empty object where there is none.
+Json info_of(const std::string& folder) {
+  const auto text = read_whole(folder + kInfo, kInfoBytesMax);
+  Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  return json.is_object() ? json : Json::object();
+}
+
+Json to_json(const Layout& layout) {
+  Json json = Json::array();
+  for (const LayoutLayer& layer : layout.layers)
+    json.push_back({{"name", layer.name}, {"shape", layer.shape}});
+  return json;
+}
+
+// Empty where it is no layout.
+Layout layout_of(const Json& json) {
+  Layout layout;
+  std::size_t offset = 0;
+  if (!json.is_array()) return {};
+  for (const Json& item : json) {
+    FieldReader fields(item);
+    LayoutLayer layer;
+    std::vector<std::uint32_t> shape;
+    fields.read("name", layer.name);
+    fields.read("shape", shape);
+    if (!fields.ok()) return {};
+    layer.shape.assign(shape.begin(), shape.end());
+    layer.size = 1;
+    for (const std::uint32_t length : shape)
+      if (__builtin_mul_overflow(layer.size, length, &layer.size)) return {};
+    layer.offset = std::exchange(offset, offset + layer.size);
+    layout.layers.push_back(std::move(layer));
+  }
+  return layout;
+}
+
 }  // namespace
 
 Result<RunFolder> RunFolder::create(const RunFolderRequest& request) {
@@ -145,20 +182,28 @@ Status RunFolder::write_info(const RunInfo& info) const {
   json["config"] = info.config_path;
   json["topology"] = info.topology_path;
   json["nodes"] = info.nodes;
+  json["layout"] = to_json(info.layout);
   json["learning_rate"] = number(info.learning_rate);
   if (!info.keys_folder.empty()) json["keys"] = info.keys_folder;
+  if (!info.after.empty()) json["after"] = info.after;
   return write_whole(path_ + kInfo, std::string_view(text_of(json, 2) + "\n"));
 }
 
 std::string RunFolder::keys_folder() const {
-  const auto text = read_whole(path_ + kInfo, kInfoBytesMax);
-  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
-  const bool tells = json.is_object() && json.contains("keys") && json["keys"].is_string();
+  const Json json = info_of(path_);
+  const bool tells = json.contains("keys") && json["keys"].is_string();
   return tells ? json["keys"].get<std::string>() : "";
+}
+Layout RunFolder::layout() const {
+  const Json json = info_of(path_);
+  return json.contains("layout") ? layout_of(json["layout"]) : Layout{};
 }
 
 std::string RunFolder::events(const std::string& node) const {
   return path_ + "/nodes/" + node + ".jsonl";
+}
+std::string RunFolder::earlier_events(const std::string& node) const {
+  return path_ + "/nodes/" + node + ".old.jsonl";
 }
 std::string RunFolder::decisions(const std::string& node) const {
   return path_ + "/nodes/" + node + ".decisions.jsonl";

@@ -36,6 +36,7 @@ RunTally::RunTally(const Plan& plan)
 void RunTally::add(NodeIndex node, const NodeRecord& record) {
   KIMESH_CHECK(node < nodes_.size(), "a node of the plan");
   if (const auto* round = std::get_if<RoundRecord>(&record)) return add_round(node, *round);
+  if (const auto* before = std::get_if<BeforeRecord>(&record)) return begin_with(node, *before);
   if (const auto* went_on = std::get_if<ResumeRecord>(&record)) return resume(node, *went_on);
   if (std::holds_alternative<StartRecord>(record)) nodes_[node].end.reset();
   if (const auto* notice = std::get_if<NoticeRecord>(&record)) nodes_[node].notice = notice->text;
@@ -114,6 +115,46 @@ void RunTally::resume(NodeIndex index, const ResumeRecord& record) {
     links[i].resumed_bytes = links[i].bytes;
   }
   if (index == 0) ends_s_.clear();
+}
+
+std::optional<BeforeRecord> RunTally::before(NodeIndex index) const {
+  const NodeTally& node = nodes_[index];
+  if (!node.latest) return std::nullopt;
+  BeforeRecord before{node.latest->time_s, node.latest->round, node.trained,    node.first_round_s,
+                      node.evaluated_s,    node.compute_s,     node.evaluate_s, node.encode_s,
+                      node.apply_s,        node.step_s,        node.wait_s,     {}};
+  for (const LinkTally& link : links_)
+    if (plan_->links[link.link].from == index)
+      before.links.push_back({link.latest.to, link.bytes, link.kept, link.elements, link.wire_s});
+  return before;
+}
+
+// Who has read what came before knows it already.
+void RunTally::begin_with(NodeIndex index, const BeforeRecord& record) {
+  NodeTally& node = nodes_[index];
+  if (node.latest && node.latest->round == record.round) return;
+  RoundRecord latest = node.latest.value_or(RoundRecord{});
+  latest.round = record.round;
+  latest.time_s = record.time_s;
+  node.latest = latest;
+  node.trained = record.trained;
+  node.first_round_s = record.first_round_s;
+  node.evaluated_s = record.evaluated_s;
+  node.compute_s = record.compute_s;
+  node.evaluate_s = record.evaluate_s;
+  node.encode_s = record.encode_s;
+  node.apply_s = record.apply_s;
+  node.step_s = record.step_s;
+  node.wait_s = record.wait_s;
+  for (LinkTally& link : links_of(index)) {
+    const auto found = std::ranges::find(record.links, link.latest.to, &BeforeRecord::Link::to);
+    if (found == record.links.end()) continue;
+    link.bytes = found->bytes;
+    link.kept = found->kept;
+    link.elements = found->elements;
+    link.wire_s = found->wire_s;
+  }
+  keep(index);
 }
 
 const NodeTally* RunTally::furthest() const {

@@ -80,6 +80,15 @@ std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// Which file this is: the number of a file that was removed may be given to a new one.
+std::optional<std::uint64_t> identity_of(int fd) {
+  struct statx status {};
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status) != 0) return std::nullopt;
+  const auto born = static_cast<std::uint64_t>(status.stx_btime.tv_sec) * 1'000'000'000 +
+                    status.stx_btime.tv_nsec;
+  return status.stx_ino * 0x9e3779b97f4a7c15 ^ born;
+}
+
 }  // namespace
 
 Result<LineFile> LineFile::create(std::string path) {
@@ -105,7 +114,7 @@ Result<LineFile> LineFile::extend(std::string path) {
   const std::uint64_t kept = line_end == std::string::npos ? begin : begin + line_end + 1;
   if (kept < size && ::ftruncate(file.get(), static_cast<off_t>(kept)) != 0)
     return io_error(path, "written");
-  return LineFile(std::move(path));
+  return LineFile(std::move(path), kept);
 }
 
 Status LineFile::append(std::string_view line) {
@@ -121,25 +130,55 @@ Status LineFile::flush() {
   Descriptor file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   Status written = write_and_close(file, path_, buffer_);
   if (!written.ok()) failed_ = written.error();
+  written_ += buffer_.size();
   buffer_.clear();
   return written;
+}
+
+Status LineFile::move_to(const std::string& path) {
+  if (Status written = flush(); !written) return written;
+  if (std::rename(path_.c_str(), path.c_str()) != 0) return io_error(path, "written");
+  const Descriptor file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file.open()) return io_error(path_, "written");
+  written_ = 0;
+  return ok_status();
+}
+
+// Reads on in the file at `path`, if that is the one that is being read, or if none is.
+Result<bool> LineFollower::read_more_of(const std::string& path, bool& is_other) {
+  is_other = false;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.open()) {
+    if (errno == ENOENT) return false;
+    return io_error(path, "read");
+  }
+  const auto identity = identity_of(file.get());
+  if (!identity) return io_error(path, "read");
+  is_other = file_ && *file_ != *identity;
+  if (is_other) return false;
+  file_ = *identity;
+  const std::size_t before = buffer_.size();
+  buffer_.resize(before + kReadBytes);
+  const ssize_t count = read_some(file.get(), buffer_.data() + before, kReadBytes, offset_);
+  buffer_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  if (count < 0) return io_error(path, "read");
+  offset_ += static_cast<std::uint64_t>(count);
+  return count > 0;
 }
 
 Result<bool> LineFollower::read_more() {
   buffer_.erase(0, taken_);
   taken_ = 0;
-  const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.open()) {
-    if (errno == ENOENT) return false;
-    return io_error(path_, "read");
-  }
-  const std::size_t before = buffer_.size();
-  buffer_.resize(before + kReadBytes);
-  const ssize_t count = read_some(file.get(), buffer_.data() + before, kReadBytes, offset_);
-  buffer_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-  if (count < 0) return io_error(path_, "read");
-  offset_ += static_cast<std::uint64_t>(count);
-  return count > 0;
+  bool is_other = false;
+  if (earlier_.empty()) return read_more_of(path_, is_other);
+  if (const auto more = read_more_of(earlier_, is_other); !more || *more) return more;
+  if (const auto more = read_more_of(path_, is_other); !more || *more || !is_other) return more;
+  // The file that was read has its other name, and was read to its end, or is gone.
+  file_.reset();
+  offset_ = 0;
+  line_ = 0;
+  buffer_.clear();
+  return read_more_of(path_, is_other);
 }
 
 Result<std::optional<std::string>> LineFollower::next() {
@@ -165,18 +204,6 @@ Status write_whole(const std::string& path, std::string_view text) {
   const std::string beside = path + ".tmp";
   Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   return put_in_place(write_and_close(file, path, text), beside, path);
-}
-
-Status write_durably(const std::string& path, std::span<const std::span<const std::byte>> parts) {
-  const std::string beside = path + ".tmp";
-  Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  bool written = file.open();
-  for (const std::span<const std::byte> part : parts)
-    written = written && write_all(file.get(), text_of(part));
-  written = written && ::fsync(file.get()) == 0 && file.close();
-  const Status done = written ? ok_status() : Status(io_error(path, "written"));
-  if (Status placed = put_in_place(done, beside, path); !placed) return placed;
-  return sync_file(path.substr(0, path.rfind('/') + 1) + ".");
 }
 
 Status sync_file(const std::string& path) {

@@ -144,22 +144,28 @@ void Core::State::check_peers() {
 }
 
 // Progress is life: a node whose trainer hangs sends heartbeats for ever. Nothing is known of the
-// first gradient and the first evaluation.
+// first gradient and the first evaluation: the topology file says what these may take.
 void Core::State::check_trainer() {
   constexpr int kTimesLongest = 10;
   const Duration most =
       kTimesLongest * (gradient_watch.longest + evaluation_watch.longest) + options.dead_after;
-  const auto check = [&](const TrainerWatch& watch, const char* what) {
-    if (finished || !watch.since || watch.longest == Duration(0)) return;
+  const auto check = [&](const TrainerWatch& watch, const char* what, const char* first) {
+    if (finished || !watch.since) return;
+    const bool is_first = watch.longest == Duration(0);
     const Duration taken = now - *watch.since;
-    if (taken <= most) return;
+    if (taken <= (is_first ? options.first_gradient : most)) return;
+    if (is_first)
+      return fail(fmt::format(
+          "node {} has worked on {} for {:.1f} s, and first_gradient in the topology is {:.1f} s: "
+          "its trainer hangs, or the machine is too slow for that limit",
+          name(self), first, to_seconds(taken), to_seconds(options.first_gradient)));
     fail(
         fmt::format("node {} has worked on {} for {:.1f} s, and on none before for more than "
                     "{:.1f} s: its trainer hangs",
                     name(self), what, to_seconds(taken), to_seconds(watch.longest)));
   };
-  check(gradient_watch, "a gradient");
-  check(evaluation_watch, "an evaluation");
+  check(gradient_watch, "a gradient", "its first gradient");
+  check(evaluation_watch, "an evaluation", "its first evaluation");
 }
 
 void Core::State::fail(std::string why) {

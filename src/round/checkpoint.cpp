@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "kimesh/round/progress.h"
 #include "kimesh/util/check.h"
 #include "state.h"
 
@@ -54,10 +55,9 @@ void Core::State::on(const StateSaved& event) {
 // The members that are saved as they are, named once for both directions.
 template <typename Self>
 auto Core::State::plain_state_of(Self& self) {
-  return std::tie(self.evaluated, self.trained, self.since_checkpoint, self.accuracy_hits,
-                  self.loss_hits, self.traffic, self.work_times, self.compute_times,
-                  self.round_times, self.agreement.sum, self.agreement.weight, self.unlike,
-                  self.may_look_ahead, self.delay, self.offered, self.complained_of_time);
+  return std::tie(self.work_times, self.compute_times, self.round_times, self.agreement.sum,
+                  self.agreement.weight, self.unlike, self.may_look_ahead, self.delay, self.offered,
+                  self.complained_of_time);
 }
 
 namespace {
@@ -74,14 +74,41 @@ void get_each(StateReader& reader, std::vector<T>& objects) {
 
 }  // namespace
 
+Progress Core::State::progress() const {
+  return {round,
+          verdict.to_control(),
+          now - started,
+          now - checkpoint_called,
+          evaluated,
+          trained,
+          since_checkpoint,
+          accuracy_hits,
+          loss_hits,
+          traffic,
+          options.data_weight};
+}
+
+void Core::State::go_on_from(const Progress& from) {
+  round = from.round;
+  verdict = Verdict::from_control(from.verdict);
+  started = now - from.clock;
+  checkpoint_called = now - from.since_called;
+  evaluated = from.evaluated;
+  trained = from.trained;
+  since_checkpoint = from.since_checkpoint;
+  accuracy_hits = from.accuracy_hits;
+  loss_hits = from.loss_hits;
+  traffic = from.traffic;
+  for (IncomingChannel& in : ins) in.applied = round;
+  for (ShardState& shard : shards) shard.reduced = shard.current = round;
+}
+
 // Called at the end of a round whose messages are all applied: what belongs to a message under way,
 // or to a round that is over, is left out.
 void Core::State::save(StateWriter& writer) const {
-  writer.put(round);
-  writer.put(verdict.to_control());
+  writer.put(progress());
+  writer.put(true);              // what follows is of this plan
   writer.put(sum.to_control());  // its length counts in the next round's first budgets
-  writer.put(now - started);
-  writer.put(now - checkpoint_called);
   writer.put(ins);
   writer.put(outs);
   writer.put(shards);
@@ -91,29 +118,27 @@ void Core::State::save(StateWriter& writer) const {
 }
 
 void Core::State::restore(StateReader& reader) {
-  Control told{}, summed{};
-  Duration clock{0}, since{0};
-  reader.get(round);
-  reader.get(told);
+  Progress from;
+  bool is_of_plan = false;
+  reader.get(from);
+  reader.get(is_of_plan);
+  if (!reader.ok()) return;
+  go_on_from(from);
+  // Without what was measured in the round before, an offer would know nothing.
+  if (!is_of_plan) return static_cast<void>(offered = round + 1);
+  Control summed{};
   reader.get(summed);
-  reader.get(clock);
-  reader.get(since);
   get_each(reader, ins);
   get_each(reader, outs);
   get_each(reader, shards);
   std::apply([&](auto&... field) { (reader.get(field), ...); }, plain_state_of(*this));
   links.restore(reader);
   policy->restore(reader);
-  for (IncomingChannel& in : ins) in.applied = round;
-  for (ShardState& shard : shards) shard.reduced = shard.current = round;
   for (const OutgoingChannel& out : outs) {
     const std::size_t pieces = plan.shards[plan.channels[out.channel].shard].layers.size();
     reader.require(out.curve.empty() || out.curve.size() == pieces);
   }
-  verdict = Verdict::from_control(told);
   sum = ControlVector::from_control(summed);
-  started = now - clock;
-  checkpoint_called = now - since;
 }
 
 // Messages of the agreement come first on the channels of shard 0. What comes on others is of a
@@ -165,6 +190,24 @@ void Core::State::on(const StateLoaded& event) {
                             whole.error().message));
   held = round;
   begin_round(next);
+}
+
+Result<Progress> progress_in(std::span<const std::byte> core) {
+  Progress progress;
+  StateReader reader(core);
+  reader.get(progress);
+  if (!reader.ok()) return reader.finish().error();
+  return progress;
+}
+
+std::vector<std::byte> core_state_of(const Progress& progress) {
+  std::vector<std::byte> core;
+  {
+    StateWriter writer(core);
+    writer.put(progress);
+    writer.put(false);
+  }
+  return core;
 }
 
 }  // namespace kimesh

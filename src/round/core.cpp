@@ -233,7 +233,15 @@ std::string Core::State::waiting_for() const {
       if (!peer.bye) return fmt::format("{}'s bye", name(peer.node));
     return "messages to be applied";
   }
-  if (!own_ready) return fmt::format("its own gradient of round {}", round);
+  if (!own_ready) {
+    std::string what =
+        fmt::format("its own {} of round {}", evaluating ? "evaluation" : "gradient", round);
+    const TrainerWatch& watch = evaluating ? evaluation_watch : gradient_watch;
+    if (watch.longest == Duration(0))
+      what +=
+          fmt::format(", the first, which may take {:.0f} s", to_seconds(options.first_gradient));
+    return what;
+  }
   for (const IncomingChannel& in : ins) {
     if (in.applied == round || (confirming && plan.channels[in.channel].shard != 0)) continue;
     if (!in.pending) return fmt::format("{} (round {})", describe(in.channel), round);

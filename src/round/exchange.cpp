@@ -158,6 +158,17 @@ Control Core::State::control_for(const Channel& channel) const {
   return channel.shard == 0 ? verdict.to_control() : Control{};
 }
 
+void Core::State::report_layers(const AdvanceDone& event) {
+  if (round % kLayerReportEvery != 0) return;
+  report.layers.resize(plan.layout.layers.size());
+  const auto& slices = plan.shards[plan.channels[event.channel].shard].layers;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    LayerReport& layer = report.layers[slices[i].layer];
+    layer.elements += slices[i].size;
+    layer.kept += event.piece_kept.empty() ? slices[i].size : event.piece_kept[i];
+  }
+}
+
 void Core::State::on(AdvanceDone event) {
   const Channel& channel = plan.channels[event.channel];
   OutgoingChannel& out = outgoing(event.channel);
@@ -180,7 +191,8 @@ void Core::State::on(AdvanceDone event) {
   traffic += bytes;
   if (event.form != Form::kDense)  // a dense message is copied, not encoded
     out.encode_per_byte.add(to_seconds(now - out.asked) / static_cast<double>(bytes));
-  links.add_message(event, out.link, plan.elements(event.channel), bytes);
+  links.add_message(event, channel, plan.elements(event.channel), bytes);
+  report_layers(event);
   emit(SendMessage{out.link, std::move(message), links.send(out.link)});
   const bool moves_parameters = out.estimate == shards[channel.shard].parameters.front();
   if (moves_parameters && !is_shared(channel)) shard_is_current(channel.shard);

@@ -118,14 +118,17 @@ void LinkBook::add_budget(LinkIndex link, std::size_t budget_bytes) {
   e.report.budget_bytes += budget_bytes;
 }
 
-void LinkBook::add_message(const AdvanceDone& done, LinkIndex link, std::size_t elements,
+void LinkBook::add_message(const AdvanceDone& done, const Channel& channel, std::size_t elements,
                            std::size_t bytes) {
-  Entry& e = entry(link);
+  Entry& e = entry(channel.link);
   e.report.bytes += bytes;
   e.report.elements += elements;
   e.report.kept += done.kept;
   e.wanted += done.wanted_energy;
   e.missing += done.missing_energy;
+  EnergyReport& energies = channel.phase == Phase::kReduce ? e.report.reduce : e.report.gather;
+  energies.to_send += done.energy_to_send;
+  energies.missing += done.missing_energy;
 }
 
 void LinkBook::add_forwarded(LinkIndex link, std::size_t bytes) {
@@ -139,6 +142,7 @@ std::vector<LinkReport> LinkBook::take_reports() {
   for (Entry& e : entries_) {
     e.report.bytes_per_s = e.estimate.bytes_per_s;
     e.report.relative_error = e.estimate.relative_error;
+    e.report.lower_bound = e.estimate.known() && e.estimate.lower_bound;
     e.report.fixed_cost = e.estimate.fixed_cost;
     e.report.gain = e.wanted > 0 ? 1 - e.missing / e.wanted : 0;
     reports.push_back(e.report);

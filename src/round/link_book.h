@@ -35,7 +35,8 @@ class LinkBook {
   // round.
   [[nodiscard]] MessageContext context(LinkIndex link) const;
   void add_budget(LinkIndex link, std::size_t budget_bytes);
-  void add_message(const AdvanceDone& done, LinkIndex link, std::size_t elements,
+  // `channel` is that of the message.
+  void add_message(const AdvanceDone& done, const Channel& channel, std::size_t elements,
                    std::size_t bytes);
   void add_forwarded(LinkIndex link, std::size_t bytes);
 

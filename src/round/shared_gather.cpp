@@ -52,7 +52,8 @@ void Core::State::shared_message_made(AdvanceDone event) {
   const std::size_t bytes = event.payload.size() + overhead(control_for(channel));
   if (event.form != Form::kDense)
     lead.encode_per_byte.add(to_seconds(now - lead.asked) / static_cast<double>(bytes));
-  links.add_message(event, lead.link, plan.elements(event.channel), 0);
+  links.add_message(event, channel, plan.elements(event.channel), 0);
+  report_layers(event);
   shards[channel.shard].shared = {event.form, event.digest, control_for(channel),
                                   std::move(event.payload)};
   send_gathers(channel.shard);

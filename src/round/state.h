@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kimesh/round/core.h"
+#include "kimesh/round/progress.h"
 #include "kimesh/util/state_bytes.h"
 #include "link_book.h"
 #include "recent_median.h"
@@ -190,6 +191,8 @@ class Core::State {
   void save_state();
   template <typename Self>
   static auto plain_state_of(Self& self);
+  [[nodiscard]] Progress progress() const;
+  void go_on_from(const Progress& from);
   void save(StateWriter& writer) const;
   void restore(StateReader& reader);
   [[nodiscard]] bool may_apply_while_agreeing(const IncomingChannel& in);
@@ -209,6 +212,7 @@ class Core::State {
 
   // choose.cpp
   [[nodiscard]] MessageContext context_of(const OutgoingChannel& out, Round of) const;
+  void report_layers(const AdvanceDone& event);
   void observe(const AdvanceDone& event, OutgoingChannel& out);
   void tell_policy();
   [[nodiscard]] double stop_wish() const;

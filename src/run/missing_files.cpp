@@ -30,7 +30,7 @@ std::vector<Problem> missing_files(const RunConfig& config) {
                {config.quadratic->path, false, "Name a CSV file of node,j,a,b"}, problems);
     return problems;
   }
-  if (config.own_objective) return problems;
+  if (!config.trains_a_model()) return problems;
   if (!config.model.weights.empty())
     look_for(config, "model.weights",
              {config.model.weights, false, "Name a file of safetensors, such as a run's model"},

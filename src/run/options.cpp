@@ -37,6 +37,7 @@ CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, 
   options.has_test_set = !config.quadratic;
   options.digest_every = config.compression.digest_every;
   options.dead_after = topology.dead_after;
+  options.first_gradient = topology.first_gradient;
   const CheckpointKeys& checkpoint = config.checkpoint;
   if (checkpoint.keep > 0) {
     options.checkpoints.every_rounds = checkpoint.every_rounds;

@@ -89,18 +89,31 @@ void CheckpointKeys::describe(Keys& keys) {
              "how many of the newest are kept; 0: none is made");
 }
 
+void RecordKeys::describe(Keys& keys) {
+  keys.bytes("most", most,
+             "of a node's records, and of its decisions, which are kept from the oldest checkpoint "
+             "on; older ones go");
+}
+
 void RunConfig::describe_objective(Keys& keys) {
   const bool own = own_objective || keys.is_given("objective");
   if (keys.is_given("quadratic") && !own && !quadratic) quadratic.emplace();
+  // Which model the program brings to a mesh of several programs is its own affair.
+  const bool is_given = keys.is_given("model") || keys.is_given("data");
+  const bool brings_model = own && keys.wants_local() && (is_given || model.kind != nullptr);
   if (own) {
-    keys.refuse({"model", "data", "quadratic"}, "objective: own, which stands for it");
+    keys.refuse({"quadratic"}, "objective: own, which stands for it");
+    if (is_given) {
+      keys.require("model", "model: {kind: mlp}");
+      keys.require("data", "data: {kind: digits}");
+    }
   } else if (quadratic) {
     keys.refuse({"model", "data"}, "quadratic, which stands for both");
   } else if (!keys.wants_all()) {
     keys.require("model", "model: {kind: mlp}");
     keys.require("data", "data: {kind: digits}");
   }
-  if (keys.wants_all() || (!own && !quadratic)) {
+  if (keys.wants_all() || brings_model || (!own && !quadratic)) {
     keys.section({"model", "which network is trained"}, [&](Keys& map) { model.describe(map); });
     keys.section({"data", "what it learns from, and who holds which part"},
                  [&](Keys& map) { data.describe(map); });
@@ -113,7 +126,7 @@ void RunConfig::describe_objective(Keys& keys) {
   std::optional<ObjectiveKind> objective;
   if (own_objective) objective = ObjectiveKind::kOwn;
   keys.choice("objective", objective, {{"own", ObjectiveKind::kOwn}},
-              "in place of model and data: a program that uses kimesh as a library brings it");
+              "each node's program brings its own; model and data are what `kimesh` brings then");
   if (own_objective != objective.has_value()) own_objective = objective.has_value();
 }
 
@@ -138,6 +151,8 @@ void RunConfig::describe(Keys& keys) {
   if (!keys.wants_local()) return;
   keys.section({"checkpoint", "what survives a loss of power, of live runs"},
                [&](Keys& map) { checkpoint.describe(map); });
+  keys.section({"records", "what a live run keeps of what it writes down"},
+               [&](Keys& map) { records.describe(map); });
   keys.whole("threads", threads, limits::kThreads,
              "LibTorch's threads of a node; 0: the cores, shared among this machine's nodes");
   keys.choice("device", device, {{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}},

@@ -50,10 +50,12 @@ class Simulator::State {
 
    private:
     void end_after(double& resource, double seconds, Event event);
+    void finish_last_work();
 
     State& state_;
     const NodeIndex self_;
     double worker_free_ = 0, trainer_free_ = 0;
+    std::optional<VectorWork> last_work_;
   };
   // A message of a link, kept until it is acked. Its payload goes to the receiver with the first
   // copy that arrives.

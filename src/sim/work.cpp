@@ -56,22 +56,36 @@ void Simulator::State::Node::end_after(double& resource, double seconds, Event e
   state_.push(resource, ToNode{self_, std::move(event)});
 }
 
+// As late as may be, so that a gradient that changed what is left of a state would be seen.
+void Simulator::State::Node::finish_last_work() {
+  if (!last_work_) return;
+  const auto* saving = std::get_if<SaveState>(&*last_work_);
+  const bool keeps = saving != nullptr && saving->begun > 0;
+  auto failed = finish_work(*last_work_, vectors, state_.setup.nodes[self_].states);
+  if (failed) end_after(worker_free_, 0, std::move(*failed));
+  if (!failed && keeps) end_after(worker_free_, 0, StateHeld{saving->round});
+  last_work_.reset();
+}
+
 void Simulator::State::Node::work(VectorWork work) {
+  finish_last_work();
   Event event = perform(work, vectors, state_.setup.nodes[self_].states);
   const double seconds = seconds_of(work, event, state_.setup.costs, state_.plan);
   if (const auto* done = std::get_if<ApplyDone>(&event); done && state_.observer.applied)
     state_.observer.applied(done->channel, done->round);
-  const auto* saved = std::get_if<StateSaved>(&event);
-  if (saved != nullptr && saved->kept) end_after(worker_free_, 0, StateHeld{saved->round});
   end_after(worker_free_, seconds, std::move(event));
+  last_work_ = std::move(work);
 }
 
 void Simulator::State::Node::work(TrainerWork work) {
   const SimulatedCosts& costs = state_.setup.costs;
-  const Duration takes = std::visit(
-      Overloaded{[&](const ComputeGradient&) { return vectors.local_steps() * costs.gradient; },
-                 [&](const Evaluate&) { return costs.evaluate; }},
-      work);
+  const auto gradient = [&] {
+    return costs.node_gradients.empty() ? vectors.local_steps() * costs.gradient
+                                        : costs.node_gradients[self_];
+  };
+  const Duration takes = std::visit(Overloaded{[&](const ComputeGradient&) { return gradient(); },
+                                               [&](const Evaluate&) { return costs.evaluate; }},
+                                    work);
   end_after(
       trainer_free_, to_seconds(takes),
       perform(work, vectors, *state_.setup.nodes[self_].objective, state_.plan.view.nodes[self_]));

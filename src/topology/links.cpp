@@ -43,7 +43,14 @@ class LinkResolver {
   LinkResolver(TopologyFile& topology, Findings& findings)
       : topology_(topology), findings_(findings) {}
 
-  void resolve_default(const WrittenLink& link) { topology_.default_link = spec_of(link); }
+  void resolve_default(const WrittenLink& link) {
+    topology_.default_link = spec_of(link);
+    topology_.default_dialled_by = link.dial.value_or(DialledBy::kSender);
+    if (!link.address.empty())
+      findings_.add("links.default.address",
+                    "an address under default would lead all links to one place",
+                    "Write it under the link that it is for, or under a node");
+  }
 
   void resolve(const WrittenLink& link) {
     const std::string_view name = link.name;
@@ -59,7 +66,8 @@ class LinkResolver {
       return findings_.add(place_of(link),
                            fmt::format("nothing travels from {} to {}", from_name, to_name),
                            topology_.kind->remedy_for_unused());
-    topology_.links.push_back({*from, *to, spec_of(link)});
+    topology_.links.push_back(
+        {*from, *to, spec_of(link), {link.dial.value_or(DialledBy::kSender), link.address}});
   }
 
  private:
@@ -105,6 +113,16 @@ void WrittenLink::describe(Keys& keys) {
   keys.duration("delay", delay, {0, limits::kDelaySecondsMax}, "one way (emulated)");
   keys.bytes("bucket", bucket_bytes,
              "what an idle link saves up of its rate and then sends at once (emulated)");
+  keys.choice(
+      "dial", dial, {{"from", DialledBy::kSender}, {"to", DialledBy::kReceiver}},
+      "which end opens the connection; `to` where the receiver cannot be reached, as behind "
+      "NAT. Default: from");
+  if (keys.wants_local()) {
+    keys.text("address", address,
+              "where the connection is dialled, where that is not the node's own `dial` or "
+              "`address`, tcp://HOST:PORT");
+    check_dial_address(keys, "address", address);
+  }
   const bool rate_given = keys.is_given("rate"), trace_given = keys.is_given("trace");
   keys.check(!rate_given || !trace_given, "trace",
              fmt::format("links.{} has both a rate and a trace", name), "Keep one of them");
@@ -119,7 +137,8 @@ void WrittenLink::describe(Keys& keys) {
 void describe_links(Keys& keys, Written& written) {
   written.default_link.name = kLinkRule.common;
   keys.entries("links", written.links, written.default_link, kLinkRule,
-               "what links are emulated to carry; what one leaves out is as in `default`");
+               "what links are emulated to carry, and who opens them; what one leaves out is as in "
+               "`default`");
 }
 
 void resolve_links(const Written& written, TopologyFile& topology, Findings& findings) {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "address.h"
@@ -45,11 +44,8 @@ void describe_places(Keys& keys, NodeSpec& node) {
   keys.text("address", node.address, "where the node listens, tcp://HOST:PORT");
   keys.text("dial", node.dial, "where the others reach it, if that is elsewhere");
   check_address(keys, "address", node.address);
-  check_address(keys, "dial", node.dial);
-  const auto address = parse_address(node.address), dial = parse_address(node.dial);
-  keys.check(!dial || !dial->is_wildcard(), "dial",
-             fmt::format("nobody can dial {}", quoted(node.dial)),
-             "Write the name or address under which the others reach this node");
+  check_dial_address(keys, "dial", node.dial);
+  const auto address = parse_address(node.address);
   keys.check(!address || !address->is_wildcard() || !node.dial.empty(), "address",
              fmt::format("the others cannot tell from {} where node {} is", quoted(node.address),
                          node.name),
@@ -99,6 +95,11 @@ void check_data_weights(const TopologyFile& topology, Findings& findings) {
       "Give every node a data_weight, or none");
 }
 
+bool is_elsewhere(const std::string& text) {
+  const auto address = parse_address(text);
+  return address && !address->is_loopback();
+}
+
 void check_security(const TopologyFile& topology, Findings& findings) {
   if (!findings.is_given("keys") || topology.is_encrypted()) return;
   findings.add("keys", "keys are named, but the links of this topology are not encrypted",
@@ -107,13 +108,21 @@ void check_security(const TopologyFile& topology, Findings& findings) {
 
 }  // namespace
 
+void check_dial_address(Keys& keys, std::string_view key, const std::string& text) {
+  check_address(keys, key, text);
+  const auto address = parse_address(text);
+  keys.check(!address || !address->is_wildcard(), key,
+             fmt::format("nobody can dial {}", quoted(text)),
+             "Write the name or address under which the others reach this node");
+}
+
 bool TopologyFile::is_reachable() const {
-  return std::ranges::any_of(nodes, [](const NodeSpec& node) {
-    return std::ranges::any_of(std::array{&node.address, &node.dial}, [](const std::string* text) {
-      const auto address = parse_address(*text);
-      return address && !address->is_loopback();
-    });
-  });
+  return std::ranges::any_of(nodes,
+                             [](const NodeSpec& node) {
+                               return is_elsewhere(node.address) || is_elsewhere(node.dial);
+                             }) ||
+         std::ranges::any_of(links,
+                             [](const NamedLink& link) { return is_elsewhere(link.way.address); });
 }
 
 bool TopologyFile::is_encrypted() const {

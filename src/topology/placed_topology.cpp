@@ -98,6 +98,13 @@ void gather_traces(const std::string& file, YamlValue& links,
   }
 }
 
+// Links are dialled where their nodes are now.
+void drop_addresses(YamlValue& links) {
+  for (YamlMember& link : links.members)
+    std::erase_if(link.value.members,
+                  [](const YamlMember& member) { return member.key == "address"; });
+}
+
 }  // namespace
 
 Result<PlacedTopology> place_topology(const std::string& path, std::span<const NodePlace> places) {
@@ -107,7 +114,10 @@ Result<PlacedTopology> place_topology(const std::string& path, std::span<const N
   if (!top) return changed;
   PlacedTopology placed;
   for (YamlMember& section : top->members) {
-    if (section.key == "links") gather_traces(path, section.value, placed.traces);
+    if (section.key == "links") {
+      gather_traces(path, section.value, placed.traces);
+      drop_addresses(section.value);
+    }
     if (section.key != "nodes") continue;
     if (section.value.members.size() != places.size()) return changed;
     for (std::size_t i = 0; i < places.size(); ++i) {

@@ -69,6 +69,10 @@ void describe(Keys& keys, TopologyFile& topology, Written& written) {
   keys.duration("start_timeout", topology.start_timeout,
                 {limits::kStartTimeoutSecondsMin, limits::kStartTimeoutSecondsMax},
                 "how long a start waits for the other nodes");
+  if (keys.wants_local())
+    keys.duration("first_gradient", topology.first_gradient,
+                  {limits::kFirstGradientSecondsMin, limits::kFirstGradientSecondsMax},
+                  "how long a node's first gradient may take; later ones are held against it");
 }
 
 void describe_topology(Keys& keys) {
@@ -81,6 +85,19 @@ const LinkSpec& TopologyFile::link(NodeIndex from, NodeIndex to) const {
   for (const NamedLink& named : links)
     if (named.from == from && named.to == to) return named.spec;
   return default_link;
+}
+
+DialledBy TopologyFile::dialled_by(NodeIndex from, NodeIndex to) const {
+  for (const NamedLink& named : links)
+    if (named.from == from && named.to == to) return named.way.dialled_by;
+  return default_dialled_by;
+}
+
+const std::string& TopologyFile::dial_address(NodeIndex from, NodeIndex to) const {
+  for (const NamedLink& named : links)
+    if (named.from == from && named.to == to && !named.way.address.empty())
+      return named.way.address;
+  return nodes[dialled_by(from, to) == DialledBy::kSender ? to : from].dial_address();
 }
 
 std::optional<NodeIndex> TopologyFile::find_node(std::string_view name) const {

@@ -9,9 +9,11 @@
 namespace kimesh {
 namespace {
 
-WrittenLink written_link(std::string name, const LinkSpec& spec) {
+WrittenLink written_link(std::string name, const LinkSpec& spec, const LinkWay& way) {
   WrittenLink link;
   link.name = std::move(name);
+  if (way.dialled_by != DialledBy::kSender) link.dial = way.dialled_by;
+  link.address = way.address;
   link.delay = spec.delay;
   if (spec.bucket_bytes > 0) link.bucket_bytes = spec.bucket_bytes;
   if (!spec.rate) return link;
@@ -40,11 +42,12 @@ Written written(const TopologyFile& topology) {
   if (topology.servers.size() != topology.nodes.size())
     for (const NodeIndex server : topology.servers)
       written.servers.push_back(topology.nodes[server].name);
-  written.default_link = written_link("default", topology.default_link);
-  for (const auto& [from, to, spec] : topology.links)
-    if (!same(spec, topology.default_link))
+  written.default_link =
+      written_link("default", topology.default_link, {topology.default_dialled_by, {}});
+  for (const auto& [from, to, spec, way] : topology.links)
+    if (!same(spec, topology.default_link) || way.dialled_by != topology.default_dialled_by)
       written.links.push_back(written_link(
-          fmt::format("{}->{}", topology.nodes[from].name, topology.nodes[to].name), spec));
+          fmt::format("{}->{}", topology.nodes[from].name, topology.nodes[to].name), spec, way));
   return written;
 }
 

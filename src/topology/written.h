@@ -19,6 +19,8 @@ struct WrittenLink {
   std::vector<RateTrace::Step> steps;  // of the trace, once it is read
   Duration delay{0};
   std::optional<std::uint64_t> bucket_bytes;
+  std::optional<DialledBy> dial;
+  std::string address;
   void describe(Keys& keys);
 };
 
@@ -36,6 +38,9 @@ void describe(Keys& keys, TopologyFile& topology, Written& written);
 // The sections of describe() that have files of their own.
 void describe_nodes(Keys& keys, std::vector<NodeSpec>& nodes);
 void describe_links(Keys& keys, Written& written);
+
+// Complains about a text under `key` that is no address which can be dialled. Empty is none.
+void check_dial_address(Keys& keys, std::string_view key, const std::string& text);
 
 // Checks what concerns several nodes: places, weights, security.
 void check_nodes(const TopologyFile& topology, Findings& findings);

@@ -117,10 +117,12 @@ Result<AdvanceDone> Vectors::Store::advance(const AdvanceChannel& action) {
   done.round = action.round;
   done.form = made->form;
   done.wanted_energy = made->wanted_energy;
+  done.energy_to_send = made->energy_to_send;
   done.missing_energy = made->missing_energy;
   done.digest = *digest;
   done.curve = std::move(made->curve);
   done.kept = made->kept;
+  done.piece_kept = std::move(made->piece_kept);
   done.payload = Payload(std::move(made->bytes));
   return done;
 }

@@ -30,8 +30,8 @@ Vectors::Store::Store(const Plan& plan, NodeIndex self, const VectorsOptions& op
       options_(options),
       memory_(memory_of(options.memory)),
       gradient_memory_(memory_of(options.gradient_memory)),
-      parameters_(allocate(plan.layout.size())),
-      gradient_(allocate(plan.layout.size())),
+      parameters_(bound_floats(has_point() ? std::span<float>() : options.point_floats)),
+      gradient_(bound_floats(options.gradient_floats)),
       target_(allocate(largest_shard(plan))) {
   KIMESH_CHECK(memory_.on_host() == gradient_memory_.on_host(), "two queues of a device or none");
   if (options.optimizer.keeps_velocity() || keeps_movement_of_descent())
@@ -41,13 +41,19 @@ Vectors::Store::Store(const Plan& plan, NodeIndex self, const VectorsOptions& op
   allocate_worker_optimizer();
   if (has_point()) {
     KIMESH_CHECK(sends_movements(), "a node knows its own movement");
-    point_ = allocate(plan.layout.size());
+    point_ = bound_floats(options.point_floats);
   }
   if (takes_local_steps()) moved_ = allocate(plan.layout.size());
   if (takes_local_steps() && options.looks_ahead) sent_ = allocate(plan.layout.size());
   if (memory_.on_host()) return;
-  host_point_ = AlignedBuffer(plan.layout.size());
-  host_gradient_ = AlignedBuffer(plan.layout.size());
+  if (options.point_floats.empty()) host_point_ = AlignedBuffer(plan.layout.size());
+  if (options.gradient_floats.empty()) host_gradient_ = AlignedBuffer(plan.layout.size());
+}
+
+kernels::MemoryBuffer Vectors::Store::bound_floats(std::span<float> given) {
+  if (given.empty() || !memory_.on_host()) return allocate(plan_.layout.size());
+  KIMESH_CHECK(given.size() == plan_.layout.size(), "a program's vectors have the layout's size");
+  return {kernels::MemorySpan(given), nullptr};
 }
 
 kernels::MemoryBuffer Vectors::Store::allocate(std::size_t size) {
@@ -105,11 +111,13 @@ void Vectors::Store::allocate_worker_optimizer() {
 }
 
 std::span<float> Vectors::Store::point() {
-  return memory_.on_host() ? memory_.view(point_buffer().floats()) : host_point_.span();
+  if (memory_.on_host()) return memory_.view(point_buffer().floats());
+  return options_.point_floats.empty() ? host_point_.span() : options_.point_floats;
 }
 
 std::span<float> Vectors::Store::gradient() {
-  return memory_.on_host() ? memory_.view(gradient_.floats()) : host_gradient_.span();
+  if (memory_.on_host()) return memory_.view(gradient_.floats());
+  return options_.gradient_floats.empty() ? host_gradient_.span() : options_.gradient_floats;
 }
 
 void Vectors::Store::start() {
@@ -134,6 +142,11 @@ Status Vectors::Store::copy_parameters_to_point() {
   Status done = gradient_memory_.download(parameters_.floats(), point());
   if (done) host_is_behind_ = false;  // nothing changes them while they are read
   return done;
+}
+
+Status Vectors::Store::read_parameters(std::span<float> w) {
+  if (!allocated_) return allocated_;
+  return gradient_memory_.download(parameters_.floats(), w);
 }
 
 Status Vectors::Store::prepare_point(const ComputeGradient& work) {

@@ -29,6 +29,7 @@ class Vectors::Store {
   void start();
   [[nodiscard]] Status prepare_point(const ComputeGradient& work);
   [[nodiscard]] Status copy_parameters_to_point();
+  [[nodiscard]] Status read_parameters(std::span<float> w);
   [[nodiscard]] unsigned local_steps() const { return options_.local_steps.own; }
   [[nodiscard]] Status prepare_gradient(Round round);
   // Errors: NotFinite, with the layer, or Io.
@@ -40,9 +41,13 @@ class Vectors::Store {
   [[nodiscard]] Result<StepDone> step(const StepShard& action);
   [[nodiscard]] Status take_movement(const TakeMovement& action);
 
-  [[nodiscard]] Status save(StateWriter& writer);
+  [[nodiscard]] Status save_changing(StateWriter& writer) const;
+  [[nodiscard]] Status save_rest(StateWriter& writer) const;
   [[nodiscard]] std::size_t state_bytes() const;
   [[nodiscard]] Status restore(StateReader& reader);
+
+  void carry(double of_mean, CarriedVectors& to) const;
+  void start(const CarriedVectors& from);
 
   [[nodiscard]] bool has_estimate(ChannelIndex channel) const {
     return estimates_.contains(channel);
@@ -79,8 +84,19 @@ class Vectors::Store {
     return options_.keeps_estimates && options_.feedback == Feedback::kEf14;
   }
 
-  // The vectors that the next round takes up, in an order that all runs share.
-  [[nodiscard]] std::vector<kernels::MemorySpan> kept_vectors() const;
+  // The vectors that the next round takes up, in an order that all runs share: those that its
+  // gradient changes, those of the worker's movement, and the rest.
+  [[nodiscard]] std::vector<kernels::MemorySpan> kept_gradient() const;
+  [[nodiscard]] std::vector<kernels::MemorySpan> kept_movement() const;
+  [[nodiscard]] std::vector<kernels::MemorySpan> kept_channels() const;
+  // Whether movements are made with the gradient, and not by an action.
+  [[nodiscard]] bool moves_with_gradient() const {
+    return !options_.looks_ahead || takes_local_steps();
+  }
+  [[nodiscard]] Status save_movement(StateWriter& writer) const;
+  [[nodiscard]] Status save_vectors(const std::vector<kernels::MemorySpan>& vectors,
+                                    StateWriter& writer) const;
+  void restore_vectors(const std::vector<kernels::MemorySpan>& vectors, StateReader& reader) const;
   [[nodiscard]] bool keeps_between_rounds(ChannelIndex estimate) const;
 
   [[nodiscard]] kernels::MemorySpan shard_of(const kernels::MemoryBuffer& whole,
@@ -125,6 +141,8 @@ class Vectors::Store {
   // not added to a gradient that was taken ahead.
   void make_movement(Round round, kernels::Memory& memory, bool taken_ahead);
   [[nodiscard]] Status bring_point_to_host();
+  // Floats that the objective is bound to, where the memory is the host's: a program's, or new.
+  [[nodiscard]] kernels::MemoryBuffer bound_floats(std::span<float> given);
   // y = w − kResidualAhead · e − under_way · (the movement that was made last) − next · (its last
   // step, which is all of it without local steps).
   void look_ahead(double under_way, double next, kernels::Memory& memory);
@@ -169,7 +187,7 @@ class Vectors::Store {
   // Of the movement that was made last: its round, and whether it is in the velocity.
   Round movement_round_ = 0;
   bool is_in_velocity_ = false;
-  // The vectors of the objective, where the memory is a device's; else empty.
+  // The vectors of the objective, where the memory is a device's and the program has brought none.
   AlignedBuffer host_point_, host_gradient_;
   // The parameters changed since the last copy to the host. Not where nodes look ahead, whose
   // gradients may be computed beside actions.

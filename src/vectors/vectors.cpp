@@ -52,6 +52,9 @@ void Vectors::start() {
 Status Vectors::prepare_point(const ComputeGradient& work) {
   return store_->prepare_point(work);
 }
+Status Vectors::read_parameters(std::span<float> w) {
+  return store_->read_parameters(w);
+}
 Status Vectors::prepare_point(const Evaluate&) {
   return store_->copy_parameters_to_point();
 }
@@ -107,9 +110,13 @@ Status Vectors::take_movement(const TakeMovement& action) {
   return store_->take_movement(action);
 }
 
-Status Vectors::save(StateWriter& writer) const {
+Status Vectors::save_changing(StateWriter& writer) const {
   if (step_error_) return *step_error_;
-  return store_->save(writer);
+  return store_->save_changing(writer);
+}
+
+Status Vectors::save_rest(StateWriter& writer) const {
+  return store_->save_rest(writer);
 }
 
 std::size_t Vectors::state_bytes() const {
@@ -118,6 +125,14 @@ std::size_t Vectors::state_bytes() const {
 
 Status Vectors::restore(StateReader& reader) {
   return store_->restore(reader);
+}
+
+void Vectors::carry(double of_mean, CarriedVectors& to) const {
+  store_->carry(of_mean, to);
+}
+
+void Vectors::start(const CarriedVectors& from) {
+  store_->start(from);
 }
 
 std::span<const float> Vectors::shard(ShardIndex shard) const {

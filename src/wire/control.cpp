@@ -10,6 +10,8 @@
 namespace kimesh {
 namespace {
 
+// The first protocol in which the receiver of a link may dial.
+constexpr std::uint32_t kReceiversDialSince = 6;
 // The first protocol whose hello names the run.
 constexpr std::uint32_t kRunSince = 5;
 // Room for keys that a later version adds; a larger map is no control frame.
@@ -129,7 +131,7 @@ class MapReader {
 }  // namespace
 
 void pack(const Hello& hello, std::vector<std::byte>& out) {
-  MapWriter(out, 11)
+  MapWriter(out, 15)
       .number("protocol", hello.protocol)
       .text("from", hello.from)
       .text("to", hello.to)
@@ -140,7 +142,11 @@ void pack(const Hello& hello, std::vector<std::byte>& out) {
       .text("build", hello.build)
       .number("run", hello.run)
       .number("view", hello.view)
-      .number("connection", hello.connection);
+      .number("connection", hello.connection)
+      .number("receiver", hello.from_receiver ? 1 : 0)
+      .number("sender", hello.sender)
+      .number("delivered", hello.delivered)
+      .number("held", hello.held);
 }
 void pack(const Welcome& welcome, std::vector<std::byte>& out) {
   MapWriter(out, 5)
@@ -178,6 +184,14 @@ Result<Frame> unpack_hello(std::span<const std::byte> body) {
     map.number("run", hello.run);
     map.number("view", hello.view);
     map.number("connection", hello.connection);
+  }
+  if (hello.protocol >= kReceiversDialSince) {
+    std::uint8_t from_receiver = 0;
+    map.number("receiver", from_receiver);
+    hello.from_receiver = from_receiver != 0;
+    map.number("sender", hello.sender);
+    map.number("delivered", hello.delivered);
+    map.number("held", hello.held);
   }
   return map.done(std::move(hello));
 }

@@ -58,8 +58,8 @@ Message copy_of(const Message& m) {
           m.restart, m.digest,     m.control, copy_of(m.payload)};
 }
 AdvanceDone copy_of(const AdvanceDone& d) {
-  return {d.channel, d.round, d.form,  d.wanted_energy, d.missing_energy,
-          d.digest,  d.took,  d.curve, d.kept,          copy_of(d.payload)};
+  return {d.channel, d.round, d.form,  d.wanted_energy, d.energy_to_send, d.missing_energy,
+          d.digest,  d.took,  d.curve, d.kept,          d.piece_kept,     copy_of(d.payload)};
 }
 // Events are moved, since payloads are; what was recorded is needed again.
 Event copy_of(const Event& event) {

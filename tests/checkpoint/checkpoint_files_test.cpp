@@ -1,6 +1,9 @@
 #include "kimesh/checkpoint/checkpoint_files.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "kimesh/util/digest.h"
 #include "tests/records/folder.h"
@@ -18,8 +21,23 @@ std::vector<std::byte> state_of(std::size_t size) {
   return state;
 }
 
-std::string message(const Result<std::vector<std::byte>>& result) {
+using Opened = Result<std::unique_ptr<StateSource>>;
+
+std::string message(const Opened& result) {
   return result ? "no error" : result.error().message;
+}
+
+std::vector<std::byte> content(const Opened& state) {
+  if (!state) return {};
+  std::vector<std::byte> bytes((*state)->left());
+  EXPECT_TRUE((*state)->read(bytes));
+  return bytes;
+}
+
+void damage(const std::string& path) {
+  std::string bytes = test::get(path);
+  bytes.back() = static_cast<char>(bytes.back() + 1);
+  test::put(path, bytes);
 }
 
 // Waits until the writer has the round on the disk.
@@ -47,11 +65,11 @@ std::unique_ptr<CheckpointFiles> open(const test::Folder& folder, std::size_t ke
 
 TEST(CheckpointFile, GivesBackItsState) {
   const test::Folder folder;
-  for (const std::size_t size : {0, 1, 1000}) {
+  for (const std::size_t size : {0, 1, 1000, 3'000'001}) {
     ASSERT_TRUE(write_checkpoint(folder / "7.checkpoint", kOwner, 7, state_of(size)).ok());
-    const auto read = read_checkpoint(folder / "7.checkpoint", kOwner, 7);
+    const auto read = open_checkpoint(folder / "7.checkpoint", kOwner, 7);
     ASSERT_TRUE(read.ok()) << message(read);
-    EXPECT_EQ(*read, state_of(size));
+    EXPECT_TRUE(content(read) == state_of(size));
   }
   EXPECT_FALSE(std::filesystem::exists(folder / "7.checkpoint.tmp"));
 }
@@ -67,18 +85,19 @@ TEST(CheckpointFile, IsRefusedWithOneSentenceWhereAByteDiffers) {
       std::string damaged = whole;
       damaged[at] = static_cast<char>(damaged[at] ^ flip);
       test::put(path, damaged);
-      const auto read = read_checkpoint(path, kOwner, 7);
+      const auto read = open_checkpoint(path, kOwner, 7);
       ASSERT_FALSE(read.ok()) << at;
-      EXPECT_EQ(read.error().code, ErrorCode::kUserInput);
+      const bool is_format = at >= 8 && at < 12;  // which may be that of another version
+      EXPECT_EQ(read.error().code, is_format ? ErrorCode::kUserInput : ErrorCode::kMalformed) << at;
       EXPECT_THAT(message(read), HasSubstr(path));
       EXPECT_EQ(test::get(path), damaged);
     }
   for (std::size_t size = 0; size < whole.size(); ++size) {
     test::put(path, whole.substr(0, size));
-    EXPECT_FALSE(read_checkpoint(path, kOwner, 7).ok()) << size;
+    EXPECT_FALSE(open_checkpoint(path, kOwner, 7).ok()) << size;
   }
   test::put(path, whole + "x");
-  EXPECT_FALSE(read_checkpoint(path, kOwner, 7).ok());
+  EXPECT_FALSE(open_checkpoint(path, kOwner, 7).ok());
 }
 
 TEST(CheckpointFile, SaysWhatIsWrongWithAForeignOne) {
@@ -86,7 +105,7 @@ TEST(CheckpointFile, SaysWhatIsWrongWithAForeignOne) {
   const std::string path = folder / "7.checkpoint";
   ASSERT_TRUE(write_checkpoint(path, kOwner, 7, state_of(50)).ok());
   const auto refusal = [&](const CheckpointOwner& owner, Round round) {
-    return message(read_checkpoint(path, owner, round));
+    return message(open_checkpoint(path, owner, round));
   };
   EXPECT_THAT(refusal({"0.2.0", "a", 11, 22}, 7),
               HasSubstr("is of kimesh 0.1.0, and this is 0.2.0"));
@@ -153,23 +172,80 @@ TEST(CheckpointFiles, AreOpenedAfterAWriterThatWasKilled) {
   test::put(folder / "checkpoints/a/notes.checkpoint", "of the user");
   const auto files = open(folder);
   EXPECT_EQ(*files->newest(), Round{9});
-  EXPECT_EQ(*files->load(9), state_of(109));
+  EXPECT_TRUE(content(files->load(9)) == state_of(109));
   EXPECT_FALSE(std::filesystem::exists(folder / "checkpoints/a/19.checkpoint.tmp"));
   EXPECT_TRUE(std::filesystem::exists(folder / "checkpoints/a/notes.checkpoint"));
 }
 
-TEST(CheckpointFiles, AreRefusedWhereTheNewestIsDamaged) {
+// Seen to fail where the damaged one was removed with those of void rounds.
+TEST(CheckpointFiles, GoOnFromAnOlderOneWhereTheNewestIsDamagedAndKeepThat) {
   const test::Folder folder;
-  save(*open(folder), 9);
-  save(*open(folder), 19);
-  const std::string path = folder / "checkpoints/a/19.checkpoint";
-  std::string bytes = test::get(path);
-  bytes.back() = static_cast<char>(bytes.back() + 1);
-  test::put(path, bytes);
-  const auto files = CheckpointFiles::open({folder / "checkpoints/a", kOwner, 2, {}});
-  ASSERT_FALSE(files.ok());
-  EXPECT_THAT(files.error().message, HasSubstr("is damaged"));
-  EXPECT_EQ(test::get(path), bytes);
+  const std::string in = folder / "checkpoints/a";
+  {
+    const auto files = open(folder, 9);
+    for (const Round round : {9u, 19u, 29u, 39u}) save(*files, round);
+  }
+  damage(checkpoint_path(in, 29));
+  damage(checkpoint_path(in, 39));
+  const std::string bytes = test::get(checkpoint_path(in, 29));
+  const auto files = open(folder, 9);
+  EXPECT_EQ(*files->newest(), Round{19});
+  EXPECT_EQ(files->damaged(), (std::vector<Round>{29, 39}));
+  EXPECT_EQ(test::get(checkpoint_path(in, 29)), bytes);
+  EXPECT_TRUE(content(files->load(19)) == state_of(119));
+  EXPECT_EQ(checkpoint_rounds(in), (std::vector<Round>{9, 19}));
+  EXPECT_EQ(test::get(checkpoint_path(in, 29) + ".damaged"), bytes);
+  save(*files, 29);
+  EXPECT_TRUE(content(files->load(29)) == state_of(129));
+}
+
+TEST(CheckpointFiles, OfSeveralNodesHaveARoundInCommonThatIsSoundAtAll) {
+  const test::Folder folder;
+  std::vector<CheckpointPlace> places;
+  const auto make = [&](const std::string& node, const std::vector<Round>& rounds) {
+    const CheckpointOwner owner{"0.1.0", node, 11, 22};
+    places.push_back({folder / node, owner});
+    std::filesystem::create_directories(places.back().folder);
+    for (const Round round : rounds)
+      ASSERT_TRUE(
+          write_checkpoint(checkpoint_path(folder / node, round), owner, round, state_of(50)).ok());
+  };
+  make("a", {9, 19, 29});
+  make("b", {9, 19});
+  EXPECT_EQ(*common_checkpoint(places), Round{19});
+  EXPECT_EQ(*oldest_common_checkpoint(places, 0), Round{9});
+  EXPECT_EQ(*oldest_common_checkpoint(places, 10), Round{19});
+  damage(checkpoint_path(places[0].folder, 19));
+  EXPECT_EQ(*common_checkpoint(places), Round{9});
+  make("c", {29});
+  EXPECT_EQ(*common_checkpoint(places), std::nullopt);
+  places.back().owner.config_digest = 12;
+  make("d", {29});
+  places.erase(places.begin() + 1);
+  EXPECT_FALSE(common_checkpoint(places).ok());
+}
+
+// What is read of a state beside what it fills.
+TEST(CheckpointFiles, AreReadInPieces) {
+  const test::Folder folder;
+  const std::size_t size = std::size_t{64} << 20;
+  const pid_t writer = ::fork();  // whose memory does not count
+  if (writer == 0)
+    ::_exit(write_checkpoint(folder / "7.checkpoint", kOwner, 7, state_of(size)).ok() ? 0 : 1);
+  int status = 1;
+  ASSERT_EQ(::waitpid(writer, &status, 0), writer);
+  ASSERT_EQ(status, 0);
+  const auto peak = [] {
+    struct rusage usage {};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;  // KiB
+  };
+  std::vector<std::byte> target(1 << 20);
+  const long before = peak();
+  const auto state = open_checkpoint(folder / "7.checkpoint", kOwner, 7);
+  ASSERT_TRUE(state.ok());
+  while ((*state)->left() >= target.size()) ASSERT_TRUE((*state)->read(target));
+  EXPECT_LT(peak() - before, 16 << 10);
 }
 
 TEST(CheckpointFiles, SayWhenTheDiskFails) {

@@ -122,6 +122,7 @@ TEST_P(EveryCompressor, TellsTheEnergiesThatAreThereAfterwards) {
     const double after = energy_between(input.target, input.estimate);
     const double wanted = energy_between(input.target, zeros);
     ASSERT_NEAR(made->wanted_energy, wanted, 1e-12 * wanted);
+    ASSERT_NEAR(made->energy_to_send, made->form == Form::kDense ? wanted : before, 1e-6 * before);
     // Float32 differences are rounded once, hence the relative part.
     ASSERT_NEAR(made->missing_energy, after, 1e-12 * before + 1e-6 * after);
   });

@@ -75,6 +75,25 @@ TEST(Doctor, KnowsBothDirectionsOfEveryLinkWhereAllIsWell) {
   }
 }
 
+// Node c is behind NAT.
+TEST(Doctor, TriesLinksAsTheTopologyHasThemDialled) {
+  Mesh mesh("parameter_server", 3);
+  for (const NodeIndex far : {0, 1})
+    mesh.topology.links.push_back({far, 2, {}, {DialledBy::kReceiver, {}}});
+  mesh.topology.nodes[2].dial = "tcp://127.0.0.1:1";  // nobody listens there
+  const std::vector<Diagnosis> all = examine({mesh.options(0), mesh.options(1), mesh.options(2)});
+  for (NodeIndex i = 0; i < 3; ++i)
+    EXPECT_TRUE(all[i].is_healthy()) << diagnosis_text(all[i], mesh.topology, i);
+  DoctorOptions alone = mesh.options(0);
+  alone.patience = std::chrono::seconds(1);
+  const std::vector<Diagnosis> one = examine({alone});
+  for (const LinkFinding& link : one[0].links) {
+    if (link.far == 2) {
+      EXPECT_THAT(link.trouble, HasSubstr("node c has not connected to")) << link.outgoing;
+    }
+  }
+}
+
 // Seen to fail with the sentence of a node that nobody can reach left out.
 TEST(Doctor, SaysWhoDoesNotAnswerAndWhatToDo) {
   const Mesh mesh("parameter_server", 3);

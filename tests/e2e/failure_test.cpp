@@ -241,6 +241,17 @@ TEST_F(Failure, CtrlCEndsAllAndLeavesAWholeModel) {
   expect_whole_model();
 }
 
+// A folder stands where node b's model would be written. Before: 0, since nobody looked at how
+// nodes ended that were asked to.
+TEST_F(Failure, CtrlCWhoseSaveFailsSaysSoAndIsNoSuccess) {
+  const auto run = training();
+  std::filesystem::create_directories(scratch.path() + "/runs/r/nodes/b.safetensors/in-the-way");
+  run->signal(SIGINT);
+  const Ended ended = run->wait();
+  EXPECT_EQ(ended.code, 1) << ended.out << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("b.safetensors"));
+}
+
 // Seen to fail: without a handler.
 TEST_F(Failure, ATerminalThatGoesAwayEndsARunLikeCtrlC) {
   const auto run = training();

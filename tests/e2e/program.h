@@ -135,6 +135,12 @@ class Program {
   [[nodiscard]] pid_t process() const { return process_; }
   void signal(int number) const { ::kill(process_, number); }
 
+  [[nodiscard]] bool running() const {
+    siginfo_t ended{};
+    return ::waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           ended.si_pid == 0;
+  }
+
   // Waits until it has said `text`. False: it ended without.
   bool says(const std::string& text) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;

@@ -4,12 +4,13 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include <fstream>
+#include <cstdlib>
 
 #include "kimesh/util/random.h"
 #include "src/link/accepted_connections.h"
 #include "tests/link/network_fixture.h"
 #include "tests/link/raw_client.h"
+#include "tests/link/resident_bytes.h"
 
 namespace kimesh {
 namespace {
@@ -68,6 +69,13 @@ struct DescriptorLimit {
   ~DescriptorLimit() { ::setrlimit(RLIMIT_NOFILE, &before); }
 };
 
+// By hand, at full length: KIMESH_ATTACKS=long build/release/link_test
+// --gtest_filter=*Attack*
+bool is_long() {
+  const char* attacks = std::getenv("KIMESH_ATTACKS");
+  return attacks != nullptr && std::string(attacks) == "long";
+}
+
 // Another process connects `count` times, keeps silent, and ends with the pipe.
 class SilentCrowd {
  public:
@@ -105,12 +113,13 @@ class SilentCrowd {
 
 // Before: no descriptor was left for the files of the run, nor for a peer.
 TEST(Attack, AThousandSilentConnectionsTakeNoDescriptorThatTheNodeNeeds) {
-  constexpr int kCount = 1100, kSoftLimit = 512;
+  constexpr int kSoftLimit = 512;
+  const int count = is_long() ? 2000 : 1100;
   const DescriptorLimit limit(kSoftLimit);
   TestNode b;
   start(b, options_of(1, {}, {0}));
   {
-    const SilentCrowd crowd(b.network->bound_endpoint(), kCount);
+    const SilentCrowd crowd(b.network->bound_endpoint(), count);
     const int file = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
     EXPECT_GE(file, 0) << errno;
     ::close(file);
@@ -127,13 +136,6 @@ TEST_F(UnderAttack, OfTooManyStrangersTheOldestEnd) {
   }
   EXPECT_TRUE(clients.front().ended());
   expect_service(b);
-}
-
-std::size_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::size_t size = 0, resident = 0;
-  file >> size >> resident;
-  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 // Parts of one message without an end, until the connection ends. Returns the bytes that were
@@ -174,6 +176,47 @@ TEST_F(UnderAttack, APeerThatDoesSoLosesItsConnectionAndIsNamed) {
   EXPECT_LT(flood(peer, most), kFloodMax);
   EXPECT_THAT(b.await<PeerRefused>()->sentence, HasSubstr("node a sends messages that do not end"));
   expect_service(b);
+}
+
+// Connections come and go, with a greeting or without: 500 a second for a minute, or fewer.
+TEST_F(UnderAttack, ConnectionsThatComeAndGoLeaveNothingBehind) {
+  const int count = is_long() ? 30'000 : 600;
+  for (int i = 0; i < count / 10; ++i) RawClient(endpoint()).greet();  // what a first one makes
+  const std::size_t before = resident_bytes();
+  for (int i = 0; i < count; ++i) {
+    RawClient stranger(endpoint());
+    // One that comes while too many are there ends at once.
+    if (i % 2 == 0) static_cast<void>(stranger.greet());
+  }
+  expect_service(b);
+  constexpr std::size_t kMost = 10 << 20;
+  if (kResidentIsOurs) {
+    EXPECT_LT(resident_bytes(), before + kMost + kStrangersMax * kConnectionBytes);
+  }
+}
+
+// ZeroMQ lets a client choose the id under which a ROUTER knows it.
+TEST_F(UnderAttack, WhoClaimsTheRoutingIdOfAPeerIsNotThatPeer) {
+  TestNode a;
+  start(a, options_of(0, {1}, {}));
+  a.network->dial(kAtoB, endpoint());
+  a.network->send(on(kAtoB, content(100, 1)));
+  ASSERT_TRUE(b.await<MessageArrived>());
+  using namespace std::string_view_literals;
+  for (const std::string_view id : {"a"sv, "n"sv, "\1\0\0\0\1"sv}) {
+    for (int time = 0; time < 2; ++time) {  // the second one claims what the first one has
+      RawClient claimant(endpoint());
+      if (!claimant.greet("DEALER", std::string(id))) continue;
+      (void)claimant.frame(encode_frame(Halt{"a", HaltKind::kFailure, "die"}));
+      (void)claimant.frame(encode_frame(Bye{"a"}));
+    }
+  }
+  a.network->send(on(kAtoB, content(100, 2)));
+  ASSERT_TRUE(b.await<MessageArrived>());
+  for (const NetworkEvent& event : b.seen) {
+    EXPECT_FALSE(std::holds_alternative<PeerHalted>(event));
+    EXPECT_FALSE(std::holds_alternative<PeerBye>(event));
+  }
 }
 
 Hello hello_of_a(std::uint32_t connection) {
@@ -229,13 +272,13 @@ void mutate(std::vector<std::byte>& bytes, Random& random) {
 // length of a message's records not checked (aborts in the reader).
 TEST(Attack, FramesOfAPeerWithAnyByteChangedEndNoMoreThanItsConnection) {
   constexpr std::uint64_t kSeed = 41;
-  constexpr std::uint32_t kConnections = 1500;
+  const std::uint32_t connections = is_long() ? 180'000 : 1500;  // a million frames and more
   constexpr std::uint32_t kConnectionMax = 256;  // that a byte changed in a hello can claim
   TestNode b(1 << 30);
   start(b, options_of(1, {}, {0, 2}));
   Random random(kSeed, 0, 0, Purpose::kTest);
   std::uint64_t delivered = 0;
-  for (std::uint32_t i = 1; i <= kConnections; ++i) {
+  for (std::uint32_t i = 1; i <= connections; ++i) {
     RawClient a(b.network->bound_endpoint());
     ASSERT_TRUE(a.greet());
     bool open = a.frame(encode_frame(hello_of_a(kConnectionMax + i)));

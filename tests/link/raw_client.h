@@ -1,5 +1,5 @@
-// A TCP client that speaks as much of ZeroMQ's protocol as an attacker needs (ZMTP 3.1, NULL
-// security, rfc.zeromq.org/spec/37).
+// Ends of TCP connections that speak as much of ZeroMQ's protocol as an attacker needs (ZMTP 3.1,
+// NULL security, rfc.zeromq.org/spec/37).
 #pragma once
 
 #include <arpa/inet.h>
@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -27,19 +28,25 @@ class RawClient {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const int port = std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
     address.sin_port = htons(static_cast<std::uint16_t>(port));
-    const timeval patience{.tv_sec = 30, .tv_usec = 0};
-    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    be_patient(std::chrono::seconds(30));
     const auto* raw = reinterpret_cast<const sockaddr*>(&address);
     EXPECT_EQ(::connect(fd_, raw, sizeof address), 0) << errno;
   }
+  // The end of a connection that a RawServer has accepted.
+  explicit RawClient(int fd) : fd_(fd) { be_patient(std::chrono::seconds(30)); }
   RawClient(RawClient&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   RawClient& operator=(RawClient&&) = delete;
   ~RawClient() {
     if (fd_ >= 0) ::close(fd_);
   }
 
-  // False: the far side has ended the connection, or reads nothing for 30 s.
+  // How long send() and receive() wait for the far side, at first 30 s.
+  void be_patient(std::chrono::seconds time) {
+    const timeval patience{.tv_sec = time.count(), .tv_usec = 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  }
+  // False: the far side has ended the connection, or reads nothing for so long.
   bool send(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
       const ssize_t count = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -48,22 +55,42 @@ class RawClient {
     }
     return true;
   }
-  // Greeting and READY of a DEALER, and those of the far side, before which no frame may be sent.
-  bool greet() {
+  // Greeting and READY, and those of the far side, before which no frame may be sent.
+  // `routing_id`: that it claims; empty: none.
+  bool greet(const std::string& socket_type = "DEALER", const std::string& routing_id = "") {
     std::vector<std::byte> bytes(64);
     bytes[0] = std::byte{0xff};
     bytes[9] = std::byte{0x7f};
     bytes[10] = std::byte{3};
     append(bytes, 12, "NULL");
     using namespace std::string_view_literals;
-    const auto ready =
-        "\x04\x1c\x05READY\x0bSocket-Type\0\0\0\x06"
-        "DEALER"sv;
+    std::string ready("\x05READY\x0bSocket-Type\0\0\0\x06"sv);
+    ready += socket_type;  // DEALER and ROUTER have six letters
+    if (!routing_id.empty())
+      ready +=
+          std::string("\x08Identity\0\0\0"sv) + static_cast<char>(routing_id.size()) + routing_id;
+    bytes.push_back(std::byte{4});
+    bytes.push_back(static_cast<std::byte>(ready.size()));
     for (const char c : ready) bytes.push_back(static_cast<std::byte>(c));
     std::vector<std::byte> answer(64 + 2);
     if (!send(bytes) || !receive(answer)) return false;
     answer.resize(std::to_integer<std::size_t>(answer.back()));
     return receive(answer);
+  }
+  // The content of the next frame, empty where the connection has ended.
+  std::vector<std::byte> next_frame() {
+    std::vector<std::byte> head(2);
+    if (!receive(head)) return {};
+    std::size_t size = std::to_integer<std::size_t>(head[1]);
+    if ((head[0] & std::byte{2}) !=
+        std::byte{0}) {  // a length of 64 bits, of which this is the first
+      std::vector<std::byte> rest(7);
+      if (!receive(rest)) return {};
+      size = 0;
+      for (const std::byte byte : rest) size = size << 8 | std::to_integer<std::size_t>(byte);
+    }
+    std::vector<std::byte> content(size);
+    return receive(content) ? content : std::vector<std::byte>();
   }
   // A frame as ZeroMQ sends it.
   bool frame(std::span<const std::byte> content, bool more = false) {
@@ -92,6 +119,30 @@ class RawClient {
     for (; *text; ++text, ++at) bytes[at] = static_cast<std::byte>(*text);
   }
   int fd_;
+};
+
+// Listens on loopback.
+class RawServer {
+ public:
+  RawServer() : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* raw = reinterpret_cast<sockaddr*>(&address);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(fd_, raw, size) | ::listen(fd_, 8), 0);
+    EXPECT_EQ(::getsockname(fd_, raw, &size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  RawServer(const RawServer&) = delete;
+  RawServer& operator=(const RawServer&) = delete;
+  ~RawServer() { ::close(fd_); }
+  [[nodiscard]] std::string endpoint() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
+  // The next one who connects.
+  [[nodiscard]] RawClient accept() const { return RawClient(::accept(fd_, nullptr, nullptr)); }
+
+ private:
+  int fd_, port_ = 0;
 };
 
 }  // namespace kimesh

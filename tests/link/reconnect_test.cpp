@@ -4,6 +4,7 @@
 #include "kimesh/util/random.h"
 #include "tests/link/break_connection.h"
 #include "tests/link/network_fixture.h"
+#include "tests/link/relay.h"
 
 namespace kimesh {
 namespace {
@@ -119,7 +120,43 @@ TEST(Network, ARestartedSenderIsRefusedByName) {
     EXPECT_THAT(refused->sentence, HasSubstr("node a was restarted"));
     break;
   }
-  EXPECT_EQ(pair.b.await<PeerRestarted>()->node, 0);
+  const auto claimed = pair.b.await<PeerRefused>([](const PeerRefused& event) {
+    return event.sentence.find("started again") != std::string::npos;
+  });
+  ASSERT_TRUE(claimed);
+  EXPECT_FALSE(claimed->node);
+}
+
+// Somebody who knows all digests waits until the node's connection is broken. Seen to fail: the
+// claim pushed as PeerRestarted.
+TEST(Network, WhoClaimsToBeARestartedNodeEndsNothingWithoutAKey) {
+  TestNode a, b;
+  Relay relay;
+  start(b, options_of(1, {}, {0}));
+  start(a, options_of(0, {1}, {}));
+  relay.lead_to(b.network->bound_endpoint());
+  a.network->dial(kAtoB, relay.address());
+  a.network->send(on(kAtoB, content(100, 0)));
+  ASSERT_TRUE(b.await<MessageArrived>());
+  relay.hold();  // a cannot come back until it is let through
+  NetworkBreaker::cut(*a.network, kAtoB);
+  for (std::uint64_t incarnation = 500;; ++incarnation) {
+    NetworkOptions options = options_of(0, {1}, {});
+    options.hello.incarnation = incarnation;
+    TestNode claimant;
+    start(claimant, std::move(options));
+    claimant.network->dial(kAtoB, b.network->bound_endpoint());
+    const auto refused = claimant.await<LinkRefused>();
+    ASSERT_TRUE(refused);
+    if (refused->sentence.find("second node") == std::string::npos) break;
+  }
+  relay.let_through();
+  a.network->send(on(kAtoB, content(100, 1)));
+  const auto got = b.await<MessageArrived>();
+  ASSERT_TRUE(got);
+  EXPECT_EQ(payload_of(*got), content(100, 1));
+  for (const NetworkEvent& event : b.seen)
+    EXPECT_FALSE(std::holds_alternative<PeerRestarted>(event));
 }
 
 // Seen to fail: Peers::identify without `exchanged` (refused as restarted).

@@ -1,5 +1,5 @@
-// A TCP relay on loopback that can stop one direction: a way that is dead while the way back is
-// alive.
+// A TCP relay on loopback: it can stop one direction (a way that is dead while the way back is
+// alive), hold connections back, delay bytes, and cut connections at any byte.
 #pragma once
 
 #include <arpa/inet.h>
@@ -8,8 +8,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <deque>
+#include <list>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,7 +22,10 @@ namespace kimesh {
 
 class Relay {
  public:
-  Relay() : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  enum class Way { kThere, kBack };  // from who connects to the target, and back
+
+  explicit Relay(std::chrono::milliseconds delay = {})
+      : delay_(delay), listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address = loopback(0);
     auto* raw = reinterpret_cast<sockaddr*>(&address);
     socklen_t size = sizeof address;
@@ -37,13 +44,39 @@ class Relay {
   void lead_to(const std::string& target) {
     target_port_ = std::stoi(target.substr(target.rfind(':') + 1));
   }
+  // From now on nobody is led on, until let_through().
+  void hold() { held_ = true; }
+  void let_through() { held_ = false; }
   // From now on nothing goes from those who connect to the target.
   void block() { blocked_ = true; }
+  // From now on each connection ends once so many bytes have gone one way: `first` for the next
+  // one, and `step` more for each that follows. Called before anybody connects.
+  void cut_at(Way way, std::size_t first, std::size_t step) {
+    cut_way_ = way;
+    cut_at_ = first;
+    cut_step_ = step;
+  }
+  [[nodiscard]] std::size_t connections() const { return connections_; }
 
  private:
-  struct Pipe {
+  using Clock = std::chrono::steady_clock;
+  struct Flow {
+    struct Bytes {
+      Clock::time_point due;
+      std::vector<char> bytes;
+    };
     int from, to;
+    bool drops = false, ended = false;   // ended: what is on its way still arrives
+    std::size_t left = ~std::size_t{0};  // until the cut
+    std::deque<Bytes> waiting{};
+    std::size_t waiting_bytes = 0;
   };
+  struct Pipe {
+    Flow there, back;
+  };
+  // As much as a way of 200 ms holds at 40 Mbit/s: behind it the sender waits.
+  static constexpr std::size_t kWaitingMax = 1 << 20;
+
   static sockaddr_in loopback(int port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -52,48 +85,84 @@ class Relay {
     return address;
   }
   void run() {
-    std::vector<Pipe> pipes;
+    std::list<Pipe> pipes;
     while (!stop_) {
-      std::vector<pollfd> polled{{listener_, POLLIN, 0}};
-      for (const Pipe& pipe : pipes) {
-        polled.push_back({pipe.from, POLLIN, 0});
-        polled.push_back({pipe.to, POLLIN, 0});
-      }
-      constexpr int kLookAtStopMs = 50;
-      ::poll(polled.data(), polled.size(), kLookAtStopMs);
-      for (std::size_t i = pipes.size(); i-- > 0;) {
-        const bool alive =
-            (polled[2 * i + 1].revents == 0 || pass(pipes[i].from, pipes[i].to, blocked_)) &&
-            (polled[2 * i + 2].revents == 0 || pass(pipes[i].to, pipes[i].from, false));
-        if (alive) continue;
-        close(pipes[i]);
-        pipes.erase(pipes.begin() + static_cast<std::ptrdiff_t>(i));
+      std::vector<pollfd> polled{{listener_, static_cast<short>(held_ ? 0 : POLLIN), 0}};
+      for (const Pipe& pipe : pipes)
+        for (const Flow* flow : {&pipe.there, &pipe.back})
+          polled.push_back(
+              {flow->ended || flow->waiting_bytes >= kWaitingMax ? -1 : flow->from, POLLIN, 0});
+      ::poll(polled.data(), polled.size(), patience(pipes));
+      std::size_t i = 1;
+      for (auto pipe = pipes.begin(); pipe != pipes.end(); i += 2) {
+        pipe->there.drops = blocked_;
+        const bool alive = (polled[i].revents == 0 || take(pipe->there)) &&
+                           (polled[i + 1].revents == 0 || take(pipe->back)) && give(pipe->there) &&
+                           give(pipe->back);
+        if (!alive) close(*pipe);
+        pipe = alive ? std::next(pipe) : pipes.erase(pipe);
       }
       if (polled[0].revents != 0) pipes.push_back(join(::accept(listener_, nullptr, nullptr)));
     }
     for (const Pipe& pipe : pipes) close(pipe);
   }
-  Pipe join(int from) const {
+  // Until bytes are due, or somebody may have told this thread something.
+  static int patience(const std::list<Pipe>& pipes) {
+    constexpr std::chrono::milliseconds kLookAtOrders{50};
+    auto wait = std::chrono::duration_cast<std::chrono::microseconds>(kLookAtOrders);
+    for (const Pipe& pipe : pipes)
+      for (const Flow* flow : {&pipe.there, &pipe.back})
+        if (!flow->waiting.empty())
+          wait = std::min(wait, std::chrono::ceil<std::chrono::microseconds>(
+                                    flow->waiting.front().due - Clock::now()));
+    return static_cast<int>(std::max<std::int64_t>((wait.count() + 999) / 1000, 0));
+  }
+  Pipe join(int from) {
     const int to = ::socket(AF_INET, SOCK_STREAM, 0);
     const sockaddr_in address = loopback(target_port_);
     (void)::connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    return {from, to};
+    Pipe pipe{{from, to}, {to, from}};
+    if (cut_at_ > 0) (cut_way_ == Way::kThere ? pipe.there : pipe.back).left = cut_at_;
+    cut_at_ += cut_step_;
+    ++connections_;
+    return pipe;
   }
   static void close(const Pipe& pipe) {
-    ::close(pipe.from);
-    ::close(pipe.to);
+    ::close(pipe.there.from);
+    ::close(pipe.there.to);
   }
-  // False: one of the two has ended.
-  static bool pass(int from, int to, bool drop) {
-    std::array<char, 65536> bytes;
-    const ssize_t count = ::recv(from, bytes.data(), bytes.size(), 0);
-    if (count <= 0) return false;
-    return drop || ::send(to, bytes.data(), static_cast<std::size_t>(count), MSG_NOSIGNAL) == count;
+  // False: the connection was broken.
+  bool take(Flow& flow) const {
+    std::vector<char> bytes(65536);
+    const ssize_t count = ::recv(flow.from, bytes.data(), std::min(bytes.size(), flow.left), 0);
+    if (count < 0) return false;
+    flow.ended = count == 0;
+    if (flow.ended || flow.drops) return true;
+    bytes.resize(static_cast<std::size_t>(count));
+    flow.left -= bytes.size();
+    flow.waiting_bytes += bytes.size();
+    flow.waiting.push_back({Clock::now() + delay_, std::move(bytes)});
+    return true;
+  }
+  // Passes on what is due. False: one of the two has ended, or the cut has come.
+  static bool give(Flow& flow) {
+    while (!flow.waiting.empty() && flow.waiting.front().due <= Clock::now()) {
+      const std::vector<char>& bytes = flow.waiting.front().bytes;
+      if (::send(flow.to, bytes.data(), bytes.size(), MSG_NOSIGNAL) != std::ssize(bytes))
+        return false;
+      flow.waiting_bytes -= bytes.size();
+      flow.waiting.pop_front();
+    }
+    return (flow.left > 0 && !flow.ended) || !flow.waiting.empty();
   }
 
+  const std::chrono::milliseconds delay_;
   std::atomic<int> target_port_ = 0;
   int listener_, port_ = 0;
-  std::atomic<bool> stop_{false}, blocked_{false};
+  Way cut_way_ = Way::kThere;
+  std::size_t cut_at_ = 0, cut_step_ = 0;  // of the next connection; 0: it is not cut
+  std::atomic<std::size_t> connections_{0};
+  std::atomic<bool> stop_{false}, blocked_{false}, held_{false};
   std::thread thread_;
 };
 

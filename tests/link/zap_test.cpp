@@ -74,7 +74,7 @@ class Answerer : public testing::Test {
   void TearDown() override { zmq_close(asker_); }
 
   CurvePair pair_ = make_curve_pair();
-  ZmqContext context_{16, std::chrono::seconds(15)};
+  ZmqContext context_{16, std::chrono::seconds(15), std::chrono::milliseconds(200)};
   ZapAnswerer answerer_{context_, {{"a", pair_.public_key}}};
   void* asker_ = nullptr;
   std::string stranger_;

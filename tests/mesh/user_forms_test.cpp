@@ -58,9 +58,6 @@ MeshFiles ring_of_two() {
 // Node b as a program without codecs of its own begins it. It dials a, and cannot be dialled: it
 // may be gone before a has dialled it.
 NetworkOptions plain_b(const Mesh& mesh) {
-  const auto part = mesh.objective().part(1);
-  std::vector<float> first_point(part.value()->layout().size());
-  part.value()->initialise(first_point);
   NetworkOptions options;
   options.self = 1;
   options.listen = "tcp://127.0.0.1:*";
@@ -68,7 +65,6 @@ NetworkOptions plain_b(const Mesh& mesh) {
   options.hello.incarnation = 1;
   options.hello.topology_digest = digest_text(mesh.topology().canonical());
   options.hello.config_digest = mesh.config_digest();
-  options.hello.parameters_digest = digest_floats(first_point);
   options.hello.build = version();
   for (LinkIndex link = 0; link < mesh.plan().links.size(); ++link)
     if (mesh.plan().links[link].from == 1)
@@ -100,7 +96,7 @@ TEST(UserForms, NodesWhoseFormsDifferRefuseEachOther) {
       "node a refuses node b: the versions differ (b: kimesh {0}, wire {1}; a: kimesh {0} with 200 "
       "mine, wire {1}); install the same version on both",
       version(), kWireVersion);
-  EXPECT_EQ(answer(events), sentence);
+  EXPECT_THAT(answer(events), testing::StartsWith(sentence));
   const auto a = running.get();
   ASSERT_TRUE(a.ok()) << a.error().message;
   EXPECT_FALSE(a->node.started);

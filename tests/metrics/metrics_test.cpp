@@ -39,8 +39,9 @@ RoundRecord a_round(double loss) {
   round.own_loss = 0.75;
   round.compute_s = 0.25;
   round.round_s = 0.5;
-  round.links.push_back({"b", 5e5, 0.125, {}, 0.001, 1000, 990, 120, 480, 0.5, 0.25});
-  round.links.push_back({"c", {}, {}, {}, 0, 0, 0, 0, 0, 0, 0});
+  round.links.push_back(
+      {"b", 5e5, 0.125, {}, false, 0.001, 1000, 990, 120, 480, 0.5, 0.25, {}, {}});
+  round.links.push_back({"c", {}, {}, {}, false, 0, 0, 0, 0, 0, 0, 0, {}, {}});
   return round;
 }
 

@@ -57,6 +57,7 @@ LiveRun run_live(Mesh& mesh, const LiveOptions& options) {
     setup.core = mesh.setup.nodes[i].core;
     setup.vectors = mesh.setup.nodes[i].vectors;
     if (!options.versions.empty()) setup.version = options.versions[i];
+    if (!options.curves.empty()) setup.curve = options.curves[i];
     setup.stop = options.stops.empty() ? nullptr : options.stops[i];
     LiveNodeObserver observer;
     observer.report = [&](TimePoint, const RoundReport& report) {

@@ -30,6 +30,7 @@ struct LiveOptions {
   std::function<void(NodeIndex, Round)> on_round;  // on the node's engine thread
   std::vector<std::atomic<bool>*> stops;           // [node], may be empty
   std::vector<std::string> versions;               // [node], may be empty
+  std::vector<CurveKeys> curves;                   // [node]; empty: not encrypted
   // Where nodes run, when that is not this machine's loopback: tcp://HOST of each node, and what
   // calls a node's `work` there and returns after it.
   std::vector<std::string> hosts;

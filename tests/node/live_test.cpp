@@ -51,6 +51,23 @@ TEST(Live, EndsWithTheBitsOfTheSimulatorWhereNothingLooksAtTime) {
   }
 }
 
+// Node 2 is behind NAT: it opens the connections of all its links.
+TEST(Live, ANodeThatNobodyReachesOpensItsConnectionsItself) {
+  for (const std::string kind : {"ring", "parameter_server"}) {
+    const MeshSpec spec = spec_of(kind, kFixed);
+    Mesh simulated(spec), live(spec);
+    simulated.run();
+    ASSERT_TRUE(simulated.done()) << simulated.ends();
+    for (const Link& link : live.plan.links)
+      if (link.to == 2)
+        live.topology.links.push_back({link.from, link.to, {}, {DialledBy::kReceiver, {}}});
+    live.topology.nodes[2].dial = "tcp://127.0.0.1:1";  // nobody listens there
+    const LiveRun run = run_live(live);
+    ASSERT_TRUE(run.done()) << run.text();
+    EXPECT_EQ(digest_floats(run.model(live.plan)), digest_floats(simulated.simulator->model()));
+  }
+}
+
 // Runs the mesh live over emulated links, then replays its decision log in the simulator.
 void expect_the_replay_to_repeat(MeshSpec spec) {
   spec.core.stop_rounds = 200;
@@ -163,6 +180,25 @@ TEST(Live, RefusesANodeThatStartsElsewhereAndBothSaySo) {
   for (const auto& end : run.ends) {
     ASSERT_TRUE(end) << run.text();
     EXPECT_THAT(end->text, HasSubstr("initial parameters"));
+  }
+}
+
+// Their keys prove the names, so that nobody waits for start_timeout.
+TEST(Live, WithKeysTwoNodesThatDifferEndAtOnce) {
+  MeshSpec spec = spec_of("ring", kFixed);
+  spec.nodes = 2;
+  Mesh mesh(spec);
+  const CurvePair pairs[] = {make_curve_pair(), make_curve_pair()};
+  LiveOptions options;
+  options.versions = {"0.1.0", "0.2.0"};
+  for (const CurvePair& own : pairs)
+    options.curves.push_back({own, {{"n0", pairs[0].public_key}, {"n1", pairs[1].public_key}}});
+  mesh.topology.start_timeout = std::chrono::hours(1);
+  const LiveRun run = run_live(mesh, options);
+  for (const auto& end : run.ends) {
+    ASSERT_TRUE(end) << run.text();
+    EXPECT_EQ(end->outcome, Outcome::kFailed);
+    EXPECT_THAT(end->text, HasSubstr("the versions differ"));
   }
 }
 

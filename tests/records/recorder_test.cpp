@@ -30,8 +30,10 @@ RoundRecord a_round() {
   round.evaluate_max_s = 0.5;
   round.residual_energy = 0.125;
   round.residual_share = 0.5;
-  round.links.push_back({"b", 5e5, 0.02, 4.9e5, 0.001, 1000, 990, 120, 2400, 0.4, 0.2});
-  round.links.push_back({"c", {}, {}, {}, 0, 0, 0, 0, 0, 0, 0});
+  round.links.push_back(
+      {"b", 5e5, 0.02, 4.9e5, true, 0.001, 1000, 990, 120, 2400, 0.4, 0.2, 0.75, 0.5});
+  round.links.push_back({"c", {}, {}, {}, false, 0, 0, 0, 0, 0, 0, 0, {}, {}});
+  round.layers = {0.125, {}, 1.0};
   round.digests = {{0, 0x0123456789abcdef}, {3, 1}};
   return round;
 }
@@ -67,10 +69,13 @@ TEST(NodeRecord, WritesARoundWithTheseFields) {
       R"("evaluate_s":0.0,"encode_s":0.0,"apply_s":0.0,"step_s":0.0,"wait_s":0.25,"round_s":0.26,)"
       R"("evaluate_max_s":0.5,"residual_energy":0.125,"residual_share":0.5,)"
       R"("links":[{"to":"b","rate_bits_per_s":500000.0,"rate_error":0.02,)"
+      R"("rate_is_lower_bound":true,)"
       R"("true_rate_bits_per_s":490000.0,"fixed_cost_s":0.001,"budget_bytes":1000,"bytes":990,)"
-      R"("kept":120,"elements":2400,"gain":0.4,"wire_s":0.2},{"to":"c","rate_bits_per_s":null,)"
+      R"("kept":120,"elements":2400,"gain":0.4,"reduce_contraction":0.75,"gather_contraction":0.5,)"
+      R"("wire_s":0.2},{"to":"c","rate_bits_per_s":null,)"
       R"("rate_error":null,"fixed_cost_s":0.0,"budget_bytes":0,"bytes":0,"kept":0,"elements":0,)"
-      R"("gain":0.0,"wire_s":0.0}],"digests":[{"shard":0,"digest":"0123456789abcdef"},)"
+      R"("gain":0.0,"wire_s":0.0}],"layers":[0.125,null,1.0],)"
+      R"("digests":[{"shard":0,"digest":"0123456789abcdef"},)"
       R"({"shard":3,"digest":"0000000000000001"}]})");
 }
 

@@ -127,6 +127,7 @@ TEST(RunFolder, TellsHowTheRunWasStarted) {
                                "c.yaml",
                                "t.yaml",
                                {"a", "b"},
+                               test::small_layout(),
                                0.25,
                                ""})
                   .ok());
@@ -146,9 +147,26 @@ TEST(RunFolder, TellsHowTheRunWasStarted) {
     "a",
     "b"
   ],
+  "layout": [
+    {
+      "name": "layers.0.weight",
+      "shape": [
+        5,
+        4
+      ]
+    },
+    {
+      "name": "layers.0.bias",
+      "shape": [
+        3
+      ]
+    }
+  ],
   "learning_rate": 0.25
 }
 )");
+  EXPECT_EQ(run->layout().size(), 23u);
+  EXPECT_EQ(run->layout().layers[1].offset, 20u);
 }
 
 }  // namespace

@@ -339,5 +339,27 @@ TEST_F(TwoNodes, GoOnCountingFromTheCheckpoint) {
   EXPECT_EQ(tally.links()[0].bytes_sent(), before + 1000);
 }
 
+// Seen to fail where the sums of links were left out.
+TEST_F(TwoNodes, GoOnCountingInAFileThatLeavesOutWhatCameBefore) {
+  run(3);
+  const auto before = tally.before(0);
+  ASSERT_TRUE(before.has_value());
+  const auto parsed = parse_record(to_line(*before));
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(std::get<BeforeRecord>(*parsed), *before);
+
+  RunTally fresh(tally.plan());
+  EXPECT_FALSE(fresh.before(0).has_value());
+  for (RunTally* reader : {&fresh, &tally}) {
+    reader->add(0, *before);
+    EXPECT_EQ(reader->before(0), before);
+    EXPECT_EQ(reader->nodes()[0].trained, 3u);
+    EXPECT_GT(reader->links()[0].bytes, 0u);
+    reader->add(0, round_of(0, 3));
+    EXPECT_EQ(reader->nodes()[0].trained, 4u);
+  }
+  EXPECT_EQ(fresh.before(0), tally.before(0));
+}
+
 }  // namespace
 }  // namespace kimesh

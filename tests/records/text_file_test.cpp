@@ -86,6 +86,37 @@ TEST(LineFollower, ReadsLinesOfEveryLengthAcrossItsReads) {
   EXPECT_FALSE(*lines.next());
 }
 
+// Of a writer that goes on with an empty file once and again, at every place of a reader.
+// Seen to fail where the file that has its other name was not read to its end.
+TEST(LineFollower, ReadsEveryLineOfAWriterThatBeginsNewFiles) {
+  for (int lag = 0; lag < 5; ++lag) {
+    SCOPED_TRACE(lag);
+    const test::Folder folder;
+    const std::string path = folder / "a.jsonl", earlier = folder / "a.old.jsonl";
+    LineFollower lines(path, earlier);
+    auto file = LineFile::create(path);
+    ASSERT_TRUE(file.ok());
+    int written = 0, read = 0;
+    const auto read_all = [&] {
+      while (const auto line = *lines.next()) EXPECT_EQ(*line, std::to_string(read++));
+    };
+    for (int files = 0; files < 4; ++files) {
+      for (int i = 0; i < 4; ++i) {
+        ASSERT_TRUE(file->append(std::to_string(written++)).ok());
+        ASSERT_TRUE(file->flush().ok());
+        if (i == lag) read_all();
+      }
+      ASSERT_TRUE(file->move_to(earlier).ok());
+      if (lag == 4) read_all();
+    }
+    ASSERT_TRUE(file->append(std::to_string(written++)).ok());
+    ASSERT_TRUE(file->flush().ok());
+    read_all();
+    EXPECT_EQ(read, written);
+    EXPECT_EQ(file->bytes(), 3u);
+  }
+}
+
 TEST(LineFollower, RefusesALineWithoutEnd) {
   const test::Folder folder;
   test::put(folder / "a", std::string("short\n").append(kLineBytesMax + 1, 'x'));
@@ -145,17 +176,6 @@ TEST(LineFile, GoesOnBehindTheWholeLinesOfAKilledProcess) {
     ASSERT_TRUE(file->flush().ok());
     EXPECT_EQ(test::get(path), expected);
   }
-}
-
-TEST(WriteDurably, WritesAllPartsUnderTheNameAlone) {
-  const test::Folder folder;
-  const std::string path = folder / "file";
-  const std::vector<std::byte> one(3, std::byte{'a'}), two(2, std::byte{'b'});
-  const std::vector<std::span<const std::byte>> parts{one, two};
-  ASSERT_TRUE(write_durably(path, parts).ok());
-  EXPECT_EQ(test::get(path), "aaabb");
-  EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
-  EXPECT_FALSE(write_durably(folder / "none/file", parts).ok());
 }
 
 }  // namespace

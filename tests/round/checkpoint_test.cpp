@@ -1,6 +1,7 @@
 // A round that ends with a checkpoint, and a core that goes on from one, event by event.
 #include <gmock/gmock.h>
 
+#include "kimesh/round/progress.h"
 #include "tests/round/hand.h"
 
 namespace kimesh::test {
@@ -108,6 +109,94 @@ TEST(Checkpoint, OfAnotherRoundOrCutShortEndsTheRun) {
     EXPECT_EQ(other.last().get<Finish>().outcome, Outcome::kFailed);
     EXPECT_FALSE(other.last().has<ComputeGradient>());
   }
+}
+
+// The server's side of round 1, which ends with a checkpoint, where the last message of round 0 did
+// not arrive whole, so that its channel begins a generation, as that of the worker does; the worker
+// brings an evaluation. Gives the state.
+std::vector<std::byte> state_with_everything() {
+  Hand server(two_nodes(), 0, saving());
+  server.start();
+  server.round_of_the_server(0);
+  server.feed(server.gather_applied(1, 0, ApplyOutcome::kDigestDiffers));
+  server.feed(GradientDone{1, 1.0, {}});
+  MessageArrived word = server.reduce_from(1, 1);
+  word.message.generation = 3;
+  word.message.restart = true;
+  ControlVector control = ControlVector::from_control(word.message.control);
+  control.samples = 10;
+  control.correct = 4;
+  control.test_loss = 20;
+  word.message.control = control.to_control();
+  server.apply(std::move(word));
+  server.feed(StepDone{0, 1, 0, {}});
+  server.feed(advanced(server.last().get<AdvanceChannel>()));
+  EXPECT_EQ(server.last().get<SendMessage>().message.generation, 1u);
+  MessageApplied answer = server.gather_applied(1, 1, ApplyOutcome::kApplied);
+  answer.applied.generation = 1;
+  server.feed(answer);
+  return server.last().get<SaveState>().core;
+}
+
+// A core that goes on from this state, in round 2.
+std::unique_ptr<Hand> gone_on(const std::vector<std::byte>& state) {
+  auto other = std::make_unique<Hand>(two_nodes(), 0, resuming(Round{1}));
+  other->start();
+  other->feed(word_of_the_worker(*other, 2));
+  other->feed(other->gather_applied(1, 0, ApplyOutcome::kApplied));
+  other->feed(StateLoaded{1, state});
+  EXPECT_EQ(other->last().get<ComputeGradient>().round, 2u);
+  return other;
+}
+
+// Seen to fail where it was left out of the state.
+TEST(Checkpoint, HoldsTheVerdict) {
+  const auto other = gone_on(state_with_everything());
+  other->feed(GradientDone{2, 1.0, {}});
+  MessageArrived word = other->reduce_from(1, 2);
+  word.message.generation = 3;
+  other->apply(std::move(word));
+  other->feed(StepDone{0, 2, 0, {}});
+  other->feed(advanced(other->last().get<AdvanceChannel>()));
+  const Verdict told = Verdict::from_control(other->last().get<SendMessage>().message.control);
+  EXPECT_DOUBLE_EQ(told.accuracy, 0.4);
+  EXPECT_DOUBLE_EQ(told.test_loss, 2);
+  EXPECT_EQ(told.accuracy_round, 1u);
+}
+
+// Seen to fail where outgoing channels left theirs out, and where incoming ones did.
+TEST(Checkpoint, HoldsTheGenerationsOfBothDirections) {
+  const std::vector<std::byte> state = state_with_everything();
+  const auto other = gone_on(state);
+  other->feed(GradientDone{2, 1.0, {}});
+  MessageArrived word = other->reduce_from(1, 2);
+  word.message.generation = 3;
+  other->apply(std::move(word));
+  other->feed(StepDone{0, 2, 0, {}});
+  EXPECT_FALSE(other->last().get<AdvanceChannel>().restart);
+  other->feed(advanced(other->last().get<AdvanceChannel>()));
+  EXPECT_EQ(other->last().get<SendMessage>().message.generation, 1u);
+
+  const auto strict = gone_on(state);
+  strict->feed(GradientDone{2, 1.0, {}});
+  strict->feed(strict->reduce_from(1, 2));  // of generation 0
+  EXPECT_THAT(strict->last().get<Finish>().text,
+              testing::HasSubstr("a round or generation that cannot be"));
+}
+
+// Under another plan the run goes on where it was, and channels begin anew. Seen to fail where the
+// state of channels was asked for.
+TEST(Checkpoint, OfAnotherPlanHoldsHowFarTheRunHasCome) {
+  const std::vector<std::byte> state = state_with_everything();
+  const auto progress = progress_in(state);
+  ASSERT_TRUE(progress.ok());
+  EXPECT_EQ(progress->round, 1u);
+  EXPECT_EQ(progress->trained, 2u);
+  const auto other = gone_on(core_state_of(*progress));
+  other->round_of_the_server(2);  // of generation 0
+  const Message& sent = other->last().get<SendMessage>().message;
+  EXPECT_EQ(sent.generation, 0u);
+  EXPECT_DOUBLE_EQ(Verdict::from_control(sent.control).accuracy, 0.4);
 }
 
 // A peer that does not go on sends a gradient, and one that does sends a word.

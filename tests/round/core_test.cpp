@@ -206,7 +206,8 @@ TEST(Core, SaysForWhatItWaits) {
   Hand hand(two_nodes(), 0);
   EXPECT_EQ(hand.core.waiting_for(), "the links");
   hand.start();
-  EXPECT_EQ(hand.core.waiting_for(), "its own gradient of round 0");
+  EXPECT_EQ(hand.core.waiting_for(),
+            "its own gradient of round 0, the first, which may take 1800 s");
   hand.feed(GradientDone{0, 1.0, {}});
   EXPECT_EQ(hand.core.waiting_for(), "link n1->n0, shard 0, reduce (round 0)");
 }
@@ -292,6 +293,18 @@ TEST(Core, NamesALinkThatIsSilentWhileItsNodeIsHeardOverAnother) {
   for (int i = 0; i < 20; ++i) ASSERT_FALSE(second(other, {back, there}).has<Finish>());
   for (int i = 0; i < 10; ++i) ASSERT_FALSE(second(other, {}).has<Finish>());
   EXPECT_THAT(second(other, {}).get<Finish>().text, HasSubstr("node n1 has been silent for"));
+}
+
+TEST(Core, EndsARunWhoseFirstGradientTakesLongerThanItsLimit) {
+  CoreOptions options = Hand::default_options();
+  options.first_gradient = std::chrono::seconds(700);
+  Hand hand(two_nodes(), 0, options);
+  const LinkIndex there = *hand.plan.find_link(0, 1), back = *hand.plan.find_link(1, 0);
+  hand.start();
+  for (int i = 0; i < 700; ++i) ASSERT_FALSE(second(hand, {back, there}).has<Finish>()) << i;
+  EXPECT_THAT(
+      second(hand, {back, there}).get<Finish>().text,
+      HasSubstr("node n0 has worked on its first gradient for 701.0 s, and first_gradient"));
 }
 
 // Ten times the longest gradient, and dead_after. Seen to fail: check_trainer not called.

@@ -93,6 +93,7 @@ inline AdvanceDone advanced(const AdvanceChannel& work) {
   done.round = work.round;
   done.form = work.setting.budget.is_dense() ? Form::kDense : Form::kSparse;
   done.wanted_energy = 1;
+  done.energy_to_send = 1;
   done.missing_energy = 0.5;
   done.payload = Payload(std::vector<std::byte>(80));
   return done;

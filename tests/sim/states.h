@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "kimesh/executor/node_state.h"
 #include "tests/quadratic_mesh/mesh.h"
 
 namespace kimesh::test {
@@ -17,11 +18,11 @@ class States final : public StateStore {
   void keep(Round round, std::vector<std::byte> state) override {
     states[round] = std::move(state);
   }
-  [[nodiscard]] Result<std::vector<std::byte>> load(Round round) override {
+  [[nodiscard]] Result<std::unique_ptr<StateSource>> load(Round round) override {
     const auto found = states.find(round);
     if (found == states.end())
       return Error{ErrorCode::kUserInput, "there is no checkpoint of this round"};
-    return found->second;
+    return std::unique_ptr<StateSource>(new StateInMemory(found->second));
   }
   [[nodiscard]] std::vector<Round> rounds() const {
     std::vector<Round> all;

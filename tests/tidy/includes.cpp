@@ -57,7 +57,7 @@ const std::array<Door, 13> kDoors = {{
     {"zmq", {"link"}},
     {"msgpack", {"wire"}},
     {"yaml-cpp/", {"config"}},
-    {"nlohmann/", {"records", "model_files"}},
+    {"nlohmann/", {"records", "model_files", "report"}},
     {"prometheus/", {"metrics"}},
     {"CLI/", {"cli"}},
     {"xxh", {"util"}},

@@ -72,6 +72,18 @@ TEST(PlacedTopology, IsEncryptedUnlessTheFileSaysNone) {
   EXPECT_FALSE(after.places.is_given("keys"));
 }
 
+TEST(PlacedTopology, LinksAreDialledWhereTheirNodesAreNow) {
+  const TextFile file(
+      "links.yaml",
+      "kind: ring\n"
+      "nodes:\n  a: {address: \"tcp://10.0.0.1:7\"}\n  b: {address: \"tcp://10.0.0.2:7\"}\n"
+      "links:\n  a->b: {address: \"tcp://10.1.1.2:7\"}\n  b->a: {dial: to}\n");
+  const TopologyFile after = placed(file.path());
+  EXPECT_EQ(after.dial_address(0, 1), "tcp://host-of-b:7101");
+  EXPECT_EQ(after.dialled_by(1, 0), DialledBy::kReceiver);
+  EXPECT_EQ(meaning(after), meaning(load_topology(file.path()).value));
+}
+
 TEST(PlacedTopology, NamesThatYamlWouldTakeForSomethingElseStayNames) {
   const TextFile file("names.yaml",
                       "kind: ring  # a comment\n"

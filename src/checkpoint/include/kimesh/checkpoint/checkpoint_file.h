@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,14 +28,12 @@
 
 #include "kimesh/util/ids.h"
 #include "kimesh/util/result.h"
+#include "kimesh/util/state_bytes.h"
 
 namespace kimesh {
 
 // Rises with every change of what a core, its parts or the vectors save.
-inline constexpr std::uint32_t kCheckpointFormat = 1;
-// Longer files are not read: more than a machine of today has memory.
-inline constexpr std::size_t kCheckpointBytesMax = std::size_t{1} << 38;
-
+inline constexpr std::uint32_t kCheckpointFormat = 2;
 // Whose checkpoints these are. A node goes on only from one that was written with the same.
 struct CheckpointOwner {
   std::string version;  // of kimesh
@@ -46,18 +45,38 @@ struct CheckpointOwner {
 // under this name is untouched then.
 [[nodiscard]] Status write_checkpoint(const std::string& path, const CheckpointOwner& owner,
                                       Round round, std::span<const std::byte> state);
-// The state in the file. Errors: UserInput, one sentence: the file is missing, damaged, of another
-// format, version, node, config or topology, or of another round than `round`.
-[[nodiscard]] Result<std::vector<std::byte>> read_checkpoint(const std::string& path,
-                                                             const CheckpointOwner& owner,
-                                                             Round round);
+// The state in the file, whose bytes were looked through; it is read in pieces. Errors, a sentence:
+// Malformed, where the file is missing or damaged; UserInput, where it is of another format,
+// version, node, config, topology or round.
+[[nodiscard]] Result<std::unique_ptr<StateSource>> open_checkpoint(const std::string& path,
+                                                                   const CheckpointOwner& owner,
+                                                                   Round round);
 
 // FOLDER/ROUND.checkpoint, and the rounds of the files of this form in a folder, ascending.
 [[nodiscard]] std::string checkpoint_path(const std::string& folder, Round round);
 [[nodiscard]] std::vector<Round> checkpoint_rounds(const std::string& folder);
-// The newest round in the folder, whose file was looked through; nothing: there is none. Errors: as
-// read_checkpoint.
-[[nodiscard]] Result<std::optional<Round>> newest_checkpoint(const std::string& folder,
-                                                             const CheckpointOwner& owner);
+
+// Where a node may go on from.
+struct SoundCheckpoint {
+  std::optional<Round> newest;  // that is not damaged; nothing: there is none
+  std::vector<Round> damaged;   // later ones, ascending
+};
+// Looks through the files of a folder, from the newest to the first that is sound. Errors:
+// UserInput, as open_checkpoint.
+[[nodiscard]] Result<SoundCheckpoint> newest_checkpoint(const std::string& folder,
+                                                        const CheckpointOwner& owner);
+
+// The checkpoints of one node, and whose they are.
+struct CheckpointPlace {
+  std::string folder;
+  CheckpointOwner owner;
+};
+// The newest round of which every one of these folders holds a sound checkpoint; nothing: there is
+// none. Errors: UserInput, as open_checkpoint.
+[[nodiscard]] Result<std::optional<Round>> common_checkpoint(
+    const std::vector<CheckpointPlace>& places);
+// The oldest such round, from `least` on.
+[[nodiscard]] Result<std::optional<Round>> oldest_common_checkpoint(
+    const std::vector<CheckpointPlace>& places, Round least);
 
 }  // namespace kimesh

@@ -26,17 +26,21 @@ struct CheckpointFolder {
 // Thread: as HeldStates says.
 class CheckpointFiles final : public HeldStates {
  public:
-  // Makes the folder, and looks through the newest file there, from which the node may go on.
-  // Errors: as newest_checkpoint, and Io.
+  // Makes the folder, and looks for the newest file from which the node may go on. Errors: as
+  // newest_checkpoint, and Io.
   [[nodiscard]] static Result<std::unique_ptr<CheckpointFiles>> open(CheckpointFolder folder);
   ~CheckpointFiles() override;  // as finish()
   // Waits until what was kept is written. The last call. Errors: those of the files.
   [[nodiscard]] Status finish();
 
+  // Those that were found damaged when the folder was opened, all of them later than newest().
+  [[nodiscard]] const std::vector<Round>& damaged() const { return damaged_; }
+
   [[nodiscard]] std::vector<std::byte> memory() override;
   void keep(Round round, std::vector<std::byte> state) override;
-  // Removes checkpoints of later rounds: the run goes on from this one. Errors: Io besides.
-  [[nodiscard]] Result<std::vector<std::byte>> load(Round round) override;
+  // Removes checkpoints of later rounds: the run goes on from this one. Those that are damaged are
+  // kept for who wants to look at them, as ROUND.checkpoint.damaged. Errors: Io besides.
+  [[nodiscard]] Result<std::unique_ptr<StateSource>> load(Round round) override;
   [[nodiscard]] Result<std::optional<Round>> newest() override;
   void all_hold(Round round) override;
 
@@ -48,13 +52,14 @@ class CheckpointFiles final : public HeldStates {
   struct Tidy {
     Round common = 0;
   };
-  CheckpointFiles(CheckpointFolder folder, std::optional<Round> newest);
+  CheckpointFiles(CheckpointFolder folder, SoundCheckpoint found);
   void run();
   [[nodiscard]] Status write(const Write& job) const;
   void tidy() const;
   [[nodiscard]] Status remove_later_than(Round round) const;
 
   const CheckpointFolder folder_;
+  const std::vector<Round> damaged_;
   std::optional<Round> newest_;  // the engine's: as told last
   std::optional<Error> failed_;  // the engine's
   std::optional<Round> common_;  // the writer's: all nodes hold it

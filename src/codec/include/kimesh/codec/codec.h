@@ -93,8 +93,11 @@ struct CodecTraits {
 struct Advanced {
   std::vector<std::byte> bytes;
   Form form = Form::kEmpty;
-  std::uint64_t kept = 0;     // elements that the message carries
-  double wanted_energy = 0;   // ‖target‖², summed in float64 in a fixed order
+  std::uint64_t kept = 0;                   // elements that the message carries
+  std::vector<std::uint32_t> piece_kept{};  // of each piece; empty: all elements
+  double wanted_energy = 0;                 // ‖target‖², summed in float64 in a fixed order
+  // ‖target − estimate before‖², what the message could carry; of a dense one ‖target‖².
+  double energy_to_send = 0;
   double missing_energy = 0;  // ‖target − estimate after‖², to 4e-15 of that before
   // The curve of target − estimate before. Empty where it was not asked for, or no estimate is
   // kept.

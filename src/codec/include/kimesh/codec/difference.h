@@ -81,9 +81,13 @@ class Difference {
   std::optional<kernels::Added> added_;  // what the last pass added to the estimate
 };
 
+// How many of the ascending positions `indices` each of the pieces holds. Shape: [pieces].
+[[nodiscard]] std::vector<std::uint32_t> count_by_piece(std::span<const std::uint32_t> indices,
+                                                        std::span<const Piece> pieces);
+
 // Adds scratch.entries to the estimate, and fills in `result`: the energies and the number of
-// elements. `energies` are those of the whole vector before. `is_whole`: each value is the whole
-// difference at its index.
+// elements, of each piece too. `energies` are those of the whole vector before. `is_whole`: each
+// value is the whole difference at its index.
 [[nodiscard]] Status add_to_estimate(const AdvanceJob& job, const kernels::Energies& energies,
                                      Advanced& result, bool is_whole = false);
 

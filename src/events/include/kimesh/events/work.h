@@ -67,10 +67,13 @@ struct TakeMovement {
   bool overlap = false;      // the next gradient's point is wanted
 };
 // Copies the state of this node, at the end of `round`, for a checkpoint: `core` and the vectors
-// -> StateSaved
+// -> StateSaved, once the next gradient may be computed; the rest is copied beside it
 struct SaveState {
   Round round = 0;
   std::vector<std::byte> core{};
+  // The driver's: the state so far, and its bytes.
+  std::vector<std::byte> state{};
+  std::size_t begun = 0;
 };
 // Puts the vectors back to what they were at the end of `round` -> StateLoaded
 struct LoadState {
@@ -99,11 +102,12 @@ struct AdvanceDone {
   ChannelIndex channel = 0;
   Round round = 0;
   Form form = Form::kDense;
-  double wanted_energy = 0, missing_energy = 0;
-  std::uint64_t digest = 0;  // 0 when none was asked for
+  double wanted_energy = 0, energy_to_send = 0, missing_energy = 0;  // codec/codec.h
+  std::uint64_t digest = 0;                                          // 0 when none was asked for
   Duration took{0};
-  Curve curve{};           // where it was asked for
-  std::uint64_t kept = 0;  // elements that the message carries
+  Curve curve{};                            // where it was asked for
+  std::uint64_t kept = 0;                   // elements that the message carries
+  std::vector<std::uint32_t> piece_kept{};  // of each layer's slice; empty: all elements
   Payload payload{};
 };
 struct ApplyDone {
@@ -130,7 +134,7 @@ struct MovementTaken {
   bool overlap = false;
   Duration took{0};
 };
-struct StateSaved {  // copied: the next round may begin
+struct StateSaved {  // what the next gradient changes is copied: the next round may begin
   Round round = 0;
   bool kept = true;  // false: nobody keeps states of this node
 };

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +28,9 @@ class StateStore {
   [[nodiscard]] virtual std::vector<std::byte> memory() = 0;
   // Takes the state of the end of `round`. Whoever asks learns later that it is held.
   virtual void keep(Round round, std::vector<std::byte> state) = 0;
-  // Errors: those of the files; UserInput, where the checkpoint is not there.
-  [[nodiscard]] virtual Result<std::vector<std::byte>> load(Round round) = 0;
+  // The state, to be read in pieces. Errors: those of the files; UserInput, where the checkpoint is
+  // not there.
+  [[nodiscard]] virtual Result<std::unique_ptr<StateSource>> load(Round round) = 0;
 };
 
 // Checkpoints that are written beside training. Thread: the engine's, but for what StateStore says.
@@ -85,7 +88,11 @@ class Executor {
 
 // Does vector work. Returns the event of its end, in which the time is not set, or WorkFailed.
 // Without a `store` states go nowhere. Thread: as Vectors says.
-[[nodiscard]] Event perform(const VectorWork& work, Vectors& vectors, StateStore* store);
+[[nodiscard]] Event perform(VectorWork& work, Vectors& vectors, StateStore* store);
+// Does what the event of its end did not wait for, before any other vector work: a state's second
+// part, beside the next gradient. Returns WorkFailed or nothing.
+[[nodiscard]] std::optional<Event> finish_work(VectorWork& work, const Vectors& vectors,
+                                               StateStore* store);
 // Computes a gradient, or takes all local steps of a round, or evaluates. Returns the event of its
 // end, in which the time is not set, or WorkFailed with a sentence that names `node`. `gives_up` is
 // asked between local steps: where it says yes, the rest is left out and the event worth nothing.

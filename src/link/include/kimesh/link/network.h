@@ -1,6 +1,7 @@
 // The live links of one node over ZeroMQ: one bound ROUTER for all incoming links, one DEALER per
-// outgoing link, one thread that owns every socket. A connection carries no routing id of ours: the
-// hello names the peer, so that a reconnect does not depend on the old connection. The wire grammar
+// link that it dials, one thread that owns every socket. The sender of a link dials it, or its
+// receiver does (OutgoingLink::awaits). A connection carries no routing id of ours: the hello names
+// the peer, so that a reconnect does not depend on the old connection. The wire grammar
 // is in docs/protocol.md. A shaper at the sender emulates rates, traces, delay and a shared uplink.
 #pragma once
 
@@ -26,18 +27,25 @@ namespace kimesh {
 // a run's randomness.
 [[nodiscard]] std::uint64_t new_incarnation();
 
+// Hello::config_digest of `kimesh doctor`: a doctor and a node that trains do not take each other
+// for peers.
+[[nodiscard]] std::uint64_t doctors_config_digest();
+
 struct OutgoingLink {
   LinkIndex link = 0;
   NodeIndex to = 0;
   std::string name;      // of the far node
   std::string endpoint;  // tcp://HOST:PORT to dial; empty: given to Network::dial later
   LinkSpec spec;         // emulation
+  bool awaits = false;   // the far node opens the connection; nothing is dialled
 };
 struct IncomingLink {
   LinkIndex link = 0;
   NodeIndex from = 0;
   std::string name;
   std::size_t message_bytes_max = 0;  // the largest message that the plan allows on this link
+  bool dials = false;                 // this node opens the connection, as the far one awaits it
+  std::string endpoint{};             // where it does; empty: given to Network::dial later
 };
 
 struct NetworkOptions {
@@ -54,6 +62,7 @@ struct NetworkOptions {
       std::chrono::seconds(1)};  // between signs of life on an idle connection; < dead_after / 3
   // How long a silent link is believed in; connections give up, and are dialled, in parts of it.
   Duration dead_after{std::chrono::seconds(15)};
+  Duration redial{std::chrono::milliseconds(200)};  // before the first try to dial again
 };
 
 // ---- events of the network for the engine, beside those of events/links.h
@@ -71,13 +80,18 @@ struct PeerArrived {
 // a handshake failed over keys. Each sentence comes once.
 struct PeerRefused {
   std::string sentence;
-  // The node that it says it is, where the two refuse each other. Anybody can say so.
+  // The node that it says it is, where the two refuse each other. Anybody can say so, unless its
+  // key proves it.
   std::optional<NodeIndex> node{};
+  bool is_proven = false;
 };
+// Final: the node has lost its state. Its key or its address proves who it is; where links are not
+// encrypted, a hello that says so is anybody's word: it is refused (PeerRefused), and what counts
+// is whether the node that was there stays silent.
 struct PeerRestarted {
   NodeIndex node;
   std::string sentence;
-};  // final: it has lost its state
+};
 struct NetworkFailed {
   std::string sentence;
 };  // an address that cannot be dialled
@@ -131,7 +145,7 @@ class Network {
   // Moves second 0 of the emulated traces from the start of the network to `start`: the nodes of a
   // run begin together, their processes do not.
   void start_emulation(TimePoint start);
-  // Dials an outgoing link whose endpoint was left empty. Thread: any, for all functions of this
+  // Dials a link whose endpoint was left empty. Thread: any, for all functions of this
   // class.
   void dial(LinkIndex link, std::string endpoint);
   // Keeps the message until it is acked, and never waits for the wire. The caller sends at most one

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "kimesh/checkpoint/checkpoint_file.h"
 #include "kimesh/node/live_node.h"
 #include "kimesh/objective/mesh_objective.h"
+#include "kimesh/records/decision_log.h"
 #include "kimesh/records/recorder.h"
 #include "kimesh/records/run_folder.h"
 #include "kimesh/records/summary.h"
@@ -32,6 +34,8 @@
 #include "kimesh/sim/simulator.h"
 
 namespace kimesh {
+
+class CarryOver;
 
 // The data_weight of every node; empty when none has one. load_topology ensures that all nodes have
 // one or none.
@@ -85,7 +89,30 @@ struct MeshRunOptions {
 struct MeshSimulationOptions {
   MeshRunOptions run;
   SimulatedCosts costs;
-  const DecisionSource* replay = nullptr;  // outlives the run
+  const LoggedDecisions* replay = nullptr;  // outlives the run
+  // Of the run that is replayed, which has the checkpoint to begin with where its logs do not reach
+  // back to round 0. Outlives the run.
+  const RunFolder* replayed = nullptr;
+};
+
+// A folder for a run.
+struct NewRunFolder {
+  std::string name;  // empty: one is made up
+  std::string parent = "runs";
+  std::string after{};  // the folder of the run that goes on in this one
+};
+
+// A run that is to go on under another topology.
+struct OldRun {
+  TopologyFile topology;
+  std::vector<RunFolder> folders;  // one with the checkpoints of all nodes, or one a machine
+};
+// What became of it.
+struct CarriedOver {
+  RunFolder folder{""};           // where it goes on
+  Round round = 0;                // of the checkpoint
+  std::vector<std::string> lost;  // nodes without one, whose shards are another node's copies
+  bool loses_moments = false;     // with such an owner
 };
 
 // The end of one live node. `files` is an error when something could not be written to the folder.
@@ -130,13 +157,25 @@ class Mesh {
   [[nodiscard]] std::uint64_t digest() const;
   // What the checkpoints of a node say whose they are.
   [[nodiscard]] CheckpointOwner checkpoint_owner(NodeIndex node) const;
+  // Where the checkpoints of all nodes lie in one folder.
+  [[nodiscard]] std::vector<CheckpointPlace> checkpoint_places(const RunFolder& folder) const;
   // The newest checkpoint of a run that all nodes hold, where all of them lie in one folder.
   // Errors: UserInput, where there is none, or one that cannot be gone on from.
   [[nodiscard]] Result<Round> common_checkpoint(const RunFolder& folder) const;
   // Makes a new folder for a run, copies the files into it and writes run.json. `command` is the
   // program's command line, for the record. Errors: UserInput, Io.
-  [[nodiscard]] Result<RunFolder> make_folder(const std::string& name,
+  [[nodiscard]] Result<RunFolder> make_folder(const NewRunFolder& folder,
                                               const std::vector<std::string>& command) const;
+
+  // The topology that the run in a folder had, where it is another one than this mesh's. Errors:
+  // UserInput.
+  [[nodiscard]] Result<std::optional<TopologyFile>> topology_before(const RunFolder& folder) const;
+  // Makes a folder with checkpoints of this mesh's nodes, from the newest that the nodes of a run
+  // with the same config and another topology have in common. Parameters, what optimizers have
+  // learnt, round, schedule and counters are kept; channels, rates of links and what a policy has
+  // learnt begin anew. Errors: UserInput, Io.
+  [[nodiscard]] Result<CarriedOver> carry_over(const OldRun& old, const NewRunFolder& to,
+                                               const std::vector<std::string>& command) const;
 
   // Runs all nodes on a virtual clock, in this thread. Errors: those of the objective and of the
   // folder.
@@ -155,6 +194,8 @@ class Mesh {
 
  private:
   Mesh(MeshFiles files, std::unique_ptr<MeshObjective> objective);
+  [[nodiscard]] Status add_old_node(const TopologyFile& before, const CheckpointPlace& place,
+                                    Round round, CarryOver& over) const;
   [[nodiscard]] Status open_device(VectorsOptions& options) const;
   [[nodiscard]] Result<LiveNodeSetup> node_setup(NodeIndex self, const TopologyFile& topology,
                                                  const MeshRunOptions& options) const;

@@ -15,6 +15,7 @@
 
 #include "kimesh/executor/executor.h"
 #include "kimesh/link/network.h"
+#include "kimesh/objective/mesh_objective.h"
 #include "kimesh/objective/objective.h"
 #include "kimesh/round/core.h"
 #include "kimesh/topology/plan.h"
@@ -28,8 +29,10 @@ struct LiveNodeSetup {
   const Plan* plan = nullptr;  // outlives the run
   const TopologyFile* topology = nullptr;
   NodeIndex self = 0;
-  Objective* objective = nullptr;  // used by the trainer thread only, once the run has begun
-  CoreOptions core;                // message_overhead_bytes is set here
+  // Used by the trainer thread only, once the run has begun, but for interrupt().
+  Objective* objective = nullptr;
+  FirstPoint first_point = FirstPoint::kAlike;
+  CoreOptions core;  // message_overhead_bytes is set here
   VectorsOptions vectors;
   HeldStates* states = nullptr;             // where checkpoints go, and come from; outlives the run
   std::string version;                      // of this program; peers of another version are refused

@@ -21,6 +21,10 @@ struct Smoothness {
   double mean = 0, parts = 0;
 };
 
+// Where a run starts: where initialise() of every node's part says, which must be the same bits, or
+// where that of the first node says, which, live, sends its point to all before the first round.
+enum class FirstPoint { kAlike, kOfFirstNode };
+
 // Equal in every process of a mesh. Thread: one at a time; parts that exist already may be used
 // meanwhile.
 class MeshObjective {
@@ -34,6 +38,7 @@ class MeshObjective {
   // The part of `node`, which this outlives. Errors: UserInput, Io.
   [[nodiscard]] virtual Result<std::unique_ptr<Objective>> part(NodeIndex node) const = 0;
 
+  [[nodiscard]] virtual FirstPoint first_point() const { return FirstPoint::kAlike; }
   // Tensors of the model file that are not trained.
   [[nodiscard]] virtual const NamedValues& frozen() const;
   // Whether evaluate() of the parts scores anything.

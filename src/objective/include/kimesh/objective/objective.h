@@ -2,11 +2,14 @@
 // (train/) and quadratics (here) are two kinds of it; nothing above can tell them apart.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kimesh/topology/layout.h"
 #include "kimesh/util/ids.h"
@@ -25,6 +28,15 @@ struct EvaluationNumbers {
   std::uint64_t samples = 0;
   double loss_sum = 0;  // over the samples
 };
+
+// Memory of a program's own for the two vectors that an objective is bound to, on the host, aligned
+// to 64 bytes. It outlives the node. Empty: the node has memory of its own.
+struct ObjectiveMemory {
+  std::span<float> parameters, gradient;
+};
+// Copies w, the node's copy of the parameters, which the bound parameters may be ahead of. Shape:
+// [layout().size()]. Errors: Io.
+using ParametersReader = std::function<Status(std::span<float> w)>;
 
 // One node's part. Thread: one at a time. Works on flat vectors that the caller owns; they keep
 // their addresses while this lives, are 64-byte aligned and have layout().size() elements.
@@ -49,6 +61,26 @@ class Objective {
 
   // Scores the parameters, read only, on this node's part of the test set, where there is one.
   [[nodiscard]] virtual EvaluationNumbers evaluate() { return {}; }
+
+  // ---- for programs whose loop calls kimesh, in place of the other way round. A simulation uses
+  // none of these.
+
+  // Asked once, before initialise().
+  [[nodiscard]] virtual ObjectiveMemory memory() { return {}; }
+  // Called once, after bind(). The reader may be called inside gradient(), while no message of the
+  // round before is on its way, and until interrupt().
+  virtual void lend(const ParametersReader& /*reader*/) {}
+  // Nobody wants the gradient or the evaluation any more that is under way, if one is, nor a later
+  // one: it may return at once, with anything. Thread: another one.
+  virtual void interrupt() {}
+
+  // What a checkpoint holds of the objective beside its parameters; nothing, where it has no state.
+  // Called between two rounds, while no gradient is computed; restore() comes before the first
+  // gradient of a run that goes on. Thread: that of vector work. Errors: of restore() Malformed;
+  // of save() any: no checkpoint is made, and the next gradient is an error, too.
+  [[nodiscard]] virtual bool has_state() const { return false; }
+  [[nodiscard]] virtual Result<std::vector<std::byte>> save() { return std::vector<std::byte>(); }
+  [[nodiscard]] virtual Status restore(std::span<const std::byte> /*state*/) { return ok_status(); }
 };
 
 }  // namespace kimesh

@@ -83,6 +83,10 @@ class ShardOptimizer {
   // memory has a queue.
   void step(Round round, kernels::MemorySpan parameters, kernels::ConstMemorySpan direction);
   [[nodiscard]] std::size_t bytes_held() const;  // of the state
+  // Its state, for who cuts it anew: vectors of `size`, and the number of its steps.
+  [[nodiscard]] std::vector<kernels::MemorySpan> vectors() const;
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
+  void set_steps(std::uint64_t steps) { steps_ = steps; }
   // Its vectors and the number of its steps. Errors: Io, where a device failed.
   [[nodiscard]] Status save(StateWriter& writer) const;
   // Fails the reader where the bytes do not suffice.

@@ -19,9 +19,18 @@
 //       The next round ends with a checkpoint; in the log of the owner of shard 0 only.
 //   {"kind":"resume","round":93}
 //       The run went on with this round: what lines before say of it and of later rounds is void.
+//   {"kind":"begin","round":401}
+//       The first line of a file that follows another one, which ends before this round.
+//
+// A log that has become too large goes on in a new file; the one before becomes
+// a.decisions.1.jsonl, and so on. Where all of them together are too large, those go that hold
+// nothing of the rounds after the oldest checkpoint that the node keeps. A replay then begins with
+// a checkpoint.
 #pragma once
 
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "kimesh/records/text_file.h"
@@ -43,17 +52,44 @@ class DecisionLog {
   // Writes the buffered lines; to be called at least once a round, and at the end. Errors: as
   // write.
   [[nodiscard]] Status flush() { return file_.flush(); }
+  // Whether the log is to go on in a new file, at the end of a round from which a replay can begin:
+  // its last one has an eighth of what all may take, so that little more than needed is kept.
+  [[nodiscard]] bool is_full(std::uint64_t bytes_max) const {
+    return file_.bytes() > bytes_max / 8;
+  }
+  // Goes on in a new file with the round after `round`, and removes the oldest ones as long as all
+  // take more than `bytes_max` and hold nothing of the rounds after `kept`. Errors: Io.
+  [[nodiscard]] Status begin_file(Round round, std::uint64_t bytes_max, Round kept);
 
  private:
-  DecisionLog(const Plan& plan, LineFile file) : plan_(&plan), file_(std::move(file)) {}
+  // A file that holds what was decided before round `ends`, as far as that is not void.
+  struct Part {
+    std::string path;
+    std::uint64_t bytes = 0;
+    Round ends = 0;
+  };
+  DecisionLog(const Plan& plan, std::string path, LineFile file)
+      : plan_(&plan), path_(std::move(path)), file_(std::move(file)) {}
+  [[nodiscard]] Status find_parts();
   const Plan* plan_;
+  std::string path_;
   LineFile file_;
+  std::deque<Part> parts_;  // of before, oldest first
+  unsigned next_number_ = 1;
 };
 
-// Reads the logs of all nodes of a run's folder, FOLDER/nodes/*.decisions.jsonl. Errors: UserInput,
+// What nodes decided, as their logs tell it.
+class LoggedDecisions : public DecisionSource {
+ public:
+  // The first round of which all logs tell all: 0, or one that a replay can reach from a checkpoint
+  // only.
+  [[nodiscard]] virtual Round first_round() const = 0;
+};
+
+// Reads the logs of all nodes in a run's folder, FOLDER/nodes/*.decisions*.jsonl. Errors: UserInput
 // with file and line: a log is missing, a line cannot be read or cannot belong to `plan`, or says
 // a second time, and otherwise, what was said before.
-[[nodiscard]] Result<std::unique_ptr<DecisionSource>> load_decisions(const Plan& plan,
-                                                                     const std::string& folder);
+[[nodiscard]] Result<std::unique_ptr<LoggedDecisions>> load_decisions(const Plan& plan,
+                                                                      const std::string& folder);
 
 }  // namespace kimesh

@@ -31,6 +31,9 @@
 //              to             name of the far node
 //              rate_bits_per_s, rate_error
 //                             estimated rate and its relative standard deviation; null: unknown
+//              rate_is_lower_bound
+//                             true: messages did not fill the link lately, whose rate may be far
+//                             higher; else absent
 //              true_rate_bits_per_s
 //                             the emulated rate at the end of the round, at most the node's cap;
 //                             absent where nothing is emulated
@@ -40,13 +43,23 @@
 //              kept, elements values sent, of how many
 //              gain           α of the messages, weighted by energy: share of the wanted vector's
 //                             energy that the far side now holds
+//              reduce_contraction, gather_contraction
+//                             of the messages of each phase, the share of the energy that they
+//                             could carry and carried; absent: there was nothing to send
 //              wire_s         how long the link was busy with messages acked in this round
+//            layers           share of the elements of each layer, in the order of run.json, that
+//                             this node's messages carried; null where none held the layer;
+//                             absent but in every tenth round
 //            digests          on request: [{shard, digest}] of the shards this node owns, digests
 //                             as 16 hexadecimal digits; else absent
 //            policy           what the policy has learnt, an object of its own; absent: nothing
 //            checkpoint       true: the round ended with a checkpoint; else absent
 //   resume   round            the run goes on with it: what earlier lines say of it and of later
 //                             rounds is void. It follows the start of a process that resumes
+//   before   what the records of before came to, first in a file that goes on where another one has
+//            become too large: round (the last one), trained (rounds with a gradient),
+//            first_round_s (when the first one began), sums of the fields of rounds, of
+//            evaluate_max_s as evaluated_s, and links: to and sums of bytes, kept, elements, wire_s
 //   notice   text             what is waited for, resets, reconnects, warnings
 //   end      outcome          "done", "stopped" (Ctrl-C) or "failed"
 //            reason           "rounds", "accuracy", "loss", "time", "traffic", "stopped" or "none"
@@ -83,9 +96,11 @@ struct StartRecord {
 struct LinkRecord {
   std::string to;
   std::optional<double> rate_bits_per_s, rate_error, true_rate_bits_per_s;
+  bool rate_is_lower_bound = false;
   double fixed_cost_s = 0;
   std::uint64_t budget_bytes = 0, bytes = 0, kept = 0, elements = 0;
   double gain = 0, wire_s = 0;
+  std::optional<double> reduce_contraction, gather_contraction;
   bool operator==(const LinkRecord&) const = default;
 };
 struct RoundRecord {
@@ -101,6 +116,7 @@ struct RoundRecord {
   double wait_s = 0, round_s = 0, evaluate_max_s = 0;
   std::optional<double> residual_energy, residual_share;
   std::vector<LinkRecord> links;
+  std::vector<std::optional<double>> layers;
   std::vector<std::pair<ShardIndex, std::uint64_t>> digests;
   std::string policy;  // JSON
   bool operator==(const RoundRecord&) const = default;
@@ -109,6 +125,20 @@ struct ResumeRecord {
   double time_s = 0;
   Round round = 0;
   bool operator==(const ResumeRecord&) const = default;
+};
+struct BeforeRecord {
+  double time_s = 0;
+  Round round = 0, trained = 0;
+  double first_round_s = 0, evaluated_s = 0;
+  double compute_s = 0, evaluate_s = 0, encode_s = 0, apply_s = 0, step_s = 0, wait_s = 0;
+  struct Link {
+    std::string to;
+    std::uint64_t bytes = 0, kept = 0, elements = 0;
+    double wire_s = 0;
+    bool operator==(const Link&) const = default;
+  };
+  std::vector<Link> links;
+  bool operator==(const BeforeRecord&) const = default;
 };
 struct NoticeRecord {
   double time_s = 0;
@@ -131,7 +161,8 @@ struct EndRecord {
   std::vector<LinkCounterRecord> counters;
   bool operator==(const EndRecord&) const = default;
 };
-using NodeRecord = std::variant<StartRecord, RoundRecord, ResumeRecord, NoticeRecord, EndRecord>;
+using NodeRecord =
+    std::variant<StartRecord, RoundRecord, ResumeRecord, BeforeRecord, NoticeRecord, EndRecord>;
 
 // The record as one line, without a line feed.
 [[nodiscard]] std::string to_line(const NodeRecord& record);
@@ -168,6 +199,10 @@ class NodeRecorder {
 
   // Errors: Io, the same sentence from then on.
   [[nodiscard]] Status write(const NodeRecord& record);
+  // The file becomes `earlier`, in place of what has that name, and a new one begins with `before`.
+  // Errors: as write.
+  [[nodiscard]] Status begin_file(const std::string& earlier, const BeforeRecord& before);
+  [[nodiscard]] std::uint64_t bytes() const { return file_.bytes(); }
   // To be called at the end: with kWhenFull, lines may wait until then.
   [[nodiscard]] Status close() { return file_.flush(); }
 

@@ -5,10 +5,14 @@
 //                                          named, so that the copies work as well
 //   runs/NAME/run.json                     command, version, build, environment, started, seed,
 //                                          config, topology (the paths that were given), nodes,
+//                                          layout ([{name, shape}] of the model's tensors),
 //                                          learning_rate (a number, also of `lr: theory`), keys
-//                                          (the path of their folder, where links are encrypted)
-//   runs/NAME/nodes/a.jsonl                what happened at node a (recorder.h)
-//   runs/NAME/nodes/a.decisions.jsonl      what it decided (decision_log.h)
+//                                          (the path of their folder, where links are encrypted),
+//                                          after (the run that went on here with other nodes)
+//   runs/NAME/nodes/a.jsonl                what happened at node a (recorder.h); what came before,
+//             a.old.jsonl                  where that is too large for one file
+//   runs/NAME/nodes/a.decisions.jsonl      what it decided (decision_log.h); what came before
+//             a.decisions.7.jsonl          if it is too large, in parts with ascending numbers
 //   runs/NAME/nodes/a.log                  what its process wrote to stderr (kimesh up)
 //   runs/NAME/nodes/a.safetensors          its model; after a normal end equal on all nodes
 //   runs/NAME/checkpoints/a/99.checkpoint  what node a needs to go on with round 100
@@ -16,12 +20,14 @@
 //   runs/NAME/model.safetensors            the model: the nodes', or, where they differ, made of
 //                                          their shards (model_files/node_model.h)
 //   runs/NAME/summary.json                 how it ended (summary.h)
+//   runs/NAME/report.html                  of `kimesh report`, which reads the files above
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "kimesh/topology/layout.h"
 #include "kimesh/util/result.h"
 
 namespace kimesh {
@@ -29,6 +35,8 @@ namespace kimesh {
 struct RunFolderRequest {
   std::string parent = "runs";
   std::string name;  // empty: CONFIG-TOPOLOGY-1, or the first number that is free
+  // The folder of the run that goes on in this one, whose name stands for CONFIG; empty: none.
+  std::string after;
   std::string config_path, topology_path;
   // Files that the topology file and the config file name, with paths as written there.
   std::vector<std::string> topology_files, config_files;
@@ -42,8 +50,10 @@ struct RunInfo {
   std::uint64_t seed = 0;
   std::string config_path, topology_path;
   std::vector<std::string> nodes;
+  Layout layout;             // of the model
   double learning_rate = 0;  // of the optimizer, before its schedule
   std::string keys_folder;   // where the keys of the links lie; empty: they are not encrypted
+  std::string after{};       // the folder of the run that goes on in this one
 };
 
 class RunFolder {
@@ -63,9 +73,12 @@ class RunFolder {
   [[nodiscard]] Status write_info(const RunInfo& info) const;
   // RunInfo::keys_folder of the run; empty, too, where no run.json tells.
   [[nodiscard]] std::string keys_folder() const;
+  // RunInfo::layout of the run; empty where no run.json tells.
+  [[nodiscard]] Layout layout() const;
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string events(const std::string& node) const;
+  [[nodiscard]] std::string earlier_events(const std::string& node) const;
   [[nodiscard]] std::string decisions(const std::string& node) const;
   [[nodiscard]] std::string log(const std::string& node) const;
   [[nodiscard]] std::string node_model(const std::string& node) const;

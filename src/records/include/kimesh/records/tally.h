@@ -47,6 +47,10 @@ class RunTally {
   // is ignored.
   void add(NodeIndex node, const NodeRecord& record);
 
+  // What a node's records came to so far, for a file that goes on without them; nothing: no round
+  // has ended.
+  [[nodiscard]] std::optional<BeforeRecord> before(NodeIndex node) const;
+
   [[nodiscard]] const Plan& plan() const { return *plan_; }
   [[nodiscard]] const std::vector<NodeTally>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<LinkTally>& links() const { return links_; }
@@ -74,6 +78,7 @@ class RunTally {
   void add_round(NodeIndex node, const RoundRecord& record);
   void keep(NodeIndex node);
   void resume(NodeIndex node, const ResumeRecord& record);
+  void begin_with(NodeIndex node, const BeforeRecord& record);
   [[nodiscard]] std::span<LinkTally> links_of(NodeIndex node);
   const Plan* plan_;
   std::vector<NodeTally> nodes_;

@@ -31,17 +31,26 @@ class LineFile {
   [[nodiscard]] Status append(std::string_view line);
   // Writes the buffer. To be called before destruction, which drops buffered lines.
   [[nodiscard]] Status flush();
+  // Gives the file another name, in place of what has it, and goes on with an empty one.
+  [[nodiscard]] Status move_to(const std::string& path);
+  [[nodiscard]] std::uint64_t bytes() const { return written_ + buffer_.size(); }
 
  private:
-  explicit LineFile(std::string path) : path_(std::move(path)) {}
+  explicit LineFile(std::string path, std::uint64_t written = 0)
+      : path_(std::move(path)), written_(written) {}
   std::string path_, buffer_;
+  std::uint64_t written_ = 0;
   std::optional<Error> failed_;
 };
 
 // Reads the whole lines that another process appends to a file.
 class LineFollower {
  public:
-  explicit LineFollower(std::string path) : path_(std::move(path)) {}
+  // `earlier` is the name that the writer gives to a file that has become too large, before it goes
+  // on with an empty one: it is read first, and read to its end once it has that name. Empty: the
+  // file keeps its name.
+  explicit LineFollower(std::string path, std::string earlier = "")
+      : path_(std::move(path)), earlier_(std::move(earlier)) {}
   // The next whole line, without its line feed; nothing: there is no further one yet, or no file.
   // Errors: Io, Malformed (a line over kLineBytesMax).
   [[nodiscard]] Result<std::optional<std::string>> next();
@@ -49,8 +58,10 @@ class LineFollower {
 
  private:
   [[nodiscard]] Result<bool> read_more();
-  std::string path_, buffer_;
-  std::size_t taken_ = 0;  // bytes of buffer_ that were handed out
+  [[nodiscard]] Result<bool> read_more_of(const std::string& path, bool& is_other);
+  std::string path_, earlier_, buffer_;
+  std::size_t taken_ = 0;              // bytes of buffer_ that were handed out
+  std::optional<std::uint64_t> file_;  // the one that is being read
   std::uint64_t offset_ = 0;
   std::size_t line_ = 0;
 };
@@ -59,10 +70,6 @@ class LineFollower {
 // nothing. Errors: Io; the temporary file is removed then.
 [[nodiscard]] Status write_whole(const std::string& path, std::span<const std::byte> bytes);
 [[nodiscard]] Status write_whole(const std::string& path, std::string_view text);
-// Writes a file of these parts as write_whole does, and returns once the disk holds it under its
-// name. Errors: as write_whole.
-[[nodiscard]] Status write_durably(const std::string& path,
-                                   std::span<const std::span<const std::byte>> parts);
 // Returns once the disk holds what was written to the file; a file that is not there has nothing.
 // Errors: Io.
 [[nodiscard]] Status sync_file(const std::string& path);

@@ -87,6 +87,8 @@ struct CoreOptions {
   Use look_ahead = Use::kNever, overlap = Use::kNever;
   std::optional<std::uint64_t> traffic_bytes;  // that the node may send in all; the run ends before
   Duration dead_after{std::chrono::seconds(15)};
+  // The most that the first gradient and the first evaluation may take, of which nothing is known.
+  Duration first_gradient{std::chrono::minutes(30)};
   CheckpointOptions checkpoints;
   // Bytes that the wire adds to a payload, beside the control values, and to each chunk. The driver
   // sets them.

@@ -13,15 +13,28 @@
 namespace kimesh {
 
 // ---- after each round
+// How much of what there was to send messages have carried: 1 − missing / to_send is their
+// contraction, the α of error feedback.
+struct EnergyReport {
+  double to_send = 0, missing = 0;  // Σ ‖p − h‖² before, and after
+};
 struct LinkReport {
   LinkIndex link = 0;
   double bytes_per_s = 0, relative_error = 1;  // estimate; 0: unknown
+  bool lower_bound = false;                    // the rate may be far higher
   Duration fixed_cost{0};
   std::uint64_t budget_bytes = 0, bytes = 0;  // of this round's messages; bytes with overhead
   std::uint64_t elements = 0, kept = 0;       // share kept = kept / elements
   double gain = 0;                            // energy-weighted α of its messages
-  Duration wire{0};                           // time that the pipe was busy with acked messages
+  EnergyReport reduce, gather;
+  Duration wire{0};  // time that the pipe was busy with acked messages
 };
+// Of one layer, in all messages of a round that this node made.
+struct LayerReport {
+  std::uint64_t elements = 0, kept = 0;
+};
+// Rounds between two reports of layers: a model may have hundreds.
+inline constexpr Round kLayerReportEvery = 10;
 // What a node's reduce messages have left out under EF14, which it keeps for the next round.
 struct ResidualReport {
   double energy = 0;     // Σ ‖e‖²
@@ -35,8 +48,9 @@ struct RoundReport {
   double own_loss = 0;
   Verdict verdict;  // the mesh's loss, accuracy, T_comp
   Duration compute{0}, evaluate{0}, encode{0}, apply{0}, step{0};
-  ResidualReport residual;                                    // zeros but under EF14
-  std::vector<LinkReport> links;                              // the node's outgoing links
+  ResidualReport residual;          // zeros but under EF14
+  std::vector<LinkReport> links;    // the node's outgoing links
+  std::vector<LayerReport> layers;  // by layer of the layout; empty but every kLayerReportEvery
   std::vector<std::pair<ShardIndex, std::uint64_t>> digests;  // of owned shards, when asked for
   // What the policy has learnt, or the round time that the mesh has found, a JSON object; empty:
   // nothing.

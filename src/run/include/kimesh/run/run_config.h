@@ -37,6 +37,15 @@ struct CheckpointKeys {
   void describe(Keys& keys);
 };
 
+// The section `records`: how much a live run keeps of what it writes down.
+struct RecordKeys {
+  // Bytes of a node's records, and as many of its decisions. By default about a day of rounds of a
+  // second, and what is read in a second when the run goes on.
+  std::optional<std::uint64_t> most = std::uint64_t{64} << 20;
+
+  void describe(Keys& keys);
+};
+
 // Where a node's float vectors lie and messages are made; gradients are computed on the CPU.
 enum class DeviceKind { kCpu, kCuda };
 
@@ -44,13 +53,15 @@ struct RunConfig {
   ModelOptions model;
   DataOptions data;
   std::optional<QuadraticOptions> quadratic;  // instead of model and data
-  // `objective: own`, instead of all three: a program that uses kimesh as a library brings it.
+  // `objective: own`: each node's program brings its own, and nodes agree on the parameters alone.
+  // Where model and data are given they are what the program `kimesh` brings.
   bool own_objective = false;
   OptimizerOptions optimizer;
   CompressionOptions compression;
   std::optional<Duration> round_time;  // policies say whether they need it
   StopOptions stop;
   CheckpointKeys checkpoint;
+  RecordKeys records;
   Round evaluate_every = 10;
   std::uint64_t seed = 1;
   int threads = 0;  // LibTorch threads per node; 0: cores / local nodes
@@ -59,9 +70,11 @@ struct RunConfig {
 
   void describe(Keys& keys);
   // Whether a model is trained on data, since nothing stands for them.
-  [[nodiscard]] bool trains_a_model() const { return !quadratic && !own_objective; }
-  // As TopologyFile::canonical. Left out: paths, threads, device and checkpoints, which differ
-  // between machines, and what means nothing with the kinds that were chosen.
+  [[nodiscard]] bool trains_a_model() const {
+    return !quadratic && (!own_objective || model.kind != nullptr);
+  }
+  // As TopologyFile::canonical. Left out: paths, threads, device, checkpoints and records, which
+  // differ between machines, and what means nothing with the kinds that were chosen.
   [[nodiscard]] std::string canonical() const;
 
  private:

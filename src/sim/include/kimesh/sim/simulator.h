@@ -26,6 +26,8 @@ namespace kimesh {
 // fused pass at about 5 GB/s).
 struct SimulatedCosts {
   Duration gradient{std::chrono::milliseconds(10)};
+  // Of each node, all its local steps together, in place of `gradient`; empty: all are alike.
+  std::vector<Duration> node_gradients{};
   Duration evaluate{std::chrono::milliseconds(5)};
   double encode_s_per_element = 1e-9;
   double apply_s_per_element = 3e-10;

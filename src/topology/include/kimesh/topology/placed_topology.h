@@ -22,8 +22,8 @@ struct PlacedTopology {
   std::vector<Trace> traces;
 };
 
-// The topology of the file at `path`, where `places` replace the nodes' addresses, in the order of
-// the file, and the security is written out: none where the file says so, else curve, without
+// The topology of the file at `path`, where `places` replace the addresses, in the order of the
+// nodes, and the security is written out: none where the file says so, else curve, without
 // `keys`, which lie elsewhere then. Everything else keeps its meaning. Requires: load_topology has
 // no problem with it, and a place for each of its nodes. Errors: Io (the file is not what it was).
 [[nodiscard]] Result<PlacedTopology> place_topology(const std::string& path,

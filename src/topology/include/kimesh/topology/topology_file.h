@@ -44,14 +44,25 @@ struct NodeSpec {
 // reached from other machines, and none where all are on loopback.
 enum class Security { kUnspecified, kNone, kCurve };
 
+// Which node opens the connection of a link.
+enum class DialledBy { kSender, kReceiver };
+
+// How the connection of a link is made.
+struct LinkWay {
+  DialledBy dialled_by = DialledBy::kSender;
+  std::string address;  // where it is dialled, tcp://HOST:PORT; empty: the dialled node's own
+};
+
 struct TopologyFile {
   std::shared_ptr<TopologyKind> kind;  // null: none was read; copies of a topology share it
   std::vector<NodeSpec> nodes;         // in the order of the file
   std::vector<NodeIndex> servers;      // who owns a shard, ascending
   LinkSpec default_link;
+  DialledBy default_dialled_by = DialledBy::kSender;
   struct NamedLink {
     NodeIndex from, to;
     LinkSpec spec;
+    LinkWay way{};
   };
   std::vector<NamedLink> links;     // those that the file names, sorted by (from, to)
   std::vector<std::string> traces;  // files that links name, as they are written, each once
@@ -60,10 +71,15 @@ struct TopologyFile {
   std::string keys_folder;
   Duration dead_after{std::chrono::seconds(15)};     // silence after which a peer counts as dead
   Duration start_timeout{std::chrono::seconds(60)};  // how long a start waits for the others
-  Places places;                                     // empty when it was not read from a file
+  // The most that a node's first gradient may take; those that follow are held against it.
+  Duration first_gradient{std::chrono::minutes(30)};
+  Places places;  // empty when it was not read from a file
 
   // The emulation of the directed link from -> to.
   [[nodiscard]] const LinkSpec& link(NodeIndex from, NodeIndex to) const;
+  // Who opens the connection of the directed link from -> to, and where to.
+  [[nodiscard]] DialledBy dialled_by(NodeIndex from, NodeIndex to) const;
+  [[nodiscard]] const std::string& dial_address(NodeIndex from, NodeIndex to) const;
   [[nodiscard]] std::optional<NodeIndex> find_node(std::string_view name) const;
   // Whether each gradient reaches every owner in one hop, whatever the rates and the number of
   // nodes. A tree or graph that happens to be a star does not count.

@@ -35,20 +35,24 @@ concept HasStateFields = requires(T& object) {
   std::remove_const_t<T>::state_of(object);
 };
 
-// Appends to bytes that may hold an earlier state: memory that is there already is used again.
+// Writes over bytes that may hold an earlier state: memory that is there already is used again.
 class StateWriter {
  public:
-  // `out` outlives this.
-  explicit StateWriter(std::vector<std::byte>& out) : out_(out) {}
+  // Keeps the first `begin` bytes, those of a writer that was paused. `out` outlives this.
+  explicit StateWriter(std::vector<std::byte>& out, std::size_t begin = 0)
+      : out_(out), size_(begin) {}
   StateWriter(const StateWriter&) = delete;
   StateWriter& operator=(const StateWriter&) = delete;
   // Leaves nothing behind what was written.
-  ~StateWriter() { out_.resize(size_); }
-
-  // About so many bytes will be written: memory for them is asked for once.
-  void expect(std::size_t bytes) {
-    if (out_.size() < bytes) out_.resize(bytes);
+  ~StateWriter() {
+    if (!paused_) out_.resize(size_);
   }
+  // Leaves the memory as it is for a writer that goes on behind the bytes returned.
+  [[nodiscard]] std::size_t pause() {
+    paused_ = true;
+    return size_;
+  }
+
   // So many bytes, for the caller to fill before the next call.
   [[nodiscard]] std::span<std::byte> room(std::size_t bytes);
   void bytes(std::span<const std::byte> more);
@@ -101,22 +105,36 @@ class StateWriter {
   void word(std::uint64_t value, std::size_t bytes);
 
   std::vector<std::byte>& out_;
-  std::size_t size_ = 0;
+  std::size_t size_;
+  bool paused_ = false;
+};
+
+// Where the bytes of a state come from that is too large to be held beside what it fills.
+class StateSource {
+ public:
+  StateSource() = default;
+  virtual ~StateSource() = default;
+  StateSource(const StateSource&) = delete;
+  StateSource& operator=(const StateSource&) = delete;
+  [[nodiscard]] virtual std::size_t left() const = 0;
+  // Fills `to` with the next bytes. False: it cannot. Requires as many to be left.
+  [[nodiscard]] virtual bool read(std::span<std::byte> to) = 0;
 };
 
 // Takes a state from bytes that nobody vouches for. The first read that does not fit fails the
 // reader; from then on values stay as they are, and finish() says so.
 class StateReader {
  public:
-  // `in` outlives this.
+  // `in`, or `source`, outlives this.
   explicit StateReader(std::span<const std::byte> in) : in_(in) {}
+  explicit StateReader(StateSource& source) : source_(&source) {}
 
-  // The next bytes; empty where there are fewer.
-  [[nodiscard]] std::span<const std::byte> bytes(std::size_t size);
+  // Fills `to` with the next bytes; fails the reader where there are fewer.
+  void fill(std::span<std::byte> to);
   // Fails the reader where `fact` does not hold.
   void require(bool fact) { ok_ = ok_ && fact; }
   [[nodiscard]] bool ok() const { return ok_; }
-  [[nodiscard]] std::size_t left() const { return in_.size(); }
+  [[nodiscard]] std::size_t left() const { return source_ ? source_->left() : in_.size(); }
   // Errors: Malformed, where a read failed or bytes are left.
   [[nodiscard]] Status finish() const;
 
@@ -156,7 +174,7 @@ class StateReader {
   template <typename T>
   void get(std::vector<T>& values) {
     const std::uint64_t size = number(8);
-    require(size <= in_.size());  // each takes a byte or more
+    require(size <= left());  // each takes a byte or more
     if (!ok_) return;
     std::vector<T> read(static_cast<std::size_t>(size));
     for (T& value : read)
@@ -185,6 +203,7 @@ class StateReader {
   [[nodiscard]] std::uint64_t number(std::size_t bytes);
 
   std::span<const std::byte> in_;
+  StateSource* source_ = nullptr;  // in place of `in_`
   bool ok_ = true;
 };
 

@@ -35,6 +35,7 @@
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/result.h"
 #include "kimesh/util/state_bytes.h"
+#include "kimesh/vectors/carried_vectors.h"
 
 namespace kimesh {
 
@@ -59,6 +60,9 @@ struct VectorsOptions {
   // work; the nodes of this process share them. The codec must have
   // CodecTraits::on_devices then.
   std::shared_ptr<kernels::Memory> memory{}, gradient_memory{};
+  // Where point() and gradient() lie, zeroed and aligned to 64 bytes, of a program that outlives
+  // the vectors; empty: the vectors own them.
+  std::span<float> point_floats{}, gradient_floats{};
 };
 
 // Puts the vectors on this machine's GPU. Errors: UserInput, when there is none that works.
@@ -106,15 +110,26 @@ class Vectors {
   // Requires VectorsOptions::looks_ahead.
   [[nodiscard]] Status take_movement(const TakeMovement& action);
 
-  // What a checkpoint holds of the vectors: all that the next round does not make anew. To be
-  // called between two rounds, while no gradient is computed. Errors: Io.
-  [[nodiscard]] Status save(StateWriter& writer) const;
-  // The bytes of the floats that save writes.
+  // What a checkpoint holds of the vectors: all that the next round does not make anew, in two
+  // parts. The first is what the next gradient changes, and is to be saved before it is asked for;
+  // the second may be saved while it is computed, before any other action. Errors: Io.
+  [[nodiscard]] Status save_changing(StateWriter& writer) const;
+  [[nodiscard]] Status save_rest(StateWriter& writer) const;
+  // The bytes of the floats that both write.
   [[nodiscard]] std::size_t state_bytes() const;
   // Puts the vectors back, in place of start() or after it. Errors: Malformed, where the bytes are
   // not those of a node with these options; the vectors are worth nothing then. Io.
   [[nodiscard]] Status restore(StateReader& reader);
 
+  // Adds this node's part to what a mesh of another topology begins with: its data weight over that
+  // of all nodes that were added, this one included, is its share of a mean. On the host only.
+  void carry(double of_mean, CarriedVectors& to) const;
+  // In place of start(): begins with what a mesh of another topology held. Estimates and residuals
+  // are those of a run's start. On the host only.
+  void start(const CarriedVectors& from);
+
+  // Copies w_i. To be called while no action is under way. Errors: Io.
+  [[nodiscard]] Status read_parameters(std::span<float> w);
   // w_i[s], valid until the next call.
   [[nodiscard]] std::span<const float> shard(ShardIndex shard) const;
   // x[s]. Requires a shard that this node owns.

@@ -1,8 +1,8 @@
-// The frames that travel between two nodes, version 5; docs/protocol.md is the grammar. One frame
+// The frames that travel between two nodes, version 6; docs/protocol.md is the grammar. One frame
 // is one ZeroMQ part, and all numbers are little-endian.
 //
-// A connection begins with hello, answered by welcome or refuse. Then chunks go to the receiver of
-// the link; acks (a message is whole) and applied (the far core has applied it) come back.
+// A connection begins with hello of who dials, answered by welcome or refuse. Then chunks go to
+// the receiver; acks (a message is whole) and applied (the far core has applied it) come back.
 // Heartbeats, halt and bye go both ways. A message is what the chunks of one sequence join to.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace kimesh {
 
-inline constexpr std::uint8_t kWireVersion = 5;
+inline constexpr std::uint8_t kWireVersion = 6;
 inline constexpr std::size_t kFrameBytesMax =
     1024 * 1024;  // ZMQ_MAXMSGSIZE: what a peer may make us hold at once
 inline constexpr std::size_t kFrameHeadBytes = 8;
@@ -43,13 +43,19 @@ struct Hello {
   std::string build;             // version of kimesh, for the sentence
   std::uint64_t run = 0;         // the run that the node takes part in
   std::uint16_t view = 0;        // the number of its view; a run begins with view 0
-  std::uint32_t connection = 0;  // number of this connection of the link, counted by its sender
+  std::uint32_t connection = 0;  // number of this connection of the link, counted by who dials it
+  // Where the link's receiver is the one who dials: what it otherwise tells in Welcome, and the
+  // incarnation of the sender that it tells it of; 0: it knows none yet.
+  bool from_receiver = false;
+  std::uint64_t sender = 0;
+  std::uint64_t delivered = 0;
+  std::uint16_t held = 0;
   [[nodiscard]] RunTag tag() const { return {static_cast<std::uint16_t>(run), view}; }
   bool operator==(const Hello&) const = default;
 };
 struct Welcome {
   std::string from;
-  std::uint64_t incarnation = 0;  // of the receiver: a restarted one is told from a reconnect
+  std::uint64_t incarnation = 0;  // of who was dialled: a restarted one is told from a reconnect
   std::uint32_t connection = 0;   // that of the hello
   std::uint64_t delivered = 0;    // all messages up to this sequence were handed on
   std::uint16_t held = 0;         // and so many first chunks of the next message are here

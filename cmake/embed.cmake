@@ -1,0 +1,15 @@
+# kimesh_embed(TARGET SOURCE HEADER NAME=FILE...): adds a source file to the target that defines each
+# NAME, a std::string_view that HEADER declares, as the text of FILE.
+function(kimesh_embed target source header)
+  set(text "// Made by cmake/embed.cmake.\n#include \"${header}\"\n\nnamespace kimesh {\n\n")
+  foreach(item ${ARGN})
+    string(REPLACE "=" ";" item ${item})
+    list(GET item 0 name)
+    list(GET item 1 file)
+    file(READ ${file} content)
+    string(APPEND text "const std::string_view ${name} = R\"kimesh_embed(${content})kimesh_embed\";\n")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  endforeach()
+  file(CONFIGURE OUTPUT ${source} CONTENT "@text@\n}  // namespace kimesh\n" @ONLY)
+  target_sources(${target} PRIVATE ${source})
+endfunction()

@@ -1,0 +1,270 @@
+"""What is trained, as one flat vector: PyTorch's tensors in place, arrays of NumPy and JAX as copies.
+
+Each class has the names and shapes of the parameters, in order, and moves numbers between the
+framework and kimesh's two vectors. PyTorch and JAX are imported by the program, never by kimesh.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from kimesh._core import ConfigError
+
+Floats = npt.NDArray[np.float32]
+Shape = tuple[int, ...]
+
+# The buffers of torch's batch norms and instance norms that count along, by their last names.
+_RUNNING_STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
+
+
+class Parameters(Protocol):
+    """The parameters of a program."""
+
+    trained: list[tuple[str, Shape]]
+    frozen: list[tuple[str, Shape]]  # with values of their own, which no step changes
+
+    def frozen_values(self) -> Floats: ...
+
+    def bind(self, parameters: Floats, gradient: Floats) -> None:
+        """Copies the first point to `parameters`; both vectors are meant from now on."""
+
+    def take_gradient(self, gradients: Any) -> None:
+        """Brings the gradient that the program has computed to the vector."""
+
+    def current(self) -> Any:
+        """The parameters, in the form in which the program gave them."""
+
+    def environment(self) -> str: ...
+
+
+def parameters_of(given: Any) -> Parameters:
+    """Takes a PyTorch module, its named_parameters(), or a tree of arrays of NumPy or JAX."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        module = given if isinstance(given, torch.nn.Module) else _module_behind(given)
+        if module is not None:
+            _refuse_running_statistics(module)
+        if isinstance(given, torch.nn.Module):
+            given = given.named_parameters()
+    leaves = list(flatten(given))
+    if not leaves:
+        raise ConfigError("there are no parameters to train: give model.named_parameters()")
+    names = [name for name, _ in leaves]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"two parameters have the name '{name}': give each its own")
+    if torch is not None and any(isinstance(leaf, torch.Tensor) for _, leaf in leaves):
+        return TorchParameters(leaves)
+    return ArrayParameters(given, leaves)
+
+
+def flatten(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of a tree of mappings and sequences, named by their path: "layers.0.weight"."""
+    if isinstance(tree, Mapping):
+        for key, below in tree.items():
+            yield from flatten(below, f"{prefix}.{key}" if prefix else str(key))
+    elif _is_pairs(tree):
+        for name, leaf in tree:
+            yield (f"{prefix}.{name}" if prefix else str(name)), leaf
+    elif isinstance(tree, (list, tuple)):
+        for index, below in enumerate(tree):
+            yield from flatten(below, f"{prefix}.{index}" if prefix else str(index))
+    else:
+        yield prefix or "x", tree
+
+
+def _is_pairs(tree: Any) -> bool:
+    """Whether these are names with leaves, as named_parameters() gives them."""
+    if isinstance(tree, Iterator):
+        return True
+    return isinstance(tree, (list, tuple)) and bool(tree) and all(
+        isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in tree)
+
+
+def _rebuild(tree: Any, leaves: Iterator[Any]) -> Any:
+    """A tree of the same form with other leaves."""
+    if isinstance(tree, Mapping):
+        return {key: _rebuild(below, leaves) for key, below in tree.items()}
+    if _is_pairs(tree):
+        return [(name, next(leaves)) for name, _ in tree]
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return type(tree)(*(_rebuild(below, leaves) for below in tree))
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(_rebuild(below, leaves) for below in tree)
+    return next(leaves)
+
+
+def _module_behind(given: Any) -> Any:
+    """The module whose named_parameters() this is, where Python tells; it alone knows buffers."""
+    frame = getattr(given, "gi_frame", None)
+    module = frame.f_locals.get("self") if frame is not None else None
+    return module if hasattr(module, "named_buffers") else None
+
+
+def _refuse_running_statistics(module: Any) -> None:
+    for name, buffer in module.named_buffers():
+        if buffer is not None and name.rpartition(".")[2] in _RUNNING_STATISTICS:
+            raise ConfigError(
+                f"'{name}' is a buffer that each node would change by its own batches alone, and "
+                "the models would differ: use torch.nn.GroupNorm, or give the layer "
+                "track_running_stats=False")
+
+
+class TorchParameters:
+    """Parameters of PyTorch, whose data and gradients become windows on kimesh's vectors."""
+
+    def __init__(self, leaves: Iterable[tuple[str, Any]]) -> None:
+        self._torch = sys.modules["torch"]
+        self._tensors: list[tuple[str, Any]] = []
+        self._frozen: list[tuple[str, Any]] = []
+        self._windows: list[Any] = []  # of the gradients
+        for name, tensor in leaves:
+            self._check(name, tensor)
+            (self._tensors if tensor.requires_grad else self._frozen).append((name, tensor))
+        if not self._tensors:
+            raise ConfigError("no parameter has requires_grad, so that nothing is trained")
+        self.trained = [(name, tuple(tensor.shape)) for name, tensor in self._tensors]
+        self.frozen = [(name, tuple(tensor.shape)) for name, tensor in self._frozen]
+
+    def _check(self, name: str, tensor: Any) -> None:
+        torch = self._torch
+        if not isinstance(tensor, torch.Tensor):
+            raise ConfigError(f"'{name}' is no tensor of PyTorch, as the others are")
+        if tensor.device.type != "cpu":
+            raise ConfigError(f"'{name}' lies on {tensor.device}, and kimesh trains what lies on "
+                              "the CPU: write model.cpu()")
+        if tensor.dtype != torch.float32:
+            raise ConfigError(f"'{name}' is {tensor.dtype}, and kimesh trains float32: write "
+                              "model.float()")
+        if not tensor.is_contiguous():
+            raise ConfigError(f"'{name}' is not contiguous: write tensor.data = "
+                              "tensor.data.contiguous()")
+        if not tensor.is_leaf:
+            raise ConfigError(f"'{name}' is the result of a computation: give the parameters of a "
+                              "model")
+
+    def frozen_values(self) -> Floats:
+        if not self._frozen:
+            return np.zeros(0, np.float32)
+        return np.concatenate([t.detach().numpy().reshape(-1) for _, t in self._frozen])
+
+    def bind(self, parameters: Floats, gradient: Floats) -> None:
+        flat, flat_gradient = (self._torch.from_dlpack(v) for v in (parameters, gradient))
+        offset = 0
+        for _, tensor in self._tensors:
+            size = tensor.numel()
+            values = flat[offset:offset + size].view(tensor.shape)
+            values.copy_(tensor.detach())
+            tensor.data = values
+            window = flat_gradient[offset:offset + size].view(tensor.shape)
+            self._windows.append(window)
+            tensor.grad = window
+            offset += size
+
+    def take_gradient(self, gradients: Any) -> None:
+        """The gradients that backward() has left. Where a program has taken the windows away
+        (zero_grad), what is in their place is copied, and they are put back."""
+        if gradients is not None:
+            raise ConfigError("backward() brings the gradients of PyTorch's parameters: write "
+                              "mesh.step()")
+        if all(tensor.grad is None for _, tensor in self._tensors):
+            raise ConfigError("no parameter has a gradient: call backward() before mesh.step()")
+        for (name, tensor), window in zip(self._tensors, self._windows):
+            own = tensor.grad
+            if own is None:
+                window.zero_()
+            elif own.data_ptr() != window.data_ptr():
+                if own.is_sparse:
+                    raise ConfigError(f"the gradient of '{name}' is sparse: write sparse=False")
+                window.copy_(own)
+            tensor.grad = window
+
+    def current(self) -> Any:
+        return dict(self._tensors + self._frozen)
+
+    def environment(self) -> str:
+        threads = self._torch.get_num_threads()
+        return (f"PyTorch {self._torch.__version__}, {threads} thread{'s' if threads > 1 else ''}, "
+                f"{self._torch.backends.cpu.get_cpu_capability()}")
+
+
+class ArrayParameters:
+    """Arrays of NumPy or JAX, none of which is changed in place."""
+
+    frozen: list[tuple[str, Shape]] = []
+
+    def __init__(self, tree: Any, leaves: list[tuple[str, Any]]) -> None:
+        # An iterator has gone by: its pairs are the tree.
+        self._tree = leaves if isinstance(tree, Iterator) else tree
+        self._jax: Any = sys.modules.get("jax")
+        self._is_jax = [self._jax is not None and isinstance(leaf, self._jax.Array)
+                        for _, leaf in leaves]
+        self._first = [(name, _floats(leaf, f"'{name}'")) for name, leaf in leaves]
+        self.trained = [(name, values.shape) for name, values in self._first]
+
+    def frozen_values(self) -> Floats:
+        return np.zeros(0, np.float32)
+
+    def bind(self, parameters: Floats, gradient: Floats) -> None:
+        self._gradient = gradient
+        self._windows: list[Floats] = []
+        offset = 0
+        for _, values in self._first:
+            window = parameters[offset:offset + values.size].reshape(values.shape)
+            window[...] = values
+            self._windows.append(window)
+            offset += values.size
+        self._first.clear()
+
+    def take_gradient(self, gradients: Any) -> None:
+        if gradients is None:
+            raise ConfigError("arrays hold no gradient: write params = mesh.step(gradients)")
+        leaves = dict(flatten(gradients))
+        names = [name for name, _ in self.trained]
+        if list(leaves) != names and set(leaves) != set(names):
+            missing = next((n for n in names if n not in leaves), None)
+            raise ConfigError(
+                f"the gradients have no '{missing}'" if missing is not None else
+                f"there is no parameter '{next(n for n in leaves if n not in names)}'")
+        offset = 0
+        for name, shape in self.trained:
+            values = _floats(leaves[name], f"the gradient of '{name}'")
+            if values.shape != shape:
+                raise ConfigError(f"the gradient of '{name}' has shape {list(values.shape)}, and "
+                                  f"the parameter {list(shape)}")
+            size = math.prod(shape)
+            self._gradient[offset:offset + size] = values.reshape(-1)
+            offset += size
+
+    def current(self) -> Any:
+        # JAX may keep an array's memory for its own: it gets one that nobody writes any more.
+        copies = (self._jax.numpy.asarray(window.copy()) if is_jax else window.copy()
+                  for window, is_jax in zip(self._windows, self._is_jax))
+        return _rebuild(self._tree, copies)
+
+    def environment(self) -> str:
+        if any(self._is_jax):
+            return f"JAX {self._jax.__version__}"
+        return f"NumPy {np.__version__}"
+
+
+def _floats(leaf: Any, what: str) -> Floats:
+    """The leaf as an array, without a copy where it lies on the CPU."""
+    if isinstance(leaf, np.ndarray):
+        values = leaf
+    elif hasattr(leaf, "__dlpack__"):
+        values = np.from_dlpack(leaf)
+    else:
+        values = np.asarray(leaf)
+    if values.dtype != np.float32:
+        raise ConfigError(f"{what} is {values.dtype}, and kimesh trains float32: write "
+                          ".astype('float32')")
+    if not values.flags.c_contiguous:
+        raise ConfigError(f"{what} is not contiguous: write numpy.ascontiguousarray")
+    return values

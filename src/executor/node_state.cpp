@@ -1,0 +1,47 @@
+#include "kimesh/executor/node_state.h"
+
+#include <algorithm>
+
+namespace kimesh {
+
+Result<std::size_t> begin_state(std::span<const std::byte> core, const Vectors& vectors,
+                                std::vector<std::byte>& state) {
+  // Asked for at once, and touched as it is filled: the second part's pages cost the pause nothing.
+  constexpr std::size_t kNumbersBytes = 4096;  // beside floats: the numbers of few optimizers
+  state.reserve(vectors.state_bytes() + core.size() + kNumbersBytes);
+  StateWriter writer(state);
+  writer.put(std::uint64_t{core.size()});
+  writer.bytes(core);
+  if (const Status saved = vectors.save_changing(writer); !saved) return saved.error();
+  return writer.pause();
+}
+
+Status end_state(std::size_t begun, const Vectors& vectors, std::vector<std::byte>& state) {
+  StateWriter writer(state, begun);
+  return vectors.save_rest(writer);
+}
+
+Status write_state(std::span<const std::byte> core, const Vectors& vectors,
+                   std::vector<std::byte>& state) {
+  const auto begun = begin_state(core, vectors, state);
+  return begun ? end_state(*begun, vectors, state) : Status(begun.error());
+}
+
+Result<std::vector<std::byte>> read_state(StateReader& reader, Vectors& vectors) {
+  std::uint64_t size = 0;
+  reader.get(size);
+  reader.require(size <= reader.left());
+  std::vector<std::byte> core(reader.ok() ? static_cast<std::size_t>(size) : 0);
+  reader.fill(core);
+  if (const Status restored = vectors.restore(reader); !restored) return restored.error();
+  return core;
+}
+
+bool StateInMemory::read(std::span<std::byte> to) {
+  if (to.size() > left()) return false;
+  std::ranges::copy(std::span(state_).subspan(taken_, to.size()), to.begin());
+  taken_ += to.size();
+  return true;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,116 @@
+#include "dialled_socket.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "accepted_connections.h"
+#include "handshake.h"
+#include "kimesh/util/check.h"
+
+namespace kimesh {
+namespace {
+
+constexpr int kUnsentBytes = 128 * 1024;  // in the kernel: measured to cost no throughput
+
+// Between a connection that ended by a mistake of one side, after which ZeroMQ does not dial again,
+// and the next one. The other side may be started again with other keys, or be a stranger's.
+constexpr Duration kDialAnew = std::chrono::seconds(1);
+constexpr int kHandshakeFailed = ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                                 ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+// Handshakes in a row that the other side ends without a word before they are told of. A node that
+// is just ending breaks one.
+constexpr unsigned kHangUpsMax = 3;
+
+}  // namespace
+
+bool DialledSocket::dial(const std::string& endpoint) {
+  endpoint_ = endpoint;
+  socket_ = ZmqSocket(shared_.zmq, ZMQ_DEALER);
+  if (shared_.curve) {
+    const auto far = shared_.curve->allowed.find(far_);
+    KIMESH_CHECK(far != shared_.curve->allowed.end(), "the list has the keys of all peers");
+    socket_.dial_curve(shared_.curve->own, far->second);
+  }
+  const int why = socket_.connect(endpoint);
+  if (why == 0) return true;
+  shared_.events.push(NetworkFailed{
+      fmt::format("cannot dial node {} at {}: {}", far_, endpoint, zmq_strerror(why))});
+  close();
+  return false;
+}
+
+std::optional<DialledSocket::Change> DialledSocket::next_change() {
+  while (socket_) {
+    const auto event = socket_.next_monitor_event();
+    if (!event) break;
+    if (event->event == ZMQ_EVENT_CONNECTED) {
+      tcp_ = TcpPeek(event->value);
+      tcp_.limit_unsent(kUnsentBytes);
+      undelivered_.begin(tcp_);
+    }
+    if (event->event == ZMQ_EVENT_CONNECT_RETRIED) redial_at_.reset();
+    if (event->event & kHandshakeFailed) handshake_failed(*event);
+    if (event->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+      hang_ups_ = 0;
+      redial_at_.reset();
+      return Change::kUp;
+    }
+    if (event->event == ZMQ_EVENT_DISCONNECTED) {
+      redial_at_ = std::chrono::steady_clock::now() + kDialAnew;  // unless ZeroMQ does it
+      return Change::kDown;
+    }
+  }
+  return std::nullopt;
+}
+
+// Nothing here ends the link: what a connection says before its handshake is anybody's word.
+void DialledSocket::handshake_failed(const ZmqSocket::MonitorEvent& event) {
+  const bool is_encrypted = shared_.curve != nullptr;
+  const bool without_detail = event.event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+  if (without_detail) {
+    const bool hung_up = event.value == EPIPE || event.value == ECONNRESET;  // not: took too long
+    if (!hung_up || ++hang_ups_ != kHangUpsMax) return;
+  }
+  std::string sentence = sentence_no_handshake(far_, endpoint_, is_encrypted);
+  if (event.event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+    sentence = sentence_key_denied(far_, endpoint_, shared_.self);
+  else if (event.value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
+    sentence = sentence_other_security(far_, endpoint_, is_encrypted);
+  shared_.events.push_once({sentence});
+  if (!without_detail) redial_at_ = std::chrono::steady_clock::now() + kDialAnew;
+}
+
+void DialledSocket::redial(TimePoint now) {
+  if (!redial_at_ || now < *redial_at_) return;
+  redial_at_.reset();
+  socket_.close();
+  (void)dial(endpoint_);
+}
+
+void DialledSocket::close() {
+  redial_at_.reset();
+  tcp_ = TcpPeek();
+  socket_.close();
+}
+
+bool DialledSocket::receive(ZmqPart& part) {
+  if (!socket_.receive(part)) return false;
+  undelivered_.delivered(part.bytes().size());
+  return true;
+}
+
+bool DialledSocket::floods(TimePoint now) {
+  if (!tcp_ || now < looked_ + kLookAtPeers) return false;
+  looked_ = now;
+  return undelivered_.exceed(tcp_, kUndeliveredBytesMax);
+}
+
+TimePoint DialledSocket::deadline() const {
+  const TimePoint look = tcp_ ? looked_ + kLookAtPeers : TimePoint::max();
+  return std::min(look, redial_at_.value_or(TimePoint::max()));
+}
+
+}  // namespace kimesh

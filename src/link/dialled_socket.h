@@ -1,0 +1,72 @@
+// The connection of a link that this node dials: a DEALER, its monitor and its handshakes. It is
+// dialled again whenever it ends, until it is closed.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "event_gate.h"
+#include "fd.h"
+#include "undelivered_bytes.h"
+#include "zmq_socket.h"
+
+namespace kimesh {
+
+// Thread: the network's. The references outlive it.
+class DialledSocket {
+ public:
+  struct Shared {
+    ZmqContext& zmq;
+    EventGate& events;
+    const CurveKeys* curve;  // null: connections are not encrypted
+    std::string self;        // this node's name
+  };
+  DialledSocket(Shared shared, std::string far_name)
+      : shared_(std::move(shared)), far_(std::move(far_name)) {}
+
+  // False: the address cannot be dialled, which the engine is told.
+  bool dial(const std::string& endpoint);
+  // The next thing that has happened to the connection; nothing: no more has. A connection that is
+  // up can be spoken over; tcp() stays until it is dropped.
+  enum class Change { kUp, kDown };
+  [[nodiscard]] std::optional<Change> next_change();
+  // Dials what ZeroMQ has given up.
+  void redial(TimePoint now);
+  void close();
+
+  [[nodiscard]] SendOutcome send(std::initializer_list<std::span<const std::byte>> parts) {
+    return socket_.send(parts);
+  }
+  // The next frame. False: there is none.
+  [[nodiscard]] bool receive(ZmqPart& part);
+  // Whether the far side sends messages that do not end, or more than this thread reads. Looks
+  // every kLookAtPeers.
+  [[nodiscard]] bool floods(TimePoint now);
+
+  [[nodiscard]] TcpPeek& tcp() { return tcp_; }
+  [[nodiscard]] const TcpPeek& tcp() const { return tcp_; }
+  void drop_tcp() { tcp_ = TcpPeek(); }
+  [[nodiscard]] TimePoint deadline() const;  // of redial() and floods()
+  explicit operator bool() const { return static_cast<bool>(socket_); }
+  [[nodiscard]] void* socket() const { return socket_.raw(); }
+  [[nodiscard]] void* monitor() const { return socket_.monitor(); }
+  void linger(int ms) {
+    if (socket_) socket_.set(ZMQ_LINGER, ms);
+  }
+
+ private:
+  void handshake_failed(const ZmqSocket::MonitorEvent& event);
+
+  Shared shared_;
+  std::string far_, endpoint_;
+  ZmqSocket socket_;
+  TcpPeek tcp_;
+  UndeliveredBytes undelivered_;
+  TimePoint looked_{};                  // at those
+  unsigned hang_ups_ = 0;               // handshakes in a row
+  std::optional<TimePoint> redial_at_;  // ZeroMQ has given up, and this node has not
+};
+
+}  // namespace kimesh

@@ -1,0 +1,169 @@
+#include "loop_exchange.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "kimesh/util/check.h"
+
+namespace kimesh {
+namespace {
+
+// The most that is kept for a loop that does not take it; the oldest goes first.
+constexpr std::size_t kEventsMax = 1024;
+
+}  // namespace
+
+template <typename Answer>
+std::optional<Answer> LoopNode::Exchange::ask(Slot<Answer>& slot) {
+  std::unique_lock lock(mutex_);
+  slot.wanted = true;
+  slot.answer.reset();
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return interrupted_ || failed_ || slot.answer; });
+  slot.wanted = false;
+  if (interrupted_ || failed_) return std::nullopt;
+  return std::exchange(slot.answer, std::nullopt);
+}
+
+template <typename Answer>
+void LoopNode::Exchange::answer(Slot<Answer>& slot, Answer value) {
+  const std::unique_lock lock(mutex_);
+  if (interrupted_ || failed_) return;
+  KIMESH_CHECK(slot.wanted, "an answer to what is wanted");
+  slot.wanted = false;
+  slot.answer = std::move(value);
+  changed_.notify_all();
+}
+
+std::optional<Result<GradientNumbers>> LoopNode::Exchange::ask_gradient(
+    std::uint64_t batch, const ParametersReader& read) {
+  std::unique_lock lock(mutex_);
+  batch_ = batch;
+  if (!first_batch_) first_batch_ = batch;
+  gradient_.wanted = true;
+  gradient_.answer.reset();
+  changed_.notify_all();
+  for (;;) {
+    changed_.wait(lock, [&] { return interrupted_ || failed_ || gradient_.answer || reading_; });
+    if (!reading_) break;
+    const std::span<float> w = *reading_;
+    lock.unlock();
+    Status done = read(w);
+    lock.lock();
+    read_ = std::move(done);
+    reading_.reset();
+    changed_.notify_all();
+  }
+  gradient_.wanted = false;
+  if (interrupted_) return std::nullopt;
+  if (failed_) return Result<GradientNumbers>(*failed_);
+  return std::exchange(gradient_.answer, std::nullopt);
+}
+
+std::optional<EvaluationNumbers> LoopNode::Exchange::ask_evaluation() {
+  return ask(evaluation_);
+}
+
+std::optional<std::vector<std::byte>> LoopNode::Exchange::ask_state() {
+  return ask(state_);
+}
+
+void LoopNode::Exchange::restore(std::vector<std::byte> state) {
+  const std::unique_lock lock(mutex_);
+  restored_ = std::move(state);
+  changed_.notify_all();
+}
+
+void LoopNode::Exchange::tell(LoopEvent event) {
+  const std::unique_lock lock(mutex_);
+  if (const auto* round = std::get_if<RoundRecord>(&event)) ended_round_ = round->round;
+  if (events_.size() == kEventsMax) events_.pop_front();
+  events_.push_back(std::move(event));
+  changed_.notify_all();
+}
+
+void LoopNode::Exchange::interrupt() {
+  const std::unique_lock lock(mutex_);
+  interrupted_ = true;
+  changed_.notify_all();
+}
+
+void LoopNode::Exchange::end() {
+  const std::unique_lock lock(mutex_);
+  interrupted_ = ended_ = true;
+  changed_.notify_all();
+}
+
+LoopWish LoopNode::Exchange::wish() const {
+  if (ended_) return LoopWish::kEnd;
+  if (interrupted_) return LoopWish::kNothing;
+  if (restored_) return LoopWish::kRestore;
+  if (state_.wanted) return LoopWish::kState;
+  if (evaluation_.wanted) return LoopWish::kEvaluation;
+  if (gradient_.wanted) return LoopWish::kGradient;
+  return LoopWish::kNothing;
+}
+
+LoopWish LoopNode::Exchange::wait(Duration limit) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, limit, [&] { return !events_.empty() || wish() != LoopWish::kNothing; });
+  return wish();
+}
+
+std::uint64_t LoopNode::Exchange::batch() const {
+  const std::unique_lock lock(mutex_);
+  return batch_;
+}
+
+void LoopNode::Exchange::give(Result<GradientNumbers> numbers) {
+  if (numbers) return answer(gradient_, std::move(numbers));
+  const std::unique_lock lock(mutex_);
+  if (!failed_) failed_ = numbers.error();
+  changed_.notify_all();
+}
+
+void LoopNode::Exchange::give(EvaluationNumbers numbers) {
+  answer(evaluation_, numbers);
+}
+
+void LoopNode::Exchange::give_state(std::vector<std::byte> state) {
+  answer(state_, std::move(state));
+}
+
+std::vector<std::byte> LoopNode::Exchange::take_restored() {
+  const std::unique_lock lock(mutex_);
+  KIMESH_CHECK(restored_.has_value(), "a state that was restored");
+  return *std::exchange(restored_, std::nullopt);
+}
+
+std::vector<LoopEvent> LoopNode::Exchange::take_events() {
+  const std::unique_lock lock(mutex_);
+  std::vector<LoopEvent> events(std::make_move_iterator(events_.begin()),
+                                std::make_move_iterator(events_.end()));
+  events_.clear();
+  return events;
+}
+
+Result<bool> LoopNode::Exchange::read(std::span<float> w, unsigned local_steps, Duration limit) {
+  std::unique_lock lock(mutex_);
+  const Round round = static_cast<Round>(batch_ / local_steps);
+  const auto settled = [&] {
+    return first_batch_ &&
+           (*first_batch_ / local_steps == round || (ended_round_ && *ended_round_ + 1 == round));
+  };
+  const bool there = changed_.wait_for(
+      lock, limit, [&] { return interrupted_ || (gradient_.wanted && settled()); });
+  if (!there || interrupted_) return false;
+  reading_ = w;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return interrupted_ || !reading_; });
+  if (reading_) {  // the node's thread goes, and has not begun to read
+    changed_.wait(lock, [&] { return !reading_ || ended_; });
+    if (reading_) return reading_.reset(), false;
+  }
+  if (!read_) return read_.error();
+  return true;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,248 @@
+#include "kimesh/mesh/loop_node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "kimesh/mesh/keys.h"
+#include "kimesh/util/check.h"
+#include "loop_exchange.h"
+
+namespace kimesh {
+namespace {
+
+// A sum would wait for each of its additions; this does not.
+bool is_finite(std::span<const float> values) {
+  constexpr std::uint32_t kExponent = 0x7f800000;  // all ones: infinity or NaN
+  std::uint32_t bad = 0;
+  for (const float value : values)
+    bad |=
+        static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent);
+  return bad == 0;
+}
+
+Error not_finite(const Layout& layout, std::span<const float> gradient) {
+  for (const LayoutLayer& layer : layout.layers)
+    if (!is_finite(gradient.subspan(layer.offset, layer.size)))
+      return {ErrorCode::kNotFinite,
+              fmt::format("the gradient of layer '{}' holds NaN or infinity", layer.name)};
+  return {ErrorCode::kNotFinite, "the loss is NaN or infinity"};
+}
+
+// The folder is made by the first of the nodes that share it.
+Result<RunFolder> folder_of(const Mesh& mesh, const LoopNodeOptions& options) {
+  if (options.resumes) return RunFolder(options.folder);
+  if (options.folder.empty()) return mesh.make_folder({}, options.command);
+  const auto path = std::filesystem::absolute(options.folder).lexically_normal();
+  auto made =
+      mesh.make_folder({path.filename().string(), path.parent_path().string()}, options.command);
+  if (made || !std::filesystem::is_directory(path)) return made;
+  return RunFolder(path.string());
+}
+
+}  // namespace
+
+// What the node's threads call.
+class LoopNode::Part final : public Objective {
+ public:
+  Part(const Layout& layout, const LoopNodeOptions& options, Exchange& exchange,
+       LoopVectors& vectors)
+      : layout_(layout), has_state_(options.has_state), exchange_(exchange), vectors_(vectors) {}
+
+  [[nodiscard]] const Layout& layout() const override { return layout_; }
+  ObjectiveMemory memory() override {
+    return {vectors_.parameters.span(), vectors_.gradient.span()};
+  }
+  // The point that the program has put there.
+  void initialise(std::span<float> parameters) override {
+    if (parameters.data() != vectors_.parameters.span().data())
+      std::ranges::copy(vectors_.parameters.span(), parameters.begin());
+  }
+  void bind(std::span<float>, std::span<float> gradient) override { gradient_ = gradient; }
+  void lend(const ParametersReader& reader) override { reader_ = reader; }
+
+  Result<GradientNumbers> gradient(std::uint64_t batch) override {
+    std::ranges::fill(gradient_, 0.0f);
+    auto numbers = exchange_.ask_gradient(batch, reader_);
+    // Nobody wants it, and the loop may still be at work on it.
+    if (!numbers) return Error{ErrorCode::kUserInput, "the run is over"};
+    if (!*numbers) return *numbers;
+    if (!std::isfinite((*numbers)->loss) || !is_finite(gradient_))
+      return not_finite(layout_, gradient_);
+    return *numbers;
+  }
+  EvaluationNumbers evaluate() override {
+    return exchange_.ask_evaluation().value_or(EvaluationNumbers{});
+  }
+  void interrupt() override { exchange_.interrupt(); }
+
+  [[nodiscard]] bool has_state() const override { return has_state_; }
+  Result<std::vector<std::byte>> save() override {
+    auto state = exchange_.ask_state();
+    if (!state) return Error{ErrorCode::kUserInput, "the loop has no state to give any more"};
+    return std::move(*state);
+  }
+  Status restore(std::span<const std::byte> state) override {
+    exchange_.restore({state.begin(), state.end()});
+    return ok_status();
+  }
+
+ private:
+  const Layout& layout_;
+  const bool has_state_;
+  Exchange& exchange_;
+  LoopVectors& vectors_;
+  std::span<float> gradient_;
+  ParametersReader reader_;
+};
+
+// The parts of other nodes are in other processes.
+class LoopNode::Whole final : public MeshObjective {
+ public:
+  Whole(LoopNodeOptions options, std::vector<double> weights, Exchange& exchange,
+        std::shared_ptr<LoopVectors> vectors)
+      : options_(std::move(options)),
+        weights_(std::move(weights)),
+        exchange_(exchange),
+        vectors_(std::move(vectors)) {}
+
+  [[nodiscard]] const Layout& layout() const override { return options_.layout; }
+  [[nodiscard]] const std::vector<double>& weights() const override { return weights_; }
+  [[nodiscard]] Result<std::unique_ptr<Objective>> part(NodeIndex) const override {
+    return std::unique_ptr<Objective>(
+        std::make_unique<Part>(options_.layout, options_, exchange_, *vectors_));
+  }
+  [[nodiscard]] const NamedValues& frozen() const override { return options_.frozen; }
+  [[nodiscard]] FirstPoint first_point() const override { return options_.first_point; }
+  [[nodiscard]] bool has_test_set() const override { return options_.evaluates; }
+  [[nodiscard]] std::string environment() const override { return options_.environment; }
+
+ private:
+  const LoopNodeOptions options_;
+  const std::vector<double> weights_;
+  Exchange& exchange_;
+  const std::shared_ptr<LoopVectors> vectors_;
+};
+
+LoopNode::LoopNode() : exchange_(std::make_unique<Exchange>()) {}
+
+Result<std::unique_ptr<LoopNode>> LoopNode::make(MeshFiles files, LoopNodeOptions options) {
+  if (!files.config.own_objective)
+    return Error{ErrorCode::kUserInput,
+                 files.config_path +
+                     ": the program brings the model and the data. Write "
+                     "objective: own in place of model, data and quadratic."};
+  const auto self = files.topology.find_node(options.node);
+  if (!self)
+    return Error{ErrorCode::kUserInput, fmt::format("{}: the topology has no node '{}'",
+                                                    files.topology_path, options.node)};
+  std::unique_ptr<LoopNode> node(new LoopNode());
+  node->self_ = *self;
+  node->resumes_ = options.resumes;
+  node->vectors_ = std::make_shared<LoopVectors>(options.layout.size());
+  auto weights = shares_of_weights(declared_weights(files.topology), files.topology.nodes.size());
+  auto mesh = Mesh::make(
+      std::move(files),
+      std::make_unique<Whole>(options, std::move(weights), *node->exchange_, node->vectors_));
+  if (!mesh) return mesh.error();
+  node->mesh_ = std::move(*mesh);
+  if (const Status there = node->mesh_->check_device(); !there) return there.error();
+  if (const auto keys = load_keys(node->mesh_->topology(), *self); !keys) return keys.error();
+  const auto vectors = node->mesh_->vectors_options(*self);
+  if (!vectors) return vectors.error();
+  node->local_steps_ = vectors->local_steps.own;
+  auto folder = folder_of(*node->mesh_, options);
+  if (!folder) return folder.error();
+  node->folder_ = std::move(*folder);
+  return node;
+}
+
+LoopNode::~LoopNode() {
+  stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void LoopNode::stop() {
+  stop_ = true;
+}
+void LoopNode::save_now() {
+  save_ = true;
+}
+
+void LoopNode::run() {
+  MeshRunOptions options;
+  options.callbacks.round = [this](NodeIndex, const RoundRecord& round, const RunTally&) {
+    exchange_->tell(round);
+  };
+  options.callbacks.notice = [this](NodeIndex, const std::string& text) { exchange_->tell(text); };
+  options.stop = &stop_;
+  options.folder = &folder_;
+  options.resumes = resumes_;
+  options.save = &save_;
+  end_.emplace(mesh_->run_node(self_, options));
+  exchange_->end();
+}
+
+LoopWish LoopNode::wait(Duration limit) {
+  if (!running_ && !thread_.joinable() && end_) return LoopWish::kEnd;  // end_ is the thread's
+  if (!thread_.joinable()) {
+    running_ = true;
+    thread_ = std::thread([this] { run(); });
+  }
+  const LoopWish wish = exchange_->wait(limit);
+  if (wish == LoopWish::kEnd) take_end();
+  return wish;
+}
+
+// From the loop's thread, which may have looked at the parameters until now.
+void LoopNode::take_end() {
+  thread_.join();
+  running_ = shows_round_ = false;
+  std::ranges::fill(vectors_->gradient.span(), 0.0f);
+  if (end_->ok() && (*end_)->node.started)
+    std::ranges::copy((*end_)->node.parameters, vectors_->parameters.span().begin());
+}
+
+std::uint64_t LoopNode::batch() const {
+  return exchange_->batch();
+}
+void LoopNode::give(GradientNumbers numbers) {
+  KIMESH_CHECK(!shows_round_, "a gradient is of its point: show_point() comes before");
+  exchange_->give(Result<GradientNumbers>(numbers));
+}
+void LoopNode::give(Error error) {
+  exchange_->give(Result<GradientNumbers>(std::move(error)));
+}
+void LoopNode::give(EvaluationNumbers numbers) {
+  exchange_->give(numbers);
+}
+void LoopNode::give_state(std::vector<std::byte> state) {
+  exchange_->give_state(std::move(state));
+}
+std::vector<std::byte> LoopNode::take_restored() {
+  return exchange_->take_restored();
+}
+std::vector<LoopEvent> LoopNode::take_events() {
+  return exchange_->take_events();
+}
+
+Result<bool> LoopNode::show_round(Duration limit) {
+  KIMESH_CHECK(!shows_round_, "one round is shown at a time");
+  aside_.resize(vectors_->parameters.size());
+  auto read = exchange_->read(aside_, local_steps_, limit);
+  if (!read || !*read) return read;
+  std::ranges::swap_ranges(aside_, vectors_->parameters.span());
+  shows_round_ = true;
+  return true;
+}
+
+void LoopNode::show_point() {
+  if (!std::exchange(shows_round_, false)) return;
+  std::ranges::copy(aside_, vectors_->parameters.span().begin());
+}
+
+}  // namespace kimesh

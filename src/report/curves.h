@@ -1,0 +1,47 @@
+// A run's records as curves of bounded length, for a page.
+#pragma once
+
+#include <vector>
+
+#include "kimesh/report/history.h"
+
+namespace kimesh {
+
+// Equal groups of rounds, each of which becomes a point.
+class Bins {
+ public:
+  // Rounds [first, end) in at most `count` groups, each of a multiple of `unit` rounds.
+  Bins(Round first, Round end, std::size_t count, Round unit = 1);
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool holds(Round round) const { return round >= first_ && round < end_; }
+  // Requires holds(round).
+  [[nodiscard]] std::size_t of(Round round) const { return (round - first_) / width_; }
+  [[nodiscard]] Round begin(std::size_t bin) const {
+    return first_ + static_cast<Round>(bin) * width_;
+  }
+
+ private:
+  Round first_, end_, width_;
+  std::size_t size_;
+};
+
+// The mean of each bin; NaN where nothing was added.
+class Means {
+ public:
+  explicit Means(std::size_t bins) : sums_(bins), counts_(bins) {}
+  void add(std::size_t bin, double value) {
+    sums_[bin] += value;
+    ++counts_[bin];
+  }
+  [[nodiscard]] std::vector<double> values() const;
+
+ private:
+  std::vector<double> sums_;
+  std::vector<std::size_t> counts_;
+};
+
+// The run's clock at the end of each record of a node, in seconds: without evaluations, and going
+// on over resumes.
+[[nodiscard]] std::vector<double> clock_of(const NodeHistory& node);
+
+}  // namespace kimesh

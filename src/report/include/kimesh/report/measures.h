@@ -1,0 +1,67 @@
+// What a run's records come to: where the time of a round goes, and what every link did with its
+// share. All times are of the run's clock, which leaves evaluations out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kimesh/report/history.h"
+
+namespace kimesh {
+
+// Of one quantity over the measured rounds.
+struct Spread {
+  double p50 = 0, p95 = 0;
+};
+[[nodiscard]] Spread spread_of(std::vector<double> values);  // zeros where there are none
+
+// Means a round, in seconds. Encoding, applying and steps run beside the gradient where messages
+// overlap with it; `other_s` is what is left of the round: the wire, and waiting for others.
+struct NodeMeasures {
+  Spread gradient_s;
+  double compute_s = 0, encode_s = 0, apply_s = 0, step_s = 0, other_s = 0;
+};
+
+struct LinkMeasures {
+  LinkIndex link = 0;
+  std::optional<double> rate_bits_per_s;       // estimated, p50
+  std::optional<double> true_rate_bits_per_s;  // emulated, p50; absent where nothing is
+  std::optional<double> rate_off;              // p50 of |estimated / emulated − 1|
+  double fixed_cost_s = 0;                     // p50
+  double busy = 0;                             // share of the rounds' time in which it sends
+  // Means a round. Dense: of the same messages as float32, without headers; 0: sizes unknown.
+  double bytes = 0, budget_bytes = 0, dense_bytes = 0;
+  double kept = 0;                                               // share of the elements
+  std::optional<double> reduce_contraction, gather_contraction;  // means over the rounds
+  // What the bytes that were not sent would have taken, a round; absent where no rate is known.
+  std::optional<double> saved_s;
+};
+
+struct RunMeasures {
+  // Rounds [first, end) are measured: those that all nodes have recorded, without the first tenth,
+  // in which links and policies find their place, and without the closing round.
+  Round first = 0, end = 0;
+  Spread round_s;
+  double mean_round_s = 0;
+  double longest_gradient_s = 0;    // mean over the rounds of the mesh's longest gradient
+  std::vector<NodeMeasures> nodes;  // by NodeIndex
+  std::vector<LinkMeasures> links;  // by LinkIndex
+
+  [[nodiscard]] std::size_t rounds() const { return end - first; }
+  // The share of the time that the mesh's longest gradients take. With overlap it may come to 1
+  // while links are busy throughout.
+  [[nodiscard]] double compute_share() const {
+    return mean_round_s > 0 ? longest_gradient_s / mean_round_s : 0;
+  }
+};
+
+// How long a link has sent in a round, in seconds: without the ways there and back, which the
+// records' wire_s holds, where the link's rate is known, emulated or estimated. 0 where messages
+// are too small to fill it: its rate does not matter then.
+[[nodiscard]] double sending_s(const LinkRecord& link);
+
+// Requires a round that all nodes have recorded; nothing: there is none.
+[[nodiscard]] std::optional<RunMeasures> measure(const RunHistory& history);
+
+}  // namespace kimesh

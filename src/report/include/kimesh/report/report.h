@@ -1,0 +1,54 @@
+// A report of one run or of several: how it went, and why rounds took as long as they did.
+//
+//   auto report = make_report("runs/digits-ring4-1");
+//   write_whole("report.html", report_html({&*report, 1}));
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kimesh/report/findings.h"
+#include "kimesh/report/history.h"
+#include "kimesh/report/measures.h"
+
+namespace kimesh {
+
+struct RunReport {
+  RunHistory history;
+  RunMeasures measures;
+  std::vector<Finding> findings;
+  std::string verdict;       // one sentence
+  std::string no_what_if{};  // why no simulation is behind the findings; empty: one is
+};
+
+enum class WhatIfUse {
+  kNever,    // quick: nothing is simulated
+  kAllowed,  // a second or two for the findings that compare with another mesh
+};
+
+// Errors: as load_history, and UserInput where no round was recorded by all nodes.
+[[nodiscard]] Result<RunReport> make_report(const std::string& folder, WhatIfUse use);
+
+// {"runs": [{name, outcome, reason, text, policy, compressor, topology, nodes: [name], parameters,
+//            rounds, seconds, loss, accuracy, verdict, round_s: {p50, p95}, compute_share,
+//            findings: [{rule, weight, text, remedy}], no_what_if,
+//            node_measures: [{gradient_p50_s, gradient_p95_s, compute_s, encode_s, apply_s, step_s,
+//                             other_s}],
+//            links: [{from, to, rate_bits_per_s, true_rate_bits_per_s, rate_off, fixed_cost_s,
+//                     busy, bytes, budget_bytes, dense_bytes, kept, reduce_contraction,
+//                     gather_contraction, saved_s}],
+//            curves: {...}, layers: {...}, events: [{time_s, node, text}]}]}
+// `curves` has lists of at most kPointsMax numbers, each the mean of as many rounds: round,
+// seconds, loss, and by node and link what the page draws; `evaluations` are {round, seconds,
+// accuracy, test_loss}. A number that is unknown is null.
+[[nodiscard]] std::string report_json(std::span<const RunReport> reports);
+// The same as text for people.
+[[nodiscard]] std::string report_markdown(std::span<const RunReport> reports);
+// The same as one page that needs nothing else: no network, no other file.
+[[nodiscard]] std::string report_html(std::span<const RunReport> reports);
+
+inline constexpr std::size_t kPointsMax = 300;  // of a curve: as many as a page has columns for
+inline constexpr std::size_t kLinkNumbersMax = 100'000;  // of all links' curves: a page of 2 MB
+
+}  // namespace kimesh

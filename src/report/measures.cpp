@@ -1,0 +1,180 @@
+#include "kimesh/report/measures.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kimesh/util/check.h"
+
+namespace kimesh {
+namespace {
+
+constexpr double kBitsPerByte = 8;
+constexpr Round kWarmUpDivisor = 10;  // a tenth of the rounds is left out
+
+// The records of one node of the measured rounds.
+std::span<const RoundRecord> measured(const NodeHistory& node, Round first, Round end) {
+  const auto begin = std::ranges::lower_bound(node.rounds, first, {}, &RoundRecord::round);
+  const auto stop = std::ranges::lower_bound(node.rounds, end, {}, &RoundRecord::round);
+  return {begin, stop};
+}
+
+double mean(double sum, std::size_t count) {
+  return count > 0 ? sum / static_cast<double>(count) : 0;
+}
+
+// The round's time at one node, without its evaluation.
+double seconds_of(const RoundRecord& round) {
+  return std::max(0.0, round.round_s - round.evaluate_s);
+}
+
+NodeMeasures measure_node(std::span<const RoundRecord> rounds) {
+  NodeMeasures node;
+  std::vector<double> gradients;
+  double total = 0;
+  for (const RoundRecord& round : rounds) {
+    gradients.push_back(round.compute_s);
+    node.compute_s += round.compute_s;
+    node.encode_s += round.encode_s;
+    node.apply_s += round.apply_s;
+    node.step_s += round.step_s;
+    total += seconds_of(round);
+  }
+  const double known = node.compute_s + node.encode_s + node.apply_s + node.step_s;
+  node.other_s = std::max(0.0, total - known);
+  for (double* sum : {&node.compute_s, &node.encode_s, &node.apply_s, &node.step_s, &node.other_s})
+    *sum = mean(*sum, rounds.size());
+  node.gradient_s = spread_of(std::move(gradients));
+  return node;
+}
+
+// Collects the records of one link.
+struct LinkSums {
+  std::vector<double> rates, true_rates, off, fixed;
+  double bytes = 0, budget = 0, wire_s = 0, round_s = 0, elements = 0, kept = 0;
+  double reduce = 0, gather = 0;
+  std::size_t rounds = 0, reduces = 0, gathers = 0;
+
+  void add(const LinkRecord& record, double seconds) {
+    if (record.rate_bits_per_s) rates.push_back(*record.rate_bits_per_s);
+    if (record.true_rate_bits_per_s) true_rates.push_back(*record.true_rate_bits_per_s);
+    if (record.rate_bits_per_s && record.true_rate_bits_per_s && !record.rate_is_lower_bound)
+      off.push_back(std::abs(*record.rate_bits_per_s / *record.true_rate_bits_per_s - 1));
+    fixed.push_back(record.fixed_cost_s);
+    bytes += static_cast<double>(record.bytes);
+    budget += static_cast<double>(record.budget_bytes);
+    elements += static_cast<double>(record.elements);
+    kept += static_cast<double>(record.kept);
+    wire_s += sending_s(record);
+    round_s += seconds;
+    ++rounds;
+    if (record.reduce_contraction) reduce += *record.reduce_contraction, ++reduces;
+    if (record.gather_contraction) gather += *record.gather_contraction, ++gathers;
+  }
+};
+
+std::optional<double> middle_of(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  return spread_of(values).p50;
+}
+
+double dense_bytes_of(const RunHistory& history, LinkIndex link) {
+  if (!history.layout_known) return 0;
+  double bytes = 0;
+  for (const Channel& channel : history.plan.channels)
+    if (channel.link == link)
+      bytes += static_cast<double>(dense_bytes(history.plan.shards[channel.shard].size));
+  return bytes;
+}
+
+LinkMeasures measure_link(const RunHistory& history, LinkIndex index, const LinkSums& sums) {
+  LinkMeasures link;
+  link.link = index;
+  link.rate_bits_per_s = middle_of(sums.rates);
+  link.true_rate_bits_per_s = middle_of(sums.true_rates);
+  link.rate_off = middle_of(sums.off);
+  link.fixed_cost_s = middle_of(sums.fixed).value_or(0);
+  link.busy = sums.round_s > 0 ? std::min(1.0, sums.wire_s / sums.round_s) : 0;
+  link.bytes = mean(sums.bytes, sums.rounds);
+  link.budget_bytes = mean(sums.budget, sums.rounds);
+  link.dense_bytes = dense_bytes_of(history, index);
+  link.kept = sums.elements > 0 ? sums.kept / sums.elements : 0;
+  if (sums.reduces > 0) link.reduce_contraction = mean(sums.reduce, sums.reduces);
+  if (sums.gathers > 0) link.gather_contraction = mean(sums.gather, sums.gathers);
+  if (link.rate_bits_per_s && link.dense_bytes > 0)
+    link.saved_s = kBitsPerByte * (link.dense_bytes - link.bytes) / *link.rate_bits_per_s;
+  return link;
+}
+
+void measure_links(const RunHistory& history, RunMeasures& measures) {
+  std::vector<LinkSums> sums(history.plan.links.size());
+  for (NodeIndex node = 0; node < history.nodes.size(); ++node)
+    for (const RoundRecord& round : measured(history.nodes[node], measures.first, measures.end))
+      for (const LinkRecord& record : round.links) {
+        const auto far = history.topology.find_node(record.to);
+        const auto link = far ? history.plan.find_link(node, *far) : std::nullopt;
+        if (link) sums[*link].add(record, seconds_of(round));
+      }
+  for (LinkIndex link = 0; link < sums.size(); ++link)
+    measures.links.push_back(measure_link(history, link, sums[link]));
+}
+
+// By round: the longest time and the longest gradient of the nodes.
+void measure_rounds(const RunHistory& history, RunMeasures& measures) {
+  std::vector<double> longest(measures.rounds()), gradients(measures.rounds());
+  for (const NodeHistory& node : history.nodes)
+    for (const RoundRecord& round : measured(node, measures.first, measures.end)) {
+      double& seconds = longest[round.round - measures.first];
+      double& gradient = gradients[round.round - measures.first];
+      seconds = std::max(seconds, seconds_of(round));
+      gradient = std::max(gradient, round.compute_s);
+    }
+  double sum = 0, compute = 0;
+  for (std::size_t i = 0; i < longest.size(); ++i) sum += longest[i], compute += gradients[i];
+  measures.mean_round_s = mean(sum, longest.size());
+  measures.longest_gradient_s = mean(compute, longest.size());
+  measures.round_s = spread_of(std::move(longest));
+}
+
+}  // namespace
+
+Spread spread_of(std::vector<double> values) {
+  if (values.empty()) return {};
+  const auto at = [&](double share) {
+    const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+    std::ranges::nth_element(values, values.begin() + place);
+    return values[static_cast<std::size_t>(place)];
+  };
+  return {at(0.5), at(0.95)};
+}
+
+double sending_s(const LinkRecord& link) {
+  const bool emulated = link.true_rate_bits_per_s.has_value();
+  if (!emulated && link.rate_is_lower_bound) return 0;
+  const auto& known = emulated ? link.true_rate_bits_per_s : link.rate_bits_per_s;
+  if (!known) return link.wire_s;
+  return std::min(link.wire_s, kBitsPerByte * static_cast<double>(link.bytes) / *known);
+}
+
+std::optional<RunMeasures> measure(const RunHistory& history) {
+  RunMeasures measures;
+  Round begin = 0, end = kNoRound;
+  for (const NodeHistory& node : history.nodes) {
+    if (node.rounds.empty()) continue;  // its machine keeps its file
+    begin = std::max(begin, node.rounds.front().round);
+    end = std::min(end, node.rounds.back().round + 1);
+  }
+  if (begin >= end) return std::nullopt;
+  // A run's last round closes it, with messages of its own kind.
+  const bool closes = std::ranges::all_of(
+      history.nodes, [](const NodeHistory& node) { return node.rounds.empty() || node.end; });
+  if (closes && end - begin > 1) --end;
+  measures.first = begin + (end - begin) / kWarmUpDivisor;
+  measures.end = end;
+  measure_rounds(history, measures);
+  for (const NodeHistory& node : history.nodes)
+    measures.nodes.push_back(measure_node(measured(node, measures.first, measures.end)));
+  measure_links(history, measures);
+  return measures;
+}
+
+}  // namespace kimesh

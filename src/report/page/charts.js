@@ -1,0 +1,196 @@
+// Drawing: numbers become SVG. Nothing here knows what a run is.
+'use strict';
+const colours = ['--a', '--b', '--c', '--d', '--e', '--f'].map(name => `var(${name})`);
+const colour = i => colours[i % colours.length];
+
+function element(name, attributes = {}, ...children) {
+  const svg = ['svg', 'g', 'path', 'line', 'rect', 'circle', 'text', 'title'].includes(name);
+  const made = svg ? document.createElementNS('http://www.w3.org/2000/svg', name)
+                   : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes))
+    key.startsWith('on') ? made.addEventListener(key.slice(2), value) : made.setAttribute(key, value);
+  made.append(...children.filter(child => child !== null && child !== undefined));
+  return made;
+}
+
+// Three digits and a unit: "1.25 Mbit/s".
+function scaled(value, units, step = 1000) {
+  if (value === null || value === undefined) return '?';
+  let i = 0;
+  while (Math.abs(value) >= step && i < units.length - 1) { value /= step; ++i; }
+  return `${Number(value.toPrecision(3))} ${units[i]}`;
+}
+const rate = v => scaled(v, ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s']);
+const bytes = v => scaled(v, ['B', 'kB', 'MB', 'GB']);
+function seconds(v) {
+  if (v === null || v === undefined) return '?';
+  if (v >= 1) return `${Number(v.toPrecision(3))} s`;
+  return v >= 1e-3 ? `${Number((v * 1e3).toPrecision(3))} ms` : `${Number((v * 1e6).toPrecision(3))} µs`;
+}
+const percent = v => v === null || v === undefined ? '?' : `${Number((100 * v).toPrecision(3))} %`;
+const plain = v => v === null || v === undefined ? '?' : `${Number(v.toPrecision(4))}`;
+
+// Round numbers that cover [low, high], about `count` of them.
+function ticks(low, high, count) {
+  if (!(high > low)) return [low];
+  const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].find(s => s * power >= raw) * power;
+  const found = [];
+  for (let v = Math.ceil(low / step) * step; v <= high + step / 1e6; v += step) found.push(v);
+  return found;
+}
+
+const tip = () => document.getElementById('tip');
+function showTip(event, text) {
+  const box = tip();
+  box.textContent = text;
+  box.style.display = 'block';
+  const right = event.clientX + box.offsetWidth + 20 > innerWidth;
+  box.style.left = `${right ? event.clientX - box.offsetWidth - 12 : event.clientX + 12}px`;
+  box.style.top = `${event.clientY + 12}px`;
+}
+const hideTip = () => { tip().style.display = 'none'; };
+
+// curves: [{name, x: [], y: [], colour, dashed}]. A y that is null leaves a gap.
+function lineChart(caption, curves, {xText = plain, yText = plain, low, high} = {}) {
+  const width = 460, height = 220, left = 64, right = 8, top = 8, bottom = 22;
+  const xs = curves.flatMap(c => c.x), ys = curves.flatMap(c => c.y).filter(y => y !== null);
+  const figure = element('figure', {}, element('figcaption', {}, caption));
+  if (curves.length > 1)
+    figure.firstChild.append(...curves.map(c => element('span', {},
+        element('span', {class: 'key', style: `background:${c.colour}`}), c.name)));
+  if (!ys.length) { figure.append(element('p', {class: 'faint'}, 'nothing was recorded')); return figure; }
+  const x0 = Math.min(...xs), x1 = Math.max(...xs);
+  const y0 = low ?? Math.min(...ys), y1 = high ?? Math.max(...ys, y0 + 1e-12);
+  const px = x => left + (width - left - right) * (x1 > x0 ? (x - x0) / (x1 - x0) : .5);
+  const py = y => height - bottom - (height - top - bottom) * (y1 > y0 ? (y - y0) / (y1 - y0) : .5);
+  const svg = element('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': caption});
+  for (const y of ticks(y0, y1, 4)) {
+    svg.append(element('line', {class: 'grid', x1: left, x2: width - right, y1: py(y), y2: py(y)}),
+               element('text', {x: left - 5, y: py(y) + 4, 'text-anchor': 'end'}, yText(y)));
+  }
+  for (const x of ticks(x0, x1, 4))
+    svg.append(element('text', {x: px(x), y: height - 6, 'text-anchor': 'middle'}, xText(x)));
+  for (const c of curves) {
+    let d = '', pen = 'M';
+    c.x.forEach((x, i) => {
+      if (c.y[i] === null) { pen = 'M'; return; }
+      d += `${pen}${px(x).toFixed(1)} ${py(c.y[i]).toFixed(1)}`;
+      pen = 'L';
+    });
+    if (!d.includes('L')) d += 'l.1 0';
+    svg.append(element('path', {class: 'curve', d, stroke: c.colour, 'stroke-linecap': 'round',
+                                ...(c.dashed ? {'stroke-dasharray': '4 3'} : {})}));
+  }
+  svg.addEventListener('mousemove', event => {
+    const box = svg.getBoundingClientRect();
+    const x = x0 + (x1 - x0) * ((event.clientX - box.left) * width / box.width - left) / (width - left - right);
+    const lines = curves.map(c => {
+      let best = -1;
+      c.x.forEach((cx, i) => {
+        if (c.y[i] !== null && (best < 0 || Math.abs(cx - x) < Math.abs(c.x[best] - x))) best = i;
+      });
+      return best < 0 ? null : `${c.name}: ${yText(c.y[best])} at ${xText(c.x[best])}`;
+    });
+    showTip(event, lines.filter(line => line).join('\n'));
+  });
+  svg.addEventListener('mouseleave', hideTip);
+  figure.append(svg);
+  return figure;
+}
+
+// rows: [{name, parts: [value]}]; names of the parts in `keys`.
+function stackedBars(caption, rows, keys, text) {
+  const width = 460, line = 24, left = 70;
+  const longest = Math.max(...rows.map(row => row.parts.reduce((a, b) => a + b, 0)), 1e-12);
+  const figure = element('figure', {}, element('figcaption', {}, caption, ...keys.map((key, k) =>
+      element('span', {}, element('span', {class: 'key', style: `background:${key.colour}`}), key.name))));
+  const svg = element('svg', {viewBox: `0 0 ${width} ${rows.length * line + 4}`, role: 'img',
+                              'aria-label': caption});
+  rows.forEach((row, r) => {
+    let x = left;
+    svg.append(element('text', {class: 'name', x: left - 6, y: r * line + 16, 'text-anchor': 'end'}, row.name));
+    row.parts.forEach((part, k) => {
+      const w = (width - left) * part / longest;
+      const said = row.parts.map((p, i) => `${keys[i].name}: ${text(p)}`).join('\n');
+      svg.append(element('rect', {x, y: r * line + 3, width: Math.max(0, w), height: line - 7,
+                                  fill: keys[k].colour, onmousemove: e => showTip(e, `${row.name}\n${said}`),
+                                  onmouseleave: hideTip}));
+      x += w;
+    });
+  });
+  figure.append(svg);
+  return figure;
+}
+
+// Cells coloured by the logarithm of their value.
+function heatMap(caption, names, columns, rows, {columnText, valueText}) {
+  const values = rows.flat().filter(v => v > 0);
+  const figure = element('figure', {}, element('figcaption', {}, caption));
+  if (!values.length) return figure;
+  const low = Math.log(Math.min(...values)), high = Math.log(Math.max(...values, Math.min(...values) * 1.001));
+  const width = 940, left = 230, line = Math.max(9, Math.min(18, 400 / names.length));
+  const cell = (width - left) / columns.length;
+  const svg = element('svg', {viewBox: `0 0 ${width} ${names.length * line + 18}`, role: 'img',
+                              'aria-label': caption});
+  names.forEach((name, r) => {
+    if (line >= 11 || names.length <= 60)
+      svg.append(element('text', {x: left - 6, y: r * line + line * .75, 'text-anchor': 'end'}, name));
+    rows[r].forEach((value, c) => {
+      if (value === null) return;
+      const share = value > 0 ? (Math.log(value) - low) / (high - low) : 0;
+      svg.append(element('rect', {x: left + c * cell, y: r * line, width: cell + .3, height: line - 1,
+          fill: `color-mix(in srgb, var(--a) ${Math.round(10 + 90 * share)}%, var(--cold))`,
+          onmousemove: e => showTip(e, `${name}\n${columnText(columns[c])}: ${valueText(value)}`),
+          onmouseleave: hideTip}));
+    });
+  });
+  for (const i of [0, columns.length - 1])
+    svg.append(element('text', {x: left + (i + .5) * cell, y: names.length * line + 13,
+                                'text-anchor': i ? 'end' : 'start'}, columnText(columns[i])));
+  figure.append(svg);
+  return figure;
+}
+
+// nodes: [name]; links: [{from, to, bytes, busy, text}] as thick as their bytes and coloured by how
+// busy they are.
+function meshGraph(caption, nodes, links, {onpick} = {}) {
+  const size = 460, centre = size / 2, radius = nodes.length > 60 ? 215 : 175;
+  const place = nodes.map((_, i) => {
+    const angle = 2 * Math.PI * i / nodes.length - Math.PI / 2;
+    return [centre + radius * Math.cos(angle), centre + radius * Math.sin(angle)];
+  });
+  const most = Math.max(...links.map(link => link.bytes), 1);
+  const svg = element('svg', {viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': caption});
+  const busyColour = busy => `color-mix(in srgb, var(--hot) ${Math.round(100 * Math.min(1, busy))}%, var(--idle))`;
+  const ball = nodes.length > 60 ? 3 : nodes.length > 16 ? 8 : 15;
+  for (const link of links) {
+    const [x1, y1] = place[link.from], [x2, y2] = place[link.to];
+    const length = Math.hypot(x2 - x1, y2 - y1) || 1, ux = (x2 - x1) / length, uy = (y2 - y1) / length;
+    // The two directions bend apart.
+    const bend = nodes.length > 60 ? 3 : 14, mx = (x1 + x2) / 2 - uy * bend, my = (y1 + y2) / 2 + ux * bend;
+    const thick = Math.max(nodes.length > 60 ? .3 : 1, 9 * Math.sqrt(link.bytes / most) * (nodes.length > 60 ? .3 : 1));
+    const d = `M${x1 + ux * ball} ${y1 + uy * ball}Q${mx} ${my} ${x2 - ux * ball} ${y2 - uy * ball}`;
+    svg.append(element('path', {d, fill: 'none', stroke: busyColour(link.busy), 'stroke-width': thick,
+                                'data-link': `${nodes[link.from]}->${nodes[link.to]}`,
+                                onmousemove: e => showTip(e, link.text), onmouseleave: hideTip,
+                                onclick: () => onpick && onpick(link)}));
+    if (nodes.length <= 16) {
+      const ax = x2 - ux * (ball + 1), ay = y2 - uy * (ball + 1), s = 4 + thick / 2;
+      svg.append(element('path', {fill: busyColour(link.busy),
+        d: `M${ax} ${ay}L${ax - ux * s - uy * s * .6} ${ay - uy * s + ux * s * .6}L${ax - ux * s + uy * s * .6} ${ay - uy * s - ux * s * .6}Z`}));
+    }
+  }
+  nodes.forEach((name, i) => {
+    const [x, y] = place[i];
+    svg.append(element('circle', {cx: x, cy: y, r: ball, fill: 'var(--ground)', stroke: 'var(--ink)',
+                                  onmousemove: e => showTip(e, name), onmouseleave: hideTip}));
+    if (nodes.length <= 60) {
+      const out = nodes.length <= 16 ? 0 : 16, dx = (x - centre) / radius, dy = (y - centre) / radius;
+      svg.append(element('text', {class: 'name', x: x + out * dx, y: y + out * dy + 4, 'text-anchor': 'middle'}, name));
+    }
+  });
+  const figure = element('figure', {}, element('figcaption', {}, caption));
+  figure.append(svg);
+  return figure;
+}

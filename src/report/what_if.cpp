@@ -1,0 +1,119 @@
+#include "kimesh/report/what_if.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kimesh/util/check.h"
+#include "kimesh/util/units.h"
+
+namespace kimesh {
+namespace {
+
+// Elements of all nodes together: predict() then takes about half a second for its rounds.
+constexpr double kElementsMax = 4e5;
+constexpr double kRateFactor = 2;
+
+// A topology whose links have the rates that were measured, and those that were not, the rate that
+// was declared.
+TopologyFile measured_topology(const RunHistory& history, const RunMeasures& measures,
+                               const Change& change, double scale) {
+  TopologyFile topology = history.topology;
+  topology.links.clear();
+  for (NodeSpec& node : topology.nodes) {
+    // What shares an uplink was measured as it is shared.
+    node.uplink_bits_per_s.reset();
+    node.downlink_bits_per_s.reset();
+    node.max_rate_bits_per_s.reset();
+    node.traffic_bytes.reset();
+  }
+  for (LinkIndex index = 0; index < measures.links.size(); ++index) {
+    const LinkMeasures& link = measures.links[index];
+    const auto [from, to] = history.plan.links[index];
+    LinkSpec spec = history.topology.link(from, to);
+    const auto rate = link.rate_bits_per_s ? link.rate_bits_per_s : link.true_rate_bits_per_s;
+    const bool faster = change.all_links_faster || change.faster_link == index;
+    if (rate) spec.rate = RateTrace{{{0, *rate * scale * (faster ? kRateFactor : 1)}}};
+    spec.delay = std::max(spec.delay, from_seconds(link.fixed_cost_s / 2));
+    topology.links.push_back({from, to, spec});  // links of a plan are sorted, as these are
+  }
+  return topology;
+}
+
+SimulatedCosts measured_costs(const RunMeasures& measures, const Change& change, double scale) {
+  SimulatedCosts costs;
+  for (double* cost :
+       {&costs.encode_s_per_element, &costs.apply_s_per_element, &costs.step_s_per_element,
+        &costs.encode_s_per_coded_byte, &costs.decode_s_per_coded_byte})
+    *cost /= scale;
+  std::vector<double> gradients;
+  for (const NodeMeasures& node : measures.nodes) gradients.push_back(node.gradient_s.p50);
+  if (change.faster_node) {
+    std::vector<double> others = gradients;
+    others.erase(others.begin() + *change.faster_node);
+    gradients[*change.faster_node] = spread_of(others).p50;
+  }
+  for (const double seconds : gradients)
+    costs.node_gradients.push_back(from_seconds(seconds * change.more_steps));
+  return costs;
+}
+
+double elements_of_all(const RunHistory& history) {
+  return static_cast<double>(history.plan.layout.size()) *
+         static_cast<double>(history.nodes.size());
+}
+
+}  // namespace
+
+WhatIf::WhatIf(const RunHistory& history, const RunMeasures& measures)
+    : history_(history), measures_(measures) {
+  if (!history.layout_known) {
+    trouble_ = "the run does not tell the sizes of its model";
+    return;
+  }
+  scale_ = std::min(1.0, kElementsMax / elements_of_all(history));
+  const auto size = static_cast<double>(history.plan.layout.size()) * scale_;
+  auto plan = make_plan(history.topology,
+                        Layout::vector(std::max<std::size_t>(static_cast<std::size_t>(size),
+                                                             4 * history.topology.servers.size())));
+  if (!plan) {
+    trouble_ = plan.error().message;
+    return;
+  }
+  plan_ = std::move(*plan);
+  base_ = simulate({});
+  if (!base_) {
+    trouble_ = "the mesh as it was could not be simulated";
+    return;
+  }
+  fidelity_ = base_->round_s / measures.mean_round_s;
+  if (std::abs(std::log(fidelity_)) > std::log(kBelievedMax))
+    trouble_ = fmt::format("simulated with what was measured, its rounds take {} in place of {}",
+                           format_duration(from_seconds(base_->round_s)),
+                           format_duration(from_seconds(measures.mean_round_s)));
+}
+
+std::optional<Prediction> WhatIf::simulate(const Change& change) const {
+  const TopologyFile topology = measured_topology(history_, measures_, change, scale_);
+  const std::vector<double> weights(history_.nodes.size(),
+                                    1.0 / static_cast<double>(history_.nodes.size()));
+  Prediction prediction =
+      predict(history_.config, topology, plan_, weights, measured_costs(measures_, change, scale_));
+  if (prediction.trouble.empty()) return prediction;
+  return std::nullopt;
+}
+
+std::optional<Outcomes> WhatIf::relative(const Change& change) const {
+  KIMESH_CHECK(trouble_.empty(), "simulations are believed");
+  const auto changed = simulate(change);
+  if (!changed) return std::nullopt;
+  Outcomes outcomes{changed->round_s / base_->round_s, {}};
+  for (std::size_t link = 0; link < changed->links.size(); ++link) {
+    const double before = base_->links[link].bytes_per_round;
+    outcomes.bytes.push_back(before > 0 ? changed->links[link].bytes_per_round / before : 1);
+  }
+  return outcomes;
+}
+
+}  // namespace kimesh

@@ -1,0 +1,25 @@
+// The memory of this process, for tests of what strangers and peers may take of it.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <fstream>
+
+namespace kimesh {
+
+// Sanitizers hold memory of their own, many times what a program holds.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kResidentIsOurs = false;
+#else
+inline constexpr bool kResidentIsOurs = true;
+#endif
+
+inline std::size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t size = 0, resident = 0;
+  file >> size >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace kimesh

@@ -1,0 +1,31 @@
+# Installs the package for Python into an environment of its own, and runs one of its tests there.
+#   cmake -DSOURCE=. -DVENV=build/python -DCOMPILER=g++ -P package.cmake
+#   cmake -DSOURCE=. -DVENV=build/python -DSUBJECT=numpy [-DMODULE=torch -DINSTALLED=build/peers]
+#         [-DBINARY=build/release/kimesh] -P package.cmake
+# Where MODULE is neither in the environment nor in the folder INSTALLED the test is skipped.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code)
+  if(NOT code EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}: ended with ${code}")
+  endif()
+endfunction()
+
+set(python ${VENV}/bin/python)
+if(NOT SUBJECT)
+  # The flags of the build that holds this test: its compiler cache then has the objects.
+  run(${CMAKE_COMMAND} -E env KIMESH_PYTHON_VENV=${VENV} bash ${SOURCE}/dev python
+      -C cmake.define.KIMESH_WERROR=ON -C cmake.define.CMAKE_CXX_COMPILER=${COMPILER})
+  return()
+endif()
+
+if(MODULE)
+  set(ENV{PYTHONPATH} ${INSTALLED})
+  execute_process(COMMAND ${python} -c "import ${MODULE}" RESULT_VARIABLE absent ERROR_QUIET)
+  if(absent)
+    message("SKIPPED: ${MODULE} is neither in ${VENV} nor in ${INSTALLED}")
+    return()
+  endif()
+endif()
+run(${CMAKE_COMMAND} -E env KIMESH_BINARY=${BINARY} ${python} -B
+    ${SOURCE}/tests/python/${SUBJECT}_test.py)

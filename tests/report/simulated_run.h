@@ -1,0 +1,29 @@
+// A run of a small mesh in virtual time, with the files that `kimesh simulate` leaves.
+#pragma once
+
+#include <string>
+
+#include "kimesh/mesh/mesh.h"
+#include "kimesh/report/report.h"
+#include "tests/records/folder.h"
+
+namespace kimesh::test {
+
+struct RunSpec {
+  std::string compression = "{policy: fixed, compressor: topk, ratio: 0.05}";
+  std::string more{};                            // further lines of the config
+  std::string links = "default: {rate: 4Mbit}";  // of a ring of four
+  unsigned rounds = 60;
+  SimulatedCosts costs{};
+};
+
+// Leaves the run in `folder`.
+void simulate_run(const RunSpec& spec, const std::string& folder);
+// Requires that the run is reported.
+[[nodiscard]] RunReport report_of(const RunSpec& spec, const std::string& folder,
+                                  WhatIfUse use = WhatIfUse::kNever);
+[[nodiscard]] bool has(const RunReport& report, std::string_view rule);
+// The text of the rule's finding; empty: there is none.
+[[nodiscard]] std::string text_of(const RunReport& report, std::string_view rule);
+
+}  // namespace kimesh::test
