@@ -78,8 +78,8 @@ TEST_P(KimadLive, IsRepeatedBitForBitByItsDecisionLog) {
   scratch.write(
       "config.yaml",
       config_text(GetParam().model, "compression: {policy: kimad, compressor: " + compressor +
-                                        "}\nround_time: 15ms\nstop: {rounds: 200}\n"));
-  scratch.write("steps.csv", "0,4Mbit\n0.7,1Mbit\n1.5,6Mbit\n2.2,2Mbit\n3,2Mbit\n");
+                                        "}\nround_time: 15ms\nstop: {rounds: 100}\n"));
+  scratch.write("steps.csv", "0,4Mbit\n0.4,1Mbit\n0.8,6Mbit\n1.1,2Mbit\n2,2Mbit\n");
   std::string text = read_text(scratch.path() + "/" + scratch.topology(GetParam().topology));
   text = text.substr(0, text.find("\nlinks:")) + "\nlinks:\n  default: {trace: steps.csv}\n";
   const std::string topology = scratch.write("stepped.yaml", text);
