@@ -41,8 +41,8 @@ struct LinkMeasures {
 };
 
 struct RunMeasures {
-  // Rounds [first, end) are measured: those that all nodes with a file have recorded, without the first tenth,
-  // in which links and policies find their place, and without the closing round.
+  // Rounds [first, end) are measured: those that all nodes with a file have recorded, without the
+  // first tenth, in which links and policies find their place, and without the closing round.
   Round first = 0, end = 0;
   Spread round_s;
   double mean_round_s = 0;
