@@ -47,7 +47,8 @@ def train(name: str, config: Path, folder: str | None) -> None:
             batch = mesh.indices(labels, 32)
             loss, gradient = softmax_regression(parameters, x[batch], labels[batch])
             parameters = mesh.step(gradient, loss=loss)
-        print(f"node {name} is {mesh.outcome}: accuracy {mesh.accuracy:.3f}, {mesh.folder}")
+        accuracy = "not known" if mesh.accuracy is None else f"{mesh.accuracy:.3f}"
+        print(f"node {name} is {mesh.outcome}: accuracy {accuracy}, {mesh.folder}")
 
 
 if __name__ == "__main__":

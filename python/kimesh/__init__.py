@@ -3,8 +3,9 @@
     mesh = kimesh.Mesh(model.named_parameters(), config="run.yaml", topology="ring4.yaml", name="a")
     while mesh.running:
         x, y = batch(mesh.round)
-        loss(model(x), y).backward()
-        mesh.step()
+        score = loss(model(x), y)
+        score.backward()
+        mesh.step(loss=score.item())
     model.eval()
 
 `Mesh` says what each of these does.

@@ -179,9 +179,9 @@ class TorchParameters:
             own = tensor.grad
             if own is None:
                 window.zero_()
+            elif own.is_sparse:  # it has no memory of its own to compare
+                raise ConfigError(f"the gradient of '{name}' is sparse: write sparse=False")
             elif own.data_ptr() != window.data_ptr():
-                if own.is_sparse:
-                    raise ConfigError(f"the gradient of '{name}' is sparse: write sparse=False")
                 window.copy_(own)
             tensor.grad = window
 
@@ -255,13 +255,11 @@ class ArrayParameters:
 
 
 def _floats(leaf: Any, what: str) -> Floats:
-    """The leaf as an array, without a copy where it lies on the CPU."""
+    """The leaf as an array of NumPy."""
     if isinstance(leaf, np.ndarray):
         values = leaf
-    elif hasattr(leaf, "__dlpack__"):
-        values = np.from_dlpack(leaf)
     else:
-        values = np.asarray(leaf)
+        values = np.asarray(leaf)  # without a copy where it lies in the CPU's memory
     if values.dtype != np.float32:
         raise ConfigError(f"{what} is {values.dtype}, and kimesh trains float32: write "
                           ".astype('float32')")

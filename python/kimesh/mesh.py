@@ -102,7 +102,9 @@ class Mesh:
                               "give one of them")
         if resume is not None:
             config = config or os.path.join(resume, "config.yaml")
-            topology = topology or os.path.join(resume, "topology.yaml")
+            if topology is None:  # its copy lies elsewhere than the keys that it names
+                topology = os.path.join(resume, "topology.yaml")
+                keys = keys or _core.keys_folder(os.fspath(resume))
         if config is None or topology is None:
             raise ConfigError("config and topology are required, or resume with the folder of a "
                               "run")
@@ -114,7 +116,8 @@ class Mesh:
         self._last: dict[str, Any] | None = None
         self._end: tuple[str, str, str, int, float] | None = None
         self._showing = False
-        self._labels: tuple[Any, list[int]] = (None, [])
+        self._answering = False
+        self._labels: Any = None
         self.name = name
         self._node = _core.Node(
             config=os.fspath(config), topology=os.fspath(topology), name=name,
@@ -153,7 +156,8 @@ class Mesh:
     def batch(self) -> int:
         """As `round`, where the node takes one step in a round. With `local_steps: H` the number
         of the batch: H follow one another in a round."""
-        self._wanted()
+        if not self._answering:
+            self._wanted()
         return self._node.batch()
 
     def step(self, gradients: Any = None, *, loss: float = 0.0) -> Any:
@@ -163,9 +167,9 @@ class Mesh:
         their gradients are zero. NumPy and JAX: with gradients in the form of the parameters. Gives
         the parameters in the form in which they were given. loss: of the batch, for the records.
         """
+        if self._showing:
+            raise ConfigError("step belongs behind the block of agreed()")
         if self._wanted():
-            if self._showing:
-                raise ConfigError("step belongs behind the block of agreed()")
             self._parameters.take_gradient(gradients)
             self._node.give_gradient(float(loss), 0)
             self._wanted()
@@ -177,6 +181,8 @@ class Mesh:
         last, and after the end those of the run. Gradients may be wanted ahead of them. With
         `gather: per_link` each node has its own copy until the run ends. Waits for the messages of
         that round. Gives the parameters."""
+        if self._showing:
+            raise ConfigError("this is a block of agreed() already")
         shown = False
         while not shown and self._wanted():
             shown = self._node.show_round(_TICK_S)
@@ -273,20 +279,18 @@ class Mesh:
         """The samples of the wanted batch, `size` of them, of a data set that all nodes have and
         that is dealt out evenly among them: the same that `kimesh` takes with `split: even`.
         labels: the class of each sample; all 0 where there are no classes."""
-        self._wanted()
-        return np.asarray(self._node.indices(self._as_list(labels), size), np.int64)
+        if not self._answering:
+            self._wanted()
+        if self._labels is not labels:
+            self._node.deal_out(np.ascontiguousarray(labels, np.int64))
+            self._labels = labels
+        return np.asarray(self._node.indices(size), np.int64)
 
     def test_indices(self, labels: Sequence[int]) -> np.ndarray:
         """The samples that this node evaluates, of a test set that all nodes have."""
-        return np.asarray(self._node.test_indices(self._as_list(labels)), np.int64)
+        return np.asarray(self._node.test_indices(np.ascontiguousarray(labels, np.int64)), np.int64)
 
     # ---- within
-
-    def _as_list(self, labels: Sequence[int]) -> list[int]:
-        """A list of the labels, made once for those that are asked for again and again."""
-        if self._labels[0] is not labels:
-            self._labels = (labels, np.asarray(labels).tolist())
-        return self._labels[1]
 
     def _start_from(self, path: str) -> None:
         tensors = {name: (shape, values) for name, shape, values in _core.read_weights(path)}
@@ -305,18 +309,25 @@ class Mesh:
         """Answers the node until it wants a gradient, or the run is over."""
         if self._end is not None:
             return False
+        if self._answering:
+            raise ConfigError("evaluate, state, on_round and on_notice are called by the mesh, which "
+                              "waits for them: there is no running, step or agreed() within")
         if not self._started:
             self._started = True
             self._signals.take()
         try:
             while True:
                 wish = self._node.wait(_TICK_S)
-                self._tell(self._node.take_events())
-                if wish is Wish.GRADIENT:
-                    return True
-                if wish is Wish.END:
-                    break
-                self._answer(wish)
+                self._answering = True
+                try:
+                    self._tell(self._node.take_events())
+                    if wish is Wish.GRADIENT:
+                        return True
+                    if wish is Wish.END:
+                        break
+                    self._answer(wish)
+                finally:
+                    self._answering = False
         except BaseException as error:
             self.close(error)
             raise

@@ -10,12 +10,14 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 
 #include "kimesh/data/split.h"
 #include "kimesh/mesh/loop_node.h"
 #include "kimesh/model_files/model_files.h"
+#include "kimesh/records/run_folder.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -58,6 +60,7 @@ Layout layout_of(const std::vector<Named>& parameters) {
 }
 
 using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Window = nb::ndarray<nb::numpy, float, nb::ndim<1>>;
 
 // A NumPy array on floats that live as long as it does.
@@ -147,41 +150,41 @@ class Node {
     return nb::make_tuple(outcome_name(node.outcome), reason_name(node.reason), node.text,
                           node.rounds, node.seconds);
   }
-  // The samples of the wanted batch, where those that have `labels` are dealt out evenly.
-  [[nodiscard]] std::vector<std::uint32_t> indices(std::vector<std::uint16_t> labels,
-                                                   int size) const {
+  // Deals the samples that have `labels` out evenly.
+  void deal_out(const Labels& labels) {
     const Mesh& mesh = node_->mesh();
-    const SampleClasses classes = classes_of(std::move(labels));
+    const SampleClasses classes = classes_of(labels);
+    part_ = split_data(
+        *split_kinds().make("even"),
+        {classes, mesh.objective().weights(), mesh.nodes(), mesh.config().seed})[node_->self()];
+  }
+  // The samples of the wanted batch, of those that were dealt out.
+  [[nodiscard]] std::vector<std::uint32_t> indices(int size) const {
     if (size < 1) throw ConfigError("a batch holds a sample at least");
-    const std::uint64_t seed = mesh.config().seed;
-    if (parts_of_ != classes.samples()) {
-      parts_of_ = classes.samples();
-      part_ = split_data(*split_kinds().make("even"),
-                         {classes, mesh.objective().weights(), mesh.nodes(), seed})[node_->self()];
-    }
-    return batch_samples(part_, size, node_->batch(), node_->self(), seed);
+    return batch_samples(part_, size, node_->batch(), node_->self(), node_->mesh().config().seed);
   }
   // The samples that this node evaluates, of a test set with these labels.
-  [[nodiscard]] std::vector<std::uint32_t> test_indices(std::vector<std::uint16_t> labels) const {
+  [[nodiscard]] std::vector<std::uint32_t> test_indices(const Labels& labels) const {
     const Mesh& mesh = node_->mesh();
-    return test_part(classes_of(std::move(labels)), node_->self(), mesh.nodes(),
-                     mesh.config().seed);
+    return test_part(classes_of(labels), node_->self(), mesh.nodes(), mesh.config().seed);
   }
   LoopNode& node() { return *node_; }
   const LoopNode& node() const { return *node_; }
 
  private:
-  [[nodiscard]] SampleClasses classes_of(std::vector<std::uint16_t> labels) const {
-    if (labels.size() < node_->mesh().nodes())
-      throw ConfigError("there are fewer samples than nodes");
-    const std::int64_t classes = *std::ranges::max_element(labels) + 1;
-    return {std::move(labels), classes};
+  [[nodiscard]] SampleClasses classes_of(const Labels& labels) const {
+    const std::span<const std::int64_t> all(labels.data(), labels.size());
+    if (all.size() < node_->mesh().nodes()) throw ConfigError("there are fewer samples than nodes");
+    constexpr std::int64_t kLabelMax = std::numeric_limits<std::uint16_t>::max();
+    const auto [least, most] = std::ranges::minmax(all);
+    if (least < 0 || most > kLabelMax)
+      throw ConfigError("labels are classes from 0 to " + std::to_string(kLabelMax) +
+                        ": where there are no classes, give zeros");
+    return {{all.begin(), all.end()}, most + 1};
   }
 
   std::unique_ptr<LoopNode> node_;
-  // This node's part of the data set that was asked for last, by its size.
-  mutable std::size_t parts_of_ = 0;
-  mutable std::vector<std::uint32_t> part_;
+  std::vector<std::uint32_t> part_;  // of the data set that was dealt out last
 };
 
 template <typename T>
@@ -255,7 +258,8 @@ void define_node(nb::module_& module) {
       .def("folder", [](const Node& n) { return n.node().folder().path(); })
       .def("nodes", [](const Node& n) { return n.node().mesh().plan().view.nodes; })
       .def("seed", [](const Node& n) { return n.node().mesh().config().seed; })
-      .def("indices", &Node::indices, "labels"_a, "size"_a)
+      .def("deal_out", &Node::deal_out, "labels"_a)
+      .def("indices", &Node::indices, "size"_a)
       .def("test_indices", &Node::test_indices, "labels"_a)
       .def(
           "give_gradient",
@@ -294,6 +298,9 @@ NB_MODULE(_core, module) {
   nb::exception<kimesh::MeshError>(module, "MeshError", PyExc_RuntimeError);
   module.def("version", [] { return std::string(kimesh::version()); });
   module.def("digits", &kimesh::digits, "seed"_a);
+  module.def(
+      "keys_folder", [](const std::string& run) { return kimesh::RunFolder(run).keys_folder(); },
+      "run"_a);
   module.def("read_weights", &kimesh::read_weights, "path"_a);
   kimesh::define_node(module);
 }

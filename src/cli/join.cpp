@@ -75,12 +75,9 @@ int join_checkpoints(const JoinOptions& options) {
   if (!files || !before) return kExitUser;
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
-  NewRunFolder to{"", "runs", options.runs.front()};
-  if (!options.output.empty()) {
-    const auto path = std::filesystem::path(options.output).lexically_normal();
-    to.name = path.filename().string();
-    to.parent = path.has_parent_path() ? path.parent_path().string() : ".";
-  }
+  NewRunFolder to;
+  if (!options.output.empty()) to = new_run_folder(options.output);
+  to.after = options.runs.front();
   const auto carried = (*mesh)->carry_over(
       {std::move(*before), {options.runs.begin(), options.runs.end()}}, to, options.command);
   if (!carried) return fail(carried.error());
@@ -96,6 +93,10 @@ int join_checkpoints(const JoinOptions& options) {
 
 int join(const JoinOptions& options) {
   if (!options.topology.empty()) return join_checkpoints(options);
+  if (!options.config.empty() || !options.before.empty())
+    return fail({ErrorCode::kUserInput,
+                 "--config and --from say how checkpoints go on under another topology: name it "
+                 "with --topology"});
   return join_model(options, options.output.empty() ? "model.safetensors" : options.output);
 }
 

@@ -48,7 +48,11 @@ Event load(const LoadState& work, Vectors& vectors, StateStore* store) {
   auto core = read_state(reader, vectors);
   if (!core)
     return WorkFailed{"the checkpoint of round " + std::to_string(work.round) + " holds " +
-                      core.error().message};
+                      core.error().message +
+                      (reader.ok() && reader.left() > 0
+                           ? ". Where a program has saved a state of its own there, it "
+                             "must ask for it (state=(save, load))"
+                           : "")};
   return StateLoaded{work.round, std::move(*core)};
 }
 

@@ -128,6 +128,12 @@ Result<Round> Mesh::common_checkpoint(const RunFolder& folder) const {
                    "go on from"};
 }
 
+NewRunFolder new_run_folder(const std::string& path) {
+  auto whole = std::filesystem::absolute(path).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();  // "runs/x/"
+  return {whole.filename().string(), whole.parent_path().string()};
+}
+
 Result<RunFolder> Mesh::make_folder(const NewRunFolder& wanted,
                                     const std::vector<std::string>& command) const {
   RunFolderRequest request;

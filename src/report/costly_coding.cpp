@@ -19,12 +19,14 @@ std::optional<Finding> find_costly_coding(const FindingInput& input) {
   for (const NodeMeasures& node : measures.nodes)
     coding_s = std::max(coding_s, node.encode_s + node.apply_s);
   for (const LinkMeasures& link : measures.links) {
+    if (link.rounds == 0) continue;
     if (!link.saved_s) return std::nullopt;
     saved_s = std::max(saved_s, *link.saved_s);
   }
   const double share = coding_s / measures.mean_round_s;
-  const bool compresses = std::ranges::any_of(
-      measures.links, [](const LinkMeasures& link) { return link.bytes < link.dense_bytes / 2; });
+  const bool compresses = std::ranges::any_of(measures.links, [](const LinkMeasures& link) {
+    return link.rounds > 0 && link.bytes < link.dense_bytes / 2;
+  });
   if (!compresses || share < kShareMin || coding_s < saved_s) return std::nullopt;
   Finding finding;
   finding.weight = share;

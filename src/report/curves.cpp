@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "kimesh/report/measures.h"
+
 namespace kimesh {
 
 Bins::Bins(Round first, Round end, std::size_t count, Round unit) : first_(first), end_(end) {
@@ -24,7 +26,7 @@ std::vector<double> clock_of(const NodeHistory& node) {
   std::vector<double> clock;
   double seconds = node.seconds_before;
   for (const RoundRecord& round : node.rounds) {
-    seconds += std::max(0.0, round.round_s - round.evaluate_max_s);
+    seconds += seconds_of(round);
     clock.push_back(seconds);
   }
   return clock;

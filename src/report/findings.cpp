@@ -40,11 +40,11 @@ std::string percent_text(double share) {
 Busiest busiest_link(const RunMeasures& measures) {
   Busiest busiest;
   std::vector<double> others;
-  for (const LinkMeasures& link : measures.links) {
-    if (link.busy > busiest.busy) busiest = {link.link, link.busy, 0};
-  }
   for (const LinkMeasures& link : measures.links)
-    if (link.link != busiest.link) others.push_back(link.busy);
+    if (link.busy > busiest.busy) busiest = {link.link, link.busy, {}};
+  for (const LinkMeasures& link : measures.links)
+    if (link.link != busiest.link && link.rounds > 0) others.push_back(link.busy);
+  if (others.empty()) return busiest;
   busiest.others = spread_of(std::move(others)).p50;
   return busiest;
 }

@@ -9,6 +9,7 @@
 
 #include "kimesh/records/run_folder.h"
 #include "kimesh/records/text_file.h"
+#include "kimesh/report/measures.h"
 #include "kimesh/util/overloaded.h"
 
 namespace kimesh {
@@ -26,51 +27,81 @@ Result<T> value_of(Loaded<T> loaded, const std::string& folder) {
   return is_no_run(folder, to_string(loaded.problems.front()));
 }
 
-// What lines before a resume say of its round and of later ones is void.
-void forget_from(NodeHistory& node, Round round) {
-  const auto first = std::ranges::lower_bound(node.rounds, round, {}, &RoundRecord::round);
-  node.rounds.erase(first, node.rounds.end());
-  std::erase_if(node.evaluations, [&](const Evaluation& e) { return e.round >= round; });
-  node.end.reset();
-}
+// Takes the lines of one node's files, in order.
+class NodeReader {
+ public:
+  void add(NodeRecord&& record) {
+    std::visit(Overloaded{[&](RoundRecord& round) { add(std::move(round)); },
+                          [&](const ResumeRecord& resume) { forget_from(resume.round); },
+                          [&](NoticeRecord& notice) { add(std::move(notice)); },
+                          [&](EndRecord& end) { add(std::move(end)); },
+                          [&](const BeforeRecord& before) { add(before); },
+                          [&](const StartRecord&) { clock_is_at_ = 0; }},
+               record);
+  }
+  [[nodiscard]] NodeHistory take() {
+    keep_last_notices();
+    return std::move(node_);
+  }
 
-void add_evaluation(NodeHistory& node, const RoundRecord& round) {
-  if (!round.accuracy || !round.accuracy_round) return;
-  if (!node.evaluations.empty() && node.evaluations.back().round >= *round.accuracy_round) return;
-  node.evaluations.push_back(
-      {*round.accuracy_round, round.time_s, *round.accuracy, round.test_loss});
-}
+ private:
+  void add(RoundRecord&& round) {
+    if (round.confirmation) return add_evaluation(round);
+    // A run that began anew without a checkpoint says so by its first round.
+    if (!node_.rounds.empty() && node_.rounds.back().round >= round.round) forget_from(round.round);
+    add_evaluation(round);
+    clock_s_ += seconds_of(round);
+    clock_is_at_ = round.time_s;
+    node_.rounds.push_back(std::move(round));
+  }
+  void add(NoticeRecord&& notice) {
+    notice.time_s = clock_at(notice.time_s);
+    node_.notices.push_back(std::move(notice));
+    if (node_.notices.size() >= 2 * kNoticesMax) keep_last_notices();
+  }
+  void add(EndRecord&& end) {
+    end.time_s = clock_at(end.time_s);
+    node_.end = std::move(end);
+  }
+  // Rounds whose file is gone count by their time. A file that is read behind the one before it
+  // adds nothing.
+  void add(const BeforeRecord& before) {
+    if (!node_.rounds.empty()) return;
+    node_.seconds_before = std::max(0.0, before.time_s - before.first_round_s - before.evaluated_s);
+    clock_s_ = node_.seconds_before;
+    clock_is_at_ = before.time_s;
+  }
+  void add_evaluation(const RoundRecord& round) {
+    if (!round.accuracy || !round.accuracy_round) return;
+    auto& evaluations = node_.evaluations;
+    if (!evaluations.empty() && evaluations.back().round >= *round.accuracy_round) return;
+    evaluations.push_back({*round.accuracy_round, round.time_s, *round.accuracy, round.test_loss});
+  }
+  // What lines before a resume say of its round and of later ones is void.
+  void forget_from(Round round) {
+    const auto first = std::ranges::lower_bound(node_.rounds, round, {}, &RoundRecord::round);
+    node_.rounds.erase(first, node_.rounds.end());
+    std::erase_if(node_.evaluations, [&](const Evaluation& e) { return e.round >= round; });
+    node_.end.reset();
+    clock_s_ = node_.seconds_before;
+    for (const RoundRecord& kept : node_.rounds) clock_s_ += seconds_of(kept);
+  }
+  void keep_last_notices() {
+    auto& notices = node_.notices;
+    if (notices.size() > kNoticesMax) notices.erase(notices.begin(), notices.end() - kNoticesMax);
+  }
+  // The run's clock at a time of the process.
+  [[nodiscard]] double clock_at(double time_s) const {
+    return clock_s_ + std::max(0.0, time_s - clock_is_at_);
+  }
 
-void add_round(NodeHistory& node, RoundRecord&& round) {
-  if (round.confirmation) return add_evaluation(node, round);
-  // A run that began anew without a checkpoint says so by its first round.
-  if (!node.rounds.empty() && node.rounds.back().round >= round.round)
-    forget_from(node, round.round);
-  add_evaluation(node, round);
-  node.rounds.push_back(std::move(round));
-}
-
-// Rounds whose file is gone count by their time. A file that is read behind the one before it adds
-// nothing.
-void add_before(NodeHistory& node, const BeforeRecord& before) {
-  if (!node.rounds.empty()) return;
-  node.seconds_before = std::max(0.0, before.time_s - before.first_round_s - before.evaluated_s);
-}
-
-void add(NodeHistory& node, NodeRecord&& record) {
-  std::visit(Overloaded{[&](RoundRecord& round) { add_round(node, std::move(round)); },
-                        [&](const ResumeRecord& resume) { forget_from(node, resume.round); },
-                        [&](NoticeRecord& notice) { node.notices.push_back(std::move(notice)); },
-                        [&](EndRecord& end) { node.end = std::move(end); },
-                        [&](const BeforeRecord& before) { add_before(node, before); },
-                        [](const StartRecord&) {}},
-             record);
-  if (node.notices.size() >= 2 * kNoticesMax)
-    node.notices.erase(node.notices.begin(), node.notices.end() - kNoticesMax);
-}
+  NodeHistory node_;
+  double clock_s_ = 0;      // the run's, at the end of the last round ...
+  double clock_is_at_ = 0;  // ... which was then, in seconds of the process
+};
 
 Result<NodeHistory> read_node(const std::string& path, const std::string& earlier) {
-  NodeHistory node;
+  NodeReader node;
   LineFollower file(path, earlier);
   while (true) {
     auto line = file.next();
@@ -80,11 +111,9 @@ Result<NodeHistory> read_node(const std::string& path, const std::string& earlie
     if (!record)
       return Error{ErrorCode::kUserInput,
                    fmt::format("{}:{}: {}", path, file.line(), record.error().message)};
-    add(node, std::move(*record));
+    node.add(std::move(*record));
   }
-  if (node.notices.size() > kNoticesMax)
-    node.notices.erase(node.notices.begin(), node.notices.end() - kNoticesMax);
-  return node;
+  return node.take();
 }
 
 // Parsing takes most of a report's time, and the files of nodes do not depend on each other.

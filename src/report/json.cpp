@@ -35,6 +35,7 @@ Json to_json(const Finding& finding) {
 }
 
 Json to_json(const NodeMeasures& node) {
+  if (node.rounds == 0) return nullptr;
   return {{"gradient_p50_s", number(node.gradient_s.p50)},
           {"gradient_p95_s", number(node.gradient_s.p95)},
           {"compute_s", number(node.compute_s)},
@@ -88,8 +89,8 @@ Json node_curves(const NodeHistory& node, const Bins& bins) {
     encode.add(bin, round.encode_s);
     apply.add(bin, round.apply_s);
     step.add(bin, round.step_s);
-    const double work = round.encode_s + round.apply_s + round.step_s;
-    other.add(bin, std::max(0.0, round.wait_s - work));
+    const double work = round.compute_s + round.encode_s + round.apply_s + round.step_s;
+    other.add(bin, std::max(0.0, seconds_of(round) - work));
   }
   return {{"compute_s", numbers(compute.values())},
           {"encode_s", numbers(encode.values())},
@@ -138,7 +139,7 @@ Json link_curves(const RunHistory& history, const Bins& bins) {
         const auto to = history.topology.find_node(record.to);
         const auto link = to ? history.plan.find_link(node, *to) : std::nullopt;
         if (link && bins.holds(round.round))
-          curves[*link].add(bins.of(round.round), record, round.round_s - round.evaluate_s);
+          curves[*link].add(bins.of(round.round), record, seconds_of(round));
       }
   Json json = Json::array();
   for (const LinkCurves& curve : curves) json.push_back(curve.json());
@@ -166,7 +167,7 @@ Json curves_of(const RunHistory& history) {
     const std::size_t bin = bins.of(node.rounds[i].round);
     loss.add(bin, node.rounds[i].loss);
     seconds.add(bin, clock[i]);
-    length.add(bin, node.rounds[i].round_s - node.rounds[i].evaluate_max_s);
+    length.add(bin, seconds_of(node.rounds[i]));
   }
   Json nodes = Json::array();
   for (const NodeHistory& each : history.nodes) nodes.push_back(node_curves(each, bins));
@@ -266,6 +267,7 @@ Json to_json(const RunReport& report) {
   json["no_what_if"] = report.no_what_if;
   for (const NodeMeasures& each : report.measures.nodes)
     json["node_measures"].push_back(to_json(each));
+  json["nodes_without_file"] = nodes_without_file(report);
   json["links"] = Json::array();
   for (const LinkMeasures& link : report.measures.links)
     json["links"].push_back(to_json(history, link));

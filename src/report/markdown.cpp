@@ -34,6 +34,7 @@ std::string nodes_text(const RunReport& report) {
       "|---|---|---|---|---|---|---|---|\n";
   for (NodeIndex i = 0; i < report.measures.nodes.size(); ++i) {
     const NodeMeasures& node = report.measures.nodes[i];
+    if (node.rounds == 0) continue;
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n",
                         report.history.plan.view.nodes[i], seconds_text(node.gradient_s.p50),
                         seconds_text(node.gradient_s.p95), seconds_text(node.compute_s),
@@ -48,7 +49,8 @@ std::string links_text(const RunReport& report) {
       "| link | rate | true | busy | bytes | dense | saved | reduces carry | gathers carry |\n"
       "|---|---|---|---|---|---|---|---|---|\n";
   const FindingInput names{report.history, report.measures, nullptr};
-  for (const LinkMeasures& link : report.measures.links)
+  for (const LinkMeasures& link : report.measures.links) {
+    if (link.rounds == 0) continue;
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", names.link(link.link),
                         rate_text(link.rate_bits_per_s),
                         link.true_rate_bits_per_s ? format_rate(*link.true_rate_bits_per_s) : "",
@@ -56,6 +58,7 @@ std::string links_text(const RunReport& report) {
                         link.dense_bytes > 0 ? format_bytes(link.dense_bytes) : "?",
                         link.saved_s ? seconds_text(std::max(0.0, *link.saved_s)) : "",
                         share_text(link.reduce_contraction), share_text(link.gather_contraction));
+  }
   return text;
 }
 
@@ -69,6 +72,10 @@ std::string head_text(const RunReport& report) {
                                  history.config.compression.policy->kind_name());
   if (!node.evaluations.empty())
     text += fmt::format(", accuracy {:.4f}", node.evaluations.back().accuracy);
+  const std::string missing = nodes_without_file(report);
+  if (!missing.empty())
+    text += fmt::format(
+        "\n\nThe folder holds no records of {}: all figures are those of the other nodes", missing);
   return text + fmt::format(
                     "\n\nMeasured over rounds {} to {}: a round takes {} (median; p95 {}), the "
                     "longest gradient {} of it. All figures are of one round.\n",

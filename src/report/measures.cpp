@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "kimesh/util/check.h"
 
@@ -22,13 +23,9 @@ double mean(double sum, std::size_t count) {
   return count > 0 ? sum / static_cast<double>(count) : 0;
 }
 
-// The round's time at one node, without its evaluation.
-double seconds_of(const RoundRecord& round) {
-  return std::max(0.0, round.round_s - round.evaluate_s);
-}
-
 NodeMeasures measure_node(std::span<const RoundRecord> rounds) {
   NodeMeasures node;
+  node.rounds = rounds.size();
   std::vector<double> gradients;
   double total = 0;
   for (const RoundRecord& round : rounds) {
@@ -77,18 +74,20 @@ std::optional<double> middle_of(const std::vector<double>& values) {
   return spread_of(values).p50;
 }
 
-double dense_bytes_of(const RunHistory& history, LinkIndex link) {
-  if (!history.layout_known) return 0;
-  double bytes = 0;
+// By LinkIndex; zeros where sizes are unknown.
+std::vector<double> dense_bytes_of(const RunHistory& history) {
+  std::vector<double> bytes(history.plan.links.size());
+  if (!history.layout_known) return bytes;
   for (const Channel& channel : history.plan.channels)
-    if (channel.link == link)
-      bytes += static_cast<double>(dense_bytes(history.plan.shards[channel.shard].size));
+    bytes[channel.link] +=
+        static_cast<double>(dense_bytes(history.plan.shards[channel.shard].size));
   return bytes;
 }
 
-LinkMeasures measure_link(const RunHistory& history, LinkIndex index, const LinkSums& sums) {
+LinkMeasures measure_link(LinkIndex index, const LinkSums& sums, double dense) {
   LinkMeasures link;
   link.link = index;
+  link.rounds = sums.rounds;
   link.rate_bits_per_s = middle_of(sums.rates);
   link.true_rate_bits_per_s = middle_of(sums.true_rates);
   link.rate_off = middle_of(sums.off);
@@ -96,12 +95,12 @@ LinkMeasures measure_link(const RunHistory& history, LinkIndex index, const Link
   link.busy = sums.round_s > 0 ? std::min(1.0, sums.wire_s / sums.round_s) : 0;
   link.bytes = mean(sums.bytes, sums.rounds);
   link.budget_bytes = mean(sums.budget, sums.rounds);
-  link.dense_bytes = dense_bytes_of(history, index);
+  link.dense_bytes = dense;
   link.kept = sums.elements > 0 ? sums.kept / sums.elements : 0;
   if (sums.reduces > 0) link.reduce_contraction = mean(sums.reduce, sums.reduces);
   if (sums.gathers > 0) link.gather_contraction = mean(sums.gather, sums.gathers);
-  if (link.rate_bits_per_s && link.dense_bytes > 0)
-    link.saved_s = kBitsPerByte * (link.dense_bytes - link.bytes) / *link.rate_bits_per_s;
+  if (link.rate_bits_per_s && dense > 0)
+    link.saved_s = kBitsPerByte * (dense - link.bytes) / *link.rate_bits_per_s;
   return link;
 }
 
@@ -114,11 +113,13 @@ void measure_links(const RunHistory& history, RunMeasures& measures) {
         const auto link = far ? history.plan.find_link(node, *far) : std::nullopt;
         if (link) sums[*link].add(record, seconds_of(round));
       }
+  const std::vector<double> dense = dense_bytes_of(history);
   for (LinkIndex link = 0; link < sums.size(); ++link)
-    measures.links.push_back(measure_link(history, link, sums[link]));
+    measures.links.push_back(measure_link(link, sums[link], dense[link]));
 }
 
-// By round: the longest time and the longest gradient of the nodes.
+// By round: the longest time and the longest gradient of the nodes. Of a round in which all nodes
+// evaluated, and took no gradient, nothing is recorded.
 void measure_rounds(const RunHistory& history, RunMeasures& measures) {
   std::vector<double> longest(measures.rounds()), gradients(measures.rounds());
   for (const NodeHistory& node : history.nodes)
@@ -128,8 +129,9 @@ void measure_rounds(const RunHistory& history, RunMeasures& measures) {
       seconds = std::max(seconds, seconds_of(round));
       gradient = std::max(gradient, round.compute_s);
     }
-  double sum = 0, compute = 0;
-  for (std::size_t i = 0; i < longest.size(); ++i) sum += longest[i], compute += gradients[i];
+  std::erase(longest, 0.0);
+  const double sum = std::accumulate(longest.begin(), longest.end(), 0.0);
+  const double compute = std::accumulate(gradients.begin(), gradients.end(), 0.0);
   measures.mean_round_s = mean(sum, longest.size());
   measures.longest_gradient_s = mean(compute, longest.size());
   measures.round_s = spread_of(std::move(longest));
@@ -145,6 +147,10 @@ Spread spread_of(std::vector<double> values) {
     return values[static_cast<std::size_t>(place)];
   };
   return {at(0.5), at(0.95)};
+}
+
+double seconds_of(const RoundRecord& round) {
+  return std::max(0.0, round.round_s - round.evaluate_max_s);
 }
 
 double sending_s(const LinkRecord& link) {

@@ -26,4 +26,12 @@ Result<RunReport> make_report(const std::string& folder, WhatIfUse use) {
   return report;
 }
 
+std::string nodes_without_file(const RunReport& report) {
+  std::string names;
+  for (NodeIndex node = 0; node < report.measures.nodes.size(); ++node)
+    if (report.measures.nodes[node].rounds == 0)
+      names += (names.empty() ? "" : ", ") + report.history.plan.view.nodes[node];
+  return names;
+}
+
 }  // namespace kimesh

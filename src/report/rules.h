@@ -29,10 +29,12 @@ inline constexpr double kBusyMin = 0.4;
   return format_duration(from_seconds(seconds));
 }
 [[nodiscard]] std::string percent_text(double share);
-// The link that is busy for the largest share of the rounds, and the median of the others.
+// The link that is busy for the largest share of the rounds, and the median of the others that were
+// measured.
 struct Busiest {
   LinkIndex link = 0;
-  double busy = 0, others = 0;
+  double busy = 0;
+  std::optional<double> others;
 };
 [[nodiscard]] Busiest busiest_link(const RunMeasures& measures);
 

@@ -49,7 +49,7 @@ std::optional<Finding> find_slow_link(const FindingInput& input) {
   if (measures.links.empty() || measures.compute_share() >= kComputeBound) return std::nullopt;
   const Busiest busiest = busiest_link(measures);
   if (busiest.busy < kBusyMin) return std::nullopt;
-  const bool alone = measures.links.size() > 1 && busiest.busy > kStandsOut * busiest.others;
+  const bool alone = busiest.others && busiest.busy > kStandsOut * *busiest.others;
   const LinkMeasures& link = measures.links[busiest.link];
   const std::string rate =
       link.rate_bits_per_s ? format_rate(*link.rate_bits_per_s) : std::string("an unknown rate");
@@ -61,7 +61,7 @@ std::optional<Finding> find_slow_link(const FindingInput& input) {
   if (alone)
     finding.text = fmt::format(
         "Link {} makes rounds long: it sends {} of the time, the others {} (median), at {}.",
-        input.link(busiest.link), percent_text(busiest.busy), percent_text(busiest.others), rate);
+        input.link(busiest.link), percent_text(busiest.busy), percent_text(*busiest.others), rate);
   else
     finding.text = fmt::format("The links make rounds long: they send about {} of the time.",
                                percent_text(busiest.busy));

@@ -15,13 +15,14 @@ constexpr double kShareMin = 0.1;  // of a round, which the others wait
 
 std::optional<Finding> find_straggler(const FindingInput& input) {
   const RunMeasures& measures = input.measures;
-  if (measures.nodes.size() < 2) return std::nullopt;
+  if (measures.nodes.empty()) return std::nullopt;
   const auto gradient = [](const NodeMeasures& node) { return node.gradient_s.p50; };
   const auto slowest = std::ranges::max_element(measures.nodes, {}, gradient);
   const auto node = static_cast<NodeIndex>(slowest - measures.nodes.begin());
   std::vector<double> others;
   for (NodeIndex i = 0; i < measures.nodes.size(); ++i)
-    if (i != node) others.push_back(gradient(measures.nodes[i]));
+    if (i != node && measures.nodes[i].rounds > 0) others.push_back(gradient(measures.nodes[i]));
+  if (others.empty()) return std::nullopt;
   const double median = spread_of(std::move(others)).p50;
   const double waits_s = gradient(*slowest) - median;
   const double share = waits_s / measures.mean_round_s;

@@ -47,12 +47,15 @@ SimulatedCosts measured_costs(const RunMeasures& measures, const Change& change,
        {&costs.encode_s_per_element, &costs.apply_s_per_element, &costs.step_s_per_element,
         &costs.encode_s_per_coded_byte, &costs.decode_s_per_coded_byte})
     *cost /= scale;
-  std::vector<double> gradients;
-  for (const NodeMeasures& node : measures.nodes) gradients.push_back(node.gradient_s.p50);
-  if (change.faster_node) {
-    std::vector<double> others = gradients;
-    others.erase(others.begin() + *change.faster_node);
-    gradients[*change.faster_node] = spread_of(others).p50;
+  // A node whose file another machine keeps is taken for one like the others.
+  std::vector<double> gradients, others;
+  for (NodeIndex node = 0; node < measures.nodes.size(); ++node)
+    if (measures.nodes[node].rounds > 0 && change.faster_node != node)
+      others.push_back(measures.nodes[node].gradient_s.p50);
+  const double usual = spread_of(std::move(others)).p50;
+  for (NodeIndex node = 0; node < measures.nodes.size(); ++node) {
+    const bool known = measures.nodes[node].rounds > 0 && change.faster_node != node;
+    gradients.push_back(known ? measures.nodes[node].gradient_s.p50 : usual);
   }
   for (const double seconds : gradients)
     costs.node_gradients.push_back(from_seconds(seconds * change.more_steps));

@@ -156,6 +156,53 @@ class Steps(MeshTest):
             self.assert_equal_bits(parameters, whole[name][2])
 
 
+    def test_let_callbacks_ask_and_not_step(self) -> None:
+        config = self.config(more="evaluate_every: 5")
+        topology = self.ring("ab")
+
+        def node(name: str) -> Any:
+            asked = []
+
+            def score() -> tuple[int, int, float]:
+                asked.append(mesh.round)
+                with self.assertRaisesRegex(kimesh.ConfigError, "called by the mesh"):
+                    mesh.step(start(name))
+                with self.assertRaisesRegex(kimesh.ConfigError, "called by the mesh"):
+                    _ = mesh.running
+                return 0, 1, 0.0
+
+            mesh = self.mesh(start(name), name, config, topology, evaluate=score,
+                             on_round=lambda record: asked.append(mesh.round))
+            while mesh.running:
+                with mesh.agreed():
+                    with self.assertRaisesRegex(kimesh.ConfigError, "a block of agreed"):
+                        with mesh.agreed():
+                            pass
+                    with self.assertRaisesRegex(kimesh.ConfigError, "behind the block"):
+                        mesh.step(start(name))
+                mesh.step({"x": gradient(name, mesh.parameters["x"])})
+            return mesh.outcome, len(asked)
+
+        ends = self.run_nodes("ab", node)
+        for name in "ab":
+            self.assertEqual(ends[name][0], "done")
+            self.assertGreater(ends[name][1], 20)
+
+    def test_make_a_folder_whose_name_ends_with_a_slash(self) -> None:
+        config, topology = self.config(stop="{rounds: 3}"), self.ring("ab")
+        wanted = f"{self.folder}/shared/"
+        ends = self.run_nodes("ab", lambda n: self.descend(
+            self.mesh(start(n), n, config, topology, folder=wanted), start(n)))
+        self.assertIsInstance(ends["a"], dict)
+        self.assertTrue((self.folder / "shared" / "nodes" / "b.jsonl").exists())
+
+    def test_refuse_a_folder_that_holds_no_run(self) -> None:
+        config, topology = self.config(stop="{rounds: 3}"), self.ring("ab")
+        (self.folder / "empty").mkdir()
+        with self.assertRaisesRegex(kimesh.ConfigError, "is there and holds no run"):
+            self.mesh(start("a"), "a", config, topology, folder=self.folder / "empty")
+
+
 class Ends(MeshTest):
     def test_an_exception_of_a_loop_ends_the_run_by_its_name(self) -> None:
         config, topology = self.config(), self.ring("ab")

@@ -35,7 +35,8 @@ function findings(run) {
 
 function time(run) {
   const keys = timeParts.map(([, name, colour]) => ({name, colour}));
-  const rows = run.nodes.map((name, i) => ({name, parts: timeParts.map(([key]) => run.node_measures[i][key])}));
+  const rows = run.nodes.map((name, i) => ({name, measures: run.node_measures[i]})).filter(row => row.measures)
+      .map(({name, measures}) => ({name, parts: timeParts.map(([key]) => measures[key])}));
   const charts = [stackedBars('where the time of a round goes, by node', rows, keys, seconds)];
   charts.push(lineChart('gradient', run.nodes.slice(0, 6).map((name, i) => ({name, x: run.curves.round,
       y: run.curves.nodes[i].compute_s, colour: colour(i)})), {xText: v => `round ${plain(v)}`, yText: seconds, low: 0}));
@@ -101,6 +102,8 @@ function heading(run) {
     run.accuracy === null ? null : `accuracy ${percent(run.accuracy)}`, `${run.nodes.length} nodes`, run.topology,
     `policy ${run.policy}`, run.compressor, run.parameters === null ? null : `${run.parameters} parameters`];
   return [element('h1', {}, run.name), element('p', {class: 'faint'}, facts.filter(f => f).join(' · ')),
+          run.nodes_without_file ? element('p', {}, `The folder holds no records of ${run.nodes_without_file}: ` +
+              'all figures are those of the other nodes.') : null,
           run.text ? element('p', {}, run.text) : null];
 }
 

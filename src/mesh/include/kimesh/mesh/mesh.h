@@ -102,6 +102,9 @@ struct NewRunFolder {
   std::string after{};  // the folder of the run that goes on in this one
 };
 
+// The folder at `path`, whose last part is the run's name.
+[[nodiscard]] NewRunFolder new_run_folder(const std::string& path);
+
 // A run that is to go on under another topology.
 struct OldRun {
   TopologyFile topology;

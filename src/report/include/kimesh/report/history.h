@@ -28,6 +28,7 @@ struct NodeHistory {
   // The run's clock at the begin of the first of them, in seconds: records have a bound.
   double seconds_before = 0;
   std::vector<Evaluation> evaluations;
+  // Their times are of the run's clock, as the rounds' are, and no longer of a process.
   std::vector<NoticeRecord> notices;  // the last kNoticesMax
   std::optional<EndRecord> end;       // absent: the run goes on, or its process was lost
 };

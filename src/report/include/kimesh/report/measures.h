@@ -19,12 +19,14 @@ struct Spread {
 // Means a round, in seconds. Encoding, applying and steps run beside the gradient where messages
 // overlap with it; `other_s` is what is left of the round: the wire, and waiting for others.
 struct NodeMeasures {
+  std::size_t rounds = 0;  // that were measured; 0: another machine keeps the node's file
   Spread gradient_s;
   double compute_s = 0, encode_s = 0, apply_s = 0, step_s = 0, other_s = 0;
 };
 
 struct LinkMeasures {
   LinkIndex link = 0;
+  std::size_t rounds = 0;  // that were measured; 0: another machine keeps its sender's file
   std::optional<double> rate_bits_per_s;       // estimated, p50
   std::optional<double> true_rate_bits_per_s;  // emulated, p50; absent where nothing is
   std::optional<double> rate_off;              // p50 of |estimated / emulated − 1|
@@ -39,8 +41,8 @@ struct LinkMeasures {
 };
 
 struct RunMeasures {
-  // Rounds [first, end) are measured: those that all nodes have recorded, without the first tenth,
-  // in which links and policies find their place, and without the closing round.
+  // Rounds [first, end) are measured: those that all nodes with a file have recorded, without the
+  // first tenth, in which links and policies find their place, and without the closing round.
   Round first = 0, end = 0;
   Spread round_s;
   double mean_round_s = 0;
@@ -55,6 +57,10 @@ struct RunMeasures {
     return mean_round_s > 0 ? longest_gradient_s / mean_round_s : 0;
   }
 };
+
+// A round's time at one node on the run's clock, in seconds: without the mesh's evaluation, which
+// those that evaluate for less time wait for.
+[[nodiscard]] double seconds_of(const RoundRecord& round);
 
 // How long a link has sent in a round, in seconds: without the ways there and back, which the
 // records' wire_s holds, where the link's rate is known, emulated or estimated. 0 where messages

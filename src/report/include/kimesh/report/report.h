@@ -30,11 +30,16 @@ enum class WhatIfUse {
 // Errors: as load_history, and UserInput where no round was recorded by all nodes.
 [[nodiscard]] Result<RunReport> make_report(const std::string& folder, WhatIfUse use);
 
+// The names of the nodes whose records the folder does not hold, with commas; empty: none.
+[[nodiscard]] std::string nodes_without_file(const RunReport& report);
+
 // {"runs": [{name, outcome, reason, text, policy, compressor, topology, nodes: [name], parameters,
-//            rounds, seconds, loss, accuracy, verdict, round_s: {p50, p95}, compute_share,
+//            rounds, seconds, loss, accuracy, verdict, round_s: {p50, p95},
+//            measured_rounds: [first, end), compute_share,
 //            findings: [{rule, weight, text, remedy}], no_what_if,
 //            node_measures: [{gradient_p50_s, gradient_p95_s, compute_s, encode_s, apply_s, step_s,
-//                             other_s}],
+//                             other_s}],  null for a node whose records the folder does not hold
+//            nodes_without_file,  its names, with commas
 //            links: [{from, to, rate_bits_per_s, true_rate_bits_per_s, rate_off, fixed_cost_s,
 //                     busy, bytes, budget_bytes, dense_bytes, kept, reduce_contraction,
 //                     gather_contraction, saved_s}],
