@@ -1,0 +1,231 @@
+// `kimesh node --resume-if-any`, started again where it fails as a container's `restart: on-failure`
+// does it: what a death ends goes on from the newest checkpoint, and what would fail again does not
+// begin again.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <ctime>
+#include <thread>
+
+#include "tests/e2e/command.h"
+#include "tests/e2e/program.h"
+
+namespace kimesh::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kConfig = R"(model: {kind: mlp, hidden: [16]}
+data: {kind: digits, batch: 8}
+optimizer: {kind: sgd, lr: 0.02, momentum: 0.9}
+compression: {policy: fixed, compressor: topk, ratio: 0.05}
+stop: {rounds: 200}
+checkpoint: {every_rounds: 4}
+threads: 1
+)";
+const std::vector<std::string> kNames{"a", "b", "c"};
+
+std::vector<std::string> words_of(const std::string& name) {
+  return {"node",       "--name",    name,       "--config",       "config.yaml",
+          "--topology", "mesh.yaml", "--health", name + ".health", "--resume-if-any"};
+}
+
+// A node and what starts it again.
+class RestartedNode {
+ public:
+  RestartedNode(const Scratch& scratch, const std::string& name)
+      : thread_([&scratch, name, this] { run(scratch, words_of(name)); }) {}
+  ~RestartedNode() { wait(); }
+  RestartedNode(const RestartedNode&) = delete;
+  RestartedNode& operator=(const RestartedNode&) = delete;
+
+  void kill() const { ::kill(process_, SIGKILL); }
+  void wait() {
+    if (thread_.joinable()) thread_.join();
+  }
+  // After wait():
+  [[nodiscard]] int code() const { return ended_.code; }
+  [[nodiscard]] int starts() const { return starts_; }
+  [[nodiscard]] const std::string& said() const { return said_; }
+
+ private:
+  void run(const Scratch& scratch, const std::vector<std::string>& words) {
+    constexpr int kStartsMax = 6;
+    do {
+      Program program(scratch, words);
+      process_ = program.process();
+      ended_ = program.wait();
+      said_ += ended_.out + ended_.err;
+    } while (ended_.code != 0 && ended_.code != 2 && ended_.code != 3 && ++starts_ < kStartsMax);
+  }
+
+  std::atomic<pid_t> process_{0};
+  Ended ended_;
+  std::string said_;
+  int starts_ = 1;
+  std::thread thread_;
+};
+
+class Restart : public testing::Test {
+ protected:
+  void SetUp() override {
+    scratch.write("config.yaml", kConfig);
+    std::string mesh = "kind: ring\ndead_after: 3s\nlinks: {default: {delay: 5ms}}\nnodes:\n";
+    for (std::size_t i = 0; i < kNames.size(); ++i)
+      mesh += "  " + kNames[i] + ": {address: \"tcp://" + own_host() + ":" +
+              std::to_string(7101 + i) + "\"}\n";
+    scratch.write("mesh.yaml", mesh);
+  }
+  void TearDown() override { EXPECT_TRUE(Program::all_gone()) << "something is left running"; }
+
+  // The folder of the run that `name` was in, which makes one of its own; empty: none yet.
+  [[nodiscard]] std::string folder_of(const std::string& name) const {
+    std::error_code code;
+    for (const auto& run : std::filesystem::directory_iterator(scratch.path() + "/runs", code))
+      if (std::filesystem::exists(run.path() / "nodes" / (name + ".jsonl")))
+        return run.path().string();
+    return "";
+  }
+  [[nodiscard]] bool has_checkpoint(const std::string& name) const {
+    std::error_code code;
+    for (const auto& file :
+         std::filesystem::directory_iterator(folder_of(name) + "/checkpoints/" + name, code))
+      if (file.path().extension() == ".checkpoint") return true;
+    return false;
+  }
+  void await_checkpoints() const {
+    for (const std::string& name : kNames)
+      while (!has_checkpoint(name)) std::this_thread::yield();
+  }
+  // All nodes run until there are checkpoints, and are killed.
+  void train_and_kill() const {
+    std::vector<std::unique_ptr<Program>> programs;
+    for (const std::string& name : kNames)
+      programs.push_back(std::make_unique<Program>(scratch, words_of(name)));
+    await_checkpoints();
+    for (const auto& program : programs) program->signal(SIGKILL);
+  }
+  [[nodiscard]] std::vector<Ended> run_all() const {
+    std::vector<std::unique_ptr<Program>> programs;
+    for (const std::string& name : kNames)
+      programs.push_back(std::make_unique<Program>(scratch, words_of(name)));
+    std::vector<Ended> ends;
+    for (const auto& program : programs) ends.push_back(program->wait());
+    return ends;
+  }
+  // Kills these nodes once there are checkpoints: all go on, and end with the bits of a run in
+  // which nobody was killed.
+  void expect_to_survive(const std::vector<std::size_t>& killed) {
+    const Ended whole = run_program(
+        scratch, {"up", "--config", "config.yaml", "--topology", "mesh.yaml", "--run", "whole"});
+    ASSERT_EQ(whole.code, 0) << whole.err;
+    const std::string model = read_text(scratch.run_file("whole", "model.safetensors"));
+    std::filesystem::remove_all(scratch.run_file("whole", ""));
+    std::vector<std::unique_ptr<RestartedNode>> nodes;
+    for (const std::string& name : kNames)
+      nodes.push_back(std::make_unique<RestartedNode>(scratch, name));
+    await_checkpoints();
+    for (const std::size_t node : killed) nodes[node]->kill();
+    for (const auto& node : nodes) node->wait();
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+      EXPECT_EQ(nodes[i]->code(), 0) << nodes[i]->said();
+      EXPECT_EQ(nodes[i]->starts(), 2) << nodes[i]->said();
+      EXPECT_THAT(nodes[i]->said(), HasSubstr("node " + kNames[i] + " goes on with it"));
+      const std::string path = folder_of(kNames[i]) + "/nodes/" + kNames[i] + ".safetensors";
+      EXPECT_TRUE(read_text(path) == model) << path;
+    }
+  }
+
+  const Scratch scratch;
+};
+
+// Seen to fail: with a halt, or a refusal, of a node that ends the run of before taken for the end
+// of the next one.
+TEST_F(Restart, OfOneNodeThatWasKilledLetsAllGoOn) {
+  expect_to_survive({2});
+}
+
+TEST_F(Restart, OfAllNodesLetsAllGoOn) {
+  expect_to_survive({0, 1, 2});
+}
+
+// A run that has come to its end is not gone on with: the next one is a new one.
+TEST_F(Restart, AfterTheEndBeginsANewRun) {
+  for (int run = 0; run < 2; ++run)
+    for (const Ended& ended : run_all()) EXPECT_EQ(ended.code, 0) << ended.err;
+  const auto runs = std::filesystem::directory_iterator(scratch.path() + "/runs");
+  EXPECT_EQ(std::distance(begin(runs), end(runs)), 6);
+}
+
+TEST_F(Restart, OfBadInputEndsWithCodeTwoBeforeAnythingIsWritten) {
+  scratch.write("config.yaml", "model: {kind: mpl}\n");
+  const Ended ended = run_program(scratch, words_of("a"));
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(folder_of("a"), "");
+  auto words = words_of("a");
+  words.insert(words.end(), {"--resume", "runs/r"});
+  EXPECT_EQ(run_program(scratch, words).code, 2);
+}
+
+// Seen to fail: HaltKind::kPermanent told to the peers as kFailure.
+TEST_F(Restart, WhereAGradientIsNotFiniteAllNodesEndWithCodeThree) {
+  std::string steep = kConfig;
+  steep.replace(steep.find("lr: 0.02"), 8, "lr: 1e30");
+  scratch.write("config.yaml", steep);
+  for (const Ended& ended : run_all()) {
+    EXPECT_EQ(ended.code, 3) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("NaN or inf"));
+  }
+}
+
+// The first checkpoint was not written everywhere: nothing that all could go on from is lost.
+TEST_F(Restart, BeforeTheFirstCheckpointOfAllBeginsAnew) {
+  train_and_kill();
+  const std::string folder = folder_of("a") + "/checkpoints/a";
+  std::filesystem::remove_all(folder_of("c") + "/checkpoints/c");
+  for (const Ended& ended : run_all()) {
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_THAT(ended.out, HasSubstr("the run begins with round 0"));
+  }
+  const auto is_aside = [](const auto& file) { return file.path().extension() == ".alone"; };
+  const auto files = std::filesystem::directory_iterator(folder);
+  EXPECT_TRUE(std::any_of(begin(files), end(files), is_aside));
+}
+
+// A volume was lost: to begin anew would give up what the others hold.
+TEST_F(Restart, OfANodeThatHasLostItsFolderEndsAllWithCodeThree) {
+  train_and_kill();
+  std::filesystem::remove_all(folder_of("c"));
+  std::string said;
+  for (const Ended& ended : run_all()) {
+    EXPECT_EQ(ended.code, 3) << ended.err;
+    said += ended.err;
+  }
+  EXPECT_THAT(said, HasSubstr("holds none and has no records of the run"));
+  EXPECT_TRUE(has_checkpoint("a"));
+}
+
+TEST_F(Restart, AHealthFileSaysByWhenTheNodeHasGoneOn) {
+  const auto healthy = [&](const std::string& name) {
+    return run_command({"env", "KIMESH_HEALTH=" + scratch.path() + "/" + name,
+                        KIMESH_SOURCE_DIR "/docker/healthy.sh"});
+  };
+  EXPECT_EQ(healthy("a.health").code, 1);
+  {
+    std::vector<std::unique_ptr<Program>> programs;
+    for (const std::string& name : kNames)
+      programs.push_back(std::make_unique<Program>(scratch, words_of(name)));
+    await_checkpoints();
+    EXPECT_EQ(healthy("a.health").code, 0) << healthy("a.health").said;
+    EXPECT_THAT(healthy("a.health").said, HasSubstr("waiting for "));
+    // By then a gradient of this small model, of which some were made, has long been there.
+    constexpr long kFarTooLate = 600;
+    EXPECT_LT(std::stol(read_text(scratch.path() + "/a.health")), std::time(nullptr) + kFarTooLate);
+  }
+  scratch.write("late.health", std::to_string(std::time(nullptr) - 1) + " waiting for a disk\n");
+  EXPECT_EQ(healthy("late.health").code, 1);
+  EXPECT_EQ(healthy("late.health").said, "waiting for a disk\n");
+}
+
+}  // namespace
+}  // namespace kimesh::test
