@@ -169,8 +169,13 @@ void Core::State::end_agreement() {
                     name(self), *held),
         HaltKind::kPermanent);
   is_saving = true;
-  if (verdict.checkpoint_held != kNoRound || held) return emit(LoadState{verdict.checkpoint_held});
-  emit(Notice{"no checkpoint is there that all nodes hold: the run begins with round 0"});
+  const bool is_new = verdict.checkpoint_held == kNoRound;
+  if (is_new)
+    emit(Notice{held ? fmt::format("a node was ended before the first checkpoint was written: the "
+                                   "run begins with round 0, and that of round {} is set aside",
+                                   *held)
+                     : "no node holds a checkpoint: the run begins with round 0"});
+  if (!is_new || held) return emit(LoadState{verdict.checkpoint_held});
   on(StateLoaded{kNoRound});
 }
 
