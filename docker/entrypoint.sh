@@ -14,7 +14,7 @@
 #   KIMESH_STAY      1: after a good end, and after a failure that would come again, the container
 #                    stays until it is stopped, so that what the node left can be fetched where a
 #                    container that ends is started anew
-#   KIMESH_HEALTH    file for healthy.sh (default /tmp/health)
+#   KIMESH_HEALTH    file for healthy.sh (default /run/kimesh/health)
 #   KIMESH_SHAPE     rate of all that leaves eth0, such as 10mbit; empty: as fast as the network
 set -eu
 
@@ -32,7 +32,7 @@ if [ "$(id -u)" = 0 ]; then
     entrypoint.sh "$@"
 fi
 
-health=${KIMESH_HEALTH:-/tmp/health}
+health=${KIMESH_HEALTH:-/run/kimesh/health}
 if [ -n "${KIMESH_NODES:-}" ]; then
   KIMESH_NODE=$(echo "$KIMESH_NODES" | cut -d ' ' -f $((${HOSTNAME##*-} + 1)))
 fi

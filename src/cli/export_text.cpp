@@ -40,7 +40,7 @@ x-node: &node
   # A node that dies is started again with all others, and they go on from their newest checkpoint.
   restart: on-failure:5
   read_only: true
-  tmpfs: ["/tmp:size=16m"]
+  tmpfs: ["/run/kimesh:size=1m,mode=1777"]
   cap_drop: [ALL]
   security_opt: ["no-new-privileges:true"]
   mem_limit: "${{KIMESH_MEMORY:-4g}}"
@@ -155,12 +155,12 @@ spec:
         volumeMounts:
         - {{name: mesh, mountPath: /kimesh/mesh, readOnly: true}}
         - {{name: runs, mountPath: /kimesh/runs}}
-        - {{name: tmp, mountPath: /tmp}}
+        - {{name: health, mountPath: /run/kimesh}}
 {keys_mount}      volumes:
       - name: mesh
         configMap: {{name: kimesh}}
-      - name: tmp
-        emptyDir: {{medium: Memory, sizeLimit: 16Mi}}
+      - name: health
+        emptyDir: {{medium: Memory, sizeLimit: 1Mi}}
 {keys_volume}  volumeClaimTemplates:
   - metadata:
       name: runs

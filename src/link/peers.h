@@ -14,7 +14,8 @@ class Peers {
  public:
   // `silence`: after which an open connection is no proof of life any more.
   // `dials_again`: NetworkOptions.
-  Peers(Duration silence, bool dials_again) : silence_(silence), dials_again_(dials_again) {}
+  explicit Peers(Duration silence, bool dials_again = false)
+      : silence_(silence), dials_again_(dials_again) {}
 
   enum class Identity { kSame, kReplaced, kSecond, kRestarted };
   // Whether the process with this incarnation is the one that we know of the node, or the first

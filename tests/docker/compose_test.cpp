@@ -194,7 +194,8 @@ TEST_F(Compose, ANodeOfAStatefulSetStaysAfterItsEndUntilItIsStopped) {
   for (std::size_t i = 0; i < kServices.size(); ++i)
     services += "  " + kServices[i] + ":\n    hostname: kimesh-" + std::to_string(i) +
                 "\n    image: " + own_image() +
-                "\n    environment: {KIMESH_NODES: a b c d, KIMESH_STAY: \"1\", KIMESH_CONFIG: "
+                "\n    environment: {KIMESH_NODES: a b c d, KIMESH_STAY: \"1\", KIMESH_RESTARTED: "
+                "\"1\", KIMESH_CONFIG: "
                 "test/config.yaml, KIMESH_TOPOLOGY: test/mesh.yaml}\n    volumes: [\"" +
                 scratch.path() + ":/kimesh/test:ro\"]\n";
   scratch.write("set.yml", services);
@@ -203,6 +204,7 @@ TEST_F(Compose, ANodeOfAStatefulSetStaysAfterItsEndUntilItIsStopped) {
   for (const std::string& name : kServices)
     ASSERT_TRUE(mesh.says(name, "node " + name + " is done")) << mesh.logs(name);
   ASSERT_TRUE(mesh.says("d", "this container stays")) << mesh.logs("d");
+  EXPECT_EQ(run_command({"docker", "exec", mesh.container("d"), "healthy.sh"}).code, 0);
   mesh.compose({"stop"});
   EXPECT_EQ(mesh.exit_code("d"), "0");
 }

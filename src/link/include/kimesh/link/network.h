@@ -64,7 +64,7 @@ struct NetworkOptions {
   Duration dead_after{std::chrono::seconds(15)};
   Duration redial{std::chrono::milliseconds(200)};  // before the first try to dial again
   // A node that refuses this one may be ending an earlier run: until a message was exchanged with
-  // it, it is dialled again (PeerRefused says why), and no LinkRefused or PeerRestarted comes of it.
+  // it, it is dialled again. PeerRefused says why, and neither LinkRefused nor PeerRestarted comes.
   bool dials_again = false;
 };
 

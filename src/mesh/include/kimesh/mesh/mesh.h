@@ -175,9 +175,9 @@ class Mesh {
   [[nodiscard]] Result<RunFolder> make_folder(const NewRunFolder& folder,
                                               const std::vector<std::string>& command) const;
 
-  // The folder in `parent` of a run with the same two files in which `node` has taken part, and that
-  // has not come to its regular end; of several the one in which it was last. Nothing: there is
-  // none.
+  // The folder in `parent` of a run with the same two files in which `node` has taken part, and
+  // that has not come to its regular end; of several the one in which it was last. Nothing: there
+  // is none.
   [[nodiscard]] std::optional<RunFolder> unfinished_run(const std::string& parent,
                                                         const std::string& node) const;
 
