@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <ctime>
+#include <random>
 #include <thread>
 
 #include "tests/e2e/command.h"
@@ -39,7 +41,9 @@ class RestartedNode {
   RestartedNode(const RestartedNode&) = delete;
   RestartedNode& operator=(const RestartedNode&) = delete;
 
-  void kill() const { ::kill(process_, SIGKILL); }
+  void kill() const {
+    if (const pid_t process = process_; process > 0) ::kill(process, SIGKILL);
+  }
   void wait() {
     if (thread_.joinable()) thread_.join();
   }
@@ -50,7 +54,7 @@ class RestartedNode {
 
  private:
   void run(const Scratch& scratch, const std::vector<std::string>& words) {
-    constexpr int kStartsMax = 6;
+    constexpr int kStartsMax = 12;  // more than the deaths of a test can cause
     do {
       Program program(scratch, words);
       process_ = program.process();
@@ -78,6 +82,11 @@ class Restart : public testing::Test {
   }
   void TearDown() override { EXPECT_TRUE(Program::all_gone()) << "something is left running"; }
 
+  void set_rounds(int rounds) const {
+    std::string config = kConfig;
+    config.replace(config.find("rounds: 200"), 11, "rounds: " + std::to_string(rounds));
+    scratch.write("config.yaml", config);
+  }
   // The folder of the run that `name` was in, which makes one of its own; empty: none yet.
   [[nodiscard]] std::string folder_of(const std::string& name) const {
     std::error_code code;
@@ -109,6 +118,33 @@ class Restart : public testing::Test {
     }
     return true;
   }
+  // Waits until a node has written so many bytes more of records. False: the run has come far.
+  [[nodiscard]] bool await_records(const std::string& name, std::uintmax_t bytes) const {
+    const auto size = [&] {
+      std::error_code code;
+      const auto found =
+          std::filesystem::file_size(folder_of(name) + "/nodes/" + name + ".jsonl", code);
+      return code ? 0 : found;
+    };
+    constexpr long kFar = 50;
+    const auto before = size();
+    while (size() < before + bytes) {
+      if (newest_of(name) > kFar) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  [[nodiscard]] std::string model_of_a_whole_run() const {
+    const Ended whole = run_program(
+        scratch, {"up", "--config", "config.yaml", "--topology", "mesh.yaml", "--run", "whole"});
+    EXPECT_EQ(whole.code, 0) << whole.err;
+    std::string model = read_text(scratch.run_file("whole", "model.safetensors"));
+    std::filesystem::remove_all(scratch.run_file("whole", ""));
+    return model;
+  }
+  [[nodiscard]] std::string model_at(const std::string& name) const {
+    return folder_of(name) + "/nodes/" + name + ".safetensors";
+  }
   // All nodes run until there are checkpoints, and are killed.
   void train_and_kill() const {
     std::vector<std::unique_ptr<Program>> programs;
@@ -132,11 +168,7 @@ class Restart : public testing::Test {
 // Seen to fail: a halt or a refusal of a node that ends the run of before taken for the end of the
 // next one.
 TEST_F(Restart, OutlivesTheDeathOfOneNodeAndThenOfAll) {
-  const Ended whole = run_program(
-      scratch, {"up", "--config", "config.yaml", "--topology", "mesh.yaml", "--run", "whole"});
-  ASSERT_EQ(whole.code, 0) << whole.err;
-  const std::string model = read_text(scratch.run_file("whole", "model.safetensors"));
-  std::filesystem::remove_all(scratch.run_file("whole", ""));
+  const std::string model = model_of_a_whole_run();
   std::vector<std::unique_ptr<RestartedNode>> nodes;
   for (const std::string& name : kNames)
     nodes.push_back(std::make_unique<RestartedNode>(scratch, name));
@@ -149,16 +181,41 @@ TEST_F(Restart, OutlivesTheDeathOfOneNodeAndThenOfAll) {
     EXPECT_EQ(nodes[i]->code(), 0) << nodes[i]->said();
     EXPECT_EQ(nodes[i]->starts(), 3) << nodes[i]->said();
     EXPECT_THAT(nodes[i]->said(), HasSubstr("node " + kNames[i] + " goes on with it"));
-    const std::string path = folder_of(kNames[i]) + "/nodes/" + kNames[i] + ".safetensors";
-    EXPECT_TRUE(read_text(path) == model) << path;
+    EXPECT_TRUE(read_text(model_at(kNames[i])) == model) << kNames[i];
+  }
+}
+
+// Deaths of nodes, and at moments, that a seed draws: the next one may come while nodes begin again.
+// KIMESH_SEEDS=50 is the long form.
+TEST_F(Restart, AfterDeathsAtAnyMomentEndsWithTheBitsOfAWholeRun) {
+  set_rounds(80);
+  const std::string model = model_of_a_whole_run();
+  const char* const wanted = std::getenv("KIMESH_SEEDS");
+  const unsigned seeds = wanted == nullptr ? 1 : static_cast<unsigned>(std::stoul(wanted));
+  for (unsigned seed = 1; seed <= seeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    std::filesystem::remove_all(scratch.path() + "/runs");
+    std::vector<std::unique_ptr<RestartedNode>> nodes;
+    for (const std::string& name : kNames)
+      nodes.push_back(std::make_unique<RestartedNode>(scratch, name));
+    for (int death = 0; death < 3; ++death) {
+      if (!await_records(kNames[random() % 3], random() % 6000)) break;
+      const unsigned killed = 1 + random() % 7;
+      for (std::size_t i = 0; i < kNames.size(); ++i)
+        if ((killed >> i & 1) != 0) nodes[i]->kill();
+    }
+    for (const auto& node : nodes) node->wait();
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+      EXPECT_EQ(nodes[i]->code(), 0) << nodes[i]->said();
+      EXPECT_TRUE(read_text(model_at(kNames[i])) == model) << nodes[i]->said();
+    }
   }
 }
 
 // Seen to fail: a halt taken for the end of the run that is to begin.
 TEST_F(Restart, WhileOthersWaitDoesNotEndThem) {
-  std::string few = kConfig;
-  few.replace(few.find("rounds: 200"), 11, "rounds: 20");
-  scratch.write("config.yaml", few);
+  set_rounds(20);
   Program a(scratch, words_of("a"));
   {
     Program b(scratch, words_of("b"));
@@ -173,6 +230,7 @@ TEST_F(Restart, WhileOthersWaitDoesNotEndThem) {
 
 // A run that has come to its end is not gone on with: the next one is a new one.
 TEST_F(Restart, AfterTheEndBeginsANewRun) {
+  set_rounds(20);
   for (int run = 0; run < 2; ++run)
     for (const Ended& ended : run_all()) EXPECT_EQ(ended.code, 0) << ended.err;
   const auto runs = std::filesystem::directory_iterator(scratch.path() + "/runs");
@@ -202,6 +260,7 @@ TEST_F(Restart, WhereAGradientIsNotFiniteAllNodesEndWithCodeThree) {
 
 // The first checkpoint was not written everywhere: nothing that all could go on from is lost.
 TEST_F(Restart, BeforeTheFirstCheckpointOfAllBeginsAnew) {
+  set_rounds(80);
   train_and_kill();
   const std::string folder = folder_of("a") + "/checkpoints/a";
   std::filesystem::remove_all(folder_of("c") + "/checkpoints/c");
