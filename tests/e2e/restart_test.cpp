@@ -185,8 +185,8 @@ TEST_F(Restart, OutlivesTheDeathOfOneNodeAndThenOfAll) {
   }
 }
 
-// Deaths of nodes, and at moments, that a seed draws: the next one may come while nodes begin again.
-// KIMESH_SEEDS=50 is the long form.
+// A seed draws who dies and when: a death may come while nodes begin again. KIMESH_SEEDS=50 is the
+// long form.
 TEST_F(Restart, AfterDeathsAtAnyMomentEndsWithTheBitsOfAWholeRun) {
   set_rounds(80);
   const std::string model = model_of_a_whole_run();
