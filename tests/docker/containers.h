@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -110,6 +111,7 @@ class Mesh {
       do {
         if (has_said(log.said(), text, times, then)) return true;
       } while (log.says_more());
+      if (inspect(service, ".State.Status") == "exited") return false;  // nothing starts it again
     }
     return false;
   }
@@ -122,7 +124,9 @@ class Mesh {
   // Kills the first process of the container, as the kernel might: `docker kill` is a wish of its
   // user's, after which the container stays as it is.
   void kill_process(const std::string& service) const {
-    EXPECT_EQ(::kill(static_cast<pid_t>(std::stol(inspect(service, ".State.Pid"))), SIGKILL), 0);
+    const auto process = static_cast<pid_t>(std::atol(inspect(service, ".State.Pid").c_str()));
+    ASSERT_GT(process, 0) << service << " does not run";
+    EXPECT_EQ(::kill(process, SIGKILL), 0);
   }
   // Waits for the end of its container.
   [[nodiscard]] std::string exit_code(const std::string& service) const {
