@@ -133,7 +133,7 @@ spec:
         - {{name: KIMESH_NODES, value: "{nodes}"}}
         - {{name: KIMESH_TOPOLOGY, value: mesh/topology.yaml}}
         - {{name: KIMESH_CONFIG, value: mesh/config.yaml}}
-{keys_environment}        # A pod whose node fails is started again, and goes on from the newest checkpoint.
+{keys_environment}        # A node that fails is started again, and goes on from its checkpoint.
         - {{name: KIMESH_RESTARTED, value: "1"}}
         # Kubernetes would start a pod anew that has come to its end.
         - {{name: KIMESH_STAY, value: "1"}}
