@@ -168,13 +168,14 @@ class Restart : public testing::Test {
 // Seen to fail: a halt or a refusal of a node that ends the run of before taken for the end of the
 // next one.
 TEST_F(Restart, OutlivesTheDeathOfOneNodeAndThenOfAll) {
+  set_rounds(120);
   const std::string model = model_of_a_whole_run();
   std::vector<std::unique_ptr<RestartedNode>> nodes;
   for (const std::string& name : kNames)
     nodes.push_back(std::make_unique<RestartedNode>(scratch, name));
   EXPECT_TRUE(await_checkpoints());
   nodes[2]->kill();
-  EXPECT_TRUE(await_checkpoints(100));
+  EXPECT_TRUE(await_checkpoints(50));
   for (const auto& node : nodes) node->kill();
   for (const auto& node : nodes) node->wait();
   for (std::size_t i = 0; i < kNames.size(); ++i) {
