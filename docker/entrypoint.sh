@@ -8,8 +8,13 @@
 #                    topology says
 #   KIMESH_METRICS   HOST:PORT for Prometheus; empty: none
 #   KIMESH_NODES     in place of KIMESH_NODE: all names; the host NAME-0 takes the first, and so on
-#   KIMESH_STAY      1: after a good end the container stays until it is stopped, so that what the
-#                    node left can be fetched where a container that ends is started anew
+#   KIMESH_RESTARTED 1: whoever runs this container starts it again where it fails. The node goes on
+#                    with its last run, and where a failure would come again (codes 2 and 3) the
+#                    container ends with 0
+#   KIMESH_STAY      1: after a good end, and after a failure that would come again, the container
+#                    stays until it is stopped, so that what the node left can be fetched where a
+#                    container that ends is started anew
+#   KIMESH_HEALTH    file for healthy.sh (default /run/kimesh/health)
 #   KIMESH_SHAPE     rate of all that leaves eth0, such as 10mbit; empty: as fast as the network
 set -eu
 
@@ -20,39 +25,51 @@ if [ -n "${KIMESH_SHAPE:-}" ]; then
     exit 2
   }
 fi
+# Root is for tc only.
+if [ "$(id -u)" = 0 ]; then
+  unset KIMESH_SHAPE
+  exec setpriv --reuid=kimesh --regid=kimesh --clear-groups --inh-caps=-all --bounding-set=-all \
+    entrypoint.sh "$@"
+fi
 
+health=${KIMESH_HEALTH:-/run/kimesh/health}
 if [ -n "${KIMESH_NODES:-}" ]; then
   KIMESH_NODE=$(echo "$KIMESH_NODES" | cut -d ' ' -f $((${HOSTNAME##*-} + 1)))
 fi
 if [ $# -eq 0 ]; then
   set -- node --name "${KIMESH_NODE:?is not set: write the name of a node of the topology}" \
     --topology "${KIMESH_TOPOLOGY:-topologies/ring4.yaml}" \
-    --config "${KIMESH_CONFIG:-configs/digits.yaml}"
+    --config "${KIMESH_CONFIG:-configs/digits.yaml}" --health "$health"
   [ -z "${KIMESH_KEYS:-}" ] || set -- "$@" --keys "$KIMESH_KEYS"
   [ -z "${KIMESH_METRICS:-}" ] || set -- "$@" --metrics "$KIMESH_METRICS"
-fi
-
-# Root is for tc only.
-if [ "$(id -u)" = 0 ]; then
-  set -- setpriv --reuid=kimesh --regid=kimesh --clear-groups --inh-caps=-all --bounding-set=-all \
-    kimesh "$@"
+  [ -z "${KIMESH_RESTARTED:-}" ] || set -- "$@" --resume-if-any
 else
-  set -- kimesh "$@"
+  KIMESH_RESTARTED=
 fi
-[ "${KIMESH_STAY:-}" = 1 ] || exec "$@"
+[ "${KIMESH_RESTARTED:-}${KIMESH_STAY:-}" ] || exec kimesh "$@"
 
 # A shell hears of a signal only while it waits, and an interrupted `wait` tells the signal.
-"$@" &
+kimesh "$@" &
 child=$!
-trap 'stopped=1; kill -TERM "$child" || true' TERM INT
-code=0
-wait "$child" || code=$?
-if [ -n "${stopped:-}" ]; then
-  code=0
+trap 'heard=1 stopped=1; kill -TERM "$child" 2>/dev/null || true' TERM INT
+trap 'heard=1; kill -USR1 "$child" 2>/dev/null || true' USR1
+heard=1
+while [ "$heard" ]; do
+  heard= code=0
   wait "$child" || code=$?
-fi
-[ -z "${stopped:-}" ] && [ "$code" = 0 ] || exit "$code"
+done
+[ -z "${stopped:-}" ] || exit "$code"
+case $code in
+  0) ;;
+  2 | 3)
+    echo "kimesh: started again, this node would end with code $code again; it is not." >&2
+    code=0
+    ;;
+  *) exit "$code" ;;
+esac
+[ "${KIMESH_STAY:-}" ] || exit "$code"
 echo "this container stays until it is stopped, so that /kimesh/runs can be fetched"
+echo "9999999999 the node has ended, and the container stays" >"$health"
 sleep infinity &
 child=$!
 wait "$child" || exit 0

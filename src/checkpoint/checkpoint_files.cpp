@@ -17,6 +17,7 @@ constexpr std::size_t kJobsMax = 4;
 constexpr std::size_t kWrittenMax = 16;
 
 constexpr const char* kDamagedSuffix = ".damaged";
+constexpr const char* kAloneSuffix = ".alone";  // no other node may go on from such a one
 
 // A name that is no checkpoint's, as a writer leaves it that was killed.
 void remove_unfinished(const std::string& folder) {
@@ -93,6 +94,18 @@ Status CheckpointFiles::remove_later_than(Round round) const {
   return sync_file(folder_.path);
 }
 
+Status CheckpointFiles::set_aside() {
+  for (const Round round : checkpoint_rounds(folder_.path)) {
+    const std::string path = checkpoint_path(folder_.path, round);
+    const bool is_damaged = std::ranges::binary_search(damaged_, round);
+    std::error_code code;
+    std::filesystem::rename(path, path + (is_damaged ? kDamagedSuffix : kAloneSuffix), code);
+    if (code) return Error{ErrorCode::kIo, path + " cannot be renamed: " + code.message()};
+  }
+  static_cast<void>(written_.try_push(kNoRound));
+  return sync_file(folder_.path);
+}
+
 Status CheckpointFiles::finish() {
   jobs_.close();
   if (thread_.joinable()) thread_.join();
@@ -102,10 +115,12 @@ Status CheckpointFiles::finish() {
 
 Result<std::optional<Round>> CheckpointFiles::newest() {
   while (auto written = written_.try_pop()) {
-    if (*written)
-      newest_ = **written;
-    else
+    if (!*written)
       failed_ = written->error();
+    else if (**written == kNoRound)
+      newest_.reset();
+    else
+      newest_ = **written;
   }
   if (failed_) return *failed_;
   return newest_;

@@ -9,6 +9,8 @@ namespace kimesh::cli {
 inline constexpr int kExitDone = 0;    // also after Ctrl-C: the run's folder is whole
 inline constexpr int kExitFailed = 1;  // the run failed
 inline constexpr int kExitUser = 2;    // the user's input is wrong; nothing was started
+// The run failed, and would fail again if its nodes were only started again.
+inline constexpr int kExitPermanent = 3;
 
 struct RunOptions {
   std::vector<std::string> command;  // as it was typed, for run.json
@@ -25,7 +27,11 @@ struct NodeOptions {
   std::string run_folder;  // empty: one of its own
   std::string metrics;     // HOST:PORT where metrics are served; empty: nowhere
   std::string simd;        // instruction set of the kernels; empty: the best there is
-  int threads = 0;         // 0: cores / nodes of the topology on this machine's address
+  // Goes on with the run of the same files in runs/ that has not come to its end, or begins one;
+  // until the mesh is complete it waits for nodes that are ending an earlier run.
+  bool resumes_if_any = false;
+  std::string health;  // file that says by when the node has gone on (health_file.h); empty: none
+  int threads = 0;     // 0: cores / nodes of the topology on this machine's address
 };
 struct SimulateOptions {
   RunOptions run;

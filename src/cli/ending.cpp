@@ -38,7 +38,8 @@ void collect(const RunFolder& folder, const Mesh& mesh, RunEnd& end) {
 
 int conclude(const RunFolder& folder, const RunTally& tally, const RunEnd& end,
              const std::string& json) {
-  int code = end.outcome == Outcome::kFailed ? kExitFailed : kExitDone;
+  const int failed = end.reason == StopReason::kPermanent ? kExitPermanent : kExitFailed;
+  int code = end.outcome == Outcome::kFailed ? failed : kExitDone;
   const auto write = [&](const std::string& path, const std::string& text) {
     const Status written = write_whole(path, std::string_view(text));
     if (written.ok()) return;

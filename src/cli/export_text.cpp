@@ -37,10 +37,21 @@ constexpr const char* kComposeHead = R"(# Written by `kimesh export compose`. St
 x-node: &node
   image: {image}
 {user}  stop_grace_period: 30s
+  # A node that dies is started again with all others, and they go on from their newest checkpoint.
+  restart: on-failure:5
+  read_only: true
+  tmpfs: ["/run/kimesh:size=1m,mode=1777"]
+  cap_drop: [ALL]
+  security_opt: ["no-new-privileges:true"]
+  mem_limit: "${{KIMESH_MEMORY:-4g}}"
+  pids_limit: 512
+  ulimits: {{nofile: 8192, core: 0}}
+  logging: {{driver: json-file, options: {{max-size: 10m, max-file: "3"}}}}
 
 x-environment: &environment
   KIMESH_TOPOLOGY: mesh/topology.yaml
   KIMESH_CONFIG: mesh/config.yaml
+  KIMESH_RESTARTED: "1"
 {keys}
 services:
 )";
@@ -66,6 +77,22 @@ spec:
   selector: {{app: kimesh}}
   ports:
   - {{name: mesh, port: {port}}}
+---
+# Nodes talk to each other, and to whom knows their names.
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: kimesh
+spec:
+  podSelector: {{matchLabels: {{app: kimesh}}}}
+  policyTypes: [Ingress, Egress]
+  ingress:
+  - from: [{{podSelector: {{matchLabels: {{app: kimesh}}}}}}]
+    ports: [{{port: {port}}}]
+  egress:
+  - to: [{{podSelector: {{matchLabels: {{app: kimesh}}}}}}]
+    ports: [{{port: {port}}}]
+  - ports: [{{port: 53, protocol: UDP}}, {{port: 53, protocol: TCP}}]
 ---
 apiVersion: v1
 kind: ConfigMap
@@ -96,6 +123,7 @@ spec:
         runAsUser: {user}
         runAsGroup: {user}
         fsGroup: {user}
+        seccompProfile: {{type: RuntimeDefault}}
       containers:
       - name: kimesh
         image: {image}
@@ -105,21 +133,34 @@ spec:
         - {{name: KIMESH_NODES, value: "{nodes}"}}
         - {{name: KIMESH_TOPOLOGY, value: mesh/topology.yaml}}
         - {{name: KIMESH_CONFIG, value: mesh/config.yaml}}
-{keys_environment}        # Kubernetes would start a pod anew that has come to its end.
+{keys_environment}        # A node that fails is started again, and goes on from its checkpoint.
+        - {{name: KIMESH_RESTARTED, value: "1"}}
+        # Kubernetes would start a pod anew that has come to its end.
         - {{name: KIMESH_STAY, value: "1"}}
         ports:
         - {{name: mesh, containerPort: {port}}}
         resources:
           requests: {{cpu: 500m, memory: 512Mi}}
+          limits: {{memory: 4Gi, ephemeral-storage: 256Mi}}
+        # By progress: what the node waits for, and how long that may take.
+        livenessProbe:
+          exec: {{command: [healthy.sh]}}
+          initialDelaySeconds: 10
+          periodSeconds: 10
+          timeoutSeconds: 5
         securityContext:
           allowPrivilegeEscalation: false
+          readOnlyRootFilesystem: true
           capabilities: {{drop: [ALL]}}
         volumeMounts:
         - {{name: mesh, mountPath: /kimesh/mesh, readOnly: true}}
         - {{name: runs, mountPath: /kimesh/runs}}
+        - {{name: health, mountPath: /run/kimesh}}
 {keys_mount}      volumes:
       - name: mesh
         configMap: {{name: kimesh}}
+      - name: health
+        emptyDir: {{medium: Memory, sizeLimit: 1Mi}}
 {keys_volume}  volumeClaimTemplates:
   - metadata:
       name: runs

@@ -80,6 +80,9 @@ void add_node(CLI::App& app, NodeOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("node", "run one node");
   add_files(*command, options.run, false);
   add_resume(*command, options.run);
+  command->add_flag("--resume-if-any", options.resumes_if_any,
+                    "go on with the run in runs/ that was not ended, or begin one");
+  command->add_option("--health", options.health, "file that says by when the node has gone on");
   command->add_option("--name", options.name, "which node of the topology")->required();
   command->add_option("--keys", options.run.keys, kKeysHelp);
   command->add_option("--run-folder", options.run_folder, "where its files go");
@@ -171,7 +174,7 @@ int run(int argc, char** argv) {
   KeygenOptions keygen_options;
   PlanOptions plan_options;
   RunOptions up_options{words, "", "", "", "", false, ""};
-  NodeOptions node_options{up_options, "", "", "", "", 0};
+  NodeOptions node_options{up_options, "", "", "", "", false, "", 0};
   SimulateOptions simulate_options{up_options, "", "", ""};
   ExportOptions export_options;
   EvalOptions eval_options;

@@ -6,11 +6,13 @@
 #include <chrono>
 
 #include "commands.h"
+#include "health_file.h"
 #include "job.h"
 #include "kimesh/kernels/simd.h"
 #include "kimesh/metrics/metrics.h"
 #include "kimesh/train/trainer.h"
 #include "live_view.h"
+#include "run_place.h"
 #include "say.h"
 #include "signals.h"
 
@@ -68,7 +70,7 @@ MeshCallbacks callbacks(const Mesh& mesh, LiveView& view, MetricsServer* metrics
 int end_of(const std::string& name, const LiveNodeEnd& end) {
   if (end.outcome == Outcome::kFailed) {
     complain(fmt::format("node {} failed: {}", name, end.text));
-    return kExitFailed;
+    return end.reason == StopReason::kPermanent ? kExitPermanent : kExitFailed;
   }
   say(end.outcome == Outcome::kDone
           ? fmt::format("node {} is done: {}", name, reason_name(end.reason))
@@ -76,17 +78,23 @@ int end_of(const std::string& name, const LiveNodeEnd& end) {
   return kExitDone;
 }
 
-int run_node(const Mesh& mesh, const RunFolder& folder, NodeIndex self, const RunOptions& wanted,
+int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const NodeOptions& wanted,
              MetricsServer* metrics) {
   LiveView view;
+  HealthFile health(wanted.health);
   MeshRunOptions options;
   options.callbacks = callbacks(mesh, view, metrics);
+  if (!wanted.health.empty())
+    options.callbacks.health = [&health](NodeIndex, TimePoint until, const std::string& what) {
+      health.write(until, what);
+    };
   stop_on_signals();
   stop_on_lost_output();
   options.stop = &stop_wanted();
-  options.folder = &folder;
-  options.digests = wanted.digests;
-  options.resumes = !wanted.resume.empty();
+  options.folder = &place.folder;
+  options.digests = wanted.run.digests;
+  options.resumes = place.resumes;
+  options.rejoins = wanted.resumes_if_any;
   options.save = &save_on_signal();
   const auto ended = mesh.run_node(self, options);
   if (!ended) return fail(ended.error());
@@ -95,24 +103,15 @@ int run_node(const Mesh& mesh, const RunFolder& folder, NodeIndex self, const Ru
   return ended->files ? code : fail(ended->files.error());
 }
 
-// Each machine has the checkpoint of its own node, and another topology is made of all.
-Status check_same_topology(const Mesh& mesh, const RunOptions& options) {
-  if (options.resume.empty()) return ok_status();
-  const auto before = mesh.topology_before(RunFolder(options.resume));
-  if (!before) return before.error();
-  if (!*before) return ok_status();
-  return Error{ErrorCode::kUserInput,
-               fmt::format("{0} is of another topology. On one machine, make checkpoints for this "
-                           "one of the run folders of all its nodes: `kimesh join {0} ... "
-                           "--topology {1} --output FOLDER`; then start every node with "
-                           "--resume FOLDER",
-                           options.resume, options.topology)};
-}
-
 }  // namespace
 
 int node(NodeOptions options) {
+  if (options.resumes_if_any && !(options.run.resume.empty() && options.run_folder.empty())) {
+    complain("--resume-if-any finds the folder by itself: leave --resume and --run-folder out.");
+    return kExitUser;
+  }
   if (const Status whole = complete(options.run); !whole) return fail(whole.error());
+  if (!options.health.empty()) HealthFile(options.health).write_start();
   if (!options.run.resume.empty()) options.run_folder = options.run.resume;
   if (const Status forced = kernels::force_simd(options.simd); !forced)
     return fail({forced.error().code, "--simd: " + forced.error().message});
@@ -130,19 +129,12 @@ int node(NodeOptions options) {
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
-  if (const Status same = check_same_topology(**mesh, options.run); !same)
-    return fail(same.error());
   const std::size_t local = nodes_on_the_host_of((*mesh)->topology(), *self);
   set_training_threads(options.threads > 0 ? options.threads : threads((*mesh)->config(), local));
 
-  RunFolder folder(options.run_folder);
-  if (options.run_folder.empty()) {
-    auto made = (*mesh)->make_folder({options.run.run}, options.run.command);
-    if (!made) return fail(made.error());
-    folder = *made;
-    say("run folder: " + folder.path());
-  }
-  return run_node(**mesh, folder, *self, options.run, metrics->get());
+  const auto place = place_of(**mesh, options);
+  if (!place) return fail(place.error());
+  return run_node(**mesh, *place, *self, options, metrics->get());
 }
 
 }  // namespace kimesh::cli

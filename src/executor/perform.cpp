@@ -9,15 +9,20 @@
 namespace kimesh {
 namespace {
 
+// A number that is not finite comes again from the same parameters and batches.
+WorkFailed failure(const Error& error, const std::string& where = "") {
+  return {where + error.message, error.code == ErrorCode::kNotFinite};
+}
+
 Event advance(const AdvanceChannel& work, Vectors& vectors) {
   auto made = vectors.advance(work);
-  if (!made) return WorkFailed{made.error().message};
+  if (!made) return failure(made.error());
   return std::move(*made);
 }
 
 Event apply(const ApplyMessage& work, Vectors& vectors) {
   const auto digest = vectors.apply(work);
-  if (!digest) return WorkFailed{digest.error().message};
+  if (!digest) return failure(digest.error());
   return ApplyDone{work.channel, work.round, *digest, {}};
 }
 
@@ -26,8 +31,7 @@ Event step(const StepShard& work, Vectors& vectors) {
 }
 
 Event take(const TakeMovement& work, Vectors& vectors) {
-  if (const Status taken = vectors.take_movement(work); !taken)
-    return WorkFailed{taken.error().message};
+  if (const Status taken = vectors.take_movement(work); !taken) return failure(taken.error());
   return MovementTaken{work.round, work.overlap, {}};
 }
 
@@ -35,15 +39,19 @@ Event save(SaveState& work, Vectors& vectors, StateStore* store) {
   if (store == nullptr) return StateSaved{work.round, false};
   work.state = store->memory();
   const auto begun = begin_state(work.core, vectors, work.state);
-  if (!begun) return WorkFailed{begun.error().message};
+  if (!begun) return failure(begun.error());
   work.begun = *begun;
   return StateSaved{work.round};
 }
 
 Event load(const LoadState& work, Vectors& vectors, StateStore* store) {
   if (store == nullptr) return WorkFailed{"a node that resumes keeps checkpoints"};
+  if (work.round == kNoRound) {
+    const Status aside = store->set_aside();
+    return aside ? Event(StateLoaded{kNoRound}) : failure(aside.error());
+  }
   const auto state = store->load(work.round);
-  if (!state) return WorkFailed{state.error().message};
+  if (!state) return failure(state.error());
   StateReader reader(**state);
   auto core = read_state(reader, vectors);
   if (!core)
@@ -97,7 +105,7 @@ std::optional<Event> finish_work(VectorWork& work, const Vectors& vectors, State
   auto* const saving = std::get_if<SaveState>(&work);
   if (saving == nullptr || store == nullptr || saving->begun == 0) return std::nullopt;
   if (const Status saved = end_state(saving->begun, vectors, saving->state); !saved)
-    return WorkFailed{saved.error().message};
+    return failure(saved.error());
   store->keep(saving->round, std::move(saving->state));
   return std::nullopt;
 }
@@ -106,7 +114,7 @@ Event perform(const TrainerWork& work, Vectors& vectors, Objective& objective,
               const std::string& node, const std::function<bool()>& gives_up) {
   const Round round = std::visit([](const auto& w) { return w.round; }, work);
   const auto failed = [&](const Error& error) -> Event {
-    return WorkFailed{"node " + node + ", round " + std::to_string(round) + ": " + error.message};
+    return failure(error, "node " + node + ", round " + std::to_string(round) + ": ");
   };
   const Status there = std::visit([&](const auto& w) { return vectors.prepare_point(w); }, work);
   if (!there) return failed(there.error());

@@ -90,6 +90,11 @@ void DialledSocket::redial(TimePoint now) {
   (void)dial(endpoint_);
 }
 
+void DialledSocket::hang_up() {
+  close();
+  redial_at_ = std::chrono::steady_clock::now() + kDialAnew;
+}
+
 void DialledSocket::close() {
   redial_at_.reset();
   tcp_ = TcpPeek();

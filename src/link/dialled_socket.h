@@ -34,6 +34,8 @@ class DialledSocket {
   [[nodiscard]] std::optional<Change> next_change();
   // Dials what ZeroMQ has given up.
   void redial(TimePoint now);
+  // Ends the connection; it is dialled again after a second.
+  void hang_up();
   void close();
 
   [[nodiscard]] SendOutcome send(std::initializer_list<std::span<const std::byte>> parts) {

@@ -193,8 +193,8 @@ std::string sentence_no_handshake(const std::string& name, const std::string& ad
 }
 
 PeerHalted halted_by(NodeIndex node, const Halt& halt) {
-  const bool by_user = halt.kind == HaltKind::kUserStop;
-  return {node, by_user ? HaltKind::kUserStop : HaltKind::kFailure, halt.reason};
+  const bool is_known = halt.kind == HaltKind::kUserStop || halt.kind == HaltKind::kPermanent;
+  return {node, is_known ? halt.kind : HaltKind::kFailure, halt.reason};
 }
 
 }  // namespace kimesh

@@ -125,6 +125,7 @@ void IncomingConnections::tell_of_stranger(const std::string& address) {
 }
 
 void IncomingConnections::leave(Connection& connection) {
+  if (connection.open) shared_.events.push(PeerLeft{connection.spec.from});
   connection.open = connection.greeting = false;
   connection.tcp = TcpPeek();
   connection.replies.clear();  // each is repeated, or asked for, on the next connection

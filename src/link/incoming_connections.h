@@ -120,6 +120,7 @@ class IncomingConnections {
   void answer_from(Connection& connection, std::span<const std::byte> bytes, TimePoint now);
   void welcomed(Connection& connection, const Welcome& welcome, TimePoint now);
   void keep_dialled(Connection& connection, TimePoint now);
+  [[nodiscard]] bool dials_again(Connection& connection, const std::string& sentence);
   void give_up(Connection& connection, const std::string& sentence);
   void end_those_over_limits(TimePoint now);
   void refuse(const std::string& routing_id, int fd, const std::string& sentence, TimePoint now);

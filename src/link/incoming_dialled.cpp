@@ -83,10 +83,11 @@ void IncomingConnections::welcomed(Connection& connection, const Welcome& welcom
   if (!connection.greeting || welcome.connection != connection.number) return;
   const auto identity = shared_.peers.identify(connection.spec.from, welcome.incarnation, now);
   if (identity != Peers::Identity::kSame && identity != Peers::Identity::kReplaced) {
+    const std::string sentence = sentence_restarted(connection.spec.name);
+    if (dials_again(connection, sentence)) return;
     connection.dialled->close();
     leave(connection);
-    return shared_.events.push(
-        PeerRestarted{connection.spec.from, sentence_restarted(connection.spec.name)});
+    return shared_.events.push(PeerRestarted{connection.spec.from, sentence});
   }
   if (connection.incarnation !=
       welcome.incarnation)  // its first chunk is that of its first message
@@ -107,8 +108,18 @@ void IncomingConnections::keep_dialled(Connection& connection, TimePoint now) {
     say_hello(connection, now);
 }
 
+// True: the far node is ending an earlier run, and is dialled until its next process is there.
+bool IncomingConnections::dials_again(Connection& connection, const std::string& sentence) {
+  if (!shared_.peers.may_come_again(connection.spec.from)) return false;
+  shared_.events.push_once(PeerRefused{sentence});
+  leave(connection);
+  connection.dialled->hang_up();
+  return true;
+}
+
 // For good: whom this node has dialled is at the topology's address.
 void IncomingConnections::give_up(Connection& connection, const std::string& sentence) {
+  if (dials_again(connection, sentence)) return;
   connection.dialled->close();
   leave(connection);
   shared_.events.push(LinkRefused{connection.spec.link, sentence});

@@ -45,7 +45,7 @@ Network::Thread::Thread(NetworkOptions options, EventSink events, WakeEvent wake
       timer_(std::move(timer)),
       commands_(kCommandsMax),
       events_(std::move(events)),
-      peers_(kHeartbeatsOfLife * options_.heartbeat),
+      peers_(kHeartbeatsOfLife * options_.heartbeat, options_.dials_again),
       shaper_(specs_of(options_.outgoing), options_.uplink_bits_per_s,
               std::chrono::steady_clock::now()),
       incoming_(options_.incoming,

@@ -99,9 +99,7 @@ void OutgoingConnection::send_bye() {
 }
 
 void OutgoingConnection::cut() {
-  const TcpPeek::Bytes bytes = tcp().bytes();
-  counters_.tcp_bytes_sent += bytes.sent;
-  counters_.tcp_bytes_retransmitted += bytes.retransmitted;
+  count_tcp();
   tcp().break_connection();
   tcp() = TcpPeek();
 }
@@ -119,10 +117,14 @@ void OutgoingConnection::connected() {
   control(shared_.hello);
 }
 
-void OutgoingConnection::lost() {
+void OutgoingConnection::count_tcp() {
   const TcpPeek::Bytes bytes = tcp().bytes();
   counters_.tcp_bytes_sent += bytes.sent;
   counters_.tcp_bytes_retransmitted += bytes.retransmitted;
+}
+
+void OutgoingConnection::lost() {
+  count_tcp();
   tcp() = TcpPeek();
   accepted_ = {};
   control_.clear();
@@ -143,7 +145,14 @@ void OutgoingConnection::close() {
   dialled_.close();
 }
 
+void OutgoingConnection::dial_again(const std::string& sentence) {
+  shared_.events.push_once(PeerRefused{sentence});
+  if (state_ == State::kGreeting || state_ == State::kReady) lost();
+  dialled_.hang_up();
+}
+
 void OutgoingConnection::refuse(std::string sentence) {
+  if (!spec_.awaits && shared_.peers.may_come_again(spec_.to)) return dial_again(sentence);
   close();
   shared_.events.push(LinkRefused{spec_.link, std::move(sentence)});
 }
@@ -218,9 +227,9 @@ void OutgoingConnection::welcome(const Welcome& welcome, TimePoint now) {
   if (state_ != State::kGreeting || welcome.connection != shared_.hello.connection) return;
   const auto identity = shared_.peers.identify(spec_.to, welcome.incarnation, now);
   if (identity != Peers::Identity::kSame && identity != Peers::Identity::kReplaced) {
+    if (shared_.peers.may_come_again(spec_.to)) return dial_again(sentence_restarted(spec_.name));
     close();
-    shared_.events.push(PeerRestarted{spec_.to, sentence_restarted(spec_.name)});
-    return;
+    return shared_.events.push(PeerRestarted{spec_.to, sentence_restarted(spec_.name)});
   }
   ready(welcome.delivered, welcome.held, now);
 }
@@ -380,10 +389,6 @@ LinkCounters OutgoingConnection::counters() const {
   counters.tcp_bytes_sent += bytes.sent;
   counters.tcp_bytes_retransmitted += bytes.retransmitted;
   return counters;
-}
-
-void OutgoingConnection::linger(int ms) {
-  dialled_.linger(ms);
 }
 
 void OutgoingConnection::hang_up(int linger_ms) {

@@ -74,7 +74,7 @@ class OutgoingConnection {
   [[nodiscard]] TimePoint deadline() const;
   [[nodiscard]] bool drained() const;  // nothing is left to put on the socket of a ready link
   [[nodiscard]] LinkCounters counters() const;
-  void linger(int ms);
+  void linger(int ms) { dialled_.linger(ms); }
   // Closes the connection for good; the socket has `linger_ms` to send what it holds.
   void hang_up(int linger_ms);
 
@@ -88,6 +88,7 @@ class OutgoingConnection {
   };
 
   void connected();
+  void count_tcp();  // of the connection that ends
   void ready(std::uint64_t delivered, std::uint16_t held, TimePoint now);
   void close();
   void handle(const Frame& frame, TimePoint now);
@@ -95,6 +96,8 @@ class OutgoingConnection {
   void welcome(const Welcome& welcome, TimePoint now);
   void acked(const Ack& ack, TimePoint now);
   void refuse(std::string sentence);
+  // The far node is ending an earlier run: it is dialled until its next process is there.
+  void dial_again(const std::string& sentence);
   void control(const Frame& frame) { control_.push_back(encode_frame(frame, tag_)); }
   [[nodiscard]] bool put(std::initializer_list<std::span<const std::byte>> parts, TimePoint now);
   [[nodiscard]] bool put(const Chunk& chunk, TimePoint now);

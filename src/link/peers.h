@@ -13,7 +13,9 @@ namespace kimesh {
 class Peers {
  public:
   // `silence`: after which an open connection is no proof of life any more.
-  explicit Peers(Duration silence) : silence_(silence) {}
+  // `dials_again`: NetworkOptions.
+  explicit Peers(Duration silence, bool dials_again = false)
+      : silence_(silence), dials_again_(dials_again) {}
 
   enum class Identity { kSame, kReplaced, kSecond, kRestarted };
   // Whether the process with this incarnation is the one that we know of the node, or the first
@@ -42,6 +44,10 @@ class Peers {
   }
   // Notes that a message of the node was handed on, or that it has one of ours.
   void exchanged(NodeIndex node) { peers_[node].exchanged = true; }
+  // Whether a refusal of the node may be one of its earlier process.
+  [[nodiscard]] bool may_come_again(NodeIndex node) {
+    return dials_again_ && !peers_[node].exchanged;
+  }
 
  private:
   struct Peer {
@@ -51,6 +57,7 @@ class Peers {
     TimePoint heard;
   };
   Duration silence_;
+  bool dials_again_;
   std::unordered_map<NodeIndex, Peer> peers_;
   std::unordered_map<LinkIndex, std::optional<TimePoint>> told_;
 };

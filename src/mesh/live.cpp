@@ -10,6 +10,7 @@
 #include "kimesh/link/free_ports.h"
 #include "kimesh/mesh/keys.h"
 #include "kimesh/mesh/mesh.h"
+#include "kimesh/records/text_file.h"
 #include "kimesh/util/bounded_queue.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/units.h"
@@ -82,6 +83,18 @@ Result<States> open_states(const NodeRun& run) {
                                 {folder->decisions(node), folder->events(node)}});
 }
 
+// Whether the records of a node tell of a round.
+bool has_trained(const RunFolder& folder, const std::string& node) {
+  LineFollower lines(folder.events(node), folder.earlier_events(node));
+  for (;;) {
+    const auto line = lines.next();
+    if (!line || !*line) return false;
+    const auto record = parse_record(**line);
+    if (!record) return false;
+    if (std::holds_alternative<RoundRecord>(*record)) return true;
+  }
+}
+
 // The setup with the checkpoints. Errors: UserInput, where there are some that nobody goes on with.
 Result<LiveNodeSetup> with_states(const NodeRun& run, CheckpointFiles* states) {
   LiveNodeSetup setup = run.setup;
@@ -97,6 +110,10 @@ Result<LiveNodeSetup> with_states(const NodeRun& run, CheckpointFiles* states) {
   if (!run.options.resumes) return setup;
   setup.core.checkpoints.resumes = true;
   setup.core.checkpoints.newest = *newest;
+  if (run.options.rejoins) {
+    const std::string& node = run.mesh.plan().view.nodes[run.setup.self];
+    setup.core.checkpoints.has_trained = has_trained(*run.options.folder, node);
+  }
   return setup;
 }
 
@@ -133,6 +150,10 @@ Result<NodeResult> run(const NodeRun& run) {
     if (const Status said = say_damaged(run, **states, *reporter); !said) return said.error();
   const bool counts = static_cast<bool>(run.options.callbacks.counters);
   LiveNodeObserver observer = observer_of(*reporter, origin, counts);
+  if (run.options.callbacks.health)
+    observer.health = [&](TimePoint until, const std::string& what) {
+      run.options.callbacks.health(self, until, what);
+    };
   Status saved = ok_status();
   if (run.options.folder != nullptr)
     observer.model = [&](const LiveNodeEnd& end) {
@@ -224,6 +245,7 @@ Result<LiveNodeSetup> Mesh::node_setup(NodeIndex self, const TopologyFile& topol
   if (!keys) return keys.error();
   setup.curve = std::move(*keys);
   setup.save = options.save;
+  setup.rejoins = options.rejoins;
   return setup;
 }
 

@@ -23,6 +23,7 @@ class ObjectiveStates final : public HeldStates {
   void keep(Round round, std::vector<std::byte> state) override;
   // Reads the whole state into memory, since the objective's is behind that of the node.
   [[nodiscard]] Result<std::unique_ptr<StateSource>> load(Round round) override;
+  [[nodiscard]] Status set_aside() override { return states_.set_aside(); }
   [[nodiscard]] Result<std::optional<Round>> newest() override { return states_.newest(); }
   void all_hold(Round round) override { states_.all_hold(round); }
 

@@ -21,6 +21,11 @@ constexpr Duration kSayAgain = std::chrono::seconds(5);     // between sentences
 constexpr int kFlushPart = 3;
 constexpr Duration kFlushMin = std::chrono::seconds(1), kFlushMax = std::chrono::seconds(10);
 constexpr Duration kHeartbeatMax = std::chrono::seconds(1);
+constexpr Duration kTellHealth = std::chrono::seconds(1);
+// Beside its limits: to tell the peers of the end, and to save a model of a few GB.
+constexpr Duration kTimeToEnd = std::chrono::seconds(60);
+// What a node waits for may take so many times the longest wait of the run so far.
+constexpr int kTimesLongestWait = 10;
 
 // The run's number. Nobody gives it: it follows from what all nodes of a run have in common when
 // they begin. Processes of an earlier attempt are told by their incarnations.
@@ -65,6 +70,7 @@ NetworkOptions network_options(const LiveNodeSetup& setup, std::uint64_t paramet
   options.uplink_bits_per_s = topology.nodes[setup.self].sending_cap_bits_per_s();
   options.heartbeat = std::min(kHeartbeatMax, topology.dead_after / 4);
   options.dead_after = topology.dead_after;
+  options.dials_again = setup.rejoins;
   for (LinkIndex l = 0; l < plan.links.size(); ++l) {
     const Link& link = plan.links[l];
     const bool far_dials = (topology.dialled_by(link.from, link.to) == DialledBy::kReceiver) ==
@@ -199,6 +205,7 @@ void Engine::wait_for_mesh() {
   Duration said{0};
   while (!ended_ && !(waiting_out_.empty() && waiting_in_.empty())) {
     const Duration waited = now() - begun;
+    tell_health(begun + setup_.topology->start_timeout, "waiting for other nodes to start");
     if (stop_wanted()) return abort("stopped by the user before the mesh was complete");
     if (waited >= setup_.topology->start_timeout)
       return abort(
@@ -220,6 +227,7 @@ void Engine::wait_for_first_point() {
   while (!ended_ && !first_point_->done()) {
     if (stop_wanted()) return abort("stopped by the user before the first round");
     const TimePoint at = now();
+    tell_health(last + setup_.topology->start_timeout, "waiting for the first parameters");
     if (first_point_->progress() != progress) {
       progress = first_point_->progress();
       last = at;
@@ -257,6 +265,9 @@ void Engine::loop() {
       next_tick = at + kTick;
       feed(Tick{});
       notify_wait(at);
+      const Duration limit =
+          std::max(executor_.core().wait_limit(), kTimesLongestWait * wait_.longest);
+      tell_health(wait_.since + limit, "waiting for " + wait_.what);
       look_at_states();
       if (stop_wanted()) feed(StopNow{"stopped by the user at node " + name(setup_.self)});
       continue;
@@ -281,6 +292,13 @@ void Engine::notify_wait(TimePoint at) {
   notify(Notice{fmt::format("waiting for {}: {:.0f} s", wait_.what, to_seconds(waited))});
 }
 
+void Engine::tell_health(TimePoint limit, const std::string& what) {
+  const TimePoint at = now();
+  if (!observer_.health || at - health_told_ < kTellHealth) return;
+  health_told_ = at;
+  observer_.health(limit + kTimeToEnd, what);
+}
+
 void Engine::dispatch(EngineInput input) {
   std::visit(Overloaded{[&](NetworkEvent& event) { handle(std::move(event)); },
                         [&](Event& event) { feed(std::move(event)); }},
@@ -290,10 +308,11 @@ void Engine::dispatch(EngineInput input) {
 // Ends the run. Before the start the core only stores early messages, and the node ends at once.
 void Engine::abort(const std::string& why, HaltKind kind) {
   if (ended_) return;
-  if (started_) return feed(WorkFailed{why});
+  if (started_) return feed(WorkFailed{why, kind == HaltKind::kPermanent});
   if (stop_wanted()) kind = HaltKind::kUserStop;
   network_->send(SendHalt{kind, why});
   end_.outcome = kind == HaltKind::kUserStop ? Outcome::kStopped : Outcome::kFailed;
+  end_.reason = kind == HaltKind::kPermanent ? StopReason::kPermanent : StopReason::kNone;
   end_.text = why;
   ended_ = true;
 }
@@ -326,6 +345,8 @@ void Engine::feed(Event event) {
 
 void Engine::close() {
   if (!network_) return;
+  health_told_ = {};
+  tell_health(now(), "ending");
   engine_.close();                              // a worker that waits for room would wait for ever
   if (started_) setup_.objective->interrupt();  // and so would one that waits for a program
   worker_.reset();

@@ -32,6 +32,8 @@ class Engine final : private Driver {
   void wait_for_first_point();
   [[nodiscard]] bool takes_first_point(const NetworkEvent& event);
   void notify_wait(TimePoint at);
+  void tell_health(TimePoint limit, const std::string& what);
+  void halted(const PeerHalted& event);
   [[nodiscard]] std::string missing_peers() const;
   [[nodiscard]] std::string way_to(NodeIndex node) const;
   [[nodiscard]] std::string refusals() const;
@@ -81,6 +83,7 @@ class Engine final : private Driver {
     Duration longest{0};  // of those that have ended
   };
   Wait wait_;  // of the core, once the run has begun
+  TimePoint health_told_{};
   bool started_ = false, ended_ = false;
   TimePoint begun_{};
   std::optional<Round> held_;  // the newest checkpoint, as the core knows it

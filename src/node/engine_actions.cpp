@@ -1,4 +1,6 @@
 // The actions of the core, and the events of the network.
+#include <fmt/format.h>
+
 #include "engine.h"
 #include "kimesh/util/overloaded.h"
 
@@ -31,8 +33,9 @@ void Engine::handle(NetworkEvent event) {
                  [&](MessageApplied& e) { to_core(e); },
                  [&](PeerHeard& e) { to_core(e); },
                  [&](PeerBye& e) { to_core(e); },
-                 [&](PeerHalted& e) { started_ ? feed(std::move(e)) : abort(e.reason, e.kind); },
+                 [&](PeerHalted& e) { started_ ? feed(std::move(e)) : halted(e); },
                  [&](PeerArrived& e) { waiting_in_.erase(e.node); },
+                 [&](PeerLeft& e) { started_ ? void() : void(waiting_in_.insert(e.node)); },
                  [&](PeerRefused& e) { refused(e); },
                  [&](LinkRefused& e) { abort(e.sentence); },
                  [&](PeerRestarted& e) { abort(e.sentence); },
@@ -41,10 +44,24 @@ void Engine::handle(NetworkEvent event) {
              event);
 }
 
+// Before the mesh is complete. What ends at a node that was there before is an earlier run, for who
+// waits for the next one.
+void Engine::halted(const PeerHalted& event) {
+  if (!setup_.rejoins) return abort(event.reason, event.kind);
+  notify(Notice{fmt::format("node {} is ending a run: {}; waiting for it to start again",
+                            name(event.node), event.reason)});
+  for (LinkIndex l = 0; l < plan_.links.size(); ++l) {
+    const Link& link = plan_.links[l];
+    if (link.from == setup_.self && link.to == event.node) waiting_out_.insert(l);
+    if (link.from == event.node && link.to == setup_.self) waiting_in_.insert(event.node);
+  }
+}
+
 // Anybody can say a name: the node goes on waiting for the one that this is, and says why it was
 // refused should it not come. Where a key proves the name, nobody else is to come.
 void Engine::refused(const PeerRefused& event) {
-  if (event.is_proven && event.node && !started_) return abort(event.sentence);
+  if (event.is_proven && event.node && !started_)
+    return abort(event.sentence, HaltKind::kPermanent);
   if (event.node && waiting_in_.contains(*event.node)) refusals_[*event.node] = event.sentence;
   notify(Notice{event.sentence});
 }

@@ -195,7 +195,7 @@ std::optional<Outcome> parse_outcome(const std::string& name) {
 std::optional<StopReason> parse_reason(const std::string& name) {
   for (const StopReason reason :
        {StopReason::kNone, StopReason::kRounds, StopReason::kAccuracy, StopReason::kLoss,
-        StopReason::kTime, StopReason::kTraffic, StopReason::kWish})
+        StopReason::kTime, StopReason::kTraffic, StopReason::kWish, StopReason::kPermanent})
     if (reason_name(reason) == name) return reason;
   return std::nullopt;
 }

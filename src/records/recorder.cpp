@@ -160,6 +160,8 @@ std::string reason_name(StopReason reason) {
       return "traffic";
     case StopReason::kWish:
       return "stopped";
+    case StopReason::kPermanent:
+      return "permanent";
     case StopReason::kNone:
       break;
   }

@@ -103,6 +103,7 @@ std::string headline(const RunEnd& end) {
         case StopReason::kTraffic:
           return "done: what a node may still send by its traffic limit is kept for the end";
         case StopReason::kWish:
+        case StopReason::kPermanent:
         case StopReason::kNone:
           return "done";
       }

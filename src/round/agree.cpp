@@ -12,6 +12,8 @@ namespace {
 
 // One hit may be chance; two in a row justify a dense gather.
 constexpr unsigned kHitsInARow = 2;
+// So many times the longest one is what a gradient or an evaluation may take.
+constexpr int kTimesLongest = 10;
 
 }  // namespace
 
@@ -26,7 +28,10 @@ Verdict Core::State::decide_verdict(const ControlVector& from_all) {
                      plan.view.nodes.size()));
   next.checkpoint_held =
       from_all.checkpoint_held >= 1 ? static_cast<Round>(from_all.checkpoint_held - 1) : kNoRound;
-  if (agreeing) return next;
+  if (agreeing) {
+    next.stop = from_all.stop_wish > 0;
+    return next;
+  }
   next.loss = confirming ? verdict.loss : from_all.loss;
   next.compute_s = confirming ? verdict.compute_s : typical_compute_s(from_all.compute_s);
   if (!confirming) choose_pace(from_all, next);
@@ -143,17 +148,26 @@ void Core::State::check_peers() {
   }
 }
 
+Duration Core::State::trainer_limit(const TrainerWatch& watch) const {
+  if (watch.longest == Duration(0)) return options.first_gradient;
+  return kTimesLongest * (gradient_watch.longest + evaluation_watch.longest) + options.dead_after;
+}
+
+// The node may wait for another one's gradient or evaluation, too: verdicts tell how long these
+// take.
+Duration Core::State::wait_limit() const {
+  const Duration of_others = from_seconds(verdict.compute_s + verdict.evaluate_s);
+  return trainer_limit(gradient_watch) + kTimesLongest * of_others;
+}
+
 // Progress is life: a node whose trainer hangs sends heartbeats for ever. Nothing is known of the
 // first gradient and the first evaluation: the topology file says what these may take.
 void Core::State::check_trainer() {
-  constexpr int kTimesLongest = 10;
-  const Duration most =
-      kTimesLongest * (gradient_watch.longest + evaluation_watch.longest) + options.dead_after;
   const auto check = [&](const TrainerWatch& watch, const char* what, const char* first) {
     if (finished || !watch.since) return;
     const bool is_first = watch.longest == Duration(0);
     const Duration taken = now - *watch.since;
-    if (taken <= (is_first ? options.first_gradient : most)) return;
+    if (taken <= trainer_limit(watch)) return;
     if (is_first)
       return fail(fmt::format(
           "node {} has worked on {} for {:.1f} s, and first_gradient in the topology is {:.1f} s: "
@@ -168,16 +182,16 @@ void Core::State::check_trainer() {
   check(evaluation_watch, "an evaluation", "its first evaluation");
 }
 
-void Core::State::fail(std::string why) {
-  halt(HaltKind::kFailure, why);
+void Core::State::fail(std::string why, HaltKind kind) {
+  halt(kind, why);
 }
 
 void Core::State::halt(HaltKind kind, const std::string& why) {
   if (finished) return;
   emit(SendHalt{kind, why});
-  const bool failed = kind == HaltKind::kFailure;
-  finish(failed ? Outcome::kFailed : Outcome::kStopped,
-         failed ? StopReason::kNone : StopReason::kWish, why);
+  if (kind == HaltKind::kUserStop) return finish(Outcome::kStopped, StopReason::kWish, why);
+  const bool is_permanent = kind == HaltKind::kPermanent;
+  finish(Outcome::kFailed, is_permanent ? StopReason::kPermanent : StopReason::kNone, why);
 }
 
 void Core::State::finish(Outcome outcome, StopReason reason, std::string text) {

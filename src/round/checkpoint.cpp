@@ -161,12 +161,21 @@ std::string Core::State::unsuitable(const IncomingChannel& in) const {
 }
 
 void Core::State::end_agreement() {
-  if (verdict.checkpoint_held == kNoRound && held)
-    return fail(fmt::format("node {} holds the checkpoint of round {}, and another node holds none",
-                            name(self), *held));
+  if (verdict.checkpoint_held == kNoRound && verdict.stop && held)
+    return fail(
+        fmt::format("node {} holds the checkpoint of round {}, and another node holds none and has "
+                    "no records of the run: bring back its folder, or make checkpoints for all of "
+                    "those that are there with `kimesh join`, or remove the folders of all nodes",
+                    name(self), *held),
+        HaltKind::kPermanent);
   is_saving = true;
-  if (verdict.checkpoint_held != kNoRound) return emit(LoadState{verdict.checkpoint_held});
-  emit(Notice{"no node holds a checkpoint: the run begins with round 0"});
+  const bool is_new = verdict.checkpoint_held == kNoRound;
+  if (is_new)
+    emit(Notice{held ? fmt::format("a node was ended before the first checkpoint was written: the "
+                                   "run begins with round 0, and that of round {} is set aside",
+                                   *held)
+                     : "no node holds a checkpoint: the run begins with round 0"});
+  if (!is_new || held) return emit(LoadState{verdict.checkpoint_held});
   on(StateLoaded{kNoRound});
 }
 
@@ -181,7 +190,10 @@ void Core::State::on(const StateLoaded& event) {
   const Round next = event.round == kNoRound ? 0 : event.round + 1;
   emit(Decided{{Decision::Kind::kResume, next, 0, {}, {}}});
   for (ShardState& shard : shards) shard.reduced = shard.current = kNoRound;
-  if (event.round == kNoRound) return begin_round(0);
+  if (event.round == kNoRound) {
+    held.reset();
+    return begin_round(0);
+  }
   StateReader reader(event.core);
   restore(reader);
   reader.require(round == event.round);

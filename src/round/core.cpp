@@ -207,7 +207,7 @@ void Core::State::on(const PeerHalted& event) {
 }
 
 void Core::State::on(const WorkFailed& event) {
-  fail(event.reason);
+  halt(event.is_permanent ? HaltKind::kPermanent : HaltKind::kFailure, event.reason);
 }
 
 void Core::State::on(const Tick&) {
@@ -279,6 +279,9 @@ Round Core::round() const {
 }
 std::string Core::waiting_for() const {
   return state_->waiting_for();
+}
+Duration Core::wait_limit() const {
+  return state_->wait_limit();
 }
 LinkEstimate Core::estimate(LinkIndex link) const {
   return state_->links.estimate(link);

@@ -20,7 +20,7 @@ void Core::State::begin_round(Round next) {
   report.confirmation = confirming;
   report.checkpoint = saves_state;
   report.begun = now;
-  own.stop_wish = stop_wish();
+  own.stop_wish = agreeing ? (holds_nothing_lost() ? 0 : 1) : stop_wish();
   own.checkpoint_wish = wants_checkpoint && !saves_state ? 1 : 0;
   if ((saves_state || agreeing) && held) own.checkpoint_held = static_cast<double>(*held) + 1;
   if (!confirming) ++trained;

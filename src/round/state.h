@@ -197,6 +197,10 @@ class Core::State {
   void restore(StateReader& reader);
   [[nodiscard]] bool may_apply_while_agreeing(const IncomingChannel& in);
   [[nodiscard]] std::string unsuitable(const IncomingChannel& in) const;
+  // What this node says of itself where it holds no checkpoint: whether it has never had one.
+  [[nodiscard]] bool holds_nothing_lost() const {
+    return held.has_value() || options.checkpoints.has_trained;
+  }
   void end_agreement();
 
   // shared_gather.cpp
@@ -255,12 +259,14 @@ class Core::State {
   void end_confirmation(Verdict& next, const ControlVector& from_all);
   [[nodiscard]] Duration run_clock() const;
   void try_end();
-  void fail(std::string why);
+  void fail(std::string why, HaltKind kind = HaltKind::kFailure);
   void halt(HaltKind kind, const std::string& why);
   void finish(Outcome outcome, StopReason reason, std::string text);
   void check_peers();
   void check_trainer();
   void hear_all();
+  [[nodiscard]] Duration trainer_limit(const TrainerWatch& watch) const;
+  [[nodiscard]] Duration wait_limit() const;
 
   [[nodiscard]] Message message_for(const OutgoingChannel& out) const;
   template <typename T>

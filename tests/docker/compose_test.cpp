@@ -62,8 +62,9 @@ class Compose : public testing::Test {
   }
 
   // A mesh of config_text and mesh_text.
-  [[nodiscard]] Mesh own_mesh(int rounds, const std::string& extra) const {
-    scratch.write("config.yaml", config_text(rounds));
+  [[nodiscard]] Mesh own_mesh(int rounds, const std::string& extra,
+                              const std::string& extra_config = "") const {
+    scratch.write("config.yaml", config_text(rounds) + extra_config);
     scratch.write("mesh.yaml", mesh_text(extra));
     std::string services = "services:\n";
     for (const std::string& name : kServices)
@@ -79,6 +80,34 @@ class Compose : public testing::Test {
       EXPECT_THAT(mesh.logs(name), HasSubstr("node " + name + " is done")) << mesh.logs(name);
       mesh.fetch_runs(name, runs_of(name));
     }
+  }
+  static void expect_own_secrets(const Mesh& mesh) {
+    for (const std::string& name : kServices) {
+      const auto in_container = [&](const std::string& what) {
+        return run_command({"docker", "exec", mesh.container(name), "sh", "-c", what}).said;
+      };
+      EXPECT_EQ(in_container("ls /run/secrets"), name + ".secret\npublic.yaml\n");
+      EXPECT_THAT(in_container("find / -xdev -name '*.secret'"), Not(HasSubstr("keys/")));
+      EXPECT_EQ(in_container("stat -c %a /run/secrets/" + name + ".secret"), "600\n");
+    }
+  }
+  // A node has no right that it does not need, and may take so much of the machine.
+  static void expect_limits(const Mesh& mesh) {
+    const std::string status =
+        run_command({"docker", "exec", mesh.container("a"), "cat", "/proc/1/status"}).said;
+    EXPECT_THAT(status, HasSubstr("CapBnd:\t0000000000000000"));
+    EXPECT_THAT(status, HasSubstr("NoNewPrivs:\t1"));
+    EXPECT_THAT(status, Not(ContainsRegex("Uid:\t0")));
+    EXPECT_NE(run_command({"docker", "exec", mesh.container("a"), "touch", "/kimesh/x"}).code, 0);
+    EXPECT_EQ(mesh.inspect("a", ".HostConfig.Memory"), "4294967296");
+    EXPECT_EQ(mesh.inspect("a", ".HostConfig.PidsLimit"), "512");
+    EXPECT_THAT(run_command({"docker", "exec", mesh.container("a"), "sh", "-c", "ulimit -n"}).said,
+                HasSubstr("8192"));
+  }
+  // All nodes have been started again so often, and train.
+  static void expect_to_go_on(const Mesh& mesh, int times) {
+    for (const std::string& name : kServices)
+      EXPECT_TRUE(mesh.says_again(name, "goes on with it", times, "\nround ")) << mesh.logs(name);
   }
   [[nodiscard]] std::string runs_of(const std::string& name) const {
     return scratch.path() + "/runs-" + name;
@@ -133,38 +162,15 @@ TEST_F(Compose, FourNodesReachTheAccuracyWithEqualChannelsAndEqualModels) {
   }
 }
 
-TEST_F(Compose, AContainerSeesItsOwnSecretKeyAndTheListOfPublicOnes) {
-  Mesh mesh = own_mesh(1000000, "");
-  mesh.up();
-  ASSERT_TRUE(mesh.says("a", "round ")) << mesh.logs("a");
-  for (const std::string& name : kServices) {
-    const auto in_container = [&](const std::string& what) {
-      return run_command({"docker", "exec", mesh.container(name), "sh", "-c", what}).said;
-    };
-    EXPECT_EQ(in_container("ls /run/secrets"), name + ".secret\npublic.yaml\n");
-    EXPECT_THAT(in_container("find / -xdev -name '*.secret'"), Not(HasSubstr("keys/")));
-    EXPECT_EQ(in_container("stat -c %a /run/secrets/" + name + ".secret"), "600\n");
-  }
-}
-
 // Seen to fail: KIMESH_TOPOLOGY ignored.
 TEST_F(Compose, OneVariableSwapsTheTopology) {
   Mesh mesh({kComposeFile}, {{"KIMESH_TOPOLOGY", "topologies/ps4.yaml"}});
   mesh.up();
   expect_all_done(mesh);
   expect_equal_channels_and_models(50);
-  EXPECT_EQ(records_of("a")[1]["links"].size(), 3u) << "each sends to all others";
-}
-
-TEST_F(Compose, AKilledContainerEndsTheOthersByTheNameOfItsNode) {
-  Mesh mesh = own_mesh(1000000, "dead_after: 3s\n");
-  mesh.up();
-  ASSERT_TRUE(mesh.says("a", "round ")) << mesh.logs("a");
-  EXPECT_EQ(run_command({"docker", "kill", mesh.container("c")}).code, 0);
-  for (const char* name : {"a", "b", "d"}) {
-    EXPECT_EQ(mesh.exit_code(name), "1");
-    EXPECT_THAT(mesh.logs(name), ContainsRegex("node " + std::string(name) + " failed:.*node c"));
-  }
+  const auto records = records_of("a");
+  ASSERT_GT(records.size(), 2u);
+  EXPECT_EQ(records[records.size() - 2]["links"].size(), 3u) << "each sends to all others";
 }
 
 TEST_F(Compose, WhatIsExportedIsAMeshThatTrains) {
@@ -188,7 +194,8 @@ TEST_F(Compose, ANodeOfAStatefulSetStaysAfterItsEndUntilItIsStopped) {
   for (std::size_t i = 0; i < kServices.size(); ++i)
     services += "  " + kServices[i] + ":\n    hostname: kimesh-" + std::to_string(i) +
                 "\n    image: " + own_image() +
-                "\n    environment: {KIMESH_NODES: a b c d, KIMESH_STAY: \"1\", KIMESH_CONFIG: "
+                "\n    environment: {KIMESH_NODES: a b c d, KIMESH_STAY: \"1\", KIMESH_RESTARTED: "
+                "\"1\", KIMESH_CONFIG: "
                 "test/config.yaml, KIMESH_TOPOLOGY: test/mesh.yaml}\n    volumes: [\"" +
                 scratch.path() + ":/kimesh/test:ro\"]\n";
   scratch.write("set.yml", services);
@@ -197,40 +204,79 @@ TEST_F(Compose, ANodeOfAStatefulSetStaysAfterItsEndUntilItIsStopped) {
   for (const std::string& name : kServices)
     ASSERT_TRUE(mesh.says(name, "node " + name + " is done")) << mesh.logs(name);
   ASSERT_TRUE(mesh.says("d", "this container stays")) << mesh.logs("d");
+  EXPECT_EQ(run_command({"docker", "exec", mesh.container("d"), "healthy.sh"}).code, 0);
   mesh.compose({"stop"});
   EXPECT_EQ(mesh.exit_code("d"), "0");
 }
 
-// Records that the others write; the same number twice in a row: they wait for the frozen one.
-TEST_F(Compose, APauseShorterThanDeadAfterOnlyDelaysTheRun) {
-  Mesh mesh = own_mesh(400, "dead_after: 120s\n");
-  mesh.up();
-  ASSERT_TRUE(mesh.says("a", "round ")) << mesh.logs("a");
-  ASSERT_EQ(run_command({"docker", "pause", mesh.container("c")}).code, 0);
-  const std::vector<std::string> count{"docker", "exec", mesh.container("a"),
-                                       "sh",     "-c",   "wc -l runs/*/nodes/a.jsonl"};
-  std::string before = run_command(count).said, now = run_command(count).said;
-  for (; now != before; now = run_command(count).said) before = now;
-  EXPECT_THAT(now, Not(HasSubstr("No such"))) << now;
-  ASSERT_EQ(run_command({"docker", "unpause", mesh.container("c")}).code, 0);
-  expect_all_done(mesh);
-  expect_equal_channels_and_models(399);
-}
-
-// Seen to fail: a check that always says no.
-TEST_F(Compose, ANodeThatTrainsIsHealthyAndStopsWhenItIsAsked) {
-  Mesh mesh = own_mesh(1000000, "");
+// One mesh through all that may happen to it, so that it is started once.
+TEST_F(Compose, AMeshOutlivesAPauseACutNetworkAndTheDeathOfItsProcesses) {
+  Mesh mesh = own_mesh(1000000, "dead_after: 60s\n", "checkpoint: {every_rounds: 20}\n");
   Command health({"docker", "events", "--filter", "event=health_status", "--filter",
                   "label=com.docker.compose.project=" + own_name()});
   mesh.up();
+  ASSERT_TRUE(mesh.says("a", "round ")) << mesh.logs("a");
+  expect_own_secrets(mesh);
+  expect_limits(mesh);
   EXPECT_TRUE(health.says("healthy")) << health.said();
   EXPECT_THAT(health.said(), Not(HasSubstr("unhealthy")));
+
+  // A node says every five seconds what it waits for, where it never has waited so long.
+  ASSERT_EQ(run_command({"docker", "pause", mesh.container("c")}).code, 0);
+  EXPECT_TRUE(mesh.says_again("a", ": 5 s", 1, "")) << mesh.logs("a");
+  ASSERT_EQ(run_command({"docker", "unpause", mesh.container("c")}).code, 0);
+  EXPECT_TRUE(mesh.says_again("a", ": 5 s", 1, "\nround ")) << mesh.logs("a");
+  const std::string network = own_name() + "_default";
+  ASSERT_EQ(run_command({"docker", "network", "disconnect", network, mesh.container("c")}).code, 0);
+  EXPECT_TRUE(mesh.says_again("a", ": 10 s", 1, "")) << mesh.logs("a");
+  ASSERT_EQ(
+      run_command({"docker", "network", "connect", "--alias", "c", network, mesh.container("c")})
+          .code,
+      0);
+  EXPECT_TRUE(mesh.says_again("a", ": 10 s", 1, "\nround ")) << mesh.logs("a");
+  EXPECT_EQ(mesh.inspect("c", ".RestartCount"), "0") << mesh.logs("c");
+
+  mesh.kill_process("c");
+  expect_to_go_on(mesh, 1);
+  for (const std::string& name : kServices) mesh.kill_process(name);
+  expect_to_go_on(mesh, 2);
+
   const CommandEnd stopped = mesh.compose({"stop"});
   EXPECT_EQ(stopped.code, 0) << stopped.said;
   for (const std::string& name : kServices) {
     EXPECT_EQ(mesh.exit_code(name), "0") << mesh.logs(name);
     EXPECT_THAT(mesh.logs(name), HasSubstr("node " + name + " was stopped"));
+    mesh.fetch_runs(name, runs_of(name));
+    EXPECT_THAT(left_by(name, ".jsonl"), Not(HasSubstr("the two ends differ")));
+    EXPECT_THAT(left_by(name, ".decisions.jsonl"), Not(HasSubstr("\"reset\"")));
   }
+}
+
+// It is a user's wish, so that nothing starts the container again; the others end by the name of
+// its node, are started again, and wait for it.
+TEST_F(Compose, AKilledContainerEndsTheOthersUntilItsUserStartsIt) {
+  Mesh mesh = own_mesh(1000000, "dead_after: 3s\n", "checkpoint: {every_rounds: 20}\n");
+  mesh.up();
+  ASSERT_TRUE(mesh.says("a", "round ")) << mesh.logs("a");
+  EXPECT_EQ(run_command({"docker", "kill", mesh.container("c")}).code, 0);
+  for (const char* name : {"a", "b", "d"}) {
+    EXPECT_TRUE(mesh.says_again(name, "goes on with it", 1, "")) << mesh.logs(name);
+    EXPECT_THAT(mesh.logs(name), ContainsRegex("node " + std::string(name) + " failed:.*node c"));
+  }
+  EXPECT_EQ(mesh.inspect("c", ".State.Status"), "exited");
+  EXPECT_EQ(mesh.inspect("c", ".RestartCount"), "0");
+  EXPECT_EQ(run_command({"docker", "start", mesh.container("c")}).code, 0);
+  expect_to_go_on(mesh, 1);
+}
+
+// What would fail again is not started again. Seen to fail: the code of kimesh passed on.
+TEST_F(Compose, BadInputDoesNotLoop) {
+  const CommandEnd ended =
+      run_command({"docker", "run", "--rm", "--env", "KIMESH_RESTARTED=1", "--env", "KIMESH_NODE=a",
+                   "--env", "KIMESH_CONFIG=missing.yaml", own_image()});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.said, HasSubstr("missing.yaml"));
+  EXPECT_THAT(ended.said, HasSubstr("would end with code 2 again"));
 }
 
 // Seen to fail: kimesh started as root.

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -100,6 +101,33 @@ class Mesh {
   [[nodiscard]] bool says(const std::string& service, const std::string& text) const {
     return Command({"docker", "logs", "--follow", container(service)}).says(text);
   }
+  // Waits until it has said `text` so many times in all, and `then` behind the last of them. It may
+  // be started again meanwhile.
+  [[nodiscard]] bool says_again(const std::string& service, const std::string& text, int times,
+                                const std::string& then) const {
+    const auto deadline = std::chrono::steady_clock::now() + kCommandPatience;
+    while (std::chrono::steady_clock::now() < deadline) {
+      Command log({"docker", "logs", "--follow", container(service)});
+      do {
+        if (has_said(log.said(), text, times, then)) return true;
+      } while (log.says_more());
+      if (inspect(service, ".State.Status") == "exited") return false;  // nothing starts it again
+    }
+    return false;
+  }
+  // A field of `docker inspect`, such as .State.Pid.
+  [[nodiscard]] std::string inspect(const std::string& service, const std::string& field) const {
+    return without_newline(
+        run_command({"docker", "inspect", "--format", "{{" + field + "}}", container(service)})
+            .said);
+  }
+  // Kills the first process of the container, as the kernel might: `docker kill` is a wish of its
+  // user's, after which the container stays as it is.
+  void kill_process(const std::string& service) const {
+    const auto process = static_cast<pid_t>(std::atol(inspect(service, ".State.Pid").c_str()));
+    ASSERT_GT(process, 0) << service << " does not run";
+    EXPECT_EQ(::kill(process, SIGKILL), 0);
+  }
   // Waits for the end of its container.
   [[nodiscard]] std::string exit_code(const std::string& service) const {
     return without_newline(run_command({"docker", "wait", container(service)}).said);
@@ -112,6 +140,16 @@ class Mesh {
   }
 
  private:
+  static bool has_said(const std::string& log, const std::string& text, int times,
+                       const std::string& then) {
+    std::size_t at = 0;
+    for (int i = 0; i < times; ++i) {
+      at = log.find(text, at);
+      if (at == std::string::npos) return false;
+      at += text.size();
+    }
+    return log.find(then, at) != std::string::npos;
+  }
   // Compose 2 is a word of docker's, 1.29 a program of its own.
   static const std::vector<std::string>& program() {
     static const std::vector<std::string> words =

@@ -46,6 +46,9 @@ TEST(Export, ComposeWritesTheMeshWithItsTraces) {
   EXPECT_THAT(text, HasSubstr("image: \"host/\\\"x$$y\\\":1\"\n"));
   EXPECT_THAT(text, HasSubstr("KIMESH_NODE: \"d\""));
   EXPECT_THAT(read_text(out + "topology.yaml"), HasSubstr("tcp://d:7101"));
+  for (const char* limit : {"restart: on-failure:5", "cap_drop: [ALL]", "read_only: true",
+                            "mem_limit: \"${KIMESH_MEMORY:-4g}\"", "pids_limit:", "max-size:"})
+    EXPECT_THAT(text, HasSubstr(limit));
 }
 
 // Seen to fail: the folder of all keys mounted.
@@ -95,7 +98,10 @@ TEST(Export, KubernetesTakesWhatIsWrittenForIt) {
   const Ended ended = run_program(scratch, export_words("kubernetes", "ring4-sinusoid"));
   EXPECT_EQ(ended.code, 0) << ended.err;
   const std::string file = scratch.path() + "/out/kubernetes.yaml";
-  EXPECT_THAT(read_text(file), HasSubstr("replicas: 4\n"));
+  for (const char* said :
+       {"replicas: 4\n", "kind: NetworkPolicy", "livenessProbe:", "readOnlyRootFilesystem: true",
+        "seccompProfile: {type: RuntimeDefault}"})
+    EXPECT_THAT(read_text(file), HasSubstr(said));
   const std::string tool = KIMESH_SOURCE_DIR "/build/kubernetes-validate";
   const std::vector<std::string> python{"env", "PYTHONPATH=" + tool, "python3"};
   auto with = [&](std::vector<std::string> words) {

@@ -20,13 +20,14 @@ CoreOptions resuming(std::optional<Round> newest) {
   return options;
 }
 
-// The worker's word in the agreement; 0: it holds no checkpoint.
-MessageArrived word_of_the_worker(const Hand& server, double held) {
+// The worker's word in the agreement; 0: it holds no checkpoint, and may have lost it.
+MessageArrived word_of_the_worker(const Hand& server, double held, bool has_lost = false) {
   MessageArrived word = server.reduce_from(1, 0);
   word.message.form = Form::kEmpty;
   ControlVector control;
   control.nodes = 1;
   control.checkpoint_held = held;
+  control.stop_wish = has_lost ? 1 : 0;
   word.message.control = control.to_control();
   return word;
 }
@@ -197,6 +198,39 @@ TEST(Checkpoint, OfAnotherPlanHoldsHowFarTheRunHasCome) {
   const Message& sent = other->last().get<SendMessage>().message;
   EXPECT_EQ(sent.generation, 0u);
   EXPECT_DOUBLE_EQ(Verdict::from_control(sent.control).accuracy, 0.4);
+}
+
+// Nodes were killed before the first checkpoint was written everywhere.
+TEST(Checkpoint, IsSetAsideWhereNotAllHaveOneAndNobodyHasLostIts) {
+  Hand server(two_nodes(), 0, resuming(Round{1}));
+  server.start();
+  server.feed(word_of_the_worker(server, 0));
+  server.feed(server.gather_applied(1, 0, ApplyOutcome::kApplied));
+  EXPECT_EQ(server.last().get<LoadState>().round, kNoRound);
+  server.feed(StateLoaded{kNoRound});
+  EXPECT_EQ(server.last().get<ComputeGradient>().round, 0u);
+}
+
+// Seen to fail: the run begun anew.
+TEST(Checkpoint, IsNotGivenUpForANodeThatHasLostIts) {
+  Hand server(two_nodes(), 0, resuming(Round{1}));
+  server.start();
+  server.feed(word_of_the_worker(server, 0, true));
+  server.feed(server.gather_applied(1, 0, ApplyOutcome::kApplied));
+  EXPECT_EQ(server.last().get<SendHalt>().kind, HaltKind::kPermanent);
+  EXPECT_EQ(server.last().get<Finish>().reason, StopReason::kPermanent);
+
+  CoreOptions lost = resuming(std::nullopt);
+  Hand worker(two_nodes(), 1, lost);
+  worker.start();
+  const auto word = [](const Hand& hand) {
+    return ControlVector::from_control(hand.last().get<SendMessage>().message.control);
+  };
+  EXPECT_EQ(word(worker).stop_wish, 1);
+  lost.checkpoints.has_trained = true;
+  Hand trained(two_nodes(), 1, lost);
+  trained.start();
+  EXPECT_EQ(word(trained).stop_wish, 0);
 }
 
 // A peer that does not go on sends a gradient, and one that does sends a word.

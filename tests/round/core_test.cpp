@@ -188,6 +188,21 @@ TEST(Core, PassesOnWhyTheRunIsOverAndSaysItOnce) {
   EXPECT_TRUE(hand.last().empty()) << "nothing follows Finish";
 }
 
+// All nodes learn that it is of no use to start them again. Seen to fail: told as kFailure.
+TEST(Core, PassesOnThatAFailureWouldComeAgain) {
+  Hand hand(two_nodes(), 0);
+  hand.start();
+  hand.feed(WorkFailed{"layer w is not finite", true});
+  EXPECT_EQ(hand.last().get<SendHalt>().kind, HaltKind::kPermanent);
+  EXPECT_EQ(hand.last().get<Finish>().reason, StopReason::kPermanent);
+  Hand other(two_nodes(), 1);
+  other.start();
+  other.feed(PeerHalted{0, HaltKind::kPermanent, "layer w is not finite"});
+  EXPECT_EQ(other.last().get<SendHalt>().kind, HaltKind::kPermanent);
+  EXPECT_EQ(other.last().get<Finish>().outcome, Outcome::kFailed);
+  EXPECT_EQ(other.last().get<Finish>().reason, StopReason::kPermanent);
+}
+
 TEST(Core, BlamesNobodyWhenItSleptItself) {
   Hand hand(two_nodes(), 0);
   hand.start();

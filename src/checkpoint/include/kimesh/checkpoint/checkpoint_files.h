@@ -41,6 +41,8 @@ class CheckpointFiles final : public HeldStates {
   // Removes checkpoints of later rounds: the run goes on from this one. Those that are damaged are
   // kept for who wants to look at them, as ROUND.checkpoint.damaged. Errors: Io besides.
   [[nodiscard]] Result<std::unique_ptr<StateSource>> load(Round round) override;
+  // They are kept as ROUND.checkpoint.alone.
+  [[nodiscard]] Status set_aside() override;
   [[nodiscard]] Result<std::optional<Round>> newest() override;
   void all_hold(Round round) override;
 

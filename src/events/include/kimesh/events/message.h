@@ -102,6 +102,7 @@ struct Applied {
 };
 
 // Why a node ends the run for all nodes. The numbers are part of the wire format.
-enum class HaltKind : std::uint8_t { kUserStop = 0, kFailure = 1 };
+// kPermanent: a failure that comes again where the nodes are only started again.
+enum class HaltKind : std::uint8_t { kUserStop = 0, kFailure = 1, kPermanent = 2 };
 
 }  // namespace kimesh

@@ -154,6 +154,7 @@ struct Evaluated {
 };
 struct WorkFailed {
   std::string reason;
+  bool is_permanent = false;  // it comes again where the run goes on from a checkpoint
 };  // NaN in a gradient, malformed payload: the run ends with this sentence
 
 }  // namespace kimesh

@@ -31,6 +31,8 @@ class StateStore {
   // The state, to be read in pieces. Errors: those of the files; UserInput, where the checkpoint is
   // not there.
   [[nodiscard]] virtual Result<std::unique_ptr<StateSource>> load(Round round) = 0;
+  // The run begins anew: what is there is none of its checkpoints any more. Errors: Io.
+  [[nodiscard]] virtual Status set_aside() { return ok_status(); }
 };
 
 // Checkpoints that are written beside training. Thread: the engine's, but for what StateStore says.

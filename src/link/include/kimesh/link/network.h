@@ -63,6 +63,9 @@ struct NetworkOptions {
   // How long a silent link is believed in; connections give up, and are dialled, in parts of it.
   Duration dead_after{std::chrono::seconds(15)};
   Duration redial{std::chrono::milliseconds(200)};  // before the first try to dial again
+  // A node that refuses this one may be ending an earlier run: until a message was exchanged with
+  // it, it is dialled again. PeerRefused says why, and neither LinkRefused nor PeerRestarted comes.
+  bool dials_again = false;
 };
 
 // ---- events of the network for the engine, beside those of events/links.h
@@ -76,6 +79,9 @@ struct LinkRefused {
 struct PeerArrived {
   NodeIndex node;
 };  // incoming link: a good hello (again, after a reconnect)
+struct PeerLeft {
+  NodeIndex node;
+};  // the connection of an incoming link has ended
 // A process that does not belong to the mesh dialled us, a peer sent what kimesh does not send, or
 // a handshake failed over keys. Each sentence comes once.
 struct PeerRefused {
@@ -99,7 +105,7 @@ struct NetworkFailed {
 // PeerRestarted is final.
 using NetworkEvent = std::variant<LinkUp, LinkDown, MessageArrived, MessageAcked, MessageApplied,
                                   PeerHeard, PeerHalted, PeerBye, LinkRefused, PeerArrived,
-                                  PeerRefused, PeerRestarted, NetworkFailed>;
+                                  PeerLeft, PeerRefused, PeerRestarted, NetworkFailed>;
 
 // The weight of an event in a queue, in bytes.
 [[nodiscard]] std::size_t event_weight(const NetworkEvent& event);

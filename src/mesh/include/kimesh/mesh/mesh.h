@@ -67,6 +67,9 @@ struct MeshCallbacks {
   // The counters of the outgoing links' sockets after each round, of live nodes only. It costs a
   // call to the network thread for each link.
   std::function<void(NodeIndex, const LinkCounterList&)> counters;
+  // What a live node waits for, and by when it has gone on or ended, unless its process hangs. Once
+  // a second, on the node's own thread.
+  std::function<void(NodeIndex, TimePoint until, const std::string&)> health{};
 };
 
 struct MeshRunOptions {
@@ -82,6 +85,11 @@ struct MeshRunOptions {
   // earlier run have left theirs; requires a folder. All nodes of the mesh do so or none. Where no
   // node holds one, the run begins anew. Live runs only.
   bool resumes = false;
+  // With it the node is started again by whatever watches over it, as others of the mesh are: until
+  // the mesh is complete it waits for nodes that are still ending the run of before. Where not all
+  // nodes hold a checkpoint, because they were killed before the first one was written everywhere,
+  // the run begins anew, and the checkpoints that are there are set aside.
+  bool rejoins = false;
   // Set by anybody who wants a checkpoint now, which sets it back; outlives the run. Null: nobody.
   std::atomic<bool>* save = nullptr;
 };
@@ -169,6 +177,12 @@ class Mesh {
   // program's command line, for the record. Errors: UserInput, Io.
   [[nodiscard]] Result<RunFolder> make_folder(const NewRunFolder& folder,
                                               const std::vector<std::string>& command) const;
+
+  // The folder in `parent` of a run with the same two files in which `node` has taken part, and
+  // that has not come to its regular end; of several the one in which it was last. Nothing: there
+  // is none.
+  [[nodiscard]] std::optional<RunFolder> unfinished_run(const std::string& parent,
+                                                        const std::string& node) const;
 
   // The topology that the run in a folder had, where it is another one than this mesh's. Errors:
   // UserInput.

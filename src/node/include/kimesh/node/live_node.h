@@ -40,6 +40,9 @@ struct LiveNodeSetup {
   std::optional<CurveKeys> curve;           // nothing: links are not encrypted
   const std::atomic<bool>* stop = nullptr;  // halts the run; asked at least every 100 ms
   std::atomic<bool>* save = nullptr;        // asks for a checkpoint; asked as often, and set back
+  // The node was started again, and others may still be ending the run of before: until the mesh
+  // is complete it waits for their next processes, whatever the earlier ones say.
+  bool rejoins = false;
 };
 
 // The counters of a node's outgoing links.
@@ -71,6 +74,9 @@ struct LiveNodeObserver {
   // The end of a mesh that was complete once, with the node's parameters: to save them. A gradient
   // that is being computed is waited for afterwards.
   std::function<void(const LiveNodeEnd&)> model;
+  // What the node waits for, and by when it has gone on or ended, unless its process hangs: once a
+  // second while it lives. The next call may say an earlier time.
+  std::function<void(TimePoint until, const std::string& what)> health{};
 };
 
 // Runs the node until the mesh ends, the run is stopped, or it fails. Errors before the start:

@@ -50,9 +50,19 @@ struct ControlVector {
 // Stands for no round.
 inline constexpr Round kNoRound = 0xffffffff;
 
-// Why a run ends; kWish is Ctrl-C or the stop flag, "stopped" in files. The values are part of the
-// wire format and never change.
-enum class StopReason : std::uint8_t { kNone, kRounds, kAccuracy, kTime, kWish, kTraffic, kLoss };
+// Why a run ends; kWish is Ctrl-C or the stop flag, "stopped" in files. kPermanent is of a failure
+// (HaltKind::kPermanent), and no verdict says it. The values are part of the wire format and never
+// change.
+enum class StopReason : std::uint8_t {
+  kNone,
+  kRounds,
+  kAccuracy,
+  kTime,
+  kWish,
+  kTraffic,
+  kLoss,
+  kPermanent
+};
 
 // What the owner of shard 0 answers to the control vectors; it comes down with gather messages.
 struct Verdict {

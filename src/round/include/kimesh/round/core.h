@@ -65,6 +65,9 @@ struct CheckpointOptions {
   // that all do. All nodes of a mesh do so or none.
   bool resumes = false;
   std::optional<Round> newest;  // the newest checkpoint that this node holds, where it resumes
+  // This node has trained in the run, and so has lost no checkpoint where it holds none: the first
+  // one was not written everywhere. Where that is so at all nodes without one, the run begins anew.
+  bool has_trained = false;
 };
 
 struct CoreOptions {
@@ -119,6 +122,9 @@ class Core {
   [[nodiscard]] Round round() const;
   // What the node waits for now, for people: "link b->a, shard 2, reduce (round 17)".
   [[nodiscard]] std::string waiting_for() const;
+  // How long what the node waits for may take, as gradients and evaluations of the mesh have told:
+  // where it takes longer, a core ends the run, unless its process hangs.
+  [[nodiscard]] Duration wait_limit() const;
   [[nodiscard]] LinkEstimate estimate(LinkIndex link) const;
 
  private:

@@ -1,0 +1,55 @@
+#include "run_place.h"
+
+#include <fmt/format.h>
+
+#include "say.h"
+
+namespace kimesh::cli {
+namespace {
+
+constexpr const char* kRuns = "runs";
+
+// Each machine has the checkpoint of its own node, and another topology is made of all.
+Status check_same_topology(const Mesh& mesh, const RunOptions& options) {
+  const auto before = mesh.topology_before(RunFolder(options.resume));
+  if (!before) return before.error();
+  if (!*before) return ok_status();
+  return Error{ErrorCode::kUserInput,
+               fmt::format("{0} is of another topology. On one machine, make checkpoints for this "
+                           "one of the run folders of all its nodes: `kimesh join {0} ... "
+                           "--topology {1} --output FOLDER`; then start every node with "
+                           "--resume FOLDER",
+                           options.resume, options.topology)};
+}
+
+Result<RunPlace> new_folder(const Mesh& mesh, const NodeOptions& options) {
+  const auto made = mesh.make_folder({options.run.run, kRuns}, options.run.command);
+  if (!made) return made.error();
+  say("run folder: " + made->path());
+  return RunPlace{*made};
+}
+
+// All nodes agree on what they go on from, also where a run begins: another one may be in it.
+Result<RunPlace> unfinished_or_new(const Mesh& mesh, const NodeOptions& options) {
+  const auto found = mesh.unfinished_run(kRuns, options.name);
+  if (!found) {
+    auto made = new_folder(mesh, options);
+    if (made) made->resumes = true;
+    return made;
+  }
+  say(fmt::format("{} has not come to its end: node {} goes on with it", found->path(),
+                  options.name));
+  return RunPlace{*found, true};
+}
+
+}  // namespace
+
+Result<RunPlace> place_of(const Mesh& mesh, const NodeOptions& options) {
+  if (options.resumes_if_any) return unfinished_or_new(mesh, options);
+  if (options.run_folder.empty()) return new_folder(mesh, options);
+  if (options.run.resume.empty()) return RunPlace{RunFolder(options.run_folder)};
+  if (const Status same = check_same_topology(mesh, options.run); !same) return same.error();
+  return RunPlace{RunFolder(options.run_folder), true};
+}
+
+}  // namespace kimesh::cli
