@@ -10,6 +10,10 @@ inline constexpr int kExitDone = 0;    // also after Ctrl-C: the run's folder is
 inline constexpr int kExitFailed = 1;  // the run failed
 inline constexpr int kExitUser = 2;    // the user's input is wrong; nothing was started
 
+struct PageOptions {
+  std::string address;     // HOST:PORT of the live page; empty: none
+  std::string token_file;  // what its readers must know; empty: nothing, on loopback alone
+};
 struct RunOptions {
   std::vector<std::string> command;  // as it was typed, for run.json
   std::string config, topology;
@@ -18,6 +22,7 @@ struct RunOptions {
   bool digests = false;  // digests of owned shards in every round's record
   std::string keys{};    // folder of the keys; empty: what the topology says
   std::string resume{};  // folder of the run that goes on; empty: a new run
+  PageOptions page{};
 };
 struct NodeOptions {
   RunOptions run;
@@ -26,6 +31,7 @@ struct NodeOptions {
   std::string metrics;     // HOST:PORT where metrics are served; empty: nowhere
   std::string simd;        // instruction set of the kernels; empty: the best there is
   int threads = 0;         // 0: cores / nodes of the topology on this machine's address
+  bool watched = false;    // another process shows the run folder: records tell the queues
 };
 struct SimulateOptions {
   RunOptions run;
@@ -76,6 +82,11 @@ struct ReportOptions {
   std::string output;  // file; empty: report.html in the run's folder, other formats to stdout
 };
 
+struct WebOptions {
+  std::string run;  // folder
+  PageOptions page;
+};
+
 struct ExportOptions {
   enum class Target { kCompose, kKubernetes };
   Target target = Target::kCompose;
@@ -101,6 +112,7 @@ struct KeygenOptions {
 [[nodiscard]] int doctor(const DoctorCommand& command);
 [[nodiscard]] int join(const JoinOptions& options);
 [[nodiscard]] int report(const ReportOptions& options);
+[[nodiscard]] int web(const WebOptions& options);
 [[nodiscard]] int evaluate(const EvalOptions& options);
 
 }  // namespace kimesh::cli

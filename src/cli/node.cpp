@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 
 #include "commands.h"
 #include "job.h"
 #include "kimesh/kernels/simd.h"
-#include "kimesh/metrics/metrics.h"
 #include "kimesh/train/trainer.h"
 #include "live_view.h"
+#include "page.h"
 #include "say.h"
 #include "signals.h"
 
@@ -27,18 +28,6 @@ std::size_t nodes_on_the_host_of(const TopologyFile& topology, NodeIndex self) {
   return static_cast<std::size_t>(std::ranges::count(topology.nodes, host, host_of));
 }
 
-// Null where no metrics are wanted.
-using Metrics = std::unique_ptr<MetricsServer>;
-
-Result<Metrics> start_metrics(const NodeOptions& options) {
-  if (options.metrics.empty()) return Metrics();
-  auto server = MetricsServer::start(options.metrics, options.name, std::string(version()));
-  if (server && (*server)->is_public())
-    say(fmt::format("metrics at {} can be read by everybody who reaches that address",
-                    options.metrics));
-  return server;
-}
-
 std::vector<LinkTraffic> traffic(const Plan& plan, const LinkCounterList& list) {
   std::vector<LinkTraffic> traffic;
   for (const auto& [link, c] : list)
@@ -48,7 +37,7 @@ std::vector<LinkTraffic> traffic(const Plan& plan, const LinkCounterList& list) 
 }
 
 // The callbacks that feed the live view and the metrics of a node. `metrics` may be null.
-MeshCallbacks callbacks(const Mesh& mesh, LiveView& view, MetricsServer* metrics) {
+MeshCallbacks callbacks(const Mesh& mesh, LiveView& view, Metrics* metrics) {
   MeshCallbacks calls;
   calls.round = [&view, metrics](NodeIndex, const RoundRecord& round, const RunTally& tally) {
     if (metrics != nullptr) metrics->observe(round);
@@ -65,6 +54,13 @@ MeshCallbacks callbacks(const Mesh& mesh, LiveView& view, MetricsServer* metrics
   return calls;
 }
 
+// What the page says of the run. Each machine may have a folder of its own, with this node's files.
+RunHistory run_of(const Mesh& mesh, const RunFolder& folder) {
+  const auto path = std::filesystem::path(folder.path()).lexically_normal();
+  const auto name = path.has_filename() ? path.filename() : path.parent_path().filename();
+  return {folder.path(), name.string(), mesh.config(), mesh.topology(), true, mesh.plan(), {}};
+}
+
 int end_of(const std::string& name, const LiveNodeEnd& end) {
   if (end.outcome == Outcome::kFailed) {
     complain(fmt::format("node {} failed: {}", name, end.text));
@@ -76,17 +72,18 @@ int end_of(const std::string& name, const LiveNodeEnd& end) {
   return kExitDone;
 }
 
-int run_node(const Mesh& mesh, const RunFolder& folder, NodeIndex self, const RunOptions& wanted,
-             MetricsServer* metrics) {
+int run_node(const Mesh& mesh, const RunFolder& folder, NodeIndex self, const NodeOptions& wanted,
+             Metrics* metrics) {
   LiveView view;
   MeshRunOptions options;
   options.callbacks = callbacks(mesh, view, metrics);
+  options.watched = wanted.watched || !wanted.run.page.address.empty();
   stop_on_signals();
   stop_on_lost_output();
   options.stop = &stop_wanted();
   options.folder = &folder;
-  options.digests = wanted.digests;
-  options.resumes = !wanted.resume.empty();
+  options.digests = wanted.run.digests;
+  options.resumes = !wanted.run.resume.empty();
   options.save = &save_on_signal();
   const auto ended = mesh.run_node(self, options);
   if (!ended) return fail(ended.error());
@@ -125,8 +122,8 @@ int node(NodeOptions options) {
     return kExitUser;
   }
   if (!check_security(files->topology, options.run.keys, std::array{*self})) return kExitUser;
-  const auto metrics = start_metrics(options);
-  if (!metrics) return fail(metrics.error());
+  const auto servers = listen_for_node(options);
+  if (!servers) return fail(servers.error());
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
@@ -142,7 +139,9 @@ int node(NodeOptions options) {
     folder = *made;
     say("run folder: " + folder.path());
   }
-  return run_node(**mesh, folder, *self, options.run, metrics->get());
+  if (servers->page)
+    show_page(*servers->page, options.run.page, run_of(**mesh, folder));
+  return run_node(**mesh, folder, *self, options, servers->metrics.get());
 }
 
 }  // namespace kimesh::cli

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "kimesh/report/report.h"
-#include "page.h"
+#include "kimesh/report/page.h"
 
 namespace kimesh {
 namespace {

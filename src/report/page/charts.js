@@ -100,7 +100,7 @@ function lineChart(caption, curves, {xText = plain, yText = plain, low, high} = 
 }
 
 // rows: [{name, parts: [value]}]; names of the parts in `keys`.
-function stackedBars(caption, rows, keys, text) {
+function stackedBars(caption, rows, keys, text, onpick) {
   const width = 460, line = 24, left = 70;
   const longest = Math.max(...rows.map(row => row.parts.reduce((a, b) => a + b, 0)), 1e-12);
   const figure = element('figure', {}, element('figcaption', {}, caption, ...keys.map((key, k) =>
@@ -115,7 +115,7 @@ function stackedBars(caption, rows, keys, text) {
       const said = row.parts.map((p, i) => `${keys[i].name}: ${text(p)}`).join('\n');
       svg.append(element('rect', {x, y: r * line + 3, width: Math.max(0, w), height: line - 7,
                                   fill: keys[k].colour, onmousemove: e => showTip(e, `${row.name}\n${said}`),
-                                  onmouseleave: hideTip}));
+                                  onmouseleave: hideTip, onclick: () => onpick && onpick(row)}));
       x += w;
     });
   });
@@ -152,45 +152,92 @@ function heatMap(caption, names, columns, rows, {columnText, valueText}) {
   return figure;
 }
 
+// rows: [[value of each key]], a column each, in order; columnText tells which one it is.
+function stackedColumns(caption, rows, keys, text, columnText) {
+  const width = 460, height = 180, left = 64, bottom = 6, top = 8;
+  const longest = Math.max(...rows.map(row => row.reduce((a, b) => a + b, 0)), 1e-12);
+  const figure = element('figure', {}, element('figcaption', {}, caption));
+  const svg = element('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': caption});
+  const scale = (height - top - bottom) / longest, cell = (width - left) / Math.max(rows.length, 1);
+  for (const y of ticks(0, longest, 4)) {
+    const at = height - bottom - y * scale;
+    svg.append(element('line', {class: 'grid', x1: left, x2: width, y1: at, y2: at}),
+               element('text', {x: left - 5, y: at + 4, 'text-anchor': 'end'}, text(y)));
+  }
+  rows.forEach((row, r) => {
+    const said = [columnText(r), ...row.map((v, k) => `${keys[k].name}: ${text(v)}`)].join('\n');
+    let y = height - bottom;
+    const column = element('g', {onmousemove: e => showTip(e, said), onmouseleave: hideTip});
+    row.forEach((value, k) => {
+      y -= value * scale;
+      column.append(element('rect', {x: left + r * cell, y, width: cell + .2, height: value * scale,
+                                     fill: keys[k].colour}));
+    });
+    svg.append(column);
+  });
+  figure.append(svg);
+  return figure;
+}
+
 // nodes: [name]; links: [{from, to, bytes, busy, text}] as thick as their bytes and coloured by how
-// busy they are.
-function meshGraph(caption, nodes, links, {onpick} = {}) {
-  const size = 460, centre = size / 2, radius = nodes.length > 60 ? 215 : 175;
+// busy they are. figure.repaint(links) draws them anew, in the same order. A node under the mouse
+// shows its links alone.
+function meshGraph(caption, nodes, links, {onpick, onnode, nodeText} = {}) {
+  const many = nodes.length > 60, size = many ? 940 : 460, centre = size / 2;
+  const radius = many ? 455 : 175, ball = many ? 3 : nodes.length > 16 ? 8 : 15;
+  const bend = many ? 4 : 14, arrows = nodes.length <= 16;
   const place = nodes.map((_, i) => {
     const angle = 2 * Math.PI * i / nodes.length - Math.PI / 2;
     return [centre + radius * Math.cos(angle), centre + radius * Math.sin(angle)];
   });
-  const most = Math.max(...links.map(link => link.bytes), 1);
   const svg = element('svg', {viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': caption});
-  const busyColour = busy => `color-mix(in srgb, var(--hot) ${Math.round(100 * Math.min(1, busy))}%, var(--idle))`;
-  const ball = nodes.length > 60 ? 3 : nodes.length > 16 ? 8 : 15;
-  for (const link of links) {
+  const shown = links.map(link => {
     const [x1, y1] = place[link.from], [x2, y2] = place[link.to];
     const length = Math.hypot(x2 - x1, y2 - y1) || 1, ux = (x2 - x1) / length, uy = (y2 - y1) / length;
     // The two directions bend apart.
-    const bend = nodes.length > 60 ? 3 : 14, mx = (x1 + x2) / 2 - uy * bend, my = (y1 + y2) / 2 + ux * bend;
-    const thick = Math.max(nodes.length > 60 ? .3 : 1, 9 * Math.sqrt(link.bytes / most) * (nodes.length > 60 ? .3 : 1));
-    const d = `M${x1 + ux * ball} ${y1 + uy * ball}Q${mx} ${my} ${x2 - ux * ball} ${y2 - uy * ball}`;
-    svg.append(element('path', {d, fill: 'none', stroke: busyColour(link.busy), 'stroke-width': thick,
-                                'data-link': `${nodes[link.from]}->${nodes[link.to]}`,
-                                onmousemove: e => showTip(e, link.text), onmouseleave: hideTip,
-                                onclick: () => onpick && onpick(link)}));
-    if (nodes.length <= 16) {
-      const ax = x2 - ux * (ball + 1), ay = y2 - uy * (ball + 1), s = 4 + thick / 2;
-      svg.append(element('path', {fill: busyColour(link.busy),
-        d: `M${ax} ${ay}L${ax - ux * s - uy * s * .6} ${ay - uy * s + ux * s * .6}L${ax - ux * s + uy * s * .6} ${ay - uy * s - ux * s * .6}Z`}));
-    }
-  }
+    const mx = (x1 + x2) / 2 - uy * bend, my = (y1 + y2) / 2 + ux * bend;
+    const made = {link, ux, uy, ax: x2 - ux * (ball + 1), ay: y2 - uy * (ball + 1)};
+    made.line = element('path', {fill: 'none',
+      d: `M${x1 + ux * ball} ${y1 + uy * ball}Q${mx} ${my} ${x2 - ux * ball} ${y2 - uy * ball}`,
+      'data-link': `${nodes[link.from]}->${nodes[link.to]}`, onmousemove: e => showTip(e, made.link.text),
+      onmouseleave: hideTip, onclick: () => onpick && onpick(made.link)});
+    svg.append(made.line);
+    if (arrows) svg.append(made.head = element('path'));
+    return made;
+  });
+  const only = node => shown.forEach(({link, line, head}) => {
+    const style = node < 0 || link.from === node || link.to === node ? '' : 'opacity:.12';
+    line.setAttribute('style', style);
+    if (head) head.setAttribute('style', style);
+  });
   nodes.forEach((name, i) => {
     const [x, y] = place[i];
     svg.append(element('circle', {cx: x, cy: y, r: ball, fill: 'var(--ground)', stroke: 'var(--ink)',
-                                  onmousemove: e => showTip(e, name), onmouseleave: hideTip}));
-    if (nodes.length <= 60) {
-      const out = nodes.length <= 16 ? 0 : 16, dx = (x - centre) / radius, dy = (y - centre) / radius;
-      svg.append(element('text', {class: 'name', x: x + out * dx, y: y + out * dy + 4, 'text-anchor': 'middle'}, name));
+      onmouseenter: () => only(i), onmousemove: e => showTip(e, nodeText ? nodeText(i) : name),
+      onmouseleave: () => { only(-1); hideTip(); }, onclick: () => onnode && onnode(i)}));
+    if (!many) {
+      const out = arrows ? 0 : 16, dx = (x - centre) / radius, dy = (y - centre) / radius;
+      svg.append(element('text', {class: 'name', x: x + out * dx, y: y + out * dy + 4,
+                                  'text-anchor': 'middle', 'pointer-events': 'none'}, name));
     }
   });
   const figure = element('figure', {}, element('figcaption', {}, caption));
   figure.append(svg);
+  figure.repaint = next => {
+    const most = Math.max(...next.map(link => link.bytes), 1);
+    shown.forEach((made, i) => {
+      const link = made.link = next[i], busy = Math.round(100 * Math.min(1, link.busy));
+      const paint = `color-mix(in srgb, var(--hot) ${busy}%, var(--idle))`;
+      const thick = Math.max(many ? 1 : 1.5, (many ? 5 : 9) * Math.sqrt(link.bytes / most));
+      made.line.setAttribute('stroke', paint);
+      made.line.setAttribute('stroke-width', thick.toFixed(2));
+      if (!made.head) return;
+      const {ux, uy, ax, ay} = made, s = 4 + thick / 2;
+      made.head.setAttribute('fill', paint);
+      made.head.setAttribute('d', `M${ax} ${ay}L${ax - ux * s - uy * s * .6} ${ay - uy * s + ux * s * .6}` +
+                                  `L${ax - ux * s + uy * s * .6} ${ay - uy * s - ux * s * .6}Z`);
+    });
+  };
+  figure.repaint(links);
   return figure;
 }
