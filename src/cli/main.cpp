@@ -32,9 +32,7 @@ constexpr const char* kPageAddress = "127.0.0.1:9200";
 constexpr const char* kTokenHelp = "file with the token that readers of the page must know";
 
 void add_page(CLI::App& command, PageOptions& options) {
-  command
-      .add_option("--web", options.address,
-                  "serve the live page at HOST:PORT (127.0.0.1:9200)")
+  command.add_option("--web", options.address, "serve the live page at HOST:PORT (127.0.0.1:9200)")
       ->expected(0, 1)
       ->default_str(kPageAddress);
   command.add_option("--web-token", options.token_file, kTokenHelp);

@@ -139,8 +139,7 @@ int node(NodeOptions options) {
     folder = *made;
     say("run folder: " + folder.path());
   }
-  if (servers->page)
-    show_page(*servers->page, options.run.page, run_of(**mesh, folder));
+  if (servers->page) show_page(*servers->page, options.run.page, run_of(**mesh, folder));
   return run_node(**mesh, folder, *self, options, servers->metrics.get());
 }
 

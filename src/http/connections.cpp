@@ -12,7 +12,8 @@ namespace kimesh {
 namespace {
 
 constexpr std::string_view kTooLong =
-    "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: "
+    "0\r\n\r\n";
 // Without a descriptor for a client, poll() would return at once, over and over.
 constexpr std::chrono::milliseconds kDeafTime{200};
 constexpr std::string_view kEndOfRequest = "\r\n\r\n";
@@ -70,8 +71,8 @@ bool HttpConnections::is_over(TimePoint now) const {
 }
 
 int HttpConnections::milliseconds_left(TimePoint now) const {
-  TimePoint next = std::min(farewell_until_.value_or(TimePoint::max()),
-                            deaf_until_.value_or(TimePoint::max()));
+  TimePoint next =
+      std::min(farewell_until_.value_or(TimePoint::max()), deaf_until_.value_or(TimePoint::max()));
   for (const Connection& connection : connections_) next = std::min(next, connection.until);
   if (next == TimePoint::max()) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();

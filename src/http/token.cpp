@@ -21,10 +21,9 @@ unsigned char at(std::string_view text, std::size_t i) {
 }  // namespace
 
 Result<std::string> read_token(const std::string& path) {
-  auto token = read_private_file({path, "token",
-                                  fmt::format("Make one: (umask 077; openssl rand -hex 24 > {})",
-                                              path),
-                                  kTokenCharsMax + 2});
+  auto token = read_private_file(
+      {path, "token", fmt::format("Make one: (umask 077; openssl rand -hex 24 > {})", path),
+       kTokenCharsMax + 2});
   if (!token) return token;
   const bool fits = token->size() >= kTokenCharsMin && token->size() <= kTokenCharsMax;
   if (fits && std::ranges::all_of(*token, is_printable)) return token;

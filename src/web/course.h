@@ -13,8 +13,8 @@ inline constexpr std::size_t kCoursePointsMax = 512;
 
 // A group of rounds.
 struct CoursePoint {
-  Round round = 0;     // the first of the group, whether it was recorded or not
-  double seconds = 0;  // of the run's clock, at its end
+  Round round = 0;               // the first of the group, whether it was recorded or not
+  double seconds = 0;            // of the run's clock, at its end
   double loss = 0, round_s = 0;  // sums
   std::size_t count = 0;
 };

@@ -60,7 +60,8 @@ std::string page_html() {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>kimesh</title>\n<link rel=\"icon\" href=\"data:,\">\n";
   html.append("<style>\n").append(kPageCss).append(kLiveCss).append("</style>\n");
-  html.append("<div id=\"page\"><p class=\"faint\">reading the run</p></div><div id=\"tip\"></div>\n");
+  html.append(
+      "<div id=\"page\"><p class=\"faint\">reading the run</p></div><div id=\"tip\"></div>\n");
   html.append("<script>\n").append(kChartsJs).append("</script>\n");
   html.append("<script>\n").append(kLiveJs).append("</script>\n</html>\n");
   return html;

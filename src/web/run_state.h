@@ -32,6 +32,7 @@ struct LinkRound {
   double bytes = 0, budget_bytes = 0, gain = 0, busy = 0;
   std::optional<double> rate_bits_per_s, true_rate_bits_per_s;
 };
+
 struct Event {
   double time_s = 0;
   NodeIndex node = 0;
@@ -57,10 +58,11 @@ struct RunWatch::Run {
   std::optional<NodeIndex> teller;  // of the course: the first node that recorded a round
   std::vector<std::deque<NodeRound>> node_rounds;
   std::vector<std::deque<LinkRound>> link_rounds;
+  // By LinkIndex, of the last round with a gradient: others have no messages to speak of.
+  std::vector<LinkRecord> latest;
   std::deque<Event> events;
   std::size_t first_event = 0;  // number of the oldest one that is kept
   std::optional<Round> checkpoint;
 };
-
 
 }  // namespace kimesh

@@ -21,8 +21,7 @@ void keep_last(std::deque<T>& items, std::size_t most) {
 }
 
 NodeRound time_of(const RoundRecord& round) {
-  NodeRound time{round.round,   round.compute_s, round.encode_s, round.apply_s,
-                 round.step_s, 0,               0};
+  NodeRound time{round.round, round.compute_s, round.encode_s, round.apply_s, round.step_s, 0, 0};
   const double work = round.encode_s + round.apply_s + round.step_s;
   const double left = std::max(0.0, round.wait_s - work);
   for (const LinkRecord& link : round.links) time.wire_s = std::max(time.wire_s, sending_s(link));
@@ -52,7 +51,8 @@ RunWatch::Run::Run(RunHistory run)
       known(history.plan.view.nodes.size()),
       broken(known.size()),
       node_rounds(known.size()),
-      link_rounds(history.plan.links.size()) {
+      link_rounds(history.plan.links.size()),
+      latest(link_rounds.size()) {
   const RunFolder folder(history.folder);
   for (const std::string& name : history.plan.view.nodes)
     files.emplace_back(folder.events(name), folder.earlier_events(name));
@@ -70,8 +70,8 @@ bool RunWatch::Run::read_record(NodeIndex node, std::size_t& bytes) {
   bytes += (*line)->size();
   const auto record = parse_record(**line);
   if (!record)
-    return give_up(fmt::format("line {} of its records: {}", files[node].line(),
-                               record.error().message));
+    return give_up(
+        fmt::format("line {} of its records: {}", files[node].line(), record.error().message));
   add(node, *record);
   return true;
 }
@@ -79,23 +79,20 @@ bool RunWatch::Run::read_record(NodeIndex node, std::size_t& bytes) {
 void RunWatch::Run::add(NodeIndex node, const NodeRecord& record) {
   known[node] = true;
   tally.add(node, record);
-  std::visit(Overloaded{[&](const RoundRecord& round) { add_round(node, round); },
-                        [&](const ResumeRecord& resume) {
-                          forget_from(node, resume.round);
-                          add_event(resume.time_s, node,
-                                    fmt::format("goes on with round {}", resume.round));
-                        },
-                        [&](const NoticeRecord& notice) {
-                          add_event(notice.time_s, node, notice.text);
-                        },
-                        [&](const EndRecord& end) {
-                          const std::string why =
-                              end.text.empty() ? reason_name(end.reason) : end.text;
-                          add_event(end.time_s, node,
-                                    fmt::format("{}: {}", outcome_name(end.outcome), why));
-                        },
-                        [](const BeforeRecord&) {}, [](const StartRecord&) {}},
-             record);
+  std::visit(
+      Overloaded{
+          [&](const RoundRecord& round) { add_round(node, round); },
+          [&](const ResumeRecord& resume) {
+            forget_from(node, resume.round);
+            add_event(resume.time_s, node, fmt::format("goes on with round {}", resume.round));
+          },
+          [&](const NoticeRecord& notice) { add_event(notice.time_s, node, notice.text); },
+          [&](const EndRecord& end) {
+            const std::string why = end.text.empty() ? reason_name(end.reason) : end.text;
+            add_event(end.time_s, node, fmt::format("{}: {}", outcome_name(end.outcome), why));
+          },
+          [](const BeforeRecord&) {}, [](const StartRecord&) {}},
+      record);
 }
 
 void RunWatch::Run::add_round(NodeIndex node, const RoundRecord& round) {
@@ -109,6 +106,7 @@ void RunWatch::Run::add_round(NodeIndex node, const RoundRecord& round) {
     const auto to = history.topology.find_node(record.to);
     const auto link = to ? history.plan.find_link(node, *to) : std::nullopt;
     if (!link) continue;
+    latest[*link] = record;
     link_rounds[*link].push_back(round_of(round, record));
     keep_last(link_rounds[*link], link_rounds.size() > kManyLinks ? kMeanRounds : kRecentRounds);
   }

@@ -119,7 +119,7 @@ struct RunWatch::Teller {
   const Run& run;
 
   [[nodiscard]] Json nodes() const {
-    Columns columns{"known",  "rounds", "outcome", "compute_s", "encode_s",
+    Columns columns{"known",   "rounds", "outcome", "compute_s", "encode_s",
                     "apply_s", "step_s", "wire_s",  "wait_s"};
     for (NodeIndex i = 0; i < run.known.size(); ++i) {
       const NodeTally& node = run.tally.nodes()[i];
@@ -149,13 +149,22 @@ struct RunWatch::Teller {
   }
 
   [[nodiscard]] Json links() const {
-    Columns columns{"link",         "rate_bits_per_s", "rate_error",  "is_lower_bound",
-                    "true_rate_bits_per_s", "budget_bytes", "bytes", "mean_bytes",
-                    "kept",         "gain",            "queued",      "busy",
+    Columns columns{"link",
+                    "rate_bits_per_s",
+                    "rate_error",
+                    "is_lower_bound",
+                    "true_rate_bits_per_s",
+                    "budget_bytes",
+                    "bytes",
+                    "mean_bytes",
+                    "kept",
+                    "gain",
+                    "queued",
+                    "busy",
                     "total_bytes"};
     for (const LinkIndex index : told_links()) {
       const LinkTally& link = run.tally.links()[index];
-      const LinkRecord& latest = link.latest;
+      const LinkRecord& latest = run.latest[index];
       const auto elements = static_cast<double>(latest.elements);
       const auto& rounds = run.link_rounds[index];
       columns.add({index, number(latest.rate_bits_per_s), number(latest.rate_error),
@@ -190,8 +199,9 @@ struct RunWatch::Teller {
 
   [[nodiscard]] Json picked_link(LinkIndex link) const {
     if (link >= run.link_rounds.size()) return nullptr;
-    Columns columns{"round", "rate_bits_per_s", "true_rate_bits_per_s", "bytes", "budget_bytes",
-                    "gain", "busy"};
+    Columns columns{"round", "rate_bits_per_s", "true_rate_bits_per_s",
+                    "bytes", "budget_bytes",    "gain",
+                    "busy"};
     for (const LinkRound& r : run.link_rounds[link])
       columns.add({r.round, number(r.rate_bits_per_s), number(r.true_rate_bits_per_s),
                    number(r.bytes), number(r.budget_bytes), number(r.gain), number(r.busy)});

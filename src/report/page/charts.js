@@ -179,6 +179,42 @@ function stackedColumns(caption, rows, keys, text, columnText) {
   return figure;
 }
 
+// Which nodes are joined, whatever the direction: [[index]].
+function neighbours(count, links) {
+  const found = Array.from({length: count}, () => new Set());
+  for (const link of links) {
+    found[link.from].add(link.to);
+    found[link.to].add(link.from);
+  }
+  return found.map(set => [...set].sort((a, b) => a - b));
+}
+
+// Angles and distances from the middle, 0 to 1, of the nodes of a tree around its middle; null where
+// links form no tree.
+function treePlaces(count, links) {
+  const next = neighbours(count, links);
+  if (count < 3 || next.reduce((sum, n) => sum + n.length, 0) !== 2 * (count - 1)) return null;
+  const depthsFrom = root => {
+    const depth = Array(count).fill(-1), order = [root];
+    depth[root] = 0;
+    for (const node of order)
+      for (const other of next[node]) if (depth[other] < 0) { depth[other] = depth[node] + 1; order.push(other); }
+    return {depth, order, deepest: depth[order.at(-1)]};
+  };
+  const trees = next.map((_, root) => depthsFrom(root));
+  if (trees[0].order.length < count) return null;
+  const root = trees.reduce((best, tree, i) => tree.deepest < trees[best].deepest ? i : best, 0);
+  const {depth, order, deepest} = trees[root], leaves = Array(count).fill(0), from = Array(count).fill(0);
+  const below = node => next[node].filter(other => depth[other] > depth[node]);
+  for (const node of [...order].reverse())
+    leaves[node] = below(node).reduce((sum, child) => sum + leaves[child], 0) || 1;
+  for (const node of order) {
+    let at = from[node];
+    for (const child of below(node)) { from[child] = at; at += leaves[child]; }
+  }
+  return depth.map((d, i) => [2 * Math.PI * (from[i] + leaves[i] / 2) / leaves[root] - Math.PI / 2, d / deepest]);
+}
+
 // nodes: [name]; links: [{from, to, bytes, busy, text}] as thick as their bytes and coloured by how
 // busy they are. figure.repaint(links) draws them anew, in the same order. A node under the mouse
 // shows its links alone.
@@ -186,10 +222,10 @@ function meshGraph(caption, nodes, links, {onpick, onnode, nodeText} = {}) {
   const many = nodes.length > 60, size = many ? 940 : 460, centre = size / 2;
   const radius = many ? 455 : 175, ball = many ? 3 : nodes.length > 16 ? 8 : 15;
   const bend = many ? 4 : 14, arrows = nodes.length <= 16;
-  const place = nodes.map((_, i) => {
-    const angle = 2 * Math.PI * i / nodes.length - Math.PI / 2;
-    return [centre + radius * Math.cos(angle), centre + radius * Math.sin(angle)];
-  });
+  const around = nodes.map((_, i) => [2 * Math.PI * i / nodes.length - Math.PI / 2, 1]);
+  const place = (treePlaces(nodes.length, links) ?? around).map(([angle, share]) =>
+      [centre + share * radius * Math.cos(angle), centre + share * radius * Math.sin(angle)]);
+  const thickest = many ? Math.min(5, Math.max(1.5, 1600 / links.length)) : 7;
   const svg = element('svg', {viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': caption});
   const shown = links.map(link => {
     const [x1, y1] = place[link.from], [x2, y2] = place[link.to];
@@ -216,7 +252,8 @@ function meshGraph(caption, nodes, links, {onpick, onnode, nodeText} = {}) {
       onmouseenter: () => only(i), onmousemove: e => showTip(e, nodeText ? nodeText(i) : name),
       onmouseleave: () => { only(-1); hideTip(); }, onclick: () => onnode && onnode(i)}));
     if (!many) {
-      const out = arrows ? 0 : 16, dx = (x - centre) / radius, dy = (y - centre) / radius;
+      const away = Math.hypot(x - centre, y - centre), out = arrows ? 0 : 16;
+      const dx = away > 1 ? (x - centre) / away : 0, dy = away > 1 ? (y - centre) / away : 1;
       svg.append(element('text', {class: 'name', x: x + out * dx, y: y + out * dy + 4,
                                   'text-anchor': 'middle', 'pointer-events': 'none'}, name));
     }
@@ -228,11 +265,11 @@ function meshGraph(caption, nodes, links, {onpick, onnode, nodeText} = {}) {
     shown.forEach((made, i) => {
       const link = made.link = next[i], busy = Math.round(100 * Math.min(1, link.busy));
       const paint = `color-mix(in srgb, var(--hot) ${busy}%, var(--idle))`;
-      const thick = Math.max(many ? 1 : 1.5, (many ? 5 : 9) * Math.sqrt(link.bytes / most));
+      const thick = Math.max(many ? 1 : 1.5, thickest * Math.sqrt(link.bytes / most));
       made.line.setAttribute('stroke', paint);
       made.line.setAttribute('stroke-width', thick.toFixed(2));
       if (!made.head) return;
-      const {ux, uy, ax, ay} = made, s = 4 + thick / 2;
+      const {ux, uy, ax, ay} = made, s = 7 + thick;
       made.head.setAttribute('fill', paint);
       made.head.setAttribute('d', `M${ax} ${ay}L${ax - ux * s - uy * s * .6} ${ay - uy * s + ux * s * .6}` +
                                   `L${ax - ux * s + uy * s * .6} ${ay - uy * s - ux * s * .6}Z`);

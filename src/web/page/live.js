@@ -6,7 +6,7 @@ const parts = [['compute_s', 'gradient', 'var(--a)'], ['encode_s', 'encode', 'va
   ['apply_s', 'apply', 'var(--d)'], ['step_s', 'step', 'var(--c)'], ['wire_s', 'wire', 'var(--warm)'],
   ['wait_s', 'wait', 'var(--idle)']].map(([key, name, colour]) => ({key, name, colour}));
 let run = null, state = null, curve = {}, evaluations = {}, events = [];
-let token = '', silentSince = null, byRounds = false, node = 0, link = 0, graph = null, drawn = false;
+let token = '', silentSince = null, byRounds = false, node = 0, link = 0, graph = null;
 
 // What `next` tells replaces all from the first place that `stays` refuses.
 function splice(columns, next, stays) {
@@ -193,7 +193,6 @@ function happened() {
 }
 
 function draw() {
-  drawn = true;
   const all = links(), scroll = scrollY;
   document.getElementById('page').replaceChildren(...[...heading(), ...progress(), ...mesh(all), ...time(),
     ...table(all), ...policy(), ...happened()].filter(e => e));

@@ -11,8 +11,8 @@ namespace kimesh {
 // A file that is there, but is no secret of this user's, is refused whatever it holds.
 struct PrivateFile {
   std::string path;
-  std::string_view what;     // "secret key": named in every sentence
-  std::string_view remedy;   // what to do where there is no such file: a sentence
+  std::string_view what;      // "secret key": named in every sentence
+  std::string_view remedy;    // what to do where there is no such file: a sentence
   std::size_t bytes_max = 0;  // of a secret, and the line's end, whatever it is
 };
 
