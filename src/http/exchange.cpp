@@ -117,7 +117,7 @@ std::optional<std::string> HttpExchange::answer(const std::string& request, bool
   parser_->may_wait = may_wait;
   parser_->waits = false;
   MemoryStream stream(request);
-  // Compressing costs more than loopback gains, and a range of an answer that changes means nothing.
+  // Compressing costs more than loopback gains; a range of an answer that changes means nothing.
   const auto setup = [](httplib::Request& asked) {
     asked.headers.erase("Accept-Encoding");
     asked.headers.erase("Range");

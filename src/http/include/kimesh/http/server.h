@@ -1,5 +1,5 @@
-// A small HTTP/1.1 server of fixed routes, for metrics and for the live page. It only reads: GET and
-// HEAD of paths in a table, no bodies, no files, no TLS, one request a connection.
+// A small HTTP/1.1 server of fixed routes, for metrics and for the live page. It changes nothing:
+// GET and HEAD of paths in a table, no bodies, no files, no TLS, one request a connection.
 //
 // One thread polls all connections and calls the routes, so that a slow client delays nobody, and
 // what the routes read needs no lock.

@@ -11,14 +11,15 @@
 //   reading       true: there are further records to read, ask again at once
 //   over          {outcome, reason, text}; null: the run goes on, or its process was lost
 //   round, seconds, rounds_per_s, loss, accuracy, test_loss, bytes_sent, bytes_dense, checkpoint
-//                 round: rounds with a gradient that all nodes in the folder have ended; checkpoint:
-//                 the last round that ended with one, null: none. Seconds are of the run's clock
+//                 round: rounds with a gradient that all nodes in the folder have ended;
+//                 checkpoint: the last round that ended with one, null: none; seconds: of the
+//                 run's clock
 //   curve         {from, round, seconds, loss, round_s}: means of equal groups of rounds, which
 //                 replace the groups from round `from` on
 //   evaluations   {from, round, seconds, accuracy, test_loss}: replace those from index `from` on
-//   nodes         by node: known (whether its records are in this folder), rounds, outcome (null: it
-//                 goes on), and means of its last rounds: compute_s encode_s apply_s step_s wire_s
-//                 wait_s. wire_s: its busiest outgoing link sent; wait_s: the rest of the round
+//   nodes         by node: known (whether its records are in this folder), rounds, outcome (null:
+//                 it goes on), and means of its last rounds: compute_s encode_s apply_s step_s
+//                 wire_s wait_s. wire_s: its busiest outgoing link sent; wait_s: the rest
 //   links         of the last round, by `link`, an index of run.links; those with most bytes where
 //                 there are over kLinksToldMax: rate_bits_per_s rate_error is_lower_bound
 //                 true_rate_bits_per_s budget_bytes bytes mean_bytes kept gain queued busy
