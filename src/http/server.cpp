@@ -108,6 +108,7 @@ void HttpServer::serve() {
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    ::pthread_setname_np(::pthread_self(), "http");
     HttpConnections(options_, listener_, wakeup_).run();
   });
 }

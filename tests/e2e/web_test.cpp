@@ -154,7 +154,9 @@ TEST_F(WebPage, ShowsInABrowserWhatTheFolderSays) {
   expect_near(std::stod(text("#loss")), summary["loss"], "loss");
   EXPECT_EQ(browser.evaluate("document.querySelectorAll('#graph circle').length"), 7);
   EXPECT_EQ(browser.evaluate("document.querySelectorAll('#graph [data-link]').length"), 12);
-  for (const json& link : rounds_of("run", "b").back()["links"]) {
+  const std::vector<json> rounds = rounds_of("run", "b");
+  ASSERT_EQ(rounds.back()["links"].size(), 3u);
+  for (const json& link : rounds.back()["links"]) {
     const std::string name = "b->" + link["to"].get<std::string>();
     const std::string row = "#links [data-link=\"" + name + "\"] td:nth-child(";
     EXPECT_EQ(text(row + "5)"), browser.evaluate("bytes(" + link["bytes"].dump() + ")")) << name;

@@ -266,8 +266,11 @@ function meshGraph(caption, nodes, links, {onpick, onnode, nodeText} = {}) {
       const link = made.link = next[i], busy = Math.round(100 * Math.min(1, link.busy));
       const paint = `color-mix(in srgb, var(--hot) ${busy}%, var(--idle))`;
       const thick = Math.max(many ? 1 : 1.5, thickest * Math.sqrt(link.bytes / most));
+      const look = `${paint} ${thick.toFixed(1)}`;
+      if (look === made.look) return;
+      made.look = look;
       made.line.setAttribute('stroke', paint);
-      made.line.setAttribute('stroke-width', thick.toFixed(2));
+      made.line.setAttribute('stroke-width', thick.toFixed(1));
       if (!made.head) return;
       const {ux, uy, ax, ay} = made, s = 7 + thick;
       made.head.setAttribute('fill', paint);

@@ -137,11 +137,21 @@ function pickedLink() {
             {xText, yText: percent, low: 0, high: 1})];
 }
 
+// What stays in the document between two drawings.
+let frame = null;
 function mesh(all) {
-  return [element('h2', {}, 'Mesh'),
+  const kept = frame.graph, drawn = drawGraph(all);
+  if (kept.firstChild !== drawn) kept.replaceChildren(drawn);
+  kept.parentElement.className = `mesh${run.nodes.length > 60 ? ' wide' : ''}`;
+  frame.beside.replaceChildren(...pickedLink());
+}
+
+function makeFrame() {
+  const section = () => element('section'), graph = element('div'), beside = element('div', {class: 'beside'});
+  frame = {head: section(), graph, beside, below: section()};
+  document.getElementById('page').replaceChildren(frame.head, element('h2', {}, 'Mesh'),
     element('p', {class: 'faint'}, 'A click on a link or a node shows its last rounds.'),
-    element('div', {class: `mesh${run.nodes.length > 60 ? ' wide' : ''}`}, drawGraph(all),
-      element('div', {class: 'beside'}, ...pickedLink()))];
+    element('div', {}, graph, beside), frame.below);
 }
 
 function time() {
@@ -193,9 +203,12 @@ function happened() {
 }
 
 function draw() {
-  const all = links(), scroll = scrollY;
-  document.getElementById('page').replaceChildren(...[...heading(), ...progress(), ...mesh(all), ...time(),
-    ...table(all), ...policy(), ...happened()].filter(e => e));
+  const all = links(), scroll = scrollY, fill = (section, parts) =>
+      section.replaceChildren(...parts.filter(part => part));
+  if (!frame?.head.isConnected) makeFrame();
+  fill(frame.head, [...heading(), ...progress()]);
+  mesh(all);
+  fill(frame.below, [...time(), ...table(all), ...policy(), ...happened()]);
   scrollTo(0, scroll);
 }
 
