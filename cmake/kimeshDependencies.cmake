@@ -7,7 +7,6 @@ find_dependency(Threads)
 find_dependency(fmt)
 find_dependency(yaml-cpp)
 find_dependency(hwy)
-find_dependency(PkgConfig)
 if(KIMESH_METRICS)
   find_dependency(prometheus-cpp)
 endif()
@@ -35,7 +34,8 @@ endforeach()
 
 # cpp-httplib is a library of its own on Debian, whose structs depend on what it was built with:
 # pkg-config knows the definitions.
-if(NOT TARGET kimesh_httplib)
+if(KIMESH_WEB AND NOT TARGET kimesh_httplib)
+  find_dependency(PkgConfig)
   pkg_check_modules(kimesh_cpp_httplib QUIET IMPORTED_TARGET cpp-httplib)
   if(NOT TARGET PkgConfig::kimesh_cpp_httplib)
     set(${CMAKE_FIND_PACKAGE_NAME}_FOUND FALSE)
