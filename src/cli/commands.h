@@ -27,11 +27,12 @@ struct RunOptions {
 struct NodeOptions {
   RunOptions run;
   std::string name;
-  std::string run_folder;  // empty: one of its own
-  std::string metrics;     // HOST:PORT where metrics are served; empty: nowhere
-  std::string simd;        // instruction set of the kernels; empty: the best there is
-  int threads = 0;         // 0: cores / nodes of the topology on this machine's address
-  bool watched = false;    // another process shows the run folder: records tell the queues
+  std::string run_folder;    // empty: one of its own
+  std::string metrics;       // HOST:PORT where metrics are served; empty: nowhere
+  std::string simd;          // instruction set of the kernels; empty: the best there is
+  int threads = 0;           // 0: cores / nodes of the topology on this machine's address
+  bool asks_others = false;  // the page asks those of the other nodes
+  bool watched = false;      // another process shows the run folder: records tell the queues
 };
 struct SimulateOptions {
   RunOptions run;

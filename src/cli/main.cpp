@@ -96,6 +96,8 @@ void add_node(CLI::App& app, NodeOptions& options, int& code) {
   command->add_option("--run-folder", options.run_folder, "where its files go");
   command->add_option("--metrics", options.metrics, "HOST:PORT where Prometheus may ask");
   add_page(*command, options.run.page);
+  command->add_flag("--web-all", options.asks_others,
+                    "show the other nodes, too: ask their pages, at the same port");
   command->add_flag("--watched", options.watched, "record queues, for a page of another process");
   command->add_option("--simd", options.simd, kSimdHelp);
   command->add_option("--threads", options.threads, "LibTorch threads")->check(CLI::Range(1, 1024));
@@ -195,7 +197,7 @@ int run(int argc, char** argv) {
   KeygenOptions keygen_options;
   PlanOptions plan_options;
   RunOptions up_options{words, "", "", "", "", false, ""};
-  NodeOptions node_options{up_options, "", "", "", "", 0, false};
+  NodeOptions node_options{up_options, "", "", "", "", 0, false, false};
   SimulateOptions simulate_options{up_options, "", "", ""};
   ExportOptions export_options;
   EvalOptions eval_options;

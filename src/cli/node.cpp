@@ -139,7 +139,10 @@ int node(NodeOptions options) {
     folder = *made;
     say("run folder: " + folder.path());
   }
-  if (servers->page) show_page(*servers->page, options.run.page, run_of(**mesh, folder));
+  if (servers->page)
+    show_page(*servers->page, options.run.page, run_of(**mesh, folder),
+              options.asks_others ? other_pages(*servers->page, (*mesh)->topology(), *self)
+                                  : std::vector<HttpQuestion>());
   return run_node(**mesh, folder, *self, options, servers->metrics.get());
 }
 

@@ -58,8 +58,24 @@ Status show_page(HttpServer* server, const PageOptions& options, const RunFolder
   return ok_status();
 }
 
-void show_page(HttpServer& server, const PageOptions& options, RunHistory run) {
-  add_page(server, std::make_unique<RunWatch>(std::move(run)));
+std::vector<HttpQuestion> other_pages(const HttpServer& server, const TopologyFile& topology,
+                                      NodeIndex self) {
+  std::vector<HttpQuestion> others;
+  for (NodeIndex node = 0; node < topology.nodes.size(); ++node) {
+    if (node == self) continue;
+    const NodeSpec& spec = topology.nodes[node];
+    const std::string& address = spec.dial.empty() ? spec.address : spec.dial;
+    const std::size_t begin = std::string_view("tcp://").size();
+    std::string host = address.substr(begin, address.rfind(':') - begin);
+    if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+    others.push_back({host, server.port(), "/digest.json", server.token()});
+  }
+  return others;
+}
+
+void show_page(HttpServer& server, const PageOptions& options, RunHistory run,
+               std::vector<HttpQuestion> others) {
+  add_page(server, std::make_unique<RunWatch>(std::move(run)), std::move(others));
   server.serve();
   const std::string asks =
       options.token_file.empty() ? "" : "; it asks for the token in " + options.token_file;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "commands.h"
+#include "kimesh/http/ask.h"
 #include "kimesh/http/server.h"
 #include "kimesh/metrics/metrics.h"
 #include "kimesh/records/run_folder.h"
@@ -20,7 +22,11 @@ using PageServer = std::unique_ptr<HttpServer>;
 [[nodiscard]] Status show_page(HttpServer* server, const PageOptions& options,
                                const RunFolder& folder);
 // The same of a run whose folder is not there yet, or holds no copies of its files.
-void show_page(HttpServer& server, const PageOptions& options, RunHistory run);
+void show_page(HttpServer& server, const PageOptions& options, RunHistory run,
+               std::vector<HttpQuestion> others = {});
+// The pages of all nodes but one, where each has one on its machine at the port of this server.
+[[nodiscard]] std::vector<HttpQuestion> other_pages(const HttpServer& server,
+                                                    const TopologyFile& topology, NodeIndex self);
 
 // What a node serves. Servers go before the metrics that they read.
 struct NodeServers {

@@ -6,6 +6,7 @@
 #include "embedded.h"
 #include "kimesh/http/token.h"
 #include "kimesh/report/page.h"
+#include "other_pages.h"
 
 namespace kimesh {
 namespace {
@@ -21,8 +22,19 @@ std::optional<std::uint32_t> index_of(const std::string& text) {
   return index;
 }
 
-HttpAnswer state_of(RunWatch& run, const HttpRequest& request) {
+// What the server's thread has.
+struct Watched {
+  std::unique_ptr<RunWatch> run;
+  std::unique_ptr<OtherPages> others;  // null: there are none
+};
+
+HttpAnswer state_of(Watched& watched, const HttpRequest& request) {
+  RunWatch& run = *watched.run;
   run.read();
+  if (watched.others) {
+    for (const std::string& digest : watched.others->take()) run.hear(digest);
+    watched.others->ask();
+  }
   const StateRequest wanted{request.param("since"), index_of(request.param("node")),
                             index_of(request.param("link"))};
   return {200, "application/json", run.state(wanted)};
@@ -67,16 +79,23 @@ std::string page_html() {
   return html;
 }
 
-void add_page(HttpServer& server, std::unique_ptr<RunWatch> run) {
+void add_page(HttpServer& server, std::unique_ptr<RunWatch> run, std::vector<HttpQuestion> others) {
+  // Functions that a server keeps can be copied; what they share cannot.
+  const auto watched = std::make_shared<Watched>();
+  watched->run = std::move(run);
+  if (!others.empty()) watched->others = std::make_unique<OtherPages>(std::move(others));
   const auto page = [](const HttpRequest&) {
     return HttpAnswer{200, "text/html; charset=utf-8", page_html()};
   };
-  server.add("/", {page, true, nullptr});
-  // A function that a server keeps can be copied; the run cannot.
-  const auto state = [watched = std::shared_ptr<RunWatch>(std::move(run))](
-                         const HttpRequest& request) { return state_of(*watched, request); };
+  const auto state = [watched](const HttpRequest& request) { return state_of(*watched, request); };
   const auto waits = [](const HttpRequest& request) { return request.param("wait") == "1"; };
+  const auto digest = [watched](const HttpRequest&) {
+    watched->run->read();
+    return HttpAnswer{200, "application/json", watched->run->digest()};
+  };
+  server.add("/", {page, true, nullptr});
   server.add("/state.json", {state, false, waits});
+  server.add("/digest.json", {digest, false, nullptr});
 }
 
 }  // namespace kimesh

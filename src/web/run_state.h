@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,6 +65,13 @@ struct RunWatch::Run {
   std::deque<Event> events;
   std::size_t first_event = 0;  // number of the oldest one that is kept
   std::optional<Round> checkpoint;
+  // Rows that other pages tell, as they stand in the state.
+  std::map<NodeIndex, nlohmann::ordered_json> heard_nodes;
+  std::map<LinkIndex, nlohmann::ordered_json> heard_links;
 };
+
+// Rows of the state's columns.
+[[nodiscard]] nlohmann::ordered_json node_row(const RunWatch::Run& run, NodeIndex node);
+[[nodiscard]] nlohmann::ordered_json link_row(const RunWatch::Run& run, LinkIndex link);
 
 }  // namespace kimesh

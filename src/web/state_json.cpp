@@ -4,24 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "kimesh/report/four_digits.h"
+#include "json_number.h"
 #include "run_state.h"
 
 namespace kimesh {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json number(double value) {
-  return std::isfinite(value) ? Json(four_digits(value)) : Json(nullptr);
-}
-Json number(const std::optional<double>& value) {
-  return value ? number(*value) : Json(nullptr);
-}
 
 // What an answer has told, so that the next one goes on from there.
 struct Cursor {
@@ -48,13 +40,31 @@ std::optional<Cursor> parse_cursor(std::string_view text) {
   return Cursor{parts[0], parts[3], parts[2], static_cast<Round>(parts[1])};
 }
 
+using Names = std::initializer_list<const char*>;
+constexpr Names kNodeColumns{"known",   "rounds", "outcome", "compute_s", "encode_s",
+                             "apply_s", "step_s", "wire_s",  "wait_s"};
+constexpr Names kLinkColumns{"link",
+                             "rate_bits_per_s",
+                             "rate_error",
+                             "is_lower_bound",
+                             "true_rate_bits_per_s",
+                             "budget_bytes",
+                             "bytes",
+                             "mean_bytes",
+                             "kept",
+                             "gain",
+                             "queued",
+                             "busy",
+                             "total_bytes"};
+
 // A column for each name, filled row by row.
 class Columns {
  public:
-  explicit Columns(std::initializer_list<const char*> names) {
+  explicit Columns(Names names) {
     for (const char* name : names) json_[name] = Json::array();
   }
-  void add(std::initializer_list<Json> row) {
+  // Requires an array with a value for each column.
+  void add(const Json& row) {
     auto column = json_.begin();
     for (const Json& value : row) (column++)->push_back(value);
   }
@@ -68,14 +78,6 @@ Json with_from(std::uint64_t from, Columns columns) {
   Json json{{"from", from}};
   json.update(columns.take());
   return json;
-}
-
-template <typename T>
-double mean_of(const std::deque<T>& rounds, double T::*field) {
-  const std::size_t count = std::min(rounds.size(), kMeanRounds);
-  double sum = 0;
-  for (std::size_t i = rounds.size() - count; i < rounds.size(); ++i) sum += rounds[i].*field;
-  return count > 0 ? sum / static_cast<double>(count) : 0;
 }
 
 Json what_never_changes(const RunHistory& history) {
@@ -96,8 +98,8 @@ Json curve_json(const Course& course, Round from) {
   for (const CoursePoint& point : course.points()) {
     if (point.round < from) continue;
     const auto count = static_cast<double>(point.count);
-    columns.add({point.round, number(point.seconds), number(point.loss / count),
-                 number(point.round_s / count)});
+    columns.add(Json::array({point.round, number(point.seconds), number(point.loss / count),
+                             number(point.round_s / count)}));
   }
   return with_from(from, std::move(columns));
 }
@@ -119,19 +121,8 @@ struct RunWatch::Teller {
   const Run& run;
 
   [[nodiscard]] Json nodes() const {
-    Columns columns{"known",   "rounds", "outcome", "compute_s", "encode_s",
-                    "apply_s", "step_s", "wire_s",  "wait_s"};
-    for (NodeIndex i = 0; i < run.known.size(); ++i) {
-      const NodeTally& node = run.tally.nodes()[i];
-      const auto mean = [&](double NodeRound::*part) {
-        return number(mean_of(run.node_rounds[i], part));
-      };
-      columns.add({static_cast<bool>(run.known[i]), node.trained,
-                   node.end ? Json(outcome_name(node.end->outcome)) : Json(nullptr),
-                   mean(&NodeRound::compute_s), mean(&NodeRound::encode_s),
-                   mean(&NodeRound::apply_s), mean(&NodeRound::step_s), mean(&NodeRound::wire_s),
-                   mean(&NodeRound::wait_s)});
-    }
+    Columns columns(kNodeColumns);
+    for (NodeIndex i = 0; i < run.known.size(); ++i) columns.add(node_row(run, i));
     return columns.take();
   }
 
@@ -149,32 +140,8 @@ struct RunWatch::Teller {
   }
 
   [[nodiscard]] Json links() const {
-    Columns columns{"link",
-                    "rate_bits_per_s",
-                    "rate_error",
-                    "is_lower_bound",
-                    "true_rate_bits_per_s",
-                    "budget_bytes",
-                    "bytes",
-                    "mean_bytes",
-                    "kept",
-                    "gain",
-                    "queued",
-                    "busy",
-                    "total_bytes"};
-    for (const LinkIndex index : told_links()) {
-      const LinkTally& link = run.tally.links()[index];
-      const LinkRecord& latest = run.latest[index];
-      const auto elements = static_cast<double>(latest.elements);
-      const auto& rounds = run.link_rounds[index];
-      columns.add({index, number(latest.rate_bits_per_s), number(latest.rate_error),
-                   latest.rate_is_lower_bound, number(latest.true_rate_bits_per_s),
-                   latest.budget_bytes, latest.bytes, number(mean_of(rounds, &LinkRound::bytes)),
-                   number(elements > 0 ? static_cast<double>(latest.kept) / elements : 0),
-                   number(latest.gain),
-                   latest.queued_messages ? Json(*latest.queued_messages) : Json(nullptr),
-                   number(mean_of(rounds, &LinkRound::busy)), link.bytes_sent()});
-    }
+    Columns columns(kLinkColumns);
+    for (const LinkIndex index : told_links()) columns.add(link_row(run, index));
     return columns.take();
   }
 

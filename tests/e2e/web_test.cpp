@@ -94,6 +94,38 @@ TEST_F(WebPage, OfANodeHasItsMetrics) {
   EXPECT_EQ(node.wait().code, 0);
 }
 
+// Two machines as two addresses of loopback, with a folder each.
+// Seen to fail: a page that asks nobody.
+TEST_F(WebPage, OfANodeAsksThePagesOfTheOthers) {
+  const std::string rest = own_host().substr(own_host().find('.', 4));
+  const std::vector<std::string> names{"a", "b"}, hosts{"127.32" + rest, "127.33" + rest};
+  scratch.write("config.yaml", kEndlessConfig);
+  scratch.write("token", "a-token-that-is-a-secret");
+  ::chmod((scratch.path() + "/token").c_str(), 0600);
+  scratch.write("two.yaml",
+                "kind: ring\nlinks: {default: {delay: 5ms}}\nnodes:\n  a: {address: \"tcp://" +
+                    hosts[0] + ":7101\"}\n  b: {address: \"tcp://" + hosts[1] + ":7101\"}\n");
+  std::vector<std::unique_ptr<Program>> nodes;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    nodes.push_back(std::make_unique<Program>(
+        scratch, std::vector<std::string>{
+                     "node", "--config", "config.yaml", "--topology", "two.yaml", "--name",
+                     names[i], "--run-folder", "of-" + names[i], "--web",
+                     hosts[i] + ":" + std::to_string(kPort), "--web-all", "--web-token", "token"}));
+  ASSERT_TRUE(nodes[0]->says("round "));
+  json told;
+  do {
+    told = json::parse(body_of(http_get(hosts[0], kPort, "/state.json?wait=1",
+                                        "Authorization: Bearer a-token-that-is-a-secret\r\n")),
+                       nullptr, false);
+    ASSERT_TRUE(told.is_object());
+  } while (told["nodes"]["known"] != json({true, true}) || told["nodes"]["rounds"][1] == 0);
+  EXPECT_GT(told["links"]["bytes"][1], 0) << "of b->a, which only b records";
+  EXPECT_TRUE(told["links"]["queued"][1].is_number());
+  nodes[0]->signal(SIGINT);
+  for (const auto& node : nodes) EXPECT_EQ(node->wait().code, 0);
+}
+
 TEST_F(WebPage, BadInputIsToldBeforeTrainingBegins) {
   const auto start = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words{

@@ -211,6 +211,42 @@ TEST_F(Watch, NodesWithoutFilesAreUnknown) {
   EXPECT_EQ(state["over"]["outcome"], "done");
 }
 
+// Seen to fail: links of nodes that are known elsewhere were not told.
+TEST_F(Watch, DigestsOfOtherPagesFillInTheirNodes) {
+  simulate(20);
+  const json whole = state_of(*watch_of(run_));
+  const std::string other = folder_ / "other";
+  std::filesystem::copy(run_, other, std::filesystem::copy_options::recursive);
+  for (const char* name : {"b", "c", "d"}) std::filesystem::remove(events(name));
+  std::filesystem::remove(RunFolder(other).events("a"));
+  const auto of_a = watch_of(run_), of_others = watch_of(other);
+  state_of(*of_others);
+  const std::string digest = of_others->digest();
+  EXPECT_LT(digest.size(), 3u * (300 + 150)) << "of three nodes with a link each";
+  EXPECT_EQ(state_of(*of_a)["nodes"]["known"], (json{true, false, false, false}));
+  of_a->hear(digest);
+  const json told = state_of(*of_a);
+  EXPECT_EQ(told["nodes"], whole["nodes"]);
+  EXPECT_EQ(told["links"], whole["links"]);
+}
+
+TEST_F(Watch, WhatIsNoDigestChangesNothing) {
+  simulate(20);
+  std::filesystem::remove(events("d"));
+  const auto watch = watch_of(run_);
+  const json before = state_of(*watch);
+  for (const char* wrong :
+       {"", "{", "[]", "{\"nodes\":[[3,[]]]}", "{\"nodes\":[[3,{}]],\"links\":{}}",
+        "{\"nodes\":[[4,[true,1,null,0,0,0,0,0,0]]]}",
+        "{\"nodes\":[[-1,[true,1,null,0,0,0,0,0,0]]]}",
+        "{\"nodes\":[[3,[true,1,\"a text that is too long\",0,0,0,0,0,0]]]}",
+        "{\"nodes\":[[3,[true,1,[],0,0,0,0,0,0]]]}", "{\"nodes\":[[0,[true,1,null,0,0,0,0,0,0]]]}",
+        "{\"links\":[[],[9],[3]]}", "{\"links\":[[0,1,1,false,1,1,1,1,1,1,1,1,1]]}"}) {
+    watch->hear(wrong);
+    EXPECT_EQ(state_of(*watch), before) << wrong;
+  }
+}
+
 TEST_F(Watch, CursorsOfNobodyGetTheWhole) {
   simulate(20);
   const auto watch = watch_of(run_);

@@ -78,6 +78,7 @@ class HttpServer {
 
   [[nodiscard]] const ListenAddress& address() const { return options_.address; }  // with its port
   [[nodiscard]] int port() const { return options_.address.port; }
+  [[nodiscard]] const std::string& token() const { return options_.token; }
 
  private:
   HttpServer(HttpOptions options, int listener, int wakeup);

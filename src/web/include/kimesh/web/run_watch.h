@@ -17,9 +17,10 @@
 //   curve         {from, round, seconds, loss, round_s}: means of equal groups of rounds, which
 //                 replace the groups from round `from` on
 //   evaluations   {from, round, seconds, accuracy, test_loss}: replace those from index `from` on
-//   nodes         by node: known (whether its records are in this folder), rounds, outcome (null:
-//                 it goes on), and means of its last rounds: compute_s encode_s apply_s step_s
-//                 wire_s wait_s. wire_s: its busiest outgoing link sent; wait_s: the rest
+//   nodes         by node: known (whether its records are in this folder, or another page tells),
+//                 rounds, outcome (null: it goes on), and means of its last rounds: compute_s
+//                 encode_s apply_s step_s wire_s wait_s. wire_s: its busiest outgoing link sent;
+//                 wait_s: the rest
 //   links         of the last round, by `link`, an index of run.links; those with most bytes where
 //                 there are over kLinksToldMax: rate_bits_per_s rate_error is_lower_bound
 //                 true_rate_bits_per_s budget_bytes bytes mean_bytes kept gain queued busy
@@ -63,8 +64,16 @@ class RunWatch {
   void read();
   [[nodiscard]] std::string state(const StateRequest& request) const;
 
+  // What the page of another node needs of those whose records are here, in bounded bytes: their
+  // rows of `nodes` and `links`.
+  [[nodiscard]] std::string digest() const;
+  // Takes the digest of another node's page, for nodes whose records are not here. What is no
+  // digest is dropped.
+  void hear(const std::string& digest);
+
+  struct Run;  // the layer's own
+
  private:
-  struct Run;
   struct Teller;
   const std::unique_ptr<Run> run_;
 };
