@@ -50,8 +50,7 @@ void RunWatch::hear(const std::string& digest) {
   for (const Json& item : list(json, "nodes")) {
     if (!item.is_array() || item.size() != 2) continue;
     const auto node = index_of(item[0], run.known.size());
-    if (node && !run.known[*node] && is_row(item[1], node_row(run, *node)))
-      run.heard_nodes[*node] = item[1];
+    if (node && is_row(item[1], node_row(run, *node))) run.heard_nodes[*node] = item[1];
   }
   for (const Json& row : list(json, "links")) {
     if (!row.is_array() || row.empty()) continue;

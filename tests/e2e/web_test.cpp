@@ -114,7 +114,9 @@ TEST_F(WebPage, OfANodeAsksThePagesOfTheOthers) {
                      hosts[i] + ":" + std::to_string(kPort), "--web-all", "--web-token", "token"}));
   ASSERT_TRUE(nodes[0]->says("round "));
   json told;
+  int asked = 0;  // once a second
   do {
+    ASSERT_LT(++asked, 100) << told;
     told = json::parse(body_of(http_get(hosts[0], kPort, "/state.json?wait=1",
                                         "Authorization: Bearer a-token-that-is-a-secret\r\n")),
                        nullptr, false);
