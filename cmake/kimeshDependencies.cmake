@@ -31,3 +31,18 @@ foreach(plain "kimesh_zmq zmq.h zmq" "kimesh_xxhash xxhash.h xxhash")
       INTERFACE_INCLUDE_DIRECTORIES ${${target}_INCLUDE_DIR})
   endif()
 endforeach()
+
+# cpp-httplib is a library of its own on Debian, whose structs depend on what it was built with:
+# pkg-config knows the definitions.
+if(KIMESH_WEB AND NOT TARGET kimesh_httplib)
+  find_dependency(PkgConfig)
+  pkg_check_modules(kimesh_cpp_httplib QUIET IMPORTED_TARGET cpp-httplib)
+  if(NOT TARGET PkgConfig::kimesh_cpp_httplib)
+    set(${CMAKE_FIND_PACKAGE_NAME}_FOUND FALSE)
+    set(${CMAKE_FIND_PACKAGE_NAME}_NOT_FOUND_MESSAGE
+        "cpp-httplib is missing: install the development package of it.")
+    return()
+  endif()
+  add_library(kimesh_httplib INTERFACE IMPORTED)
+  target_link_libraries(kimesh_httplib INTERFACE PkgConfig::kimesh_cpp_httplib)
+endif()

@@ -12,6 +12,10 @@ inline constexpr int kExitUser = 2;    // the user's input is wrong; nothing was
 // The run failed, and would fail again if its nodes were only started again.
 inline constexpr int kExitPermanent = 3;
 
+struct PageOptions {
+  std::string address;     // HOST:PORT of the live page; empty: none
+  std::string token_file;  // what its readers must know; empty: nothing, on loopback alone
+};
 struct RunOptions {
   std::vector<std::string> command;  // as it was typed, for run.json
   std::string config, topology;
@@ -20,6 +24,7 @@ struct RunOptions {
   bool digests = false;  // digests of owned shards in every round's record
   std::string keys{};    // folder of the keys; empty: what the topology says
   std::string resume{};  // folder of the run that goes on; empty: a new run
+  PageOptions page{};
 };
 struct NodeOptions {
   RunOptions run;
@@ -32,6 +37,8 @@ struct NodeOptions {
   bool resumes_if_any = false;
   std::string health;  // file that says by when the node has gone on (health_file.h); empty: none
   int threads = 0;     // 0: cores / nodes of the topology on this machine's address
+  bool asks_others = false;  // the page asks those of the other nodes
+  bool watched = false;      // another process shows the run folder: records tell the queues
 };
 struct SimulateOptions {
   RunOptions run;
@@ -82,6 +89,11 @@ struct ReportOptions {
   std::string output;  // file; empty: report.html in the run's folder, other formats to stdout
 };
 
+struct WebOptions {
+  std::string run;  // folder
+  PageOptions page;
+};
+
 struct ExportOptions {
   enum class Target { kCompose, kKubernetes };
   Target target = Target::kCompose;
@@ -107,6 +119,7 @@ struct KeygenOptions {
 [[nodiscard]] int doctor(const DoctorCommand& command);
 [[nodiscard]] int join(const JoinOptions& options);
 [[nodiscard]] int report(const ReportOptions& options);
+[[nodiscard]] int web(const WebOptions& options);
 [[nodiscard]] int evaluate(const EvalOptions& options);
 
 }  // namespace kimesh::cli

@@ -28,6 +28,16 @@ void add_resume(CLI::App& command, RunOptions& options) {
                      "go on from the newest checkpoint of this run's folder");
 }
 
+constexpr const char* kPageAddress = "127.0.0.1:9200";
+constexpr const char* kTokenHelp = "file with the token that readers of the page must know";
+
+void add_page(CLI::App& command, PageOptions& options) {
+  command.add_option("--web", options.address, "serve the live page at HOST:PORT (127.0.0.1:9200)")
+      ->expected(0, 1)
+      ->default_str(kPageAddress);
+  command.add_option("--web-token", options.token_file, kTokenHelp);
+}
+
 void add_run(CLI::App& command, RunOptions& options, bool required) {
   add_files(command, options, required);
   command.add_option("--run", options.run, "name of the run's folder in runs/");
@@ -72,6 +82,7 @@ void add_up(CLI::App& app, RunOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("up", "run all nodes on this machine");
   add_run(*command, options, false);
   add_resume(*command, options);
+  add_page(*command, options.page);
   command->add_option("--keys", options.keys, kKeysHelp);
   command->callback([&] { code = up(options); });
 }
@@ -87,6 +98,10 @@ void add_node(CLI::App& app, NodeOptions& options, int& code) {
   command->add_option("--keys", options.run.keys, kKeysHelp);
   command->add_option("--run-folder", options.run_folder, "where its files go");
   command->add_option("--metrics", options.metrics, "HOST:PORT where Prometheus may ask");
+  add_page(*command, options.run.page);
+  command->add_flag("--web-all", options.asks_others,
+                    "show the other nodes, too: ask their pages, at the same port");
+  command->add_flag("--watched", options.watched, "record queues, for a page of another process");
   command->add_option("--simd", options.simd, kSimdHelp);
   command->add_option("--threads", options.threads, "LibTorch threads")->check(CLI::Range(1, 1024));
   command->callback([&] { code = node(options); });
@@ -95,6 +110,7 @@ void add_node(CLI::App& app, NodeOptions& options, int& code) {
 void add_simulate(CLI::App& app, SimulateOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("simulate", "run the mesh in virtual time");
   add_run(*command, options.run, true);
+  add_page(*command, options.run.page);
   command->add_option("--replay", options.replay, "repeat the decisions of this run's folder");
   command->add_option("--compute", options.compute, "virtual time of a gradient, such as 10ms");
   command->add_option("--simd", options.simd, kSimdHelp);
@@ -147,6 +163,16 @@ void add_report(CLI::App& app, ReportOptions& options, int& code) {
   command->callback([&] { code = report(options); });
 }
 
+void add_web(CLI::App& app, WebOptions& options, int& code) {
+  CLI::App* command = app.add_subcommand("web", "show a run as a live page, until Ctrl-C");
+  options.page.address = kPageAddress;
+  command->add_option("RUN", options.run, "folder of a run, such as runs/NAME")->required();
+  command->add_option("--listen,--web", options.page.address,
+                      "HOST:PORT of the page (127.0.0.1:9200)");
+  command->add_option("--token,--web-token", options.page.token_file, kTokenHelp);
+  command->callback([&] { code = web(options); });
+}
+
 void add_export(CLI::App& app, ExportOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("export", "write files that start a mesh in containers");
   const std::map<std::string, ExportOptions::Target> targets{
@@ -174,13 +200,14 @@ int run(int argc, char** argv) {
   KeygenOptions keygen_options;
   PlanOptions plan_options;
   RunOptions up_options{words, "", "", "", "", false, ""};
-  NodeOptions node_options{up_options, "", "", "", "", false, "", 0};
+  NodeOptions node_options{up_options, "", "", "", "", false, "", 0, false, false};
   SimulateOptions simulate_options{up_options, "", "", ""};
   ExportOptions export_options;
   EvalOptions eval_options;
   JoinOptions join_options{words, {}, "", "", "", ""};
   ReportOptions report_options;
   DoctorCommand doctor_options;
+  WebOptions web_options;
   add_check(app, files, code);
   add_explain(app, explain_options, code);
   add_plan(app, plan_options, code);
@@ -193,6 +220,7 @@ int run(int argc, char** argv) {
   add_join(app, join_options, code);
   add_report(app, report_options, code);
   add_doctor(app, doctor_options, code);
+  add_web(app, web_options, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -4,14 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 
 #include "commands.h"
 #include "health_file.h"
 #include "job.h"
 #include "kimesh/kernels/simd.h"
-#include "kimesh/metrics/metrics.h"
 #include "kimesh/train/trainer.h"
 #include "live_view.h"
+#include "page.h"
 #include "run_place.h"
 #include "say.h"
 #include "signals.h"
@@ -29,18 +30,6 @@ std::size_t nodes_on_the_host_of(const TopologyFile& topology, NodeIndex self) {
   return static_cast<std::size_t>(std::ranges::count(topology.nodes, host, host_of));
 }
 
-// Null where no metrics are wanted.
-using Metrics = std::unique_ptr<MetricsServer>;
-
-Result<Metrics> start_metrics(const NodeOptions& options) {
-  if (options.metrics.empty()) return Metrics();
-  auto server = MetricsServer::start(options.metrics, options.name, std::string(version()));
-  if (server && (*server)->is_public())
-    say(fmt::format("metrics at {} can be read by everybody who reaches that address",
-                    options.metrics));
-  return server;
-}
-
 std::vector<LinkTraffic> traffic(const Plan& plan, const LinkCounterList& list) {
   std::vector<LinkTraffic> traffic;
   for (const auto& [link, c] : list)
@@ -50,7 +39,7 @@ std::vector<LinkTraffic> traffic(const Plan& plan, const LinkCounterList& list) 
 }
 
 // The callbacks that feed the live view and the metrics of a node. `metrics` may be null.
-MeshCallbacks callbacks(const Mesh& mesh, LiveView& view, MetricsServer* metrics) {
+MeshCallbacks callbacks(const Mesh& mesh, LiveView& view, Metrics* metrics) {
   MeshCallbacks calls;
   calls.round = [&view, metrics](NodeIndex, const RoundRecord& round, const RunTally& tally) {
     if (metrics != nullptr) metrics->observe(round);
@@ -67,6 +56,13 @@ MeshCallbacks callbacks(const Mesh& mesh, LiveView& view, MetricsServer* metrics
   return calls;
 }
 
+// What the page says of the run. Each machine may have a folder of its own, with this node's files.
+RunHistory run_of(const Mesh& mesh, const RunFolder& folder) {
+  const auto path = std::filesystem::path(folder.path()).lexically_normal();
+  const auto name = path.has_filename() ? path.filename() : path.parent_path().filename();
+  return {folder.path(), name.string(), mesh.config(), mesh.topology(), true, mesh.plan(), {}};
+}
+
 int end_of(const std::string& name, const LiveNodeEnd& end) {
   if (end.outcome == Outcome::kFailed) {
     complain(fmt::format("node {} failed: {}", name, end.text));
@@ -79,7 +75,7 @@ int end_of(const std::string& name, const LiveNodeEnd& end) {
 }
 
 int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const NodeOptions& wanted,
-             MetricsServer* metrics) {
+             Metrics* metrics) {
   LiveView view;
   HealthFile health(wanted.health);
   MeshRunOptions options;
@@ -88,6 +84,7 @@ int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const Node
     options.callbacks.health = [&health](NodeIndex, TimePoint until, const std::string& what) {
       health.write(until, what);
     };
+  options.watched = wanted.watched || !wanted.run.page.address.empty();
   stop_on_signals();
   stop_on_lost_output();
   options.stop = &stop_wanted();
@@ -124,8 +121,8 @@ int node(NodeOptions options) {
     return kExitUser;
   }
   if (!check_security(files->topology, options.run.keys, std::array{*self})) return kExitUser;
-  const auto metrics = start_metrics(options);
-  if (!metrics) return fail(metrics.error());
+  const auto servers = listen_for_node(options);
+  if (!servers) return fail(servers.error());
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
@@ -134,7 +131,11 @@ int node(NodeOptions options) {
 
   const auto place = place_of(**mesh, options);
   if (!place) return fail(place.error());
-  return run_node(**mesh, *place, *self, options, metrics->get());
+  if (servers->page)
+    show_page(*servers->page, options.run.page, run_of(**mesh, place->folder),
+              options.asks_others ? other_pages(*servers->page, (*mesh)->topology(), *self)
+                                  : std::vector<HttpQuestion>());
+  return run_node(**mesh, *place, *self, options, servers->metrics.get());
 }
 
 }  // namespace kimesh::cli

@@ -11,6 +11,7 @@
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/units.h"
 #include "live_view.h"
+#include "page.h"
 #include "say.h"
 #include "signals.h"
 
@@ -57,6 +58,9 @@ int simulate(const SimulateOptions& options) {
     if (!compute) return fail({ErrorCode::kUserInput, "--compute: " + compute.error().message});
     run.costs.gradient = *compute;
   }
+  const auto page = listen_for_page(options.run.page);
+  if (!page) return fail(page.error());
+  run.run.watched = *page != nullptr;
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
@@ -73,6 +77,8 @@ int simulate(const SimulateOptions& options) {
   run.replayed = &replayed;
   const auto folder = (*mesh)->make_folder({options.run.run}, options.run.command);
   if (!folder) return fail(folder.error());
+  if (const Status shown = show_page(page->get(), options.run.page, *folder); !shown)
+    return fail(shown.error());
   return run_simulation(**mesh, *folder, std::move(run), options.run.json);
 }
 

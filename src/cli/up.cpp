@@ -14,6 +14,7 @@
 #include "job.h"
 #include "kimesh/train/trainer.h"
 #include "live_view.h"
+#include "page.h"
 #include "say.h"
 #include "signals.h"
 
@@ -85,6 +86,7 @@ std::vector<std::string> arguments_for(const RunOptions& options, const RunFolde
       "node", "--config", options.config, "--topology", options.topology,       "--name",
       node,   place,      folder.path(),  "--threads",  std::to_string(threads)};
   if (options.digests) words.push_back("--digests");
+  if (!options.page.address.empty()) words.push_back("--watched");
   if (!options.keys.empty()) words.insert(words.end(), {"--keys", options.keys});
   return words;
 }
@@ -191,6 +193,8 @@ int up(RunOptions options) {
   std::vector<NodeIndex> all(files->topology.nodes.size());
   std::iota(all.begin(), all.end(), NodeIndex{0});
   if (!check_security(files->topology, options.keys, all)) return kExitUser;
+  const auto page = listen_for_page(options.page);
+  if (!page) return fail(page.error());
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
@@ -202,6 +206,8 @@ int up(RunOptions options) {
   const sigset_t set = signals();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   stop_on_lost_output();
+  if (const Status shown = show_page(page->get(), options.page, *folder); !shown)
+    return fail(shown.error());
   Followers followers(*folder, (*mesh)->plan());
   if (!options.resume.empty()) followers.read(nullptr);
   Fleet fleet;

@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +13,7 @@
 #include "kimesh/config/yaml_tree.h"
 #include "kimesh/link/curve.h"
 #include "kimesh/records/text_file.h"
+#include "kimesh/util/private_file.h"
 
 namespace kimesh {
 namespace {
@@ -32,20 +31,6 @@ struct OpenFile {
     if (fd >= 0) ::close(fd);
   }
 };
-
-// Of the file that is open, so that nobody can swap it between the look and the reading.
-Status check_privacy(int fd, const std::string& path) {
-  struct stat info {};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
-    return wrong(fmt::format("{} is no file. Write there the secret key of the node.", path));
-  const bool roots = info.st_uid == 0 && ::geteuid() != 0;
-  const mode_t others = roots ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO;
-  if ((info.st_mode & others) == 0) return ok_status();
-  return wrong(
-      fmt::format("{} has mode {:04o}: others on this machine can read the secret key. "
-                  "Write chmod 600 {}, and renew the key if somebody may have read it.",
-                  path, info.st_mode & 07777u, path));
-}
 
 }  // namespace
 
@@ -93,19 +78,11 @@ Status write_public_keys(const std::string& path, const PublicKeys& keys) {
 }
 
 Result<std::string> read_secret_key(const std::string& path) {
-  const OpenFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file.fd < 0)
-    return wrong(
-        fmt::format("the secret key {} cannot be read: {}. Copy it to this machine, or "
-                    "make a new one with kimesh keygen TOPOLOGY --renew NODE.",
-                    path, std::strerror(errno)));
-  if (const Status is_private = check_privacy(file.fd, path); !is_private)
-    return is_private.error();
-  std::array<char, kSecretBytesMax> bytes{};
-  const ssize_t size = ::read(file.fd, bytes.data(), bytes.size());
-  std::string key(bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-  while (key.ends_with('\n') || key.ends_with('\r')) key.pop_back();
-  if (is_curve_key(key)) return key;
+  const auto key = read_private_file({path, "secret key",
+                                      "Copy it to this machine, or make a new one with kimesh "
+                                      "keygen TOPOLOGY --renew NODE.",
+                                      kSecretBytesMax});
+  if (!key || is_curve_key(*key)) return key;
   return wrong(fmt::format("{} holds no key. Copy the file that kimesh keygen has written.", path));
 }
 

@@ -148,7 +148,7 @@ Result<NodeResult> run(const NodeRun& run) {
       return limited.error();
   if (*states && run.options.resumes)
     if (const Status said = say_damaged(run, **states, *reporter); !said) return said.error();
-  const bool counts = static_cast<bool>(run.options.callbacks.counters);
+  const bool counts = run.options.callbacks.counters || run.options.watched;
   LiveNodeObserver observer = observer_of(*reporter, origin, counts);
   if (run.options.callbacks.health)
     observer.health = [&](TimePoint until, const std::string& what) {

@@ -99,10 +99,21 @@ Status NodeReporter::record(NodeRecord record) {
   return files_;
 }
 
+void NodeReporter::counters(const LinkCounterList& list) {
+  for (const auto& [link, counters] : list) {
+    const NodeIndex to = mesh_->plan().links[link].to;
+    queued_[mesh_->plan().view.nodes[to]] = counters.queued_messages;
+  }
+  (*sink_)({self_, list});
+}
+
 Status NodeReporter::round(TimePoint origin, const RoundReport& report) {
   if (decisions_ && !keep(decisions_->flush())) return files_;
   RoundRecord made = make_round_record(mesh_->plan(), mesh_->topology(), self_, origin, report);
   if (mesh_->objective().scores_tokens()) add_perplexity(made);
+  for (LinkRecord& link : made.links)
+    if (const auto queued = queued_.find(link.to); queued != queued_.end())
+      link.queued_messages = queued->second;
   if (!record(std::move(made)) || !limit_) return files_;
   return keep(rotate(report));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -52,7 +53,8 @@ class NodeReporter {
   Status round(TimePoint origin, const RoundReport& report);
   Status decision(double seconds, const Decision& decision);
   Status notice(double seconds, const std::string& text);
-  void counters(const LinkCounterList& list) { (*sink_)({self_, list}); }
+  // The next round's record tells the queues.
+  void counters(const LinkCounterList& list);
   Status end(const EndRecord& end);
 
   [[nodiscard]] const Status& files() const { return files_; }
@@ -78,6 +80,7 @@ class NodeReporter {
     RunTally tally;
   };
   std::optional<Limit> limit_;
+  std::map<std::string, std::uint64_t> queued_;  // messages, by the link's far node
   Status files_ = ok_status();
 };
 

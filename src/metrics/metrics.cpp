@@ -1,24 +1,18 @@
 #include "kimesh/metrics/metrics.h"
 
 #include <prometheus/counter.h>
-#include <prometheus/exposer.h>
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
 
-#include <exception>
 #include <map>
 #include <utility>
-
-#include "listen_address.h"
 
 namespace kimesh {
 namespace {
 
 using Counters = prometheus::Family<prometheus::Counter>;
 using Gauges = prometheus::Family<prometheus::Gauge>;
-
-// A scrape is one short answer, and usually only Prometheus asks.
-constexpr std::size_t kHttpThreads = 2;
 
 // Raises the counter to a value that is counted elsewhere.
 void follow(prometheus::Counter& counter, std::uint64_t value) {
@@ -28,24 +22,21 @@ void follow(prometheus::Counter& counter, std::uint64_t value) {
 
 }  // namespace
 
-// The families, all with the label `node`. They belong to the registry, which the scrapes share.
-struct MetricsServer::Series {
-  Series(const std::string& address, const std::string& name, const std::string& version)
-      : node{{"node", name}}, exposer(address, kHttpThreads) {
+// The families, all with the label `node`. They belong to the registry.
+struct Metrics::Series {
+  Series(const std::string& name, const std::string& version) : node{{"node", name}} {
     gauge("kimesh_info", "Version of this node").Add({{"version", version}}).Set(1);
-    exposer.RegisterCollectable(registry);
   }
 
   Counters& counter(const char* name, const char* help) {
-    return prometheus::BuildCounter().Name(name).Help(help).Labels(node).Register(*registry);
+    return prometheus::BuildCounter().Name(name).Help(help).Labels(node).Register(registry);
   }
   Gauges& gauge(const char* name, const char* help) {
-    return prometheus::BuildGauge().Name(name).Help(help).Labels(node).Register(*registry);
+    return prometheus::BuildGauge().Name(name).Help(help).Labels(node).Register(registry);
   }
 
   const prometheus::Labels node;
-  // Shared with scrapes that are under way at destruction.
-  const std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
+  prometheus::Registry registry;
 
   Counters& rounds =
       counter("kimesh_rounds_total", "Rounds that ended, confirmation rounds included");
@@ -70,46 +61,21 @@ struct MetricsServer::Series {
   Counters& socket = counter("kimesh_link_socket_bytes_total", "All bytes put on the socket");
   Gauges& queued = gauge("kimesh_link_queued_messages", "Messages that wait for their ack");
   Counters& reconnects = counter("kimesh_link_reconnects_total", "Connections that came back");
-
-  // The exposer is last, since it listens once it is made.
-  prometheus::Exposer exposer;
 };
 
-Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const std::string& address,
-                                                            const std::string& node,
-                                                            const std::string& version) {
-  const auto listen = parse_listen_address(address);
-  if (!listen)
-    return Error{ErrorCode::kUserInput,
-                 "metrics cannot be served at '" + address +
-                     "', which is no address. Write HOST:PORT with an IP address or localhost, "
-                     "such as 127.0.0.1:9101."};
-  try {
-    auto series = std::make_unique<Series>(listen->text(), node, version);
-    return std::unique_ptr<MetricsServer>(
-        new MetricsServer(std::move(series), !listen->is_loopback()));
-  } catch (const std::exception&) {  // the library throws what CivetWeb says, which is "null
-                                     // context", whatever the reason
-    return Error{ErrorCode::kUserInput,
-                 "metrics cannot be served at " + address +
-                     ": the address is in use or not of this machine. Choose another port or "
-                     "address."};
-  }
+Result<std::unique_ptr<Metrics>> Metrics::make(const std::string& node,
+                                               const std::string& version) {
+  return std::unique_ptr<Metrics>(new Metrics(std::make_unique<Series>(node, version)));
 }
 
-MetricsServer::MetricsServer(std::unique_ptr<Series> series, bool is_public)
-    : series_(std::move(series)), is_public_(is_public) {}
-MetricsServer::~MetricsServer() = default;
+Metrics::Metrics(std::unique_ptr<Series> series) : series_(std::move(series)) {}
+Metrics::~Metrics() = default;
 
-int MetricsServer::port() const {
-  return series_->exposer.GetListeningPorts().front();
+std::string Metrics::text() const {
+  return prometheus::TextSerializer().Serialize(series_->registry.Collect());
 }
 
-bool MetricsServer::is_public() const {
-  return is_public_;
-}
-
-void MetricsServer::observe(const RoundRecord& round) {
+void Metrics::observe(const RoundRecord& round) {
   Series& s = *series_;
   s.rounds.Add({}).Increment();
   s.loss.Add({}).Set(round.loss);
@@ -140,7 +106,7 @@ void MetricsServer::observe(const RoundRecord& round) {
   }
 }
 
-void MetricsServer::observe(const std::vector<LinkTraffic>& links) {
+void Metrics::observe(const std::vector<LinkTraffic>& links) {
   for (const LinkTraffic& link : links) {
     const prometheus::Labels to{{"to", link.to}};
     follow(series_->socket.Add(to), link.socket_bytes);
@@ -149,7 +115,7 @@ void MetricsServer::observe(const std::vector<LinkTraffic>& links) {
   }
 }
 
-void MetricsServer::observe_notice() {
+void Metrics::observe_notice() {
   series_->notices.Add({}).Increment();
 }
 

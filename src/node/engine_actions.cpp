@@ -89,8 +89,8 @@ void Engine::send(const SendHalt& action) {
 void Engine::notify(const RoundReport& report) {
   const Round held = report.verdict.checkpoint_held;
   if (setup_.states && held != kNoRound) setup_.states->all_hold(held);
-  if (observer_.report) check(observer_.report(now(), report));
   if (observer_.counters) observer_.counters(counters());
+  if (observer_.report) check(observer_.report(now(), report));
 }
 void Engine::notify(const Decision& decision) {
   if (decision.kind == Decision::Kind::kResume) end_.started = true;

@@ -25,6 +25,7 @@ LinkRecord read_link(const Json& json, std::string& complaint) {
   fields.read("reduce_contraction", link.reduce_contraction);
   fields.read("gather_contraction", link.gather_contraction);
   fields.read("wire_s", link.wire_s);
+  if (fields.has("queued_messages")) fields.read("queued_messages", link.queued_messages.emplace());
   if (!fields.ok()) complaint = fields.complaint();
   return link;
 }

@@ -27,6 +27,7 @@ Json to_json(const LinkRecord& link) {
   if (link.reduce_contraction) json["reduce_contraction"] = number(*link.reduce_contraction);
   if (link.gather_contraction) json["gather_contraction"] = number(*link.gather_contraction);
   json["wire_s"] = number(link.wire_s);
+  if (link.queued_messages) json["queued_messages"] = *link.queued_messages;
   return json;
 }
 

@@ -146,7 +146,7 @@ NodeIndex RunHistory::furthest() const {
   return static_cast<NodeIndex>(std::ranges::max_element(nodes, {}, rounds) - nodes.begin());
 }
 
-Result<RunHistory> load_history(const std::string& path) {
+Result<RunHistory> load_run(const std::string& path) {
   const RunFolder folder(path);
   std::error_code code;
   if (!std::filesystem::is_directory(path, code)) return is_no_run(path, "there is no such folder");
@@ -165,6 +165,14 @@ Result<RunHistory> load_history(const std::string& path) {
   auto plan = plan_of(history.topology, layout);
   if (!plan) return plan.error();
   history.plan = std::move(*plan);
+  return history;
+}
+
+Result<RunHistory> load_history(const std::string& path) {
+  auto run = load_run(path);
+  if (!run) return run;
+  RunHistory& history = *run;
+  const RunFolder folder(path);
   for (auto& node : read_nodes(folder, history.plan.view.nodes)) {
     if (!node) return node.error();
     history.nodes.push_back(std::move(*node));
@@ -172,7 +180,7 @@ Result<RunHistory> load_history(const std::string& path) {
   if (history.nodes[history.furthest()].rounds.empty())
     return Error{ErrorCode::kUserInput,
                  fmt::format("no round of {} has ended yet: there is nothing to report", path)};
-  return history;
+  return run;
 }
 
 }  // namespace kimesh

@@ -1,8 +1,8 @@
 // The report as one page: page/report.js draws what report_json() says.
 #include <fmt/format.h>
 
+#include "kimesh/report/page.h"
 #include "kimesh/report/report.h"
-#include "page.h"
 
 namespace kimesh {
 namespace {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "curves.h"
+#include "kimesh/report/four_digits.h"
 #include "kimesh/report/report.h"
 
 namespace kimesh {
@@ -13,10 +14,9 @@ using Json = nlohmann::ordered_json;
 // Four digits are more than a drawing shows; a number that is unknown or infinite becomes null.
 Json number(double value) {
   if (!std::isfinite(value)) return nullptr;
-  if (value == 0) return 0;
-  const double unit = std::pow(10.0, std::floor(std::log10(std::abs(value))) - 3);
-  const double rounded = std::round(value / unit) * unit;
-  return unit >= 1 ? Json(static_cast<std::int64_t>(std::llround(rounded))) : Json(rounded);
+  const double rounded = four_digits(value);
+  const bool is_whole = rounded == std::floor(rounded) && std::abs(rounded) < 1e15;
+  return is_whole ? Json(static_cast<std::int64_t>(rounded)) : Json(rounded);
 }
 Json number(const std::optional<double>& value) {
   return value ? number(*value) : Json(nullptr);

@@ -1,10 +1,10 @@
 // `kimesh node --metrics`, asked by a real Prometheus: Debian's, which `./dev test` unpacks into
 // build/prometheus, or the one in PATH.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 
 #include "tests/e2e/command.h"
 #include "tests/e2e/program.h"
+#include "tests/http/client.h"
 
 namespace kimesh::test {
 namespace {
@@ -35,31 +35,10 @@ std::string prometheus_yaml() {
          targets + "]}]\n";
 }
 
-// The answer of this process's address; empty: nobody listens there yet.
-std::string http_get(int port, const std::string& path) {
-  const int connection = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in there{};
-  there.sin_family = AF_INET;
-  there.sin_port = htons(static_cast<std::uint16_t>(port));
-  ::inet_pton(AF_INET, own_host().c_str(), &there.sin_addr);
-  const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
-  std::string answer;
-  if (::connect(connection, reinterpret_cast<sockaddr*>(&there), sizeof there) == 0 &&
-      ::write(connection, request.data(), request.size()) == ssize_t(request.size())) {
-    char bytes[4096];
-    for (ssize_t size = 0; (size = ::read(connection, bytes, sizeof bytes)) > 0;)
-      answer.append(bytes, static_cast<std::size_t>(size));
-  }
-  ::close(connection);
-  return answer;
-}
-
 // What Prometheus knows under a name: a list of {metric, value}.
 nlohmann::json series_of(const std::string& name) {
-  const std::string answer = http_get(kPrometheusPort, "/api/v1/query?query=" + name);
-  const std::size_t body = answer.find("\r\n\r\n");
-  if (body == std::string::npos) return nlohmann::json::array();
-  const auto parsed = nlohmann::json::parse(answer.substr(body + 4), nullptr, false);
+  const std::string answer = http_get(own_host(), kPrometheusPort, "/api/v1/query?query=" + name);
+  const auto parsed = nlohmann::json::parse(body_of(answer), nullptr, false);
   return parsed.is_object() && parsed.contains("data") ? parsed["data"]["result"]
                                                        : nlohmann::json::array();
 }

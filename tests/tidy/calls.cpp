@@ -9,7 +9,7 @@ namespace {
 
 // These meet the world: they may read clocks and ask for chance, and hand both down as arguments.
 // sim is here for its driver, which measures the wall time that a simulation took.
-const std::set<std::string> kDrivers = {"link", "node", "doctor", "mesh", "cli", "sim"};
+const std::set<std::string> kDrivers = {"link", "node", "doctor", "mesh", "cli", "sim", "http"};
 
 struct Ban {
   std::regex call;

@@ -50,15 +50,16 @@ struct Door {
   std::set<std::string> layers;
 };
 
-const std::array<Door, 13> kDoors = {{
+const std::array<Door, 14> kDoors = {{
     {"torch/", {"train"}},
     {"ATen/", {"train"}},
     {"c10/", {"train"}},
     {"zmq", {"link"}},
     {"msgpack", {"wire"}},
     {"yaml-cpp/", {"config"}},
-    {"nlohmann/", {"records", "model_files", "report"}},
+    {"nlohmann/", {"records", "model_files", "report", "web"}},
     {"prometheus/", {"metrics"}},
+    {"httplib", {"http"}},
     {"CLI/", {"cli"}},
     {"xxh", {"util"}},
     {"cuda_runtime", {"kernels"}},

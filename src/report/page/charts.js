@@ -100,7 +100,7 @@ function lineChart(caption, curves, {xText = plain, yText = plain, low, high} = 
 }
 
 // rows: [{name, parts: [value]}]; names of the parts in `keys`.
-function stackedBars(caption, rows, keys, text) {
+function stackedBars(caption, rows, keys, text, onpick) {
   const width = 460, line = 24, left = 70;
   const longest = Math.max(...rows.map(row => row.parts.reduce((a, b) => a + b, 0)), 1e-12);
   const figure = element('figure', {}, element('figcaption', {}, caption, ...keys.map((key, k) =>
@@ -115,7 +115,7 @@ function stackedBars(caption, rows, keys, text) {
       const said = row.parts.map((p, i) => `${keys[i].name}: ${text(p)}`).join('\n');
       svg.append(element('rect', {x, y: r * line + 3, width: Math.max(0, w), height: line - 7,
                                   fill: keys[k].colour, onmousemove: e => showTip(e, `${row.name}\n${said}`),
-                                  onmouseleave: hideTip}));
+                                  onmouseleave: hideTip, onclick: () => onpick && onpick(row)}));
       x += w;
     });
   });
@@ -152,45 +152,132 @@ function heatMap(caption, names, columns, rows, {columnText, valueText}) {
   return figure;
 }
 
-// nodes: [name]; links: [{from, to, bytes, busy, text}] as thick as their bytes and coloured by how
-// busy they are.
-function meshGraph(caption, nodes, links, {onpick} = {}) {
-  const size = 460, centre = size / 2, radius = nodes.length > 60 ? 215 : 175;
-  const place = nodes.map((_, i) => {
-    const angle = 2 * Math.PI * i / nodes.length - Math.PI / 2;
-    return [centre + radius * Math.cos(angle), centre + radius * Math.sin(angle)];
+// rows: [[value of each key]], a column each, in order; columnText tells which one it is.
+function stackedColumns(caption, rows, keys, text, columnText) {
+  const width = 460, height = 180, left = 64, bottom = 6, top = 8;
+  const longest = Math.max(...rows.map(row => row.reduce((a, b) => a + b, 0)), 1e-12);
+  const figure = element('figure', {}, element('figcaption', {}, caption));
+  const svg = element('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': caption});
+  const scale = (height - top - bottom) / longest, cell = (width - left) / Math.max(rows.length, 1);
+  for (const y of ticks(0, longest, 4)) {
+    const at = height - bottom - y * scale;
+    svg.append(element('line', {class: 'grid', x1: left, x2: width, y1: at, y2: at}),
+               element('text', {x: left - 5, y: at + 4, 'text-anchor': 'end'}, text(y)));
+  }
+  rows.forEach((row, r) => {
+    const said = [columnText(r), ...row.map((v, k) => `${keys[k].name}: ${text(v)}`)].join('\n');
+    let y = height - bottom;
+    const column = element('g', {onmousemove: e => showTip(e, said), onmouseleave: hideTip});
+    row.forEach((value, k) => {
+      y -= value * scale;
+      column.append(element('rect', {x: left + r * cell, y, width: cell + .2, height: value * scale,
+                                     fill: keys[k].colour}));
+    });
+    svg.append(column);
   });
-  const most = Math.max(...links.map(link => link.bytes), 1);
-  const svg = element('svg', {viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': caption});
-  const busyColour = busy => `color-mix(in srgb, var(--hot) ${Math.round(100 * Math.min(1, busy))}%, var(--idle))`;
-  const ball = nodes.length > 60 ? 3 : nodes.length > 16 ? 8 : 15;
+  figure.append(svg);
+  return figure;
+}
+
+// Which nodes are joined, whatever the direction: [[index]].
+function neighbours(count, links) {
+  const found = Array.from({length: count}, () => new Set());
   for (const link of links) {
+    found[link.from].add(link.to);
+    found[link.to].add(link.from);
+  }
+  return found.map(set => [...set].sort((a, b) => a - b));
+}
+
+// Angles and distances from the middle, 0 to 1, of the nodes of a tree around its middle; null where
+// links form no tree.
+function treePlaces(count, links) {
+  const next = neighbours(count, links);
+  if (count < 3 || next.reduce((sum, n) => sum + n.length, 0) !== 2 * (count - 1)) return null;
+  const depthsFrom = root => {
+    const depth = Array(count).fill(-1), order = [root];
+    depth[root] = 0;
+    for (const node of order)
+      for (const other of next[node]) if (depth[other] < 0) { depth[other] = depth[node] + 1; order.push(other); }
+    return {depth, order, deepest: depth[order.at(-1)]};
+  };
+  const trees = next.map((_, root) => depthsFrom(root));
+  if (trees[0].order.length < count) return null;
+  const root = trees.reduce((best, tree, i) => tree.deepest < trees[best].deepest ? i : best, 0);
+  const {depth, order, deepest} = trees[root], leaves = Array(count).fill(0), from = Array(count).fill(0);
+  const below = node => next[node].filter(other => depth[other] > depth[node]);
+  for (const node of [...order].reverse())
+    leaves[node] = below(node).reduce((sum, child) => sum + leaves[child], 0) || 1;
+  for (const node of order) {
+    let at = from[node];
+    for (const child of below(node)) { from[child] = at; at += leaves[child]; }
+  }
+  return depth.map((d, i) => [2 * Math.PI * (from[i] + leaves[i] / 2) / leaves[root] - Math.PI / 2, d / deepest]);
+}
+
+// nodes: [name]; links: [{from, to, bytes, busy, text}] as thick as their bytes and coloured by how
+// busy they are. figure.repaint(links) draws them anew, in the same order. A node under the mouse
+// shows its links alone.
+function meshGraph(caption, nodes, links, {onpick, onnode, nodeText} = {}) {
+  const many = nodes.length > 60, size = many ? 940 : 460, centre = size / 2;
+  const radius = many ? 455 : 175, ball = many ? 3 : nodes.length > 16 ? 8 : 15;
+  const bend = many ? 4 : 14, arrows = nodes.length <= 16;
+  const around = nodes.map((_, i) => [2 * Math.PI * i / nodes.length - Math.PI / 2, 1]);
+  const place = (treePlaces(nodes.length, links) ?? around).map(([angle, share]) =>
+      [centre + share * radius * Math.cos(angle), centre + share * radius * Math.sin(angle)]);
+  const thickest = many ? Math.min(5, Math.max(1.5, 1600 / links.length)) : 7;
+  const svg = element('svg', {viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': caption});
+  const shown = links.map(link => {
     const [x1, y1] = place[link.from], [x2, y2] = place[link.to];
     const length = Math.hypot(x2 - x1, y2 - y1) || 1, ux = (x2 - x1) / length, uy = (y2 - y1) / length;
     // The two directions bend apart.
-    const bend = nodes.length > 60 ? 3 : 14, mx = (x1 + x2) / 2 - uy * bend, my = (y1 + y2) / 2 + ux * bend;
-    const thick = Math.max(nodes.length > 60 ? .3 : 1, 9 * Math.sqrt(link.bytes / most) * (nodes.length > 60 ? .3 : 1));
-    const d = `M${x1 + ux * ball} ${y1 + uy * ball}Q${mx} ${my} ${x2 - ux * ball} ${y2 - uy * ball}`;
-    svg.append(element('path', {d, fill: 'none', stroke: busyColour(link.busy), 'stroke-width': thick,
-                                'data-link': `${nodes[link.from]}->${nodes[link.to]}`,
-                                onmousemove: e => showTip(e, link.text), onmouseleave: hideTip,
-                                onclick: () => onpick && onpick(link)}));
-    if (nodes.length <= 16) {
-      const ax = x2 - ux * (ball + 1), ay = y2 - uy * (ball + 1), s = 4 + thick / 2;
-      svg.append(element('path', {fill: busyColour(link.busy),
-        d: `M${ax} ${ay}L${ax - ux * s - uy * s * .6} ${ay - uy * s + ux * s * .6}L${ax - ux * s + uy * s * .6} ${ay - uy * s - ux * s * .6}Z`}));
-    }
-  }
+    const mx = (x1 + x2) / 2 - uy * bend, my = (y1 + y2) / 2 + ux * bend;
+    const made = {link, ux, uy, ax: x2 - ux * (ball + 1), ay: y2 - uy * (ball + 1)};
+    made.line = element('path', {fill: 'none',
+      d: `M${x1 + ux * ball} ${y1 + uy * ball}Q${mx} ${my} ${x2 - ux * ball} ${y2 - uy * ball}`,
+      'data-link': `${nodes[link.from]}->${nodes[link.to]}`, onmousemove: e => showTip(e, made.link.text),
+      onmouseleave: hideTip, onclick: () => onpick && onpick(made.link)});
+    svg.append(made.line);
+    if (arrows) svg.append(made.head = element('path'));
+    return made;
+  });
+  const only = node => shown.forEach(({link, line, head}) => {
+    const style = node < 0 || link.from === node || link.to === node ? '' : 'opacity:.12';
+    line.setAttribute('style', style);
+    if (head) head.setAttribute('style', style);
+  });
   nodes.forEach((name, i) => {
     const [x, y] = place[i];
     svg.append(element('circle', {cx: x, cy: y, r: ball, fill: 'var(--ground)', stroke: 'var(--ink)',
-                                  onmousemove: e => showTip(e, name), onmouseleave: hideTip}));
-    if (nodes.length <= 60) {
-      const out = nodes.length <= 16 ? 0 : 16, dx = (x - centre) / radius, dy = (y - centre) / radius;
-      svg.append(element('text', {class: 'name', x: x + out * dx, y: y + out * dy + 4, 'text-anchor': 'middle'}, name));
+      onmouseenter: () => only(i), onmousemove: e => showTip(e, nodeText ? nodeText(i) : name),
+      onmouseleave: () => { only(-1); hideTip(); }, onclick: () => onnode && onnode(i)}));
+    if (!many) {
+      const away = Math.hypot(x - centre, y - centre), out = arrows ? 0 : 16;
+      const dx = away > 1 ? (x - centre) / away : 0, dy = away > 1 ? (y - centre) / away : 1;
+      svg.append(element('text', {class: 'name', x: x + out * dx, y: y + out * dy + 4,
+                                  'text-anchor': 'middle', 'pointer-events': 'none'}, name));
     }
   });
   const figure = element('figure', {}, element('figcaption', {}, caption));
   figure.append(svg);
+  figure.repaint = next => {
+    const most = Math.max(...next.map(link => link.bytes), 1);
+    shown.forEach((made, i) => {
+      const link = made.link = next[i], busy = Math.round(100 * Math.min(1, link.busy));
+      const paint = `color-mix(in srgb, var(--hot) ${busy}%, var(--idle))`;
+      const thick = Math.max(many ? 1 : 1.5, thickest * Math.sqrt(link.bytes / most));
+      const look = `${paint} ${thick.toFixed(1)}`;
+      if (look === made.look) return;
+      made.look = look;
+      made.line.setAttribute('stroke', paint);
+      made.line.setAttribute('stroke-width', thick.toFixed(1));
+      if (!made.head) return;
+      const {ux, uy, ax, ay} = made, s = 7 + thick;
+      made.head.setAttribute('fill', paint);
+      made.head.setAttribute('d', `M${ax} ${ay}L${ax - ux * s - uy * s * .6} ${ay - uy * s + ux * s * .6}` +
+                                  `L${ax - ux * s + uy * s * .6} ${ay - uy * s - ux * s * .6}Z`);
+    });
+  };
+  figure.repaint(links);
   return figure;
 }

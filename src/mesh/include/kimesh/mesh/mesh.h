@@ -64,8 +64,8 @@ struct MeshCallbacks {
   std::function<void(NodeIndex, const Decision&)> decision;
   // A sentence: what a node waits for and for how long, a reset, a reconnect.
   std::function<void(NodeIndex, const std::string&)> notice;
-  // The counters of the outgoing links' sockets after each round, of live nodes only. It costs a
-  // call to the network thread for each link.
+  // The counters of the outgoing links' sockets at the end of each round, before `round`, of live
+  // nodes only. It costs a call to the network thread for each link.
   std::function<void(NodeIndex, const LinkCounterList&)> counters;
   // What a live node waits for, and by when it has gone on or ended, unless its process hangs. Once
   // a second, on the node's own thread.
@@ -81,6 +81,9 @@ struct MeshRunOptions {
   // Gets the nodes' records, decisions and models (records/run_folder.h); null: nothing is written.
   const RunFolder* folder = nullptr;
   bool digests = false;  // digests of owned shards in every round's record
+  // Somebody watches the folder: records tell the queues of live links, and simulated nodes write
+  // every record at once, as live ones do.
+  bool watched = false;
   // Goes on from the newest checkpoint in `folder` that all nodes hold, where the nodes of an
   // earlier run have left theirs; requires a folder. All nodes of the mesh do so or none. Where no
   // node holds one, the run begins anew. Live runs only.

@@ -1,4 +1,4 @@
-// Metrics of a node for Prometheus, as text over HTTP at /metrics. Only this layer sees
+// Metrics of a node for Prometheus, as the text that is served at /metrics. Only this layer sees
 // prometheus-cpp.
 //
 // Every series has the label `node`. The names below do not change, since dashboards use them. A
@@ -46,29 +46,25 @@ struct LinkTraffic {
   std::uint64_t socket_bytes = 0, reconnects = 0, queued_messages = 0;
 };
 
-class MetricsServer {
+class Metrics {
  public:
-  // Starts to listen at HOST:PORT, where HOST is an IP address or localhost; the kernel chooses the
-  // port for 0. Errors: UserInput, with a sentence that names the address.
-  [[nodiscard]] static Result<std::unique_ptr<MetricsServer>> start(const std::string& address,
-                                                                    const std::string& node,
-                                                                    const std::string& version);
-  ~MetricsServer();  // answers no more
+  // Errors: UserInput, where kimesh was built without prometheus-cpp.
+  [[nodiscard]] static Result<std::unique_ptr<Metrics>> make(const std::string& node,
+                                                             const std::string& version);
+  ~Metrics();
 
-  // Thread: one at a time; scrapes are answered by threads of their own.
+  // Thread: one at a time; text() may be called by another one.
   void observe(const RoundRecord& round);
   void observe(const std::vector<LinkTraffic>& links);
   void observe_notice();
 
-  [[nodiscard]] int port() const;
-  // Whether other machines can read the metrics.
-  [[nodiscard]] bool is_public() const;
+  // All series, as Prometheus reads them.
+  [[nodiscard]] std::string text() const;
 
  private:
   struct Series;
-  MetricsServer(std::unique_ptr<Series> series, bool is_public);
+  explicit Metrics(std::unique_ptr<Series> series);
   std::unique_ptr<Series> series_;
-  bool is_public_;
 };
 
 }  // namespace kimesh

@@ -68,8 +68,8 @@ struct LiveNodeObserver {
   std::function<Status(TimePoint, const Decision&)> decision;
   // A sentence: what the node waits for and for how long, a reset, a reconnect.
   std::function<Status(TimePoint, const std::string&)> notice;
-  // The outgoing links' counters after each round. Empty where nobody needs them: each link costs a
-  // call to the network thread.
+  // The outgoing links' counters at the end of each round, before its report. Empty where nobody
+  // needs them: each link costs a call to the network thread.
   std::function<void(const LinkCounterList&)> counters;
   // The end of a mesh that was complete once, with the node's parameters: to save them. A gradient
   // that is being computed is waited for afterwards.

@@ -47,6 +47,9 @@
 //                             of the messages of each phase, the share of the energy that they
 //                             could carry and carried; absent: there was nothing to send
 //              wire_s         how long the link was busy with messages acked in this round
+//              queued_messages
+//                             handed over and not acked yet when the round ended; absent unless
+//                             somebody watches a live run
 //            layers           share of the elements of each layer, in the order of run.json, that
 //                             this node's messages carried; null where none held the layer;
 //                             absent but in every tenth round
@@ -101,6 +104,7 @@ struct LinkRecord {
   std::uint64_t budget_bytes = 0, bytes = 0, kept = 0, elements = 0;
   double gain = 0, wire_s = 0;
   std::optional<double> reduce_contraction, gather_contraction;
+  std::optional<std::uint64_t> queued_messages{};
   bool operator==(const LinkRecord&) const = default;
 };
 struct RoundRecord {

@@ -47,6 +47,9 @@ struct RunHistory {
 
 inline constexpr std::size_t kNoticesMax = 100;  // of a node: the last ones tell how it ended
 
+// Reads what the run was started with, and no records: `nodes` is empty. Errors: UserInput: it is
+// no folder of a run.
+[[nodiscard]] Result<RunHistory> load_run(const std::string& folder);
 // Reads the folder. Files of nodes are read by as many threads as there are cores. Errors:
 // UserInput: it is no folder of a run, a file of it cannot be read, or no round has ended.
 [[nodiscard]] Result<RunHistory> load_history(const std::string& folder);

@@ -1,4 +1,4 @@
-// The address HOST:PORT of metrics.
+// The address HOST:PORT that a server listens at.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ struct ListenAddress {
   [[nodiscard]] std::string text() const { return host + ":" + std::to_string(port); }
 };
 
-// Parses HOST:PORT; nothing: it is no such address. localhost becomes 127.0.0.1, since the library
-// listens on numbers only.
+// Parses HOST:PORT; nothing: it is no such address. localhost becomes 127.0.0.1: no
+// name is looked up.
 [[nodiscard]] std::optional<ListenAddress> parse_listen_address(std::string_view text);
 
 }  // namespace kimesh

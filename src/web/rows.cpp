@@ -1,0 +1,53 @@
+// Rows of the state: what is told of a node and of a link, by this page or by another one.
+#include <algorithm>
+
+#include "json_number.h"
+#include "run_state.h"
+
+namespace kimesh {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+double mean_of(const std::deque<T>& rounds, double T::*field) {
+  const std::size_t count = std::min(rounds.size(), kMeanRounds);
+  double sum = 0;
+  for (std::size_t i = rounds.size() - count; i < rounds.size(); ++i) sum += rounds[i].*field;
+  return count > 0 ? sum / static_cast<double>(count) : 0;
+}
+
+}  // namespace
+
+Json node_row(const RunWatch::Run& run, NodeIndex i) {
+  if (const auto heard = run.heard_nodes.find(i); !run.known[i] && heard != run.heard_nodes.end())
+    return heard->second;
+  const NodeTally& node = run.tally.nodes()[i];
+  const auto mean = [&](double NodeRound::*part) {
+    return number(mean_of(run.node_rounds[i], part));
+  };
+  return Json::array({static_cast<bool>(run.known[i]), node.trained,
+                      node.end ? Json(outcome_name(node.end->outcome)) : Json(nullptr),
+                      mean(&NodeRound::compute_s), mean(&NodeRound::encode_s),
+                      mean(&NodeRound::apply_s), mean(&NodeRound::step_s), mean(&NodeRound::wire_s),
+                      mean(&NodeRound::wait_s)});
+}
+
+Json link_row(const RunWatch::Run& run, LinkIndex index) {
+  const bool is_known = run.known[run.history.plan.links[index].from];
+  if (const auto heard = run.heard_links.find(index); !is_known && heard != run.heard_links.end())
+    return heard->second;
+  const LinkTally& link = run.tally.links()[index];
+  const LinkRecord& latest = run.latest[index];
+  const auto elements = static_cast<double>(latest.elements);
+  const auto& rounds = run.link_rounds[index];
+  return Json::array({index, number(latest.rate_bits_per_s), number(latest.rate_error),
+                      latest.rate_is_lower_bound, number(latest.true_rate_bits_per_s),
+                      latest.budget_bytes, latest.bytes, number(mean_of(rounds, &LinkRound::bytes)),
+                      number(elements > 0 ? static_cast<double>(latest.kept) / elements : 0),
+                      number(latest.gain),
+                      latest.queued_messages ? Json(*latest.queued_messages) : Json(nullptr),
+                      number(mean_of(rounds, &LinkRound::busy)), link.bytes_sent()});
+}
+
+}  // namespace kimesh
