@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "coding.h"
 #include "kimesh/policy/policy.h"
 #include "message_size.h"
 
@@ -63,13 +64,6 @@ double limited(double budget, Duration round_time, const MessageContext& message
   return probes ? std::max(limit, probe_bytes(round_time, message)) : limit;
 }
 
-// The rate that bounds a message. A guess is what the last message took, mostly waiting, over its
-// bytes: sizes that follow from it shrink from message to message. They grow until something tells.
-double bounding_rate(const MessageContext& message) {
-  if (!message.link.is_a_guess() || message.proven_bytes == 0) return usable_rate(message);
-  return message.share_bytes_per_s > 0 ? message.share_bytes_per_s : kAnyRate;
-}
-
 // What the link carries in time.
 double link_budget(Duration round_time, const MessageContext& message) {
   if (!message.link.known()) return static_cast<double>(kFirstBudgetBytes);
@@ -81,6 +75,13 @@ double link_budget(Duration round_time, const MessageContext& message) {
 }
 
 }  // namespace
+
+// The rate that bounds a message. A guess is what the last message took, mostly waiting, over its
+// bytes: sizes that follow from it shrink from message to message. They grow until something tells.
+double bounding_rate(const MessageContext& message) {
+  if (!message.link.is_a_guess() || message.proven_bytes == 0) return usable_rate(message);
+  return message.share_bytes_per_s > 0 ? message.share_bytes_per_s : kAnyRate;
+}
 
 double usable_rate(const MessageContext& message) {
   const double share = message.share_bytes_per_s;
