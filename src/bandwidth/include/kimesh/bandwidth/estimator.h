@@ -12,7 +12,8 @@
 
 namespace kimesh {
 
-// The relative error from which on β is a guess: nothing tells S/β from what else messages wait for.
+// The relative error from which on β is a guess: nothing tells S/β from what else messages wait
+// for.
 inline constexpr double kErrorOfAGuess = 0.5;
 
 struct LinkEstimate {
