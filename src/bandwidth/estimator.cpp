@@ -19,8 +19,9 @@ constexpr double kJitterSeconds = 0.0005;
 constexpr double kSegmentBytes = 1448;
 // Times vary by this share from message to message.
 constexpr double kTimeError = 0.03;
-// The least share of kTimeError that is assumed, however well a few points fit.
-constexpr double kNoiseMin = 0.2;
+// The least share of kTimeError that is assumed, however well a few points fit, and the most: where
+// processes wait for a core times scatter by many times kTimeError.
+constexpr double kNoiseMin = 0.2, kNoiseMax = 50;
 constexpr double kSigmaPerMeanAbsolute = 1.25;  // ratio of a normal distribution
 // Points of more standard deviations than this count less.
 constexpr double kFarOff = 2;
@@ -32,8 +33,6 @@ constexpr double kSlow = 1.35, kFast = 0.80;
 constexpr double kSlopeError = 0.15;
 // Transfer takes at least this share of a message's time.
 constexpr double kTransferShareMin = 0.05;
-// The relative standard deviation from which on β counts as a guess.
-constexpr double kErrorOfAGuess = 0.5;
 
 bool tail_tells(const LinkSample& sample) {
   return sample.chunks >= kTailChunksMin && sample.tail_bytes > 0 &&
@@ -46,6 +45,12 @@ bool tail_tells(const LinkSample& sample) {
 bool fills_pipe(const LinkSample& sample) {
   return tail_tells(sample) &&
          (sample.followed || 3 * to_seconds(sample.tail_time) >= to_seconds(sample.elapsed));
+}
+
+// All chunks were there when the receiver came to read: it had waited for a core. One or two
+// segments, which few chunks may be, come together on any link.
+bool was_read_late(const LinkSample& sample) {
+  return sample.chunks >= kTailChunksMin && sample.tail_bytes == 0;
 }
 
 // The standard deviation of ln(tail rate).
@@ -170,7 +175,7 @@ double LinkEstimator::Model::noise_seen() const {
     off += recency * off_by(point(age));
     weights += recency;
   }
-  const double noise = std::clamp(kSigmaPerMeanAbsolute * off / weights, kNoiseMin, 1.0);
+  const double noise = std::clamp(kSigmaPerMeanAbsolute * off / weights, kNoiseMin, kNoiseMax);
   return (noise * static_cast<double>(count) + 2) / static_cast<double>(count + 2);
 }
 
@@ -203,7 +208,8 @@ LinkEstimator::Timing LinkEstimator::timing_of(const Model& model, const LinkSam
       (sample.followed ? 0 : model.fixed_s) + model.per_byte_s * static_cast<double>(sample.bytes);
   const double seconds = to_seconds(sample.elapsed);
   // Short messages are late or early by the jitter alone.
-  if (seconds > kSlow * predicted + kJitterSeconds) return Timing::kSlow;
+  if (seconds > kSlow * predicted + kJitterSeconds)
+    return was_read_late(sample) ? Timing::kAsExpected : Timing::kSlow;
   if (seconds < kFast * predicted - kJitterSeconds) return Timing::kFast;
   return Timing::kAsExpected;
 }

@@ -74,7 +74,8 @@ std::optional<TimePoint> Shaper::next() const {
   return first;
 }
 
-std::size_t Shaper::queued(std::size_t index) const {
+std::size_t Shaper::queued(TimePoint now, std::size_t index) {
+  advance_to(since_start_ns(now));
   return queues_.at(index).frames.size();
 }
 

@@ -324,7 +324,7 @@ void OutgoingConnection::put_direct(TimePoint now) {
 // that no pace is kept. A tag is a chunk's sequence and index.
 void OutgoingConnection::put_emulated(TimePoint now) {
   while (const auto chunk = outbox_.next()) {
-    const bool behind = shared_.shaper.queued(*shaper_index_) > 0;
+    const bool behind = shared_.shaper.queued(now, *shaper_index_) > 0;
     shared_.shaper.push(now, *shaper_index_, kChunkHeadBytes + chunk->size(),
                         chunk->sequence << 16 | chunk->index);
     ++emulated_;

@@ -1,9 +1,30 @@
-// policy: auto. As kimad, and the mesh finds the round time by itself (round_time_search.h).
-#include "kimad.h"
+// policy: auto. As kimad, and the mesh finds the round time by itself (round_time_search.h). Where
+// coding costs more than the wire, messages are copied (coding.h).
+#include "coding.h"
 #include "kimesh/policy/policy_options.h"
+#include "sized_settings.h"
 
 namespace kimesh {
 namespace {
+
+class Auto final : public Policy {
+ public:
+  explicit Auto(CodecPtr codec) : codec_(std::move(codec)) {}
+  Choice choose(const MessageContext& message) const override {
+    const Coding coding = coding_of(message, codec_);
+    return spend(budget(coding), coding.message, coding.codec);
+  }
+  std::size_t budget(const MessageContext& message) const override {
+    return budget(coding_of(message, codec_));
+  }
+
+ private:
+  static std::size_t budget(const Coding& coding) {
+    return budget_bytes(coding.message.round_time, coding.message, *coding.codec);
+  }
+
+  CodecPtr codec_;
+};
 
 class AutoOptions final : public PolicyOptions {
  public:
@@ -18,7 +39,7 @@ class AutoOptions final : public PolicyOptions {
     return {"dzq", Feedback::kEf14, Gather::kShared, Use::kChosen, Use::kChosen};
   }
   std::unique_ptr<Policy> make(const PolicySetup& setup) const override {
-    return make_kimad(setup.codec);
+    return std::make_unique<Auto>(setup.codec);
   }
 };
 

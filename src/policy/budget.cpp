@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "coding.h"
 #include "kimesh/policy/policy.h"
 #include "message_size.h"
 
@@ -8,7 +9,8 @@ namespace {
 
 // Larger than any message; keeps the conversion from double defined.
 constexpr double kBudgetBytesMax = 1e15;
-constexpr double kForever = 1e9;  // seconds; a Duration holds it
+constexpr double kForever = 1e9;   // seconds; a Duration holds it
+constexpr double kAnyRate = 1e12;  // bytes/s
 
 // The messages that follow one another at most, and the parts of a link's time that a round has.
 // They differ where messages wait for others on their link.
@@ -25,9 +27,19 @@ double besides_s(const MessageContext& message) {
          hops_of(message) * to_seconds(message.link.way());
 }
 
-// What one byte of every message adds to a round.
+// What one byte of every message adds to a round, on links of this rate.
+double per_byte_s(const MessageContext& message, double bytes_per_s) {
+  return slots_of(message) / bytes_per_s + hops_of(message) * message.encode_s_per_byte;
+}
 double per_byte_s(const MessageContext& message) {
-  return slots_of(message) / usable_rate(message) + hops_of(message) * message.encode_s_per_byte;
+  return per_byte_s(message, usable_rate(message));
+}
+
+// What bytes may take of a round. One that takes longer than it should by gradients, work and delay
+// alone, whatever is sent, is hardly longer with messages that training can live with.
+double time_for_bytes_s(Duration round_time, const MessageContext& message) {
+  const double besides = besides_s(message);
+  return std::max(to_seconds(round_time) - besides, kShareOfLongRound * besides);
 }
 
 double dense_message_bytes(const MessageContext& message) {
@@ -55,13 +67,21 @@ double limited(double budget, Duration round_time, const MessageContext& message
 // What the link carries in time.
 double link_budget(Duration round_time, const MessageContext& message) {
   if (!message.link.known()) return static_cast<double>(kFirstBudgetBytes);
-  double budget = (to_seconds(round_time) - besides_s(message)) / per_byte_s(message);
+  double budget =
+      time_for_bytes_s(round_time, message) / per_byte_s(message, bounding_rate(message));
   if (const auto dense = dense_round_time(message); dense && *dense <= round_time)
     budget = std::max(budget, dense_message_bytes(message));
   return limited(budget, round_time, message);
 }
 
 }  // namespace
+
+// The rate that bounds a message. A guess is what the last message took, mostly waiting, over its
+// bytes: sizes that follow from it shrink from message to message. They grow until something tells.
+double bounding_rate(const MessageContext& message) {
+  if (!message.link.is_a_guess() || message.proven_bytes == 0) return usable_rate(message);
+  return message.share_bytes_per_s > 0 ? message.share_bytes_per_s : kAnyRate;
+}
 
 double usable_rate(const MessageContext& message) {
   const double share = message.share_bytes_per_s;

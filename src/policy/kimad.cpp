@@ -1,7 +1,5 @@
 // policy: kimad. Each message is the largest that its link carries in time, the same ratio for each
 // layer (Xin, Ilin, Yang, Canini, Richtárik: Kimad, 2023).
-#include "kimad.h"
-
 #include "kimesh/policy/policy_options.h"
 #include "sized_settings.h"
 
@@ -27,15 +25,11 @@ class KimadOptions final : public PolicyOptions {
   void check(const Codec& codec, Keys& keys) const override { check_fills_budgets(codec, keys); }
   RoundTimeUse round_time_use() const override { return RoundTimeUse::kNeeds; }
   std::unique_ptr<Policy> make(const PolicySetup& setup) const override {
-    return make_kimad(setup.codec);
+    return std::make_unique<Kimad>(setup.codec);
   }
 };
 
 }  // namespace
-
-std::unique_ptr<Policy> make_kimad(CodecPtr codec) {
-  return std::make_unique<Kimad>(std::move(codec));
-}
 
 Kind<PolicyOptions> kimad_policy() {
   return {"kimad", "the largest message that its link carries in time",

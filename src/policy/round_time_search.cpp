@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "coding.h"
 #include "kimesh/util/check.h"
 #include "message_size.h"
 #include "sized_settings.h"
@@ -103,9 +104,11 @@ void add_limits(ExchangeOffer& offer, const MessageContext& context, const Codec
   offer.most_s = std::max(offer.most_s, std::min(most_s, kExchangeMax));
 }
 
-void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Codec& codec) {
-  const MessageContext& context = message.context;
-  add_limits(offer, context, codec);
+void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const CodecPtr& usual) {
+  add_limits(offer, message.context, *usual);
+  const Coding coding = coding_of(message.context, usual);
+  const MessageContext& context = coding.message;
+  const Codec& codec = *coding.codec;
   if (message.curve.empty()) return;
   const double whole = energy_of(message.curve);
   std::array<double, kExchangeFactors.size()> payloads{};

@@ -127,6 +127,7 @@ void Core::State::advance(OutgoingChannel& out) {
   const std::optional<Setting> setting = choose(out, out.sent);
   if (!setting) return fail(describe(out.channel) + ": the decision log ends before this round");
   out.budget = setting->budget;
+  out.has_usual_codec = setting->codec == options.policy.codec;
   emit(Decided{{Decision::Kind::kSetting, of, out.channel, *setting, {}}});
   const ShardState& shard = shards[channel.shard];
   const bool reduce = channel.phase == Phase::kReduce;
@@ -189,7 +190,7 @@ void Core::State::on(AdvanceDone event) {
   message.payload = std::move(event.payload);
   const std::size_t bytes = wire_bytes_of(message);
   traffic += bytes;
-  if (event.form != Form::kDense)  // a dense message is copied, not encoded
+  if (event.form != Form::kDense && out.has_usual_codec)  // others are copied, not encoded
     out.encode_per_byte.add(to_seconds(now - out.asked) / static_cast<double>(bytes));
   links.add_message(event, channel, plan.elements(event.channel), bytes);
   report_layers(event);

@@ -16,6 +16,8 @@ constexpr double kProvenFades = 0.9;
 constexpr double kSlow = 1.35;
 constexpr Duration kSlowBesides = std::chrono::microseconds(500);
 constexpr double kProvenFalls = 0.5;
+// Of the time that it took longer, its tail, scaled to all of its bytes, explains so much.
+constexpr double kWireShareMin = 0.5;
 }  // namespace
 
 LinkBook::LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplink_bytes_per_s,
@@ -42,12 +44,21 @@ const LinkBook::Entry& LinkBook::entry(LinkIndex link) const {
   return const_cast<LinkBook*>(this)->entry(link);
 }
 
-// Growth goes on from what was carried in time: from an overshoot it would go on to the next one. A
-// message that its own node held up says nothing of the link.
+// Whether the message was too large for its link. What its own node held up says nothing of the
+// link, and neither does one whose receiver waited for a core: its tail was not late.
+bool LinkBook::was_too_large(const LinkEstimate& estimate, const LinkSample& sample) {
+  if (sample.sender_limited || sample.tail_bytes == 0 || !estimate.known()) return false;
+  const double predicted_s = to_seconds(estimate.time_of(sample.bytes));
+  if (sample.elapsed <= from_seconds(kSlow * predicted_s) + kSlowBesides) return false;
+  const double late_s = to_seconds(sample.elapsed) - predicted_s;
+  const auto tail_bytes = static_cast<double>(sample.tail_bytes);
+  const double tail_late_s = to_seconds(sample.tail_time) - tail_bytes / estimate.bytes_per_s;
+  return tail_late_s * static_cast<double>(sample.bytes) / tail_bytes >= kWireShareMin * late_s;
+}
+
+// Growth goes on from what was carried in time: from an overshoot it would go on to the next one.
 void LinkBook::prove(Entry& e, const LinkSample& sample) {
-  const double predicted_s = to_seconds(e.estimate.time_of(sample.bytes));
-  const bool slow = !sample.sender_limited && e.estimate.known() &&
-                    sample.elapsed > from_seconds(kSlow * predicted_s) + kSlowBesides;
+  const bool slow = was_too_large(e.estimate, sample);
   const auto bytes = static_cast<double>(sample.bytes);
   e.proven = slow ? kProvenFalls * e.proven : std::max(bytes, kProvenFades * e.proven);
   const auto least = static_cast<double>(kFirstBudgetBytes);

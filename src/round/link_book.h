@@ -74,6 +74,7 @@ class LinkBook {
   void add(Entry& entry, const LinkSample& sample);
   void share_uplink();
   static void prove(Entry& entry, const LinkSample& sample);
+  [[nodiscard]] static bool was_too_large(const LinkEstimate& estimate, const LinkSample& sample);
 
   std::vector<Entry>
       entries_;  // outgoing links of the node: contiguous in the plan, from first_ on

@@ -89,12 +89,12 @@ void Core::State::offer_exchange() {
   own.offer.agreement_weight = std::exchange(agreement.weight, 0);
   const auto elements = static_cast<double>(plan.layout.size());
   const auto senders = static_cast<double>(plan.view.nodes.size() - 1);
-  const Codec& codec = *options.policy.codec;
+  const CodecPtr& codec = options.policy.codec;
   for (OutgoingChannel& out : outs) {
     const Channel& channel = plan.channels[out.channel];
     const MessageContext context = context_of(out, round);
     if (!is_own_choice(out)) {
-      add_limits(own.offer, context, codec);
+      add_limits(own.offer, context, *codec);
       continue;
     }
     // A shard has one message of a shared gather, and as many others as there are other nodes.

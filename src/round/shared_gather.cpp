@@ -36,6 +36,7 @@ void Core::State::make_shared_message(ShardIndex s) {
       choose(lead, {round, confirming, round == verdict.closing_round});
   if (!setting) return fail(describe(lead.channel) + ": the decision log ends before this round");
   lead.budget = setting->budget;
+  lead.has_usual_codec = setting->codec == options.policy.codec;
   emit(Decided{{Decision::Kind::kSetting, round, lead.channel, *setting, {}}});
   shards[s].is_making = true;
   lead.asked = now;
@@ -50,7 +51,7 @@ void Core::State::shared_message_made(AdvanceDone event) {
   shards[channel.shard].is_making = false;
   observe(event, lead);
   const std::size_t bytes = event.payload.size() + overhead(control_for(channel));
-  if (event.form != Form::kDense)
+  if (event.form != Form::kDense && lead.has_usual_codec)
     lead.encode_per_byte.add(to_seconds(now - lead.asked) / static_cast<double>(bytes));
   links.add_message(event, channel, plan.elements(event.channel), 0);
   report_layers(event);

@@ -95,7 +95,8 @@ class Core::State {
     bool encoding = false;  // it has not been sent yet
     MessageRound sent, due;
     TimePoint asked{};             // when the message's encoding was
-    RecentMedian encode_per_byte;  // seconds, of its last messages
+    RecentMedian encode_per_byte;  // seconds, of its last messages of the run's codec
+    bool has_usual_codec = true;   // the message that is being made
     Generation generation = 0;
     bool restart = false;  // the next message begins a generation
     Budget budget;         // of the last message's setting

@@ -131,9 +131,10 @@ class Simulator::State {
 
   // ---- transport.cpp
   void send(SendMessage action);
-  void begin_next(LinkIndex link);
+  void begin_next(LinkIndex link, bool behind);
   void flow_ended(const FluidLinks::End& end);
   [[nodiscard]] double late_by(LinkIndex link, std::uint64_t sequence) const;
+  [[nodiscard]] double read_late_by(LinkIndex link, std::uint64_t sequence) const;
   [[nodiscard]] double weight_of(LinkIndex link, std::uint64_t sequence) const;
   void deliver(const MessageArrives& what);
   void acked(const AckArrives& what);

@@ -23,17 +23,18 @@ void Simulator::State::send(SendMessage action) {
   sent.chunks = static_cast<std::uint16_t>(chunk_count(whole));
   sent.bytes = wire_bytes(whole, sent.chunks);
   link.unacked.push_back(std::move(sent));
-  begin_next(action.link);
+  begin_next(action.link, false);
 }
 
-void Simulator::State::begin_next(LinkIndex index) {
+// `behind`: the message before it has left the link just now.
+void Simulator::State::begin_next(LinkIndex index, bool behind) {
   LinkState& link = links[index];
   if (!link.up || link.sending || link.next >= link.unacked.size()) return;
   SentMessage& sent = link.unacked[link.next];
   link.sending = true;
   sent.again = sent.begun > 0;
   sent.begun = now;
-  sent.followed = link.next > 0;
+  sent.followed = behind && link.next > 0;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double pace = sent.pace_bytes_per_s;
   // The bytes of the first half of the chunks.
@@ -58,6 +59,15 @@ double Simulator::State::late_by(LinkIndex link, std::uint64_t sequence) const {
   return random.uniform() * to_seconds(setup.costs.hiccup);
 }
 
+// Seconds that a message which has arrived waits until its receiver gets a core and reads it.
+double Simulator::State::read_late_by(LinkIndex link, std::uint64_t sequence) const {
+  if (setup.costs.wait_chance <= 0) return 0;
+  constexpr std::uint32_t kThirdDraw = 2;
+  Random random(sequence, link, kThirdDraw, Purpose::kNoise);
+  if (random.uniform() >= setup.costs.wait_chance) return 0;
+  return random.uniform() * to_seconds(setup.costs.wait);
+}
+
 // Of a message, in what its link shares with others.
 double Simulator::State::weight_of(LinkIndex link, std::uint64_t sequence) const {
   if (setup.costs.unfairness <= 0) return 1;
@@ -71,14 +81,17 @@ void Simulator::State::flow_ended(const FluidLinks::End& end) {
   KIMESH_CHECK(link.sending && link.next < link.unacked.size(), "a message was under way");
   const SentMessage& sent = link.unacked[link.next];
   const double late = late_by(static_cast<LinkIndex>(end.link), sent.sequence);
+  const double wait = read_late_by(static_cast<LinkIndex>(end.link), sent.sequence);
   const double arrival =
-      end.at + to_seconds(setup.links[end.link].delay) + to_seconds(setup.costs.hop) + late;
+      end.at + to_seconds(setup.links[end.link].delay) + to_seconds(setup.costs.hop) + late + wait;
   link.last_arrival = std::max(link.last_arrival, arrival);
-  push(link.last_arrival, MessageArrives{static_cast<LinkIndex>(end.link), sent.sequence,
-                                         link.epoch, end.at - end.mark_at + late});
+  // Who reads all chunks at once has measured nothing.
+  const double tail_s = wait > 0 ? 0 : end.at - end.mark_at + late;
+  push(link.last_arrival,
+       MessageArrives{static_cast<LinkIndex>(end.link), sent.sequence, link.epoch, tail_s});
   link.sending = false;
   ++link.next;
-  begin_next(static_cast<LinkIndex>(end.link));
+  begin_next(static_cast<LinkIndex>(end.link), true);
 }
 
 void Simulator::State::deliver(const MessageArrives& what) {
@@ -110,8 +123,9 @@ void Simulator::State::acked(const AckArrives& what) {
   sample.chunks = sent.chunks;
   sample.followed = sent.followed;
   sample.elapsed = from_seconds(now - (sent.followed ? link.last_ack : sent.begun));
-  sample.tail_bytes = sent.bytes - sent.bytes * (sent.chunks / 2) / sent.chunks;
-  sample.tail_time = from_seconds(what.tail_s);
+  if (what.tail_s > 0 && sent.chunks > 1)
+    sample.tail_bytes = sent.bytes - sent.bytes * (sent.chunks / 2) / sent.chunks;
+  sample.tail_time = sent.chunks > 1 ? from_seconds(what.tail_s) : Duration{0};
   sample.round_trip = 2 * setup.links[what.link].delay;
   // The time of a message that was sent twice contains an outage, and says nothing of the rate.
   const std::optional<LinkSample> told = sent.again ? std::nullopt : std::optional(sample);
@@ -178,7 +192,7 @@ void Simulator::State::restore(LinkIndex index) {
     control(index, plan.links[index].from, MessageApplied{index, applied});
   if (link.bye) control(index, plan.links[index].to, PeerBye{plan.links[index].from});
   if (link.bye_back) control(index, plan.links[index].from, PeerBye{plan.links[index].to});
-  begin_next(index);
+  begin_next(index, false);
 }
 
 }  // namespace kimesh

@@ -46,6 +46,7 @@ TEST(Kimad, CountsWhatEveryChunkAdds) {
   message.elements = 2'374;
   EXPECT_EQ(choose(kimad(milliseconds(20)), message).setting.budget.is_dense(), true);
   message.compute_time = milliseconds(500);  // the floor: 3 elements, one chunk
+  message.link.bytes_per_s = 100;
   EXPECT_EQ(choose(kimad(milliseconds(20)), message).budget_bytes, 24u + 103 + 50);
 }
 
@@ -63,6 +64,7 @@ TEST(Kimad, SendsDenseFromFourBytesPerElementOn) {
 TEST(Kimad, SendsTheFloorWhenNothingFits) {
   MessageContext message = known_link();
   message.compute_time = milliseconds(500);
+  message.link.bytes_per_s = 1e3;
   message.overhead_bytes = 100;
   const Choice choice = choose(kimad(milliseconds(100)), message);
   EXPECT_EQ(choice.setting, topk_setting(100, 7));

@@ -138,7 +138,7 @@ TEST(RoundTimeSearch, OffersWhatTheLinkCarriesInEachTime) {
   message.round_time = milliseconds(12);  // 1 kB a message, a quarter of that up to 4 kB
   for (const char* codec : {"topk", "dzq"}) {
     ExchangeOffer offer;
-    add_to_offer(offer, {message, curve, 0.25}, *make_codec(codec));
+    add_to_offer(offer, {message, curve, 0.25}, make_codec(codec));
     EXPECT_DOUBLE_EQ(offer.weight, 0.25);
     EXPECT_TRUE(std::ranges::is_sorted(offer.delay, std::greater{})) << codec;
     EXPECT_GT(offer.delay.back(), 0) << codec;
@@ -148,12 +148,12 @@ TEST(RoundTimeSearch, OffersWhatTheLinkCarriesInEachTime) {
     EXPECT_GT(offer.least_s, 0);
     message.limit_bytes = 300;
     ExchangeOffer limited;
-    add_to_offer(limited, {message, curve, 0.25}, *make_codec(codec));
+    add_to_offer(limited, {message, curve, 0.25}, make_codec(codec));
     EXPECT_GT(limited.delay[kSame], offer.delay[kSame]) << codec << ": another link's limit";
     message.limit_bytes = 0;
   }
   ExchangeOffer nothing;
-  add_to_offer(nothing, {message, kNoCurve, 0.25}, *make_codec("dzq"));
+  add_to_offer(nothing, {message, kNoCurve, 0.25}, make_codec("dzq"));
   EXPECT_EQ(nothing.weight, 0) << "never measured";
 }
 
@@ -201,7 +201,7 @@ TEST(RoundTimeSearch, LeavesTimeForTheWayOfALinkThatIsNeverFull) {
   message.compute_time = milliseconds(10);
   message.round_time = milliseconds(11);
   ExchangeOffer offer;
-  add_to_offer(offer, {message, kNoCurve, 1}, *make_codec("dzq"));
+  add_to_offer(offer, {message, kNoCurve, 1}, make_codec("dzq"));
   EXPECT_NEAR(offer.least_s, 0.1, 1e-9);
 }
 
@@ -222,7 +222,7 @@ TEST(RoundTimeSearch, ADenseMessageIsNeverLate) {
   message.link = {1e6, 0.01, Duration{0}, false};
   message.round_time = milliseconds(10);  // 5 kB for 4 kB
   ExchangeOffer offer;
-  add_to_offer(offer, {message, curve, 1}, *make_codec("topk"));
+  add_to_offer(offer, {message, curve, 1}, make_codec("topk"));
   EXPECT_EQ(offer.delay[kSame], 0);
   EXPECT_GT(offer.delay[0], 0);
 }

@@ -65,6 +65,31 @@ TEST(RoundTime, IsLeftAloneWhereTheConfigGivesOne) {
   EXPECT_NEAR(to_seconds(late.ended - late.begun), 0.06, 0.006);
 }
 
+// Where links cost nothing messages are copied. Seen to fail where they were coded.
+TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
+  for (const double rate : {10e6, 10e9}) {
+    SCOPED_TRACE(rate);
+    Mesh mesh(searching("parameter_server", rate));
+    mesh.setup.costs.encode_s_per_coded_byte = 1e-6;
+    mesh.run();
+    ASSERT_TRUE(mesh.done()) << mesh.ends();
+    double bytes = 0, rounds = 0;
+    for (const RoundReport& report : mesh.reports[0]) {
+      if (report.round < kRounds / 2 || report.round + 2 >= kRounds) continue;
+      bytes += static_cast<double>(report.links[0].bytes);
+      ++rounds;
+    }
+    const double dense = 2 * 4.0 * mesh.spec.dimension / static_cast<double>(mesh.spec.nodes);
+    EXPECT_EQ(bytes / rounds > 0.9 * dense, rate > 1e9);
+
+    Mesh again(searching("parameter_server", rate));
+    again.setup.replay = &mesh.decisions;
+    again.run();
+    EXPECT_EQ(digest_floats(again.simulator->owners_parameters()),
+              digest_floats(mesh.simulator->owners_parameters()));
+  }
+}
+
 // A log of settings is all that a replay needs. Seen to fail with a replay that searches.
 TEST(RoundTime, IsNoPartOfAReplay) {
   Mesh first(searching("tree", 5e6));

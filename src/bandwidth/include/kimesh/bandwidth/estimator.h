@@ -12,6 +12,10 @@
 
 namespace kimesh {
 
+// The relative error from which on β is a guess: nothing tells S/β from what else messages wait
+// for.
+inline constexpr double kErrorOfAGuess = 0.5;
+
 struct LinkEstimate {
   double bytes_per_s = 0;     // β; 0: nothing known yet
   double relative_error = 1;  // one standard deviation of β, relative
@@ -19,6 +23,8 @@ struct LinkEstimate {
   bool lower_bound = true;    // the pipe was not filled lately: β may be far higher
   Duration round_trip{0};     // of an empty packet, which a holds; 0: not known
   [[nodiscard]] bool known() const { return bytes_per_s > 0; }
+  // A lower bound that says nothing of how large a message may be.
+  [[nodiscard]] bool is_a_guess() const { return lower_bound && relative_error >= kErrorOfAGuess; }
   // a + S/β, never negative; 0 while nothing is known.
   [[nodiscard]] Duration time_of(std::size_t bytes) const;
   // What the far node waits for besides S/β: a less half a round trip, which is the way of the ack
@@ -35,7 +41,8 @@ struct LinkEstimate {
 //     elapsed as its deviation. A message that followed another tells nothing of a.
 //     Where nothing tells a from S/β, β is S/T: a lower bound.
 //  3. A time over 35 % above the prediction resets both at once; two in a row under −20 % too.
-//     When the next time fits the model from before the reset, that one returns: a hiccup.
+//     When the next time fits the model from before the reset, that one returns: a hiccup. A
+//     message of which the receiver read all chunks at once resets nothing: it waited for a core.
 //  4. lower_bound, unless one of the last 12 messages filled the pipe (its tail is no shorter
 //     than the a that elapsed leaves), or sizes differ enough for 2 to tell β to 15 % by itself
 //     and S/β is twice a.

@@ -45,8 +45,8 @@ class Shaper {
   // The next time at which take_due has work; nothing: not before a frame is pushed. It is later
   // than the latest time given, unless frames are due already.
   [[nodiscard]] std::optional<TimePoint> next() const;
-  [[nodiscard]] std::size_t queued(
-      std::size_t index) const;  // frames that have not left; not those on their way
+  // Frames that have not left at `now`; not those on their way.
+  [[nodiscard]] std::size_t queued(TimePoint now, std::size_t index);
   // Emulated rate: the link's own, at most the uplink; infinity where neither is set.
   [[nodiscard]] double rate_bits_per_s(std::size_t index, TimePoint now) const;
 

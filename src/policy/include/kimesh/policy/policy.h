@@ -119,6 +119,9 @@ inline constexpr double kProbeSlotsMax = 2;
 // that a token bucket carried says nothing of larger ones.
 inline constexpr double kProbeGrowthMax = 4;
 
+// A round that takes longer than it should without any bytes may take so much more with them.
+inline constexpr double kShareOfLongRound = 0.1;
+
 // What budgets count on: β, at most the share. In bytes/s; 0: nothing is known of the link.
 [[nodiscard]] double usable_rate(const MessageContext& message);
 // The budget of docs/architecture.md ("Links and budgets"), with floor, first budget, growth limit

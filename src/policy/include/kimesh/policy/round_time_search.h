@@ -90,7 +90,7 @@ struct OfferedMessage {
   double weight = 0;              // its part of all messages of its phase
 };
 // Requires a codec with the trait has_curves.
-void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Codec& codec);
+void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const CodecPtr& usual);
 // Only the times that the message's link takes at least and at most, for messages that others
 // choose.
 void add_limits(ExchangeOffer& offer, const MessageContext& context, const Codec& codec);

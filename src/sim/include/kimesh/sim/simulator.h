@@ -42,6 +42,10 @@ struct SimulatedCosts {
   // A busy machine: with this chance a message is late by a time up to `hiccup`.
   double hiccup_chance = 0;
   Duration hiccup{0};
+  // Processes that wait for a core: with this chance a message is read, all of it at once, and
+  // acked, late by a time up to `wait`.
+  double wait_chance = 0;
+  Duration wait{0};
   // Flows that share an interface get unlike parts of it, as those of TCP do: the logarithm of a
   // message's weight has this standard deviation.
   double unfairness = 0;

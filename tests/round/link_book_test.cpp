@@ -1,0 +1,68 @@
+#include "src/round/link_book.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/round/hand.h"
+
+namespace kimesh::test {
+namespace {
+
+constexpr double kRate = 1e6;  // bytes/s
+
+// A message of which the wire takes its time, and what it waits besides: with a tail, or read all
+// at once.
+LinkSample message(std::size_t bytes, double wait_s, bool has_tail = true) {
+  const double wire_s = static_cast<double>(bytes) / kRate;
+  LinkSample sample;
+  sample.bytes = bytes;
+  sample.chunks = 8;
+  sample.elapsed = from_seconds(wire_s + wait_s);
+  if (!has_tail) return sample;
+  sample.tail_bytes = bytes / 2;
+  sample.tail_time = from_seconds(wire_s / 2);
+  return sample;
+}
+
+class LinkBookOfOne : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (int i = 0; i < 10; ++i) take(message(10'000, 0));
+    ASSERT_EQ(proven(), 10'000u);
+  }
+  void take(const LinkSample& sample) {
+    (void)book_.send(kLink);
+    book_.acked(kLink, sample, TimePoint{});
+  }
+  [[nodiscard]] std::size_t proven() const { return book_.context(kLink).proven_bytes; }
+  [[nodiscard]] std::size_t largest() const { return book_.context(kLink).largest_bytes; }
+
+  static constexpr LinkIndex kLink = 0;
+  const Plan plan_ = two_nodes();
+  LinkBook book_{plan_, 0, std::nullopt, false};
+};
+
+// Behind a token bucket the second half of a message takes its time. Seen to fail without the rule.
+TEST_F(LinkBookOfOne, AMessageWhoseTailIsLateWasTooLarge) {
+  LinkSample late = message(20'000, 0.020);
+  late.tail_time = late.elapsed;
+  take(late);
+  EXPECT_EQ(proven(), 5'000u);
+  EXPECT_EQ(largest(), 5'000u);
+}
+
+// Seen to fail where elapsed alone was looked at.
+TEST_F(LinkBookOfOne, AMessageThatWaitedForACoreWasNotTooLarge) {
+  for (const bool has_tail : {true, false}) {
+    take(message(20'000, 0.020, has_tail));
+    EXPECT_EQ(proven(), 20'000u) << "has a tail: " << has_tail;
+    EXPECT_EQ(largest(), 20'000u);
+  }
+  LinkSample held_up = message(40'000, 0.100);
+  held_up.tail_time = held_up.elapsed;
+  held_up.sender_limited = true;
+  take(held_up);
+  EXPECT_EQ(proven(), 40'000u);
+}
+
+}  // namespace
+}  // namespace kimesh::test
