@@ -65,8 +65,8 @@ TEST(RoundTime, IsLeftAloneWhereTheConfigGivesOne) {
   EXPECT_NEAR(to_seconds(late.ended - late.begun), 0.06, 0.006);
 }
 
-// Where links cost nothing messages become dense, also where receivers wait for a core, and a replay
-// of the choices ends with the same bits. What tells codecs apart is tests/policy/coding_test.cpp.
+// Where links cost nothing messages become dense, also where receivers wait for a core, and a
+// replay of the choices ends with the same bits. What tells codecs apart is tests/policy/coding_test.cpp.
 TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
   for (const double rate : {10e6, 10e9}) {
     SCOPED_TRACE(rate);
