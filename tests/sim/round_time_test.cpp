@@ -66,7 +66,7 @@ TEST(RoundTime, IsLeftAloneWhereTheConfigGivesOne) {
 }
 
 // Where links cost nothing messages become dense, also where receivers wait for a core, and a
-// replay of the choices ends with the same bits. What tells codecs apart is tests/policy/coding_test.cpp.
+// replay of the choices ends with the same bits. tests/policy/coding_test.cpp tells codecs apart.
 TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
   for (const double rate : {10e6, 10e9}) {
     SCOPED_TRACE(rate);
