@@ -65,12 +65,17 @@ TEST(RoundTime, IsLeftAloneWhereTheConfigGivesOne) {
   EXPECT_NEAR(to_seconds(late.ended - late.begun), 0.06, 0.006);
 }
 
-// Where links cost nothing messages are copied. Seen to fail where they were coded.
+// Where links cost nothing messages become dense, also where receivers wait for a core, and a
+// replay of the choices ends with the same bits. tests/policy/coding_test.cpp tells codecs apart.
 TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
   for (const double rate : {10e6, 10e9}) {
     SCOPED_TRACE(rate);
-    Mesh mesh(searching("parameter_server", rate));
-    mesh.setup.costs.encode_s_per_coded_byte = 1e-6;
+    MeshSpec spec = searching("parameter_server", rate);
+    spec.dimension = 200'000;
+    Mesh mesh(spec);
+    mesh.setup.costs.encode_s_per_coded_byte = 1e-5;
+    mesh.setup.costs.wait_chance = 0.5;
+    mesh.setup.costs.wait = std::chrono::milliseconds(8);
     mesh.run();
     ASSERT_TRUE(mesh.done()) << mesh.ends();
     double bytes = 0, rounds = 0;
@@ -80,9 +85,9 @@ TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
       ++rounds;
     }
     const double dense = 2 * 4.0 * mesh.spec.dimension / static_cast<double>(mesh.spec.nodes);
-    EXPECT_EQ(bytes / rounds > 0.9 * dense, rate > 1e9);
+    EXPECT_EQ(bytes / rounds > 0.7 * dense, rate > 1e9) << bytes / rounds / dense;
 
-    Mesh again(searching("parameter_server", rate));
+    Mesh again(spec);
     again.setup.replay = &mesh.decisions;
     again.run();
     EXPECT_EQ(digest_floats(again.simulator->owners_parameters()),
