@@ -25,9 +25,9 @@ std::string version_in_hello() {
 
 std::string build_text() {
 #ifdef __OPTIMIZE__
-  return std::string("g++ ") + __VERSION__ + ", optimised";
+  return "g++ " __VERSION__ ", optimised";
 #else
-  return std::string("g++ ") + __VERSION__ + ", not optimised";
+  return "g++ " __VERSION__ ", not optimised";
 #endif
 }
 
