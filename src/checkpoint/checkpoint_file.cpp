@@ -109,7 +109,7 @@ class StateInFile final : public StateSource {
   std::size_t left_;
 };
 
-// False: it is damaged. Errors: UserInput, as open_checkpoint.
+// False: it is damaged. Errors: UserInput and Io, as open_checkpoint.
 Result<bool> looks_sound(const std::string& path, const CheckpointOwner& owner, Round round) {
   const auto state = open_checkpoint(path, owner, round);
   if (state) return true;
@@ -165,7 +165,12 @@ Status write_checkpoint(const std::string& path, const CheckpointOwner& owner, R
 Result<std::unique_ptr<StateSource>> open_checkpoint(const std::string& path,
                                                      const CheckpointOwner& owner, Round round) {
   auto opened = PieceReader::open(path);
-  if (!opened) return damaged(opened.error().message);
+  if (!opened) {
+    // A file that this user may not read is no damaged one.
+    std::error_code code;
+    if (std::filesystem::is_regular_file(path, code)) return opened.error();
+    return damaged(opened.error().message);
+  }
   PieceReader& file = *opened;
   std::vector<std::byte> first(std::min(file.left(), kHeadBytesMax));
   if (!file.read(first)) return damaged(path + " cannot be read");

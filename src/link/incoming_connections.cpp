@@ -159,8 +159,9 @@ void IncomingConnections::receive_accepted(std::size_t frames) {
       accepted_.delivered(fd, rest.bytes().size());
     }
     if (OutgoingConnection* link = awaiting_of(routing_id)) {
+      const bool was_ready = link->is_ready();
       link->misbehaved("a frame of several parts");
-      end_if_misbehaved(*link, fd, now);
+      if (was_ready) end_if_misbehaved(*link, fd, now);
     } else {
       malformed(connection_of(routing_id), fd, "a frame of several parts");
     }

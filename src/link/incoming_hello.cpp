@@ -8,9 +8,8 @@
 namespace kimesh {
 
 OutgoingConnection* IncomingConnections::awaiting_of(const std::string& routing_id) {
-  const auto at = std::ranges::find_if(awaiting_, [&](const OutgoingConnection* link) {
-    return link->is_ready() && link->accepted().routing_id == routing_id;
-  });
+  const auto at = std::ranges::find_if(
+      awaiting_, [&](const OutgoingConnection* link) { return link->hears(routing_id); });
   return at == awaiting_.end() ? nullptr : *at;
 }
 
@@ -24,8 +23,10 @@ void IncomingConnections::frame_from(const std::string& routing_id, int fd, cons
   const auto frame = decode_frame(body.bytes());
   const Hello* hello = frame.ok() ? std::get_if<Hello>(&*frame) : nullptr;
   if (receiver && !hello) {
+    const bool was_ready = receiver->is_ready();  // else the connection has ended
     receiver->arrived(body.bytes(), now);
-    return end_if_misbehaved(*receiver, fd, now);
+    if (was_ready) end_if_misbehaved(*receiver, fd, now);
+    return;
   }
   if (!frame.ok()) return malformed(connection, fd, frame.error().message);
   if (hello) {

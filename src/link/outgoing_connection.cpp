@@ -61,6 +61,7 @@ bool OutgoingConnection::accept(const Hello& hello, Accepted accepted, TimePoint
     control(welcome);
     return true;
   }
+  ended_id_.reset();
   accepted_tcp_ = TcpPeek(accepted.fd);
   accepted_tcp_.limit_unsent(kUnsentBytes);
   accepted_ = std::move(accepted);
@@ -123,10 +124,16 @@ void OutgoingConnection::count_tcp() {
   counters_.tcp_bytes_retransmitted += bytes.retransmitted;
 }
 
+bool OutgoingConnection::hears(const std::string& routing_id) const {
+  return is_ready() ? accepted_.routing_id == routing_id : ended_id_ == routing_id;
+}
+
 void OutgoingConnection::lost() {
   count_tcp();
   tcp() = TcpPeek();
+  if (accepted_.router) ended_id_ = accepted_.routing_id;
   accepted_ = {};
+  unreachable_ = false;
   control_.clear();
   due_.clear();
   if (shaper_index_) shared_.shaper.clear(std::chrono::steady_clock::now(), *shaper_index_);
@@ -142,6 +149,7 @@ void OutgoingConnection::close() {
   state_ = State::kClosed;
   halt_waits_ = false;
   lost();
+  ended_id_.reset();
   dialled_.close();
 }
 
@@ -182,14 +190,15 @@ void OutgoingConnection::misbehaved(const std::string& what) {
   shared_.events.push_once(PeerRefused{sentence});
   (void)send({encode_frame(Refuse{sentence})});
   if (state_ != State::kClosed) lost();
+  ended_id_.reset();
 }
 
 void OutgoingConnection::handle(const Frame& frame, TimePoint now) {
   // Before the welcome, other frames are leftovers of the previous connection: the far node repeats
-  // all of them.
+  // all of them. One that has connected to us may have said its last words.
   const bool is_handshake =
       std::holds_alternative<Welcome>(frame) || std::holds_alternative<Refuse>(frame);
-  if (state_ != State::kReady && !is_handshake) return;
+  if (state_ != State::kReady && !is_handshake && !ended_id_) return;
   if (spec_.awaits && is_handshake) return misbehaved("an answer to no hello");
   std::visit(Overloaded{[&](const Welcome& answer) { welcome(answer, now); },
                         [&](const Refuse& answer) { refuse(printable(answer.sentence)); },
@@ -269,7 +278,9 @@ SendOutcome OutgoingConnection::send(std::initializer_list<std::span<const std::
 
 bool OutgoingConnection::put(std::initializer_list<std::span<const std::byte>> parts,
                              TimePoint now) {
-  if (send(parts) != SendOutcome::kSent) {
+  const SendOutcome sent = send(parts);
+  if (sent != SendOutcome::kSent) {
+    unreachable_ = spec_.awaits && sent == SendOutcome::kUnreachable;
     retry_ = blocked_ ? retry_ : std::clamp(2 * retry_, kRetryRoom, kRetryRoomMax);
     blocked_ = true;
     return false;
@@ -300,8 +311,9 @@ void OutgoingConnection::pump(TimePoint now) {
   dialled_.redial(now);
   if (state_ != State::kGreeting && state_ != State::kReady) return;
   keep_alive(now);
-  if (!put_control(now) || state_ != State::kReady || halt_) return;
-  shaper_index_ ? put_emulated(now) : put_direct(now);
+  if (put_control(now) && state_ == State::kReady && !halt_)
+    shaper_index_ ? put_emulated(now) : put_direct(now);
+  if (unreachable_) lost();
 }
 
 void OutgoingConnection::put_direct(TimePoint now) {

@@ -49,6 +49,9 @@ class OutgoingConnection {
   [[nodiscard]] const Accepted& accepted() const { return accepted_; }
   [[nodiscard]] const OutgoingLink& spec() const { return spec_; }
   [[nodiscard]] bool is_ready() const { return state_ == State::kReady; }
+  // Whether frames of this accepted connection count: it is the link's, or was the last one. What
+  // it brought may be read after its end.
+  [[nodiscard]] bool hears(const std::string& routing_id) const;
   void lost();  // the accepted connection has ended
   // What came over the accepted connection: a frame, or what none is.
   void arrived(std::span<const std::byte> frame, TimePoint now);
@@ -116,11 +119,13 @@ class OutgoingConnection {
   std::optional<std::size_t> shaper_index_;
   DialledSocket dialled_;
   Accepted accepted_;
+  std::optional<std::string> ended_id_;  // routing id of the accepted connection that has ended
   TcpPeek accepted_tcp_;
   std::uint64_t accepted_process_ =
       0;  // Hello::incarnation and connection of the latest good hello
   std::uint32_t accepted_number_ = 0;
-  Duration retry_{0};  // until a full accepted connection is tried again
+  Duration retry_{0};         // until a full accepted connection is tried again
+  bool unreachable_ = false;  // the accepted connection has ended, though nobody has said so yet
   State state_ = State::kIdle;
   Outbox outbox_;
   std::deque<std::vector<std::byte>> control_;  // sent before any chunk; never through the shaper

@@ -83,15 +83,28 @@ Result<States> open_states(const NodeRun& run) {
                                 {folder->decisions(node), folder->events(node)}});
 }
 
-// Whether the records of a node tell of a round.
-bool has_trained(const RunFolder& folder, const std::string& node) {
+// Whether a node without checkpoints has trained in this run and was ended before it held one. A
+// checkpoint is written beside the rounds after its own, and the next one waits for it: the records
+// of a node that never held one tell of one at most.
+bool ended_before_its_first(const RunFolder& folder, const std::string& node) {
+  bool has_trained = false, has_held = false;
+  std::size_t checkpoints = 0;
   LineFollower lines(folder.events(node), folder.earlier_events(node));
   for (;;) {
     const auto line = lines.next();
-    if (!line || !*line) return false;
+    if (!line) return false;
+    if (!*line) return has_trained && !has_held;
     const auto record = parse_record(**line);
     if (!record) return false;
-    if (std::holds_alternative<RoundRecord>(*record)) return true;
+    if (const auto* resume = std::get_if<ResumeRecord>(&*record)) {
+      has_held = resume->round > 0;  // from round 0 on the run began anew
+      checkpoints = 0;
+    }
+    if (const auto* round = std::get_if<RoundRecord>(&*record)) {
+      has_trained = true;
+      checkpoints += round->checkpoint ? 1 : 0;
+      has_held = has_held || checkpoints > 1;
+    }
   }
 }
 
@@ -112,7 +125,8 @@ Result<LiveNodeSetup> with_states(const NodeRun& run, CheckpointFiles* states) {
   setup.core.checkpoints.newest = *newest;
   if (run.options.rejoins) {
     const std::string& node = run.mesh.plan().view.nodes[run.setup.self];
-    setup.core.checkpoints.has_trained = has_trained(*run.options.folder, node);
+    setup.core.checkpoints.never_held =
+        states->damaged().empty() && ended_before_its_first(*run.options.folder, node);
   }
   return setup;
 }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <filesystem>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -45,9 +46,10 @@ Result<RunFolder> folder_of(const Mesh& mesh, const LoopNodeOptions& options) {
   auto made = mesh.make_folder(wanted, options.command);
   if (made || made.error().code != ErrorCode::kUserInput) return made;
   RunFolder shared(wanted.parent + "/" + wanted.name);
-  if (!std::filesystem::is_directory(shared.path())) return made;
+  std::error_code code;
+  if (!std::filesystem::is_directory(shared.path(), code)) return made;
   const auto end = std::chrono::steady_clock::now() + kFolderWait;
-  while (!std::filesystem::exists(shared.config())) {
+  while (!std::filesystem::exists(shared.config(), code)) {
     if (std::chrono::steady_clock::now() > end)
       return Error{
           ErrorCode::kUserInput,

@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "kimesh/model_files/node_model.h"
 
 namespace kimesh {
@@ -66,7 +68,9 @@ Status NodeReporter::limit_files(std::uint64_t bytes_max, const RunFolder& folde
     if (!line) return line.error();
     if (!*line) return ok_status();
     const auto record = parse_record(**line);
-    if (!record) return record.error();
+    if (!record)
+      return Error{record.error().code, fmt::format("{}:{}: {}", folder.events(name), lines.line(),
+                                                    record.error().message)};
     limit_->tally.add(self_, *record);
   }
 }

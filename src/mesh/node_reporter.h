@@ -44,7 +44,6 @@ class NodeReporter {
                                                  const MeshRunOptions& options,
                                                  NodeRecorder::Flush flush, const UpdateSink& sink);
 
-  // `origin` is second 0 of the records.
   // The records take so many bytes at most, and decisions so many again; of these all are kept that
   // a replay needs which begins with the oldest checkpoint in the folder. Requires files in the
   // folder. Errors: those of reading the records that are there.

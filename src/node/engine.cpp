@@ -334,7 +334,8 @@ void Engine::look_at_states() {
   if (!setup_.states) return;
   const auto newest = setup_.states->newest();
   if (!newest) return check(newest.error());
-  if (*newest == held_ || !*newest) return;
+  if (!*newest) return held_.reset();  // set aside
+  if (*newest == held_) return;
   held_ = *newest;
   feed(StateHeld{*held_});
 }

@@ -35,7 +35,8 @@ Piece make_piece() {
       ::operator new (kFilePieceBytes, std::align_val_t{kDirectAlignment})));
 }
 
-bool write_all(int fd, std::span<const std::byte> bytes) {
+// Leaves in `bytes` what was not written.
+bool write_all(int fd, std::span<const std::byte>& bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(fd, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
@@ -80,7 +81,7 @@ struct DurableFile::State {
 
   // Writes what the piece holds. Only the file's last piece is not a full one.
   bool write_piece() {
-    const std::span<const std::byte> bytes(piece.get(), std::exchange(filled, 0));
+    std::span<const std::byte> bytes(piece.get(), std::exchange(filled, 0));
     if (is_direct && bytes.size() % kDirectAlignment == 0) {
       if (write_all(fd, bytes)) return true;
       if (errno != EINVAL) return false;

@@ -135,8 +135,10 @@ Status LineFile::flush() {
   return written;
 }
 
+// What a checkpoint relies on is on the disk before it, under whatever name.
 Status LineFile::move_to(const std::string& path) {
   if (Status written = flush(); !written) return written;
+  if (Status synced = sync_file(path_); !synced) return synced;
   if (std::rename(path_.c_str(), path.c_str()) != 0) return io_error(path, "written");
   const Descriptor file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file.open()) return io_error(path_, "written");
@@ -193,8 +195,8 @@ Result<std::optional<std::string>> LineFollower::next() {
     if (buffer_.size() - taken_ > kLineBytesMax)
       return Error{ErrorCode::kMalformed, fmt::format("{}:{}: the line is longer than {} bytes",
                                                       path_, line_ + 1, kLineBytesMax)};
-    searched = buffer_.size() - taken_;
     const auto more = read_more();
+    searched = taken_;  // it may have gone over to another file
     if (!more) return more.error();
     if (!*more) return std::optional<std::string>();
   }

@@ -198,9 +198,9 @@ class Core::State {
   void restore(StateReader& reader);
   [[nodiscard]] bool may_apply_while_agreeing(const IncomingChannel& in);
   [[nodiscard]] std::string unsuitable(const IncomingChannel& in) const;
-  // What this node says of itself where it holds no checkpoint: whether it has never had one.
+  // Whether this node holds a checkpoint, or has never had one.
   [[nodiscard]] bool holds_nothing_lost() const {
-    return held.has_value() || options.checkpoints.has_trained;
+    return held.has_value() || options.checkpoints.never_held;
   }
   void end_agreement();
 

@@ -227,7 +227,7 @@ TEST(Checkpoint, IsNotGivenUpForANodeThatHasLostIts) {
     return ControlVector::from_control(hand.last().get<SendMessage>().message.control);
   };
   EXPECT_EQ(word(worker).stop_wish, 1);
-  lost.checkpoints.has_trained = true;
+  lost.checkpoints.never_held = true;
   Hand trained(two_nodes(), 1, lost);
   trained.start();
   EXPECT_EQ(word(trained).stop_wish, 0);

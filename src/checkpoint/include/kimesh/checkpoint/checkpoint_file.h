@@ -46,8 +46,8 @@ struct CheckpointOwner {
 [[nodiscard]] Status write_checkpoint(const std::string& path, const CheckpointOwner& owner,
                                       Round round, std::span<const std::byte> state);
 // The state in the file, whose bytes were looked through; it is read in pieces. Errors, a sentence:
-// Malformed, where the file is missing or damaged; UserInput, where it is of another format,
-// version, node, config, topology or round.
+// Malformed, where the file is missing or damaged; Io, where it cannot be opened; UserInput, where
+// it is of another format, version, node, config, topology or round.
 [[nodiscard]] Result<std::unique_ptr<StateSource>> open_checkpoint(const std::string& path,
                                                                    const CheckpointOwner& owner,
                                                                    Round round);
@@ -62,7 +62,7 @@ struct SoundCheckpoint {
   std::vector<Round> damaged;   // later ones, ascending
 };
 // Looks through the files of a folder, from the newest to the first that is sound. Errors:
-// UserInput, as open_checkpoint.
+// UserInput and Io, as open_checkpoint.
 [[nodiscard]] Result<SoundCheckpoint> newest_checkpoint(const std::string& folder,
                                                         const CheckpointOwner& owner);
 
@@ -72,7 +72,7 @@ struct CheckpointPlace {
   CheckpointOwner owner;
 };
 // The newest round of which every one of these folders holds a sound checkpoint; nothing: there is
-// none. Errors: UserInput, as open_checkpoint.
+// none. Errors: UserInput and Io, as open_checkpoint.
 [[nodiscard]] Result<std::optional<Round>> common_checkpoint(
     const std::vector<CheckpointPlace>& places);
 // The oldest such round, from `least` on.

@@ -65,7 +65,8 @@
 //            evaluate_max_s as evaluated_s, and links: to and sums of bytes, kept, elements, wire_s
 //   notice   text             what is waited for, resets, reconnects, warnings
 //   end      outcome          "done", "stopped" (Ctrl-C) or "failed"
-//            reason           "rounds", "accuracy", "loss", "time", "traffic", "stopped" or "none"
+//            reason           "rounds", "accuracy", "loss", "time", "traffic", "stopped",
+//                             "permanent" (it would fail again) or "none"
 //            text             why, when failed or stopped
 //            rounds           begun in all, confirmation rounds included
 //            seconds          from the begin of the first round to the end

@@ -65,9 +65,10 @@ struct CheckpointOptions {
   // that all do. All nodes of a mesh do so or none.
   bool resumes = false;
   std::optional<Round> newest;  // the newest checkpoint that this node holds, where it resumes
-  // This node has trained in the run, and so has lost no checkpoint where it holds none: the first
-  // one was not written everywhere. Where that is so at all nodes without one, the run begins anew.
-  bool has_trained = false;
+  // This node has trained in the run and never held a checkpoint, so that it has lost none: the
+  // first one was not written everywhere. Where that is so at all nodes without one, the run begins
+  // anew.
+  bool never_held = false;
 };
 
 struct CoreOptions {
