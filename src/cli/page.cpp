@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <random>
+
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/web/page.h"
 #include "say.h"
@@ -75,7 +77,9 @@ std::vector<HttpQuestion> other_pages(const HttpServer& server, const TopologyFi
 
 void show_page(HttpServer& server, const PageOptions& options, RunHistory run,
                std::vector<HttpQuestion> others) {
-  add_page(server, std::make_unique<RunWatch>(std::move(run)), std::move(others));
+  std::random_device device;  // a browser may have asked another run's page at this address
+  const std::uint64_t life = (std::uint64_t{device()} << 32) | device();
+  add_page(server, std::make_unique<RunWatch>(std::move(run), life), std::move(others));
   server.serve();
   const std::string asks =
       options.token_file.empty() ? "" : "; it asks for the token in " + options.token_file;

@@ -12,8 +12,10 @@ std::optional<std::string> http_ask(const HttpQuestion& question) {
   httplib::Headers headers;
   if (!question.token.empty()) headers.emplace("Authorization", "Bearer " + question.token);
   std::string body;
+  const auto end = std::chrono::steady_clock::now() + kHttpAskTimeMax;
   const auto take = [&](const char* bytes, std::size_t size) {
     if (body.size() + size > question.bytes_max) return false;
+    if (std::chrono::steady_clock::now() > end) return false;
     body.append(bytes, size);
     return true;
   };

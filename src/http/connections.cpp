@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kTooLong =
     "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: "
     "0\r\n\r\n";
-// Without a descriptor for a client, poll() would return at once, over and over.
+// Where a client cannot be accepted, poll() would return at once, over and over.
 constexpr std::chrono::milliseconds kDeafTime{200};
 constexpr std::string_view kEndOfRequest = "\r\n\r\n";
 // A page that waits comes back as soon as it has drawn its last answer.
@@ -82,7 +82,8 @@ int HttpConnections::milliseconds_left(TimePoint now) const {
 void HttpConnections::accept_all(TimePoint now) {
   for (;;) {
     const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (socket < 0 && (errno == EMFILE || errno == ENFILE)) deaf_until_ = now + kDeafTime;
+    if (socket < 0 && errno == ECONNABORTED) continue;
+    if (socket < 0 && errno != EAGAIN && errno != EINTR) deaf_until_ = now + kDeafTime;
     if (socket < 0) return;
     if (connections_.size() >= kHttpConnectionsMax) make_room();
     if (connections_.size() >= kHttpConnectionsMax) {
@@ -96,9 +97,11 @@ void HttpConnections::accept_all(TimePoint now) {
   }
 }
 
-// Drops who has been silent for longest.
+// Drops who has been silent for longest, or else who does not take an answer.
 void HttpConnections::make_room() {
-  const auto oldest = std::ranges::find(connections_, Connection::Does::kAsks, &Connection::does);
+  auto oldest = std::ranges::find(connections_, Connection::Does::kAsks, &Connection::does);
+  if (oldest == connections_.end())
+    oldest = std::ranges::find(connections_, Connection::Does::kTakes, &Connection::does);
   if (oldest == connections_.end()) return;
   ::close(oldest->socket);
   connections_.erase(oldest);

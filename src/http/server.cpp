@@ -81,7 +81,11 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(HttpOptions options) {
   }
   options.address.port = port_of(listener);
   const int wakeup = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  KIMESH_CHECK(wakeup >= 0, "the kernel has a descriptor more");
+  if (wakeup < 0) {
+    const std::string why = std::strerror(errno);
+    ::close(listener);
+    return Error{ErrorCode::kIo, options.address.text() + ": " + why};
+  }
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(options), listener, wakeup));
 }
 

@@ -90,6 +90,15 @@ void Outbox::placed(TimePoint now, bool behind) {
   ++sending_;
 }
 
+std::size_t Outbox::bytes_under_way() const {
+  std::size_t bytes = 0;
+  for (const Held& message : messages_) {
+    if (message.sequence > sending_) break;
+    bytes += message.sequence < sending_ ? message.size() : cut(message, next_index_).offset;
+  }
+  return bytes;
+}
+
 void Outbox::limited(std::uint64_t sequence) {
   const auto at = std::ranges::lower_bound(messages_, sequence, {}, &Held::sequence);
   if (at != messages_.end() && at->sequence == sequence) at->limited = true;

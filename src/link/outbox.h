@@ -52,6 +52,8 @@ class Outbox {
   [[nodiscard]] Result<std::size_t> resume(std::uint64_t delivered, std::uint16_t held);
 
   [[nodiscard]] std::size_t held() const { return messages_.size(); }
+  // Bytes of messages that the pipe has taken, and that are not known to have arrived.
+  [[nodiscard]] std::size_t bytes_under_way() const;
 
  private:
   struct Held {

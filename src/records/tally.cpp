@@ -65,7 +65,8 @@ void RunTally::add_round(NodeIndex index, const RoundRecord& round) {
   node.step_s += round.step_s;
   node.wait_s += round.wait_s;
   node.latest = round;
-  if (index == 0) {
+  if (!paces_) paces_ = index;
+  if (index == *paces_) {
     ends_s_.push_back(round.time_s);
     if (ends_s_.size() > kRateRounds + 1) ends_s_.pop_front();
   }
@@ -114,7 +115,7 @@ void RunTally::resume(NodeIndex index, const ResumeRecord& record) {
     links[i] = kept.empty() ? before : kept.back().links[i];
     links[i].resumed_bytes = links[i].bytes;
   }
-  if (index == 0) ends_s_.clear();
+  if (index == paces_) ends_s_.clear();
 }
 
 std::optional<BeforeRecord> RunTally::before(NodeIndex index) const {

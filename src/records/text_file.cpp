@@ -171,15 +171,17 @@ Result<bool> LineFollower::read_more_of(const std::string& path, bool& is_other)
 Result<bool> LineFollower::read_more() {
   buffer_.erase(0, taken_);
   taken_ = 0;
-  bool is_other = false;
+  bool is_other = false, earlier_is_other = false;
   if (earlier_.empty()) return read_more_of(path_, is_other);
-  if (const auto more = read_more_of(earlier_, is_other); !more || *more) return more;
+  if (const auto more = read_more_of(earlier_, earlier_is_other); !more || *more) return more;
   if (const auto more = read_more_of(path_, is_other); !more || *more || !is_other) return more;
   // The file that was read has its other name, and was read to its end, or is gone.
   file_.reset();
   offset_ = 0;
   line_ = 0;
   buffer_.clear();
+  if (!earlier_is_other) return read_more_of(path_, is_other);
+  if (const auto more = read_more_of(earlier_, is_other); !more || *more) return more;
   return read_more_of(path_, is_other);
 }
 
@@ -198,7 +200,11 @@ Result<std::optional<std::string>> LineFollower::next() {
     const auto more = read_more();
     searched = taken_;  // it may have gone over to another file
     if (!more) return more.error();
-    if (!*more) return std::optional<std::string>();
+    if (*more) continue;
+    // A line that has no end yet is read again: a writer that goes on may have cut it off.
+    offset_ -= buffer_.size() - taken_;
+    buffer_.resize(taken_);
+    return std::optional<std::string>();
   }
 }
 

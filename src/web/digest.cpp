@@ -39,8 +39,11 @@ std::string RunWatch::digest() const {
   Json json{{"nodes", Json::array()}, {"links", Json::array()}};
   for (NodeIndex node = 0; node < run.known.size(); ++node)
     if (run.known[node]) json["nodes"].push_back(Json::array({node, node_row(run, node)}));
+  std::vector<LinkIndex> links;
   for (LinkIndex link = 0; link < run.latest.size(); ++link)
-    if (run.known[run.history.plan.links[link].from]) json["links"].push_back(link_row(run, link));
+    if (run.known[run.history.plan.links[link].from]) links.push_back(link);
+  for (const LinkIndex link : told_links(run, std::move(links)))
+    json["links"].push_back(link_row(run, link));
   return json.dump();
 }
 

@@ -14,7 +14,7 @@ namespace kimesh {
 class OtherPages {
  public:
   explicit OtherPages(std::vector<HttpQuestion> questions);
-  // Waits for a question that is on its way, at most about kHttpAskTime.
+  // Waits for a question that is on its way, as long as http_ask() does.
   ~OtherPages();
   OtherPages(const OtherPages&) = delete;
   OtherPages& operator=(const OtherPages&) = delete;

@@ -1,5 +1,6 @@
 // Rows of the state: what is told of a node and of a link, by this page or by another one.
 #include <algorithm>
+#include <functional>
 
 #include "json_number.h"
 #include "run_state.h"
@@ -31,6 +32,16 @@ Json node_row(const RunWatch::Run& run, NodeIndex i) {
                       mean(&NodeRound::compute_s), mean(&NodeRound::encode_s),
                       mean(&NodeRound::apply_s), mean(&NodeRound::step_s), mean(&NodeRound::wire_s),
                       mean(&NodeRound::wait_s)});
+}
+
+std::vector<LinkIndex> told_links(const RunWatch::Run& run, std::vector<LinkIndex> links) {
+  if (links.size() <= kLinksToldMax) return links;
+  const auto bytes = [&](LinkIndex link) { return run.tally.links()[link].bytes; };
+  const auto last = links.begin() + static_cast<std::ptrdiff_t>(kLinksToldMax);
+  std::ranges::nth_element(links, last, std::greater{}, bytes);
+  links.resize(kLinksToldMax);
+  std::ranges::sort(links);
+  return links;
 }
 
 Json link_row(const RunWatch::Run& run, LinkIndex index) {

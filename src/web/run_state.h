@@ -42,7 +42,7 @@ struct Event {
 };
 
 struct RunWatch::Run {
-  explicit Run(RunHistory run);
+  Run(RunHistory run, std::uint64_t life);
   // Reads a record; false: there is no further one now.
   bool read_record(NodeIndex node, std::size_t& bytes);
   void add(NodeIndex node, const NodeRecord& record);
@@ -51,6 +51,7 @@ struct RunWatch::Run {
   void forget_from(NodeIndex node, Round round);
   [[nodiscard]] const NodeTally* over() const;
 
+  const std::uint64_t life;  // of the watch
   const RunHistory history;  // its nodes are empty
   RunTally tally;
   std::vector<LineFollower> files;
@@ -63,8 +64,8 @@ struct RunWatch::Run {
   // By LinkIndex, of the last round with a gradient: others have no messages to speak of.
   std::vector<LinkRecord> latest;
   std::deque<Event> events;
-  std::size_t first_event = 0;  // number of the oldest one that is kept
-  std::optional<Round> checkpoint;
+  std::size_t first_event = 0;                    // number of the oldest one that is kept
+  std::vector<std::optional<Round>> checkpoints;  // by node, the newest
   // Rows that other pages tell, as they stand in the state.
   std::map<NodeIndex, nlohmann::ordered_json> heard_nodes;
   std::map<LinkIndex, nlohmann::ordered_json> heard_links;
@@ -73,5 +74,8 @@ struct RunWatch::Run {
 // Rows of the state's columns.
 [[nodiscard]] nlohmann::ordered_json node_row(const RunWatch::Run& run, NodeIndex node);
 [[nodiscard]] nlohmann::ordered_json link_row(const RunWatch::Run& run, LinkIndex link);
+// At most kLinksToldMax of these links, those with most bytes, in the order of the run.
+[[nodiscard]] std::vector<LinkIndex> told_links(const RunWatch::Run& run,
+                                                std::vector<LinkIndex> links);
 
 }  // namespace kimesh

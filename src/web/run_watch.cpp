@@ -45,14 +45,16 @@ LinkRound round_of(const RoundRecord& round, const LinkRecord& link) {
 
 }  // namespace
 
-RunWatch::Run::Run(RunHistory run)
-    : history(std::move(run)),
+RunWatch::Run::Run(RunHistory run, std::uint64_t the_life)
+    : life(the_life),
+      history(std::move(run)),
       tally(history.plan),
       known(history.plan.view.nodes.size()),
       broken(known.size()),
       node_rounds(known.size()),
       link_rounds(history.plan.links.size()),
-      latest(link_rounds.size()) {
+      latest(link_rounds.size()),
+      checkpoints(known.size()) {
   const RunFolder folder(history.folder);
   for (const std::string& name : history.plan.view.nodes)
     files.emplace_back(folder.events(name), folder.earlier_events(name));
@@ -98,7 +100,7 @@ void RunWatch::Run::add(NodeIndex node, const NodeRecord& record) {
 void RunWatch::Run::add_round(NodeIndex node, const RoundRecord& round) {
   if (!teller) teller = node;
   if (node == *teller) course.add(round, tally.nodes()[node].clock_s());
-  if (round.checkpoint) checkpoint = std::max(checkpoint.value_or(0), round.round);
+  if (round.checkpoint) checkpoints[node] = round.round;
   if (round.confirmation) return;
   node_rounds[node].push_back(time_of(round));
   keep_last(node_rounds[node], kRecentRounds);
@@ -121,6 +123,8 @@ void RunWatch::Run::add_event(double time_s, NodeIndex node, std::string text) {
 
 void RunWatch::Run::forget_from(NodeIndex node, Round round) {
   if (node == teller) course.forget_from(round);
+  // It went on from the checkpoint of the round before.
+  checkpoints[node] = round > 0 ? std::optional(round - 1) : std::nullopt;
   const auto is_void = [&](const auto& known_round) { return known_round.round >= round; };
   std::erase_if(node_rounds[node], is_void);
   for (LinkIndex link = 0; link < link_rounds.size(); ++link)
@@ -142,7 +146,8 @@ const NodeTally* RunWatch::Run::over() const {
   return all ? last : nullptr;
 }
 
-RunWatch::RunWatch(RunHistory run) : run_(std::make_unique<Run>(std::move(run))) {}
+RunWatch::RunWatch(RunHistory run, std::uint64_t life)
+    : run_(std::make_unique<Run>(std::move(run), life)) {}
 RunWatch::~RunWatch() = default;
 
 void RunWatch::read() {

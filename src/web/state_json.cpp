@@ -17,17 +17,18 @@ using Json = nlohmann::ordered_json;
 
 // What an answer has told, so that the next one goes on from there.
 struct Cursor {
+  std::uint64_t life = 0;  // of the watch
   std::size_t generation = 0, event = 0, evaluations = 0;
   Round round = 0;  // of the last point, which may have grown since
 };
 
 std::string text_of(const Cursor& cursor) {
-  return fmt::format("{}.{}.{}.{}", cursor.generation, cursor.round, cursor.evaluations,
-                     cursor.event);
+  return fmt::format("{}.{}.{}.{}.{}", cursor.life, cursor.generation, cursor.round,
+                     cursor.evaluations, cursor.event);
 }
 
 std::optional<Cursor> parse_cursor(std::string_view text) {
-  std::array<std::uint64_t, 4> parts{};
+  std::array<std::uint64_t, 5> parts{};
   const char* at = text.data();
   const char* const end = at + text.size();
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -36,8 +37,8 @@ std::optional<Cursor> parse_cursor(std::string_view text) {
     if (error != std::errc{}) return std::nullopt;
     at = behind;
   }
-  if (at != end || parts[1] > kNoRound) return std::nullopt;
-  return Cursor{parts[0], parts[3], parts[2], static_cast<Round>(parts[1])};
+  if (at != end || parts[2] > kNoRound) return std::nullopt;
+  return Cursor{parts[0], parts[1], parts[4], parts[3], static_cast<Round>(parts[2])};
 }
 
 using Names = std::initializer_list<const char*>;
@@ -126,22 +127,11 @@ struct RunWatch::Teller {
     return columns.take();
   }
 
-  // The links with most bytes, in the order of the run.
-  [[nodiscard]] std::vector<LinkIndex> told_links() const {
-    std::vector<LinkIndex> links(run.tally.links().size());
-    std::iota(links.begin(), links.end(), LinkIndex{0});
-    if (links.size() <= kLinksToldMax) return links;
-    const auto bytes = [&](LinkIndex link) { return run.tally.links()[link].bytes; };
-    const auto last = links.begin() + static_cast<std::ptrdiff_t>(kLinksToldMax);
-    std::ranges::nth_element(links, last, std::greater{}, bytes);
-    links.resize(kLinksToldMax);
-    std::ranges::sort(links);
-    return links;
-  }
-
   [[nodiscard]] Json links() const {
+    std::vector<LinkIndex> all(run.tally.links().size());
+    std::iota(all.begin(), all.end(), LinkIndex{0});
     Columns columns(kLinkColumns);
-    for (const LinkIndex index : told_links()) columns.add(link_row(run, index));
+    for (const LinkIndex index : told_links(run, std::move(all))) columns.add(link_row(run, index));
     return columns.take();
   }
 
@@ -193,6 +183,17 @@ struct RunWatch::Teller {
     return least == kNoRound ? 0 : least;
   }
 
+  // The newest that all nodes hold whose records are here.
+  [[nodiscard]] Json checkpoint() const {
+    std::optional<Round> least;
+    for (NodeIndex i = 0; i < run.known.size(); ++i) {
+      if (!run.known[i]) continue;
+      if (!run.checkpoints[i]) return nullptr;
+      least = std::min(least.value_or(kNoRound), *run.checkpoints[i]);
+    }
+    return least ? Json(*least) : Json(nullptr);
+  }
+
   void add_figures(Json& json) const {
     const RoundRecord none;
     const RoundRecord& latest = run.tally.latest() ? *run.tally.latest() : none;
@@ -204,7 +205,7 @@ struct RunWatch::Teller {
     json["test_loss"] = number(latest.test_loss);
     json["bytes_sent"] = run.tally.bytes_sent();
     json["bytes_dense"] = run.tally.bytes_dense();
-    json["checkpoint"] = run.checkpoint ? Json(*run.checkpoint) : Json(nullptr);
+    json["checkpoint"] = checkpoint();
     const Json policy = Json::parse(latest.policy, nullptr, false);
     json["policy"] = policy.is_discarded() ? Json(nullptr) : policy;
   }
@@ -214,11 +215,12 @@ std::string RunWatch::state(const StateRequest& request) const {
   const Run& run = *run_;
   const Teller teller{run};
   const auto& points = run.course.points();
-  const Cursor now{run.course.generation(), run.first_event + run.events.size(),
+  const Cursor now{run.life, run.course.generation(), run.first_event + run.events.size(),
                    run.course.evaluations().size(), points.empty() ? 0 : points.back().round};
   const auto since = parse_cursor(request.since);
-  const bool whole = !since || since->generation != now.generation || since->event > now.event ||
-                     since->evaluations > now.evaluations || since->round > now.round;
+  const bool whole = !since || since->life != now.life || since->generation != now.generation ||
+                     since->event > now.event || since->evaluations > now.evaluations ||
+                     since->round > now.round;
   const Cursor from = whole ? Cursor{} : *since;
   Json json{{"cursor", text_of(now)}, {"whole", whole}};
   if (whole) json["run"] = what_never_changes(run.history);

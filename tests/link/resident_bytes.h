@@ -6,14 +6,12 @@
 #include <cstddef>
 #include <fstream>
 
+#include "tests/sanitized.h"
+
 namespace kimesh {
 
 // Sanitizers hold memory of their own, many times what a program holds.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kResidentIsOurs = false;
-#else
-inline constexpr bool kResidentIsOurs = true;
-#endif
+inline constexpr bool kResidentIsOurs = !test::kSanitized;
 
 inline std::size_t resident_bytes() {
   std::ifstream file("/proc/self/statm");

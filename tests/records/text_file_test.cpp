@@ -117,6 +117,39 @@ TEST(LineFollower, ReadsEveryLineOfAWriterThatBeginsNewFiles) {
   }
 }
 
+// Lines 0 and 1 are in files that are gone.
+TEST(LineFollower, MissesNoFileThatIsStillThere) {
+  const test::Folder folder;
+  const std::string path = folder / "a", earlier = folder / "a.1";
+  auto file = LineFile::create(path);
+  ASSERT_TRUE(file.ok());
+  const std::ifstream gone(path);  // its number is given to no other file
+  LineFollower lines(path, earlier);
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(file->append(std::to_string(i)).ok());
+    ASSERT_TRUE(i < 3 ? file->move_to(earlier).ok() : file->flush().ok());
+    if (i == 0) {
+      EXPECT_EQ(**lines.next(), "0");
+    }
+  }
+  EXPECT_EQ(**lines.next(), "2");
+  EXPECT_EQ(**lines.next(), "3");
+  EXPECT_EQ(*lines.next(), std::nullopt);
+}
+
+TEST(LineFollower, ReadsALineThatItsWriterCutOffAndWroteAnew) {
+  const test::Folder folder;
+  const std::string path = folder / "a";
+  test::put(path, "one\nhalf of the");
+  LineFollower lines(path);
+  EXPECT_EQ(**lines.next(), "one");
+  EXPECT_EQ(*lines.next(), std::nullopt);
+  auto file = LineFile::extend(path);
+  ASSERT_TRUE(file.ok() && file->append("two, which is longer").ok() && file->flush().ok());
+  EXPECT_EQ(**lines.next(), "two, which is longer");
+  EXPECT_EQ(lines.line(), 2u);
+}
+
 TEST(LineFollower, RefusesALineWithoutEnd) {
   const test::Folder folder;
   test::put(folder / "a", std::string("short\n").append(kLineBytesMax + 1, 'x'));

@@ -8,6 +8,7 @@
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/util/random.h"
 #include "tests/quadratic_mesh/mesh.h"
+#include "tests/sanitized.h"
 #include "tests/vectors/flip_lowest_bit.h"
 
 namespace kimesh::test {
@@ -92,7 +93,7 @@ bool ends_agree(const Mesh& mesh, ChannelIndex channel) {
 // Seen to fail: with a message applied twice after a reconnect.
 TEST(ChannelEnds, HoldTheSameBitsAfterEveryMessage) {
   std::size_t applied = 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds_of(200); ++seed) {
     Random random(seed, 0, 0, Purpose::kTest);
     Mesh mesh(random_spec(random, seed));
     add_faults(mesh, random, false);
@@ -106,13 +107,13 @@ TEST(ChannelEnds, HoldTheSameBitsAfterEveryMessage) {
     ASSERT_EQ(mesh.decisions.resets, 0u) << "seed " << seed;
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(applied, 200u * 40u);
+  EXPECT_GT(applied, seeds_of(200) * 40);
 }
 
 // Seen to fail: with the comparison of digests in Core left out (no reset, ends differ for ever).
 TEST(ChannelEnds, FindABadBitByTheirDigestsAndStartAnew) {
   std::size_t resets = 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds_of(200); ++seed) {
     Random random(seed, 1, 0, Purpose::kTest);
     Mesh mesh(random_spec(random, seed));
     add_faults(mesh, random, true);
@@ -127,7 +128,7 @@ TEST(ChannelEnds, FindABadBitByTheirDigestsAndStartAnew) {
       EXPECT_TRUE(ends_agree(mesh, c)) << "seed " << seed << ", channel " << c;
     if (HasFailure()) return;
   }
-  EXPECT_GT(resets, 100u) << "most seeds flip their bit while a channel is in use";
+  EXPECT_GT(resets, seeds_of(100)) << "most seeds flip their bit while a channel is in use";
 }
 
 }  // namespace

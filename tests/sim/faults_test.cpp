@@ -10,11 +10,12 @@
 #include "kimesh/util/digest.h"
 #include "kimesh/util/random.h"
 #include "tests/quadratic_mesh/mesh.h"
+#include "tests/sanitized.h"
 
 namespace kimesh::test {
 namespace {
 
-constexpr std::uint64_t kSeeds = 300;
+constexpr std::uint64_t kSeeds = seeds_of(300);
 constexpr double kDeadAfter = 15;  // seconds, that of a core which is told nothing
 constexpr double kSecondsMax = 600;
 

@@ -10,6 +10,7 @@
 #include "kimesh/util/random.h"
 #include "tests/quadratic_mesh/mesh.h"
 #include "tests/quadratic_mesh/watched_objective.h"
+#include "tests/sanitized.h"
 
 namespace kimesh::test {
 namespace {
@@ -64,7 +65,7 @@ std::vector<double> residuals(const Mesh& mesh) {
 // Seen to fail with a residual that is forgotten, and with overlap where the next gradient
 // overwrites the movement that is being sent, its local steps too.
 TEST(Movements, AreDeliveredOrKeptAndNothingElse) {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds_of(200); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed, 0, 0, Purpose::kTest);
     MeshSpec spec = movements(kKinds[random.below(4)], 2 + random.below(5), 0.1);

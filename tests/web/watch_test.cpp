@@ -26,7 +26,8 @@ std::vector<std::string> lines_of(const std::string& path) {
 std::unique_ptr<RunWatch> watch_of(const std::string& folder) {
   auto run = load_run(folder);
   EXPECT_TRUE(run.ok()) << (run.ok() ? "" : run.error().message);
-  return std::make_unique<RunWatch>(std::move(*run));
+  static std::uint64_t lives = 0;
+  return std::make_unique<RunWatch>(std::move(*run), ++lives);
 }
 
 json state_of(RunWatch& watch, const std::string& since = "") {
@@ -185,6 +186,7 @@ TEST_F(Watch, WhatAResumeMakesVoidIsForgotten) {
   EXPECT_EQ(after["whole"], true);
   EXPECT_THAT(after["curve"]["round"], SizeIs(30));
   EXPECT_EQ(after["over"], nullptr);
+  EXPECT_EQ(after["checkpoint"], nullptr) << "b, c and d hold none";
   EXPECT_THAT(after["events"]["text"].dump(), HasSubstr("goes on with round 30"));
 }
 
@@ -207,8 +209,40 @@ TEST_F(Watch, NodesWithoutFilesAreUnknown) {
   const json state = state_of(*watch_of(run_));
   EXPECT_EQ(state["nodes"]["known"], (json{false, false, true, false}));
   EXPECT_EQ(state["round"], 20);
+  EXPECT_GT(state["rounds_per_s"], 0);
   EXPECT_THAT(state["curve"]["loss"], SizeIs(20));
   EXPECT_EQ(state["over"]["outcome"], "done");
+}
+
+// The page of another run may have been at this address.
+TEST_F(Watch, CursorsOfAnotherWatchGetTheWhole) {
+  simulate(20);
+  const json before = state_of(*watch_of(run_));
+  const auto watch = watch_of(run_);
+  EXPECT_EQ(state_of(*watch, before["cursor"])["whole"], true);
+  EXPECT_EQ(state_of(*watch, state_of(*watch)["cursor"])["whole"], false);
+}
+
+// A node that holds a newer one than the others removes it when all go on.
+TEST_F(Watch, ACheckpointIsToldThatAllNodesHold) {
+  simulate(1);
+  const auto write = [&](const std::string& node, Round round, bool checkpoint) {
+    RoundRecord record;
+    record.round = round;
+    record.checkpoint = checkpoint;
+    std::ofstream(events(node), std::ios::app) << to_line(record) << "\n";
+  };
+  for (const std::string& name : kNames) std::ofstream(events(name), std::ios::trunc).flush();
+  const auto watch = watch_of(run_);
+  for (const std::string& name : kNames) write(name, 9, true);
+  EXPECT_EQ(state_of(*watch)["checkpoint"], 9);
+  for (const char* name : {"a", "b", "c"}) write(name, 19, true);
+  EXPECT_EQ(state_of(*watch)["checkpoint"], 9);
+  write("d", 19, true);
+  EXPECT_EQ(state_of(*watch)["checkpoint"], 19);
+  for (const std::string& name : kNames)
+    std::ofstream(events(name), std::ios::app) << to_line(ResumeRecord{0.5, 10}) << "\n";
+  EXPECT_EQ(state_of(*watch)["checkpoint"], 9);
 }
 
 // Seen to fail: links of nodes that are known elsewhere were not told.
@@ -250,11 +284,12 @@ TEST_F(Watch, WhatIsNoDigestChangesNothing) {
 TEST_F(Watch, CursorsOfNobodyGetTheWhole) {
   simulate(20);
   const auto watch = watch_of(run_);
-  state_of(*watch);
+  const std::string cursor = state_of(*watch)["cursor"];
+  const std::string life = cursor.substr(0, cursor.find('.') + 1);
   for (const char* since : {"1", "0.0.0", "x.0.0.0", "0.0.0.0.0", "9.0.0.0", "0.99999999999.0.0",
                             "0.0.99.0", "0.0.0.99", "0.99.0.0", "-1.0.0.0", "0.0.0."})
-    EXPECT_EQ(state_of(*watch, since)["whole"], true) << since;
-  EXPECT_EQ(state_of(*watch, "0.0.0.0")["whole"], false);
+    EXPECT_EQ(state_of(*watch, life + since)["whole"], true) << since;
+  EXPECT_EQ(state_of(*watch, life + "0.0.0.0")["whole"], false);
 }
 
 // No part of it comes from elsewhere, and it is small.

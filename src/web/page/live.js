@@ -239,6 +239,7 @@ async function ask() {
   if (state) query.set('since', state.cursor);
   if (state && !state.reading && picked === `${node} ${link}`) query.set('wait', '1');
   picked = `${node} ${link}`;
+  const silence = setTimeout(() => mine.abort(new DOMException('no answer', 'TimeoutError')), 10000);
   const later = milliseconds => { timer = setTimeout(ask, milliseconds); };
   try {
     const answer = await fetch(`/state.json?${query}`, {signal: mine.signal, cache: 'no-store',
@@ -252,6 +253,8 @@ async function ask() {
     if (mine !== asking || error.name === 'AbortError') return;
     silentSince ??= new Date().toLocaleTimeString();
     later(2000);
+  } finally {
+    clearTimeout(silence);
   }
   changed();
 }

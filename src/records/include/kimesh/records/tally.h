@@ -57,7 +57,7 @@ class RunTally {
   // The latest round of the node that has completed most; null: no round has ended yet.
   [[nodiscard]] const RoundRecord* latest() const;
   [[nodiscard]] const NodeTally* furthest() const;
-  // The mean over the last 20 rounds of the first node; 0: too few rounds.
+  // The mean over the last 20 rounds of the node that recorded one first; 0: too few rounds.
   [[nodiscard]] double rounds_per_s() const;
   // The number of training rounds that every node has completed.
   [[nodiscard]] Round rounds() const;
@@ -84,7 +84,8 @@ class RunTally {
   std::vector<NodeTally> nodes_;
   std::vector<LinkTally> links_;
   std::vector<std::deque<Kept>> kept_;  // by node: of the last checkpoints
-  std::deque<double> ends_s_;           // ends of the first node's last rounds
+  std::optional<NodeIndex> paces_;      // the first node that recorded a round
+  std::deque<double> ends_s_;           // ends of its last rounds
 };
 
 }  // namespace kimesh

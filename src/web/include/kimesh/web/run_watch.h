@@ -12,8 +12,8 @@
 //   over          {outcome, reason, text}; null: the run goes on, or its process was lost
 //   round, seconds, rounds_per_s, loss, accuracy, test_loss, bytes_sent, bytes_dense, checkpoint
 //                 round: rounds with a gradient that all nodes in the folder have ended;
-//                 checkpoint: the last round that ended with one, null: none; seconds: of the
-//                 run's clock
+//                 checkpoint: the last round of which all of them hold one, null: none; seconds: of
+//                 the run's clock
 //   curve         {from, round, seconds, loss, round_s}: means of equal groups of rounds, which
 //                 replace the groups from round `from` on
 //   evaluations   {from, round, seconds, accuracy, test_loss}: replace those from index `from` on
@@ -31,6 +31,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,7 +56,8 @@ struct StateRequest {
 class RunWatch {
  public:
   // `run` is what load_run() has read, or what is known of a run whose folder is still to come.
-  explicit RunWatch(RunHistory run);
+  // `life` tells cursors of this watch from those of others: a random number.
+  RunWatch(RunHistory run, std::uint64_t life);
   ~RunWatch();
   RunWatch(const RunWatch&) = delete;
   RunWatch& operator=(const RunWatch&) = delete;
