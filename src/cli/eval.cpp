@@ -1,11 +1,13 @@
 // kimesh eval MODEL --config CONFIG: how good a saved model is on the whole test set.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <thread>
 
 #include "commands.h"
 #include "kimesh/model_files/model_files.h"
+#include "kimesh/objective/plugin_model.h"
 #include "kimesh/records/summary.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/train/weights.h"
@@ -20,7 +22,7 @@ std::optional<RunConfig> config_with_a_test_set(const std::string& path) {
   Loaded<RunConfig> config = load_config(path);
   for (const Problem& problem : config.problems) complain(to_string(problem));
   if (!config.ok()) return std::nullopt;
-  if (!config.value.trains_a_model()) {
+  if (config.value.plugin() == nullptr && !config.value.trains_a_model()) {
     complain(path + ": it has no test set. Name a config with model and data.");
     return std::nullopt;
   }
@@ -34,8 +36,32 @@ Error wrong_input(const Error& error) {
   return {ErrorCode::kUserInput, error.message};
 }
 
-Result<EvaluationNumbers> numbers_of(const std::string& model, const RunConfig& config,
-                                     TrainingData& data) {
+// The whole test set of a plugin is that of a mesh of one node.
+Result<EvaluationNumbers> numbers_of_plugin(const std::string& model, const RunConfig& config) {
+  const auto mesh = make_plugin_mesh({*config.plugin(), config.places, {1.0}, config.seed});
+  if (!mesh) return mesh.error();
+  if (!(*mesh)->has_test_set())
+    return Error{ErrorCode::kUserInput,
+                 fmt::format("{} has no evaluate, and so no test set", config.plugin()->library)};
+  const auto values = read_model(model, (*mesh)->layout());
+  if (!values) return wrong_input(values.error());
+  const auto objective = (*mesh)->part(0);
+  if (!objective) return objective.error();
+  AlignedBuffer parameters(values->size()), gradient(values->size());
+  std::ranges::copy(*values, parameters.span().begin());
+  (*objective)->bind(parameters.span(), gradient.span());
+  const EvaluationNumbers numbers = (*objective)->evaluate();
+  if (numbers.samples == 0)
+    return Error{ErrorCode::kIo,
+                 fmt::format("{} scored no sample of its test set", config.plugin()->library)};
+  return numbers;
+}
+
+Result<EvaluationNumbers> numbers_of(const std::string& model, const RunConfig& config) {
+  if (config.plugin() != nullptr) return numbers_of_plugin(model, config);
+  auto prepared = prepare_training_data(config, 1, {});
+  if (!prepared) return prepared.error();
+  TrainingData& data = *prepared;
   std::vector<std::string> skipped;
   const auto tensors = read_tensors(model, skipped);
   if (!tensors) return wrong_input(tensors.error());
@@ -72,9 +98,7 @@ int evaluate(const EvalOptions& options) {
   if (!config) return kExitUser;
   const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   set_training_threads(config->threads > 0 ? config->threads : cores);
-  auto data = prepare_training_data(*config, 1, {});
-  if (!data) return fail(data.error());
-  const auto numbers = numbers_of(options.model, *config, *data);
+  const auto numbers = numbers_of(options.model, *config);
   if (!numbers) return fail(numbers.error());
   const std::vector<Figure> figures = figures_of_evaluation(*config, *numbers);
   for (const Figure& figure : figures)

@@ -11,6 +11,7 @@
 #include "export_text.h"
 #include "job.h"
 #include "kimesh/mesh/keys.h"
+#include "kimesh/objective/plugin_model.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/topology/placed_topology.h"
 #include "say.h"
@@ -51,6 +52,14 @@ Result<ExportedMesh> collect(const ExportOptions& options, const MeshFiles& file
     mesh.files.push_back({other.name, std::move(*text)});
   }
   return mesh;
+}
+
+// What the files do not hold: "data at mnist". Empty: they hold everything.
+std::string what_is_to_mount(const RunConfig& config) {
+  if (const PluginOptions* plugin = config.plugin())
+    return fmt::format("library at {}, with its data,", plugin->library);
+  const auto needed = config.data.kind->files();
+  return needed.empty() ? "" : fmt::format("data at {}", needed.front().path);
 }
 
 // A sentence why the mesh cannot be exported; empty: it can be.
@@ -132,11 +141,11 @@ int export_mesh(const ExportOptions& options) {
   if (const Status done = add_keys(options, *mesh); !done.ok()) return fail(done.error());
   say(compose ? fmt::format("start it: docker-compose -f {}/docker-compose.yml up", options.output)
               : fmt::format("start it: kubectl apply -f {}/kubernetes.yaml", options.output));
-  if (const auto needed = files->config.data.kind->files(); !needed.empty())
+  if (const std::string needed = what_is_to_mount(files->config); !needed.empty())
     say(
-        fmt::format("the data at {} is not in these files: mount it in each container where "
+        fmt::format("the {} is not in these files: mount it in each container where "
                     "mesh/config.yaml looks for it",
-                    needed.front().path));
+                    needed));
   return kExitDone;
 }
 

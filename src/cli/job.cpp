@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kimesh/mesh/keys.h"
+#include "kimesh/objective/plugin_model.h"
 #include "kimesh/objective/quadratic.h"
 #include "kimesh/train/training_mesh.h"
 #include "say.h"
@@ -87,9 +88,22 @@ bool check_security(TopologyFile& topology, const std::string& keys,
   return true;
 }
 
+namespace {
+
+Result<std::unique_ptr<MeshObjective>> make_objective(const RunConfig& config, std::size_t nodes,
+                                                      std::span<const double> weights) {
+  if (config.quadratic) return make_quadratic_mesh(*config.quadratic, nodes, weights, config.seed);
+  if (const PluginOptions* plugin = config.plugin())
+    return make_plugin_mesh({*plugin, config.places, shares_of_weights(weights, nodes), config.seed,
+                             config.own_objective});
+  return make_training_mesh(config, nodes, weights, say);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files) {
   const RunConfig& config = files.config;
-  if (config.own_objective && !config.trains_a_model())
+  if (config.own_objective && config.model.kind == nullptr)
     return Error{
         ErrorCode::kUserInput,
         files.config_path +
@@ -99,9 +113,7 @@ Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files) {
   std::vector<double> weights = declared_weights(files.topology);
   // What other programs learn from is not known here.
   if (config.own_objective) weights = shares_of_weights(weights, nodes);
-  auto objective = config.quadratic
-                       ? make_quadratic_mesh(*config.quadratic, nodes, weights, config.seed)
-                       : make_training_mesh(config, nodes, weights, say);
+  auto objective = make_objective(config, nodes, weights);
   if (!objective) return objective.error();
   return Mesh::make(std::move(files), std::move(*objective));
 }

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "kimesh/mesh/mesh.h"
+#include "kimesh/objective/plugin_model.h"
 #include "kimesh/train/torch_models.h"
 #include "say.h"
 
@@ -190,6 +191,7 @@ void add_export(CLI::App& app, ExportOptions& options, int& code) {
 
 int run(int argc, char** argv) {
   add_torch_models();
+  add_plugin_model();
   const std::vector<std::string> words(argv, argv + argc);
   CLI::App app("kimesh trains one model on machines joined by slow, uneven links", "kimesh");
   app.set_version_flag("--version", "kimesh " + std::string(version()));

@@ -25,7 +25,8 @@ template <typename Wanted>
 std::string kinds_that(Wanted wanted) {
   std::vector<std::string_view> names;
   for (const std::string_view name : model_kinds().names())
-    if (wanted(*model_kinds().make(name))) names.push_back(name);
+    if (const auto kind = model_kinds().make(name); kind->plugin() == nullptr && wanted(*kind))
+      names.push_back(name);
   if (names.empty()) return "another kind of model";
   if (names.size() == 1) return fmt::format("kind: {}", names[0]);
   const std::string_view last = names.back();
@@ -43,6 +44,9 @@ KindTable<ModelKind>& model_kinds() {
 void ModelOptions::describe(Keys& keys) {
   keys.require("kind", "kind: mlp");
   keys.kind("kind", kind, model_kinds(), "which network is trained");
+  if (kind != nullptr && kind->plugin() != nullptr && !keys.wants_all())
+    return keys.refuse({"compute", "frozen", "weights", "fresh"},
+                       "kind: plugin, whose library computes");
   keys.choice("compute", compute,
               {{"float32", ComputeKind::kFloat32}, {"bfloat16", ComputeKind::kBfloat16}},
               "what gradients are computed in; parameters, gradients and the loss stay float32");

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "kimesh/data/dataset.h"
+#include "kimesh/objective/plugin_model.h"
 #include "kimesh/run/run_config.h"
 
 namespace kimesh {
@@ -30,6 +31,8 @@ std::vector<Problem> missing_files(const RunConfig& config) {
                {config.quadratic->path, false, "Name a CSV file of node,j,a,b"}, problems);
     return problems;
   }
+  if (const PluginOptions* plugin = config.plugin())
+    return open_plugin(plugin->library, config.places).problems;
   if (!config.trains_a_model()) return problems;
   if (!config.model.weights.empty())
     look_for(config, "model.weights",

@@ -95,6 +95,14 @@ void RecordKeys::describe(Keys& keys) {
              "on; older ones go");
 }
 
+void RunConfig::describe_data(Keys& keys, bool is_needed) {
+  if (plugin() != nullptr && !keys.wants_all())
+    return keys.refuse({"data"}, "kind: plugin, whose library has its own");
+  if (is_needed) keys.require("data", "data: {kind: digits}");
+  keys.section({"data", "what it learns from, and who holds which part"},
+               [&](Keys& map) { data.describe(map); });
+}
+
 void RunConfig::describe_objective(Keys& keys) {
   const bool own = own_objective || keys.is_given("objective");
   if (keys.is_given("quadratic") && !own && !quadratic) quadratic.emplace();
@@ -103,20 +111,15 @@ void RunConfig::describe_objective(Keys& keys) {
   const bool brings_model = own && keys.wants_local() && (is_given || model.kind != nullptr);
   if (own) {
     keys.refuse({"quadratic"}, "objective: own, which stands for it");
-    if (is_given) {
-      keys.require("model", "model: {kind: mlp}");
-      keys.require("data", "data: {kind: digits}");
-    }
+    if (is_given) keys.require("model", "model: {kind: mlp}");
   } else if (quadratic) {
     keys.refuse({"model", "data"}, "quadratic, which stands for both");
   } else if (!keys.wants_all()) {
     keys.require("model", "model: {kind: mlp}");
-    keys.require("data", "data: {kind: digits}");
   }
   if (keys.wants_all() || brings_model || (!own && !quadratic)) {
     keys.section({"model", "which network is trained"}, [&](Keys& map) { model.describe(map); });
-    keys.section({"data", "what it learns from, and who holds which part"},
-                 [&](Keys& map) { data.describe(map); });
+    describe_data(keys, own ? is_given : !keys.wants_all());
   }
   if (keys.wants_all() || (!own && quadratic))
     keys.section({"quadratic", "a test problem in place of model and data"}, [&](Keys& map) {

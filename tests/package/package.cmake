@@ -16,6 +16,15 @@ file(GLOB lists ${EXAMPLES}/*/CMakeLists.txt)
 if(NOT lists)
   message(FATAL_ERROR "there is no example in ${EXAMPLES}")
 endif()
+# The plugin needs no CMake: the command that its page shows, and the program of the install.
+if(EXISTS ${SCRATCH}/prefix/bin/kimesh)
+  file(COPY ${EXAMPLES}/plugin DESTINATION ${SCRATCH}/source)
+  set(plugin ${SCRATCH}/source/plugin)
+  run(cc -O2 -Wall -Wextra -Werror -shared -fPIC -I ${SCRATCH}/prefix/include
+      ${plugin}/least_squares.c -o ${plugin}/least_squares.so)
+  run(${CMAKE_COMMAND} -E chdir ${plugin} ${SCRATCH}/prefix/bin/kimesh simulate
+      --config config.yaml --topology topology.yaml)
+endif()
 foreach(list ${lists})
   get_filename_component(folder ${list} DIRECTORY)
   get_filename_component(name ${folder} NAME)

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "kimesh/config/options_of_text.h"
+#include "kimesh/objective/plugin_model.h"
 #include "kimesh/train/torch_models.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/aligned_buffer.h"
@@ -14,7 +15,7 @@
 namespace kimesh {
 
 // Every test program that trains knows the models.
-inline const bool kHasModels = (add_torch_models(), true);
+inline const bool kHasModels = (add_torch_models(), add_plugin_model(), true);
 
 // What a config's section `model` says: "kind: mlp, hidden: [8]".
 inline ModelOptions model_options(const std::string& keys) {

@@ -14,6 +14,7 @@
 namespace kimesh {
 
 struct LayoutLayer;
+struct PluginOptions;  // plugin_model.h
 struct SampleShape;
 struct NeuralNetwork;  // src/train/models.h: what only the layer that computes looks into
 
@@ -46,6 +47,10 @@ class ModelKind : public KindOptions {
     return "Use larger images";
   }
 
+  // The library that brings model, data and gradients: the config has no data then, and there is no
+  // network. Null: LibTorch computes.
+  [[nodiscard]] virtual const PluginOptions* plugin() const { return nullptr; }
+
   // ---- the network
   // Fresh, with arbitrary values in its parameters. Requires samples that suit the traits.
   [[nodiscard]] virtual std::shared_ptr<NeuralNetwork> make_network(
@@ -59,7 +64,7 @@ class ModelKind : public KindOptions {
 };
 
 // The models that a config may name: none, until somebody adds some before the first file is read.
-// The layer train does (add_torch_models), and a program may.
+// The layer train does (add_torch_models), add_plugin_model does, and a program may.
 [[nodiscard]] KindTable<ModelKind>& model_kinds();
 
 }  // namespace kimesh

@@ -71,7 +71,11 @@ struct RunConfig {
   void describe(Keys& keys);
   // Whether a model is trained on data, since nothing stands for them.
   [[nodiscard]] bool trains_a_model() const {
-    return !quadratic && (!own_objective || model.kind != nullptr);
+    return !quadratic && plugin() == nullptr && (!own_objective || model.kind != nullptr);
+  }
+  // The library that stands for model and data; null: there is none.
+  [[nodiscard]] const PluginOptions* plugin() const {
+    return quadratic || model.kind == nullptr ? nullptr : model.kind->plugin();
   }
   // As TopologyFile::canonical. Left out: paths, threads, device, checkpoints and records, which
   // differ between machines, and what means nothing with the kinds that were chosen.
@@ -79,6 +83,7 @@ struct RunConfig {
 
  private:
   void describe_objective(Keys& keys);
+  void describe_data(Keys& keys, bool is_needed);
 };
 
 // Reads and checks the file whole. Errors: in `problems`. missing_files looks whether the data is
