@@ -47,18 +47,21 @@ std::string RunWatch::digest() const {
   return json.dump();
 }
 
-void RunWatch::hear(const std::string& digest) {
+void RunWatch::hear(std::size_t page, const std::string& digest) {
   Run& run = *run_;
+  const auto is_of_page = [page](const auto& heard) { return heard.second.page == page; };
+  std::erase_if(run.heard_nodes, is_of_page);
+  std::erase_if(run.heard_links, is_of_page);
   const Json json = Json::parse(digest, nullptr, false);
   for (const Json& item : list(json, "nodes")) {
     if (!item.is_array() || item.size() != 2) continue;
     const auto node = index_of(item[0], run.known.size());
-    if (node && is_row(item[1], node_row(run, *node))) run.heard_nodes[*node] = item[1];
+    if (node && is_row(item[1], node_row(run, *node))) run.heard_nodes[*node] = {page, item[1]};
   }
   for (const Json& row : list(json, "links")) {
     if (!row.is_array() || row.empty()) continue;
     const auto link = index_of(row[0], run.latest.size());
-    if (link && is_row(row, link_row(run, *link))) run.heard_links[*link] = row;
+    if (link && is_row(row, link_row(run, *link))) run.heard_links[*link] = {page, row};
   }
 }
 

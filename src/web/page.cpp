@@ -32,7 +32,7 @@ HttpAnswer state_of(Watched& watched, const HttpRequest& request) {
   RunWatch& run = *watched.run;
   run.read();
   if (watched.others) {
-    for (const std::string& digest : watched.others->take()) run.hear(digest);
+    for (const OtherPage& said : watched.others->take()) run.hear(said.page, said.digest);
     watched.others->ask();
   }
   const StateRequest wanted{request.param("since"), index_of(request.param("node")),

@@ -22,7 +22,7 @@ double mean_of(const std::deque<T>& rounds, double T::*field) {
 
 Json node_row(const RunWatch::Run& run, NodeIndex i) {
   if (const auto heard = run.heard_nodes.find(i); !run.known[i] && heard != run.heard_nodes.end())
-    return heard->second;
+    return heard->second.row;
   const NodeTally& node = run.tally.nodes()[i];
   const auto mean = [&](double NodeRound::*part) {
     return number(mean_of(run.node_rounds[i], part));
@@ -47,7 +47,7 @@ std::vector<LinkIndex> told_links(const RunWatch::Run& run, std::vector<LinkInde
 Json link_row(const RunWatch::Run& run, LinkIndex index) {
   const bool is_known = run.known[run.history.plan.links[index].from];
   if (const auto heard = run.heard_links.find(index); !is_known && heard != run.heard_links.end())
-    return heard->second;
+    return heard->second.row;
   const LinkTally& link = run.tally.links()[index];
   const LinkRecord& latest = run.latest[index];
   const auto elements = static_cast<double>(latest.elements);

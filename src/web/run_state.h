@@ -67,8 +67,12 @@ struct RunWatch::Run {
   std::size_t first_event = 0;                    // number of the oldest one that is kept
   std::vector<std::optional<Round>> checkpoints;  // by node, the newest
   // Rows that other pages tell, as they stand in the state.
-  std::map<NodeIndex, nlohmann::ordered_json> heard_nodes;
-  std::map<LinkIndex, nlohmann::ordered_json> heard_links;
+  struct Heard {
+    std::size_t page = 0;
+    nlohmann::ordered_json row;
+  };
+  std::map<NodeIndex, Heard> heard_nodes;
+  std::map<LinkIndex, Heard> heard_links;
 };
 
 // Rows of the state's columns.

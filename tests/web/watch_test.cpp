@@ -258,10 +258,14 @@ TEST_F(Watch, DigestsOfOtherPagesFillInTheirNodes) {
   const std::string digest = of_others->digest();
   EXPECT_LT(digest.size(), 3u * (300 + 150)) << "of three nodes with a link each";
   EXPECT_EQ(state_of(*of_a)["nodes"]["known"], (json{true, false, false, false}));
-  of_a->hear(digest);
+  of_a->hear(0, digest);
   const json told = state_of(*of_a);
   EXPECT_EQ(told["nodes"], whole["nodes"]);
   EXPECT_EQ(told["links"], whole["links"]);
+  of_a->hear(1, "");
+  EXPECT_EQ(state_of(*of_a)["nodes"], whole["nodes"]);
+  of_a->hear(0, "");
+  EXPECT_EQ(state_of(*of_a)["nodes"]["known"], (json{true, false, false, false}));
 }
 
 TEST_F(Watch, WhatIsNoDigestChangesNothing) {
@@ -276,7 +280,7 @@ TEST_F(Watch, WhatIsNoDigestChangesNothing) {
         "{\"nodes\":[[3,[true,1,\"a text that is too long\",0,0,0,0,0,0]]]}",
         "{\"nodes\":[[3,[true,1,[],0,0,0,0,0,0]]]}", "{\"nodes\":[[0,[true,1,null,0,0,0,0,0,0]]]}",
         "{\"links\":[[],[9],[3]]}", "{\"links\":[[0,1,1,false,1,1,1,1,1,1,1,1,1]]}"}) {
-    watch->hear(wrong);
+    watch->hear(0, wrong);
     EXPECT_EQ(state_of(*watch), before) << wrong;
   }
 }

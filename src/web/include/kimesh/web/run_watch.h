@@ -69,9 +69,9 @@ class RunWatch {
   // What the page of another node needs of those whose records are here, in bounded bytes: their
   // rows of `nodes` and `links`.
   [[nodiscard]] std::string digest() const;
-  // Takes the digest of another node's page, for nodes whose records are not here. What is no
-  // digest is dropped.
-  void hear(const std::string& digest);
+  // Takes the digest of another page, for nodes whose records are not here: it takes the place of
+  // what that page said before. What is no digest says nothing.
+  void hear(std::size_t page, const std::string& digest);
 
   struct Run;  // the layer's own
 
