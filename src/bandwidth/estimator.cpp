@@ -209,7 +209,7 @@ LinkEstimator::Timing LinkEstimator::timing_of(const Model& model, const LinkSam
   const double seconds = to_seconds(sample.elapsed);
   // Short messages are late or early by the jitter alone.
   if (seconds > kSlow * predicted + kJitterSeconds)
-    return was_read_late(sample) ? Timing::kAsExpected : Timing::kSlow;
+    return was_read_late(sample) ? Timing::kLate : Timing::kSlow;
   if (seconds < kFast * predicted - kJitterSeconds) return Timing::kFast;
   return Timing::kAsExpected;
 }
@@ -218,10 +218,12 @@ void LinkEstimator::add(const LinkSample& sample) {
   if (sample.sender_limited || sample.bytes == 0 || sample.elapsed <= Duration{0}) return;
   if (sample.round_trip > Duration{0}) round_trip_ = sample.round_trip;
   const Timing timing = model_.count == 0 ? Timing::kAsExpected : timing_of(model_, sample);
+  // A late reading says nothing of which of the two models is right.
+  if (timing == Timing::kLate && before_) return;
   const bool fast_again = timing == Timing::kFast && std::exchange(last_was_fast_, true);
   if (timing != Timing::kFast) last_was_fast_ = false;
 
-  if (timing == Timing::kAsExpected) {
+  if (timing == Timing::kAsExpected || timing == Timing::kLate) {
     before_.reset();
   } else if (before_ && timing_of(*before_, sample) == Timing::kAsExpected) {
     model_ = *before_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "coding.h"
 #include "kimesh/policy/policy.h"
@@ -17,6 +18,11 @@ constexpr double kAnyRate = 1e12;  // bytes/s
 double hops_of(const MessageContext& message) {
   return std::max(std::min(message.hops, message.slots), 1u);
 }
+// Of these, the ones that are encoded, and not forwarded as they are.
+double encodings_of(const MessageContext& message) {
+  const auto hops = hops_of(message);
+  return message.encodings > 0 ? std::min<double>(message.encodings, hops) : hops;
+}
 double slots_of(const MessageContext& message) {
   return std::max(message.slots, 1u);
 }
@@ -29,7 +35,7 @@ double besides_s(const MessageContext& message) {
 
 // What one byte of every message adds to a round, on links of this rate.
 double per_byte_s(const MessageContext& message, double bytes_per_s) {
-  return slots_of(message) / bytes_per_s + hops_of(message) * message.encode_s_per_byte;
+  return slots_of(message) / bytes_per_s + encodings_of(message) * message.encode_s_per_byte;
 }
 double per_byte_s(const MessageContext& message) {
   return per_byte_s(message, usable_rate(message));
@@ -80,7 +86,8 @@ double link_budget(Duration round_time, const MessageContext& message) {
 // bytes: sizes that follow from it shrink from message to message. They grow until something tells.
 double bounding_rate(const MessageContext& message) {
   if (!message.link.is_a_guess() || message.proven_bytes == 0) return usable_rate(message);
-  return message.share_bytes_per_s > 0 ? message.share_bytes_per_s : kAnyRate;
+  const double share = message.share_bytes_per_s;
+  return std::isfinite(share) && share > 0 ? share : kAnyRate;
 }
 
 double usable_rate(const MessageContext& message) {
@@ -97,6 +104,14 @@ std::size_t budget_bytes(Duration round_time, const MessageContext& message, con
 
 Duration time_without_bytes(const MessageContext& message) {
   return from_seconds(besides_s(message));
+}
+
+double encoding_s_per_byte(const MessageContext& message) {
+  return encodings_of(message) * message.encode_s_per_byte;
+}
+
+double wire_s_per_byte(const MessageContext& message) {
+  return slots_of(message) / bounding_rate(message);
 }
 
 RoundCost round_cost(const MessageContext& message) {

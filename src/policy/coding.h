@@ -14,6 +14,9 @@ inline constexpr double kBytesOfPlain = 10;
 // In one round of so many messages are coded all the same: that is how the time of coding is known.
 inline constexpr Round kCodedEvery = 64;
 
+// And so many messages at first.
+inline constexpr unsigned kTimedEncodingsMin = 3;
+
 struct Coding {
   CodecPtr codec;
   MessageContext
@@ -26,5 +29,8 @@ struct Coding {
 
 // The rate that bounds a message (budget.cpp): β, or of a link whose β is a guess what it sustains.
 [[nodiscard]] double bounding_rate(const MessageContext& message);
+// What a byte of every message adds to a round (budget.cpp): in encoding, and on the wire.
+[[nodiscard]] double encoding_s_per_byte(const MessageContext& message);
+[[nodiscard]] double wire_s_per_byte(const MessageContext& message);
 
 }  // namespace kimesh

@@ -97,7 +97,11 @@ void ExchangeOffer::merge(const ExchangeOffer& other) {
 }
 
 void add_limits(ExchangeOffer& offer, const MessageContext& context, const Codec& codec) {
-  const Duration least = least_round_time(context, codec).value_or(time_without_bytes(context));
+  // A shorter exchange would be no shorter: budgets take that share of what a round lasts anyway.
+  const Duration with_share =
+      from_seconds((1 + kShareOfLongRound) * to_seconds(time_without_bytes(context)));
+  const Duration least =
+      std::max(least_round_time(context, codec).value_or(with_share), with_share);
   const auto dense = dense_round_time(context);
   const double most_s = dense ? to_seconds(*dense - context.compute_time) : kExchangeMax;
   offer.least_s = std::max(offer.least_s, to_seconds(least - context.compute_time));

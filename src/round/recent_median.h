@@ -17,13 +17,13 @@ class RecentMedian {
     count_ = std::min(count_ + 1, kCount);
   }
   [[nodiscard]] std::size_t count() const { return count_; }
-  // 0: there was no value yet. With an even number of values it is the upper of the
-  // middle two.
+  // 0: there was no value yet. With an even number of values it is the lower of the
+  // middle two: of two times one may be a hiccup's, or of cold caches.
   [[nodiscard]] double value() const {
     if (count_ == 0) return 0;
     std::array<double, kCount> sorted = values_;
     const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(count_);
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(count_ / 2);
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((count_ - 1) / 2);
     std::nth_element(sorted.begin(), middle, end);
     return *middle;
   }

@@ -135,6 +135,7 @@ class Simulator::State {
   void flow_ended(const FluidLinks::End& end);
   [[nodiscard]] double late_by(LinkIndex link, std::uint64_t sequence) const;
   [[nodiscard]] double read_late_by(LinkIndex link, std::uint64_t sequence) const;
+  [[nodiscard]] bool is_split(LinkIndex link, std::uint64_t sequence) const;
   [[nodiscard]] double weight_of(LinkIndex link, std::uint64_t sequence) const;
   void deliver(const MessageArrives& what);
   void acked(const AckArrives& what);

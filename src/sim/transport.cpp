@@ -68,6 +68,13 @@ double Simulator::State::read_late_by(LinkIndex link, std::uint64_t sequence) co
   return random.uniform() * to_seconds(setup.costs.wait);
 }
 
+bool Simulator::State::is_split(LinkIndex link, std::uint64_t sequence) const {
+  if (setup.costs.split_share <= 0) return false;
+  constexpr std::uint32_t kFourthDraw = 3;
+  Random random(sequence, link, kFourthDraw, Purpose::kNoise);
+  return random.uniform() < setup.costs.split_share;
+}
+
 // Of a message, in what its link shares with others.
 double Simulator::State::weight_of(LinkIndex link, std::uint64_t sequence) const {
   if (setup.costs.unfairness <= 0) return 1;
@@ -86,7 +93,8 @@ void Simulator::State::flow_ended(const FluidLinks::End& end) {
       end.at + to_seconds(setup.links[end.link].delay) + to_seconds(setup.costs.hop) + late + wait;
   link.last_arrival = std::max(link.last_arrival, arrival);
   // Who reads all chunks at once has measured nothing.
-  const double tail_s = wait > 0 ? 0 : end.at - end.mark_at + late;
+  const bool at_once = wait > 0 && !is_split(static_cast<LinkIndex>(end.link), sent.sequence);
+  const double tail_s = at_once ? 0 : end.at - end.mark_at + late + wait;
   push(link.last_arrival,
        MessageArrives{static_cast<LinkIndex>(end.link), sent.sequence, link.epoch, tail_s});
   link.sending = false;

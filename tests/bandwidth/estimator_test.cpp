@@ -243,6 +243,22 @@ TEST(LinkEstimator, KeepsItsRateWhenAReceiverReadsLate) {
   }
 }
 
+// Seen to fail where the late message took the model away that the hiccup had set aside.
+TEST(LinkEstimator, KeepsItsRateWhereALateMessageFollowsAHiccup) {
+  LinkEstimator estimator = settled(10 * kMbit, 50'000);
+  LinkSample hiccup = clean(50'000, 10 * kMbit);
+  hiccup.elapsed *= 10;
+  hiccup.tail_time *= 10;
+  estimator.add(hiccup);
+  LinkSample late = clean(50'000, 10 * kMbit);
+  late.elapsed *= 40;
+  late.tail_bytes = 0;
+  late.tail_time = Duration{0};
+  estimator.add(late);
+  estimator.add(clean(50'000, 10 * kMbit));
+  EXPECT_NEAR(estimator.estimate().bytes_per_s / (10 * kMbit), 1, 0.05);
+}
+
 // Two chunks have no tail to speak of. Seen to fail when followed messages were fitted with an a.
 TEST(LinkEstimator, LearnsFromMessagesTooSmallForATail) {
   LinkEstimator same, different, followed;

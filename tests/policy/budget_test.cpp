@@ -48,6 +48,14 @@ TEST(Budget, IsRateTimesTheTimeOfAHopLessTheFixedCost) {
   }
 }
 
+// Neither time nor anything that takes some. Seen to fail with 0/0.
+TEST(Budget, IsANumberWhereNothingTakesTime) {
+  MessageContext message = known_link();
+  message.link = {1e6, 0.8, Duration{0}, true};
+  message.proven_bytes = 10'000;
+  EXPECT_EQ(topk_budget_bytes(Duration{0}, message), 800u) << "the floor";
+}
+
 // Seen to fail with the round trip left in the fixed cost.
 TEST(Budget, DoesNotWaitForTheAck) {
   MessageContext message = known_link();

@@ -14,6 +14,7 @@ MessageContext coded_at(double bytes_per_s) {
   message.round_time = milliseconds(100);
   message.slots = message.hops = 2;
   message.encode_s_per_byte = 1e-6;
+  message.timed_encodings = 3;
   message.link.bytes_per_s = bytes_per_s;
   return message;
 }
@@ -63,16 +64,68 @@ TEST(Coding, IsLeftOutWhereNothingTellsTheRateUntilATailDoes) {
   EXPECT_EQ(chosen(message), "dzq") << "the first message, from which the coder's time is known";
 }
 
+// The first message fills the caches. Seen to fail with one time: messages were copied until the
+// coder was timed again.
+TEST(Coding, IsTimedMoreThanOnceBeforeItIsLeftOut) {
+  MessageContext message = coded_at(10e6);
+  message.elements = 1'000'000;
+  message.timed_encodings = 1;
+  EXPECT_EQ(chosen(message), "dzq");
+  message.timed_encodings = 2;
+  EXPECT_EQ(chosen(message), "dzq");
+  message.timed_encodings = 3;
+  EXPECT_EQ(chosen(message), "topk");
+}
+
+// Else a time that is too long keeps the message small, whose time for each byte is long again.
+// Seen to fail with the time in the budget.
+TEST(Coding, IsTimedAnewWithTheBytesThatTheWireCarries) {
+  MessageContext message = coded_at(10e6);
+  message.elements = 1'000'000;
+  const auto policy = make_policy({policy_options("auto"), make_codec("dzq"), {}});
+  message.encode_s_per_byte = 1e-4;
+  message.round = 62;
+  const std::size_t copied = policy->budget(message);
+  message.round = 63;
+  EXPECT_EQ(chosen(message), "dzq");
+  EXPECT_EQ(policy->budget(message), copied);
+}
+
+// Seen to fail with one encoding a hop: shared gathers are forwarded as they are.
+TEST(Coding, IsChargedForTheHopsThatEncode) {
+  MessageContext message = coded_at(6e6);
+  message.elements = 1'000'000;
+  message.slots = message.hops = 6;
+  message.encode_s_per_byte = 2e-6;
+  message.encodings = 4;
+  EXPECT_EQ(chosen(message), "dzq") << "4 of 2 us against 9 bytes of 6 on the wire";
+  message.encodings = 0;
+  EXPECT_EQ(chosen(message), "topk") << "6 of 2 us";
+}
+
 // Seen to fail where the owner looked at its own link alone.
 TEST(Coding, OfASharedMessageSuitsTheSlowestLinkOfItsTree) {
   MessageContext message = coded_at(100e6);
+  message.link.lower_bound = true;
   message.proven_bytes = 5'000;
-  message.limit_bytes = 5'000;
+  message.limit_bytes = 2'000;
   EXPECT_EQ(chosen(message), "dzq");
   message.limit_bytes = 7'500;
   EXPECT_EQ(chosen(message), "topk") << "all of them grow";
   message.proven_bytes = message.limit_bytes = 400'000;
   EXPECT_EQ(chosen(message), "dense");
+}
+
+// Seen to fail with the last message in place of what the owner's link would take: the codec
+// alternated, since a coded message is smaller than the limit of copied ones.
+TEST(Coding, OfASharedMessageStaysWhereTheLimitDoes) {
+  MessageContext message = coded_at(20e6);
+  message.elements = 10'000'000;
+  message.limit_bytes = 950'000;
+  for (const std::size_t last : {100'000, 950'000}) {
+    message.proven_bytes = last;
+    EXPECT_EQ(chosen(message), "topk") << last;
+  }
 }
 
 }  // namespace

@@ -202,7 +202,26 @@ TEST(RoundTimeSearch, LeavesTimeForTheWayOfALinkThatIsNeverFull) {
   message.round_time = milliseconds(11);
   ExchangeOffer offer;
   add_to_offer(offer, {message, kNoCurve, 1}, make_codec("dzq"));
-  EXPECT_NEAR(offer.least_s, 0.1, 1e-9);
+  EXPECT_NEAR(offer.least_s, 0.1 + 0.011, 1e-9) << "and a tenth of gradient and way, for bytes";
+}
+
+// Budgets take a tenth of a long round for bytes, however short the exchange: there all factors
+// offer alike. Seen to fail where the exchange could be shorter than that: it never grew.
+TEST(RoundTimeSearch, GrowsOverLongGradientsWithoutOverlap) {
+  constexpr std::size_t kElements = 100'000;
+  const Curve curve{exact_curve(std::vector<double>(kElements, 1.0))};
+  MessageContext message;
+  message.elements = kElements;
+  message.link = {250e3, 0.01, Duration{0}, false};
+  message.compute_time = std::chrono::seconds(1);
+  double exchange = 0.001;
+  for (int round = 0; round < 20; ++round) {
+    message.round_time = message.compute_time + from_seconds(exchange);
+    ExchangeOffer offer;
+    add_to_offer(offer, {message, curve, 2}, make_codec("topk"));
+    exchange = best_exchange(exchange, 1 + exchange, offer, 0);
+  }
+  EXPECT_GT(exchange, 0.2);
 }
 
 // Whatever peers offer, the time stays one that a clock can hold. Seen to fail without the limits.

@@ -47,6 +47,9 @@ struct MessageContext {
   // And the work of encoding, which grows with the message. What a message waits for other work of
   // its node is counted.
   double encode_s_per_byte = 0;
+  unsigned timed_encodings = 0;  // of the last few messages: how many tell that time
+  // How many of the hops encode; shared gathers are forwarded as they are. 0: all of them.
+  unsigned encodings = 0;
   // The largest message of the link that was acked lately; 0: none yet. What was only sent proves
   // nothing: several messages may be under way.
   std::size_t proven_bytes = 0;

@@ -46,6 +46,8 @@ struct SimulatedCosts {
   // acked, late by a time up to `wait`.
   double wait_chance = 0;
   Duration wait{0};
+  // Of these messages, the share whose first half was read before the wait.
+  double split_share = 0;
   // Flows that share an interface get unlike parts of it, as those of TCP do: the logarithm of a
   // message's weight has this standard deviation.
   double unfairness = 0;
