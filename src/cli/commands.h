@@ -1,6 +1,8 @@
 // The commands of `kimesh`, one file each. Every function returns the exit code of the process.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -59,10 +61,16 @@ struct PlanOptions {
   std::string compute;   // as in SimulateOptions
 };
 
+inline constexpr std::size_t kSampleTokensMax = 1'000'000;  // each takes a pass over the model
+inline constexpr double kTemperatureMin = 0.01, kTemperatureMax = 100;  // nearly: surest, any token
 struct EvalOptions {
   std::string model;  // safetensors
   std::string config;
   std::string json;
+  std::size_t sample = 0;    // tokens of text that the model is to write; 0: none
+  std::string prompt;        // that they follow; empty: the end of a line
+  double temperature = 0.8;  // at 1 a model that is trained little writes much that is unlikely
+  std::uint64_t seed = 1;    // of the text
 };
 
 struct DoctorCommand {

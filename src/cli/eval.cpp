@@ -1,4 +1,5 @@
-// kimesh eval MODEL --config CONFIG: how good a saved model is on the whole test set.
+// kimesh eval MODEL --config CONFIG: how good a saved model is on the whole test set, and what text
+// it writes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,10 +7,12 @@
 #include <thread>
 
 #include "commands.h"
+#include "kimesh/data/token_text.h"
 #include "kimesh/model_files/model_files.h"
 #include "kimesh/objective/plugin_model.h"
 #include "kimesh/records/summary.h"
 #include "kimesh/records/text_file.h"
+#include "kimesh/train/generate.h"
 #include "kimesh/train/weights.h"
 #include "kimesh/util/aligned_buffer.h"
 #include "say.h"
@@ -57,17 +60,20 @@ Result<EvaluationNumbers> numbers_of_plugin(const std::string& model, const RunC
   return numbers;
 }
 
-Result<EvaluationNumbers> numbers_of(const std::string& model, const RunConfig& config) {
-  if (config.plugin() != nullptr) return numbers_of_plugin(model, config);
-  auto prepared = prepare_training_data(config, 1, {});
-  if (!prepared) return prepared.error();
-  TrainingData& data = *prepared;
+// The data of one node that has it all, and the model as its first point.
+Result<TrainingData> data_with(const std::string& model, const RunConfig& config) {
+  auto data = prepare_training_data(config, 1, {});
+  if (!data) return data;
   std::vector<std::string> skipped;
   const auto tensors = read_tensors(model, skipped);
   if (!tensors) return wrong_input(tensors.error());
-  const auto unused = start_from(config, *tensors, data);
+  const auto unused = start_from(config, *tensors, *data);
   if (!unused) return Error{ErrorCode::kUserInput, model + ": " + unused.error().message};
-  data.parts[0].resize(1);  // scoring needs no training sample, a trainer needs one
+  data->parts[0].resize(1);  // scoring needs no training sample, a trainer needs one
+  return data;
+}
+
+Result<EvaluationNumbers> numbers_of(const RunConfig& config, const TrainingData& data) {
   const auto objective = make_trainer(config, data, 0);
   if (!objective) return objective.error();
   AlignedBuffer parameters((*objective)->layout().size()), gradient(parameters.size());
@@ -91,21 +97,68 @@ std::vector<Figure> figures_of_evaluation(const RunConfig& config,
   return figures;
 }
 
+Status say_figures(const EvalOptions& options, const std::vector<Figure>& figures) {
+  for (const Figure& figure : figures)
+    say(fmt::format("  {:<14}{:.6g}", figure.name, figure.value));
+  if (options.json.empty()) return ok_status();
+  return write_whole(options.json, std::string_view(figures_json(figures)));
+}
+
+Error refused_prompt(const std::string& why) {
+  return {ErrorCode::kUserInput,
+          fmt::format("--prompt: {}. Give a text of what the model was trained on", why)};
+}
+
+// Without --prompt: the end of a line, or, in a text of one line, the most frequent token.
+Result<TextRequest> request_of(const EvalOptions& options, const TokenText& text) {
+  TextRequest request{{}, options.sample, options.temperature, options.seed};
+  auto prompt = text.tokens_of(options.prompt.empty() ? "\n" : options.prompt);
+  if (!options.prompt.empty() && !prompt) return refused_prompt(prompt.error().message);
+  if (prompt) request.prompt = std::move(*prompt);
+  if (!options.prompt.empty() && request.prompt.empty()) return refused_prompt("it holds no token");
+  if (request.prompt.empty()) request.prompt = {0};
+  return request;
+}
+
+Status say_text(const TextRequest& request, const RunConfig& config, const TrainingData& data) {
+  const auto tokens = generate_tokens(config, data, request);
+  if (!tokens) return tokens.error();
+  say("\n" + data.source->token_text()->text_of(*tokens));
+  return ok_status();
+}
+
+int evaluate_plugin(const EvalOptions& options, const RunConfig& config) {
+  const auto numbers = numbers_of_plugin(options.model, config);
+  if (!numbers) return fail(numbers.error());
+  const Status said = say_figures(options, figures_of_evaluation(config, *numbers));
+  return said.ok() ? kExitDone : fail(said.error());
+}
+
 }  // namespace
 
 int evaluate(const EvalOptions& options) {
   const auto config = config_with_a_test_set(options.config);
   if (!config) return kExitUser;
+  if (options.sample > 0 && !config->model.kind->reads_tokens()) {
+    complain(options.config + ": its model writes no text. Leave --sample out.");
+    return kExitUser;
+  }
   const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   set_training_threads(config->threads > 0 ? config->threads : cores);
-  const auto numbers = numbers_of(options.model, *config);
+  if (config->plugin() != nullptr) return evaluate_plugin(options, *config);
+  const auto data = data_with(options.model, *config);
+  if (!data) return fail(data.error());
+  std::optional<TextRequest> request;
+  if (options.sample > 0) {
+    auto asked = request_of(options, *data->source->token_text());
+    if (!asked) return fail(asked.error());
+    request = std::move(*asked);
+  }
+  const auto numbers = numbers_of(*config, *data);
   if (!numbers) return fail(numbers.error());
-  const std::vector<Figure> figures = figures_of_evaluation(*config, *numbers);
-  for (const Figure& figure : figures)
-    say(fmt::format("  {:<14}{:.6g}", figure.name, figure.value));
-  if (options.json.empty()) return kExitDone;
-  const Status written = write_whole(options.json, std::string_view(figures_json(figures)));
-  return written.ok() ? kExitDone : fail(written.error());
+  Status status = say_figures(options, figures_of_evaluation(*config, *numbers));
+  if (status.ok() && request) status = say_text(*request, *config, *data);
+  return status.ok() ? kExitDone : fail(status.error());
 }
 
 }  // namespace kimesh::cli

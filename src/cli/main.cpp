@@ -123,6 +123,15 @@ void add_eval(CLI::App& app, EvalOptions& options, int& code) {
   command->add_option("MODEL", options.model, "a file of safetensors")->required();
   command->add_option("--config", options.config, "whose model it is, and whose data")->required();
   command->add_option("--json", options.json, "write the figures to this file");
+  CLI::Option* sample =
+      command->add_option("--sample", options.sample, "let a model of text write so many tokens")
+          ->check(CLI::Range(std::size_t{1}, kSampleTokensMax));
+  command->add_option("--prompt", options.prompt, "what the text follows (the end of a line)")
+      ->needs(sample);
+  command->add_option("--temperature", options.temperature, "low: likely tokens only (0.8)")
+      ->check(CLI::Range(kTemperatureMin, kTemperatureMax))
+      ->needs(sample);
+  command->add_option("--seed", options.seed, "another one gives another text (1)")->needs(sample);
   command->callback([&] { code = evaluate(options); });
 }
 

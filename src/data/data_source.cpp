@@ -96,6 +96,10 @@ Result<Dataset> DataSource::read_test(std::span<const std::uint32_t> samples) co
   return read(test_, samples);
 }
 
+const TokenText* DataSource::token_text() const {
+  return train_.stored->token_text();
+}
+
 bool is_there(const NeededFile& file) {
   std::error_code unknown;
   const auto status = std::filesystem::status(file.path, unknown);

@@ -30,6 +30,7 @@ class StoredSamples {
       std::span<const std::uint32_t> training) const = 0;
   // Appends the samples, in this order, to the one of pixels, values and tokens that is its form.
   [[nodiscard]] virtual Status read(std::span<const std::uint32_t> samples, Dataset& out) const = 0;
+  [[nodiscard]] virtual const TokenText* token_text() const { return nullptr; }
 };
 
 struct OpenedData {

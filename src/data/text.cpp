@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kimesh/config/keys.h"
+#include "kimesh/data/token_text.h"
 #include "limits.h"
 #include "stored_samples.h"
 #include "text_tokens.h"
@@ -21,7 +22,7 @@ struct TextPlace {
   std::uint64_t first = 0;
 };
 
-class TextSamples : public StoredSamples {
+class TextSamples : public StoredSamples, public TokenText {
  public:
   TextSamples(TextPlace place, std::shared_ptr<const Vocabulary> vocabulary, std::size_t samples)
       : place_(std::move(place)), vocabulary_(std::move(vocabulary)) {
@@ -63,6 +64,36 @@ class TextSamples : public StoredSamples {
       if (row != nullptr) row[place] = vocabulary_->number_of(token);
     }
     return ok_status();
+  }
+
+  const TokenText* token_text() const override { return this; }
+
+  Result<std::vector<std::uint16_t>> tokens_of(const std::string& text) const override {
+    TokenStream stream("the text", text, place_.tokens);
+    std::vector<std::uint16_t> tokens;
+    std::string token;
+    for (;;) {
+      const auto more = stream.next(token);
+      if (!more) return Error{ErrorCode::kUserInput, "it is not UTF-8, or has too long a word"};
+      if (!*more) return tokens;
+      if (!vocabulary_->has_unknown && !vocabulary_->numbers.contains(token))
+        return Error{ErrorCode::kUserInput,
+                     fmt::format("'{}' does not occur in {}", token, place_.path)};
+      tokens.push_back(vocabulary_->number_of(token));
+    }
+  }
+
+  std::string text_of(std::span<const std::uint16_t> tokens) const override {
+    std::vector<std::string> names(static_cast<std::size_t>(vocabulary_->size()), "<unknown>");
+    for (const auto& [name, number] : vocabulary_->numbers) names[number] = name;
+    const bool words = place_.tokens == TokenKind::kWord;
+    std::string text;
+    for (const std::uint16_t token : tokens) {
+      const std::string& name = names.at(token);
+      if (words && is_word(name) && !text.empty() && text.back() != '\n') text += ' ';
+      text += name;
+    }
+    return text;
   }
 
  private:

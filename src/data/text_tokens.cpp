@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fstream>
+#include <sstream>
 #include <vector>
 
 namespace kimesh {
@@ -27,8 +29,17 @@ std::size_t utf8_length(int first) {
 
 }  // namespace
 
+bool is_word(const std::string& token) {
+  return !token.empty() && is_word_byte(static_cast<unsigned char>(token.front()));
+}
+
 TokenStream::TokenStream(std::string path, TokenKind kind)
-    : path_(std::move(path)), kind_(kind), file_(path_, std::ios::binary) {}
+    : path_(std::move(path)),
+      kind_(kind),
+      in_(std::make_unique<std::ifstream>(path_, std::ios::binary)) {}
+
+TokenStream::TokenStream(std::string name, const std::string& text, TokenKind kind)
+    : path_(std::move(name)), kind_(kind), in_(std::make_unique<std::istringstream>(text)) {}
 
 Error TokenStream::refuse(const std::string& why) const {
   return refused_file(fmt::format("{}:{}", path_, line_), why,
@@ -36,12 +47,12 @@ Error TokenStream::refuse(const std::string& why) const {
 }
 
 Result<bool> TokenStream::next(std::string& token) {
-  if (!file_.is_open()) return refuse("the file cannot be read");
+  if (!*in_) return refuse("the file cannot be read");
   token.clear();
-  int first = file_.rdbuf()->sbumpc();
+  int first = in_->rdbuf()->sbumpc();
   if (kind_ == TokenKind::kWord)
     while (first != kEnd && first != '\n' && first < 0x80 && std::isspace(first) != 0)
-      first = file_.rdbuf()->sbumpc();
+      first = in_->rdbuf()->sbumpc();
   if (first == kEnd) return false;
   if (kind_ == TokenKind::kWord && is_word_byte(first)) return next_word(token, first);
   return next_character(token, first);
@@ -50,9 +61,9 @@ Result<bool> TokenStream::next(std::string& token) {
 Result<bool> TokenStream::next_character(std::string& token, int first) {
   const std::size_t length = utf8_length(first);
   token.push_back(static_cast<char>(first));
-  while (token.size() < length && (file_.rdbuf()->sgetc() & 0xc0) == 0x80 &&
-         file_.rdbuf()->sgetc() != kEnd)
-    token.push_back(static_cast<char>(file_.rdbuf()->sbumpc()));
+  while (token.size() < length && (in_->rdbuf()->sgetc() & 0xc0) == 0x80 &&
+         in_->rdbuf()->sgetc() != kEnd)
+    token.push_back(static_cast<char>(in_->rdbuf()->sbumpc()));
   if (token.size() != length) return refuse("the bytes there are not UTF-8");
   if (first == '\n') ++line_;
   return true;
@@ -60,8 +71,8 @@ Result<bool> TokenStream::next_character(std::string& token, int first) {
 
 Result<bool> TokenStream::next_word(std::string& token, int first) {
   token.push_back(static_cast<char>(first));
-  while (file_.rdbuf()->sgetc() != kEnd && is_word_byte(file_.rdbuf()->sgetc())) {
-    token.push_back(static_cast<char>(file_.rdbuf()->sbumpc()));
+  while (in_->rdbuf()->sgetc() != kEnd && is_word_byte(in_->rdbuf()->sgetc())) {
+    token.push_back(static_cast<char>(in_->rdbuf()->sbumpc()));
     if (token.size() > kWordBytesMax)
       return refuse(fmt::format("a word there is over {} bytes", kWordBytesMax));
   }

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
+#include <istream>
+#include <memory>
 #include <string>
 #include <unordered_map>
 
@@ -25,6 +26,8 @@ struct TokenRules {
 class TokenStream {
  public:
   TokenStream(std::string path, TokenKind kind);
+  // Of a text in memory; `name` stands for the file's.
+  TokenStream(std::string name, const std::string& text, TokenKind kind);
   // False at the end. Errors: UserInput (not readable, not UTF-8, a word over 256 bytes), with the
   // line.
   [[nodiscard]] Result<bool> next(std::string& token);
@@ -36,7 +39,7 @@ class TokenStream {
 
   std::string path_;
   TokenKind kind_;
-  std::ifstream file_;
+  std::unique_ptr<std::istream> in_;
   std::uint64_t line_ = 1;
 };
 
@@ -54,6 +57,8 @@ struct Vocabulary {
     return found == numbers.end() ? std::uint16_t{0} : found->second;
   }
 };
+
+[[nodiscard]] bool is_word(const std::string& token);
 
 // Reads the file through. Errors: UserInput.
 [[nodiscard]] Result<Vocabulary> read_vocabulary(const std::string& path, const TokenRules& rules);

@@ -15,22 +15,12 @@
 #include "models.h"
 #include "node_data.h"
 #include "whole_model.h"
+#include "with_torch.h"
 
 namespace kimesh {
 namespace {
 
 constexpr std::size_t kEvaluationBatch = 64;  // samples; more only costs memory (activations)
-
-// LibTorch throws when it runs out of memory or when we call it wrongly: neither can be mended, and
-// no exception passes the door.
-template <typename Work>
-auto with_torch(const Work& work) {
-  try {
-    return work();
-  } catch (const std::exception& trouble) {
-    check_failed(__FILE__, __LINE__, "LibTorch works", trouble.what());
-  }
-}
 
 bool all_finite(std::span<const float> values) {
   constexpr std::uint32_t kExponent = 0x7f800000;  // all ones: infinity or NaN

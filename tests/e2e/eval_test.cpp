@@ -135,5 +135,63 @@ TEST(Eval, OfATextTellsThePerplexity) {
   }
 }
 
+// What eval prints below the figures.
+std::string written_text(const Scratch& scratch, const std::vector<std::string>& options) {
+  std::vector<std::string> words{"eval", "runs/r/model.safetensors", "--config", "config.yaml"};
+  words.insert(words.end(), options.begin(), options.end());
+  const Ended ended = run_program(scratch, words);
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  const std::size_t end = ended.out.find("\n\n");
+  return end == std::string::npos ? ended.out : ended.out.substr(end + 2);
+}
+
+// A model that has learnt a text by heart writes it. Seen to fail where each token followed the
+// prompt alone, and with the first tokens of the context in place of the last ones.
+TEST(Eval, LetsAModelOfTextWrite) {
+  const Scratch scratch;
+  const std::string line = "the quick brown fox jumps over a lazy dog\n";
+  std::string text;
+  for (int i = 0; i < 600; ++i) text += line;
+  scratch.write("text.txt", text);
+  const auto config = [&](const std::string& tokens) {
+    scratch.write(
+        "config.yaml",
+        "model: {kind: transformer, layers: 1, heads: 2, embedding: 32}\ndata: {kind: text, "
+        "path: text.txt, tokens: " +
+            tokens +
+            ", length: 13, batch: 8}\noptimizer: {kind: adamw, lr: 0.01}\n"
+            "compression: {policy: none}\nstop: {rounds: 500, loss: 0.05}\n"
+            "evaluate_every: 10\nthreads: 1\nseed: 3\n");
+  };
+  config("word");
+  simulate(scratch, "config.yaml", "r");
+  EXPECT_EQ(written_text(scratch, {"--sample", "20", "--temperature", "0.1"}), line + line + "\n");
+  EXPECT_EQ(written_text(scratch, {"--sample", "5", "--temperature", "0.1", "--prompt", "jumps"}),
+            "over a lazy dog\n\n");
+  // Nearly any token, by chance and the seed.
+  const auto wild = [&](const char* seed) {
+    return written_text(scratch, {"--sample", "50", "--temperature", "100", "--seed", seed});
+  };
+  EXPECT_EQ(wild("1"), wild("1"));
+  EXPECT_NE(wild("1"), wild("2"));
+
+  const auto refused = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> words{"eval", "runs/r/model.safetensors", "--config", "config.yaml"};
+    words.insert(words.end(), options.begin(), options.end());
+    const Ended ended = run_program(scratch, words);
+    EXPECT_EQ(ended.code, 2) << ended.out;
+    return ended.err;
+  };
+  EXPECT_EQ(
+      refused({"--sample", "3", "--prompt", "a zebra"}),
+      "kimesh: --prompt: 'zebra' does not occur in text.txt. Give a text of what the model was "
+      "trained on\n");
+  EXPECT_NE(refused({"--prompt", "dog"}).find("--sample"), std::string::npos);
+  scratch.write("config.yaml",
+                "model: {kind: mlp, hidden: [32]}\n" + kDigits + kRest + "stop: {rounds: 2}\n");
+  EXPECT_EQ(refused({"--sample", "3"}),
+            "kimesh: config.yaml: its model writes no text. Leave --sample out.\n");
+}
+
 }  // namespace
 }  // namespace kimesh::test

@@ -39,6 +39,7 @@ struct SampleClasses {
 };
 
 class StoredSamples;
+class TokenText;
 
 // A training set and a test set on disk. Immutable after open_data, so threads may share it.
 class DataSource {
@@ -53,6 +54,9 @@ class DataSource {
   // Requires samples below train().samples() or test().samples().
   [[nodiscard]] Result<Dataset> read_train(std::span<const std::uint32_t> samples) const;
   [[nodiscard]] Result<Dataset> read_test(std::span<const std::uint32_t> samples) const;
+
+  // What tokens stand for (token_text.h), as long as this lives; null: samples are no text.
+  [[nodiscard]] const TokenText* token_text() const;
 
  private:
   friend Result<std::shared_ptr<const DataSource>> open_data(const DataKind&, std::uint64_t);

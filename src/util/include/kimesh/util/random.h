@@ -21,6 +21,7 @@ enum class Purpose : std::uint32_t {
   kNoise = 8,
   kMask = 9,
   kRounding = 10,
+  kGeneratedText = 11,
 };
 
 // The block function of Philox4x32-10: four random words for a counter and a key.
