@@ -43,3 +43,16 @@ function(kimesh_install_package)
                 ${PROJECT_SOURCE_DIR}/cmake/kimeshTorch.cmake
           DESTINATION ${KIMESH_PACKAGE_DIR})
 endfunction()
+
+# Installs what the program writes with these words of a command line as `file` of the prefix.
+function(kimesh_install_written words file)
+  get_filename_component(folder ${file} DIRECTORY)
+  get_filename_component(name ${file} NAME)
+  string(REPLACE " " ";" words "${words}")
+  set(written ${PROJECT_BINARY_DIR}/written/${folder}/${name})
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/written/${folder})
+  add_custom_command(OUTPUT ${written} COMMAND kimesh ${words} > ${written} DEPENDS kimesh VERBATIM)
+  string(MAKE_C_IDENTIFIER ${file} target)
+  add_custom_target(write_${target} ALL DEPENDS ${written})
+  install(FILES ${written} DESTINATION ${folder})
+endfunction()

@@ -116,6 +116,17 @@ struct KeygenOptions {
   std::vector<std::string> renewed;  // nodes that get a new pair although they have one
 };
 
+struct InitOptions {
+  std::string task, data, machines, kind, stop;  // empty: asked, where somebody can answer
+  std::string folder = ".";
+  bool overwrites = false;
+};
+
+// What may be asked for, as A|B|C, and in words.
+[[nodiscard]] std::string task_names();
+[[nodiscard]] std::string task_help();
+[[nodiscard]] std::string joins();
+[[nodiscard]] int init(InitOptions options);
 [[nodiscard]] int keygen(const KeygenOptions& options);
 [[nodiscard]] int check(const std::vector<std::string>& files);
 [[nodiscard]] int explain(const ExplainOptions& options);

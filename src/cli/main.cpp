@@ -1,32 +1,56 @@
 // The program: its commands and options. The work of each command is in a file of its own.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <map>
 
 #include "commands.h"
+#include "declarations.h"
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/objective/plugin_model.h"
+#include "kimesh/run/explain.h"
 #include "kimesh/train/torch_models.h"
 #include "say.h"
 
 namespace kimesh::cli {
 namespace {
 
+// What values are: completion knows files and folders by these names.
+constexpr const char *kFile = kFileValue, *kFolder = kFolderValue, *kName = "NAME", *kNode = "NODE",
+                     *kTime = "TIME", *kAddress = "HOST:PORT", *kText = "TEXT";
+
 constexpr const char* kSimdHelp =
     "instruction set of the kernels: avx512, avx2, sse4, neon or scalar; the bits are the same";
 
+// An option whose values have names; help and completion know them.
+template <typename Value>
+CLI::Option* add_choice(CLI::App& command, const std::string& name, Value& value,
+                        const std::map<std::string, Value>& choices, const std::string& help) {
+  std::vector<std::string> names;
+  for (const auto& choice : choices) names.push_back(choice.first);
+  return command.add_option(name, value, help)
+      ->transform(CLI::CheckedTransformer(choices).description(""))
+      ->type_name(fmt::format("{}", fmt::join(names, "|")));
+}
+
 void add_files(CLI::App& command, RunOptions& options, bool required) {
   command.add_option("--config", options.config, "what is trained (configs/*.yaml)")
+      ->type_name(kFile)
       ->required(required);
   command.add_option("--topology", options.topology, "who talks to whom (topologies/*.yaml)")
+      ->type_name(kFile)
       ->required(required);
   command.add_flag("--digests", options.digests, "record digests of the owned shards each round");
 }
 
 // A run that goes on has its files in its folder.
 void add_resume(CLI::App& command, RunOptions& options) {
-  command.add_option("--resume", options.resume,
-                     "go on from the newest checkpoint of this run's folder");
+  command
+      .add_option("--resume", options.resume,
+                  "go on from the newest checkpoint of this run's folder")
+      ->type_name(kFolder);
 }
 
 constexpr const char* kPageAddress = "127.0.0.1:9200";
@@ -34,26 +58,33 @@ constexpr const char* kTokenHelp = "file with the token that readers of the page
 
 void add_page(CLI::App& command, PageOptions& options) {
   command.add_option("--web", options.address, "serve the live page at HOST:PORT (127.0.0.1:9200)")
+      ->type_name(kAddress)
       ->expected(0, 1)
       ->default_str(kPageAddress);
-  command.add_option("--web-token", options.token_file, kTokenHelp);
+  command.add_option("--web-token", options.token_file, kTokenHelp)->type_name(kFile);
 }
 
 void add_run(CLI::App& command, RunOptions& options, bool required) {
   add_files(command, options, required);
-  command.add_option("--run", options.run, "name of the run's folder in runs/");
-  command.add_option("--json", options.json, "write the figures to this file");
+  command.add_option("--run", options.run, "name of the run's folder in runs/")->type_name(kName);
+  command.add_option("--json", options.json, "write the figures to this file")->type_name(kFile);
 }
 
 void add_check(CLI::App& app, std::vector<std::string>& files, int& code) {
   CLI::App* command = app.add_subcommand("check", "every problem of topology and config files");
-  command->add_option("FILE", files, "files to check")->required();
+  command->add_option("FILE", files, "files to check")->type_name(kFile)->required();
   command->callback([&] { code = check(files); });
+}
+
+std::string explained() {
+  std::vector<std::string_view> names;
+  for (const ExplainSection& section : explain_sections()) names.push_back(section.name);
+  return fmt::format("{}", fmt::join(names, "|"));
 }
 
 void add_explain(CLI::App& app, ExplainOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("explain", "the kinds and keys of the user's files");
-  command->add_option("NAME", options.section, "what: topology, ...; without it, a list");
+  command->add_option("NAME", options.section, "what; without it, a list")->type_name(explained());
   command->add_option("KIND", options.kind, "one of its kinds");
   command->add_flag("--markdown", options.markdown, "all of it, as docs/kinds.md");
   command->callback([&] { code = explain(options); });
@@ -61,19 +92,27 @@ void add_explain(CLI::App& app, ExplainOptions& options, int& code) {
 
 void add_plan(CLI::App& app, PlanOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("plan", "draw who sends what to whom");
-  command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")->required();
-  command->add_option("--config", options.config, "with the sizes of this config's model");
-  command->add_option("--json", options.json, "write the plan to this file");
+  command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")
+      ->type_name(kFile)
+      ->required();
+  command->add_option("--config", options.config, "with the sizes of this config's model")
+      ->type_name(kFile);
+  command->add_option("--json", options.json, "write the plan to this file")->type_name(kFile);
   command->add_flag("--predict", options.predict, "round time, hours and GB, before anyone starts");
-  command->add_option("--compute", options.compute, "time of a gradient, such as 10ms");
+  command->add_option("--compute", options.compute, "time of a gradient, such as 10ms")
+      ->type_name(kTime);
   command->callback([&] { code = plan(options); });
 }
 
 void add_keygen(CLI::App& app, KeygenOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("keygen", "make the keys of a mesh's nodes");
-  command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")->required();
-  command->add_option("--out", options.folder, "folder of the keys (keys beside the topology)");
-  command->add_option("--renew", options.renewed, "a node that gets a new key; may be repeated");
+  command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")
+      ->type_name(kFile)
+      ->required();
+  command->add_option("--out", options.folder, "folder of the keys (keys beside the topology)")
+      ->type_name(kFolder);
+  command->add_option("--renew", options.renewed, "a node that gets a new key; may be repeated")
+      ->type_name(kNode);
   command->callback([&] { code = keygen(options); });
 }
 
@@ -84,7 +123,7 @@ void add_up(CLI::App& app, RunOptions& options, int& code) {
   add_run(*command, options, false);
   add_resume(*command, options);
   add_page(*command, options.page);
-  command->add_option("--keys", options.keys, kKeysHelp);
+  command->add_option("--keys", options.keys, kKeysHelp)->type_name(kFolder);
   command->callback([&] { code = up(options); });
 }
 
@@ -94,16 +133,20 @@ void add_node(CLI::App& app, NodeOptions& options, int& code) {
   add_resume(*command, options.run);
   command->add_flag("--resume-if-any", options.resumes_if_any,
                     "go on with the run in runs/ that was not ended, or begin one");
-  command->add_option("--health", options.health, "file that says by when the node has gone on");
-  command->add_option("--name", options.name, "which node of the topology")->required();
-  command->add_option("--keys", options.run.keys, kKeysHelp);
-  command->add_option("--run-folder", options.run_folder, "where its files go");
-  command->add_option("--metrics", options.metrics, "HOST:PORT where Prometheus may ask");
+  command->add_option("--health", options.health, "file that says by when the node has gone on")
+      ->type_name(kFile);
+  command->add_option("--name", options.name, "which node of the topology")
+      ->type_name(kNode)
+      ->required();
+  command->add_option("--keys", options.run.keys, kKeysHelp)->type_name(kFolder);
+  command->add_option("--run-folder", options.run_folder, "where its files go")->type_name(kFolder);
+  command->add_option("--metrics", options.metrics, "HOST:PORT where Prometheus may ask")
+      ->type_name(kAddress);
   add_page(*command, options.run.page);
   command->add_flag("--web-all", options.asks_others,
                     "show the other nodes, too: ask their pages, at the same port");
   command->add_flag("--watched", options.watched, "record queues, for a page of another process");
-  command->add_option("--simd", options.simd, kSimdHelp);
+  command->add_option("--simd", options.simd, kSimdHelp)->type_name(kName);
   command->add_option("--threads", options.threads, "LibTorch threads")->check(CLI::Range(1, 1024));
   command->callback([&] { code = node(options); });
 }
@@ -112,21 +155,28 @@ void add_simulate(CLI::App& app, SimulateOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("simulate", "run the mesh in virtual time");
   add_run(*command, options.run, true);
   add_page(*command, options.run.page);
-  command->add_option("--replay", options.replay, "repeat the decisions of this run's folder");
-  command->add_option("--compute", options.compute, "virtual time of a gradient, such as 10ms");
-  command->add_option("--simd", options.simd, kSimdHelp);
+  command->add_option("--replay", options.replay, "repeat the decisions of this run's folder")
+      ->type_name(kFolder);
+  command->add_option("--compute", options.compute, "virtual time of a gradient, such as 10ms")
+      ->type_name(kTime);
+  command->add_option("--simd", options.simd, kSimdHelp)->type_name(kName);
   command->callback([&] { code = simulate(options); });
 }
 
 void add_eval(CLI::App& app, EvalOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("eval", "score a saved model on the whole test set");
-  command->add_option("MODEL", options.model, "a file of safetensors")->required();
-  command->add_option("--config", options.config, "whose model it is, and whose data")->required();
-  command->add_option("--json", options.json, "write the figures to this file");
+  command->add_option("MODEL", options.model, "a file of safetensors")
+      ->type_name(kFile)
+      ->required();
+  command->add_option("--config", options.config, "whose model it is, and whose data")
+      ->type_name(kFile)
+      ->required();
+  command->add_option("--json", options.json, "write the figures to this file")->type_name(kFile);
   CLI::Option* sample =
       command->add_option("--sample", options.sample, "let a model of text write so many tokens")
           ->check(CLI::Range(std::size_t{1}, kSampleTokensMax));
   command->add_option("--prompt", options.prompt, "what the text follows (the end of a line)")
+      ->type_name(kText)
       ->needs(sample);
   command->add_option("--temperature", options.temperature, "low: likely tokens only (0.8)")
       ->check(CLI::Range(kTemperatureMin, kTemperatureMax))
@@ -138,24 +188,36 @@ void add_eval(CLI::App& app, EvalOptions& options, int& code) {
 void add_doctor(CLI::App& app, DoctorCommand& options, int& code) {
   CLI::App* command =
       app.add_subcommand("doctor", "try every link of a node; start it on all machines");
-  command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")->required();
-  command->add_option("--name", options.name, "which node of it this machine is")->required();
-  command->add_option("--wait", options.wait, "for others, without any news (60s)");
-  command->add_option("--keys", options.keys, kKeysHelp);
+  command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")
+      ->type_name(kFile)
+      ->required();
+  command->add_option("--name", options.name, "which node of it this machine is")
+      ->type_name(kNode)
+      ->required();
+  command->add_option("--wait", options.wait, "for others, without any news (60s)")
+      ->type_name(kTime);
+  command->add_option("--keys", options.keys, kKeysHelp)->type_name(kFolder);
   command->callback([&] { code = doctor(options); });
 }
 
 void add_join(CLI::App& app, JoinOptions& options, int& code) {
   CLI::App* command =
       app.add_subcommand("join", "make one model of run folders from several machines");
-  command->add_option("RUN", options.runs, "folders of one run, such as runs/NAME")->required();
-  command->add_option("--output", options.output,
-                      "the model's file (model.safetensors), or the folder of the checkpoints");
-  command->add_option("--topology", options.topology,
-                      "make checkpoints instead, from which the run goes on under this topology");
-  command->add_option("--from", options.before,
-                      "the topology that the run had (RUN/topology.yaml)");
-  command->add_option("--config", options.config, "the run's config (RUN/config.yaml)");
+  command->add_option("RUN", options.runs, "folders of one run, such as runs/NAME")
+      ->type_name(kFolder)
+      ->required();
+  command
+      ->add_option("--output", options.output,
+                   "the model's file (model.safetensors), or the folder of the checkpoints")
+      ->type_name(kFile);
+  command
+      ->add_option("--topology", options.topology,
+                   "make checkpoints instead, from which the run goes on under this topology")
+      ->type_name(kFile);
+  command->add_option("--from", options.before, "the topology that the run had (RUN/topology.yaml)")
+      ->type_name(kFile);
+  command->add_option("--config", options.config, "the run's config (RUN/config.yaml)")
+      ->type_name(kFile);
   command->callback([&] { code = join(options); });
 }
 
@@ -166,20 +228,25 @@ void add_report(CLI::App& app, ReportOptions& options, int& code) {
       {"html", ReportOptions::Format::kHtml},
       {"md", ReportOptions::Format::kMarkdown},
       {"json", ReportOptions::Format::kJson}};
-  command->add_option("RUN", options.runs, "folders of runs, such as runs/NAME")->required();
-  command->add_option("--format", options.format, "html (a page), md or json")
-      ->transform(CLI::CheckedTransformer(formats));
-  command->add_option("--output", options.output, "file (RUN/report.html; md and json: stdout)");
+  command->add_option("RUN", options.runs, "folders of runs, such as runs/NAME")
+      ->type_name(kFolder)
+      ->required();
+  add_choice(*command, "--format", options.format, formats, "html is a page");
+  command->add_option("--output", options.output, "file (RUN/report.html; md and json: stdout)")
+      ->type_name(kFile);
   command->callback([&] { code = report(options); });
 }
 
 void add_web(CLI::App& app, WebOptions& options, int& code) {
   CLI::App* command = app.add_subcommand("web", "show a run as a live page, until Ctrl-C");
   options.page.address = kPageAddress;
-  command->add_option("RUN", options.run, "folder of a run, such as runs/NAME")->required();
-  command->add_option("--listen,--web", options.page.address,
-                      "HOST:PORT of the page (127.0.0.1:9200)");
-  command->add_option("--token,--web-token", options.page.token_file, kTokenHelp);
+  command->add_option("RUN", options.run, "folder of a run, such as runs/NAME")
+      ->type_name(kFolder)
+      ->required();
+  command
+      ->add_option("--listen,--web", options.page.address, "HOST:PORT of the page (127.0.0.1:9200)")
+      ->type_name(kAddress);
+  command->add_option("--token,--web-token", options.page.token_file, kTokenHelp)->type_name(kFile);
   command->callback([&] { code = web(options); });
 }
 
@@ -188,14 +255,54 @@ void add_export(CLI::App& app, ExportOptions& options, int& code) {
   const std::map<std::string, ExportOptions::Target> targets{
       {"compose", ExportOptions::Target::kCompose},
       {"kubernetes", ExportOptions::Target::kKubernetes}};
-  command->add_option("TARGET", options.target, "compose or kubernetes")
-      ->required()
-      ->transform(CLI::CheckedTransformer(targets));
-  command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")->required();
-  command->add_option("--config", options.config, "what is trained (configs/*.yaml)")->required();
-  command->add_option("--output", options.output, "folder for the files (mesh)");
-  command->add_option("--image", options.image, "image of the containers (kimesh:latest)");
+  add_choice(*command, "TARGET", options.target, targets, "what starts the containers")->required();
+  command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")
+      ->type_name(kFile)
+      ->required();
+  command->add_option("--config", options.config, "what is trained (configs/*.yaml)")
+      ->type_name(kFile)
+      ->required();
+  command->add_option("--output", options.output, "folder for the files (mesh)")
+      ->type_name(kFolder);
+  command->add_option("--image", options.image, "image of the containers (kimesh:latest)")
+      ->type_name(kName);
   command->callback([&] { code = export_mesh(options); });
+}
+
+void add_init(CLI::App& app, InitOptions& options, int& code) {
+  CLI::App* command =
+      app.add_subcommand("init", "write a config and a topology, by five questions or options");
+  command->add_option("--task", options.task, task_help())->type_name(task_names());
+  command->add_option("--data", options.data, "the task's files, where it needs some")
+      ->type_name(kFile);
+  command->add_option("--machines", options.machines,
+                      "a number: so many nodes on this machine; or HOST[:PORT],HOST[:PORT],...");
+  command->add_option("--kind", options.kind, "how the nodes are joined")->type_name(joins());
+  command->add_option("--stop", options.stop,
+                      "an accuracy below 1, rounds, or a time such as 30min");
+  command->add_option("--output", options.folder, "folder for the two files (.)")
+      ->type_name(kFolder);
+  command->add_flag("--force", options.overwrites, "replace files that are there");
+  command->callback([&] { code = init(options); });
+}
+
+void add_man(CLI::App& app, int& code) {
+  CLI::App* command = app.add_subcommand("man", "this program's manual page, for man(1)");
+  command->callback([&] {
+    put(man_page(commands_of(app), version()));
+    code = kExitDone;
+  });
+}
+
+void add_completion(CLI::App& app, Shell& shell, int& code) {
+  CLI::App* command = app.add_subcommand("completion", "what lets a shell complete command lines");
+  const std::map<std::string, Shell> shells{
+      {"bash", Shell::kBash}, {"fish", Shell::kFish}, {"zsh", Shell::kZsh}};
+  add_choice(*command, "SHELL", shell, shells, "whose script")->required();
+  command->callback([&] {
+    put(completion_script(commands_of(app), shell));
+    code = kExitDone;
+  });
 }
 
 int run(int argc, char** argv) {
@@ -219,6 +326,9 @@ int run(int argc, char** argv) {
   ReportOptions report_options;
   DoctorCommand doctor_options;
   WebOptions web_options;
+  InitOptions init_options;
+  Shell shell = Shell::kBash;
+  add_init(app, init_options, code);
   add_check(app, files, code);
   add_explain(app, explain_options, code);
   add_plan(app, plan_options, code);
@@ -232,6 +342,8 @@ int run(int argc, char** argv) {
   add_report(app, report_options, code);
   add_doctor(app, doctor_options, code);
   add_web(app, web_options, code);
+  add_completion(app, shell, code);
+  add_man(app, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,4 +1,4 @@
-#include "address.h"
+#include "kimesh/topology/address.h"
 
 #include <fmt/format.h>
 

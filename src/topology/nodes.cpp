@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "address.h"
+#include "kimesh/topology/address.h"
 #include "kimesh/config/local_steps.h"
 #include "kimesh/config/map_reader.h"
 #include "limits.h"

@@ -20,6 +20,13 @@ endif()
 if(EXISTS ${SCRATCH}/prefix/bin/kimesh)
   file(COPY ${EXAMPLES}/plugin DESTINATION ${SCRATCH}/source)
   set(plugin ${SCRATCH}/source/plugin)
+  foreach(written share/man/man1/kimesh.1 share/bash-completion/completions/kimesh)
+    file(STRINGS ${SCRATCH}/prefix/${written} lines)
+    list(LENGTH lines count)
+    if(count LESS 50)
+      message(FATAL_ERROR "${written} has ${count} lines")
+    endif()
+  endforeach()
   run(cc -O2 -Wall -Wextra -Werror -shared -fPIC -I ${SCRATCH}/prefix/include
       ${plugin}/least_squares.c -o ${plugin}/least_squares.so)
   run(${CMAKE_COMMAND} -E chdir ${plugin} ${SCRATCH}/prefix/bin/kimesh simulate

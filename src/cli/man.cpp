@@ -1,0 +1,119 @@
+// kimesh man: the manual page. Commands and options are those of the declarations.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "commands.h"
+#include "declarations.h"
+
+namespace kimesh::cli {
+namespace {
+
+// roff reads backslashes, hyphens that are to stay minus signs, and lines that begin with a dot or
+// an apostrophe.
+std::string roff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool begins_line = out.empty() || out.back() == '\n';
+    if (begins_line && (c == '.' || c == '\'')) out += "\\&";
+    if (c == '\\')
+      out += "\\e";
+    else if (c == '-')
+      out += "\\-";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string names_of(const OptionDeclaration& option) {
+  return fmt::format("{}", fmt::join(option.names, ", "));
+}
+
+std::string synopsis(const ProgramDeclaration& program, const CommandDeclaration& command) {
+  std::string line = fmt::format("\\fB{} {}\\fR [\\fIOPTION\\fR...]", program.name, command.name);
+  for (const OptionDeclaration& option : command.options)
+    if (option.is_positional) {
+      const std::string name =
+          fmt::format("\\fI{}\\fR{}", roff(option.names.front()), option.repeats ? "..." : "");
+      line += " " + (option.is_required ? name : "[" + name + "]");
+    }
+  return line;
+}
+
+std::string entry(const OptionDeclaration& option) {
+  std::string head =
+      fmt::format("\\f{}{}\\fR", option.is_positional ? 'I' : 'B', roff(names_of(option)));
+  if (!option.is_positional && !option.value.empty())
+    head += fmt::format(" \\fI{}\\fR", roff(option.value));
+  const bool must = option.is_required && !option.is_positional;
+  return fmt::format(".TP\n{}\n{}{}\n", head, roff(option.help), must ? " (required)" : "");
+}
+
+// Told once, for the program.
+bool is_help(const OptionDeclaration& option) {
+  return option.names.back() == "--help";
+}
+
+struct Row {
+  std::string head, text;
+};
+std::string section(const std::string& title, const std::vector<Row>& rows) {
+  std::string text = ".SH " + title + "\n";
+  for (const Row& row : rows)
+    text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(row.head), roff(row.text));
+  return text;
+}
+
+std::vector<Row> exit_codes() {
+  return {{std::to_string(kExitDone), "All went well, also where Ctrl-C ended it."},
+          {std::to_string(kExitFailed), "It failed."},
+          {std::to_string(kExitUser), "The input is wrong; nothing was started."},
+          {std::to_string(kExitPermanent),
+           "A node failed, and would fail again if it were only started again."}};
+}
+
+std::vector<Row> files() {
+  return {{"runs/NAME/model.safetensors", "The model that a run ended with."},
+          {"runs/NAME/summary.json", "How it ended, and its figures."},
+          {"runs/NAME/checkpoints", "What --resume goes on from."},
+          {"keys", "Beside a topology: the secrets of its nodes and the list public.yaml."}};
+}
+
+std::vector<Row> examples() {
+  return {{"kimesh init", "Two files, by five questions."},
+          {"kimesh check config.yaml topology.yaml", "Every problem, with line and remedy."},
+          {"kimesh up --config config.yaml --topology topology.yaml --web",
+           "All nodes on this machine, with a live page."},
+          {"kimesh node --config config.yaml --topology topology.yaml --name a",
+           "One of the nodes, on its own machine."},
+          {"kimesh report runs/NAME", "How the run went, and what made it slow."},
+          {"source <(kimesh completion bash)", "Lets this shell complete command lines."}};
+}
+
+}  // namespace
+
+std::string man_page(const ProgramDeclaration& program, std::string_view version) {
+  // "kimesh trains ..."
+  const std::string purpose = program.help.substr(program.help.find(' ') + 1);
+  std::string page =
+      fmt::format(".TH KIMESH 1 \"\" \"{} {}\" \"User Commands\"\n", program.name, roff(version));
+  page += fmt::format(".SH NAME\n{} \\- {}\n", program.name, roff(purpose));
+  page +=
+      fmt::format(".SH SYNOPSIS\n\\fB{}\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...]\n", program.name);
+  page += ".SH OPTIONS\n";
+  for (const OptionDeclaration& option : program.options) page += entry(option);
+  page += ".SH COMMANDS\n";
+  for (const CommandDeclaration& command : program.commands) {
+    page += fmt::format(".SS {}\n{}.\n.PP\n{}\n", command.name, roff(command.help),
+                        synopsis(program, command));
+    for (const OptionDeclaration& option : command.options)
+      if (!is_help(option)) page += entry(option);
+  }
+  page += section("EXIT STATUS", exit_codes());
+  page += section("FILES", files());
+  page += section("EXAMPLES", examples());
+  page += ".SH SEE ALSO\n\\fBkimesh explain\\fR tells the keys of configs and topologies.\n";
+  return page;
+}
+
+}  // namespace kimesh::cli
