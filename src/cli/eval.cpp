@@ -15,6 +15,7 @@
 #include "kimesh/train/generate.h"
 #include "kimesh/train/weights.h"
 #include "kimesh/util/aligned_buffer.h"
+#include "live_view.h"
 #include "say.h"
 
 namespace kimesh::cli {
@@ -74,7 +75,10 @@ Result<TrainingData> data_with(const std::string& model, const RunConfig& config
 }
 
 Result<EvaluationNumbers> numbers_of(const RunConfig& config, const TrainingData& data) {
-  const auto objective = make_trainer(config, data, 0);
+  ProgressRow row;
+  const auto objective = make_trainer(config, data, 0, [&](std::size_t scored, std::size_t all) {
+    row.show(static_cast<double>(scored) / static_cast<double>(all));
+  });
   if (!objective) return objective.error();
   AlignedBuffer parameters((*objective)->layout().size()), gradient(parameters.size());
   (*objective)->initialise(parameters.span());
@@ -111,7 +115,7 @@ Error refused_prompt(const std::string& why) {
 
 // Without --prompt: the end of a line, or, in a text of one line, the most frequent token.
 Result<TextRequest> request_of(const EvalOptions& options, const TokenText& text) {
-  TextRequest request{{}, options.sample, options.temperature, options.seed};
+  TextRequest request{{}, options.sample, options.temperature, options.seed, {}};
   auto prompt = text.tokens_of(options.prompt.empty() ? "\n" : options.prompt);
   if (!options.prompt.empty() && !prompt) return refused_prompt(prompt.error().message);
   if (prompt) request.prompt = std::move(*prompt);
@@ -120,8 +124,17 @@ Result<TextRequest> request_of(const EvalOptions& options, const TokenText& text
   return request;
 }
 
-Status say_text(const TextRequest& request, const RunConfig& config, const TrainingData& data) {
-  const auto tokens = generate_tokens(config, data, request);
+Result<std::vector<std::uint16_t>> written(TextRequest request, const RunConfig& config,
+                                           const TrainingData& data) {
+  ProgressRow row;
+  request.tell = [&](std::size_t drawn) {
+    row.show(static_cast<double>(drawn) / static_cast<double>(request.tokens));
+  };
+  return generate_tokens(config, data, request);
+}
+
+Status say_text(TextRequest request, const RunConfig& config, const TrainingData& data) {
+  const auto tokens = written(std::move(request), config, data);
   if (!tokens) return tokens.error();
   say("\n" + data.source->token_text()->text_of(*tokens));
   return ok_status();
@@ -157,7 +170,7 @@ int evaluate(const EvalOptions& options) {
   const auto numbers = numbers_of(*config, *data);
   if (!numbers) return fail(numbers.error());
   Status status = say_figures(options, figures_of_evaluation(*config, *numbers));
-  if (status.ok() && request) status = say_text(*request, *config, *data);
+  if (status.ok() && request) status = say_text(std::move(*request), *config, *data);
   return status.ok() ? kExitDone : fail(status.error());
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 #include "kimesh/records/table.h"
@@ -16,20 +17,32 @@ namespace {
 constexpr Duration kBetweenTables = std::chrono::milliseconds(200);
 constexpr Duration kBetweenLines = std::chrono::seconds(1);
 
-struct Size {
-  std::size_t columns = 80, rows = 24;
-};
+}  // namespace
 
-Size terminal_size() {
+TerminalSize terminal_size() {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
     return {};
   return {size.ws_col, size.ws_row};
 }
 
-}  // namespace
+ProgressRow::ProgressRow() : terminal_(::isatty(STDOUT_FILENO) == 1) {}
 
-LiveView::LiveView() : terminal_(::isatty(STDOUT_FILENO) == 1) {}
+ProgressRow::~ProgressRow() {
+  if (last_) put("\r\x1b[K");
+}
+
+void ProgressRow::show(double share) {
+  const TimePoint now = std::chrono::steady_clock::now();
+  if (!terminal_) return;
+  progress_.add(share, now);
+  if (last_ && now - *last_ < kBetweenTables) return;
+  last_ = now;
+  put("\r\x1b[K" + progress_.bar(terminal_size().columns - 1));
+}
+
+LiveView::LiveView(const StopOptions& stop)
+    : terminal_(::isatty(STDOUT_FILENO) == 1), stop_(stop) {}
 
 void LiveView::wipe() {
   if (drawn_ > 0) put(fmt::format("\x1b[{}A\x1b[0J", drawn_));
@@ -43,9 +56,18 @@ void LiveView::draw(const RunTally& tally) {
     last_line_ = line;
     return say(line);
   }
-  const Size size = terminal_size();
+  draw_table(tally);
+}
+
+void LiveView::draw_table(const RunTally& tally) {
+  const auto share = share_done(stop_, tally);
+  const bool has_bar = share && tally.latest() != nullptr && !ended_;
+  if (has_bar) progress_.add(*share, std::chrono::steady_clock::now());
+  const TerminalSize size = terminal_size();
   // One row stays free for the cursor.
-  const std::string table = render_table(tally, size.columns, size.rows - 1);
+  const std::size_t rows = size.rows - std::min<std::size_t>(size.rows, has_bar ? 2 : 1);
+  std::string table = render_table(tally, size.columns, rows);
+  if (has_bar) table += progress_.bar(size.columns, stop_.accuracy || stop_.loss) + "\n";
   wipe();
   put(table);
   drawn_ = static_cast<std::size_t>(std::ranges::count(table, '\n'));
@@ -64,6 +86,7 @@ void LiveView::notice(const std::string& text) {
 }
 
 void LiveView::finish(const RunTally& tally) {
+  ended_ = true;
   if (tally.latest() != nullptr) draw(tally);
   drawn_ = 0;
 }

@@ -1,4 +1,5 @@
-// The live view of a run: a table that is redrawn on a terminal, plain lines elsewhere.
+// The live view of a run: on a terminal a table that is redrawn, with a bar below where the run ends
+// after rounds or a time; plain lines elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +7,34 @@
 #include <string>
 
 #include "kimesh/records/tally.h"
+#include "progress.h"
 
 namespace kimesh::cli {
 
+// Of the terminal at stdout; 80 and 24 where nobody tells.
+struct TerminalSize {
+  std::size_t columns = 80, rows = 24;
+};
+[[nodiscard]] TerminalSize terminal_size();
+
+// A bar on a terminal that is redrawn, and gone at the end; elsewhere nothing.
+class ProgressRow {
+ public:
+  ProgressRow();
+  ~ProgressRow();
+  ProgressRow(const ProgressRow&) = delete;
+  ProgressRow& operator=(const ProgressRow&) = delete;
+  void show(double share);
+
+ private:
+  const bool terminal_;
+  Progress progress_;
+  std::optional<TimePoint> last_;
+};
+
 class LiveView {
  public:
-  LiveView();
+  explicit LiveView(const StopOptions& stop);
   // Draws the state of the run, unless the last drawing is recent or nothing has changed.
   void update(const RunTally& tally, TimePoint now);
   // Prints a sentence above the table.
@@ -21,8 +44,12 @@ class LiveView {
 
  private:
   void draw(const RunTally& tally);
+  void draw_table(const RunTally& tally);
   void wipe();
   const bool terminal_;
+  const StopOptions stop_;
+  Progress progress_;
+  bool ended_ = false;
   std::size_t drawn_ = 0;  // lines of the table on the terminal
   std::optional<TimePoint> last_;
   std::string last_line_;

@@ -76,7 +76,7 @@ int end_of(const std::string& name, const LiveNodeEnd& end) {
 
 int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const NodeOptions& wanted,
              Metrics* metrics) {
-  LiveView view;
+  LiveView view(mesh.config().stop);
   HealthFile health(wanted.health);
   MeshRunOptions options;
   options.callbacks = callbacks(mesh, view, metrics);

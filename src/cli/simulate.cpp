@@ -20,7 +20,7 @@ namespace {
 
 int run_simulation(const Mesh& mesh, const RunFolder& folder, MeshSimulationOptions options,
                    const std::string& json) {
-  LiveView view;
+  LiveView view(mesh.config().stop);
   options.run.callbacks.round = [&](NodeIndex, const RoundRecord&, const RunTally& tally) {
     view.update(tally, std::chrono::steady_clock::now());
   };

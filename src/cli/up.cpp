@@ -213,7 +213,7 @@ int up(RunOptions options) {
   Fleet fleet;
   if (const Status started = start_all(**mesh, options, *folder, fleet); !started.ok())
     return fail(started.error());
-  LiveView view;
+  LiveView view((*mesh)->config().stop);
   view.notice(fmt::format("{} nodes start; run folder: {}", (*mesh)->nodes(), folder->path()));
   watch(fleet, followers, view);
 

@@ -71,6 +71,7 @@ Result<std::vector<std::uint16_t>> generate_tokens(const RunConfig& config,
     if (!std::ranges::all_of(scores, [](float score) { return std::isfinite(score); }))
       return Error{ErrorCode::kNotFinite, "the model's scores hold NaN or infinity"};
     tokens.push_back(drawn(scores, request.temperature, random));
+    if (request.tell) request.tell(i + 1);
   }
   tokens.erase(tokens.begin(), tokens.begin() + std::ssize(request.prompt));
   return tokens;

@@ -34,11 +34,12 @@ bool all_finite(std::span<const float> values) {
 class Trainer : public Objective {
  public:
   Trainer(const RunConfig& config, std::shared_ptr<const std::vector<float>> start, NodeData data,
-          NodeIndex node)
+          NodeIndex node, EvaluationProgress tell)
       : config_(config),
         start_(std::move(start)),
         data_(std::move(data)),
         node_(node),
+        tell_(std::move(tell)),
         network_(make_network(*config.model.kind, data_.train.shape)),
         whole_(layout_of(*network_)),
         layout_(part_of(whole_, config.model, false)) {
@@ -76,6 +77,7 @@ class Trainer : public Objective {
     for (std::size_t i = 0; i < part.size(); i += kEvaluationBatch) {
       const auto samples = part.subspan(i, std::min(kEvaluationBatch, part.size() - i));
       with_torch([&] { score(samples, numbers); });
+      if (tell_) tell_(i + samples.size(), part.size());
     }
     return numbers;
   }
@@ -160,6 +162,7 @@ class Trainer : public Objective {
   std::shared_ptr<const std::vector<float>> start_;  // shared by the nodes of this process
   NodeData data_;
   NodeIndex node_;
+  EvaluationProgress tell_;
   std::shared_ptr<NeuralNetwork> network_;  // torch's modules know no other ownership
   Layout whole_;                            // every parameter
   Layout layout_;                           // those that are trained
@@ -178,11 +181,11 @@ Layout model_layout(const RunConfig& config, const TrainingData& data) {
 }
 
 Result<std::unique_ptr<Objective>> make_trainer(const RunConfig& config, const TrainingData& data,
-                                                NodeIndex node) {
+                                                NodeIndex node, EvaluationProgress tell) {
   auto own = read_node_data(data, node, config.seed);
   if (!own) return own.error();
   return with_torch([&]() -> std::unique_ptr<Objective> {
-    return std::make_unique<Trainer>(config, data.start, std::move(*own), node);
+    return std::make_unique<Trainer>(config, data.start, std::move(*own), node, std::move(tell));
   });
 }
 

@@ -1,12 +1,10 @@
 // What a newcomer begins with: files by questions, the manual page, completion in shells.
-#include <pty.h>
-
 #include <algorithm>
-#include <array>
 #include <sstream>
 
 #include "tests/e2e/command.h"
 #include "tests/e2e/program.h"
+#include "tests/e2e/terminal.h"
 
 namespace kimesh::test {
 namespace {
@@ -114,41 +112,10 @@ TEST(Init, ReplacesNoFileUnlessItIsToldTo) {
   EXPECT_NE(read_text(scratch.path() + "/topology.yaml"), "mine");
 }
 
-// `kimesh init` on a terminal of its own, with these answers and then the end of the file; what the
-// terminal shows.
-struct Conversation {
-  int code = -1;
-  std::string shown;
-};
-Conversation converse(const Scratch& scratch, std::string answers) {
-  answers += '\x04';
-  int terminal = -1;
-  const pid_t process = ::forkpty(&terminal, nullptr, nullptr, nullptr);
-  if (process == 0) {
-    if (::chdir(scratch.path().c_str()) == 0)
-      ::execl(KIMESH_BINARY, "kimesh", "init", static_cast<char*>(nullptr));
-    ::_exit(127);
-  }
-  EXPECT_EQ(::write(terminal, answers.data(), answers.size()),
-            static_cast<ssize_t>(answers.size()));
-  Conversation conversation;
-  std::array<char, 4096> some{};
-  for (;;) {  // ends with an error once the process has closed the terminal
-    const ssize_t count = ::read(terminal, some.data(), some.size());
-    if (count <= 0) break;
-    conversation.shown.append(some.data(), static_cast<std::size_t>(count));
-  }
-  int status = 0;
-  ::waitpid(process, &status, 0);
-  ::close(terminal);
-  if (WIFEXITED(status)) conversation.code = WEXITSTATUS(status);
-  return conversation;
-}
-
 // Seen to fail where a wrong answer ended it, and where an empty one was taken as it is.
 TEST(Init, AsksOnATerminalUntilItCanTakeTheAnswer) {
   const Scratch scratch;
-  const Conversation talk = converse(scratch, "zebra\n\nseven:x\n2\ntree\n\n");
+  const OnTerminal talk = on_terminal(scratch, {"init"}, "zebra\n\nseven:x\n2\ntree\n\n");
   EXPECT_EQ(talk.code, 0) << talk.shown;
   for (const char* shown : {"What is trained?", "task [digits]: ", "there is no 'zebra'",
                             "machines [4]: ", "'seven:x' is no HOST or HOST:PORT",
@@ -163,7 +130,7 @@ TEST(Init, AsksOnATerminalUntilItCanTakeTheAnswer) {
 
 TEST(Init, WritesNothingWhenTheAnswersEnd) {
   const Scratch scratch;
-  const Conversation talk = converse(scratch, "digits\n");
+  const OnTerminal talk = on_terminal(scratch, {"init"}, "digits\n");
   EXPECT_EQ(talk.code, 2) << talk.shown;
   EXPECT_NE(talk.shown.find("the answers have ended. Nothing was written."), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/config.yaml"));

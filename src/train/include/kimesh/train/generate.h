@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "kimesh/train/trainer.h"
@@ -13,6 +14,7 @@ struct TextRequest {
   std::size_t tokens = 0;             // that follow
   double temperature = 1;             // over 0; scores are divided by it
   std::uint64_t seed = 0;
+  std::function<void(std::size_t drawn)> tell{};  // after each token; empty: nobody
 };
 
 // Draws one token after another from what the model, whose parameters are data.start, makes of the

@@ -1,6 +1,7 @@
 // LibTorch models as objectives. The only folder that sees <torch/torch.h>; this header does not.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,13 +31,17 @@ struct TrainingData {
 // next to training.
 [[nodiscard]] Layout model_layout(const RunConfig& config, const TrainingData& data);
 
+// Told while the test set is scored. Thread: that of evaluate().
+using EvaluationProgress = std::function<void(std::size_t scored, std::size_t samples)>;
+
 // One node's objective: holds the node's part of the training set and of the test set, which it
 // reads now. Errors: as DataSource::read_train. Two objectives of one config at the same parameters
 // compute the same gradient bits, whichever process they live in, at equal LibTorch build, thread
 // count and CPU capability.
 [[nodiscard]] Result<std::unique_ptr<Objective>> make_trainer(const RunConfig& config,
                                                               const TrainingData& data,
-                                                              NodeIndex node);
+                                                              NodeIndex node,
+                                                              EvaluationProgress tell = {});
 
 // Threads that LibTorch uses inside one operation, for the whole process. Call before the first
 // objective.
