@@ -1,5 +1,5 @@
-// The live view of a run: on a terminal a table that is redrawn, with a bar below where the run ends
-// after rounds or a time; plain lines elsewhere.
+// The live view of a run: on a terminal a table that is redrawn, with a bar below it where the run
+// ends after rounds or a time; plain lines elsewhere.
 #pragma once
 
 #include <cstddef>

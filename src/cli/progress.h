@@ -19,7 +19,7 @@ class Progress {
   void add(double share, TimePoint now);
   // At the pace of the last half minute; nothing: too little is known.
   [[nodiscard]] std::optional<Duration> left() const;
-  // "[#####-----]  50 %, 1 min 20 s left", and "at most" where it may end sooner; no wider than that.
+  // "[#####-----]  50 %, 1 min 20 s left", and "at most" where it may end sooner.
   [[nodiscard]] std::string bar(std::size_t columns, bool may_end_sooner = false) const;
 
  private:

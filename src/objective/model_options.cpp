@@ -53,10 +53,11 @@ void ModelOptions::describe(Keys& keys) {
   keys.texts("frozen", frozen, kPrefixes,
              "parameters or modules that stay as they are: neither sent nor stepped");
   keys.path("weights", weights, "safetensors that the run starts from, with torch's names");
-  if (weights.empty())
-    keys.refuse({"fresh"}, "a model without weights, which is drawn anew anyway");
-  keys.texts("fresh", fresh, kPrefixes,
-             "parameters or modules that are drawn anew, whatever `weights` holds");
+  const bool has_values = !weights.empty() || (kind != nullptr && kind->has_values());
+  if (!has_values) keys.refuse({"fresh"}, "a model without weights, which is drawn anew anyway");
+  keys.texts(
+      "fresh", fresh, kPrefixes,
+      "parameters or modules that are drawn anew, whatever `weights` or the model's file holds");
   const std::string* both = fresh_and_frozen(*this);
   keys.check(both == nullptr, "fresh",
              fmt::format("{} is fresh and frozen: what is drawn anew would never learn",

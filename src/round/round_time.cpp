@@ -31,18 +31,27 @@ void Core::State::check_round_time(const MessageContext& context) {
                               text(*wanted), text(gradients))});
     return;
   }
-  const auto least = least_round_time(context, *options.policy.codec);
-  if (!least || *least <= *wanted) return;
+  // Of a link whose rate is a bound only work is sure.
+  const Duration work = context.compute_time + context.work_time;
+  const auto with_messages = least_round_time(context, *options.policy.codec);
+  const Duration least = with_messages.value_or(work);
+  if (least <= *wanted) return;
   if (context.compute_time > *wanted && !owns(0)) return;
   complained_of_time = true;
+  if (!with_messages) {
+    emit(
+        Notice{fmt::format("round_time is {}, but a round takes {} or more: gradients and other "
+                           "work alone take that",
+                           text(*wanted), text(work))});
+    return;
+  }
   const Link& link = plan.links[links.link(context.link_number)];
-  const Duration work = context.compute_time + context.work_time;
   emit(
       Notice{fmt::format("round_time is {}, but a round takes {} or more: {} for gradients and "
                          "other work, {} for {} of "
                          "the smallest messages on link {}->{}, one after another",
-                         text(*wanted), text(*least), text(work), text(*least - work),
-                         context.slots, name(link.from), name(link.to))});
+                         text(*wanted), text(least), text(work), text(least - work), context.slots,
+                         name(link.from), name(link.to))});
 }
 
 Duration Core::State::round_time() const {

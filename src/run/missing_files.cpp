@@ -34,6 +34,8 @@ std::vector<Problem> missing_files(const RunConfig& config) {
   if (const PluginOptions* plugin = config.plugin())
     return open_plugin(plugin->library, config.places).problems;
   if (!config.trains_a_model()) return problems;
+  if (const std::string file = config.model.kind->file(); !file.empty())
+    look_for(config, "model.file", {file, false, "Name a file of the model's kind"}, problems);
   if (!config.model.weights.empty())
     look_for(config, "model.weights",
              {config.model.weights, false, "Name a file of safetensors, such as a run's model"},

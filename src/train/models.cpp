@@ -36,7 +36,8 @@ class Bfloat16Compute {
   MODEL(kVgg)                \
   MODEL(kLstm)               \
   MODEL(kGru)                \
-  MODEL(kTransformer)
+  MODEL(kTransformer)        \
+  MODEL(kTorchScript)
 
 #define DECLARE(kind) extern const Kind<ModelKind> kind;
 #define ENTRY(kind) kind,

@@ -11,6 +11,7 @@
 
 #include "batch.h"
 #include "first_point.h"
+#include "kimesh/train/weights.h"
 #include "kimesh/util/check.h"
 #include "models.h"
 #include "node_data.h"
@@ -174,6 +175,19 @@ class Trainer : public Objective {
 Layout whole_layout(const RunConfig& config, const TrainingData& data) {
   return with_torch(
       [&] { return layout_of(*make_network(*config.model.kind, data.source->shape())); });
+}
+
+NamedValues own_values(const RunConfig& config, const TrainingData& data) {
+  return with_torch([&] {
+    const auto network = make_network(*config.model.kind, data.source->shape());
+    NamedValues values{layout_of(*network), {}};
+    for (const torch::Tensor& parameter : network->parameters()) {
+      const auto flat = parameter.detach().contiguous();
+      values.values.insert(values.values.end(), flat.const_data_ptr<float>(),
+                           flat.const_data_ptr<float>() + flat.numel());
+    }
+    return values;
+  });
 }
 
 Layout model_layout(const RunConfig& config, const TrainingData& data) {

@@ -35,10 +35,17 @@ class TrainingMesh : public MeshObjective {
   const NamedValues frozen_;
 };
 
+// Where the network comes with values, and no others are named.
+Status start_from_own(const RunConfig& config, TrainingData& data) {
+  if (!config.model.kind->has_values()) return ok_status();
+  const auto unused = start_from(config, own_values(config, data), data);
+  return unused ? ok_status() : Status(unused.error());
+}
+
 Status start_from_file(const RunConfig& config, TrainingData& data,
                        const std::function<void(const std::string&)>& tell) {
   const std::string& path = config.model.weights;
-  if (path.empty()) return ok_status();
+  if (path.empty()) return start_from_own(config, data);
   std::vector<std::string> skipped;
   const auto tensors = read_tensors(path, skipped);
   if (!tensors) return Error{ErrorCode::kUserInput, tensors.error().message};

@@ -4,19 +4,13 @@
 #include <set>
 #include <span>
 
+#include "check_model.h"
 #include "first_point.h"
 #include "initialise.h"
 #include "whole_model.h"
 
 namespace kimesh {
 namespace {
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i)
-    text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-  return text + "]";
-}
 
 Error does_not_fit(const LayoutLayer& layer, const std::string& what) {
   return {ErrorCode::kUserInput, "the weights " + what + " '" + layer.name + "' of shape " +

@@ -8,6 +8,7 @@
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/util/digest.h"
 #include "tests/node/live_mesh.h"
+#include "tests/sanitized.h"
 
 namespace kimesh::test {
 namespace {
@@ -121,6 +122,7 @@ TEST(Live, IsRepeatedBitForBitWhereNodesTakeLocalSteps) {
     if (c.overlaps) spec.core.look_ahead = spec.core.overlap = Use::kAlways;
     spec.local_steps = {3, 1, 4, 2};
     expect_the_replay_to_repeat(spec);
+    if (kSanitized) break;
   }
 }
 
@@ -135,7 +137,9 @@ TEST(Live, SaysForWhomItWaitsAndGivesUpByName) {
     EXPECT_EQ(run.ends[i]->outcome, Outcome::kFailed);
   }
   EXPECT_FALSE(run.ends[1]->started) << "n0 has all its links and may have begun; n1 has not";
-  EXPECT_THAT(run.ends[1]->text, HasSubstr("gave up waiting for n2 (tcp://127.0.0.1:"));
+  // On a machine that is busy for all of that second n0 may be missing, too.
+  EXPECT_THAT(run.ends[1]->text, HasSubstr("gave up waiting for n"));
+  EXPECT_THAT(run.ends[1]->text, HasSubstr("n2 (tcp://127.0.0.1:"));
 }
 
 TEST(Live, StopsEverywhereWhenOneNodeIsToldTo) {

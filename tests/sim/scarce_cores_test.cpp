@@ -85,8 +85,8 @@ TEST(ScarceCores, ReceiversThatWaitDoNotMakeAFastLinkSlow) {
 }
 
 // Some wait between their first and their second half, which looks like a slow link's tail. Seen to
-// fail with 0.08 of the dense size where two such messages of any kind in a row, or one beside a message that
-// was all late, counted in full.
+// fail with 0.08 of the dense size where two such messages of any kind in a row, or one beside a
+// message that was all late, counted in full.
 TEST(ScarceCores, ReceiversThatWaitInTheMiddleOfAMessageDoNotMakeAFastLinkSlow) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     SimulatedCosts costs;

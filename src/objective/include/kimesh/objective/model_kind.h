@@ -10,6 +10,7 @@
 #include <string>
 
 #include "kimesh/config/kind_table.h"
+#include "kimesh/util/result.h"
 
 namespace kimesh {
 
@@ -51,8 +52,16 @@ class ModelKind : public KindOptions {
   // network. Null: LibTorch computes.
   [[nodiscard]] virtual const PluginOptions* plugin() const { return nullptr; }
 
+  // A file that the network is read from, which the key `file` names; empty: none.
+  [[nodiscard]] virtual std::string file() const { return {}; }
+  // Whether a fresh network comes with values that a run without `weights` starts from.
+  [[nodiscard]] virtual bool has_values() const { return false; }
+  // What of samples only the network itself can tell. Errors: UserInput.
+  [[nodiscard]] virtual Status suits(const SampleShape& /*shape*/) const { return ok_status(); }
+
   // ---- the network
-  // Fresh, with arbitrary values in its parameters. Requires samples that suit the traits.
+  // Fresh, with arbitrary values in its parameters unless it has_values(). Requires samples that
+  // suit it.
   [[nodiscard]] virtual std::shared_ptr<NeuralNetwork> make_network(
       const SampleShape& shape) const = 0;
   // How `layer` is drawn; nothing: as torch does. A bias of which nothing is said is drawn as the

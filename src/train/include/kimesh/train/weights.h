@@ -17,6 +17,9 @@ namespace kimesh {
                                                           const NamedValues& tensors,
                                                           TrainingData& data);
 
+// The values that a fresh network of the config's kind comes with (ModelKind::has_values).
+[[nodiscard]] NamedValues own_values(const RunConfig& config, const TrainingData& data);
+
 // The frozen part of the model: not in model_layout, the same on every node and in every round.
 [[nodiscard]] NamedValues frozen_tensors(const RunConfig& config, const TrainingData& data);
 

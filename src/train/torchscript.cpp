@@ -1,0 +1,137 @@
+// kind: torchscript. A network that torch.jit.save wrote, with the values in it.
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include <map>
+#include <set>
+
+#include "check_model.h"
+#include "kimesh/config/keys.h"
+#include "models.h"
+
+namespace kimesh {
+namespace {
+
+// The script's parameters under their names, which dots divide into modules.
+struct ScriptNetwork : NeuralNetwork {
+  explicit ScriptNetwork(torch::jit::Module the_script) : script(std::move(the_script)) {
+    script.eval();               // no dropout: nothing is drawn by chance
+    std::set<const void*> seen;  // a parameter that two layers share is one
+    for (const auto& parameter : script.named_parameters())
+      if (seen.insert(parameter.value.unsafeGetTensorImpl()).second) {
+        parameter.value.detach_().set_requires_grad(true);
+        add(parameter.name, [&](torch::nn::Module& module, const std::string& name) {
+          module.register_parameter(name, parameter.value);
+        });
+      }
+    for (const auto& buffer : script.named_buffers())
+      add(buffer.name, [&](torch::nn::Module& module, const std::string& name) {
+        module.register_buffer(name, buffer.value);
+      });
+  }
+
+  torch::Tensor forward(const torch::Tensor& inputs) override {
+    return script.forward({inputs}).toTensor();
+  }
+
+  torch::jit::Module script;
+
+ private:
+  template <typename Register>
+  void add(const std::string& path, const Register& register_in) {
+    torch::nn::Module* module = this;
+    std::size_t begin = 0;
+    for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', begin)) {
+      const std::string before = path.substr(0, dot);
+      auto& inner = modules_[before];
+      if (inner == nullptr)
+        inner = module->register_module(path.substr(begin, dot - begin),
+                                        std::make_shared<torch::nn::Module>());
+      module = inner.get();
+      begin = dot + 1;
+    }
+    register_in(*module, path.substr(begin));
+  }
+
+  std::map<std::string, std::shared_ptr<torch::nn::Module>> modules_;
+};
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+// Scores of two samples of zeros: whether the script can be called with such samples at all.
+torch::Tensor scores_of_zeros(ScriptNetwork& network, const SampleShape& shape) {
+  constexpr std::int64_t kSamples = 2;
+  const torch::NoGradGuard no_gradient;
+  if (shape.kind == SampleShape::Kind::kTokens)
+    return network.forward(torch::zeros({kSamples, shape.length}, torch::kInt64));
+  return network.forward(torch::zeros({kSamples, shape.channels, shape.height, shape.width}));
+}
+
+std::vector<std::int64_t> wanted_shape(const SampleShape& shape) {
+  if (shape.kind == SampleShape::Kind::kTokens) return {2, shape.length, shape.classes};
+  return {2, shape.classes};
+}
+
+class TorchScript final : public ModelKind {
+ public:
+  void describe(Keys& keys) override {
+    keys.require("file", "file: with what torch.jit.save wrote, such as model.pt");
+    keys.path("file", file_, "the network with its values, as torch.jit.save writes it");
+    keys.flag("tokens", tokens_, "it reads tokens, and scores each one that may follow");
+  }
+  bool reads_tokens() const override { return tokens_; }
+  std::string file() const override { return file_; }
+  bool has_values() const override { return true; }
+
+  Status suits(const SampleShape& shape) const override {
+    try {
+      ScriptNetwork network(load());
+      if (network.parameters().empty())
+        return refused("it has no parameters", "there is nothing to train");
+      for (const auto& parameter : network.named_parameters())
+        if (parameter.value().scalar_type() != torch::kFloat32)
+          return refused("'" + parameter.key() + "' is no float32", "Save it with model.float()");
+      if (const auto complaint = complaint_about(network))
+        return Error{ErrorCode::kUserInput, file_ + ": " + *complaint + "."};
+      const auto scores = scores_of_zeros(network, shape);
+      if (scores.scalar_type() != torch::kFloat32 || scores.sizes() != wanted_shape(shape))
+        return refused(
+            "it makes scores of shape " + shape_text(scores.sizes().vec()) + " from two samples",
+            "The data ask for " + shape_text(wanted_shape(shape)));
+    } catch (const std::exception& trouble) {
+      return refused("it cannot be used: " + first_line(trouble.what()),
+                     "Save a network for samples of this data with torch.jit.save");
+    }
+    return ok_status();
+  }
+
+  std::shared_ptr<NeuralNetwork> make_network(const SampleShape&) const override {
+    return std::make_shared<ScriptNetwork>(load());
+  }
+
+ private:
+  // Without what a script learns about itself while it runs: the same call has the same bits,
+  // however many came before it.
+  [[nodiscard]] torch::jit::Module load() const {
+    torch::jit::setGraphExecutorOptimize(false);
+    return torch::jit::load(file_);
+  }
+  [[nodiscard]] Error refused(const std::string& what, const std::string& remedy) const {
+    return {ErrorCode::kUserInput, file_ + ": " + what + ". " + remedy + "."};
+  }
+
+  std::string file_;
+  bool tokens_ = false;
+};
+
+}  // namespace
+
+extern const Kind<ModelKind> kTorchScript;
+const Kind<ModelKind> kTorchScript = {
+    "torchscript", "a network that torch.jit.save wrote (PyTorch has deprecated TorchScript)",
+    make_options<TorchScript, ModelKind>};
+
+}  // namespace kimesh
