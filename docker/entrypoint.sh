@@ -13,7 +13,8 @@
 #                    container ends with 0
 #   KIMESH_STAY      1: after a good end, and after a failure that would come again, the container
 #                    stays until it is stopped, so that what the node left can be fetched where a
-#                    container that ends is started anew
+#                    container that ends is started anew. Started anew with the same two files after
+#                    a good end, it stays as well, and trains nothing
 #   KIMESH_HEALTH    file for healthy.sh (default /run/kimesh/health)
 #   KIMESH_SHAPE     rate of all that leaves eth0, such as 10mbit; empty: as fast as the network
 set -eu
@@ -36,23 +37,44 @@ health=${KIMESH_HEALTH:-/run/kimesh/health}
 if [ -n "${KIMESH_NODES:-}" ]; then
   KIMESH_NODE=$(echo "$KIMESH_NODES" | cut -d ' ' -f $((${HOSTNAME##*-} + 1)))
 fi
+topology=${KIMESH_TOPOLOGY:-topologies/ring4.yaml} config=${KIMESH_CONFIG:-configs/digits.yaml}
+
+stay() {
+  echo "this container stays until it is stopped, so that /kimesh/runs can be fetched"
+  echo "9999999999 the node has ended, and the container stays" >"$health"
+  [ -z "${stopped:-}" ] || exit 0
+  sleep infinity &
+  child=$!
+  wait "$child" || exit 0
+}
+
 if [ $# -eq 0 ]; then
   set -- node --name "${KIMESH_NODE:?is not set: write the name of a node of the topology}" \
-    --topology "${KIMESH_TOPOLOGY:-topologies/ring4.yaml}" \
-    --config "${KIMESH_CONFIG:-configs/digits.yaml}" --health "$health"
+    --topology "$topology" --config "$config" --health "$health"
   [ -z "${KIMESH_KEYS:-}" ] || set -- "$@" --keys "$KIMESH_KEYS"
   [ -z "${KIMESH_METRICS:-}" ] || set -- "$@" --metrics "$KIMESH_METRICS"
   [ -z "${KIMESH_RESTARTED:-}" ] || set -- "$@" --resume-if-any
 else
-  KIMESH_RESTARTED=
+  KIMESH_RESTARTED= KIMESH_STAY=
 fi
 [ "${KIMESH_RESTARTED:-}${KIMESH_STAY:-}" ] || exec kimesh "$@"
 
 # A shell hears of a signal only while it waits, and an interrupted `wait` tells the signal.
+child=
+trap 'heard=1 stopped=1; [ -z "$child" ] || kill -TERM "$child" 2>/dev/null || true' TERM INT
+trap 'heard=1; [ -z "$child" ] || kill -USR1 "$child" 2>/dev/null || true' USR1
+
+ended=runs/.ended # what was trained to its end: the sum of the two files
+sum=$(cat "$topology" "$config" 2>/dev/null | cksum)
+if [ "${KIMESH_STAY:-}" ] && [ "$(cat "$ended" 2>/dev/null)" = "$sum" ]; then
+  echo "kimesh: this mesh has come to its end before; remove /kimesh/$ended to train it again"
+  stay
+  exit 0
+fi
+
 kimesh "$@" &
 child=$!
-trap 'heard=1 stopped=1; kill -TERM "$child" 2>/dev/null || true' TERM INT
-trap 'heard=1; kill -USR1 "$child" 2>/dev/null || true' USR1
+[ -z "${stopped:-}" ] || kill -TERM "$child"
 heard=1
 while [ "$heard" ]; do
   heard= code=0
@@ -60,7 +82,7 @@ while [ "$heard" ]; do
 done
 [ -z "${stopped:-}" ] || exit "$code"
 case $code in
-  0) ;;
+  0) [ -z "${KIMESH_STAY:-}" ] || echo "$sum" >"$ended" ;;
   2 | 3)
     echo "kimesh: started again, this node would end with code $code again; it is not." >&2
     code=0
@@ -68,8 +90,4 @@ case $code in
   *) exit "$code" ;;
 esac
 [ "${KIMESH_STAY:-}" ] || exit "$code"
-echo "this container stays until it is stopped, so that /kimesh/runs can be fetched"
-echo "9999999999 the node has ended, and the container stays" >"$health"
-sleep infinity &
-child=$!
-wait "$child" || exit 0
+stay

@@ -64,8 +64,8 @@ constexpr const char* kComposeService = R"(  "{name}":
 
 constexpr const char* kKubernetesService = R"(# Written by `kimesh export kubernetes`. Start it with
 {make_secret}#   kubectl apply -f kubernetes.yaml
-# A pod that has trained stays until it is deleted: `kubectl cp kimesh-0:/kimesh/runs runs` fetches
-# what it left.
+# A pod that has trained stays until it is deleted, and trains no more where it is started anew:
+# `kubectl cp kimesh-0:/kimesh/runs runs` fetches what it left.
 apiVersion: v1
 kind: Service
 metadata:
