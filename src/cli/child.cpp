@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "commands.h"
@@ -16,10 +17,16 @@
 namespace kimesh::cli {
 namespace {
 
-constexpr const char* kThisProgram = "/proc/self/exe";
+// A bundle's program is started by a launcher of its own (cmake/bundle/launcher.c), and the system
+// takes its loader for the program.
+const char* this_program() {
+  const char* launcher = std::getenv("KIMESH_LAUNCHER");
+  return launcher == nullptr || *launcher == '\0' ? "/proc/self/exe" : launcher;
+}
 
 // Runs between fork and exec, with async-signal-safe calls only.
-[[noreturn]] void exec_child(char* const* arguments, int out, int err, pid_t parent) {
+[[noreturn]] void exec_child(const char* program, char* const* arguments, int out, int err,
+                             pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(kExitFailed);  // the parent has died before
@@ -30,7 +37,7 @@ constexpr const char* kThisProgram = "/proc/self/exe";
   const int in = ::open("/dev/null", O_RDONLY);
   if (in >= 0 && ::dup2(in, STDIN_FILENO) >= 0 && ::dup2(out, STDOUT_FILENO) >= 0 &&
       ::dup2(err, STDERR_FILENO) >= 0)
-    ::execv(kThisProgram, arguments);
+    ::execv(program, arguments);
   ::_exit(kExitFailed);
 }
 
@@ -46,9 +53,10 @@ Result<Child> Child::start(const std::vector<std::string>& arguments, const std:
   const int err = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   const int out = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   const pid_t parent = ::getpid();
+  const char* program = this_program();
   const pid_t process = err < 0 || out < 0 ? -1 : ::fork();
   const int why = errno;
-  if (process == 0) exec_child(pointers.data(), out, err, parent);
+  if (process == 0) exec_child(program, pointers.data(), out, err, parent);
   if (err >= 0) ::close(err);
   if (out >= 0) ::close(out);
   if (process < 0)
