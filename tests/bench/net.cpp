@@ -1,10 +1,8 @@
 // What is measured of links, held against links that the kernel shapes (tc tbf), so as root only:
 // the error of the measured rate, the bytes counted, and the simulator's round time.
 //   --json FILE   writes the figures
-//   --only rate | curve | simulated   one part of them
+//   --only rate | simulated   one part of them
 //   --round-time TIME         of the simulated and live runs
-#include <sys/resource.h>
-
 #include <cmath>
 #include <cstdio>
 
@@ -80,48 +78,6 @@ bool rate_error(Figures& figures, double bits_per_s, std::size_t bytes, int mess
             static_cast<double>(after.tcp_bytes_sent - after.tcp_bytes_retransmitted -
                                 before.tcp_bytes_sent + before.tcp_bytes_retransmitted),
             interface);
-  return true;
-}
-
-double cpu_seconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-// What encryption costs: a full link, of which a few messages are always on their way. CPU is that
-// of both ends, halved.
-bool cost_of_encryption(Figures& figures, double bits_per_s) {
-  constexpr std::size_t kBytes = 1'000'000;
-  constexpr int kMessages = 120, kAhead = 3, kAttempts = 3;
-  for (const bool is_encrypted : {false, true}) {
-    std::vector<double> goodput, cpu;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      auto pair = ShapedPair::make({bits_per_s}, {}, is_encrypted);
-      if (!pair) return fail(pair.error().message);
-      for (int i = 0; i < kWarmUp + kAhead; ++i) (*pair)->send(kBytes);
-      for (int i = 0; i < kWarmUp; ++i)
-        if (!(*pair)->sample()) return fail("no ack came");
-      const TimePoint begin = std::chrono::steady_clock::now();
-      const double cpu_begin = cpu_seconds();
-      for (int i = 0; i < kMessages; ++i) {
-        (*pair)->send(kBytes);
-        if (!(*pair)->sample()) return fail("no ack came");
-        while ((*pair)->take_at_b()) {
-        }
-      }
-      const double seconds = to_seconds(std::chrono::steady_clock::now() - begin);
-      goodput.push_back(8e-6 * kBytes * kMessages / seconds);
-      cpu.push_back(100 * (cpu_seconds() - cpu_begin) / seconds / 2);
-    }
-    const std::string name = fmt::format("{:g} Mbit/s, {}", bits_per_s / 1e6,
-                                         is_encrypted ? "encrypted" : "not encrypted");
-    figures.add(name + ": goodput", "Mbit/s", goodput);
-    figures.add(name + ": CPU of a side", "% of a core", cpu);
-  }
   return true;
 }
 
@@ -267,7 +223,6 @@ int main(int count, char** words) {
   Figures figures;
   const auto wanted = [&](const char* part) { return only.empty() || only == part; };
   const bool good = (!wanted("rate") || rates(figures)) &&
-                    (!wanted("curve") || cost_of_encryption(figures, 200e6)) &&
                     (!wanted("simulated") || simulated(figures, round_time));
   return figures.write(path) && good ? 0 : 1;
 }
