@@ -74,6 +74,7 @@ constexpr Join kJoins[] = {
     {"tree", "two nodes hang on each", "fan_out: 2\n"}};
 
 constexpr int kFirstPort = 7101;
+constexpr int kNodesMin = 2;
 constexpr int kLocalNodesMax = 64;  // processes of one machine; each takes a model's memory
 // With an accuracy that may never come.
 constexpr int kRoundsBesideAccuracy = 10'000;
@@ -146,8 +147,8 @@ std::vector<Machine> machines_of(const std::string& machines) {
 
 Complaint about_machines(const std::string& machines) {
   const auto count = whole_number(machines);
-  if (count && (*count < 1 || *count > kLocalNodesMax))
-    return fmt::format("this machine takes 1 to {} nodes", kLocalNodesMax);
+  if (count && (*count < kNodesMin || *count > kLocalNodesMax))
+    return fmt::format("a mesh on this machine has {} to {} nodes", kNodesMin, kLocalNodesMax);
   std::vector<std::string> seen;
   for (const Machine& machine : machines_of(machines)) {
     const auto parsed = parse_address(machine.address);
@@ -161,6 +162,8 @@ Complaint about_machines(const std::string& machines) {
       return fmt::format("{} is there twice. Give each node of a machine a port of its own",
                          machine.given);
   }
+  if (!count && seen.size() < kNodesMin)
+    return "that is one node. Give another, with a comma between them";
   return std::nullopt;
 }
 

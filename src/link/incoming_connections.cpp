@@ -8,6 +8,7 @@
 
 #include "handshake.h"
 #include "kimesh/util/overloaded.h"
+#include "listen_places.h"
 
 namespace kimesh {
 namespace {
@@ -54,8 +55,11 @@ IncomingConnections::IncomingConnections(const std::vector<IncomingLink>& links,
 }
 
 Status IncomingConnections::listen(const std::string& endpoint) {
-  const int why = socket_.bind(endpoint);
-  if (why == 0) return ok_status();
+  int why = 0;
+  for (const std::string& place : listen_places(endpoint)) {
+    why = socket_.bind(place);
+    if (why == 0) return ok_status();
+  }
   return Error{ErrorCode::kNetwork, fmt::format("node {} cannot listen on {}: {}",
                                                 shared_.hello.from, endpoint, why_not_bound(why))};
 }

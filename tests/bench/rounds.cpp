@@ -2,7 +2,9 @@
 // messages, over long links, and where links share an interface: estimator and budget in their
 // closed loop, in virtual time.
 //
-//   bench_rounds [--seeds N] [--json FILE]
+//   bench_rounds [--seeds N] [--only TEXT] [--json FILE]
+//
+// --only: the cases in whose names that text is.
 #include "tests/bench/figures.h"
 #include "tests/quadratic_mesh/round_times.h"
 
@@ -14,9 +16,24 @@ using test::SlowLinks;
 
 constexpr double kMbit = 1e6;
 
-void measure(SlowLinks links, unsigned seeds, Figures& figures) {
+std::string name_of(const SlowLinks& links) {
+  return fmt::format("{}{}, {} Mbit/s, RTT {} ms, bucket {} B", links.kind,
+                     !links.shared          ? ""
+                     : links.unfairness > 0 ? " shared unfairly"
+                                            : " shared",
+                     links.bits_per_s / kMbit, 2e3 * to_seconds(links.delay), links.bucket_bytes);
+}
+
+struct Wanted {
+  unsigned seeds;
+  std::string only;  // part of the names; empty: all
+};
+
+void measure(SlowLinks links, const Wanted& wanted, Figures& figures) {
+  const std::string name = name_of(links);
+  if (name.find(wanted.only) == std::string::npos) return;
   std::vector<double> half, most, busy, after_fall, after_rise;
-  for (links.seed = 1; links.seed <= seeds; ++links.seed) {
+  for (links.seed = 1; links.seed <= wanted.seeds; ++links.seed) {
     links.rate_factor = 1;
     const RoundTimes times = test::round_times(links);
     half.push_back(times.quantile(0.5));
@@ -29,12 +46,6 @@ void measure(SlowLinks links, unsigned seeds, Figures& figures) {
     after_rise.push_back(
         static_cast<double>(test::round_times(links).rounds_until_within(0, 1.25)));
   }
-  const std::string name =
-      fmt::format("{}{}, {} Mbit/s, RTT {} ms, bucket {} B", links.kind,
-                  !links.shared          ? ""
-                  : links.unfairness > 0 ? " shared unfairly"
-                                         : " shared",
-                  links.bits_per_s / kMbit, 2e3 * to_seconds(links.delay), links.bucket_bytes);
   figures.add(name + ", took / plan, p50", "1", half);
   figures.add(name + ", took / plan, p95", "1", most);
   figures.add(name + ", wire busy", "1", busy);
@@ -80,26 +91,27 @@ SlowLinks unfair(SlowLinks links) {
 }  // namespace
 
 int main(int count, char** words) {
-  const auto seeds = static_cast<unsigned>(std::stoul(argument(count, words, "--seeds", "5")));
-  fmt::print("{}; medians of {} seeds, in virtual time\n", machine(), seeds);
+  const Wanted wanted{static_cast<unsigned>(std::stoul(argument(count, words, "--seeds", "5"))),
+                      argument(count, words, "--only", "")};
+  fmt::print("{}; medians of {} seeds, in virtual time\n", machine(), wanted.seeds);
   Figures figures;
   for (const char* kind : {"ring", "parameter_server"})
     for (const double mbit : {1.0, 10.0, 100.0})
       for (const std::size_t bucket : {0u, 1'600u, 16'000u, 32'000u}) {
         const SlowLinks links = slow_links(kind, mbit, bucket);
-        measure(links, seeds, figures);
+        measure(links, wanted, figures);
         if (links.kind == "parameter_server") {
-          measure(shared(links), seeds, figures);
-          measure(unfair(links), seeds, figures);
+          measure(shared(links), wanted, figures);
+          measure(unfair(links), wanted, figures);
         }
-        if (mbit < 100) measure(far(links), seeds, figures);
+        if (mbit < 100) measure(far(links), wanted, figures);
       }
   for (const char* kind : {"tree", "graph"})
     for (const double mbit : {1.0, 10.0})
       for (const std::size_t bucket : {1'600u, 16'000u}) {
-        measure(branching(kind, mbit, bucket), seeds, figures);
-        measure(shared(branching(kind, mbit, bucket)), seeds, figures);
-        measure(unfair(branching(kind, mbit, bucket)), seeds, figures);
+        measure(branching(kind, mbit, bucket), wanted, figures);
+        measure(shared(branching(kind, mbit, bucket)), wanted, figures);
+        measure(unfair(branching(kind, mbit, bucket)), wanted, figures);
       }
   return figures.write(argument(count, words, "--json", "")) ? 0 : 1;
 }
