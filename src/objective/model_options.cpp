@@ -20,12 +20,14 @@ const std::string* fresh_and_frozen(const ModelOptions& model) {
   return nullptr;
 }
 
-// "kind: mlp, cnn or resnet": the kinds that `wanted` holds for, at their defaults.
+// "kind: mlp, cnn or resnet": the kinds that `wanted` holds for, at their defaults. What comes from
+// a file of one's own is no remedy.
 template <typename Wanted>
 std::string kinds_that(Wanted wanted) {
   std::vector<std::string_view> names;
   for (const std::string_view name : model_kinds().names())
-    if (const auto kind = model_kinds().make(name); kind->plugin() == nullptr && wanted(*kind))
+    if (const auto kind = model_kinds().make(name);
+        kind->plugin() == nullptr && !kind->has_values() && wanted(*kind))
       names.push_back(name);
   if (names.empty()) return "another kind of model";
   if (names.size() == 1) return fmt::format("kind: {}", names[0]);
