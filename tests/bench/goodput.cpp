@@ -1,4 +1,4 @@
-// What a full link carries for its nodes, on links that the kernel shapes (tc tbf), so as root only:
+// What a full link carries for its nodes, on links that the kernel shapes (tc tbf), as root only:
 // beside one plain TCP stream between the same two namespaces, and with keys beside without.
 //   --json FILE   writes the figures
 //   --only tcp | curve   one part of them
