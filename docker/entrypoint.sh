@@ -40,6 +40,7 @@ fi
 topology=${KIMESH_TOPOLOGY:-topologies/ring4.yaml} config=${KIMESH_CONFIG:-configs/digits.yaml}
 
 stay() {
+  trap '' USR1
   echo "this container stays until it is stopped, so that /kimesh/runs can be fetched"
   echo "9999999999 the node has ended, and the container stays" >"$health"
   [ -z "${stopped:-}" ] || exit 0
@@ -72,7 +73,7 @@ if [ "${KIMESH_STAY:-}" ] && [ "$(cat "$ended" 2>/dev/null)" = "$sum" ]; then
   exit 0
 fi
 
-kimesh "$@" &
+(trap '' USR1 && exec kimesh "$@") & # until the node can answer it, USR1 asks for nothing
 child=$!
 [ -z "${stopped:-}" ] || kill -TERM "$child"
 heard=1
@@ -82,7 +83,15 @@ while [ "$heard" ]; do
 done
 [ -z "${stopped:-}" ] || exit "$code"
 case $code in
-  0) [ -z "${KIMESH_STAY:-}" ] || echo "$sum" >"$ended" ;;
+  0)
+    if [ "${KIMESH_STAY:-}" ]; then
+      { echo "$sum" >"$ended.tmp" && mv "$ended.tmp" "$ended"; } ||
+        echo "kimesh: /kimesh/$ended cannot be written" >&2
+    fi
+    ;;
+  # Another node was stopped. Where pods are moved it comes back, and this one goes on with it; with
+  # docker-compose somebody has stopped the mesh.
+  4) [ -z "${KIMESH_STAY:-}" ] || exit "$code"; code=0 ;;
   2 | 3)
     echo "kimesh: started again, this node would end with code $code again; it is not." >&2
     code=0

@@ -13,6 +13,9 @@ inline constexpr int kExitFailed = 1;  // the run failed
 inline constexpr int kExitUser = 2;    // the user's input is wrong; nothing was started
 // The run failed, and would fail again if its nodes were only started again.
 inline constexpr int kExitPermanent = 3;
+// Another node was stopped, which ended the run here; this one, which something starts again, goes
+// on with it then (--resume-if-any).
+inline constexpr int kExitOtherStopped = 4;
 
 struct PageOptions {
   std::string address;     // HOST:PORT of the live page; empty: none

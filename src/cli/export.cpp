@@ -19,7 +19,10 @@
 namespace kimesh::cli {
 namespace {
 
-constexpr std::size_t kFileBytesMax = 16 << 20;      // far more than the loaders take
+constexpr std::size_t kFileBytesMax = 16 << 20;  // far more than the loaders take
+// Pods come up minutes apart, and one that has given up is started again after ever longer pauses:
+// nodes that wait a minute each may never meet.
+constexpr const char* kKubernetesStart = "start_timeout: 3600s\n";
 constexpr std::size_t kConfigMapBytesMax = 1 << 20;  // Kubernetes takes no more in one ConfigMap
 
 // The addresses by which the containers reach each other.
@@ -43,13 +46,18 @@ Result<ExportedMesh> collect(const ExportOptions& options, const MeshFiles& file
   for (const NodeSpec& node : files.topology.nodes) mesh.nodes.push_back(node.name);
   const auto placed = place_topology(options.topology, places_of(options, files.topology));
   if (!placed) return placed.error();
-  mesh.files.push_back({"topology.yaml", placed->text});
+  std::string text = placed->text;
+  if (!text.ends_with('\n')) text += '\n';
+  if (options.target == ExportOptions::Target::kKubernetes &&
+      files.topology.start_timeout == TopologyFile().start_timeout)
+    text += kKubernetesStart;
+  mesh.files.push_back({"topology.yaml", std::move(text)});
   std::vector<PlacedTopology::Trace> others = placed->traces;
   others.push_back({options.config, "config.yaml"});
   for (const auto& other : others) {
-    auto text = read_whole(other.path, kFileBytesMax);
-    if (!text) return text.error();
-    mesh.files.push_back({other.name, std::move(*text)});
+    auto content = read_whole(other.path, kFileBytesMax);
+    if (!content) return content.error();
+    mesh.files.push_back({other.name, std::move(*content)});
   }
   return mesh;
 }

@@ -69,7 +69,9 @@ std::vector<Row> exit_codes() {
           {std::to_string(kExitFailed), "It failed."},
           {std::to_string(kExitUser), "The input is wrong; nothing was started."},
           {std::to_string(kExitPermanent),
-           "A node failed, and would fail again if it were only started again."}};
+           "A node failed, and would fail again if it were only started again."},
+          {std::to_string(kExitOtherStopped),
+           "With --resume-if-any: another node was stopped, and this one is to be started again."}};
 }
 
 std::vector<Row> files() {

@@ -63,7 +63,7 @@ RunHistory run_of(const Mesh& mesh, const RunFolder& folder) {
   return {folder.path(), name.string(), mesh.config(), mesh.topology(), true, mesh.plan(), {}};
 }
 
-int end_of(const std::string& name, const LiveNodeEnd& end) {
+int end_of(const std::string& name, const LiveNodeEnd& end, bool rejoins) {
   if (end.outcome == Outcome::kFailed) {
     complain(fmt::format("node {} failed: {}", name, end.text));
     return end.reason == StopReason::kPermanent ? kExitPermanent : kExitFailed;
@@ -71,7 +71,8 @@ int end_of(const std::string& name, const LiveNodeEnd& end) {
   say(end.outcome == Outcome::kDone
           ? fmt::format("node {} is done: {}", name, reason_name(end.reason))
           : fmt::format("node {} was stopped: {}", name, end.text));
-  return kExitDone;
+  const bool goes_on = end.outcome == Outcome::kStopped && rejoins && !stop_wanted();
+  return goes_on ? kExitOtherStopped : kExitDone;
 }
 
 int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const NodeOptions& wanted,
@@ -96,7 +97,7 @@ int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const Node
   const auto ended = mesh.run_node(self, options);
   if (!ended) return fail(ended.error());
   view.finish(ended->tally);
-  const int code = end_of(mesh.plan().view.nodes[self], ended->node);
+  const int code = end_of(mesh.plan().view.nodes[self], ended->node, wanted.resumes_if_any);
   return ended->files ? code : fail(ended->files.error());
 }
 

@@ -184,7 +184,13 @@ Result<NodeResult> run(const NodeRun& run) {
   NodeResult end{std::move(*ended), saved};
   if (*states)
     if (const Status written = (*states)->finish(); end.files) end.files = written;
-  const Status recorded = reporter->end(record_of(run.mesh.plan(), end.node, origin));
+  // A run without its model has not come to its end: who starts again goes on with it.
+  LiveNodeEnd told = end.node;
+  if (!saved && told.outcome == Outcome::kDone) {
+    told.outcome = Outcome::kFailed;
+    told.text = saved.error().message;
+  }
+  const Status recorded = reporter->end(record_of(run.mesh.plan(), told, origin));
   if (end.files) end.files = recorded;
   return end;
 }

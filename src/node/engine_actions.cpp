@@ -60,7 +60,8 @@ void Engine::halted(const PeerHalted& event) {
 // Anybody can say a name: the node goes on waiting for the one that this is, and says why it was
 // refused should it not come. Where a key proves the name, nobody else is to come.
 void Engine::refused(const PeerRefused& event) {
-  if (event.is_proven && event.node && !started_)
+  // Where nodes are started again some may still have the files or the program of before.
+  if (event.is_proven && event.node && !started_ && !setup_.rejoins)
     return abort(event.sentence, HaltKind::kPermanent);
   if (event.node && waiting_in_.contains(*event.node)) refusals_[*event.node] = event.sentence;
   notify(Notice{event.sentence});

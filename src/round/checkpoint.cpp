@@ -163,10 +163,12 @@ std::string Core::State::unsuitable(const IncomingChannel& in) const {
 void Core::State::end_agreement() {
   if (verdict.checkpoint_held == kNoRound && verdict.stop && held)
     return fail(
-        fmt::format("node {} holds the checkpoint of round {}, and another node holds none and has "
-                    "no records of the run: bring back its folder, or make checkpoints for all of "
-                    "those that are there with `kimesh join`, or remove the folders of all nodes",
-                    name(self), *held),
+        fmt::format(
+            "node {} holds the checkpoint of round {}, and another node holds none and has "
+            "no records of the run: bring back its folder, or make checkpoints for all of "
+            "those that are there with `kimesh join`; where the run has come to its end at all "
+            "others, remove this folder alone, else those of all nodes",
+            name(self), *held),
         HaltKind::kPermanent);
   is_saving = true;
   const bool is_new = verdict.checkpoint_held == kNoRound;

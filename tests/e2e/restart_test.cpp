@@ -41,8 +41,8 @@ class RestartedNode {
   RestartedNode(const RestartedNode&) = delete;
   RestartedNode& operator=(const RestartedNode&) = delete;
 
-  void kill() const {
-    if (const pid_t process = process_; process > 0) ::kill(process, SIGKILL);
+  void kill(int signal = SIGKILL) const {
+    if (const pid_t process = process_; process > 0) ::kill(process, signal);
   }
   void wait() {
     if (thread_.joinable()) thread_.join();
@@ -307,6 +307,25 @@ TEST_F(Restart, AHealthFileSaysByWhenTheNodeHasGoneOn) {
   scratch.write("late.health", std::to_string(std::time(nullptr) - 1) + " waiting for a disk\n");
   EXPECT_EQ(healthy("late.health").code, 1);
   EXPECT_EQ(healthy("late.health").said, "waiting for a disk\n");
+}
+
+// A pod that is moved is stopped, and the mesh with it. Seen to fail where the others took that for
+// the end of the run.
+TEST_F(Restart, OfOneThatWasStoppedTakesTheOthersAlong) {
+  RestartedNode a(scratch, "a"), b(scratch, "b"), c(scratch, "c");
+  ASSERT_TRUE(await_checkpoints());
+  b.kill(SIGTERM);
+  b.wait();
+  EXPECT_EQ(b.code(), 0) << b.said();
+  EXPECT_EQ(b.starts(), 1);
+  RestartedNode again(scratch, "b");
+  for (RestartedNode* node : {&a, &again, &c}) {
+    node->wait();
+    EXPECT_EQ(node->code(), 0) << node->said();
+    EXPECT_THAT(node->said(), HasSubstr("is done"));
+  }
+  EXPECT_THAT(a.said(), HasSubstr("was stopped"));
+  EXPECT_EQ(a.starts(), 2) << a.said();
 }
 
 }  // namespace
