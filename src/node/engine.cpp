@@ -22,8 +22,10 @@ constexpr int kFlushPart = 3;
 constexpr Duration kFlushMin = std::chrono::seconds(1), kFlushMax = std::chrono::seconds(10);
 constexpr Duration kHeartbeatMax = std::chrono::seconds(1);
 constexpr Duration kTellHealth = std::chrono::seconds(1);
-// Beside its limits: to tell the peers of the end, and to save a model of a few GB.
+// Beside its limits: to tell the peers of the end.
 constexpr Duration kTimeToEnd = std::chrono::seconds(60);
+// At the end: a model and the checkpoint before it, of tens of GB, on a disk of 100 MB/s.
+constexpr Duration kTimeToSave = std::chrono::minutes(10);
 // What a node waits for may take so many times the longest wait of the run so far.
 constexpr int kTimesLongestWait = 10;
 
@@ -347,7 +349,7 @@ void Engine::feed(Event event) {
 void Engine::close() {
   if (!network_) return;
   health_told_ = {};
-  tell_health(now(), "ending");
+  tell_health(now() + kTimeToSave, "ending");
   engine_.close();                              // a worker that waits for room would wait for ever
   if (started_) setup_.objective->interrupt();  // and so would one that waits for a program
   worker_.reset();
