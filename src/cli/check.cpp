@@ -2,27 +2,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "commands.h"
 #include "kimesh/config/key_text.h"
 #include "kimesh/config/yaml_tree.h"
 #include "kimesh/mesh/keys.h"
 #include "kimesh/run/check_together.h"
+#include "kimesh/run/hosts_file.h"
 #include "say.h"
 
 namespace kimesh::cli {
 namespace {
 
-// Whether the file has a key that is declared for topologies. A file that is no YAML is told by its
-// name, since both loaders say the same about it.
-bool is_topology(const std::string& path) {
+// Whether the file has a key of these. A file that is no YAML is told by its name, since all
+// loaders say the same about it.
+bool has_key_of(const std::string& path, const char* in_name,
+                const std::function<void(Keys&)>& describe) {
   Complaints unheard(path);
   const auto root = read_yaml(path, unheard);
-  if (!root) return path.find("topolog") != std::string::npos;
-  const std::vector<KeyRow> declared = key_rows(describe_topology);
+  if (!root) return path.find(in_name) != std::string::npos;
+  const std::vector<KeyRow> declared = key_rows(describe);
   return std::ranges::any_of(root->members, [&](const YamlMember& member) {
     return std::ranges::find(declared, member.key, &KeyRow::name) != declared.end();
   });
+}
+
+bool is_topology(const std::string& path) {
+  return has_key_of(path, "topolog", describe_topology);
+}
+
+bool is_hosts(const std::string& path) {
+  return has_key_of(path, "hosts", [](Keys& keys) { HostsFile().describe(keys); });
 }
 
 }  // namespace
@@ -39,9 +50,13 @@ int check(const std::vector<std::string>& files) {
   std::vector<Config> configs;
   std::vector<Topology> topologies;
   std::vector<Problem> problems;
+  std::vector<std::string> hosts;
   for (const std::string& path : files) {
     std::vector<Problem> found;
-    if (is_topology(path)) {
+    if (is_hosts(path)) {
+      found = load_hosts(path).problems;
+      hosts.push_back(path);
+    } else if (is_topology(path)) {
       auto loaded = load_topology(path);
       found = loaded.problems;
       topologies.push_back({path, std::move(loaded.value)});
@@ -62,6 +77,7 @@ int check(const std::vector<std::string>& files) {
       complain(notice + ".");
   }
   for (const Config& config : configs) say(fmt::format("{}: a config, no problem", config.path));
+  for (const std::string& path : hosts) say(fmt::format("{}: a file of hosts, no problem", path));
   for (const Topology& topology : topologies)
     say(fmt::format("{}: a topology of {} nodes, no problem", topology.path,
                     topology.value.nodes.size()));

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,9 +25,15 @@ const char* this_program() {
   return launcher == nullptr || *launcher == '\0' ? "/proc/self/exe" : launcher;
 }
 
+// A program that is about to start: its descriptors are still this process's.
+struct Start {
+  const char* program;
+  std::vector<char*> words;
+  Fd in, out, err;
+};
+
 // Runs between fork and exec, with async-signal-safe calls only.
-[[noreturn]] void exec_child(const char* program, char* const* arguments, int out, int err,
-                             pid_t parent) {
+[[noreturn]] void exec_child(const Start& start, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(kExitFailed);  // the parent has died before
@@ -34,36 +41,88 @@ const char* this_program() {
   const sigset_t later = stop_signals();
   ::sigprocmask(SIG_SETMASK, &later, nullptr);
   ::signal(SIGUSR1, SIG_IGN);  // until the node can answer it, it asks for nothing
-  const int in = ::open("/dev/null", O_RDONLY);
-  if (in >= 0 && ::dup2(in, STDIN_FILENO) >= 0 && ::dup2(out, STDOUT_FILENO) >= 0 &&
-      ::dup2(err, STDERR_FILENO) >= 0)
-    ::execv(program, arguments);
+  if (::dup2(start.in.get(), STDIN_FILENO) >= 0 && ::dup2(start.out.get(), STDOUT_FILENO) >= 0 &&
+      ::dup2(start.err.get(), STDERR_FILENO) >= 0)
+    ::execv(start.program, start.words.data());
   ::_exit(kExitFailed);
 }
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+Fd open_output(const std::string& path) {
+  return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+}
+
+// -1, with errno: it cannot be started.
+pid_t fork_child(const Start& start) {
+  const pid_t parent = ::getpid();
+  const pid_t process = start.in && start.out && start.err ? ::fork() : -1;
+  if (process == 0) exec_child(start, parent);
+  if (process > 0) ::setpgid(process, process);  // in both processes, since either may be first
+  return process;
+}
+
+Error not_started(const std::string& log) {
+  return {ErrorCode::kIo,
+          fmt::format("a node with its log {} cannot be started: {}", log, std::strerror(errno))};
+}
+
+// What the shell calls a signal that a node may get; null: none that it knows.
+const char* name_of(int signal) {
+  switch (signal) {
+    case SIGINT:
+      return "INT\n";
+    case SIGTERM:
+      return "TERM\n";
+    case SIGKILL:
+      return "KILL\n";
+    case SIGCONT:
+      return "CONT\n";
+    case SIGUSR1:
+      return "USR1\n";
+    default:
+      return nullptr;
+  }
+}
+
+// Exit codes of shells and of ssh.
+constexpr int kKilledBy = 128, kNoConnection = 255;
 
 }  // namespace
 
 Result<Child> Child::start(const std::vector<std::string>& arguments, const std::string& log) {
   std::vector<std::string> words{"kimesh"};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-
-  const int err = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  const int out = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  const pid_t parent = ::getpid();
-  const char* program = this_program();
-  const pid_t process = err < 0 || out < 0 ? -1 : ::fork();
-  const int why = errno;
-  if (process == 0) exec_child(program, pointers.data(), out, err, parent);
-  if (err >= 0) ::close(err);
-  if (out >= 0) ::close(out);
-  if (process < 0)
-    return Error{ErrorCode::kIo, fmt::format("a node with its log {} cannot be started: {}", log,
-                                             std::strerror(why))};
-  ::setpgid(process, process);  // in both processes, since either may be first
+  const Start start{this_program(), pointers_to(words),
+                    Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
+                    Fd(::open("/dev/null", O_WRONLY | O_CLOEXEC)), open_output(log)};
+  const pid_t process = fork_child(start);
+  if (process < 0) return not_started(log);
   return Child(process);
+}
+
+Result<Child> Child::start_elsewhere(const std::vector<std::string>& command,
+                                     const std::string& host, const ChildOutput& output) {
+  // The environment's own program for this looks the first word up.
+  std::vector<std::string> words{"env"};
+  words.insert(words.end(), command.begin(), command.end());
+  int ends[2]{-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return not_started(output.err);
+  Fd signals(ends[0]);
+  const Start start{"/usr/bin/env", pointers_to(words), Fd(ends[1]), open_output(output.out),
+                    open_output(output.err)};
+  const pid_t process = fork_child(start);
+  if (process < 0) return not_started(output.err);
+  Child child(process);
+  child.host_ = host;
+  child.signals_ = std::move(signals);
+  return child;
 }
 
 void Child::update() {
@@ -77,19 +136,35 @@ void Child::wait() {
   }
 }
 
+int Child::killer() const {
+  if (running_) return 0;
+  if (WIFSIGNALED(status_)) return WTERMSIG(status_);
+  const int code = WEXITSTATUS(status_);
+  return !host_.empty() && code > kKilledBy && code < kNoConnection ? code - kKilledBy : 0;
+}
+
 bool Child::was_killed() const {
-  return !running_ && WIFSIGNALED(status_);
+  return killer() != 0;
 }
 
 std::string Child::how_it_ended() const {
-  if (was_killed())
-    return fmt::format("was killed by signal {} ({})", WTERMSIG(status_),
-                       ::strsignal(WTERMSIG(status_)));
+  if (const int signal = killer(); signal != 0)
+    return fmt::format("was killed by signal {} ({})", signal, ::strsignal(signal));
+  if (!host_.empty() && WEXITSTATUS(status_) == kNoConnection)
+    return fmt::format("was lost: ssh to {} ended with exit code {}", host_, kNoConnection);
   return fmt::format("ended with exit code {}", WEXITSTATUS(status_));
 }
 
 void Child::send(int signal) {
-  if (running_) ::kill(process_, signal);
+  if (!running_) return;
+  const char* name = host_.empty() ? nullptr : name_of(signal);
+  if (name == nullptr || !signals_) {
+    if (host_.empty() || signal == SIGKILL) ::kill(process_, signal);
+    return;
+  }
+  // Where nobody reads any more, the process ends by itself.
+  static_cast<void>(::send(signals_.get(), name, std::strlen(name), MSG_NOSIGNAL | MSG_DONTWAIT));
+  if (signal == SIGKILL) signals_ = Fd();
 }
 
 }  // namespace kimesh::cli

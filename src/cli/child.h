@@ -1,4 +1,5 @@
-// A node process that `kimesh up` starts. The system ends it when `kimesh up` dies.
+// A node process that `kimesh up` starts, here or through ssh on another machine. It is asked to
+// end when `kimesh up` dies.
 #pragma once
 
 #include <sys/types.h>
@@ -6,9 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "kimesh/util/fd.h"
 #include "kimesh/util/result.h"
 
 namespace kimesh::cli {
+
+// Files that get a process's output.
+struct ChildOutput {
+  std::string out, err;
+};
 
 // Destruction leaves the process running; the owner ends it.
 class Child {
@@ -18,6 +25,13 @@ class Child {
   // Io.
   [[nodiscard]] static Result<Child> start(const std::vector<std::string>& arguments,
                                            const std::string& log);
+  // Starts `command`, whose first word is looked up in PATH, and which runs a node on the machine
+  // `host`. The command reads names of signals for the node, a line each, takes the end of its
+  // input for SIGHUP, and ends with the node's exit code, or 128 and the signal that killed it.
+  // Both outputs are appended to files. Errors: Io.
+  [[nodiscard]] static Result<Child> start_elsewhere(const std::vector<std::string>& command,
+                                                     const std::string& host,
+                                                     const ChildOutput& output);
 
   // Checks whether the process has ended. Never blocks.
   void update();
@@ -26,15 +40,21 @@ class Child {
   [[nodiscard]] bool running() const { return running_; }
   // Whether the process has ended with exit code 0.
   [[nodiscard]] bool succeeded() const { return !running_ && status_ == 0; }
-  // "was killed by signal 9 (Killed)" or "ended with exit code 1". Requires !running().
+  // "was killed by signal 9 (Killed)", "ended with exit code 1", or, of one elsewhere, that ssh did
+  // not reach it to the end. Requires !running().
   [[nodiscard]] std::string how_it_ended() const;
   [[nodiscard]] bool was_killed() const;
-  // Sends a signal, unless the process has ended.
+  // Sends a signal, unless the process has ended. To a node elsewhere SIGKILL is the last one; sent
+  // again it kills what is here of it.
   void send(int signal);
 
  private:
   explicit Child(pid_t process) : process_(process) {}
+  // The signal that killed it; 0: none did.
+  [[nodiscard]] int killer() const;
   pid_t process_;
+  std::string host_;  // empty: it runs here
+  Fd signals_;        // where their names are written for a node elsewhere
   bool running_ = true;
   int status_ = 0;  // as waitpid returns it
 };

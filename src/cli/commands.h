@@ -29,6 +29,7 @@ struct RunOptions {
   bool digests = false;  // digests of owned shards in every round's record
   std::string keys{};    // folder of the keys; empty: what the topology says
   std::string resume{};  // folder of the run that goes on; empty: a new run
+  std::string hosts{};   // file of the machines whose ssh starts the nodes; empty: they run here
   PageOptions page{};
 };
 struct NodeOptions {
@@ -42,8 +43,9 @@ struct NodeOptions {
   bool resumes_if_any = false;
   std::string health;  // file that says by when the node has gone on (health_file.h); empty: none
   int threads = 0;     // 0: cores / nodes of the topology on this machine's address
-  bool asks_others = false;  // the page asks those of the other nodes
-  bool watched = false;      // another process shows the run folder: records tell the queues
+  bool asks_others = false;    // the page asks those of the other nodes
+  bool watched = false;        // another process shows the run folder: records tell the queues
+  bool tells_records = false;  // stdout gets the records, a line each, in place of words
 };
 struct SimulateOptions {
   RunOptions run;
@@ -62,6 +64,8 @@ struct PlanOptions {
   std::string json;
   bool predict = false;  // time and bytes of the run; needs a config
   std::string compute;   // as in SimulateOptions
+  std::string suggest{};                // file for the best joins of the nodes; empty: not asked
+  std::vector<std::string> measured{};  // folders of runs that tell rates
 };
 
 inline constexpr std::size_t kSampleTokensMax = 1'000'000;  // each takes a pass over the model
@@ -111,6 +115,10 @@ struct ExportOptions {
   std::string topology, config;
   std::string output = "mesh";  // folder; existing files are overwritten
   std::string image = "kimesh:latest";
+  std::string name = "kimesh";  // of Kubernetes' objects
+  // Of a node: LibTorch, a model of a hundred million parameters and what is kept of it many times,
+  // and its checkpoints.
+  std::uint64_t memory_bytes = std::uint64_t{4} << 30, disk_bytes = std::uint64_t{4} << 30;
 };
 
 struct KeygenOptions {

@@ -14,6 +14,7 @@
 #include "kimesh/objective/plugin_model.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/topology/placed_topology.h"
+#include "kimesh/util/units.h"
 #include "say.h"
 
 namespace kimesh::cli {
@@ -23,6 +24,7 @@ constexpr std::size_t kFileBytesMax = 16 << 20;  // far more than the loaders ta
 // Pods come up minutes apart, and one that has given up is started again after ever longer pauses:
 // nodes that wait a minute each may never meet.
 constexpr const char* kKubernetesStart = "start_timeout: 3600s\n";
+constexpr std::size_t kObjectNameMax = 50;
 constexpr std::size_t kConfigMapBytesMax = 1 << 20;  // Kubernetes takes no more in one ConfigMap
 
 // The addresses by which the containers reach each other.
@@ -32,13 +34,16 @@ std::vector<NodePlace> places_of(const ExportOptions& options, const TopologyFil
     places.push_back({fmt::format("tcp://0.0.0.0:{}", kExportPort),
                       options.target == ExportOptions::Target::kCompose
                           ? fmt::format("tcp://{}:{}", topology.nodes[i].name, kExportPort)
-                          : fmt::format("tcp://kimesh-{}.kimesh:{}", i, kExportPort)});
+                          : fmt::format("tcp://{0}-{1}.{0}:{2}", options.name, i, kExportPort)});
   return places;
 }
 
 Result<ExportedMesh> collect(const ExportOptions& options, const MeshFiles& files) {
   ExportedMesh mesh;
   mesh.image = options.image;
+  mesh.name = options.name;
+  mesh.memory_bytes = options.memory_bytes;
+  mesh.disk_bytes = options.disk_bytes;
   // Containers reach each other over a network, whatever addresses the topology has.
   mesh.is_encrypted = files.topology.security != Security::kNone;
   if (mesh.is_encrypted && ::geteuid() != 0)
@@ -63,11 +68,25 @@ Result<ExportedMesh> collect(const ExportOptions& options, const MeshFiles& file
 }
 
 // What the files do not hold: "data at mnist". Empty: they hold everything.
-std::string what_is_to_mount(const RunConfig& config) {
+std::vector<std::string> what_is_to_mount(const RunConfig& config) {
   if (const PluginOptions* plugin = config.plugin())
-    return fmt::format("library at {}, with its data,", plugin->library);
-  const auto needed = config.data.kind->files();
-  return needed.empty() ? "" : fmt::format("data at {}", needed.front().path);
+    return {fmt::format("library at {}, with its data", plugin->library)};
+  std::vector<std::string> all;
+  if (const std::string file = config.model.kind->file(); !file.empty())
+    all.push_back("model at " + file);
+  if (!config.model.weights.empty()) all.push_back("weights at " + config.model.weights);
+  const auto data = config.data.kind->files();
+  if (!data.empty()) all.push_back("data at " + data.front().path);
+  return all;
+}
+
+// A service's name, which is a label of the DNS, with room for a pod's number behind it.
+bool is_object_name(const std::string& name) {
+  const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
+  return !name.empty() && name.size() <= kObjectNameMax && is_small(name.front()) &&
+         name.back() != '-' && std::ranges::all_of(name, [&](char c) {
+           return is_small(c) || (c >= '0' && c <= '9') || c == '-';
+         });
 }
 
 // A sentence why the mesh cannot be exported; empty: it can be.
@@ -75,6 +94,11 @@ std::string refusal(const ExportOptions& options, const MeshFiles& files) {
   if (files.config.quadratic)
     return "a quadratic runs in `kimesh simulate` only. Write model and data instead.";
   const auto is_unprintable = [](char c) { return static_cast<unsigned char>(c) < ' '; };
+  if (!is_object_name(options.name))
+    return fmt::format(
+        "--name {} cannot name Kubernetes' objects. Use up to {} small letters, "
+        "digits and '-', with a letter in front and no '-' at the end.",
+        options.name, kObjectNameMax);
   if (options.image.empty() || std::ranges::any_of(options.image, is_unprintable))
     return "--image names no image. Write a name such as kimesh:latest.";
   return "";
@@ -113,7 +137,7 @@ Status add_keys(const ExportOptions& options, const ExportedMesh& mesh) {
   }
   say(fmt::format("the keys of its nodes are in {}: they are secrets", folder));
   if (options.target == ExportOptions::Target::kKubernetes)
-    say(fmt::format("first: kubectl create secret generic kimesh --from-file={}", folder));
+    say(fmt::format("first: kubectl create secret generic {} --from-file={}", mesh.name, folder));
   return ok_status();
 }
 
@@ -149,10 +173,16 @@ int export_mesh(const ExportOptions& options) {
   if (const Status done = add_keys(options, *mesh); !done.ok()) return fail(done.error());
   say(compose ? fmt::format("start it: docker-compose -f {}/docker-compose.yml up", options.output)
               : fmt::format("start it: kubectl apply -f {}/kubernetes.yaml", options.output));
-  if (const std::string needed = what_is_to_mount(files->config); !needed.empty())
+  say(fmt::format("a node may take {} of memory{}: --memory{} changes it",
+                  format_bytes(static_cast<double>(options.memory_bytes)),
+                  compose ? ""
+                          : fmt::format(" and {} of disk",
+                                        format_bytes(static_cast<double>(options.disk_bytes))),
+                  compose ? "" : " and --disk"));
+  for (const std::string& needed : what_is_to_mount(files->config))
     say(
-        fmt::format("the {} is not in these files: mount it in each container where "
-                    "mesh/config.yaml looks for it",
+        fmt::format("not in these files: {}. Mount it in each container where mesh/config.yaml "
+                    "looks for it",
                     needed));
   return kExitDone;
 }

@@ -3,12 +3,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "kimesh/mesh/keys.h"
 
 namespace kimesh::cli {
 namespace {
+
+// What a pod's machine must have free, where less than its limit is enough for most models.
+constexpr std::uint64_t kRequestedMebibytes = 512;
+
+// Rounded up.
+std::uint64_t mebibytes(std::uint64_t bytes) {
+  constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+  return (bytes + kMebibyte - 1) / kMebibyte;
+}
 
 // A YAML string in quotes. Only the name of the image comes from the user. Compose takes $ for the
 // beginning of a variable.
@@ -43,7 +53,7 @@ x-node: &node
   tmpfs: ["/run/kimesh:size=1m,mode=1777"]
   cap_drop: [ALL]
   security_opt: ["no-new-privileges:true"]
-  mem_limit: "${{KIMESH_MEMORY:-4g}}"
+  mem_limit: "${{KIMESH_MEMORY:-{memory}m}}"
   pids_limit: 512
   ulimits: {{nofile: 8192, core: 0}}
   logging: {{driver: json-file, options: {{max-size: 10m, max-file: "3"}}}}
@@ -65,16 +75,16 @@ constexpr const char* kComposeService = R"(  "{name}":
 constexpr const char* kKubernetesService = R"(# Written by `kimesh export kubernetes`. Start it with
 {make_secret}#   kubectl apply -f kubernetes.yaml
 # A pod that has trained stays until it is deleted, and trains no more where it is started anew:
-# `kubectl cp kimesh-0:/kimesh/runs runs` fetches what it left.
+# `kubectl cp {name}-0:/kimesh/runs runs` fetches what it left.
 apiVersion: v1
 kind: Service
 metadata:
-  name: kimesh
+  name: {name}
 spec:
   clusterIP: None
   # Nodes find each other before any of them is ready.
   publishNotReadyAddresses: true
-  selector: {{app: kimesh}}
+  selector: {{app: {name}}}
   ports:
   - {{name: mesh, port: {port}}}
 ---
@@ -82,39 +92,39 @@ spec:
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
-  name: kimesh
+  name: {name}
 spec:
-  podSelector: {{matchLabels: {{app: kimesh}}}}
+  podSelector: {{matchLabels: {{app: {name}}}}}
   policyTypes: [Ingress, Egress]
   ingress:
-  - from: [{{podSelector: {{matchLabels: {{app: kimesh}}}}}}]
+  - from: [{{podSelector: {{matchLabels: {{app: {name}}}}}}}]
     ports: [{{port: {port}}}]
   egress:
-  - to: [{{podSelector: {{matchLabels: {{app: kimesh}}}}}}]
+  - to: [{{podSelector: {{matchLabels: {{app: {name}}}}}}}]
     ports: [{{port: {port}}}]
   - ports: [{{port: 53, protocol: UDP}}, {{port: 53, protocol: TCP}}]
 ---
 apiVersion: v1
 kind: ConfigMap
 metadata:
-  name: kimesh
+  name: {name}
 data:
 )";
 constexpr const char* kKubernetesSet = R"(---
 apiVersion: apps/v1
 kind: StatefulSet
 metadata:
-  name: kimesh
+  name: {name}
 spec:
-  serviceName: kimesh
+  serviceName: {name}
   replicas: {replicas}
   # All at once: each waits for the others.
   podManagementPolicy: Parallel
   selector:
-    matchLabels: {{app: kimesh}}
+    matchLabels: {{app: {name}}}
   template:
     metadata:
-      labels: {{app: kimesh}}
+      labels: {{app: {name}}}
     spec:
       automountServiceAccountToken: false
       terminationGracePeriodSeconds: 30
@@ -129,7 +139,7 @@ spec:
         image: {image}
         imagePullPolicy: IfNotPresent
         env:
-        # Pod kimesh-0 is the first of these, and so on.
+        # Pod {name}-0 is the first of these, and so on.
         - {{name: KIMESH_NODES, value: "{nodes}"}}
         - {{name: KIMESH_TOPOLOGY, value: mesh/topology.yaml}}
         - {{name: KIMESH_CONFIG, value: mesh/config.yaml}}
@@ -140,8 +150,8 @@ spec:
         ports:
         - {{name: mesh, containerPort: {port}}}
         resources:
-          requests: {{cpu: 500m, memory: 512Mi}}
-          limits: {{memory: 4Gi, ephemeral-storage: 256Mi}}
+          requests: {{cpu: 500m, memory: {requested}Mi}}
+          limits: {{memory: {memory}Mi, ephemeral-storage: 256Mi}}
         # By progress: what the node waits for, and how long that may take.
         livenessProbe:
           exec: {{command: [healthy.sh]}}
@@ -158,7 +168,7 @@ spec:
         - {{name: health, mountPath: /run/kimesh}}
 {keys_mount}      volumes:
       - name: mesh
-        configMap: {{name: kimesh}}
+        configMap: {{name: {name}}}
       - name: health
         emptyDir: {{medium: Memory, sizeLimit: 1Mi}}
 {keys_volume}  volumeClaimTemplates:
@@ -167,10 +177,9 @@ spec:
     spec:
       accessModes: [ReadWriteOnce]
       resources:
-        requests: {{storage: 1Gi}}
+        requests: {{storage: {disk}Mi}}
 )";
 
-constexpr const char* kMakeSecret = "#   kubectl create secret generic kimesh --from-file=keys\n";
 constexpr const char* kKeysEnvironment = R"(        - {name: KIMESH_KEYS, value: /kimesh/keys}
         - name: KIMESH_POD
           valueFrom: {fieldRef: {fieldPath: metadata.name}}
@@ -180,16 +189,17 @@ constexpr const char* kKeysMount =
     "        - {name: keys, mountPath: /kimesh/keys, subPathExpr: $(KIMESH_POD), readOnly: true}\n";
 constexpr const char* kKeysVolume = R"(      - name: keys
         secret:
-          secretName: kimesh
+          secretName: {name}
           defaultMode: 256  # 0400: its owner is root, and the pod's group may read it
           items:
 )";
 
-std::string keys_volume(const std::vector<std::string>& nodes) {
-  std::string text = kKeysVolume;
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    for (const std::string& file : {secret_key_file(nodes[i]), std::string(kPublicKeysFile)})
-      text += fmt::format("          - {{key: \"{0}\", path: \"kimesh-{1}/{0}\"}}\n", file, i);
+std::string keys_volume(const ExportedMesh& mesh) {
+  std::string text = fmt::format(kKeysVolume, fmt::arg("name", mesh.name));
+  for (std::size_t i = 0; i < mesh.nodes.size(); ++i)
+    for (const std::string& file : {secret_key_file(mesh.nodes[i]), std::string(kPublicKeysFile)})
+      text +=
+          fmt::format("          - {{key: \"{0}\", path: \"{1}-{2}/{0}\"}}\n", file, mesh.name, i);
   return text;
 }
 
@@ -199,6 +209,7 @@ std::string compose_text(const ExportedMesh& mesh) {
   using fmt::arg;
   std::string text =
       fmt::format(kComposeHead, arg("image", quoted(mesh.image, true)),
+                  arg("memory", mebibytes(mesh.memory_bytes)),
                   arg("user", mesh.user.empty() ? "" : fmt::format("  user: \"{}\"\n", mesh.user)),
                   arg("keys", mesh.is_encrypted ? "  KIMESH_KEYS: /run/secrets\n" : ""));
   std::string files;
@@ -221,16 +232,23 @@ std::string compose_text(const ExportedMesh& mesh) {
 
 std::string kubernetes_text(const ExportedMesh& mesh) {
   using fmt::arg;
-  std::string text = fmt::format(kKubernetesService, arg("port", kExportPort),
-                                 arg("make_secret", mesh.is_encrypted ? kMakeSecret : ""));
+  const std::string make_secret =
+      fmt::format("#   kubectl create secret generic {} --from-file={}\n", mesh.name, kExportKeys);
+  std::string text =
+      fmt::format(kKubernetesService, arg("name", mesh.name), arg("port", kExportPort),
+                  arg("make_secret", mesh.is_encrypted ? make_secret : ""));
   for (const ExportedFile& file : mesh.files)
     text += fmt::format("  {}: |2\n{}", file.name, indented(file.text, 4));
-  return text + fmt::format(kKubernetesSet, arg("replicas", mesh.nodes.size()),
-                            arg("user", kImageUser), arg("image", quoted(mesh.image, false)),
-                            arg("nodes", fmt::join(mesh.nodes, " ")), arg("port", kExportPort),
-                            arg("keys_environment", mesh.is_encrypted ? kKeysEnvironment : ""),
-                            arg("keys_mount", mesh.is_encrypted ? kKeysMount : ""),
-                            arg("keys_volume", mesh.is_encrypted ? keys_volume(mesh.nodes) : ""));
+  return text +
+         fmt::format(kKubernetesSet, arg("name", mesh.name), arg("replicas", mesh.nodes.size()),
+                     arg("user", kImageUser), arg("image", quoted(mesh.image, false)),
+                     arg("nodes", fmt::join(mesh.nodes, " ")), arg("port", kExportPort),
+                     arg("memory", mebibytes(mesh.memory_bytes)),
+                     arg("requested", std::min(mebibytes(mesh.memory_bytes), kRequestedMebibytes)),
+                     arg("disk", mebibytes(mesh.disk_bytes)),
+                     arg("keys_environment", mesh.is_encrypted ? kKeysEnvironment : ""),
+                     arg("keys_mount", mesh.is_encrypted ? kKeysMount : ""),
+                     arg("keys_volume", mesh.is_encrypted ? keys_volume(mesh) : ""));
 }
 
 }  // namespace kimesh::cli

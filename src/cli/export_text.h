@@ -1,6 +1,7 @@
 // The texts of the files that `kimesh export` writes. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,9 @@ struct ExportedFile {
   std::string name, text;
 };
 struct ExportedMesh {
+  std::string name = "kimesh";  // of Kubernetes' objects
   std::string image;
+  std::uint64_t memory_bytes = 0, disk_bytes = 0;  // limits of a node
   std::vector<std::string> nodes;
   std::vector<ExportedFile> files;  // topology.yaml, config.yaml and what they name
   bool is_encrypted = true;         // a container sees its own secret key and the list

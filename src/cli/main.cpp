@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <exception>
-#include <map>
 
 #include "commands.h"
 #include "declarations.h"
@@ -12,66 +11,15 @@
 #include "kimesh/objective/plugin_model.h"
 #include "kimesh/run/explain.h"
 #include "kimesh/train/torch_models.h"
+#include "mesh_commands.h"
+#include "option_values.h"
 #include "say.h"
 
 namespace kimesh::cli {
 namespace {
 
-// What values are: completion knows files and folders by these names.
-constexpr const char *kFile = kFileValue, *kFolder = kFolderValue, *kName = "NAME", *kNode = "NODE",
-                     *kTime = "TIME", *kAddress = "HOST:PORT", *kText = "TEXT";
-
-constexpr const char* kSimdHelp =
-    "instruction set of the kernels: avx512, avx2, sse4, neon or scalar; the bits are the same";
-
-// An option whose values have names; help and completion know them.
-template <typename Value>
-CLI::Option* add_choice(CLI::App& command, const std::string& name, Value& value,
-                        const std::map<std::string, Value>& choices, const std::string& help) {
-  std::vector<std::string> names;
-  for (const auto& choice : choices) names.push_back(choice.first);
-  return command.add_option(name, value, help)
-      ->transform(CLI::CheckedTransformer(choices).description(""))
-      ->type_name(fmt::format("{}", fmt::join(names, "|")));
-}
-
-void add_files(CLI::App& command, RunOptions& options, bool required) {
-  command.add_option("--config", options.config, "what is trained (configs/*.yaml)")
-      ->type_name(kFile)
-      ->required(required);
-  command.add_option("--topology", options.topology, "who talks to whom (topologies/*.yaml)")
-      ->type_name(kFile)
-      ->required(required);
-  command.add_flag("--digests", options.digests, "record digests of the owned shards each round");
-}
-
-// A run that goes on has its files in its folder.
-void add_resume(CLI::App& command, RunOptions& options) {
-  command
-      .add_option("--resume", options.resume,
-                  "go on from the newest checkpoint of this run's folder")
-      ->type_name(kFolder);
-}
-
-constexpr const char* kPageAddress = "127.0.0.1:9200";
-constexpr const char* kTokenHelp = "file with the token that readers of the page must know";
-
-void add_page(CLI::App& command, PageOptions& options) {
-  command.add_option("--web", options.address, "serve the live page at HOST:PORT (127.0.0.1:9200)")
-      ->type_name(kAddress)
-      ->expected(0, 1)
-      ->default_str(kPageAddress);
-  command.add_option("--web-token", options.token_file, kTokenHelp)->type_name(kFile);
-}
-
-void add_run(CLI::App& command, RunOptions& options, bool required) {
-  add_files(command, options, required);
-  command.add_option("--run", options.run, "name of the run's folder in runs/")->type_name(kName);
-  command.add_option("--json", options.json, "write the figures to this file")->type_name(kFile);
-}
-
 void add_check(CLI::App& app, std::vector<std::string>& files, int& code) {
-  CLI::App* command = app.add_subcommand("check", "every problem of topology and config files");
+  CLI::App* command = app.add_subcommand("check", "every problem of the user's files");
   command->add_option("FILE", files, "files to check")->type_name(kFile)->required();
   command->callback([&] { code = check(files); });
 }
@@ -101,6 +49,15 @@ void add_plan(CLI::App& app, PlanOptions& options, int& code) {
   command->add_flag("--predict", options.predict, "round time, hours and GB, before anyone starts");
   command->add_option("--compute", options.compute, "time of a gradient, such as 10ms")
       ->type_name(kTime);
+  command
+      ->add_option("--suggest", options.suggest,
+                   "find the joins of its nodes with the shortest round, and write them to this "
+                   "new file")
+      ->type_name(kFile);
+  command
+      ->add_option("--measured", options.measured,
+                   "a run's folder, whose links' rates count for --suggest; may be repeated")
+      ->type_name(kFolder);
   command->callback([&] { code = plan(options); });
 }
 
@@ -114,53 +71,6 @@ void add_keygen(CLI::App& app, KeygenOptions& options, int& code) {
   command->add_option("--renew", options.renewed, "a node that gets a new key; may be repeated")
       ->type_name(kNode);
   command->callback([&] { code = keygen(options); });
-}
-
-constexpr const char* kKeysHelp = "folder of the keys, where the topology's is not the place";
-
-void add_up(CLI::App& app, RunOptions& options, int& code) {
-  CLI::App* command = app.add_subcommand("up", "run all nodes on this machine");
-  add_run(*command, options, false);
-  add_resume(*command, options);
-  add_page(*command, options.page);
-  command->add_option("--keys", options.keys, kKeysHelp)->type_name(kFolder);
-  command->callback([&] { code = up(options); });
-}
-
-void add_node(CLI::App& app, NodeOptions& options, int& code) {
-  CLI::App* command = app.add_subcommand("node", "run one node");
-  add_files(*command, options.run, false);
-  add_resume(*command, options.run);
-  command->add_flag("--resume-if-any", options.resumes_if_any,
-                    "go on with the run in runs/ that was not ended, or begin one");
-  command->add_option("--health", options.health, "file that says by when the node has gone on")
-      ->type_name(kFile);
-  command->add_option("--name", options.name, "which node of the topology")
-      ->type_name(kNode)
-      ->required();
-  command->add_option("--keys", options.run.keys, kKeysHelp)->type_name(kFolder);
-  command->add_option("--run-folder", options.run_folder, "where its files go")->type_name(kFolder);
-  command->add_option("--metrics", options.metrics, "HOST:PORT where Prometheus may ask")
-      ->type_name(kAddress);
-  add_page(*command, options.run.page);
-  command->add_flag("--web-all", options.asks_others,
-                    "show the other nodes, too: ask their pages, at the same port");
-  command->add_flag("--watched", options.watched, "record queues, for a page of another process");
-  command->add_option("--simd", options.simd, kSimdHelp)->type_name(kName);
-  command->add_option("--threads", options.threads, "LibTorch threads")->check(CLI::Range(1, 1024));
-  command->callback([&] { code = node(options); });
-}
-
-void add_simulate(CLI::App& app, SimulateOptions& options, int& code) {
-  CLI::App* command = app.add_subcommand("simulate", "run the mesh in virtual time");
-  add_run(*command, options.run, true);
-  add_page(*command, options.run.page);
-  command->add_option("--replay", options.replay, "repeat the decisions of this run's folder")
-      ->type_name(kFolder);
-  command->add_option("--compute", options.compute, "virtual time of a gradient, such as 10ms")
-      ->type_name(kTime);
-  command->add_option("--simd", options.simd, kSimdHelp)->type_name(kName);
-  command->callback([&] { code = simulate(options); });
 }
 
 void add_eval(CLI::App& app, EvalOptions& options, int& code) {
@@ -183,21 +93,6 @@ void add_eval(CLI::App& app, EvalOptions& options, int& code) {
       ->needs(sample);
   command->add_option("--seed", options.seed, "another one gives another text (1)")->needs(sample);
   command->callback([&] { code = evaluate(options); });
-}
-
-void add_doctor(CLI::App& app, DoctorCommand& options, int& code) {
-  CLI::App* command =
-      app.add_subcommand("doctor", "try every link of a node; start it on all machines");
-  command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")
-      ->type_name(kFile)
-      ->required();
-  command->add_option("--name", options.name, "which node of it this machine is")
-      ->type_name(kNode)
-      ->required();
-  command->add_option("--wait", options.wait, "for others, without any news (60s)")
-      ->type_name(kTime);
-  command->add_option("--keys", options.keys, kKeysHelp)->type_name(kFolder);
-  command->callback([&] { code = doctor(options); });
 }
 
 void add_join(CLI::App& app, JoinOptions& options, int& code) {
@@ -250,25 +145,6 @@ void add_web(CLI::App& app, WebOptions& options, int& code) {
   command->callback([&] { code = web(options); });
 }
 
-void add_export(CLI::App& app, ExportOptions& options, int& code) {
-  CLI::App* command = app.add_subcommand("export", "write files that start a mesh in containers");
-  const std::map<std::string, ExportOptions::Target> targets{
-      {"compose", ExportOptions::Target::kCompose},
-      {"kubernetes", ExportOptions::Target::kKubernetes}};
-  add_choice(*command, "TARGET", options.target, targets, "what starts the containers")->required();
-  command->add_option("TOPOLOGY", options.topology, "topologies/*.yaml")
-      ->type_name(kFile)
-      ->required();
-  command->add_option("--config", options.config, "what is trained (configs/*.yaml)")
-      ->type_name(kFile)
-      ->required();
-  command->add_option("--output", options.output, "folder for the files (mesh)")
-      ->type_name(kFolder);
-  command->add_option("--image", options.image, "image of the containers (kimesh:latest)")
-      ->type_name(kName);
-  command->callback([&] { code = export_mesh(options); });
-}
-
 void add_init(CLI::App& app, InitOptions& options, int& code) {
   CLI::App* command =
       app.add_subcommand("init", "write a config and a topology, by five questions or options");
@@ -313,18 +189,14 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "kimesh " + std::string(version()));
   app.require_subcommand(1);
   int code = kExitDone;
+  MeshCommands mesh_commands(words);
   std::vector<std::string> files;
   ExplainOptions explain_options;
   KeygenOptions keygen_options;
   PlanOptions plan_options;
-  RunOptions up_options{words, "", "", "", "", false, ""};
-  NodeOptions node_options{up_options, "", "", "", "", false, "", 0, false, false};
-  SimulateOptions simulate_options{up_options, "", "", ""};
-  ExportOptions export_options;
   EvalOptions eval_options;
   JoinOptions join_options{words, {}, "", "", "", ""};
   ReportOptions report_options;
-  DoctorCommand doctor_options;
   WebOptions web_options;
   InitOptions init_options;
   Shell shell = Shell::kBash;
@@ -333,14 +205,10 @@ int run(int argc, char** argv) {
   add_explain(app, explain_options, code);
   add_plan(app, plan_options, code);
   add_keygen(app, keygen_options, code);
-  add_up(app, up_options, code);
-  add_node(app, node_options, code);
-  add_simulate(app, simulate_options, code);
-  add_export(app, export_options, code);
+  mesh_commands.add_to(app, code);
   add_eval(app, eval_options, code);
   add_join(app, join_options, code);
   add_report(app, report_options, code);
-  add_doctor(app, doctor_options, code);
   add_web(app, web_options, code);
   add_completion(app, shell, code);
   add_man(app, code);

@@ -39,14 +39,17 @@ std::vector<LinkTraffic> traffic(const Plan& plan, const LinkCounterList& list) 
 }
 
 // The callbacks that feed the live view and the metrics of a node. `metrics` may be null.
-MeshCallbacks callbacks(const Mesh& mesh, LiveView& view, Metrics* metrics) {
+MeshCallbacks callbacks(const Mesh& mesh, LiveView& view, Metrics* metrics, bool tells_records) {
   MeshCallbacks calls;
-  calls.round = [&view, metrics](NodeIndex, const RoundRecord& round, const RunTally& tally) {
+  if (tells_records)
+    calls.record = [](NodeIndex, const NodeRecord& record) { say(to_line(record)); };
+  calls.round = [&view, metrics, tells_records](NodeIndex, const RoundRecord& round,
+                                                const RunTally& tally) {
     if (metrics != nullptr) metrics->observe(round);
-    view.update(tally, std::chrono::steady_clock::now());
+    if (!tells_records) view.update(tally, std::chrono::steady_clock::now());
   };
-  calls.notice = [&view, metrics](NodeIndex, const std::string& text) {
-    view.notice(text);
+  calls.notice = [&view, metrics, tells_records](NodeIndex, const std::string& text) {
+    if (!tells_records) view.notice(text);
     if (metrics != nullptr) metrics->observe_notice();
   };
   if (metrics != nullptr)
@@ -63,15 +66,16 @@ RunHistory run_of(const Mesh& mesh, const RunFolder& folder) {
   return {folder.path(), name.string(), mesh.config(), mesh.topology(), true, mesh.plan(), {}};
 }
 
-int end_of(const std::string& name, const LiveNodeEnd& end, bool rejoins) {
+int end_of(const std::string& name, const LiveNodeEnd& end, const NodeOptions& wanted) {
   if (end.outcome == Outcome::kFailed) {
     complain(fmt::format("node {} failed: {}", name, end.text));
     return end.reason == StopReason::kPermanent ? kExitPermanent : kExitFailed;
   }
-  say(end.outcome == Outcome::kDone
-          ? fmt::format("node {} is done: {}", name, reason_name(end.reason))
-          : fmt::format("node {} was stopped: {}", name, end.text));
-  const bool goes_on = end.outcome == Outcome::kStopped && rejoins && !stop_wanted();
+  if (!wanted.tells_records)
+    say(end.outcome == Outcome::kDone
+            ? fmt::format("node {} is done: {}", name, reason_name(end.reason))
+            : fmt::format("node {} was stopped: {}", name, end.text));
+  const bool goes_on = end.outcome == Outcome::kStopped && wanted.resumes_if_any && !stop_wanted();
   return goes_on ? kExitOtherStopped : kExitDone;
 }
 
@@ -80,7 +84,7 @@ int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const Node
   LiveView view(mesh.config().stop);
   HealthFile health(wanted.health);
   MeshRunOptions options;
-  options.callbacks = callbacks(mesh, view, metrics);
+  options.callbacks = callbacks(mesh, view, metrics, wanted.tells_records);
   if (!wanted.health.empty())
     options.callbacks.health = [&health](NodeIndex, TimePoint until, const std::string& what) {
       health.write(until, what);
@@ -93,11 +97,12 @@ int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const Node
   options.digests = wanted.run.digests;
   options.resumes = place.resumes;
   options.rejoins = wanted.resumes_if_any;
+  options.has_ended = place.has_ended;
   options.save = &save_on_signal();
   const auto ended = mesh.run_node(self, options);
   if (!ended) return fail(ended.error());
-  view.finish(ended->tally);
-  const int code = end_of(mesh.plan().view.nodes[self], ended->node, wanted.resumes_if_any);
+  if (!wanted.tells_records) view.finish(ended->tally);
+  const int code = end_of(mesh.plan().view.nodes[self], ended->node, wanted);
   return ended->files ? code : fail(ended->files.error());
 }
 

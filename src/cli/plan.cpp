@@ -1,4 +1,5 @@
-// kimesh plan TOPOLOGY: who sends what to whom; with --predict, how long and how much.
+// kimesh plan TOPOLOGY: who sends what to whom; with --predict, how long and how much; with
+// --suggest, how it would be shortest.
 #include <fmt/format.h>
 
 #include "commands.h"
@@ -8,6 +9,7 @@
 #include "kimesh/run/predict.h"
 #include "kimesh/util/units.h"
 #include "say.h"
+#include "suggest.h"
 
 namespace kimesh::cli {
 namespace {
@@ -37,13 +39,17 @@ std::vector<Figure> figures_of(const Prediction& prediction, const RunConfig& co
   return figures;
 }
 
-int show_predicted(const Mesh& mesh, const PlanOptions& options) {
+// Errors: UserInput.
+Result<SimulatedCosts> costs_of(const PlanOptions& options) {
   SimulatedCosts costs;
-  if (!options.compute.empty()) {
-    const auto compute = parse_duration(options.compute);
-    if (!compute) return fail({ErrorCode::kUserInput, "--compute: " + compute.error().message});
-    costs.gradient = *compute;
-  }
+  if (options.compute.empty()) return costs;
+  const auto compute = parse_duration(options.compute);
+  if (!compute) return Error{ErrorCode::kUserInput, "--compute: " + compute.error().message};
+  costs.gradient = *compute;
+  return costs;
+}
+
+int show_predicted(const Mesh& mesh, const PlanOptions& options, const SimulatedCosts& costs) {
   const Prediction prediction =
       predict(mesh.config(), mesh.topology(), mesh.plan(), mesh.objective().weights(), costs);
   if (!prediction.trouble.empty())
@@ -58,7 +64,10 @@ int show_sized(const PlanOptions& options) {
   if (!files) return kExitUser;
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
-  if (options.predict) return show_predicted(**mesh, options);
+  const auto costs = costs_of(options);
+  if (!costs) return fail(costs.error());
+  if (!options.suggest.empty()) return suggest_joins(**mesh, options, *costs);
+  if (options.predict) return show_predicted(**mesh, options, *costs);
   return show((*mesh)->plan(), (*mesh)->topology(), true, options);
 }
 
@@ -66,9 +75,10 @@ int show_sized(const PlanOptions& options) {
 
 int plan(const PlanOptions& options) {
   if (!options.config.empty()) return show_sized(options);
-  if (options.predict)
+  if (options.predict || !options.suggest.empty())
     return fail({ErrorCode::kUserInput,
-                 "--predict needs to know what is trained: add --config configs/digits.yaml"});
+                 fmt::format("{} needs to know what is trained: add --config configs/digits.yaml",
+                             options.predict ? "--predict" : "--suggest")});
   const auto topology = load_topology_alone(options.topology);
   if (!topology) return kExitUser;
   const auto plan = plan_without_sizes(*topology);

@@ -31,15 +31,22 @@ Result<RunPlace> new_folder(const Mesh& mesh, const NodeOptions& options) {
 
 // All nodes agree on what they go on from, also where a run begins: another one may be in it.
 Result<RunPlace> unfinished_or_new(const Mesh& mesh, const NodeOptions& options) {
-  const auto found = mesh.unfinished_run(kRuns, options.name);
-  if (!found) {
-    auto made = new_folder(mesh, options);
-    if (made) made->resumes = true;
-    return made;
+  const EarlierRuns earlier = mesh.earlier_runs(kRuns, options.name);
+  if (earlier.unfinished) {
+    say(fmt::format("{} has not come to its end: node {} goes on with it",
+                    earlier.unfinished->path(), options.name));
+    return RunPlace{*earlier.unfinished, true};
   }
-  say(fmt::format("{} has not come to its end: node {} goes on with it", found->path(),
-                  options.name));
-  return RunPlace{*found, true};
+  if (earlier.unfinished_other)
+    say(
+        fmt::format("{} has not come to its end, and its config or topology said something else: "
+                    "node {} does not go on with it",
+                    earlier.unfinished_other->path(), options.name));
+  auto made = new_folder(mesh, options);
+  if (!made) return made;
+  made->resumes = true;
+  made->has_ended = earlier.has_ended;
+  return made;
 }
 
 }  // namespace

@@ -8,7 +8,8 @@ namespace kimesh::cli {
 
 struct RunPlace {
   RunFolder folder{""};
-  bool resumes = false;  // MeshRunOptions::resumes
+  bool resumes = false;    // MeshRunOptions::resumes
+  bool has_ended = false;  // MeshRunOptions::has_ended
 };
 
 // Finds or makes the folder, and says where it is. Errors: UserInput, Io.

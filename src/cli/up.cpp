@@ -1,11 +1,14 @@
-// kimesh up: all nodes of a topology on this machine, a process each.
+// kimesh up: all nodes of a topology, a process each, on this machine or on others.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <memory>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "commands.h"
@@ -15,6 +18,7 @@
 #include "kimesh/train/trainer.h"
 #include "live_view.h"
 #include "page.h"
+#include "remote_nodes.h"
 #include "say.h"
 #include "signals.h"
 
@@ -91,11 +95,15 @@ std::vector<std::string> arguments_for(const RunOptions& options, const RunFolde
   return words;
 }
 
+// On this machine, or where `remote` says.
 Status start_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder,
-                 Fleet& fleet) {
+                 const RemoteNodes* remote, Fleet& fleet) {
   const int each = threads(mesh.config(), mesh.nodes());
-  for (const std::string& name : mesh.plan().view.nodes) {
-    auto child = Child::start(arguments_for(options, folder, name, each), folder.log(name));
+  for (NodeIndex i = 0; i < mesh.nodes(); ++i) {
+    const std::string& name = mesh.plan().view.nodes[i];
+    auto child = remote != nullptr
+                     ? remote->start(i, options, folder)
+                     : Child::start(arguments_for(options, folder, name, each), folder.log(name));
     if (!child) return child.error();
     fleet.add(std::move(*child));
   }
@@ -166,18 +174,52 @@ Result<RunFolder> carried_folder(const Mesh& mesh, const TopologyFile& before,
   return carried->folder;
 }
 
-// The folder of the run: a new one, or that of the run that goes on.
-Result<RunFolder> folder_of(const Mesh& mesh, const RunOptions& options) {
+// The folder of the run: a new one, or that of the run that goes on, whose checkpoints may be
+// `elsewhere`.
+Result<RunFolder> folder_of(const Mesh& mesh, const RunOptions& options, bool elsewhere) {
   if (options.resume.empty()) return mesh.make_folder({options.run}, options.command);
   const RunFolder folder(options.resume);
   const auto before = mesh.topology_before(folder);
   if (!before) return before.error();
+  if (*before && elsewhere)
+    return Error{ErrorCode::kUserInput,
+                 fmt::format("{} is of another topology, and its checkpoints are on other "
+                             "machines: fetch their run folders, make one of them with `kimesh "
+                             "join`, and start nodes with it",
+                             options.resume)};
   if (*before) return carried_folder(mesh, **before, options);
   if (!options.run.empty()) return one_folder();
+  if (elsewhere) return folder;
   const auto round = mesh.common_checkpoint(folder);
   if (!round) return round.error();
   say(fmt::format("{} goes on from its checkpoint of round {}", folder.path(), *round));
   return folder;
+}
+
+// Runs the nodes to their end, and gives the exit code.
+int run_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder,
+            const RemoteNodes* remote) {
+  auto followers = std::make_unique<Followers>(folder, mesh.plan());
+  if (!options.resume.empty()) followers->read(nullptr);
+  Fleet fleet;
+  if (const Status started = start_all(mesh, options, folder, remote, fleet); !started.ok())
+    return fail(started.error());
+  LiveView view(mesh.config().stop);
+  view.notice(fmt::format("{} nodes start; run folder: {}", mesh.nodes(), folder.path()));
+  watch(fleet, *followers, view);
+  if (remote != nullptr) {
+    if (const Status fetched = remote->fetch(folder); !fetched)
+      complain("what a machine has was not fetched: " + fetched.error().message);
+    // The files that were fetched are whole, also where a connection was lost.
+    followers = std::make_unique<Followers>(folder, mesh.plan());
+    followers->read(nullptr);
+  }
+  const RunTally& tally = followers->tally();
+  RunEnd end = end_of_mesh(tally);
+  if (fleet.failed_node()) end.outcome = Outcome::kFailed;
+  report_failed_node(fleet, folder, mesh.plan(), end);
+  if (has_begun(tally)) collect(folder, mesh, end);
+  return conclude(folder, tally, end, options.json);
 }
 
 }  // namespace
@@ -193,35 +235,36 @@ int up(RunOptions options) {
   std::vector<NodeIndex> all(files->topology.nodes.size());
   std::iota(all.begin(), all.end(), NodeIndex{0});
   if (!check_security(files->topology, options.keys, all)) return kExitUser;
+  std::optional<RemoteNodes> remote;
+  if (!options.hosts.empty()) {
+    auto opened = RemoteNodes::open(options.hosts, files->topology);
+    if (!opened) return fail(opened.error());
+    remote = std::move(*opened);
+  }
   const auto page = listen_for_page(options.page);
   if (!page) return fail(page.error());
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
-  if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
-  // run.json records the number of threads.
-  set_training_threads(threads((*mesh)->config(), (*mesh)->nodes()));
-  const auto folder = folder_of(**mesh, options);
+  if (!remote) {
+    if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
+    // run.json records the number of threads.
+    set_training_threads(threads((*mesh)->config(), (*mesh)->nodes()));
+  }
+  const auto folder = folder_of(**mesh, options, remote.has_value());
   if (!folder) return fail(folder.error());
+  if (remote) {
+    const Status ready = remote->prepare(**mesh, options, *folder);
+    std::error_code ignored;  // a new folder has nothing in it but copies
+    if (!ready && options.resume.empty()) std::filesystem::remove_all(folder->path(), ignored);
+    if (!ready) return fail(ready.error());
+  }
 
   const sigset_t set = signals();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   stop_on_lost_output();
   if (const Status shown = show_page(page->get(), options.page, *folder); !shown)
     return fail(shown.error());
-  Followers followers(*folder, (*mesh)->plan());
-  if (!options.resume.empty()) followers.read(nullptr);
-  Fleet fleet;
-  if (const Status started = start_all(**mesh, options, *folder, fleet); !started.ok())
-    return fail(started.error());
-  LiveView view((*mesh)->config().stop);
-  view.notice(fmt::format("{} nodes start; run folder: {}", (*mesh)->nodes(), folder->path()));
-  watch(fleet, followers, view);
-
-  RunEnd end = end_of_mesh(followers.tally());
-  if (fleet.failed_node()) end.outcome = Outcome::kFailed;
-  report_failed_node(fleet, *folder, (*mesh)->plan(), end);
-  if (has_begun(followers.tally())) collect(*folder, **mesh, end);
-  return conclude(*folder, followers.tally(), end, options.json);
+  return run_all(**mesh, options, *folder, remote ? &*remote : nullptr);
 }
 
 }  // namespace kimesh::cli

@@ -136,6 +136,7 @@ class NestedKeys : public Keys {
 
 class CanonicalText final : public NestedKeys {
  public:
+  explicit CanonicalText(PathsInText paths) : paths_(paths) {}
   bool wants_local() const override { return false; }
   void word_or_section(Key key, std::size_t& index, const std::vector<std::string_view>& words,
                        std::string_view, const std::function<void(Keys&)>& describe) override {
@@ -146,7 +147,10 @@ class CanonicalText final : public NestedKeys {
 
  protected:
   void visit(const Key& key, const KeyValue& value, bool& is_set) override {
-    if (is_set) add(key.name, std::visit(ExactText{}, value));
+    if (!is_set) return;
+    const auto* path = std::get_if<PathValue>(&value);
+    const bool is_written = path != nullptr && paths_ == PathsInText::kWritten;
+    add(key.name, is_written ? path->value : std::visit(ExactText{}, value));
   }
   void visit_kind(const Key& key, const KindChoice& choice) override {
     if (!choice.chosen) return;
@@ -167,6 +171,7 @@ class CanonicalText final : public NestedKeys {
   void add(std::string_view name, std::string_view value) {
     text_ += fmt::format("{} {}\n", full_name(name), value);
   }
+  PathsInText paths_;
   std::string text_;
 };
 
@@ -302,8 +307,8 @@ std::vector<Cells> cells_of(const std::vector<KeyRow>& rows) {
 
 }  // namespace
 
-std::string canonical_text(const std::function<void(Keys&)>& describe) {
-  CanonicalText text;
+std::string canonical_text(const std::function<void(Keys&)>& describe, PathsInText paths) {
+  CanonicalText text(paths);
   describe(text);
   return text.take();
 }

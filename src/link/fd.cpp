@@ -34,10 +34,6 @@ void drain(int fd) {
 
 }  // namespace
 
-Fd::~Fd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 Result<WakeEvent> WakeEvent::make() {
   Fd fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!fd) return io_error("an event descriptor");

@@ -6,27 +6,11 @@
 #include <optional>
 #include <utility>
 
+#include "kimesh/util/fd.h"
 #include "kimesh/util/ids.h"
 #include "kimesh/util/result.h"
 
 namespace kimesh {
-
-// Owns a descriptor. Move-only.
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd();
-  [[nodiscard]] int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 // An eventfd: any thread signals it, and the thread that polls it wakes.
 class WakeEvent {

@@ -127,6 +127,7 @@ Result<LiveNodeSetup> with_states(const NodeRun& run, CheckpointFiles* states) {
     const std::string& node = run.mesh.plan().view.nodes[run.setup.self];
     setup.core.checkpoints.never_held =
         states->damaged().empty() && ended_before_its_first(*run.options.folder, node);
+    setup.core.checkpoints.has_ended = run.options.has_ended;
   }
   return setup;
 }

@@ -97,6 +97,11 @@ std::uint64_t Mesh::config_digest() const {
   return digest_text(text);
 }
 
+std::string Mesh::settings() const {
+  return digest_name(
+      digest_text(config().canonical(PathsInText::kWritten) + topology().canonical()));
+}
+
 std::uint64_t Mesh::digest() const {
   return digest_text(digest_name(config_digest()) + topology().canonical());
 }
@@ -150,11 +155,20 @@ Result<RunFolder> Mesh::make_folder(const NewRunFolder& wanted,
   }
   auto folder = RunFolder::create(request);
   if (!folder) return folder;
-  RunInfo info{
-      command,          std::string(version()), build_text(),          objective_->environment(),
-      date_and_time(),  config().seed,          files_.config_path,    files_.topology_path,
-      plan_.view.nodes, plan_.layout,           config().optimizer.lr, {},
-      wanted.after};
+  RunInfo info{.command = command,
+               .version = std::string(version()),
+               .build = build_text(),
+               .environment = objective_->environment(),
+               .started = date_and_time(),
+               .seed = config().seed,
+               .config_path = files_.config_path,
+               .topology_path = files_.topology_path,
+               .nodes = plan_.view.nodes,
+               .layout = plan_.layout,
+               .learning_rate = config().optimizer.lr,
+               .settings = settings(),
+               .keys_folder = {},
+               .after = wanted.after};
   if (topology().is_encrypted())
     info.keys_folder = std::filesystem::absolute(topology().keys_folder).lexically_normal();
   if (const Status written = folder->write_info(info); !written) return written.error();

@@ -22,6 +22,7 @@ void MeshObserver::take(const NodeUpdate& update) {
   }
   const auto& record = std::get<NodeRecord>(update.what);
   tally_.add(update.node, record);
+  if (callbacks_.record) callbacks_.record(update.node, record);
   if (const auto* round = std::get_if<RoundRecord>(&record); round && callbacks_.round)
     callbacks_.round(update.node, *round, tally_);
   if (const auto* notice = std::get_if<NoticeRecord>(&record); notice && callbacks_.notice)

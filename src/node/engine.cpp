@@ -24,8 +24,6 @@ constexpr Duration kHeartbeatMax = std::chrono::seconds(1);
 constexpr Duration kTellHealth = std::chrono::seconds(1);
 // Beside its limits: to tell the peers of the end.
 constexpr Duration kTimeToEnd = std::chrono::seconds(60);
-// At the end: a model and the checkpoint before it, of tens of GB, on a disk of 100 MB/s.
-constexpr Duration kTimeToSave = std::chrono::minutes(10);
 // What a node waits for may take so many times the longest wait of the run so far.
 constexpr int kTimesLongestWait = 10;
 

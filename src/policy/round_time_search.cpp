@@ -41,10 +41,10 @@ class Search {
   [[nodiscard]] Pace feasible(const Pace& pace) const {
     double exchange_s =
         std::max(std::min(pace.exchange_s, kRoomForDense * dense_s_), offers_.least_s);
-    if (rules_.round_time_s)
-      exchange_s = *rules_.round_time_s - (pace.overlaps() ? 0 : rules_.compute_s);
-    if (pace.overlaps())
-      exchange_s = std::max(exchange_s, kExchangeBesideGradient * rules_.compute_s);
+    if (rules_.round_time_s && pace.overlaps())
+      exchange_s = std::max(*rules_.round_time_s, kExchangeBesideGradient * rules_.compute_s);
+    else if (rules_.round_time_s)
+      exchange_s = *rules_.round_time_s - rules_.compute_s;
     return {std::clamp(exchange_s, kExchangeMin, kExchangeMax), pace.ahead};
   }
   [[nodiscard]] double seconds(const Pace& pace) const {
@@ -58,8 +58,16 @@ class Search {
 
  private:
   [[nodiscard]] double planned_s(const Pace& pace) const {
-    if (pace.overlaps()) return std::max(rules_.compute_s, used_s(pace));
-    return rules_.compute_s + used_s(pace);
+    if (pace.overlaps()) return std::max(alone_s() + coding_s(pace), used_s(pace));
+    return alone_s() + used_s(pace);
+  }
+  // The time of a gradient beside which nothing is coded.
+  [[nodiscard]] double alone_s() const {
+    return std::max(rules_.compute_s - (now_.overlaps() ? offers_.coding_s : 0), 0.0);
+  }
+  // About in proportion to the bytes, and these to the exchange.
+  [[nodiscard]] double coding_s(const Pace& pace) const {
+    return now_.exchange_s > 0 ? offers_.coding_s * used_s(pace) / now_.exchange_s : 0;
   }
   // What messages use of the exchange: dense ones take no longer, however long it is.
   [[nodiscard]] double used_s(const Pace& pace) const {
@@ -94,6 +102,7 @@ void ExchangeOffer::merge(const ExchangeOffer& other) {
   agreement_weight += other.agreement_weight;
   least_s = std::max(least_s, other.least_s);
   most_s = std::max(most_s, other.most_s);
+  coding_s = std::max(coding_s, other.coding_s);
 }
 
 void add_limits(ExchangeOffer& offer, const MessageContext& context, const Codec& codec) {
@@ -127,6 +136,7 @@ void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Cod
     const Duration time = context.compute_time + from_seconds(kExchangeFactors[f] * exchange_s);
     payloads[f] = static_cast<double>(payload_that_fits(budget_bytes(time, other, codec), other));
   }
+  offer.coding_s += context.encode_s_per_byte * payloads[kPresent];
   const auto dense = static_cast<double>(dense_bytes(context.elements));
   const std::vector<double> missing =
       codec.missing_within(message.curve, payloads, rounding_on(context));

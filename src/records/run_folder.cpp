@@ -116,6 +116,13 @@ Json info_of(const std::string& folder) {
   return json.is_object() ? json : Json::object();
 }
 
+// Its text of that name; empty where there is none.
+std::string text_in_info(const std::string& folder, const char* name) {
+  const Json json = info_of(folder);
+  const bool tells = json.contains(name) && json[name].is_string();
+  return tells ? json[name].get<std::string>() : "";
+}
+
 Json to_json(const Layout& layout) {
   Json json = Json::array();
   for (const LayoutLayer& layer : layout.layers)
@@ -184,15 +191,17 @@ Status RunFolder::write_info(const RunInfo& info) const {
   json["nodes"] = info.nodes;
   json["layout"] = to_json(info.layout);
   json["learning_rate"] = number(info.learning_rate);
+  json["settings"] = info.settings;
   if (!info.keys_folder.empty()) json["keys"] = info.keys_folder;
   if (!info.after.empty()) json["after"] = info.after;
   return write_whole(path_ + kInfo, std::string_view(text_of(json, 2) + "\n"));
 }
 
 std::string RunFolder::keys_folder() const {
-  const Json json = info_of(path_);
-  const bool tells = json.contains("keys") && json["keys"].is_string();
-  return tells ? json["keys"].get<std::string>() : "";
+  return text_in_info(path_, "keys");
+}
+std::string RunFolder::settings() const {
+  return text_in_info(path_, "settings");
 }
 Layout RunFolder::layout() const {
   const Json json = info_of(path_);

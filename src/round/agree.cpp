@@ -14,6 +14,9 @@ namespace {
 constexpr unsigned kHitsInARow = 2;
 // So many times the longest one is what a gradient or an evaluation may take.
 constexpr int kTimesLongest = 10;
+// A node waits at most so many rounds after the one that another node has not come out of: the next
+// one's messages, or with overlap those of the round after.
+constexpr Round kRoundsBehind = 2;
 
 }  // namespace
 
@@ -29,7 +32,7 @@ Verdict Core::State::decide_verdict(const ControlVector& from_all) {
   next.checkpoint_held =
       from_all.checkpoint_held >= 1 ? static_cast<Round>(from_all.checkpoint_held - 1) : kNoRound;
   if (agreeing) {
-    next.stop = from_all.stop_wish > 0;
+    next.stop = from_all.stop_wish > 0 && from_all.checkpoint_wish == 0;
     return next;
   }
   next.loss = confirming ? verdict.loss : from_all.loss;
@@ -154,10 +157,14 @@ Duration Core::State::trainer_limit(const TrainerWatch& watch) const {
 }
 
 // The node may wait for another one's gradient or evaluation, too: verdicts tell how long these
-// take.
+// take. And a node that copies its state waits until the one before is written, while all others
+// wait for its next messages.
 Duration Core::State::wait_limit() const {
   const Duration of_others = from_seconds(verdict.compute_s + verdict.evaluate_s);
-  return trainer_limit(gradient_watch) + kTimesLongest * of_others;
+  const bool may_wait_for_disks =
+      agreeing || saves_state || (last_saved && round <= *last_saved + kRoundsBehind);
+  return trainer_limit(gradient_watch) + kTimesLongest * of_others +
+         (may_wait_for_disks ? kTimeToSave : Duration(0));
 }
 
 // Progress is life: a node whose trainer hangs sends heartbeats for ever. Nothing is known of the

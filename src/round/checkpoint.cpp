@@ -48,6 +48,7 @@ void Core::State::save_state() {
 void Core::State::on(const StateSaved& event) {
   KIMESH_CHECK(is_saving && event.round == round, "the state that was to be saved");
   is_saving = saves_state = false;
+  last_saved = event.round;
   if (!event.kept) held = event.round;  // who keeps nothing does not hold up others' old ones
   begin_round(round + 1);
 }
@@ -166,15 +167,15 @@ void Core::State::end_agreement() {
         fmt::format(
             "node {} holds the checkpoint of round {}, and another node holds none and has "
             "no records of the run: bring back its folder, or make checkpoints for all of "
-            "those that are there with `kimesh join`; where the run has come to its end at all "
-            "others, remove this folder alone, else those of all nodes",
+            "those that are there with `kimesh join`; to begin anew, remove those of all nodes",
             name(self), *held),
         HaltKind::kPermanent);
   is_saving = true;
   const bool is_new = verdict.checkpoint_held == kNoRound;
   if (is_new)
-    emit(Notice{held ? fmt::format("a node was ended before the first checkpoint was written: the "
-                                   "run begins with round 0, and that of round {} is set aside",
+    emit(Notice{held ? fmt::format("another node has come to the end of the run, or was killed "
+                                   "before its first checkpoint: a run begins with round 0, and "
+                                   "the checkpoint of round {} is set aside",
                                    *held)
                      : "no node holds a checkpoint: the run begins with round 0"});
   if (!is_new || held) return emit(LoadState{verdict.checkpoint_held});
@@ -202,7 +203,7 @@ void Core::State::on(const StateLoaded& event) {
   if (const Status whole = reader.finish(); !whole)
     return fail(fmt::format("node {}: the checkpoint of round {} holds {}", name(self), event.round,
                             whole.error().message));
-  held = round;
+  held = last_saved = round;
   begin_round(next);
 }
 

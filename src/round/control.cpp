@@ -87,6 +87,7 @@ Control ControlVector::to_control() const {
   std::ranges::copy(offer.delay, control.begin() + kOfferBegins + 5);
   control[kCheckpointsBegin] = checkpoint_held;
   control[kCheckpointsBegin + 1] = checkpoint_wish;
+  control[kCheckpointsBegin + 2] = offer.coding_s;
   return control;
 }
 
@@ -110,6 +111,7 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
     vector.offer.delay[f] = sum_at(v, kOfferBegins + 5 + f);
   vector.checkpoint_held = from_round(round_at(v, kCheckpointsBegin));
   vector.checkpoint_wish = value_at(v, kCheckpointsBegin + 1);
+  vector.offer.coding_s = seconds_at(v, kCheckpointsBegin + 2);
   return vector;
 }
 

@@ -20,8 +20,8 @@ void Core::State::begin_round(Round next) {
   report.confirmation = confirming;
   report.checkpoint = saves_state;
   report.begun = now;
-  own.stop_wish = agreeing ? (holds_nothing_lost() ? 0 : 1) : stop_wish();
-  own.checkpoint_wish = wants_checkpoint && !saves_state ? 1 : 0;
+  own.stop_wish = stop_wish();
+  own.checkpoint_wish = checkpoint_wish();
   if ((saves_state || agreeing) && held) own.checkpoint_held = static_cast<double>(*held) + 1;
   if (!confirming) ++trained;
 
@@ -29,7 +29,13 @@ void Core::State::begin_round(Round next) {
   begin_own_part();
 }
 
+double Core::State::checkpoint_wish() const {
+  if (agreeing) return options.checkpoints.has_ended ? kHasEnded : 0;
+  return wants_checkpoint && !saves_state ? kCheckpointIsWanted : 0;
+}
+
 double Core::State::stop_wish() const {
+  if (agreeing) return holds_nothing_lost() ? 0 : kMayHaveLost;
   if (options.traffic_bytes && traffic + traffic_reserve > *options.traffic_bytes)
     return kTrafficIsSpent;
   return options.stop_time && run_clock() >= *options.stop_time ? kTimeIsOver : 0;

@@ -58,8 +58,8 @@ Duration Core::State::round_time() const {
   const double compute_s = verdict.compute_s;
   if (ahead == Ahead::kOverlaps) {
     const auto& given = options.policy.round_time;
-    const double time_s = given ? to_seconds(*given) : verdict.exchange_s;
-    return from_seconds(std::max(time_s, kExchangeBesideGradient * compute_s));
+    if (!given) return from_seconds(verdict.exchange_s);
+    return from_seconds(std::max(to_seconds(*given), kExchangeBesideGradient * compute_s));
   }
   if (options.policy.round_time) return *options.policy.round_time;
   return from_seconds(compute_s + verdict.exchange_s);

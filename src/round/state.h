@@ -64,8 +64,11 @@ class Core::State {
  private:
   friend class Core;
 
-  // Values of ControlVector::stop_wish, of which the mesh takes the largest.
+  // Values of ControlVector::stop_wish and checkpoint_wish, of which the mesh takes the largest; in
+  // the agreement on a checkpoint they are kMayHaveLost and kHasEnded.
   static constexpr double kTimeIsOver = 1, kTrafficIsSpent = 2;
+  static constexpr double kMayHaveLost = 1;
+  static constexpr double kCheckpointIsWanted = 1, kHasEnded = 1;
 
   struct IncomingChannel {
     ChannelIndex channel = 0;
@@ -221,6 +224,7 @@ class Core::State {
   void observe(const AdvanceDone& event, OutgoingChannel& out);
   void tell_policy();
   [[nodiscard]] double stop_wish() const;
+  [[nodiscard]] double checkpoint_wish() const;
   [[nodiscard]] bool owns(ShardIndex shard) const { return plan.shards[shard].owner == self; }
   // Whether this node keeps x[s] apart from its w[s], which moves by what it sends.
   [[nodiscard]] bool keeps_owned_apart(ShardIndex shard) const {
@@ -331,10 +335,11 @@ class Core::State {
   Round trained = 0;  // rounds with a gradient so far, this one included
   StopReason stop_reason = StopReason::kNone;
 
-  bool wants_checkpoint = false;  // a user of this node does
-  std::optional<Round> held;      // the newest checkpoint that this node holds
-  Round since_checkpoint = 0;     // at the owner of shard 0: the first round after the last one
-  TimePoint checkpoint_called{};  // when the owner of shard 0 called the last one
+  bool wants_checkpoint = false;    // a user of this node does
+  std::optional<Round> held;        // the newest checkpoint that this node holds
+  std::optional<Round> last_saved;  // the round whose state this process copied last, or began with
+  Round since_checkpoint = 0;       // at the owner of shard 0: the first round after the last one
+  TimePoint checkpoint_called{};    // when the owner of shard 0 called the last one
 
   RoundReport report;
   std::uint64_t traffic = 0;          // bytes of all messages so far

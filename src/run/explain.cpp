@@ -8,6 +8,7 @@
 
 #include "kimesh/compress/codecs.h"
 #include "kimesh/config/key_text.h"
+#include "kimesh/run/hosts_file.h"
 #include "kimesh/run/run_config.h"
 #include "kimesh/topology/topology_file.h"
 
@@ -42,6 +43,8 @@ constexpr std::array kSections{
                    describe_section<StopOptions>},
     ExplainSection{"checkpoint", "section `checkpoint` of a config: what survives a loss of power",
                    describe_section<CheckpointKeys>},
+    ExplainSection{"hosts", "hosts.yaml: the machines on which `kimesh up --ssh` starts the nodes",
+                   describe_section<HostsFile>},
 };
 
 bool is_below(const std::string& key) {

@@ -162,9 +162,9 @@ void RunConfig::describe(Keys& keys) {
               "where vectors lie and messages are made");
 }
 
-std::string RunConfig::canonical() const {
+std::string RunConfig::canonical(PathsInText paths) const {
   RunConfig config = *this;
-  return canonical_text([&](Keys& keys) { config.describe(keys); });
+  return canonical_text([&](Keys& keys) { config.describe(keys); }, paths);
 }
 
 Loaded<RunConfig> load_config(const std::string& path) {

@@ -1,8 +1,13 @@
 #include "kimesh/topology/placed_topology.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
+#include "kimesh/config/key_text.h"
 #include "kimesh/config/yaml_tree.h"
+#include "kimesh/topology/topology_file.h"
 
 namespace kimesh {
 namespace {
@@ -105,21 +110,121 @@ void drop_addresses(YamlValue& links) {
                   [](const YamlMember& member) { return member.key == "address"; });
 }
 
-}  // namespace
+Error changed(const std::string& path) {
+  return {ErrorCode::kIo, path + " has changed while it was read. Try once more."};
+}
 
-Result<PlacedTopology> place_topology(const std::string& path, std::span<const NodePlace> places) {
-  const Error changed{ErrorCode::kIo, path + " has changed while it was read. Try once more."};
+// The file's values without its keys' folder, and with traces beside them.
+Result<YamlValue> read_movable(const std::string& path, PlacedTopology& placed) {
   Complaints complaints(path);
   auto top = read_yaml(path, complaints);
-  if (!top) return changed;
-  PlacedTopology placed;
+  if (!top) return changed(path);
+  for (YamlMember& section : top->members)
+    if (section.key == "links") gather_traces(path, section.value, placed.traces);
+  std::erase_if(top->members, [](const YamlMember& member) { return member.key == "keys"; });
+  return std::move(*top);
+}
+
+YamlValue text_value(const std::string& text) {
+  YamlValue value;
+  value.kind = YamlValue::Kind::kText;
+  value.text = text;
+  return value;
+}
+
+// Paths of traces count from the new file's folder.
+void resolve_traces(const std::string& file, const std::filesystem::path& folder,
+                    YamlValue& links) {
+  for (YamlMember& member : links.members) {
+    if (member.value.kind != YamlValue::Kind::kText)
+      resolve_traces(file, folder, member.value);
+    else if (member.key == "trace")
+      member.value.text = std::filesystem::proximate(path_beside(file, member.value.text), folder);
+  }
+}
+
+void join_nodes(YamlValue& nodes, const NewJoins& joins) {
+  std::vector<YamlMember> in_order;
+  for (std::size_t i = 0; i < joins.nodes.size(); ++i) {
+    const auto node = std::ranges::find(nodes.members, joins.nodes[i], &YamlMember::key);
+    std::erase_if(node->value.members, [](const YamlMember& m) { return m.key == "shard_weight"; });
+    if (!joins.shard_weights.empty())
+      set(node->value, "shard_weight", fmt::format("{:.4g}", joins.shard_weights[i]));
+    in_order.push_back(*node);
+  }
+  nodes.members = std::move(in_order);
+}
+
+void join_links(YamlValue& links, const NewJoins& joins) {
+  std::erase_if(links.members, [&](const YamlMember& link) {
+    const std::size_t arrow = link.key.find("->");
+    if (arrow == std::string::npos) return false;  // default
+    std::string from = link.key.substr(0, arrow), to = link.key.substr(arrow + 2);
+    std::erase(from, ' ');
+    std::erase(to, ' ');
+    return !joins.carries(from, to);
+  });
+}
+
+// Keys that every kind has, and that say nothing of joins.
+bool stays(const YamlMember& section) {
+  if (section.key == "kind" || section.key == "servers") return false;
+  const std::vector<KeyRow> rows = key_rows(describe_topology);
+  return std::ranges::any_of(
+      rows, [&](const KeyRow& row) { return row.name == section.key && row.kind.empty(); });
+}
+
+}  // namespace
+
+Result<std::string> join_anew(const std::string& path, const std::string& new_path,
+                              const NewJoins& joins) {
+  Complaints complaints(path);
+  auto top = read_yaml(path, complaints);
+  if (!top) return changed(path);
+  std::erase_if(top->members, [](const YamlMember& section) { return !stays(section); });
+  const auto folder = std::filesystem::absolute(new_path).parent_path();
   for (YamlMember& section : top->members) {
-    if (section.key == "links") {
-      gather_traces(path, section.value, placed.traces);
-      drop_addresses(section.value);
-    }
+    if (section.key == "keys")
+      section.value.text =
+          std::filesystem::proximate(path_beside(path, section.value.text), folder);
+    if (section.key == "nodes" && section.value.members.size() != joins.nodes.size())
+      return changed(path);
+    if (section.key == "nodes") join_nodes(section.value, joins);
+    if (section.key != "links") continue;
+    resolve_traces(path, folder, section.value);
+    join_links(section.value, joins);
+  }
+  std::erase_if(top->members, [](const YamlMember& section) {
+    return section.key == "links" && section.value.members.empty();
+  });
+  std::vector<YamlMember> first{{"kind", 0, text_value(joins.kind)}};
+  YamlValue servers{YamlValue::Kind::kList, 0, {}, {}, {}},
+      parents{YamlValue::Kind::kMap, 0, {}, {}, {}};
+  for (const std::string& server : joins.servers) servers.items.push_back(text_value(server));
+  for (const auto& [node, parent] : joins.parents)
+    parents.members.push_back({node, 0, text_value(parent)});
+  if (!joins.servers.empty()) first.push_back({"servers", 0, std::move(servers)});
+  if (!joins.parents.empty()) first.push_back({"parents", 0, std::move(parents)});
+  top->members.insert(top->members.begin(), first.begin(), first.end());
+  return write(*top);
+}
+
+Result<PlacedTopology> move_topology(const std::string& path) {
+  PlacedTopology placed;
+  const auto top = read_movable(path, placed);
+  if (!top) return top.error();
+  placed.text = write(*top);
+  return placed;
+}
+
+Result<PlacedTopology> place_topology(const std::string& path, std::span<const NodePlace> places) {
+  PlacedTopology placed;
+  auto top = read_movable(path, placed);
+  if (!top) return top.error();
+  for (YamlMember& section : top->members) {
+    if (section.key == "links") drop_addresses(section.value);
     if (section.key != "nodes") continue;
-    if (section.value.members.size() != places.size()) return changed;
+    if (section.value.members.size() != places.size()) return changed(path);
     for (std::size_t i = 0; i < places.size(); ++i) {
       set(section.value.members[i].value, "address", places[i].address);
       set(section.value.members[i].value, "dial", places[i].dial);
@@ -129,7 +234,6 @@ Result<PlacedTopology> place_topology(const std::string& path, std::span<const N
     return m.key == "security" && m.value.text == "none";
   };
   const bool is_open = std::ranges::any_of(top->members, none);
-  std::erase_if(top->members, [](const YamlMember& member) { return member.key == "keys"; });
   set(*top, "security", is_open ? "none" : "curve");
   placed.text = write(*top);
   return placed;

@@ -128,8 +128,8 @@ Reading read(const std::string& text) {
   return reading;
 }
 
-std::string canonical(Toy& toy) {
-  return canonical_text([&](Keys& keys) { toy.describe(keys); });
+std::string canonical(Toy& toy, PathsInText paths = PathsInText::kLeftOut) {
+  return canonical_text([&](Keys& keys) { toy.describe(keys); }, paths);
 }
 
 TEST(Keys, AFileFillsTheFieldsOfTheChosenKind) {
@@ -292,6 +292,7 @@ TEST(Keys, CanonicalTextSaysWhatIsSetAndWhatNodesMustAgreeOn) {
                         "rooms.hall.width 4\nrooms.hall.door red\n"));
   Reading other = read("kind: box\npath: y\nplay: {rate: 1kbit}\nside: 1.0\n");
   EXPECT_EQ(canonical(other.toy), text);
+  EXPECT_THAT(canonical(other.toy, PathsInText::kWritten), testing::ContainsRegex("\npath /.*y\n"));
 }
 
 TEST(Keys, AWordMayStandInPlaceOfANumber) {

@@ -30,5 +30,19 @@ TEST(Check, ACodecThatIsNotConservativeIsRefusedOnARing) {
   EXPECT_FALSE(refused.empty());
 }
 
+TEST(Check, AFileOfHostsIsToldFromOthers) {
+  const Scratch scratch;
+  scratch.write("machines.yaml", "hosts: {a: {ssh: box}}\n");
+  const Ended good = run_program(scratch, {"check", "machines.yaml"});
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_EQ(good.out, "machines.yaml: a file of hosts, no problem\n");
+  scratch.write("machines.yaml", "hosts: {a: {ssh: box, port: 1}}\n");
+  const Ended bad = run_program(scratch, {"check", "machines.yaml"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_EQ(bad.err,
+            "kimesh: machines.yaml:1: unknown key 'port' in hosts.a. Write one of: ssh, folder, "
+            "options.\n");
+}
+
 }  // namespace
 }  // namespace kimesh::test

@@ -49,7 +49,7 @@ TEST(Export, ComposeWritesTheMeshWithItsTraces) {
   EXPECT_THAT(text, HasSubstr("KIMESH_NODE: \"d\""));
   EXPECT_THAT(read_text(out + "topology.yaml"), HasSubstr("tcp://d:7101"));
   for (const char* limit : {"restart: on-failure:5", "cap_drop: [ALL]", "read_only: true",
-                            "mem_limit: \"${KIMESH_MEMORY:-4g}\"", "pids_limit:", "max-size:"})
+                            "mem_limit: \"${KIMESH_MEMORY:-4096m}\"", "pids_limit:", "max-size:"})
     EXPECT_THAT(text, HasSubstr(limit));
 }
 
@@ -81,6 +81,25 @@ TEST(Export, NothingIsSecretInWhatKubernetesIsTold) {
   EXPECT_THAT(text, HasSubstr("{key: \"b.secret\", path: \"kimesh-1/b.secret\"}"));
   for (const char* name : {"a", "b", "c", "d"})
     EXPECT_THAT(text, Not(HasSubstr(read_text(out + "keys/" + name + ".secret").substr(0, 40))));
+}
+
+// Seen to fail: names that two meshes of one cluster would share.
+TEST(Export, AMeshOfAnotherNameSharesNoObjectInKubernetes) {
+  const Scratch scratch;
+  auto words = export_words("kubernetes", "ring4");
+  for (const char* word : {"--name", "second", "--memory", "1GiB", "--disk", "2GB"})
+    words.push_back(word);
+  const Ended ended = run_program(scratch, words);
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("create secret generic second "));
+  const std::string text = read_text(scratch.path() + "/out/kubernetes.yaml");
+  for (const char* shared :
+       {"metadata:\n  name: kimesh\n", "app: kimesh", "kimesh-0", "secretName: kimesh",
+        "serviceName: kimesh", "configMap: {name: kimesh}"})
+    EXPECT_THAT(text, Not(HasSubstr(shared)));
+  for (const char* own : {"tcp://second-3.second:7101", "path: \"second-1/b.secret\"",
+                          "memory: 1024Mi,", "memory: 512Mi}", "storage: 1908Mi"})
+    EXPECT_THAT(text, HasSubstr(own));
 }
 
 TEST(Export, ATopologyThatSaysNoneStaysSoAndIsTold) {
@@ -137,6 +156,15 @@ TEST(Export, BadInputIsRefusedBeforeAnythingIsWritten) {
   const Ended nameless = run_program(scratch, words);
   EXPECT_EQ(nameless.code, 2);
   EXPECT_THAT(nameless.err, HasSubstr("--image names no image"));
+  const std::vector<std::vector<std::string>> bad{
+      {"--name", "Two_Words"}, {"--name", ""}, {"--memory", "much"}, {"--disk", "-1GB"}};
+  for (const auto& option : bad) {
+    words = export_words("kubernetes", "ring4");
+    words.insert(words.end(), option.begin(), option.end());
+    const Ended ended = run_program(scratch, words);
+    EXPECT_EQ(ended.code, 2) << option[0];
+    EXPECT_THAT(ended.err, HasSubstr(option[0]));
+  }
   EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/out"));
 }
 

@@ -107,6 +107,29 @@ TEST(RoundTimeSearch, OverlapsWhereMessagesTakeLong) {
       << "messages that take a twentieth of the gradient's time";
 }
 
+// Seen to fail with a coder that costs nothing.
+TEST(RoundTimeSearch, SendsLessBesideGradientsThatLackTheCodersCores) {
+  ExchangeOffer offers = offer_of([](double factor) { return 2 / factor; });
+  PaceRules rules = rules_of(0.1, 0.1, 0);
+  rules.look_ahead = rules.overlap = Use::kAlways;
+  const Pace now{0.05, Ahead::kOverlaps};
+  EXPECT_GT(best_pace(now, rules, offers).exchange_s, now.exchange_s)
+      << "the wire has time, and the coder costs nothing";
+  offers.coding_s = 0.03;
+  EXPECT_LT(best_pace(now, rules, offers).exchange_s, now.exchange_s);
+  // What the coder takes now comes back where gradients are waited for.
+  rules.overlap = Use::kChosen;
+  offers = offer_of([](double factor) { return 0.1 / factor; });
+  const Pace short_one{0.01, Ahead::kOverlaps};
+  EXPECT_EQ(best_pace(short_one, rules, offers).ahead, Ahead::kLooks);
+  offers.coding_s = 0.06;
+  EXPECT_EQ(best_pace(short_one, rules, offers).ahead, Ahead::kLooks);
+  ExchangeOffer other;
+  other.coding_s = 0.01;
+  other.merge(offers);
+  EXPECT_EQ(other.coding_s, 0.06) << "the slowest node's";
+}
+
 // Seen to fail with keys that are not asked.
 TEST(RoundTimeSearch, KeepsToWhatTheConfigAllows) {
   const ExchangeOffer steep = offer_of([](double factor) { return 10 / factor; });
@@ -146,6 +169,13 @@ TEST(RoundTimeSearch, OffersWhatTheLinkCarriesInEachTime) {
     EXPECT_GT(offer.delay.front(), 1.2 * offer.delay[kSame]) << codec;
     EXPECT_LT(offer.delay.front(), 0.25) << codec << ": half of the energy is in few elements";
     EXPECT_GT(offer.least_s, 0);
+    EXPECT_EQ(offer.coding_s, 0) << "nothing was timed";
+    message.encode_s_per_byte = 1e-7;
+    ExchangeOffer timed;
+    add_to_offer(timed, {message, curve, 0.25}, make_codec(codec));
+    add_to_offer(timed, {message, curve, 0.25}, make_codec(codec));
+    EXPECT_NEAR(timed.coding_s, 2 * 1e-7 * 1000, 0.4e-4) << codec << ": of all messages";
+    message.encode_s_per_byte = 0;
     message.limit_bytes = 300;
     ExchangeOffer limited;
     add_to_offer(limited, {message, curve, 0.25}, make_codec(codec));

@@ -118,18 +118,19 @@ TEST(RunFolder, TellsHowTheRunWasStarted) {
   const User user;
   const auto run = RunFolder::create(user.request);
   ASSERT_TRUE(run.ok());
-  ASSERT_TRUE(run->write_info({{"kimesh", "up"},
-                               "0.1.0",
-                               "g++",
-                               "LibTorch",
-                               "2026-01-01T00:00:00Z",
-                               7,
-                               "c.yaml",
-                               "t.yaml",
-                               {"a", "b"},
-                               test::small_layout(),
-                               0.25,
-                               ""})
+  ASSERT_TRUE(run->write_info({.command = {"kimesh", "up"},
+                               .version = "0.1.0",
+                               .build = "g++",
+                               .environment = "LibTorch",
+                               .started = "2026-01-01T00:00:00Z",
+                               .seed = 7,
+                               .config_path = "c.yaml",
+                               .topology_path = "t.yaml",
+                               .nodes = {"a", "b"},
+                               .layout = test::small_layout(),
+                               .learning_rate = 0.25,
+                               .settings = "0123456789abcdef",
+                               .keys_folder = ""})
                   .ok());
   EXPECT_EQ(test::get(run->path() + "/run.json"), R"({
   "command": [
@@ -162,7 +163,8 @@ TEST(RunFolder, TellsHowTheRunWasStarted) {
       ]
     }
   ],
-  "learning_rate": 0.25
+  "learning_rate": 0.25,
+  "settings": "0123456789abcdef"
 }
 )");
   EXPECT_EQ(run->layout().size(), 23u);

@@ -23,6 +23,20 @@ TEST(Control, TravelsWithoutTheZerosAtItsEndAndComesBackWhole) {
   EXPECT_EQ(controls_to_send(control), kControlSlots);
 }
 
+// Seen to fail: two values in one place.
+TEST(Control, BringsBackEveryValueOfANode) {
+  ControlVector all;
+  double next = 1;
+  for (double* value :
+       {&all.nodes, &all.loss, &all.correct, &all.samples, &all.test_loss, &all.compute_s,
+        &all.evaluate_s, &all.gather_limit, &all.stop_wish, &all.offer.weight, &all.offer.agreement,
+        &all.offer.agreement_weight, &all.offer.least_s, &all.offer.most_s, &all.offer.coding_s,
+        &all.checkpoint_held, &all.checkpoint_wish})
+    *value = next++;
+  for (double& delay : all.offer.delay) delay = next++;
+  EXPECT_TRUE(ControlVector::from_control(all.to_control()) == all);
+}
+
 TEST(Control, LeavesAWordThatSaysLittleShortAndAnUnsetRoundUnset) {
   const Verdict silent;
   const Control control = silent.to_control();

@@ -10,10 +10,14 @@
 
 namespace kimesh {
 
+// Paths differ between machines; on one machine they tell one run from another.
+enum class PathsInText { kLeftOut, kWritten };
+
 // The values of all keys that are set. Declarations of the same meaning give the same text, whose
-// digest goes into the handshake. Paths are left out, since they differ between machines, and so
-// are keys that describe() leaves out where Keys::wants_local() is false.
-[[nodiscard]] std::string canonical_text(const std::function<void(Keys&)>& describe);
+// digest goes into the handshake. Keys that describe() leaves out where Keys::wants_local() is
+// false are no part of it.
+[[nodiscard]] std::string canonical_text(const std::function<void(Keys&)>& describe,
+                                         PathsInText paths = PathsInText::kLeftOut);
 
 // The numbers of a declaration that are set, by their keys with the sections around them
 // ("schedule.warmup"); times are in seconds. Comparisons with other programs take them.

@@ -61,6 +61,7 @@ struct MeshFiles {
 struct MeshCallbacks {
   // `tally` sums up all nodes of this process, this round included.
   std::function<void(NodeIndex, const RoundRecord&, const RunTally& tally)> round;
+  std::function<void(NodeIndex, const NodeRecord&)> record{};  // each, as the folder gets it
   std::function<void(NodeIndex, const Decision&)> decision;
   // A sentence: what a node waits for and for how long, a reset, a reconnect.
   std::function<void(NodeIndex, const std::string&)> notice;
@@ -93,6 +94,9 @@ struct MeshRunOptions {
   // nodes hold a checkpoint, because they were killed before the first one was written everywhere,
   // the run begins anew, and the checkpoints that are there are set aside.
   bool rejoins = false;
+  // With it the run of these settings in which the node was last came to its end. A node that died
+  // after that then begins the next run with all others.
+  bool has_ended = false;
   // Set by anybody who wants a checkpoint now, which sets it back; outlives the run. Null: nobody.
   std::atomic<bool>* save = nullptr;
 };
@@ -115,6 +119,14 @@ struct NewRunFolder {
 
 // The folder at `path`, whose last part is the run's name.
 [[nodiscard]] NewRunFolder new_run_folder(const std::string& path);
+
+// The runs of a node before this one. Unfinished is what has not come to its regular end; of
+// several it is the one in which the node was last.
+struct EarlierRuns {
+  std::optional<RunFolder> unfinished;        // with these settings
+  std::optional<RunFolder> unfinished_other;  // with others
+  bool has_ended = false;                     // one with these settings came to its end
+};
 
 // A run that is to go on under another topology.
 struct OldRun {
@@ -181,11 +193,11 @@ class Mesh {
   [[nodiscard]] Result<RunFolder> make_folder(const NewRunFolder& folder,
                                               const std::vector<std::string>& command) const;
 
-  // The folder in `parent` of a run with the same two files in which `node` has taken part, and
-  // that has not come to its regular end; of several the one in which it was last. Nothing: there
-  // is none.
-  [[nodiscard]] std::optional<RunFolder> unfinished_run(const std::string& parent,
-                                                        const std::string& node) const;
+  // The digest of what both files say, paths included, and device, threads and emulated links
+  // left out. It tells a run from others of the same machine.
+  [[nodiscard]] std::string settings() const;
+  // The runs in `parent` in which `node` has taken part.
+  [[nodiscard]] EarlierRuns earlier_runs(const std::string& parent, const std::string& node) const;
 
   // The topology that the run in a folder had, where it is another one than this mesh's. Errors:
   // UserInput.

@@ -62,8 +62,9 @@ inline constexpr double kFirstExchange = 4;
 // Where dense messages take less, an exchange is at most so many times theirs: room for what rates
 // are off, without which messages would be coded for nothing.
 inline constexpr double kRoomForDense = 1.5;
-// With overlap messages may take this share of the longest gradient without making the round
-// longer: the rest is room for gradients that are shorter than the median.
+// Where the config gives the round time, messages may take this share of the longest gradient with
+// overlap without making the round longer: the rest is room for gradients that are shorter than the
+// median. The search may choose less: coding takes cores from the gradient.
 inline constexpr double kExchangeBesideGradient = 0.9;
 // Seconds. No message takes less, and no round is worth more.
 inline constexpr double kExchangeMin = 1e-4, kExchangeMax = 3600;
@@ -79,6 +80,9 @@ struct ExchangeOffer {
   double least_s = 0;  // max: the shortest exchange that floors and fixed costs allow
   // max: the exchange of dense messages, a longer one than which brings nothing. 0: not offered.
   double most_s = 0;
+  // max: seconds of a core that a node's coder takes for the bytes of a round's messages. They are
+  // missing in its gradient, where both go on at once.
+  double coding_s = 0;
   void merge(const ExchangeOffer& other);
   bool operator==(const ExchangeOffer&) const = default;
 };

@@ -6,7 +6,8 @@
 //   runs/NAME/run.json                     command, version, build, environment, started, seed,
 //                                          config, topology (the paths that were given), nodes,
 //                                          layout ([{name, shape}] of the model's tensors),
-//                                          learning_rate (a number, also of `lr: theory`), keys
+//                                          learning_rate (a number, also of `lr: theory`),
+//                                          settings (a digest of what both files say), keys
 //                                          (the path of their folder, where links are encrypted),
 //                                          after (the run that went on here with other nodes)
 //   runs/NAME/nodes/a.jsonl                what happened at node a (recorder.h); what came before,
@@ -52,6 +53,7 @@ struct RunInfo {
   std::vector<std::string> nodes;
   Layout layout;             // of the model
   double learning_rate = 0;  // of the optimizer, before its schedule
+  std::string settings;      // Mesh::settings
   std::string keys_folder;   // where the keys of the links lie; empty: they are not encrypted
   std::string after{};       // the folder of the run that goes on in this one
 };
@@ -73,6 +75,8 @@ class RunFolder {
   [[nodiscard]] Status write_info(const RunInfo& info) const;
   // RunInfo::keys_folder of the run; empty, too, where no run.json tells.
   [[nodiscard]] std::string keys_folder() const;
+  // RunInfo::settings of the run; empty where no run.json tells.
+  [[nodiscard]] std::string settings() const;
   // RunInfo::layout of the run; empty where no run.json tells.
   [[nodiscard]] Layout layout() const;
 

@@ -25,12 +25,16 @@ struct ControlVector {
   // Min of those over 0: the most bytes that a shared gather message of shard 0 may take on every
   // link of its tree. 0: nothing limits it.
   double gather_limit = 0;
-  double stop_wish = 0;  // max: 0 none, 1 the time is over, 2 a node's traffic is
+  // Max: 0 none, 1 the time is over, 2 a node's traffic is; where nodes agree on a checkpoint, 1 is
+  // of a node that holds none and cannot tell that it has lost none.
+  double stop_wish = 0;
   ExchangeOffer offer;   // in some rounds, where the mesh searches for its round time
   // In rounds that end with a checkpoint: of the rounds of the newest checkpoints that nodes hold
   // the least, and one more. 0: a node holds none.
   double checkpoint_held = 0;
-  double checkpoint_wish = 0;  // max: 1 a user asks for a checkpoint
+  // Max: 1 a user asks for a checkpoint; where nodes agree on one, 1 is of a node at which the run
+  // came to its end.
+  double checkpoint_wish = 0;
   // Adds the sums, merges the offers, takes the tighter gather_limit, the smaller checkpoint_held
   // and the larger of the others.
   void merge(const ControlVector& other);

@@ -57,6 +57,9 @@ class DecisionSource {
   [[nodiscard]] virtual bool checkpoint(Round round) const = 0;
 };
 
+// What writing a state or a model may take: tens of GB, on a disk of 100 MB/s.
+inline constexpr Duration kTimeToSave = std::chrono::minutes(10);
+
 // When checkpoints are made, and whether the node goes on from one.
 struct CheckpointOptions {
   std::optional<Round> every_rounds;  // a checkpoint ends every so many rounds
@@ -69,6 +72,9 @@ struct CheckpointOptions {
   // first one was not written everywhere. Where that is so at all nodes without one, the run begins
   // anew.
   bool never_held = false;
+  // The run before came to its end at this node, and so everywhere: what others hold of it is not
+  // gone on with.
+  bool has_ended = false;
 };
 
 struct CoreOptions {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kimesh/config/key_text.h"
 #include "kimesh/config/keys.h"
 #include "kimesh/config/places.h"
 #include "kimesh/config/problem.h"
@@ -77,9 +78,9 @@ struct RunConfig {
   [[nodiscard]] const PluginOptions* plugin() const {
     return quadratic || model.kind == nullptr ? nullptr : model.kind->plugin();
   }
-  // As TopologyFile::canonical. Left out: paths, threads, device, checkpoints and records, which
-  // differ between machines, and what means nothing with the kinds that were chosen.
-  [[nodiscard]] std::string canonical() const;
+  // As TopologyFile::canonical. Left out: threads, device, checkpoints and records, which differ
+  // between machines, as paths do, and what means nothing with the kinds that were chosen.
+  [[nodiscard]] std::string canonical(PathsInText paths = PathsInText::kLeftOut) const;
 
  private:
   void describe_objective(Keys& keys);

@@ -1,8 +1,11 @@
-// A topology file with other addresses, which `kimesh export` writes beside the files of a cluster.
+// A topology file made of another one: `kimesh export` writes it with other addresses beside the
+// files of a cluster, `kimesh up --ssh` copies it to other machines.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kimesh/util/result.h"
@@ -22,11 +25,31 @@ struct PlacedTopology {
   std::vector<Trace> traces;
 };
 
-// The topology of the file at `path`, where `places` replace the addresses, in the order of the
-// nodes, and the security is written out: none where the file says so, else curve, without
-// `keys`, which lie elsewhere then. Everything else keeps its meaning. Requires: load_topology has
-// no problem with it, and a place for each of its nodes. Errors: Io (the file is not what it was).
+// The topology of the file at `path` without `keys`, which lie elsewhere then, and with its traces
+// beside it; everything else keeps its meaning. Requires: load_topology has no problem with it.
+// Errors: Io (the file is not what it was).
+[[nodiscard]] Result<PlacedTopology> move_topology(const std::string& path);
+
+// The same, where `places` replace the addresses, in the order of the nodes, links have no
+// addresses of their own, and the security is written out: none where the file says so, else curve.
+// Requires: a place for each node, too.
 [[nodiscard]] Result<PlacedTopology> place_topology(const std::string& path,
                                                     std::span<const NodePlace> places);
+
+// How the nodes are to be joined, by their names.
+struct NewJoins {
+  std::string kind;                                            // of topology_kinds()
+  std::vector<std::pair<std::string, std::string>> parents{};  // of kind: tree: NODE, PARENT
+  std::vector<std::string> servers{};                          // empty: all
+  std::vector<std::string> nodes{};                            // all, in their new order
+  std::vector<double> shard_weights{};                         // in that order; empty: all alike
+  // Whether a link of the old file still carries something.
+  std::function<bool(const std::string& from, const std::string& to)> carries{};
+};
+// The text of the topology at `path` with other joins, to lie at `new_path`: addresses, security,
+// times and those links that still carry something stay, comments and keys of the old kind go.
+// Requires and errors: as move_topology.
+[[nodiscard]] Result<std::string> join_anew(const std::string& path, const std::string& new_path,
+                                            const NewJoins& joins);
 
 }  // namespace kimesh

@@ -1,4 +1,4 @@
-// The run that a node goes on with that was started again.
+// The runs of a node before, with which one goes on that was started again.
 #include <filesystem>
 #include <span>
 #include <string>
@@ -32,25 +32,28 @@ bool is_done(const RunFolder& folder, const std::string& node) {
 
 }  // namespace
 
-std::optional<RunFolder> Mesh::unfinished_run(const std::string& parent,
-                                              const std::string& node) const {
-  std::optional<RunFolder> latest;
-  std::filesystem::file_time_type at;
+EarlierRuns Mesh::earlier_runs(const std::string& parent, const std::string& node) const {
+  EarlierRuns runs;
+  auto latest_same = std::filesystem::file_time_type::min(), latest_other = latest_same;
+  const std::string own = settings();
   std::error_code code;
   std::filesystem::directory_iterator entry(parent, code);
   for (; !code && entry != std::filesystem::directory_iterator(); entry.increment(code)) {
     const RunFolder folder(entry->path().string());
     std::error_code missing;
     const auto written = std::filesystem::last_write_time(folder.events(node), missing);
-    if (missing || (latest && written <= at) || is_done(folder, node)) continue;
-    const Loaded<MeshFiles> files = load_mesh_files(folder.config(), folder.topology());
-    if (!files.ok() || files.value.config.canonical() != config().canonical() ||
-        files.value.topology.canonical() != topology().canonical())
+    if (missing) continue;
+    const bool is_same = folder.settings() == own;
+    if (is_done(folder, node)) {
+      runs.has_ended = runs.has_ended || is_same;
       continue;
-    latest = folder;
-    at = written;
+    }
+    auto& latest = is_same ? latest_same : latest_other;
+    if (written <= latest) continue;
+    latest = written;
+    (is_same ? runs.unfinished : runs.unfinished_other) = folder;
   }
-  return latest;
+  return runs;
 }
 
 }  // namespace kimesh

@@ -1,0 +1,305 @@
+#include "remote_nodes.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "kimesh/mesh/keys.h"
+#include "kimesh/records/durable_file.h"
+#include "kimesh/records/text_file.h"
+#include "kimesh/topology/placed_topology.h"
+#include "kimesh/util/digest.h"
+#include "kimesh/util/units.h"
+#include "say.h"
+
+namespace kimesh::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration kSayAgain = std::chrono::seconds(5);
+
+std::string config_at(const std::string& run) {
+  return fmt::format("configs/{}.yaml", run);
+}
+std::string topology_at(const std::string& run) {
+  return fmt::format("topologies/{}", run);
+}
+std::string keys_at(const std::string& run) {
+  return "keys-" + run;
+}
+
+std::string name_of(const RunFolder& folder) {
+  return fs::path(new_run_folder(folder.path()).name).string();
+}
+
+// Does the work of all places at once, since each waits for its own machine; the first error.
+template <typename Places, typename Work>
+Status at_all(const Places& places, const Work& work) {
+  std::vector<Status> ends(places.size(), ok_status());
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < places.size(); ++i)
+      threads.emplace_back([&, i] { ends[i] = work(places[i]); });
+  }
+  const auto failed = std::ranges::find_if(ends, [](const Status& end) { return !end.ok(); });
+  return failed == ends.end() ? ok_status() : *failed;
+}
+
+// A folder for files on their way, which goes at the end.
+class Staging {
+ public:
+  static Result<Staging> make(const fs::path& parent) {
+    std::string path = (parent / ".kimesh-XXXXXX").string();
+    if (::mkdtemp(path.data()) == nullptr)
+      return Error{ErrorCode::kIo, "no temporary folder can be made at " + path};
+    return Staging(path);
+  }
+  ~Staging() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  Staging(Staging&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  Staging& operator=(Staging&&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  explicit Staging(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+Status copy_into(const std::string& from, const fs::path& to) {
+  std::error_code code;
+  fs::create_directories(to.parent_path(), code);
+  if (!code) fs::copy_file(from, to, fs::copy_options::overwrite_existing, code);
+  if (!code) return ok_status();
+  return Error{ErrorCode::kIo, fmt::format("{} cannot be copied: {}", from, code.message())};
+}
+
+// The config, and the topology with its traces beside it.
+Status stage(const Mesh& mesh, const std::string& run, const fs::path& to) {
+  const auto moved = move_topology(mesh.files().topology_path);
+  if (!moved) return moved.error();
+  const fs::path topologies = to / topology_at(run);
+  if (Status s = copy_into(mesh.files().config_path, to / config_at(run)); !s) return s;
+  for (const auto& trace : moved->traces)
+    if (Status s = copy_into(trace.path, topologies / trace.name); !s) return s;
+  std::error_code code;
+  fs::create_directories(topologies, code);
+  return write_whole((topologies / "topology.yaml").string(), std::string_view(moved->text));
+}
+
+std::string this_system() {
+  utsname names{};
+  ::uname(&names);
+  return fmt::format("{} {}", names.sysname, names.machine);
+}
+
+}  // namespace
+
+Result<RemoteNodes::Bundle> RemoteNodes::read_bundle(const HostsFile& hosts,
+                                                     const std::string& path) {
+  Bundle bundle{hosts.bundle, "", 0};
+  const char* launcher = std::getenv("KIMESH_LAUNCHER");
+  if (bundle.folder.empty() && launcher != nullptr)
+    bundle.folder = fs::path(launcher).parent_path().string();
+  std::error_code code;
+  if (!fs::exists(bundle.folder + "/kimesh", code))
+    return Error{ErrorCode::kUserInput,
+                 fmt::format("{}:{}: there is no program at '{}' that could be copied to other "
+                             "machines. Make one with `./dev bundle`, and write bundle: with its "
+                             "folder.",
+                             path, hosts.places.line("bundle"), bundle.folder)};
+  std::vector<fs::path> files;
+  for (fs::recursive_directory_iterator entry(bundle.folder, code), end; !code && entry != end;
+       entry.increment(code))
+    if (entry->is_regular_file()) files.push_back(entry->path());
+  std::ranges::sort(files);
+  PiecewiseDigest digest;
+  const auto add_text = [&](const std::string& text) {
+    digest.add(std::as_bytes(std::span(text)));
+  };
+  for (const fs::path& file : files) {
+    add_text(file.lexically_relative(bundle.folder).string() + "\n");
+    auto reader = PieceReader::open(file.string());
+    if (!reader) return reader.error();
+    bundle.bytes += reader->left();
+    std::vector<std::byte> piece(std::min<std::uint64_t>(reader->left(), 1 << 20));
+    while (reader->left() > 0) {
+      const auto part = std::span(piece).first(std::min<std::uint64_t>(reader->left(), 1 << 20));
+      if (const Status read = reader->read(part); !read) return read.error();
+      digest.add(part);
+    }
+  }
+  bundle.digest = digest_name(digest.value());
+  return bundle;
+}
+
+Result<RemoteNodes> RemoteNodes::open(const std::string& path, const TopologyFile& topology) {
+  const Loaded<HostsFile> loaded = load_hosts(path);
+  for (const Problem& problem : loaded.problems) complain(to_string(problem));
+  if (!loaded.ok())
+    return Error{ErrorCode::kUserInput, path + " does not say on which machines nodes run"};
+  RemoteNodes nodes;
+  for (const HostSpec& host : loaded.value.hosts)
+    if (!topology.find_node(host.name))
+      return Error{ErrorCode::kUserInput,
+                   fmt::format("{}:{}: the topology has no node {}. Name its nodes.", path,
+                               loaded.value.places.line("hosts." + host.name), host.name)};
+  for (NodeIndex i = 0; i < topology.nodes.size(); ++i) {
+    const std::string& name = topology.nodes[i].name;
+    const auto host = std::ranges::find(loaded.value.hosts, name, &HostSpec::name);
+    if (host == loaded.value.hosts.end())
+      return Error{ErrorCode::kUserInput,
+                   fmt::format("{}: node {} has no machine. Add it to hosts, such as {}: {{ssh: "
+                               "anna@192.0.2.7}}.",
+                               path, name, name)};
+    const Machine machine(*host);
+    auto place = std::ranges::find(nodes.places_, machine, &Place::machine);
+    if (place == nodes.places_.end()) {
+      nodes.places_.push_back({machine, {}});
+      place = std::prev(nodes.places_.end());
+    }
+    place->nodes.push_back(i);
+    nodes.names_.push_back(name);
+  }
+  auto bundle = read_bundle(loaded.value, path);
+  if (!bundle) return bundle.error();
+  nodes.bundle_ = std::move(*bundle);
+  return nodes;
+}
+
+const RemoteNodes::Place& RemoteNodes::place_of(NodeIndex node) const {
+  return *std::ranges::find_if(places_, [&](const Place& place) {
+    return std::ranges::find(place.nodes, node) != place.nodes.end();
+  });
+}
+
+// The program is there once its folder has its name.
+Status RemoteNodes::copy_program(const Machine& machine) const {
+  const std::string name = bundle_.name(), system = this_system();
+  const auto answer =
+      machine.ask(fmt::format("uname -sm; if [ -d {} ]; then echo has the program; fi", name));
+  if (!answer) return answer.error();
+  if (!answer->starts_with(system + "\n"))
+    return Error{ErrorCode::kUserInput,
+                 fmt::format("{} is a machine of '{}', and the bundle is for '{}'. Build a bundle "
+                             "on a machine of that kind, and start all nodes of it from there.",
+                             machine.name(), answer->substr(0, answer->find('\n')), system)};
+  if (answer->find("has the program") != std::string::npos) return ok_status();
+  const std::string size = format_bytes(static_cast<double>(bundle_.bytes));
+  const TimePoint begun = std::chrono::steady_clock::now();
+  TimePoint said = begun;
+  say(fmt::format("{}: the program is copied, {} before it is compressed", machine.name(), size));
+  const auto passed = [&](std::uint64_t bytes) {
+    const TimePoint now = std::chrono::steady_clock::now();
+    if (now - said < kSayAgain) return;
+    said = now;
+    say(fmt::format("{}: {} of {}, {:.0f} s", machine.name(),
+                    format_bytes(static_cast<double>(bytes)), size, to_seconds(now - begun)));
+  };
+  // Two who start at once copy to folders of their own, and one of these gets the name.
+  return machine.send({"tar", "-cf", "-", "-C", bundle_.folder, "."},
+                      fmt::format("part={}.$$ && mkdir $part && tar -xzf - -C $part && "
+                                  "{{ mv -T $part {} 2>/dev/null || rm -rf $part; }}",
+                                  name, name),
+                      true, passed);
+}
+
+Status RemoteNodes::copy_files(const Place& place, const std::string& staged, const Mesh& mesh,
+                               const std::string& run) const {
+  const Machine& machine = place.machine;
+  const Status copied =
+      machine.send({"tar", "-cf", "-", "-C", staged, "configs", "topologies"}, "tar -xf -", false);
+  if (!copied || !mesh.topology().is_encrypted()) return copied;
+  Command keys{"tar", "-cf", "-", "-C", mesh.topology().keys_folder, kPublicKeysFile};
+  for (const NodeIndex node : place.nodes) keys.push_back(secret_key_file(names_[node]));
+  const std::string to = shell_word(keys_at(run));
+  return machine.send(keys, fmt::format("mkdir -p {0} && tar -xf - -C {0}", to), false);
+}
+
+Status RemoteNodes::prepare(const Mesh& mesh, const RunOptions& options,
+                            const RunFolder& folder) const {
+  const auto staging = Staging::make(fs::temp_directory_path());
+  if (!staging) return staging.error();
+  const std::string run = name_of(folder);
+  if (const Status staged = stage(mesh, run, staging->path()); !staged) return staged;
+  return at_all(places_, [&](const Place& place) {
+    if (const Status there = copy_program(place.machine); !there) return there;
+    if (const Status copied = copy_files(place, staging->path(), mesh, run); !copied) return copied;
+    return options.resume.empty() ? ok_status() : fetch_from(place, folder, "jsonl");
+  });
+}
+
+Result<Child> RemoteNodes::start(NodeIndex node, const RunOptions& options,
+                                 const RunFolder& folder) const {
+  const std::string &name = names_[node], run = name_of(folder);
+  const Place& place = place_of(node);
+  std::string words = fmt::format(
+      "{0}/kimesh node --tell-records --name {1} --config {2} --topology {3}/topology.yaml {4} "
+      "runs/{5}",
+      bundle_.name(), name, shell_word(config_at(run)), shell_word(topology_at(run)),
+      options.resume.empty() ? "--run-folder" : "--resume", shell_word(run));
+  if (options.digests) words += " --digests";
+  if (!options.page.address.empty()) words += " --watched";
+  // What comes in are names of signals for the node; where nothing comes any more, whoever started
+  // it is gone. The keys were read when the node began.
+  const std::string script = fmt::format(
+      "keys={0}; if [ -e \"$keys/{1}\" ]; then set -- --keys \"$keys\"; fi\n"
+      "exec 3<&0\n"
+      "{2} \"$@\" </dev/null &\n"
+      "node=$!\n"
+      "{{ while read -r signal; do kill -s \"$signal\" $node; done; kill -s HUP $node; }} <&3 "
+      ">/dev/null 2>&1 &\n"
+      "reader=$!\n"
+      "wait $node; code=$?\n"
+      "kill $reader 2>/dev/null; rm -f \"$keys/{1}\"\n"
+      "exit $code",
+      shell_word(keys_at(run)), secret_key_file(name), words);
+  return Child::start_elsewhere(place.machine.command(script), place.machine.name(),
+                                {folder.events(name), folder.log(name)});
+}
+
+// A machine gives files of its own nodes and nothing else, whatever it sends.
+Status RemoteNodes::fetch_from(const Place& place, const RunFolder& folder,
+                               const std::string& suffix) const {
+  const auto staging = Staging::make(folder.path());
+  if (!staging) return staging.error();
+  std::string patterns;
+  for (const NodeIndex node : place.nodes)
+    patterns += fmt::format(" nodes/{}.*{}", names_[node], suffix);
+  // A pattern that nothing fits stands for itself, and such a file is not there.
+  const std::string script = fmt::format(
+      "cd runs/{} && for file in{}; do [ ! -e \"$file\" ] || echo \"$file\"; done | "
+      "tar -cf - -T -",
+      shell_word(name_of(folder)), patterns);
+  if (const Status came = place.machine.fetch(script, staging->path()); !came) return came;
+  std::error_code code;
+  fs::directory_iterator entry(staging->path() + "/nodes", code);
+  for (; !code && entry != fs::directory_iterator(); entry.increment(code)) {
+    const std::string file = entry->path().filename().string();
+    const bool is_own = std::ranges::any_of(
+        place.nodes, [&](NodeIndex node) { return file.starts_with(names_[node] + "."); });
+    if (!is_own || entry->is_symlink() || !entry->is_regular_file()) continue;
+    fs::rename(entry->path(), fs::path(folder.path()) / "nodes" / file, code);
+    if (code) break;
+  }
+  if (!code || code == std::errc::no_such_file_or_directory) return ok_status();
+  return Error{ErrorCode::kIo,
+               fmt::format("{}: what came cannot be kept: {}", folder.path(), code.message())};
+}
+
+Status RemoteNodes::fetch(const RunFolder& folder) const {
+  return at_all(places_, [&](const Place& place) { return fetch_from(place, folder, ""); });
+}
+
+}  // namespace kimesh::cli

@@ -1,0 +1,197 @@
+// The shape of a tree, whose nodes all serve.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "suggest_kinds.h"
+
+namespace kimesh {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+Arrangement tree_of(std::vector<NodeIndex> parents) {
+  Arrangement tree;
+  tree.kind = ArrangementKind::kTree;
+  tree.servers = all_nodes(parents.size());
+  tree.parents = std::move(parents);
+  return tree;
+}
+
+// The nodes, each behind its parent.
+std::vector<NodeIndex> from_the_root(const std::vector<NodeIndex>& parents) {
+  constexpr NodeIndex kNobody = std::numeric_limits<NodeIndex>::max();
+  std::vector<NodeIndex> first(parents.size(), kNobody), next(first), order;
+  for (NodeIndex node = 0; node < parents.size(); ++node)
+    if (parents[node] == node)
+      order.push_back(node);
+    else
+      next[node] = std::exchange(first[parents[node]], node);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    for (NodeIndex child = first[order[i]]; child != kNobody; child = next[child])
+      order.push_back(child);
+  return order;
+}
+
+// All shards pass every link, each once a round each way. And a sum goes from each node to each
+// other one and comes back as parameters, after a gradient.
+class TreeBound {
+ public:
+  explicit TreeBound(const RoundModel& model)
+      : model_(model), share_(1 / static_cast<double>(model.nodes())) {}
+
+  [[nodiscard]] double busy(NodeIndex a, NodeIndex b) const {
+    return std::max(model_.wire_s(a, b, 1), model_.wire_s(b, a, 1));
+  }
+  [[nodiscard]] double there_and_back(NodeIndex a, NodeIndex b) const {
+    return model_.wire_s(a, b, share_) + model_.latency_s(a, b) + model_.wire_s(b, a, share_) +
+           model_.latency_s(b, a) + 2 * model_.handling_s(share_);
+  }
+  [[nodiscard]] double of(const std::vector<NodeIndex>& parents) const {
+    double slowest = 0;
+    for (NodeIndex node = 0; node < parents.size(); ++node)
+      if (parents[node] != node) slowest = std::max(slowest, busy(node, parents[node]));
+    return std::max(slowest, model_.gradient_s() + longest_way(parents));
+  }
+  // Of every tree: each node has a neighbour.
+  [[nodiscard]] double of_all() const {
+    double slowest = 0, way = 0;
+    for (NodeIndex a = 0; a < model_.nodes(); ++a) {
+      double least = kNever, least_way = kNever;
+      for (NodeIndex b = 0; b < model_.nodes(); ++b) {
+        if (a == b) continue;
+        least = std::min(least, busy(a, b));
+        least_way = std::min(least_way, there_and_back(a, b));
+      }
+      slowest = std::max(slowest, least);
+      way = std::max(way, least_way);
+    }
+    return std::max(slowest, model_.gradient_s() + way);
+  }
+
+ private:
+  // The diameter, by the two longest ways down from each node.
+  [[nodiscard]] double longest_way(const std::vector<NodeIndex>& parents) const {
+    const std::vector<NodeIndex> order = from_the_root(parents);
+    std::vector<double> down(parents.size(), 0);
+    double longest = 0;
+    for (std::size_t i = order.size(); i-- > 1;) {
+      const NodeIndex node = order[i], above = parents[node];
+      const double way = down[node] + there_and_back(node, above);
+      longest = std::max(longest, down[above] + way);
+      down[above] = std::max(down[above], way);
+    }
+    return longest;
+  }
+
+  const RoundModel& model_;
+  double share_;
+};
+
+// The tree of a Prüfer code, hung on its last node. H. Prüfer, Neuer Beweis eines Satzes über
+// Permutationen, 1918.
+std::vector<NodeIndex> tree_of_code(const std::vector<NodeIndex>& code) {
+  const std::size_t nodes = code.size() + 2;
+  std::vector<unsigned> degree(nodes, 1);
+  for (const NodeIndex node : code) ++degree[node];
+  std::vector<NodeIndex> parents(nodes, static_cast<NodeIndex>(nodes - 1));
+  NodeIndex pointer = 0;
+  while (degree[pointer] != 1) ++pointer;
+  NodeIndex leaf = pointer;
+  for (const NodeIndex node : code) {
+    parents[leaf] = node;
+    if (--degree[node] == 1 && node < pointer) {
+      leaf = node;
+    } else {
+      do ++pointer;
+      while (degree[pointer] != 1);
+      leaf = pointer;
+    }
+  }
+  return parents;
+}
+
+// The code with this number, of nodes^(nodes - 2).
+std::vector<NodeIndex> code_of(std::uint32_t number, std::size_t nodes) {
+  std::vector<NodeIndex> code(nodes - 2);
+  for (NodeIndex& digit : code) {
+    digit = static_cast<NodeIndex>(number % nodes);
+    number /= static_cast<std::uint32_t>(nodes);
+  }
+  return code;
+}
+
+std::uint32_t codes(std::size_t nodes) {
+  std::uint32_t count = 1;
+  for (std::size_t digit = 2; digit < nodes; ++digit) count *= static_cast<std::uint32_t>(nodes);
+  return count;
+}
+
+// Grown from `root`: always the node that is there and back soonest.
+std::vector<NodeIndex> grown_from(const TreeBound& bound, std::size_t nodes, NodeIndex root) {
+  std::vector<NodeIndex> parents(nodes, root), in{root}, out = all_nodes(nodes);
+  std::erase(out, root);
+  while (!out.empty()) {
+    std::pair<NodeIndex, NodeIndex> best{out.front(), in.front()};
+    for (const NodeIndex node : out)
+      for (const NodeIndex parent : in)
+        if (bound.busy(node, parent) < bound.busy(best.first, best.second)) best = {node, parent};
+    parents[best.first] = best.second;
+    in.push_back(best.first);
+    std::erase(out, best.first);
+  }
+  return parents;
+}
+
+bool is_below(const std::vector<NodeIndex>& parents, NodeIndex node, NodeIndex above) {
+  for (NodeIndex at = node;; at = parents[at]) {
+    if (at == above) return true;
+    if (parents[at] == at) return false;
+  }
+}
+
+// As far as the bound falls where one node after another is hung elsewhere.
+std::vector<NodeIndex> downhill(const TreeBound& bound, std::vector<NodeIndex> parents) {
+  double best = bound.of(parents);
+  for (bool better = true; better;) {
+    better = false;
+    for (NodeIndex node = 0; node < parents.size(); ++node)
+      for (NodeIndex parent = 0; parent < parents.size(); ++parent) {
+        if (parents[node] == node || is_below(parents, parent, node)) continue;
+        const NodeIndex before = std::exchange(parents[node], parent);
+        const double now = bound.of(parents);
+        if (now < best) {
+          best = now;
+          better = true;
+        } else {
+          parents[node] = before;
+        }
+      }
+  }
+  return parents;
+}
+
+}  // namespace
+
+std::optional<Suggestion> best_tree(const RoundModel& model) {
+  const TreeBound bound(model);
+  const std::size_t nodes = model.nodes();
+  Search search(model);
+  for (const NodeIndex root : all_nodes(nodes)) {
+    const std::vector<NodeIndex> parents = downhill(bound, grown_from(bound, nodes, root));
+    search.consider(bound.of(parents), tree_of(parents));
+  }
+  if (nodes > kExactNodesMax) return search.take(bound.of_all());
+  std::vector<std::pair<double, std::uint32_t>> trees;  // by the numbers of their codes
+  for (std::uint32_t number = 0; number < codes(nodes); ++number) {
+    const double least = bound.of(tree_of_code(code_of(number, nodes)));
+    if (search.is_worth(least)) trees.push_back({least, number});
+  }
+  std::ranges::sort(trees);
+  for (const auto& [least, number] : trees)
+    search.consider(least, tree_of(tree_of_code(code_of(number, nodes))));
+  return search.take();
+}
+
+}  // namespace kimesh

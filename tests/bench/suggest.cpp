@@ -1,0 +1,124 @@
+// What `kimesh plan --suggest` brings: a dense round, as the simulator has it, of the joins that it
+// finds over that of a ring in the file's order, on drawn rates; the gap to the bound of each kind,
+// and the time of the search.
+//
+//   bench_suggest [--seeds N] [--json FILE]
+#include "kimesh/run/suggest.h"
+
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "kimesh/run/predict.h"
+#include "kimesh/util/check.h"
+#include "tests/bench/figures.h"
+
+namespace kimesh::bench {
+namespace {
+
+constexpr std::size_t kElements = 100'000;
+constexpr double kLeastRate = 0.5e6, kMostRate = 20e6;
+
+TopologyFile nodes_of(std::size_t count, std::mt19937_64& random, bool with_uplinks) {
+  std::uniform_real_distribution<double> exponent(std::log(kLeastRate), std::log(kMostRate));
+  TopologyFile topology;
+  for (std::size_t i = 0; i < count; ++i) {
+    NodeSpec node;
+    node.name = "n" + std::to_string(i);
+    if (with_uplinks) node.uplink_bits_per_s = std::exp(exponent(random));
+    topology.nodes.push_back(node);
+  }
+  KIMESH_CHECK(set_kind(topology, "parameter_server").empty(), "all pairs are joined");
+  for (NodeIndex from = 0; from < count; ++from)
+    for (NodeIndex to = 0; to < count; ++to) {
+      if (from == to) continue;
+      LinkSpec link;
+      link.rate = RateTrace{{{0, std::exp(exponent(random))}}};
+      topology.links.push_back({from, to, link});
+    }
+  return topology;
+}
+
+double simulated(const TopologyFile& topology, const Arrangement& arrangement,
+                 const PairRates& rates) {
+  const ArrangedTopology made = arranged(topology, arrangement, rates);
+  const auto plan = make_plan(made.topology, Layout::vector(kElements));
+  KIMESH_CHECK(plan.ok(), "there are more elements than nodes");
+  const std::vector<double> weights(topology.nodes.size(),
+                                    1.0 / static_cast<double>(topology.nodes.size()));
+  const Prediction prediction = predict(RunConfig(), made.topology, *plan, weights, {});
+  KIMESH_CHECK(prediction.trouble.empty(), "a small mesh can be simulated");
+  return prediction.round_s;
+}
+
+struct Found {
+  double ratio = 0, search_s = 0;
+  double ring_gap = 0, tree_gap = 0;
+};
+
+Found measure(std::size_t nodes, unsigned seed, bool with_uplinks) {
+  std::mt19937_64 random(seed);
+  const TopologyFile topology = nodes_of(nodes, random, with_uplinks);
+  const PairRates rates = PairRates::declared(topology);
+  const SimulatedCosts costs;
+  RoundWork work;
+  work.bytes = sizeof(float) * kElements;
+  work.gradient_s = to_seconds(costs.gradient);
+  work.message_s = to_seconds(costs.hop) + 2 * to_seconds(costs.work);
+  work.handling_s = (costs.encode_s_per_element + costs.apply_s_per_element) * kElements;
+  const auto begun = std::chrono::steady_clock::now();
+  const std::vector<Suggestion> all = suggest(rates, work);
+  Found found;
+  found.search_s = to_seconds(std::chrono::steady_clock::now() - begun);
+  Arrangement in_order;
+  in_order.order.resize(nodes);
+  std::iota(in_order.order.begin(), in_order.order.end(), NodeIndex{0});
+  in_order.servers = in_order.order;
+  double best = simulated(topology, in_order, rates);
+  const double before = best;
+  for (const Suggestion& suggestion : all) {
+    best = std::min(best, simulated(topology, suggestion.arrangement, rates));
+    if (!suggestion.arrangement.shard_weights.empty()) continue;
+    const double gap = 1 - suggestion.bound_s / suggestion.round_s;
+    if (suggestion.arrangement.kind == ArrangementKind::kRing) found.ring_gap = gap;
+    if (suggestion.arrangement.kind == ArrangementKind::kTree) found.tree_gap = gap;
+  }
+  found.ratio = best / before;
+  return found;
+}
+
+int run(int argc, char** argv) {
+  unsigned seeds = 4;
+  std::string json;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (std::string_view(argv[i]) == "--seeds")
+      seeds = static_cast<unsigned>(std::stoul(argv[i + 1]));
+    if (std::string_view(argv[i]) == "--json") json = argv[i + 1];
+  }
+  Figures figures;
+  for (const bool with_uplinks : {false, true})
+    for (const std::size_t nodes : {4, 8, 9, 12, 16}) {
+      std::vector<double> ratios, times, rings, trees;
+      for (unsigned seed = 1; seed <= seeds; ++seed) {
+        const Found found = measure(nodes, seed, with_uplinks);
+        ratios.push_back(found.ratio);
+        times.push_back(found.search_s);
+        rings.push_back(100 * found.ring_gap);
+        trees.push_back(100 * found.tree_gap);
+      }
+      const std::string of = fmt::format("{} nodes{}", nodes, with_uplinks ? " with uplinks" : "");
+      figures.add("round over the file's ring, " + of, "x", ratios);
+      figures.add("gap of the ring, " + of, "%", rings);
+      figures.add("gap of the tree, " + of, "%", trees);
+      figures.add("search, " + of, "s", times);
+    }
+  return figures.write(json) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace kimesh::bench
+
+int main(int argc, char** argv) {
+  return kimesh::bench::run(argc, argv);
+}
