@@ -217,6 +217,10 @@ LinkEstimator::Timing LinkEstimator::timing_of(const Model& model, const LinkSam
 void LinkEstimator::add(const LinkSample& sample) {
   if (sample.sender_limited || sample.bytes == 0 || sample.elapsed <= Duration{0}) return;
   if (sample.round_trip > Duration{0}) round_trip_ = sample.round_trip;
+  if (!sample.followed) {
+    recent_s_[next_recent_] = to_seconds(sample.elapsed);
+    next_recent_ = (next_recent_ + 1) % recent_s_.size();
+  }
   const Timing timing = model_.count == 0 ? Timing::kAsExpected : timing_of(model_, sample);
   // A late reading says nothing of which of the two models is right.
   if (timing == Timing::kLate && before_) return;
@@ -242,12 +246,19 @@ void LinkEstimator::add(const LinkSample& sample) {
   model_.take(sample);
 }
 
+double LinkEstimator::least_recent_s() const {
+  double least_s = INFINITY;
+  for (const double seconds : recent_s_)
+    if (seconds > 0) least_s = std::min(least_s, seconds);
+  return least_s;
+}
+
 LinkEstimate LinkEstimator::estimate() const {
   LinkEstimate estimate;
   if (model_.count == 0) return estimate;
   estimate.bytes_per_s = 1 / model_.per_byte_s;
   estimate.relative_error = model_.relative_error;
-  estimate.fixed_cost = bounded(model_.fixed_s);
+  estimate.fixed_cost = bounded(std::min(model_.fixed_s, least_recent_s()));
   estimate.round_trip = round_trip_;
   // A token bucket lets small messages pass at line speed: a rate that is nearly a guess is one.
   estimate.lower_bound =

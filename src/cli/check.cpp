@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <string_view>
 
 #include "commands.h"
 #include "kimesh/config/key_text.h"
@@ -15,25 +15,29 @@
 namespace kimesh::cli {
 namespace {
 
-// Whether the file has a key of these. A file that is no YAML is told by its name, since all
-// loaders say the same about it.
-bool has_key_of(const std::string& path, const char* in_name,
-                const std::function<void(Keys&)>& describe) {
+enum class FileKind { kConfig, kTopology, kHosts };
+
+// Tells what a file is by its keys. A file that is no YAML is told by its name, since all loaders
+// say the same about it.
+FileKind kind_of(const std::string& path) {
+  struct Sign {
+    FileKind kind;
+    std::string_view in_name;
+    std::vector<KeyRow> keys;
+  };
+  const Sign signs[]{
+      {FileKind::kHosts, "hosts", key_rows([](Keys& keys) { HostsFile().describe(keys); })},
+      {FileKind::kTopology, "topolog", key_rows(describe_topology)}};
   Complaints unheard(path);
   const auto root = read_yaml(path, unheard);
-  if (!root) return path.find(in_name) != std::string::npos;
-  const std::vector<KeyRow> declared = key_rows(describe);
-  return std::ranges::any_of(root->members, [&](const YamlMember& member) {
-    return std::ranges::find(declared, member.key, &KeyRow::name) != declared.end();
-  });
-}
-
-bool is_topology(const std::string& path) {
-  return has_key_of(path, "topolog", describe_topology);
-}
-
-bool is_hosts(const std::string& path) {
-  return has_key_of(path, "hosts", [](Keys& keys) { HostsFile().describe(keys); });
+  const auto has_key_of = [&](const Sign& sign) {
+    return std::ranges::any_of(root->members, [&](const YamlMember& member) {
+      return std::ranges::find(sign.keys, member.key, &KeyRow::name) != sign.keys.end();
+    });
+  };
+  for (const Sign& sign : signs)
+    if (root ? has_key_of(sign) : path.find(sign.in_name) != std::string::npos) return sign.kind;
+  return FileKind::kConfig;
 }
 
 }  // namespace
@@ -53,10 +57,11 @@ int check(const std::vector<std::string>& files) {
   std::vector<std::string> hosts;
   for (const std::string& path : files) {
     std::vector<Problem> found;
-    if (is_hosts(path)) {
+    const FileKind kind = kind_of(path);
+    if (kind == FileKind::kHosts) {
       found = load_hosts(path).problems;
       hosts.push_back(path);
-    } else if (is_topology(path)) {
+    } else if (kind == FileKind::kTopology) {
       auto loaded = load_topology(path);
       found = loaded.problems;
       topologies.push_back({path, std::move(loaded.value)});

@@ -58,7 +58,7 @@ Fd open_output(const std::string& path) {
   return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
 }
 
-// -1, with errno: it cannot be started.
+// Returns -1, with errno, where the process cannot be started.
 pid_t fork_child(const Start& start) {
   const pid_t parent = ::getpid();
   const pid_t process = start.in && start.out && start.err ? ::fork() : -1;
@@ -72,7 +72,7 @@ Error not_started(const std::string& log) {
           fmt::format("a node with its log {} cannot be started: {}", log, std::strerror(errno))};
 }
 
-// What the shell calls a signal that a node may get; null: none that it knows.
+// The line that asks for a signal at a node elsewhere; null: nodes elsewhere do not get it.
 const char* name_of(int signal) {
   switch (signal) {
     case SIGINT:
@@ -108,7 +108,7 @@ Result<Child> Child::start(const std::vector<std::string>& arguments, const std:
 
 Result<Child> Child::start_elsewhere(const std::vector<std::string>& command,
                                      const std::string& host, const ChildOutput& output) {
-  // The environment's own program for this looks the first word up.
+  // The program env looks the first word up in PATH.
   std::vector<std::string> words{"env"};
   words.insert(words.end(), command.begin(), command.end());
   int ends[2]{-1, -1};

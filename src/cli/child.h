@@ -40,17 +40,17 @@ class Child {
   [[nodiscard]] bool running() const { return running_; }
   // Whether the process has ended with exit code 0.
   [[nodiscard]] bool succeeded() const { return !running_ && status_ == 0; }
-  // "was killed by signal 9 (Killed)", "ended with exit code 1", or, of one elsewhere, that ssh did
-  // not reach it to the end. Requires !running().
+  // "was killed by signal 9 (Killed)", "ended with exit code 1", or, for a node elsewhere, "was
+  // lost: ..." where ssh failed before the node ended. Requires !running().
   [[nodiscard]] std::string how_it_ended() const;
   [[nodiscard]] bool was_killed() const;
-  // Sends a signal, unless the process has ended. To a node elsewhere SIGKILL is the last one; sent
-  // again it kills what is here of it.
+  // Sends a signal, unless the process has ended. SIGKILL is the last signal that a node elsewhere
+  // gets; a second SIGKILL kills the ssh process on this machine.
   void send(int signal);
 
  private:
   explicit Child(pid_t process) : process_(process) {}
-  // The signal that killed it; 0: none did.
+  // The signal that killed it; 0: it was not killed.
   [[nodiscard]] int killer() const;
   pid_t process_;
   std::string host_;  // empty: it runs here

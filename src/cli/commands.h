@@ -13,8 +13,8 @@ inline constexpr int kExitFailed = 1;  // the run failed
 inline constexpr int kExitUser = 2;    // the user's input is wrong; nothing was started
 // The run failed, and would fail again if its nodes were only started again.
 inline constexpr int kExitPermanent = 3;
-// Another node was stopped, which ended the run here; this one, which something starts again, goes
-// on with it then (--resume-if-any).
+// Another node was stopped, which ended the run here. A supervisor starts this node again, and it
+// goes on with the run (--resume-if-any).
 inline constexpr int kExitOtherStopped = 4;
 
 struct PageOptions {
@@ -43,9 +43,9 @@ struct NodeOptions {
   bool resumes_if_any = false;
   std::string health;  // file that says by when the node has gone on (health_file.h); empty: none
   int threads = 0;     // 0: cores / nodes of the topology on this machine's address
-  bool asks_others = false;    // the page asks those of the other nodes
+  bool asks_others = false;    // the page asks the pages of the other nodes
   bool watched = false;        // another process shows the run folder: records tell the queues
-  bool tells_records = false;  // stdout gets the records, a line each, in place of words
+  bool tells_records = false;  // stdout gets the records, a line each, and no text for people
 };
 struct SimulateOptions {
   RunOptions run;
@@ -62,29 +62,30 @@ struct PlanOptions {
   std::string topology;
   std::string config;  // empty: sizes are left out
   std::string json;
-  bool predict = false;  // time and bytes of the run; needs a config
-  std::string compute;   // as in SimulateOptions
+  bool predict = false;                 // time and bytes of the run; needs a config
+  std::string compute;                  // as in SimulateOptions
   std::string suggest{};                // file for the best joins of the nodes; empty: not asked
   std::vector<std::string> measured{};  // folders of runs that tell rates
 };
 
 inline constexpr std::size_t kSampleTokensMax = 1'000'000;  // each takes a pass over the model
-inline constexpr double kTemperatureMin = 0.01, kTemperatureMax = 100;  // nearly: surest, any token
+// Near the first the most probable token is drawn, near the second any token.
+inline constexpr double kTemperatureMin = 0.01, kTemperatureMax = 100;
 struct EvalOptions {
   std::string model;  // safetensors
   std::string config;
   std::string json;
   std::size_t sample = 0;    // tokens of text that the model is to write; 0: none
-  std::string prompt;        // that they follow; empty: the end of a line
+  std::string prompt;        // the text before the sample; empty: the end of a line
   double temperature = 0.8;  // at 1 a model that is trained little writes much that is unlikely
-  std::uint64_t seed = 1;    // of the text
+  std::uint64_t seed = 1;    // of the sample
 };
 
 struct DoctorCommand {
   std::string topology;
   std::string name;  // which node of it this machine is
   std::string keys;  // as in RunOptions
-  std::string wait;  // without news, such as 60s; empty: the default
+  std::string wait;  // how long to wait without news, such as 60s; empty: the default
 };
 
 struct JoinOptions {
@@ -93,7 +94,7 @@ struct JoinOptions {
   std::string output;                // file, or folder of a run; empty: a default
   // A topology under which the run is to go on; empty: a model is made.
   std::string topology;
-  // Of the run that there was; empty: the copies in the first folder.
+  // The config and topology of the earlier run; empty: their copies in the first folder.
   std::string config, before;
 };
 
@@ -116,8 +117,8 @@ struct ExportOptions {
   std::string output = "mesh";  // folder; existing files are overwritten
   std::string image = "kimesh:latest";
   std::string name = "kimesh";  // of Kubernetes' objects
-  // Of a node: LibTorch, a model of a hundred million parameters and what is kept of it many times,
-  // and its checkpoints.
+  // The limits of a node. The defaults are enough for LibTorch, a model of a hundred million
+  // parameters with the vectors that are kept of it, and its checkpoints.
   std::uint64_t memory_bytes = std::uint64_t{4} << 30, disk_bytes = std::uint64_t{4} << 30;
 };
 
@@ -133,7 +134,7 @@ struct InitOptions {
   bool overwrites = false;
 };
 
-// What may be asked for, as A|B|C, and in words.
+// The tasks and the ways to join nodes that `kimesh init` offers: as A|B|C, and in words.
 [[nodiscard]] std::string task_names();
 [[nodiscard]] std::string task_help();
 [[nodiscard]] std::string joins();

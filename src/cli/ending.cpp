@@ -13,10 +13,10 @@ namespace kimesh::cli {
 
 namespace {
 
-// Records of so many bytes are read in about a second; a run that ends is not to wait for longer.
+// Records up to this size are read in about a second. A run that ends waits no longer for a report.
 constexpr std::uintmax_t kQuickBytesMax = 64 << 20;
 
-// The first finding of the run's report, or who tells it. Empty: no round has ended.
+// The first finding of the run's report, or the command that tells it. Empty: no round has ended.
 std::string why(const RunFolder& folder, const RunTally& tally) {
   std::uintmax_t bytes = 0;
   for (const std::string& node : tally.plan().view.nodes) {

@@ -40,7 +40,7 @@ Error wrong_input(const Error& error) {
   return {ErrorCode::kUserInput, error.message};
 }
 
-// The whole test set of a plugin is that of a mesh of one node.
+// A plugin gives its whole test set to the one node of a mesh.
 Result<EvaluationNumbers> numbers_of_plugin(const std::string& model, const RunConfig& config) {
   const auto mesh = make_plugin_mesh({*config.plugin(), config.places, {1.0}, config.seed});
   if (!mesh) return mesh.error();
@@ -61,7 +61,7 @@ Result<EvaluationNumbers> numbers_of_plugin(const std::string& model, const RunC
   return numbers;
 }
 
-// The data of one node that has it all, and the model as its first point.
+// The data of a mesh of one node, which has all of it, with the model as the first point.
 Result<TrainingData> data_with(const std::string& model, const RunConfig& config) {
   auto data = prepare_training_data(config, 1, {});
   if (!data) return data;
@@ -113,7 +113,8 @@ Error refused_prompt(const std::string& why) {
           fmt::format("--prompt: {}. Give a text of what the model was trained on", why)};
 }
 
-// Without --prompt: the end of a line, or, in a text of one line, the most frequent token.
+// Without --prompt a sample follows the end of a line, or, in a text of one line, the most frequent
+// token.
 Result<TextRequest> request_of(const EvalOptions& options, const TokenText& text) {
   TextRequest request{{}, options.sample, options.temperature, options.seed, {}};
   auto prompt = text.tokens_of(options.prompt.empty() ? "\n" : options.prompt);
@@ -157,7 +158,7 @@ int evaluate(const EvalOptions& options) {
     return kExitUser;
   }
   const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  set_training_threads(config->threads > 0 ? config->threads : cores);
+  set_up_training(config->threads > 0 ? config->threads : cores);
   if (config->plugin() != nullptr) return evaluate_plugin(options, *config);
   const auto data = data_with(options.model, *config);
   if (!data) return fail(data.error());

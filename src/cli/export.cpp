@@ -67,7 +67,7 @@ Result<ExportedMesh> collect(const ExportOptions& options, const MeshFiles& file
   return mesh;
 }
 
-// What the files do not hold: "data at mnist". Empty: they hold everything.
+// What the user has to mount, since the files do not hold it: "data at mnist".
 std::vector<std::string> what_is_to_mount(const RunConfig& config) {
   if (const PluginOptions* plugin = config.plugin())
     return {fmt::format("library at {}, with its data", plugin->library)};

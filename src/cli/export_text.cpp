@@ -11,10 +11,10 @@
 namespace kimesh::cli {
 namespace {
 
-// What a pod's machine must have free, where less than its limit is enough for most models.
+// The memory that a pod requests of its machine. Most models need less than the pod's limit.
 constexpr std::uint64_t kRequestedMebibytes = 512;
 
-// Rounded up.
+// Rounds up.
 std::uint64_t mebibytes(std::uint64_t bytes) {
   constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
   return (bytes + kMebibyte - 1) / kMebibyte;

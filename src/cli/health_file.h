@@ -12,7 +12,7 @@ namespace kimesh::cli {
 class HealthFile {
  public:
   explicit HealthFile(std::string path) : path_(std::move(path)) {}
-  // At the start of the program, before it reads its data.
+  // Writes the file at the start of the program, before this reads its data.
   void write_start();
   // Replaces the file as a whole. Complains once where it cannot: whoever looks sees an old one.
   void write(TimePoint until, const std::string& what);

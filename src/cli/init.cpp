@@ -76,7 +76,7 @@ constexpr Join kJoins[] = {
 constexpr int kFirstPort = 7101;
 constexpr int kNodesMin = 2;
 constexpr int kLocalNodesMax = 64;  // processes of one machine; each takes a model's memory
-// With an accuracy that may never come.
+// The limit of rounds beside an accuracy, which a run may never reach.
 constexpr int kRoundsBesideAccuracy = 10'000;
 
 template <typename Row, std::size_t count>
@@ -99,7 +99,7 @@ std::string lines(const Row (&rows)[count]) {
   return text;
 }
 
-// What is wrong with an answer, and what to give; nothing: it is one.
+// What is wrong with an answer, and what to answer instead; nothing: the answer is good.
 using Complaint = std::optional<std::string>;
 
 template <typename Row, std::size_t count>
@@ -110,7 +110,7 @@ Complaint one_of(const Row (&rows)[count], const std::string& answer) {
 
 // ---- the machines
 
-// a, b, ... z, aa, ab, ...
+// The names of nodes are a, b, ... z, aa, ab, ...
 std::string node_name(std::size_t number) {
   const std::string last(1, static_cast<char>('a' + number % 26));
   return number < 26 ? last : node_name(number / 26 - 1) + last;
@@ -215,7 +215,8 @@ bool somebody_answers() {
   return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
 }
 
-// False: it was said what is wrong.
+// Asks for an answer where none is given and somebody can answer. Returns false after it has
+// printed what is wrong.
 bool settle(std::string& answer, const Question& question) {
   const bool asks = answer.empty() && somebody_answers();
   while (asks) {

@@ -11,13 +11,13 @@
 
 namespace kimesh::cli {
 
-// Where a run goes on, its folder's copies stand for files that are not named. Errors: UserInput,
-// where a file is missing on the command line, or a new folder is named for a run that has one.
+// Fills in the files that a run which goes on does not name: the copies in its folder. Errors:
+// UserInput, where a file is missing on the command line, or a new folder is named for such a run.
 [[nodiscard]] Status complete(RunOptions& options);
-// Both --run and --resume were given, and no other topology.
+// The error where both --run and --resume were given, and no other topology.
 [[nodiscard]] Error one_folder();
 
-// What a run keeps and drops that goes on under another topology, for people.
+// Tells people what a run keeps and what it drops when it goes on under another topology.
 [[nodiscard]] std::string text_of(const CarriedOver& carried, const std::string& topology);
 
 // Reads both files and prints every problem. Returns nothing when there was one.

@@ -11,13 +11,13 @@
 
 namespace kimesh::cli {
 
-// Of the terminal at stdout; 80 and 24 where nobody tells.
+// The size of the terminal at stdout; the defaults stand where it is unknown.
 struct TerminalSize {
   std::size_t columns = 80, rows = 24;
 };
 [[nodiscard]] TerminalSize terminal_size();
 
-// A bar on a terminal that is redrawn, and gone at the end; elsewhere nothing.
+// A progress bar that is redrawn on a terminal, and removed at the end. Elsewhere it shows nothing.
 class ProgressRow {
  public:
   ProgressRow();

@@ -5,8 +5,8 @@
 namespace kimesh::cli {
 namespace {
 
-// A machine that does not answer is given up after a minute; one that cannot be reached sooner.
-// Options of the user's come first, and ssh takes the first that it sees.
+// ssh gives up a machine that cannot be reached after 15 s, and one that stops answering after a
+// minute. The user's options stand before these, since ssh takes the first value of an option.
 constexpr const char* kOptions[]{"-T",
                                  "-o",
                                  "BatchMode=yes",

@@ -1,4 +1,4 @@
-// Another machine, as ssh reaches it: what is run there, and what is copied there and back.
+// Another machine that is reached over ssh: runs scripts there, and copies files there and back.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,27 @@
 
 namespace kimesh::cli {
 
-// A word that a shell takes as it is.
+// Quotes a text, so that a shell takes it as one word.
 [[nodiscard]] std::string shell_word(const std::string& text);
 
-// Scripts are of POSIX sh and run in the machine's folder, which is made where it is missing; what
-// they make is for its user alone. Nobody is asked for a password. Errors of all calls: Io, with
-// the last words of ssh or of the script.
+// Scripts are written for POSIX sh and run in the machine's folder, which is made where it is
+// missing. Files that they make can be read by their user alone. ssh does not ask for a password.
+// Errors of all calls: Io, with the last output of ssh or of the script.
 class Machine {
  public:
   explicit Machine(const HostSpec& host) : host_(host) {}
 
   [[nodiscard]] const std::string& name() const { return host_.ssh; }
   [[nodiscard]] const std::string& folder() const { return host_.folder; }
-  // Whether both are one folder of one machine, reached in one way.
+  // Whether both are the same folder of the same machine, reached with the same options.
   [[nodiscard]] bool operator==(const Machine& other) const;
 
-  // What starts the script there; its input and output are the script's.
+  // The command that runs the script there. Its input and output are those of the script.
   [[nodiscard]] Command command(const std::string& script) const;
-  // What the script prints.
+  // Runs the script, and returns what it prints.
   [[nodiscard]] Result<std::string> ask(const std::string& script) const;
-  // The script's input is what `tar` writes; `packed`: compressed with gzip. `passed`: as in
-  // run_pipeline, of bytes before they are compressed.
+  // Runs the script with the output of `tar` as its input, which gzip compresses where `packed`.
+  // `passed`: as in run_pipeline; it counts bytes before they are compressed.
   [[nodiscard]] Status send(const Command& tar, const std::string& script, bool packed,
                             const std::function<void(std::uint64_t)>& passed = nullptr) const;
   // Unpacks the tar file that the script prints into a folder of this machine.

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+
 #include "commands.h"
 #include "declarations.h"
 
@@ -49,7 +51,7 @@ std::string entry(const OptionDeclaration& option) {
   return fmt::format(".TP\n{}\n{}{}\n", head, roff(option.help), must ? " (required)" : "");
 }
 
-// Told once, for the program.
+// --help is described once, for the program as a whole.
 bool is_help(const OptionDeclaration& option) {
   return option.names.back() == "--help";
 }
@@ -92,6 +94,25 @@ std::vector<Row> examples() {
           {"source <(kimesh completion bash)", "Lets this shell complete command lines."}};
 }
 
+// Paragraphs of roff.
+std::string description() {
+  constexpr std::array kParagraphs{
+      "The nodes train one model on machines that slow, uneven and changing links join. There is "
+      "no "
+      "coordinator: every node computes gradients on its own data and owns a part of the "
+      "parameters. Every link measures its own rate and gets the bytes that it can carry in time; "
+      "what compression leaves out comes in later rounds.",
+      "Two files say what a run is. A config (--config) names the model, the data, the optimizer, "
+      "the compression and when to stop; all nodes have the same. A topology (--topology) names "
+      "the nodes, their addresses and who sends to whom. kimesh init makes both, kimesh check "
+      "finds what is wrong with them, and kimesh up starts all nodes on this machine.",
+      "A run leaves its records, checkpoints and model in a folder of runs."};
+  std::string text = ".SH DESCRIPTION\n";
+  for (const std::string_view paragraph : kParagraphs)
+    text += fmt::format(".PP\n{}\n", roff(paragraph));
+  return text;
+}
+
 }  // namespace
 
 std::string man_page(const ProgramDeclaration& program, std::string_view version) {
@@ -102,6 +123,7 @@ std::string man_page(const ProgramDeclaration& program, std::string_view version
   page += fmt::format(".SH NAME\n{} \\- {}\n", program.name, roff(purpose));
   page +=
       fmt::format(".SH SYNOPSIS\n\\fB{}\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...]\n", program.name);
+  page += description();
   page += ".SH OPTIONS\n";
   for (const OptionDeclaration& option : program.options) page += entry(option);
   page += ".SH COMMANDS\n";

@@ -13,7 +13,7 @@
 
 namespace kimesh::cli {
 
-// Null where nobody wants it. Destruction gives pages that wait the last state, and ends.
+// Null: no page is served. Destruction sends the last state to waiting pages, and stops serving.
 using PageServer = std::unique_ptr<HttpServer>;
 
 // Listens, so that a bad address or token is told before anything starts. Errors: UserInput.
@@ -21,14 +21,14 @@ using PageServer = std::unique_ptr<HttpServer>;
 // Serves the run's page and says where. Nothing where `server` is null. Errors: UserInput.
 [[nodiscard]] Status show_page(HttpServer* server, const PageOptions& options,
                                const RunFolder& folder);
-// The same of a run whose folder is not there yet, or holds no copies of its files.
+// The same for a run whose folder is not there yet, or holds no copies of its files.
 void show_page(HttpServer& server, const PageOptions& options, RunHistory run,
                std::vector<HttpQuestion> others = {});
 // The pages of all nodes but one, where each has one on its machine at the port of this server.
 [[nodiscard]] std::vector<HttpQuestion> other_pages(const HttpServer& server,
                                                     const TopologyFile& topology, NodeIndex self);
 
-// What a node serves. Servers go before the metrics that they read.
+// What a node serves. The servers are destroyed before the metrics that they read.
 struct NodeServers {
   std::unique_ptr<Metrics> metrics;  // null: nobody reads any
   PageServer scrape, page;           // where both have one address, the page's has all

@@ -58,7 +58,7 @@ bool write_all(int fd, std::span<const char> bytes) {
   return true;
 }
 
-// On this thread a write that nobody reads fails, and ends nothing.
+// While it lives, a write of this thread to a closed pipe fails, and does not end the process.
 class NoBrokenPipes {
  public:
   NoBrokenPipes() {
@@ -112,7 +112,8 @@ class Running {
                                              command.front(), std::strerror(failed))};
   }
 
-  // Waits for the end; nothing: it ended with 0. `was_cut` where its reader went away first.
+  // Waits for the end. Returns why the program failed; nothing: it exited with 0. `was_cut`: its
+  // reader ended first.
   std::optional<std::string> wait(bool& was_cut) {
     int status = 0;
     while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
@@ -149,7 +150,8 @@ void pump(int from, int to, const std::function<void(std::uint64_t)>& passed) {
   });
 }
 
-// The first that failed by itself, else nothing.
+// Waits for all. Returns why the first one failed that failed by itself, else why the first one was
+// cut; nothing: all succeeded.
 std::optional<std::string> wait_for_all(std::vector<Running>& all) {
   std::optional<std::string> why, cut;
   for (Running& one : all) {

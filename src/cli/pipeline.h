@@ -12,10 +12,10 @@ namespace kimesh::cli {
 
 using Command = std::vector<std::string>;  // a program and its arguments; PATH is searched
 
-// Runs them and waits for the end of all; what the last one prints, up to kPipelineOutputMax bytes.
-// `passed` hears, every now and then, how many bytes the first one has given to the second: null:
-// nobody asks. Errors: Io, where one cannot be started or does not end with 0: its last words.
-// Thread: any; several may run at once.
+// Runs the commands, waits for all of them, and returns what the last one prints, up to
+// kPipelineOutputMax bytes. `passed`, which may be null, is called now and then with the number of
+// bytes that the first command has given to the second. Errors: Io, with the last output of a
+// command that cannot be started or does not exit with 0. Thread: any; several may run at once.
 inline constexpr std::size_t kPipelineOutputMax = 1 << 20;
 [[nodiscard]] Result<std::string> run_pipeline(
     const std::vector<Command>& commands,

@@ -1,5 +1,5 @@
-// kimesh plan TOPOLOGY: who sends what to whom; with --predict, how long and how much; with
-// --suggest, how it would be shortest.
+// kimesh plan TOPOLOGY: who sends what to whom; with --predict, how long a run takes and how much
+// it sends; with --suggest, which joins of the nodes give the shortest rounds.
 #include <fmt/format.h>
 
 #include "commands.h"

@@ -7,9 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <functional>
-#include <mutex>
+#include <span>
 #include <system_error>
 #include <thread>
 
@@ -39,10 +37,11 @@ std::string keys_at(const std::string& run) {
 }
 
 std::string name_of(const RunFolder& folder) {
-  return fs::path(new_run_folder(folder.path()).name).string();
+  return new_run_folder(folder.path()).name;
 }
 
-// Does the work of all places at once, since each waits for its own machine; the first error.
+// Does the work of all places at once, since each waits for its own machine. Returns the first
+// error.
 template <typename Places, typename Work>
 Status at_all(const Places& places, const Work& work) {
   std::vector<Status> ends(places.size(), ok_status());
@@ -55,7 +54,7 @@ Status at_all(const Places& places, const Work& work) {
   return failed == ends.end() ? ok_status() : *failed;
 }
 
-// A folder for files on their way, which goes at the end.
+// A temporary folder for files that are copied, which is removed at the end.
 class Staging {
  public:
   static Result<Staging> make(const fs::path& parent) {
@@ -85,7 +84,7 @@ Status copy_into(const std::string& from, const fs::path& to) {
   return Error{ErrorCode::kIo, fmt::format("{} cannot be copied: {}", from, code.message())};
 }
 
-// The config, and the topology with its traces beside it.
+// Writes the config, and the topology with its traces beside it, to a folder.
 Status stage(const Mesh& mesh, const std::string& run, const fs::path& to) {
   const auto moved = move_topology(mesh.files().topology_path);
   if (!moved) return moved.error();
@@ -104,6 +103,31 @@ std::string this_system() {
   return fmt::format("{} {}", names.sysname, names.machine);
 }
 
+// All files in a folder and below it, sorted.
+std::vector<fs::path> files_below(const std::string& folder) {
+  std::vector<fs::path> files;
+  std::error_code code;
+  for (fs::recursive_directory_iterator entry(folder, code), end; !code && entry != end;
+       entry.increment(code))
+    if (entry->is_regular_file()) files.push_back(entry->path());
+  std::ranges::sort(files);
+  return files;
+}
+
+// Adds a file's bytes to the digest, and returns their number. Errors: Io.
+Result<std::uint64_t> add_file(const std::string& path, PiecewiseDigest& digest) {
+  auto file = PieceReader::open(path);
+  if (!file) return file.error();
+  const std::uint64_t bytes = file->left();
+  std::vector<std::byte> piece(kFilePieceBytes);
+  while (file->left() > 0) {
+    const auto part = std::span(piece).first(std::min(file->left(), kFilePieceBytes));
+    if (const Status read = file->read(part); !read) return read.error();
+    digest.add(part);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Result<RemoteNodes::Bundle> RemoteNodes::read_bundle(const HostsFile& hosts,
@@ -119,26 +143,13 @@ Result<RemoteNodes::Bundle> RemoteNodes::read_bundle(const HostsFile& hosts,
                              "machines. Make one with `./dev bundle`, and write bundle: with its "
                              "folder.",
                              path, hosts.places.line("bundle"), bundle.folder)};
-  std::vector<fs::path> files;
-  for (fs::recursive_directory_iterator entry(bundle.folder, code), end; !code && entry != end;
-       entry.increment(code))
-    if (entry->is_regular_file()) files.push_back(entry->path());
-  std::ranges::sort(files);
   PiecewiseDigest digest;
-  const auto add_text = [&](const std::string& text) {
-    digest.add(std::as_bytes(std::span(text)));
-  };
-  for (const fs::path& file : files) {
-    add_text(file.lexically_relative(bundle.folder).string() + "\n");
-    auto reader = PieceReader::open(file.string());
-    if (!reader) return reader.error();
-    bundle.bytes += reader->left();
-    std::vector<std::byte> piece(std::min<std::uint64_t>(reader->left(), 1 << 20));
-    while (reader->left() > 0) {
-      const auto part = std::span(piece).first(std::min<std::uint64_t>(reader->left(), 1 << 20));
-      if (const Status read = reader->read(part); !read) return read.error();
-      digest.add(part);
-    }
+  for (const fs::path& file : files_below(bundle.folder)) {
+    const std::string name = file.lexically_relative(bundle.folder).string() + "\n";
+    digest.add(std::as_bytes(std::span(name)));
+    const auto bytes = add_file(file.string(), digest);
+    if (!bytes) return bytes.error();
+    bundle.bytes += *bytes;
   }
   bundle.digest = digest_name(digest.value());
   return bundle;
@@ -184,7 +195,8 @@ const RemoteNodes::Place& RemoteNodes::place_of(NodeIndex node) const {
   });
 }
 
-// The program is there once its folder has its name.
+// Copies the program to a folder of another name first: once a folder has the program's name, it is
+// complete.
 Status RemoteNodes::copy_program(const Machine& machine) const {
   const std::string name = bundle_.name(), system = this_system();
   const auto answer =
@@ -207,11 +219,13 @@ Status RemoteNodes::copy_program(const Machine& machine) const {
     say(fmt::format("{}: {} of {}, {:.0f} s", machine.name(),
                     format_bytes(static_cast<double>(bytes)), size, to_seconds(now - begun)));
   };
-  // Two who start at once copy to folders of their own, and one of these gets the name.
+  // Where two runs start at once, each copies to a folder of its own, and one of these gets the
+  // name. What a copy that failed has left is removed.
   return machine.send({"tar", "-cf", "-", "-C", bundle_.folder, "."},
-                      fmt::format("part={}.$$ && mkdir $part && tar -xzf - -C $part && "
-                                  "{{ mv -T $part {} 2>/dev/null || rm -rf $part; }}",
-                                  name, name),
+                      fmt::format("part={0}.$$; mkdir $part || exit 1\n"
+                                  "tar -xzf - -C $part || {{ rm -rf $part; exit 1; }}\n"
+                                  "mv -T $part {0} 2>/dev/null || rm -rf $part",
+                                  name),
                       true, passed);
 }
 
@@ -269,7 +283,7 @@ Result<Child> RemoteNodes::start(NodeIndex node, const RunOptions& options,
                                 {folder.events(name), folder.log(name)});
 }
 
-// A machine gives files of its own nodes and nothing else, whatever it sends.
+// Keeps the files of the machine's own nodes and nothing else, whatever the machine sends.
 Status RemoteNodes::fetch_from(const Place& place, const RunFolder& folder,
                                const std::string& suffix) const {
   const auto staging = Staging::make(folder.path());

@@ -22,7 +22,7 @@ std::string text_of(const std::vector<RunReport>& reports, ReportOptions::Format
   return {};
 }
 
-// Where a page goes unless the user says: into the run's folder, of several runs here.
+// The default place of a page: the folder of the run, or for several runs the working folder.
 std::string usual_output(const ReportOptions& options) {
   return options.runs.size() == 1 ? options.runs.front() + "/report.html" : "report.html";
 }

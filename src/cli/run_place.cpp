@@ -9,7 +9,8 @@ namespace {
 
 constexpr const char* kRuns = "runs";
 
-// Each machine has the checkpoint of its own node, and another topology is made of all.
+// Refuses to go on under another topology: that takes the checkpoints of all nodes, and each
+// machine has only its own node's.
 Status check_same_topology(const Mesh& mesh, const RunOptions& options) {
   const auto before = mesh.topology_before(RunFolder(options.resume));
   if (!before) return before.error();
@@ -29,7 +30,7 @@ Result<RunPlace> new_folder(const Mesh& mesh, const NodeOptions& options) {
   return RunPlace{*made};
 }
 
-// All nodes agree on what they go on from, also where a run begins: another one may be in it.
+// A new run, too, begins with the agreement on a checkpoint, since other nodes may hold one.
 Result<RunPlace> unfinished_or_new(const Mesh& mesh, const NodeOptions& options) {
   const EarlierRuns earlier = mesh.earlier_runs(kRuns, options.name);
   if (earlier.unfinished) {

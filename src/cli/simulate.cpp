@@ -65,7 +65,7 @@ int simulate(const SimulateOptions& options) {
   if (!mesh) return fail(mesh.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
   if (!(*mesh)->config().quadratic)
-    set_training_threads(threads((*mesh)->config(), (*mesh)->nodes()));
+    set_up_training(threads((*mesh)->config(), (*mesh)->nodes()));
   std::unique_ptr<LoggedDecisions> replay;
   const RunFolder replayed(options.replay);
   if (!options.replay.empty()) {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <numeric>
-#include <optional>
+#include <system_error>
+#include <utility>
 
 #include "kimesh/policy/policy_options.h"
 #include "kimesh/records/recorder.h"
@@ -21,7 +21,7 @@
 namespace kimesh::cli {
 namespace {
 
-// What a sender knew last of its links, in place of what is declared. Errors: UserInput, Io.
+// Replaces declared rates by those that each sender of a run recorded last. Errors: UserInput, Io.
 Status take_measured(const std::string& run, const TopologyFile& topology, PairRates& rates) {
   bool found = false;
   for (NodeIndex from = 0; from < topology.nodes.size(); ++from) {
@@ -51,14 +51,15 @@ Status take_measured(const std::string& run, const TopologyFile& topology, PairR
                            run)};
 }
 
-// What is compared: dense messages, or such as keep a share of them at any rate.
+// The messages for which arrangements are compared: dense ones, or those of a policy that keeps the
+// same share at every rate.
 struct Messages {
   RunConfig config;
-  double share = 1;
+  double share = 1;  // size relative to a dense message
   std::string words = "dense messages";
 };
 Messages messages_of(const RunConfig& config) {
-  // Of a value that travels with its place.
+  // A kept element travels with its index, which doubles its size.
   constexpr double kValueAndPlace = 2;
   Messages messages{config};
   if (const auto ratio = config.compression.policy->kept_ratio()) {
@@ -74,23 +75,13 @@ Messages messages_of(const RunConfig& config) {
   return messages;
 }
 
-RoundWork work_of(const Mesh& mesh, const Messages& messages, const SimulatedCosts& costs) {
-  const auto elements = static_cast<double>(mesh.plan().layout.size());
-  RoundWork work;
-  work.bytes = sizeof(float) * elements * messages.share;
-  work.gradient_s =
-      to_seconds(costs.gradient) * std::ranges::max(local_steps(messages.config, mesh.topology()));
-  work.message_s = to_seconds(costs.hop) + 2 * to_seconds(costs.work);
-  work.handling_s = (costs.encode_s_per_element + costs.apply_s_per_element) * elements;
-  return work;
-}
-
 struct Row {
-  std::optional<Suggestion> suggestion;  // nothing: the file as it is
-  double round_s = 0;                    // simulated
+  Suggestion suggestion;
+  ArrangedTopology made;
+  double round_s = 0;  // simulated
 };
 
-// Errors: UserInput, with what is in the way of a prediction.
+// Errors: UserInput, with the reason why there is no prediction.
 Result<double> simulated_round(const Mesh& mesh, const Messages& messages,
                                const TopologyFile& topology, const std::vector<NodeIndex>& node_at,
                                const SimulatedCosts& costs) {
@@ -110,9 +101,8 @@ std::string joins_text(const Arrangement& arrangement, const TopologyFile& topol
   if (arrangement.kind == ArrangementKind::kRing)
     for (const NodeIndex node : arrangement.order) parts.push_back(name(node));
   if (arrangement.kind == ArrangementKind::kTree)
-    for (NodeIndex node = 0; node < arrangement.parents.size(); ++node)
-      if (arrangement.parents[node] != node)
-        parts.push_back(name(node) + " on " + name(arrangement.parents[node]));
+    for (const auto& [node, parent] : parent_pairs(arrangement))
+      parts.push_back(name(node) + " on " + name(parent));
   if (arrangement.kind == ArrangementKind::kServers) {
     for (const NodeIndex node : arrangement.servers) parts.push_back(name(node));
     return fmt::format("servers {}", fmt::join(parts, ", "));
@@ -121,11 +111,13 @@ std::string joins_text(const Arrangement& arrangement, const TopologyFile& topol
   return fmt::format("{}", fmt::join(parts, is_ring ? " > " : ", "));
 }
 
+std::string time_text(double round_s) {
+  return fmt::format("{:>10}", format_duration(from_seconds(round_s)));
+}
+
 std::string row_text(const Row& row, const TopologyFile& topology, bool is_best) {
-  const std::string time = fmt::format("{:>10}", format_duration(from_seconds(row.round_s)));
-  if (!row.suggestion) return fmt::format("{}  the topology as it is", time);
-  const Arrangement& arrangement = row.suggestion->arrangement;
-  std::string text = fmt::format("{}  {}: {}", time, kind_name(arrangement.kind),
+  const Arrangement& arrangement = row.suggestion.arrangement;
+  std::string text = fmt::format("{}  {}: {}", time_text(row.round_s), kind_name(arrangement.kind),
                                  joins_text(arrangement, topology));
   if (!arrangement.shard_weights.empty())
     text += fmt::format(", shards {:.2g}", fmt::join(arrangement.shard_weights, " "));
@@ -138,7 +130,7 @@ bool shares_interfaces(const TopologyFile& topology) {
   });
 }
 
-// What the search knows of the best.
+// How much shorter another arrangement could be, as far as the search tells.
 std::string certainty(const Suggestion& best, const TopologyFile& topology) {
   const Arrangement& arrangement = best.arrangement;
   if (!arrangement.shard_weights.empty()) return "its shards were found by trial";
@@ -152,21 +144,19 @@ std::string certainty(const Suggestion& best, const TopologyFile& topology) {
   return fmt::format("no other {} can have rounds shorter by more than {:.0f} %", kind, 100 * gap);
 }
 
-NewJoins joins_of(const Suggestion& suggestion, const ArrangedTopology& made) {
-  const TopologyFile& topology = made.topology;
-  const Arrangement& arrangement = suggestion.arrangement;
+NewJoins joins_of(const Row& row) {
+  const TopologyFile& topology = row.made.topology;
+  const Arrangement& arrangement = row.suggestion.arrangement;
   NewJoins joins;
   joins.kind = kind_name(arrangement.kind);
   for (const NodeSpec& node : topology.nodes) joins.nodes.push_back(node.name);
   if (arrangement.kind == ArrangementKind::kServers)
     for (const NodeIndex server : arrangement.servers)
       joins.servers.push_back(topology.nodes[server].name);
-  for (NodeIndex node = 0; node < arrangement.parents.size(); ++node)
-    if (arrangement.parents[node] != node)
-      joins.parents.push_back(
-          {topology.nodes[node].name, topology.nodes[arrangement.parents[node]].name});
+  for (const auto& [node, parent] : parent_pairs(arrangement))
+    joins.parents.push_back({topology.nodes[node].name, topology.nodes[parent].name});
   if (!arrangement.shard_weights.empty())
-    for (const NodeIndex before : made.node_at)
+    for (const NodeIndex before : row.made.node_at)
       joins.shard_weights.push_back(arrangement.shard_weights[before]);
   joins.carries = [&topology](const std::string& from, const std::string& to) {
     return topology.kind->carries(topology, *topology.find_node(from), *topology.find_node(to));
@@ -174,7 +164,7 @@ NewJoins joins_of(const Suggestion& suggestion, const ArrangedTopology& made) {
   return joins;
 }
 
-// What the rates are taken from, and which are missing.
+// How many rates are those of links.default, and how many are missing.
 std::string rates_text(const PairRates& rates) {
   std::size_t unknown = 0, by_default = 0;
   for (NodeIndex from = 0; from < rates.nodes(); ++from)
@@ -196,13 +186,8 @@ std::string rates_text(const PairRates& rates) {
   return text;
 }
 
-Status write_best(const Suggestion& best, const ArrangedTopology& made, const std::string& from,
-                  const std::string& to) {
-  std::error_code code;
-  if (std::filesystem::exists(to, code))
-    return Error{ErrorCode::kUserInput,
-                 to + " is there already and is not written over. Name another file."};
-  const auto text = join_anew(from, to, joins_of(best, made));
+Status write_best(const Row& best, const std::string& from, const std::string& to) {
+  const auto text = join_anew(from, to, joins_of(best));
   if (!text) return text.error();
   return write_whole(to, std::string_view(*text));
 }
@@ -210,38 +195,42 @@ Status write_best(const Suggestion& best, const ArrangedTopology& made, const st
 }  // namespace
 
 int suggest_joins(const Mesh& mesh, const PlanOptions& options, const SimulatedCosts& costs) {
+  std::error_code ignored;
+  if (std::filesystem::exists(options.suggest, ignored))
+    return fail(
+        {ErrorCode::kUserInput,
+         options.suggest + " is there already and is not written over. Name another file."});
   const TopologyFile& topology = mesh.topology();
   PairRates rates = PairRates::declared(topology);
   for (const std::string& run : options.measured)
     if (const Status taken = take_measured(run, topology, rates); !taken)
       return fail(taken.error());
   const Messages messages = messages_of(mesh.config());
-  const std::vector<Suggestion> found = suggest(rates, work_of(mesh, messages, costs));
+  const RoundWork work = round_work(costs, mesh.plan().layout.size(), messages.share,
+                                    std::ranges::max(local_steps(messages.config, topology)));
+  const std::vector<Suggestion> found = suggest(rates, work);
   if (found.empty())
     return fail({ErrorCode::kUserInput,
                  "the rates that are known join the nodes in no way.\n" + rates_text(rates)});
 
   std::vector<Row> rows;
   for (const Suggestion& suggestion : found) {
-    const ArrangedTopology made = arranged(topology, suggestion.arrangement, rates);
+    ArrangedTopology made = arranged(topology, suggestion.arrangement, rates);
     const auto round_s = simulated_round(mesh, messages, made.topology, made.node_at, costs);
     if (!round_s) return fail(round_s.error());
-    rows.push_back({suggestion, *round_s});
+    rows.push_back({suggestion, std::move(made), *round_s});
   }
   const auto best = std::ranges::min_element(rows, {}, &Row::round_s);
   say(fmt::format("a round of {} takes:", messages.words));
-  std::vector<NodeIndex> in_order(topology.nodes.size());
-  std::iota(in_order.begin(), in_order.end(), NodeIndex{0});
+  const std::vector<NodeIndex> in_order = all_nodes(topology.nodes.size());
   TopologyFile known = topology;
   take_rates(known, in_order, rates);
   const auto as_it_is = simulated_round(mesh, messages, known, in_order, costs);
-  if (as_it_is) say(row_text({std::nullopt, *as_it_is}, topology, false));
+  if (as_it_is) say(time_text(*as_it_is) + "  the topology as it is");
   for (const Row& row : rows) say(row_text(row, topology, &row == &*best));
   put(rates_text(rates));
-  say(certainty(*best->suggestion, topology));
-  const ArrangedTopology made = arranged(topology, best->suggestion->arrangement, rates);
-  const Status written =
-      write_best(*best->suggestion, made, mesh.files().topology_path, options.suggest);
+  say(certainty(best->suggestion, topology));
+  const Status written = write_best(*best, mesh.files().topology_path, options.suggest);
   if (!written) return fail(written.error());
   say(fmt::format("written: {}", options.suggest));
   return kExitDone;

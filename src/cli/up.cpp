@@ -57,7 +57,7 @@ class Followers {
   }
 
  private:
-  // False: there is no further line now.
+  // Reads a line. Returns false where there is no further one now.
   bool read_line(NodeIndex node, LiveView* view) {
     const auto line = files_[node].next();
     if (!line) return give_up(node, line.error().message);
@@ -95,7 +95,7 @@ std::vector<std::string> arguments_for(const RunOptions& options, const RunFolde
   return words;
 }
 
-// On this machine, or where `remote` says.
+// Starts all nodes on this machine, or on the machines of `remote`.
 Status start_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder,
                  const RemoteNodes* remote, Fleet& fleet) {
   const int each = threads(mesh.config(), mesh.nodes());
@@ -210,7 +210,7 @@ int run_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder
   if (remote != nullptr) {
     if (const Status fetched = remote->fetch(folder); !fetched)
       complain("what a machine has was not fetched: " + fetched.error().message);
-    // The files that were fetched are whole, also where a connection was lost.
+    // The fetched files are whole, even where a connection was lost, and are read from the start.
     followers = std::make_unique<Followers>(folder, mesh.plan());
     followers->read(nullptr);
   }
@@ -248,7 +248,7 @@ int up(RunOptions options) {
   if (!remote) {
     if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
     // run.json records the number of threads.
-    set_training_threads(threads((*mesh)->config(), (*mesh)->nodes()));
+    set_up_training(threads((*mesh)->config(), (*mesh)->nodes()));
   }
   const auto folder = folder_of(**mesh, options, remote.has_value());
   if (!folder) return fail(folder.error());

@@ -1,4 +1,4 @@
-// The runs of a node before, with which one goes on that was started again.
+// Finds the earlier runs of a node, so that a node that is started again can go on with one.
 #include <filesystem>
 #include <span>
 #include <string>

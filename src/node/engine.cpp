@@ -206,7 +206,8 @@ void Engine::wait_for_mesh() {
   while (!ended_ && !(waiting_out_.empty() && waiting_in_.empty())) {
     const Duration waited = now() - begun;
     tell_health(begun + setup_.topology->start_timeout, "waiting for other nodes to start");
-    if (stop_wanted()) return abort("stopped by the user before the mesh was complete");
+    if (stop_wanted())
+      return abort("stopped by the user before the mesh was complete" + refusals());
     if (waited >= setup_.topology->start_timeout)
       return abort(
           fmt::format("gave up waiting for {} after {:.0f} s: start it, or check its address{}",

@@ -28,7 +28,7 @@ double delay_of(double missing, double whole) {
   return sent > 0 ? std::min(missing / sent, kDelayMax) : kDelayMax;
 }
 
-// Compares paces by the seconds that as much progress takes as a round without delay makes.
+// Compares paces by their seconds per unit of progress: that of one round without delay.
 class Search {
  public:
   Search(const Pace& now, const PaceRules& rules, const ExchangeOffer& offers)
@@ -37,10 +37,10 @@ class Search {
   }
 
   [[nodiscard]] const Pace& present() const { return present_; }
-  // With a time that links and clocks allow, and that makes use of the gradient's.
+  // The pace with the nearest exchange that links allow, or with the one that follows from the
+  // config's round time.
   [[nodiscard]] Pace feasible(const Pace& pace) const {
-    double exchange_s =
-        std::max(std::min(pace.exchange_s, kRoomForDense * dense_s_), offers_.least_s);
+    double exchange_s = std::max(std::min(pace.exchange_s, kRoomForDense * dense_s_), least_s());
     if (rules_.round_time_s && pace.overlaps())
       exchange_s = std::max(*rules_.round_time_s, kExchangeBesideGradient * rules_.compute_s);
     else if (rules_.round_time_s)
@@ -61,19 +61,25 @@ class Search {
     if (pace.overlaps()) return std::max(alone_s() + coding_s(pace), used_s(pace));
     return alone_s() + used_s(pace);
   }
+  // The shortest exchange that links allow. The last rounds had messages, so that it is no longer
+  // than what they took.
+  [[nodiscard]] double least_s() const {
+    const double gradient_s = now_.overlaps() ? 0 : rules_.compute_s;
+    return std::min(offers_.least_s, std::max(rules_.round_s - gradient_s, 0.0));
+  }
   // The time of a gradient beside which nothing is coded.
   [[nodiscard]] double alone_s() const {
     return std::max(rules_.compute_s - (now_.overlaps() ? offers_.coding_s : 0), 0.0);
   }
-  // About in proportion to the bytes, and these to the exchange.
+  // The coder's time. It is about proportional to the bytes, and these to the exchange.
   [[nodiscard]] double coding_s(const Pace& pace) const {
     return now_.exchange_s > 0 ? offers_.coding_s * used_s(pace) / now_.exchange_s : 0;
   }
-  // What messages use of the exchange: dense ones take no longer, however long it is.
+  // The time that messages use of the exchange: no more than dense ones take.
   [[nodiscard]] double used_s(const Pace& pace) const {
     return std::min(pace.exchange_s, dense_s_);
   }
-  // Of the reduces and the gathers together, interpolated in the logarithm of the time.
+  // The delay D of reduces and gathers together, interpolated in the logarithm of the exchange.
   [[nodiscard]] double delay(double exchange_s) const {
     const auto& factors = kExchangeFactors;
     const double factor = now_.exchange_s > 0 ? exchange_s / now_.exchange_s : 1;
@@ -90,7 +96,7 @@ class Search {
   const ExchangeOffer& offers_;
   const double dense_s_ = offers_.most_s > 0 ? offers_.most_s : kExchangeMax;
   const Pace present_;
-  double extra_s_ = 0;  // that rounds take more, or less, than is planned
+  double extra_s_ = 0;  // by how much present rounds exceed their plan; may be negative
 };
 
 }  // namespace
@@ -105,20 +111,19 @@ void ExchangeOffer::merge(const ExchangeOffer& other) {
   coding_s = std::max(coding_s, other.coding_s);
 }
 
-void add_limits(ExchangeOffer& offer, const MessageContext& context, const Codec& codec) {
+void add_limits(ExchangeOffer& offer, const MessageContext& context) {
   // A shorter exchange would be no shorter: budgets take that share of what a round lasts anyway.
-  const Duration with_share =
-      from_seconds((1 + kShareOfLongRound) * to_seconds(time_without_bytes(context)));
-  const Duration least =
-      std::max(least_round_time(context, codec).value_or(with_share), with_share);
+  // What floors take at this rate is left out. Where links share an interface, small messages that
+  // wait for large ones seem to need ten times as long, and larger ones would follow from that.
+  const double least_s = (1 + kShareOfLongRound) * to_seconds(time_without_bytes(context));
   const auto dense = dense_round_time(context);
   const double most_s = dense ? to_seconds(*dense - context.compute_time) : kExchangeMax;
-  offer.least_s = std::max(offer.least_s, to_seconds(least - context.compute_time));
+  offer.least_s = std::max(offer.least_s, least_s - to_seconds(context.compute_time));
   offer.most_s = std::max(offer.most_s, std::min(most_s, kExchangeMax));
 }
 
 void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const CodecPtr& usual) {
-  add_limits(offer, message.context, *usual);
+  add_limits(offer, message.context);
   const Coding coding = coding_of(message.context, usual);
   const MessageContext& context = coding.message;
   const Codec& codec = *coding.codec;
@@ -129,7 +134,7 @@ void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Cod
       std::max(to_seconds(context.round_time - context.compute_time), kExchangeMin);
   for (std::size_t f = 0; f < payloads.size(); ++f) {
     MessageContext other = context;
-    // What bounds a shared gather follows from the same time, about in proportion. 0 is no limit.
+    // The limit of a shared gather is about proportional to the exchange. A limit of 0 is none.
     if (context.limit_bytes > 0)
       other.limit_bytes = 1 + static_cast<std::size_t>(kExchangeFactors[f] *
                                                        static_cast<double>(context.limit_bytes));

@@ -103,7 +103,7 @@ void Core::State::offer_exchange() {
     const Channel& channel = plan.channels[out.channel];
     const MessageContext context = context_of(out, round);
     if (!is_own_choice(out)) {
-      add_limits(own.offer, context, *codec);
+      add_limits(own.offer, context);
       continue;
     }
     // A shard has one message of a shared gather, and as many others as there are other nodes.

@@ -27,7 +27,7 @@ void check_compressor(const RunConfig& config, const TopologyFile& topology, Fin
                            one_hop_kinds()));
 }
 
-// A policy may be for workers that send to the owners of shards directly.
+// Some policies require workers to send to the owners of shards directly.
 void check_place(const RunConfig& config, const TopologyFile& topology, Findings& findings) {
   const Place place = config.compression.policy->place();
   if (!place.one_hop || topology.is_one_hop()) return;

@@ -22,7 +22,7 @@ void describe_section(Keys& keys) {
   options.describe(keys);
 }
 
-// A subject more is a line here.
+// A new subject gets a line here.
 constexpr std::array kSections{
     ExplainSection{"topology", "topologies/*.yaml: the nodes and how they are joined",
                    describe_topology},

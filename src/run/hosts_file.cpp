@@ -16,12 +16,12 @@ constexpr ListRule kOptionsRule{0, 32, "options of ssh", "[-p, \"2222\"]"};
 constexpr EntryRule kHostRule{
     "host", "NODE", "a: {ssh: anna@192.0.2.7}", "names of nodes", nullptr, 1, kNodesMax};
 
-// What begins with '-' would be an option of ssh.
+// ssh takes a word that begins with '-' for an option.
 bool is_destination(const std::string& text) {
   return !text.empty() && text.front() != '-';
 }
 
-// No shell reads the folder's name.
+// Refuses ~, which no shell resolves, since the folder's name is quoted.
 void check_folder(Keys& keys, const std::string& folder) {
   keys.check(!folder.starts_with('~'), "folder",
              fmt::format("folder {} begins with ~, which nothing resolves", quoted(folder)),

@@ -81,8 +81,8 @@ std::vector<LinkSpec> simulated_links(const TopologyFile& topology, const Plan& 
   return links;
 }
 
-// A run that ends in order takes so much more once its end is asked for; a limit below that would
-// be passed.
+// A run still sends this many bytes after its end is asked for, so that it can end in order. A
+// smaller limit would be exceeded.
 Status check_traffic(const RunConfig& config, const TopologyFile& topology, const Plan& plan) {
   for (NodeIndex node = 0; node < topology.nodes.size(); ++node) {
     const NodeSpec& spec = topology.nodes[node];

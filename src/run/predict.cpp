@@ -11,16 +11,16 @@
 namespace kimesh {
 namespace {
 
-// Elements of all nodes and rounds together: some seconds of a core, whatever the model.
+// Limits the elements of all nodes and rounds together: some seconds of a core, whatever the model.
 constexpr double kElementsMax = 1e9;
-// The fewest rounds show the steady state of policies that do not measure; those that do have grown
-// into their links after a hundred.
+// The least number of rounds shows the steady state of policies that do not measure links. Policies
+// that measure them reach theirs within a hundred rounds.
 constexpr double kRoundsMin = 8, kRoundsMax = 200;
-// Elements of all nodes together, each of which is held in some eight vectors: 6 GB at most.
+// Limits the elements of all nodes together, each of which is in some eight vectors: 6 GB at most.
 constexpr double kMeshElementsMax = 2e8;
 
-// Gradients that have the model's layout and nothing else of it: noise with a few large elements,
-// as gradients have, and a pull that keeps the parameters near where they began.
+// Stands in for the model, of which it has nothing but the layout. Its gradients are noise with a
+// few large elements, as gradients have, and a pull that keeps parameters near where they began.
 class StandIn final : public Objective {
  public:
   StandIn(const Layout& layout, NodeIndex node) : layout_(layout), node_(node) {}

@@ -2,23 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <queue>
 #include <utility>
 
-#include "kimesh/util/check.h"
+#include "kimesh/topology/topology_kind.h"
 
 namespace kimesh {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-// Rounds that are laid out at most; where they do not repeat themselves the later half counts.
+// The most rounds that are laid out. Where they do not repeat themselves, the result is the mean of
+// the later half.
 constexpr unsigned kRounds = 64;
-// A mesh repeats itself after so many rounds at most, else its mean has to do.
-constexpr unsigned kPeriodMax = 6;
-constexpr double kSame = 1e-9;  // seconds
+constexpr unsigned kPeriodMax = 6;  // the longest period, in rounds, that is looked for
+constexpr double kSame = 1e-9;      // seconds
+
+struct ShardWays {
+  NodeIndex owner = 0;
+  double share = 0;  // of the parameters
+  Trees trees;
+};
 
 struct Message {
   std::uint32_t shard;
@@ -29,7 +36,7 @@ struct Message {
 
 struct Happening {
   double at;
-  std::uint64_t number;  // of equal times the one that was planned first comes first
+  std::uint64_t number;  // orders happenings of the same time: the one planned first comes first
   enum class Kind { kGradient, kFree, kArrival } kind;
   NodeIndex node;
   std::size_t link;
@@ -39,11 +46,11 @@ struct Happening {
   }
 };
 
-// Where messages of one shard go from each node.
+// Where the messages of one shard go, by node.
 struct Routes {
-  std::vector<std::vector<NodeIndex>> gather_children;  // by node
-  std::vector<unsigned> reduce_children;                // by node: how many
-  std::vector<unsigned> remaining;  // by node: messages of the longest way from its sum to the end
+  std::vector<std::vector<NodeIndex>> gather_children;
+  std::vector<unsigned> reduce_children;  // their number
+  std::vector<unsigned> remaining;        // hops of the longest way that starts with the node's sum
 };
 
 unsigned height_of(const Routes& routes, NodeIndex node) {
@@ -153,8 +160,8 @@ class Schedule {
     if (++state.round < kRounds) begin_round(node);
   }
 
-  // Whether at all nodes both of the last two rounds ended the same time after those of one, two,
-  // ... rounds before.
+  // Ends the schedule once every node's last `period` + 1 rounds have ended the same time after the
+  // rounds `period` before them.
   void look_for_period(unsigned round) {
     for (unsigned period = 1; period <= kPeriodMax && round > 2 * period; ++period) {
       const double shift = ends_[round][0] - ends_[round - period][0];
@@ -225,7 +232,7 @@ Trees ring_trees(const std::vector<NodeIndex>& order, NodeIndex owner) {
   return trees;
 }
 
-// On the one way between each node and the owner.
+// Each message goes along the only way between its node and the owner.
 Trees tree_trees(const std::vector<NodeIndex>& parents, NodeIndex owner) {
   std::vector<NodeIndex> next = parents;
   for (NodeIndex at = owner, below = owner;; below = std::exchange(at, parents[at])) {
@@ -239,6 +246,23 @@ Trees tree_trees(const std::vector<NodeIndex>& parents, NodeIndex owner) {
 Trees star_trees(std::size_t nodes, NodeIndex owner) {
   const std::vector<NodeIndex> to_owner(nodes, owner);
   return {to_owner, to_owner};
+}
+
+// The ways of the arrangement's shards, as the topology's kind lays them.
+std::vector<ShardWays> ways_of(const Arrangement& arrangement, std::size_t nodes) {
+  std::vector<ShardWays> ways;
+  double sum = 0;
+  for (const NodeIndex owner : arrangement.servers) {
+    const double weight = arrangement.shard_weights.empty() ? 1 : arrangement.shard_weights[owner];
+    sum += weight;
+    ways.push_back(
+        {owner, weight,
+         arrangement.kind == ArrangementKind::kRing   ? ring_trees(arrangement.order, owner)
+         : arrangement.kind == ArrangementKind::kTree ? tree_trees(arrangement.parents, owner)
+                                                      : star_trees(nodes, owner)});
+  }
+  for (ShardWays& way : ways) way.share /= sum;
+  return ways;
 }
 
 }  // namespace
@@ -259,28 +283,9 @@ bool RoundModel::joins(NodeIndex from, NodeIndex to) const {
   return std::isfinite(whole_s_[from * nodes_ + to]);
 }
 
-double RoundModel::round_s(const std::vector<ShardWays>& shards) const {
-  return Schedule(*this, shards).run();
-}
-
 double RoundModel::round_s(const Arrangement& arrangement) const {
-  return round_s(ways_of(arrangement, nodes_));
-}
-
-std::vector<ShardWays> ways_of(const Arrangement& arrangement, std::size_t nodes) {
-  std::vector<ShardWays> ways;
-  double sum = 0;
-  for (const NodeIndex owner : arrangement.servers) {
-    const double weight = arrangement.shard_weights.empty() ? 1 : arrangement.shard_weights[owner];
-    sum += weight;
-    ways.push_back(
-        {owner, weight,
-         arrangement.kind == ArrangementKind::kRing   ? ring_trees(arrangement.order, owner)
-         : arrangement.kind == ArrangementKind::kTree ? tree_trees(arrangement.parents, owner)
-                                                      : star_trees(nodes, owner)});
-  }
-  for (ShardWays& way : ways) way.share /= sum;
-  return ways;
+  const std::vector<ShardWays> shards = ways_of(arrangement, nodes_);
+  return Schedule(*this, shards).run();
 }
 
 }  // namespace kimesh

@@ -15,7 +15,7 @@ namespace {
 
 enum class ObjectiveKind { kOwn };
 
-// These look at floats where the CPU has them.
+// Refuses compressors that read floats in the CPU's memory, where vectors lie on a GPU.
 void check_device(const RunConfig& config, Findings& findings) {
   const CompressionOptions& compression = config.compression;
   const bool only_on_cpu =
@@ -25,7 +25,7 @@ void check_device(const RunConfig& config, Findings& findings) {
                  "Write device: cpu, or compressor: topk or dzq");
 }
 
-// A mesh looks whether an objective of the program's own has a test set.
+// Refuses targets of a test set for a quadratic. Mesh::make checks a program's own objective.
 void check_test_set(const RunConfig& config, Findings& findings) {
   if (!config.quadratic) return;
   const auto refuse = [&](const char* key) {
@@ -36,7 +36,7 @@ void check_test_set(const RunConfig& config, Findings& findings) {
   if (config.stop.loss) refuse("loss");
 }
 
-// Only of two sections that are right by themselves.
+// Requires that both sections have no problem by themselves.
 void check_model_suits_data(const RunConfig& config, Findings& findings) {
   if (!config.trains_a_model()) return;
   const DataKind& data = *config.data.kind;
@@ -44,8 +44,8 @@ void check_model_suits_data(const RunConfig& config, Findings& findings) {
   if (misfit) findings.add("model", misfit->message, misfit->remedy);
 }
 
-// Moments are of what their keeper sees: a worker its own gradients, an owner those that messages
-// bring, or movements, of which there are no moments to take.
+// A worker takes moments of its own gradients, an owner of the gradients that messages bring. Where
+// messages bring movements, an owner has no gradients to take moments of.
 void check_moments(const RunConfig& config, Findings& findings) {
   const auto wanted = config.optimizer.kind->state_at();
   if (!wanted) return;
@@ -60,7 +60,7 @@ void check_moments(const RunConfig& config, Findings& findings) {
                  "Write feedback: ef21, or leave out moments");
 }
 
-// A run without any of its keys would never end; a key that is wrong has its complaint already.
+// Refuses an empty `stop`, with which a run would never end. A wrong key has its complaint already.
 void check_stop(const YamlValue& root, Findings& findings) {
   const auto stop = std::ranges::find(root.members, "stop", &YamlMember::key);
   if (stop != root.members.end() && stop->value.kind == YamlValue::Kind::kMap &&

@@ -12,20 +12,13 @@
 namespace kimesh {
 namespace {
 
-// Arrangements whose rounds are laid out, of one kind: some seconds.
+// Limits the arrangements of one kind whose rounds are laid out, which takes some seconds.
 constexpr std::size_t kLaidOutMax = 20'000;
 constexpr double kRounding = 1e-9;
-// Other sizes of shards are worth the trouble where a round is shorter by so much.
+// Shards of different sizes are suggested only where they shorten a round to this share.
 constexpr double kWorthwhile = 0.99;
 constexpr unsigned kWeightRounds = 4;
 constexpr std::array kWeightFactors{0.25, 0.5, 0.8, 1.25, 2.0, 4.0};
-
-Arrangement servers_of(std::vector<NodeIndex> servers) {
-  Arrangement arrangement;
-  arrangement.kind = ArrangementKind::kServers;
-  arrangement.servers = std::move(servers);
-  return arrangement;
-}
 
 bool can_serve(const RoundModel& model, NodeIndex server) {
   for (NodeIndex node = 0; node < model.nodes(); ++node)
@@ -33,7 +26,7 @@ bool can_serve(const RoundModel& model, NodeIndex server) {
   return true;
 }
 
-// One node's shard after another becomes larger or smaller, as long as that makes rounds shorter.
+// Makes one node's shard after another larger or smaller, as long as that makes rounds shorter.
 Suggestion with_better_shards(const RoundModel& model, const Suggestion& plain) {
   Suggestion best = plain;
   if (plain.arrangement.servers.size() < 2) return best;
@@ -88,7 +81,8 @@ std::optional<Suggestion> Search::take(std::optional<double> bound_s) {
   return suggestion;
 }
 
-// All nodes, each of them alone, and what is left of all where one after another is left out.
+// Tries each node as the only server, and then all able nodes together, from which it removes the
+// least useful server again and again.
 std::optional<Suggestion> best_servers(const RoundModel& model) {
   Search search(model);
   std::vector<NodeIndex> able = all_nodes(model.nodes());
@@ -104,6 +98,47 @@ std::optional<Suggestion> best_servers(const RoundModel& model) {
     servers.erase(std::ranges::min_element(servers, {}, without));
   }
   return search.take(0.0);
+}
+
+RoundWork round_work(const SimulatedCosts& costs, std::size_t elements, double share,
+                     unsigned local_steps) {
+  const auto count = static_cast<double>(elements);
+  RoundWork work;
+  work.bytes = sizeof(float) * count * share;
+  work.gradient_s = to_seconds(costs.gradient) * local_steps;
+  work.message_s = to_seconds(costs.hop) + 2 * to_seconds(costs.work);
+  work.handling_s = (costs.encode_s_per_element + costs.apply_s_per_element) * count;
+  return work;
+}
+
+Arrangement ring_of(std::vector<NodeIndex> order) {
+  Arrangement ring;
+  ring.kind = ArrangementKind::kRing;
+  ring.servers = all_nodes(order.size());
+  ring.order = std::move(order);
+  return ring;
+}
+
+Arrangement tree_of(std::vector<NodeIndex> parents) {
+  Arrangement tree;
+  tree.kind = ArrangementKind::kTree;
+  tree.servers = all_nodes(parents.size());
+  tree.parents = std::move(parents);
+  return tree;
+}
+
+Arrangement servers_of(std::vector<NodeIndex> servers) {
+  Arrangement arrangement;
+  arrangement.kind = ArrangementKind::kServers;
+  arrangement.servers = std::move(servers);
+  return arrangement;
+}
+
+std::vector<std::pair<NodeIndex, NodeIndex>> parent_pairs(const Arrangement& arrangement) {
+  std::vector<std::pair<NodeIndex, NodeIndex>> pairs;
+  for (NodeIndex node = 0; node < arrangement.parents.size(); ++node)
+    if (arrangement.parents[node] != node) pairs.push_back({node, arrangement.parents[node]});
+  return pairs;
 }
 
 const char* kind_name(ArrangementKind kind) {
@@ -177,10 +212,9 @@ ArrangedTopology arranged(const TopologyFile& topology, const Arrangement& arran
   made.servers = arrangement.kind == ArrangementKind::kServers ? arrangement.servers
                                                                : all_nodes(node_at.size());
   std::string parents;
-  for (NodeIndex node = 0; node < arrangement.parents.size(); ++node)
-    if (arrangement.parents[node] != node)
-      parents += (parents.empty() ? "parents: {" : ", ") + made.nodes[node].name + ": " +
-                 made.nodes[arrangement.parents[node]].name;
+  for (const auto& [node, parent] : parent_pairs(arrangement))
+    parents += (parents.empty() ? "parents: {" : ", ") + made.nodes[node].name + ": " +
+               made.nodes[parent].name;
   const auto problems =
       set_kind(made, kind_name(arrangement.kind), parents.empty() ? "" : parents + "}");
   KIMESH_CHECK(problems.empty(), "an arrangement is a topology");

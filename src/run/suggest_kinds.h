@@ -1,7 +1,6 @@
-// The searches of `suggest`, one a kind.
+// The searches of `suggest`, one for each kind of arrangement.
 #pragma once
 
-#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -11,26 +10,24 @@
 
 namespace kimesh {
 
-[[nodiscard]] std::vector<NodeIndex> all_nodes(std::size_t count);
-
-// Finds the best of the arrangements that it is given, each with a bound under which its round
-// cannot be. Best given with ascending bounds.
+// Finds the best of the arrangements that it is given, each with a lower bound of its round. It
+// lays out the fewest rounds when the bounds ascend.
 class Search {
  public:
   explicit Search(const RoundModel& model) : model_(model) {}
-  // Whether an arrangement with this bound may be better than all before.
+  // Whether an arrangement with this bound may be better than all earlier ones.
   [[nodiscard]] bool is_worth(double bound_s) const { return bound_s < best_s_; }
-  // Lays out its rounds, if it is worth that.
+  // Lays out the arrangement's rounds, if its bound makes it worth that.
   void consider(double bound_s, const Arrangement& arrangement);
-  // `bound_s`: of all arrangements of the kind, where not all were considered; nothing: all were.
-  // No suggestion: the kind cannot be.
+  // `bound_s`: a lower bound for all arrangements of the kind; nothing: all were considered.
+  // Returns nothing where the known pairs allow no arrangement of the kind.
   [[nodiscard]] std::optional<Suggestion> take(std::optional<double> bound_s = std::nullopt);
 
  private:
   const RoundModel& model_;
   std::optional<Arrangement> best_;
   double best_s_ = std::numeric_limits<double>::infinity();
-  double left_out_s_ = std::numeric_limits<double>::infinity();  // least bound that was not tried
+  double left_out_s_ = std::numeric_limits<double>::infinity();  // least bound beyond the limit
   std::size_t tried_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The order of a ring.
+// The search for the best order of a ring.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -11,9 +11,9 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// Every link carries 2(N − 1) messages of a share 1/N a round, one after another; and a shard goes
-// from the node behind its owner round to the owner and on to the node before it, over 2N − 2
-// links, after a gradient.
+// Lower bounds of a ring's round. Every link carries 2(N − 1) messages of a share 1/N in a round,
+// one after another. After a gradient, a shard goes from the node behind its owner round to the
+// owner, and on to the node before it, over 2N − 2 links.
 class RingBound {
  public:
   explicit RingBound(const RoundModel& model)
@@ -22,7 +22,7 @@ class RingBound {
   [[nodiscard]] double busy(double slowest_wire_s) const {
     return 2 * (nodes() - 1) * slowest_wire_s;
   }
-  // `sum_s`: of the wire and the latency of one message on all links.
+  // `sum_s`: the sum of wire time and latency of one message over all links.
   [[nodiscard]] double way(double sum_s) const {
     return model_.gradient_s() + (2 - 2 / nodes()) * (sum_s + nodes() * model_.handling_s(share_));
   }
@@ -41,7 +41,7 @@ class RingBound {
     }
     return std::max(busy(slowest), way(sum));
   }
-  // Of every order: each node has a link that leaves it and one that comes to it.
+  // A lower bound for every order, since each node has one outgoing and one incoming link.
   [[nodiscard]] double of_all() const {
     double slowest = 0, leave = 0, come = 0;
     for (NodeIndex a = 0; a < model_.nodes(); ++a) {
@@ -66,15 +66,7 @@ class RingBound {
   double share_;
 };
 
-Arrangement ring_of(std::vector<NodeIndex> order) {
-  Arrangement ring;
-  ring.kind = ArrangementKind::kRing;
-  ring.servers = all_nodes(order.size());
-  ring.order = std::move(order);
-  return ring;
-}
-
-// From `first` always on to the node that is reached soonest.
+// Starts at `first` and always goes on to the node that is reached soonest.
 std::vector<NodeIndex> nearest_next(const RingBound& bound, std::size_t nodes, NodeIndex first) {
   std::vector<NodeIndex> order{first}, left = all_nodes(nodes);
   std::erase(left, first);
@@ -87,7 +79,7 @@ std::vector<NodeIndex> nearest_next(const RingBound& bound, std::size_t nodes, N
   return order;
 }
 
-// All that arise from `order` where a part of it is moved elsewhere, or turned round.
+// Calls `take` with every order that arises when a part of `order` is moved or reversed.
 void for_each_neighbour(const std::vector<NodeIndex>& order,
                         const std::function<void(const std::vector<NodeIndex>&)>& take) {
   const auto size = static_cast<std::ptrdiff_t>(order.size());
@@ -104,7 +96,7 @@ void for_each_neighbour(const std::vector<NodeIndex>& order,
     }
 }
 
-// As far as the bound falls, which costs next to nothing.
+// Goes from neighbour to neighbour until the bound falls no further. A bound costs next to nothing.
 std::vector<NodeIndex> downhill(const RingBound& bound, std::vector<NodeIndex> order) {
   for (bool better = true; better;) {
     better = false;

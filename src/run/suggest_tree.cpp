@@ -1,4 +1,4 @@
-// The shape of a tree, whose nodes all serve.
+// The search for the best shape of a tree, all of whose nodes serve.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -11,15 +11,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-Arrangement tree_of(std::vector<NodeIndex> parents) {
-  Arrangement tree;
-  tree.kind = ArrangementKind::kTree;
-  tree.servers = all_nodes(parents.size());
-  tree.parents = std::move(parents);
-  return tree;
-}
-
-// The nodes, each behind its parent.
+// All nodes in an order in which each comes after its parent.
 std::vector<NodeIndex> from_the_root(const std::vector<NodeIndex>& parents) {
   constexpr NodeIndex kNobody = std::numeric_limits<NodeIndex>::max();
   std::vector<NodeIndex> first(parents.size(), kNobody), next(first), order;
@@ -34,8 +26,8 @@ std::vector<NodeIndex> from_the_root(const std::vector<NodeIndex>& parents) {
   return order;
 }
 
-// All shards pass every link, each once a round each way. And a sum goes from each node to each
-// other one and comes back as parameters, after a gradient.
+// Lower bounds of a tree's round. All shards pass every link once each way in a round. After a
+// gradient, a sum goes from each node to each other one and comes back as parameters.
 class TreeBound {
  public:
   explicit TreeBound(const RoundModel& model)
@@ -54,7 +46,7 @@ class TreeBound {
       if (parents[node] != node) slowest = std::max(slowest, busy(node, parents[node]));
     return std::max(slowest, model_.gradient_s() + longest_way(parents));
   }
-  // Of every tree: each node has a neighbour.
+  // A lower bound for every tree, since each node has a neighbour.
   [[nodiscard]] double of_all() const {
     double slowest = 0, way = 0;
     for (NodeIndex a = 0; a < model_.nodes(); ++a) {
@@ -71,7 +63,7 @@ class TreeBound {
   }
 
  private:
-  // The diameter, by the two longest ways down from each node.
+  // The tree's diameter in seconds, from the two longest ways down from each node.
   [[nodiscard]] double longest_way(const std::vector<NodeIndex>& parents) const {
     const std::vector<NodeIndex> order = from_the_root(parents);
     std::vector<double> down(parents.size(), 0);
@@ -89,7 +81,7 @@ class TreeBound {
   double share_;
 };
 
-// The tree of a Prüfer code, hung on its last node. H. Prüfer, Neuer Beweis eines Satzes über
+// The tree of a Prüfer code, with its last node as root. H. Prüfer, Neuer Beweis eines Satzes über
 // Permutationen, 1918.
 std::vector<NodeIndex> tree_of_code(const std::vector<NodeIndex>& code) {
   const std::size_t nodes = code.size() + 2;
@@ -128,7 +120,7 @@ std::uint32_t codes(std::size_t nodes) {
   return count;
 }
 
-// Grown from `root`: always the node that is there and back soonest.
+// Grows a tree from `root`: always adds the node whose link to the tree is busy for the least time.
 std::vector<NodeIndex> grown_from(const TreeBound& bound, std::size_t nodes, NodeIndex root) {
   std::vector<NodeIndex> parents(nodes, root), in{root}, out = all_nodes(nodes);
   std::erase(out, root);
@@ -151,7 +143,7 @@ bool is_below(const std::vector<NodeIndex>& parents, NodeIndex node, NodeIndex a
   }
 }
 
-// As far as the bound falls where one node after another is hung elsewhere.
+// Gives one node after another another parent until the bound falls no further.
 std::vector<NodeIndex> downhill(const TreeBound& bound, std::vector<NodeIndex> parents) {
   double best = bound.of(parents);
   for (bool better = true; better;) {

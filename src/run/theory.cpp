@@ -12,7 +12,7 @@
 namespace kimesh {
 namespace {
 
-// Whether the share of a vector that each message keeps is known: all of it, or that of topk.
+// Whether it is known which share of a vector each message keeps: all of it, or that of topk.
 bool keeps_a_known_share(const CompressionOptions& compression) {
   if (compression.policy->sends_everything()) return true;
   const CodecTraits traits = compression.codec->traits();

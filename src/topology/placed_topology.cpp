@@ -72,38 +72,45 @@ std::string write(const YamlValue& top) {
   return text;
 }
 
-void set(YamlValue& map, const std::string& key, const std::string& text) {
+YamlValue text_value(const std::string& text) {
   YamlValue value;
   value.kind = YamlValue::Kind::kText;
   value.text = text;
-  const auto is_there = [&](const YamlMember& member) { return member.key == key; };
-  const auto at = std::find_if(map.members.begin(), map.members.end(), is_there);
+  return value;
+}
+
+void set(YamlValue& map, const std::string& key, const std::string& text) {
+  const auto at = std::ranges::find(map.members, key, &YamlMember::key);
   if (at == map.members.end())
-    map.members.push_back({key, map.line, std::move(value)});
+    map.members.push_back({key, map.line, text_value(text)});
   else
-    at->value = std::move(value);
+    at->value = text_value(text);
+}
+
+// Replaces the path of every trace by what `replace` makes of it.
+void replace_traces(YamlValue& links,
+                    const std::function<std::string(const std::string& path)>& replace) {
+  for (YamlMember& member : links.members) {
+    if (member.value.kind != YamlValue::Kind::kText)
+      replace_traces(member.value, replace);
+    else if (member.key == "trace")
+      member.value.text = replace(member.value.text);
+  }
 }
 
 // Renames all traces to files beside the new file.
 void gather_traces(const std::string& file, YamlValue& links,
                    std::vector<PlacedTopology::Trace>& traces) {
-  for (YamlMember& member : links.members) {
-    if (member.value.kind != YamlValue::Kind::kText) {
-      gather_traces(file, member.value, traces);
-    } else if (member.key == "trace") {
-      const std::string path = path_beside(file, member.value.text);
-      auto known = std::find_if(traces.begin(), traces.end(),
-                                [&](const auto& trace) { return trace.path == path; });
-      if (known == traces.end()) {
-        traces.push_back({path, "trace-" + std::to_string(traces.size() + 1) + ".csv"});
-        known = traces.end() - 1;
-      }
-      member.value.text = known->name;
-    }
-  }
+  replace_traces(links, [&](const std::string& written) {
+    const std::string path = path_beside(file, written);
+    const auto known = std::ranges::find(traces, path, &PlacedTopology::Trace::path);
+    if (known != traces.end()) return known->name;
+    traces.push_back({path, fmt::format("trace-{}.csv", traces.size() + 1)});
+    return traces.back().name;
+  });
 }
 
-// Links are dialled where their nodes are now.
+// Removes the addresses of links, which are dialled at their nodes' new addresses.
 void drop_addresses(YamlValue& links) {
   for (YamlMember& link : links.members)
     std::erase_if(link.value.members,
@@ -123,24 +130,6 @@ Result<YamlValue> read_movable(const std::string& path, PlacedTopology& placed) 
     if (section.key == "links") gather_traces(path, section.value, placed.traces);
   std::erase_if(top->members, [](const YamlMember& member) { return member.key == "keys"; });
   return std::move(*top);
-}
-
-YamlValue text_value(const std::string& text) {
-  YamlValue value;
-  value.kind = YamlValue::Kind::kText;
-  value.text = text;
-  return value;
-}
-
-// Paths of traces count from the new file's folder.
-void resolve_traces(const std::string& file, const std::filesystem::path& folder,
-                    YamlValue& links) {
-  for (YamlMember& member : links.members) {
-    if (member.value.kind != YamlValue::Kind::kText)
-      resolve_traces(file, folder, member.value);
-    else if (member.key == "trace")
-      member.value.text = std::filesystem::proximate(path_beside(file, member.value.text), folder);
-  }
 }
 
 void join_nodes(YamlValue& nodes, const NewJoins& joins) {
@@ -166,12 +155,14 @@ void join_links(YamlValue& links, const NewJoins& joins) {
   });
 }
 
-// Keys that every kind has, and that say nothing of joins.
-bool stays(const YamlMember& section) {
-  if (section.key == "kind" || section.key == "servers") return false;
+// Keeps the sections that every kind has and that do not say how nodes are joined.
+void drop_joins(YamlValue& top) {
   const std::vector<KeyRow> rows = key_rows(describe_topology);
-  return std::ranges::any_of(
-      rows, [&](const KeyRow& row) { return row.name == section.key && row.kind.empty(); });
+  std::erase_if(top.members, [&](const YamlMember& section) {
+    if (section.key == "kind" || section.key == "servers") return true;
+    return std::ranges::none_of(
+        rows, [&](const KeyRow& row) { return row.name == section.key && row.kind.empty(); });
+  });
 }
 
 }  // namespace
@@ -181,17 +172,18 @@ Result<std::string> join_anew(const std::string& path, const std::string& new_pa
   Complaints complaints(path);
   auto top = read_yaml(path, complaints);
   if (!top) return changed(path);
-  std::erase_if(top->members, [](const YamlMember& section) { return !stays(section); });
+  drop_joins(*top);
   const auto folder = std::filesystem::absolute(new_path).parent_path();
+  const auto from_new_file = [&](const std::string& written) {
+    return std::filesystem::proximate(path_beside(path, written), folder).string();
+  };
   for (YamlMember& section : top->members) {
-    if (section.key == "keys")
-      section.value.text =
-          std::filesystem::proximate(path_beside(path, section.value.text), folder);
+    if (section.key == "keys") section.value.text = from_new_file(section.value.text);
     if (section.key == "nodes" && section.value.members.size() != joins.nodes.size())
       return changed(path);
     if (section.key == "nodes") join_nodes(section.value, joins);
     if (section.key != "links") continue;
-    resolve_traces(path, folder, section.value);
+    replace_traces(section.value, from_new_file);
     join_links(section.value, joins);
   }
   std::erase_if(top->members, [](const YamlMember& section) {

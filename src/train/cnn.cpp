@@ -1,4 +1,4 @@
-// kind: cnn. Blocks of 3x3 convolution, GroupNorm, ReLU and 2x2 pool, then two dense layers.
+// kind: cnn. Blocks of 3x3 convolution, GroupNorm, 2x2 pool and ReLU, then two dense layers.
 #include <torch/nn.h>
 
 #include <bit>
@@ -13,6 +13,14 @@ namespace kimesh {
 namespace {
 
 namespace nn = torch::nn;
+
+// Each pool comes before its ReLU: both orders have the same values and gradients, and this one
+// leaves the ReLU a quarter of the work.
+struct CnnNetwork : ChainNetwork {
+  torch::Tensor forward(const torch::Tensor& images) override {
+    return ChainNetwork::forward(channels_last(images));
+  }
+};
 
 class Cnn final : public ModelKind {
  public:
@@ -31,13 +39,13 @@ class Cnn final : public ModelKind {
   }
 
   std::shared_ptr<NeuralNetwork> make_network(const SampleShape& shape) const override {
-    auto network = std::make_shared<ChainNetwork>();
+    auto network = std::make_shared<CnnNetwork>();
     std::int64_t channels = shape.channels, height = shape.height, width = shape.width;
     for (const std::int64_t out : channels_) {
       network->layers->push_back(convolution(channels, out, 3, 1, /*bias=*/true));
       network->layers->push_back(group_norm(out));
-      network->layers->push_back(nn::ReLU());
       network->layers->push_back(nn::MaxPool2d(2));
+      network->layers->push_back(nn::ReLU());
       channels = out;
       height /= 2;
       width /= 2;

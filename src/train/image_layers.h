@@ -22,4 +22,10 @@ inline torch::nn::Conv2d convolution(std::int64_t in, std::int64_t out, std::int
       torch::nn::Conv2dOptions(in, out, side).stride(stride).padding(side / 2).bias(bias));
 }
 
+// The same images with the channels of a pixel beside each other, as operations on images compute
+// with them fastest; what they return is laid out likewise.
+inline torch::Tensor channels_last(const torch::Tensor& images) {
+  return images.contiguous(at::MemoryFormat::ChannelsLast);
+}
+
 }  // namespace kimesh

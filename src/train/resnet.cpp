@@ -72,8 +72,9 @@ struct ResidualNetwork : NeuralNetwork {
   }
 
   torch::Tensor forward(const torch::Tensor& inputs) override {
-    auto x = torch::relu(bn1(conv1(inputs)));
-    if (quarters) x = torch::max_pool2d(x, 3, 2, 1);
+    auto x = bn1(conv1(channels_last(inputs)));
+    if (quarters) x = torch::max_pool2d(x, 3, 2, 1);  // before the ReLU: see CnnNetwork
+    x = torch::relu(x);
     for (auto& stage : stages) x = stage->forward(x);
     return fc(x.mean({2, 3}));
   }

@@ -36,10 +36,11 @@ struct VggNetwork : NeuralNetwork {
       for (int i = 0; i < convolutions; ++i) {
         features->push_back(convolution(in, out, 3, 1, /*bias=*/true));
         features->push_back(group_norm(out));
+        const bool halves = i + 1 == convolutions && side > 1;
+        if (halves) features->push_back(nn::MaxPool2d(2));  // before the ReLU: see CnnNetwork
         features->push_back(nn::ReLU());
         in = out;
       }
-      if (side > 1) features->push_back(nn::MaxPool2d(2));
       side /= 2;
       out = std::min(2 * out, 8 * width);
     }
@@ -47,7 +48,7 @@ struct VggNetwork : NeuralNetwork {
     classifier = register_module("classifier", nn::Linear(in, shape.classes));
   }
   torch::Tensor forward(const torch::Tensor& inputs) override {
-    return classifier(features->forward(inputs).mean({2, 3}));
+    return classifier(features->forward(channels_last(inputs)).mean({2, 3}));
   }
   nn::Sequential features;
   nn::Linear classifier{nullptr};

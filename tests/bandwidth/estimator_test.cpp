@@ -279,6 +279,30 @@ TEST(LinkEstimator, LearnsFromMessagesTooSmallForATail) {
   EXPECT_NEAR(followed.estimate().bytes_per_s / kMbit, 1, 0.02);
 }
 
+// Behind an interface that links share a message waits for those of others, and then comes fast.
+// Messages that did not wait, some of which are older than the model, tell that this is no cost of
+// its link. Seen to fail where the model alone told the fixed cost.
+TEST(LinkEstimator, TakesNoWaitForTheFixedCostOfALink) {
+  LinkSample quick;
+  quick.bytes = 1'000;
+  quick.chunks = 1;
+  quick.elapsed = std::chrono::milliseconds(1);
+  LinkSample waited;
+  waited.bytes = 20'000;
+  waited.chunks = 8;
+  waited.tail_bytes = 10'000;
+  waited.tail_time = std::chrono::milliseconds(5);
+  waited.elapsed = std::chrono::milliseconds(500);
+  LinkEstimator estimator;
+  for (int i = 0; i < 5; ++i) estimator.add(quick);
+  for (int i = 0; i < 5; ++i) {
+    estimator.add(waited);
+    EXPECT_LE(estimator.estimate().fixed_cost, quick.elapsed);
+  }
+  for (int i = 0; i < 20; ++i) estimator.add(waited);
+  EXPECT_GT(estimator.estimate().fixed_cost, std::chrono::milliseconds(300)) << "a long way";
+}
+
 TEST(LinkEstimator, LeavesOutWhatTheSenderHeldUpAndWhatIsEmpty) {
   LinkEstimator estimator = settled(10 * kMbit, 50'000);
   const double before = estimator.estimate().bytes_per_s;

@@ -248,7 +248,7 @@ void measure_topology(const Grid& grid, const std::string& name, const Arguments
 }
 
 int main(int count, char** words) {
-  set_training_threads(1);
+  set_up_training(1);
   const Arguments said = [&](std::string_view name, const std::string& otherwise) {
     return argument(count, words, name, otherwise);
   };

@@ -124,7 +124,7 @@ class MadeUpTraining final : public MeshObjective {
 
 // Seconds of each round and of its own gradient, alternating, and the memory at last.
 Report run_node(const Job& job, const TopologyFile& topology, NodeIndex self) {
-  set_training_threads(1);
+  set_up_training(1);
   const auto mesh =
       std::move(*Mesh::make({job.config, topology, "", ""}, std::make_unique<MadeUpTraining>(job)));
   Report report;
@@ -153,7 +153,7 @@ std::vector<Report> run_mesh(const Job& job) {
 
 // A process that only loads LibTorch and computes gradients of the model.
 Report only_gradients(const Job& job) {
-  set_training_threads(1);
+  set_up_training(1);
   const TrainingData data = make_data(job);
   const auto objective = std::move(*make_trainer(job.config, data, 0));
   const std::size_t size = objective->layout().size();

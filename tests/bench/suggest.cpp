@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <numeric>
 #include <random>
 
 #include "kimesh/run/predict.h"
@@ -61,21 +60,12 @@ Found measure(std::size_t nodes, unsigned seed, bool with_uplinks) {
   std::mt19937_64 random(seed);
   const TopologyFile topology = nodes_of(nodes, random, with_uplinks);
   const PairRates rates = PairRates::declared(topology);
-  const SimulatedCosts costs;
-  RoundWork work;
-  work.bytes = sizeof(float) * kElements;
-  work.gradient_s = to_seconds(costs.gradient);
-  work.message_s = to_seconds(costs.hop) + 2 * to_seconds(costs.work);
-  work.handling_s = (costs.encode_s_per_element + costs.apply_s_per_element) * kElements;
+  const RoundWork work = round_work(SimulatedCosts(), kElements);
   const auto begun = std::chrono::steady_clock::now();
   const std::vector<Suggestion> all = suggest(rates, work);
   Found found;
   found.search_s = to_seconds(std::chrono::steady_clock::now() - begun);
-  Arrangement in_order;
-  in_order.order.resize(nodes);
-  std::iota(in_order.order.begin(), in_order.order.end(), NodeIndex{0});
-  in_order.servers = in_order.order;
-  double best = simulated(topology, in_order, rates);
+  double best = simulated(topology, ring_of(all_nodes(nodes)), rates);
   const double before = best;
   for (const Suggestion& suggestion : all) {
     best = std::min(best, simulated(topology, suggestion.arrangement, rates));

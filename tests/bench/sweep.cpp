@@ -126,7 +126,7 @@ Sweep sweep_of(int count, char** words) {
 }
 
 int main(int count, char** words) {
-  set_training_threads(1);
+  set_up_training(1);
   Sweep sweep = sweep_of(count, words);
   fmt::print("{}; a gradient takes {} of virtual time; medians of {} seeds\n", machine(),
              format_duration(sweep.compute), sweep.seeds);

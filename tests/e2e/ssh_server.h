@@ -36,7 +36,7 @@ exec "$4/usr/sbin/sshd" -D -e -f /dev/null -o ListenAddress="$2" -o HostKey="$3/
 
 class SshServers {
  public:
-  // Makes the keys. A sentence in `why_not` where there can be no servers.
+  // Makes the keys. Where no server can run, `why_not` says why.
   explicit SshServers(const Scratch& scratch) : scratch_(scratch), keys_(scratch.path() + "/keys") {
     if (::geteuid() != 0)
       why_not = "only root may give an sshd a machine of its own";
@@ -51,7 +51,7 @@ class SshServers {
         why_not = "no ssh-keygen: install openssh-client";
   }
 
-  // A further machine; its number, from 0.
+  // Starts a further machine. Returns its number, from 0.
   int start() {
     const int number = static_cast<int>(servers_.size());
     const std::string folder = scratch_.path() + "/machine" + std::to_string(number);
@@ -74,7 +74,7 @@ class SshServers {
            "/user, -o, StrictHostKeyChecking=no, -o, UserKnownHostsFile=/dev/null, -o, "
            "LogLevel=ERROR]\n";
   }
-  // Of who logs in there.
+  // The home folder of the user who logs in there.
   [[nodiscard]] std::string home(int number) const {
     return scratch_.path() + "/machine" + std::to_string(number) + "/home";
   }

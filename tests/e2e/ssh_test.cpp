@@ -1,6 +1,7 @@
 // `kimesh up --ssh`: a mesh on other machines, each of them an sshd of this test's own.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -176,6 +177,21 @@ TEST_F(UpSsh, GoesOnFromCheckpointsThatLieThere) {
   EXPECT_TRUE(read_text(scratch.run_file("broken", "model.safetensors")) ==
               read_text(scratch.run_file("whole", "model.safetensors")));
   EXPECT_EQ(scratch.summary("broken")["rounds"], scratch.summary("whole")["rounds"]);
+}
+
+// Seen to fail: the folder of the copy left there.
+TEST_F(UpSsh, AProgramThatCannotBeUnpackedThereLeavesNoFolder) {
+  const std::string tools = scratch.path() + "/tools", path = std::getenv("PATH");
+  fs::create_directory(tools);
+  scratch.write("tools/gzip", "#!/bin/sh\ncat >/dev/null\necho no archive\n");
+  fs::permissions(tools + "/gzip", fs::perms::owner_all);
+  ::setenv("PATH", (tools + ":" + path).c_str(), 1);
+  const Ended ended = run_program(scratch, up("none"));
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.err, HasSubstr("not in gzip format"));
+  for (int machine = 0; machine < 2; ++machine)
+    EXPECT_TRUE(fs::is_empty(at(machine, ""))) << "on machine " << machine;
 }
 
 TEST_F(UpSsh, SaysWhatKeepsItFromStarting) {

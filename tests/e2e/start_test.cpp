@@ -154,8 +154,8 @@ TEST(Man, HasEveryCommandAndIsGoodRoff) {
   }
   EXPECT_GE(commands, 14u);
   for (const char* option :
-       {"\\fB\\-\\-resume\\-if\\-any\\fR\n", "\\fB\\-\\-config\\fR \\fIFILE\\fR\n",
-        "\\fB\\-\\-format\\fR \\fIhtml|json|md\\fR\n"})
+       {"\n.SH DESCRIPTION\n.PP\n", "\\fB\\-\\-resume\\-if\\-any\\fR\n",
+        "\\fB\\-\\-config\\fR \\fIFILE\\fR\n", "\\fB\\-\\-format\\fR \\fIhtml|json|md\\fR\n"})
     EXPECT_NE(page.find(option), std::string::npos) << option;
   if (::access("/usr/bin/groff", X_OK) != 0) GTEST_SKIP() << "no groff, which reads the page";
   Command groff({"groff", "-man", "-Tutf8", "-ww", "-z", scratch.path() + "/kimesh.1"});

@@ -30,7 +30,7 @@ double accuracy(const RunConfig& config, const TrainingData& data,
 
 // Seen to fail: split `even` in the config.
 TEST(LabelSkewAlone, NoNodePassesSixtyPercent) {
-  set_training_threads(1);
+  set_up_training(1);
   const RunConfig config = load_config(kByLabel).value;
   for (const std::size_t nodes : {4, 8}) {
     const TrainingData data = make_data(config, nodes);
@@ -46,7 +46,7 @@ class LabelSkew : public testing::TestWithParam<std::string> {};
 
 // Seen to fail: weight 0 for the first node, whose digits nobody else has.
 TEST_P(LabelSkew, TheSavedModelKnowsWhatEveryNodeKnew) {
-  set_training_threads(1);
+  set_up_training(1);
   const Scratch scratch;
   const Ended ended = run_program(
       scratch, {"simulate", "--config", kByLabel, "--topology",
@@ -128,7 +128,7 @@ constexpr std::size_t kMeshSizes[] = {2, 3, 5, 16};
 
 // Seen to fail, all three: weight 0 for one node.
 TEST_P(Identity, EqualsOneProcessOnTheJoinedBatchBySgdWithMomentum) {
-  set_training_threads(1);
+  set_up_training(1);
   for (const std::size_t nodes : kMeshSizes)
     expect_reference(config_text("{kind: mlp, hidden: [32]}",
                                  "{kind: sgd, lr: 0.05, momentum: 0.9, weight_decay: 0.001}"),
@@ -136,13 +136,13 @@ TEST_P(Identity, EqualsOneProcessOnTheJoinedBatchBySgdWithMomentum) {
 }
 
 TEST_P(Identity, EqualsOneProcessOnTheJoinedBatchByAdamw) {
-  set_training_threads(1);
+  set_up_training(1);
   for (const std::size_t nodes : kMeshSizes)
     expect_reference(config_text("{kind: mlp, hidden: [32]}", "{kind: adamw, lr: 0.001}"), nodes);
 }
 
 TEST_P(Identity, EqualsOneProcessOnTheJoinedBatchForAConvolutionalNetwork) {
-  set_training_threads(1);
+  set_up_training(1);
   expect_reference(config_text("{kind: cnn, channels: [4, 8], dense: 16}",
                                "{kind: sgd, lr: 0.05, momentum: 0.9}"),
                    5);

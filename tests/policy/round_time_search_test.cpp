@@ -63,7 +63,8 @@ TEST(RoundTimeSearch, FindsTheBestTimeFromAnyStart) {
   }
 }
 
-// Seen to fail with the least time of the last node in place of the longest.
+// What a link seems to need is noise where it is more than what the last rounds took. Seen to fail
+// with the least time of the last node in place of the longest, and with one that no round limits.
 TEST(RoundTimeSearch, GivesNoLessThanTheSlowestLinkNeeds) {
   ExchangeOffer all = offer_of([](double) { return 0.0; });
   all.least_s = 0.07;
@@ -71,8 +72,15 @@ TEST(RoundTimeSearch, GivesNoLessThanTheSlowestLinkNeeds) {
   fast.least_s = 0.001;
   all.merge(fast);
   EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.2, all, 0), 0.07);
-  EXPECT_DOUBLE_EQ(best_exchange(0.01, 0.2, all, 0), 0.07)
-      << "and leaves times that cannot be kept";
+  constexpr double kGradient = 0.1;
+  const auto from_short = [&](double round_s) {
+    const PaceRules rules{round_s, kGradient, 0, Use::kNever, Use::kNever, {}};
+    return best_pace({0.01, Ahead::kNo}, rules, all).exchange_s;
+  };
+  EXPECT_DOUBLE_EQ(from_short(0.2), 0.07) << "and leaves times that cannot be kept";
+  EXPECT_DOUBLE_EQ(from_short(kGradient + 0.02), 0.02) << "rounds have shown that less will do";
+  const PaceRules beside{0.03, 0.02, 0, Use::kAlways, Use::kAlways, {}};
+  EXPECT_DOUBLE_EQ(best_pace({0.01, Ahead::kOverlaps}, beside, all).exchange_s, 0.03);
   EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.2, {}, 0), 0.1) << "without offers nothing changes";
 }
 
@@ -249,7 +257,9 @@ TEST(RoundTimeSearch, GrowsOverLongGradientsWithoutOverlap) {
     message.round_time = message.compute_time + from_seconds(exchange);
     ExchangeOffer offer;
     add_to_offer(offer, {message, curve, 2}, make_codec("topk"));
-    exchange = best_exchange(exchange, 1 + exchange, offer, 0);
+    const double taken = std::max(exchange, kShareOfLongRound);  // by budgets, of the second
+    const PaceRules rules{1 + taken, 1, 0, Use::kNever, Use::kNever, {}};
+    exchange = best_pace({exchange, Ahead::kNo}, rules, offer).exchange_s;
   }
   EXPECT_GT(exchange, 0.2);
 }

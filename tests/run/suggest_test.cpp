@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <random>
 
 #include "kimesh/run/predict.h"
@@ -32,13 +31,7 @@ PairRates drawn_rates(std::size_t nodes, unsigned seed, double least = 0.5e6, do
 }
 
 RoundWork usual_work() {
-  const SimulatedCosts costs;
-  RoundWork work;
-  work.bytes = sizeof(float) * kElements;
-  work.gradient_s = to_seconds(costs.gradient);
-  work.message_s = to_seconds(costs.hop) + 2 * to_seconds(costs.work);
-  work.handling_s = (costs.encode_s_per_element + costs.apply_s_per_element) * kElements;
-  return work;
+  return round_work(SimulatedCosts(), kElements);
 }
 
 TopologyFile nodes_of(std::size_t count) {
@@ -62,20 +55,6 @@ double simulated(const Arrangement& arrangement, const PairRates& rates) {
   return prediction.round_s;
 }
 
-Arrangement ring(std::vector<NodeIndex> order) {
-  Arrangement made;
-  made.servers = all_nodes(order.size());
-  made.order = std::move(order);
-  return made;
-}
-Arrangement tree(std::vector<NodeIndex> parents) {
-  Arrangement made;
-  made.kind = ArrangementKind::kTree;
-  made.servers = all_nodes(parents.size());
-  made.parents = std::move(parents);
-  return made;
-}
-
 // Every node hangs on one before it: all shapes of trees, hung on node 0.
 std::vector<NodeIndex> drawn_parents(std::size_t nodes, std::mt19937_64& random) {
   std::vector<NodeIndex> parents{0};
@@ -95,13 +74,9 @@ TEST_P(RoundModelSeeds, TellsWhatTheSimulatorDoes) {
     const RoundModel model(rates, usual_work());
     std::vector<NodeIndex> order = all_nodes(nodes);
     std::ranges::shuffle(order, random);
-    std::vector<Arrangement> all{ring(order), tree(drawn_parents(nodes, random))};
-    Arrangement servers;
-    servers.kind = ArrangementKind::kServers;
-    for (const std::size_t count : {std::size_t{1}, nodes}) {
-      servers.servers = all_nodes(count);
-      all.push_back(servers);
-    }
+    std::vector<Arrangement> all{ring_of(order), tree_of(drawn_parents(nodes, random))};
+    for (const std::size_t count : {std::size_t{1}, nodes})
+      all.push_back(servers_of(all_nodes(count)));
     all.push_back(all.front());
     for (std::size_t i = 0; i < nodes; ++i)
       all.back().shard_weights.push_back(0.25 + static_cast<double>(random() % 8));
@@ -125,7 +100,7 @@ TEST_P(SuggestSeeds, FindsWhatNoOtherRingOrTreeIsBetterThan) {
                          usual_work());
   double ring_s = std::numeric_limits<double>::infinity(), tree_s = ring_s;
   std::vector<NodeIndex> order = all_nodes(kNodes);
-  do ring_s = std::min(ring_s, model.round_s(ring(order)));
+  do ring_s = std::min(ring_s, model.round_s(ring_of(order)));
   while (std::next_permutation(order.begin() + 1, order.end()));
   // Parents in all ways; those that end in no root are none.
   std::vector<NodeIndex> parents(kNodes, 0);
@@ -138,7 +113,7 @@ TEST_P(SuggestSeeds, FindsWhatNoOtherRingOrTreeIsBetterThan) {
   for (unsigned number = 0; number < 625; ++number) {
     for (unsigned i = 1, rest = number; i < kNodes; ++i, rest /= kNodes)
       parents[i] = static_cast<NodeIndex>(rest % kNodes);
-    if (is_tree()) tree_s = std::min(tree_s, model.round_s(tree(parents)));
+    if (is_tree()) tree_s = std::min(tree_s, model.round_s(tree_of(parents)));
   }
   const auto best_of_rings = best_ring(model), best_of_trees = best_tree(model);
   ASSERT_TRUE(best_of_rings && best_of_trees);
@@ -158,10 +133,10 @@ TEST_P(SuggestSeeds, BeyondNineNodesTellsABoundThatHolds) {
   for (unsigned draw = 0; draw < 200; ++draw) {
     std::vector<NodeIndex> order = all_nodes(kNodes);
     std::ranges::shuffle(order, random);
-    const double ring_s = model.round_s(ring(order));
+    const double ring_s = model.round_s(ring_of(order));
     EXPECT_GE(ring_s, best_of_rings->bound_s);
     EXPECT_GT(ring_s, best_of_rings->round_s);
-    const double tree_s = model.round_s(tree(drawn_parents(kNodes, random)));
+    const double tree_s = model.round_s(tree_of(drawn_parents(kNodes, random)));
     EXPECT_GE(tree_s, best_of_trees->bound_s);
     EXPECT_GT(tree_s, best_of_trees->round_s);
   }

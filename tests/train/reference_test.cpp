@@ -36,7 +36,7 @@ std::vector<float> train_by_hand(const RunConfig& config, const TrainingData& da
 // Both paths meet in nothing but data, model and first point: views on flat vectors and our update
 // here, torch's tensors and torch's optimizer there.
 void expect_the_update_by_hand(const std::string& optimizer) {
-  set_training_threads(1);
+  set_up_training(1);
   for (RunConfig config : {mlp_config(), cnn_config()})
     for (const std::vector<double>& weights : {std::vector<double>{1}, {1, 1}, {0.2, 0.5, 0.3}}) {
       config.optimizer = options_of_text<OptimizerOptions>(optimizer);
@@ -61,7 +61,7 @@ TEST(Reference, NesterovEqualsTheUpdateByHandOnTheNodesOwnGradients) {
 }
 
 TEST(Reference, AdamwLowersTheLoss) {
-  set_training_threads(1);
+  set_up_training(1);
   RunConfig config = mlp_config();
   config.optimizer = options_of_text<OptimizerOptions>("{kind: adamw, lr: 0.003}");
   const TrainingData data = make_data(config, 2);
@@ -82,7 +82,7 @@ double accuracy_alone(RunConfig config, const TrainingData& data, NodeIndex node
 }
 
 TEST(Reference, OneNodeLearnsTheDigits) {
-  set_training_threads(1);
+  set_up_training(1);
   const RunConfig config = mlp_config("[256, 128]");
   EXPECT_GE(accuracy_alone(config, make_data(config, 1), 0, 300), 0.95);
 }
@@ -90,7 +90,7 @@ TEST(Reference, OneNodeLearnsTheDigits) {
 // Why a lost contribution shows in a run by label: no node alone gets anywhere.
 // Seen to fail: the even split in its place.
 TEST(Reference, NoNodeAlonePassesSixtyPercentByLabel) {
-  set_training_threads(1);
+  set_up_training(1);
   RunConfig config = mlp_config("[256, 128]");
   config.data.split = split_kinds().make("by_label");
   const TrainingData data = make_data(config, 4);

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class Weights : public ::testing::Test {
  protected:
-  void SetUp() override { set_training_threads(1); }
+  void SetUp() override { set_up_training(1); }
 };
 
 std::vector<float> copy_of(std::span<const float> values) {

@@ -13,21 +13,21 @@ GROUPS = 8             # of a GroupNorm, as kimesh's
 
 
 class Cnn(nn.Module):
-    """kind: cnn."""
+    """kind: cnn, with the order of layers and the layout of images that kimesh has."""
 
     def __init__(self, shape, options):
         super().__init__()
         layers, channels, side = [], shape["channels"], shape["height"]
         for out in options["channels"]:
             norm = nn.GroupNorm(math.gcd(GROUPS, out), out)
-            layers += [nn.Conv2d(channels, out, 3, 1, 1), norm, nn.ReLU(), nn.MaxPool2d(2)]
+            layers += [nn.Conv2d(channels, out, 3, 1, 1), norm, nn.MaxPool2d(2), nn.ReLU()]
             channels, side = out, side // 2
         layers += [nn.Flatten(), nn.Linear(channels * side * side, options["dense"]), nn.ReLU(),
                    nn.Linear(options["dense"], shape["classes"])]
         self.layers = nn.Sequential(*layers)
 
     def forward(self, x):
-        return self.layers(x)
+        return self.layers(x.contiguous(memory_format=torch.channels_last))
 
 
 class Attention(nn.Module):

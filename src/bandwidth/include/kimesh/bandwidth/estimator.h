@@ -47,6 +47,8 @@ struct LinkEstimate {
 //  4. lower_bound, unless one of the last 12 messages filled the pipe (its tail is no shorter
 //     than the a that elapsed leaves), or sizes differ enough for 2 to tell β to 15 % by itself
 //     and S/β is twice a.
+//  5. a is at most the least time of the last 16 messages, whatever was reset since: where links
+//     share an interface a message may wait for those of others, which is no cost of its link.
 // Source: Kalman 1960. Errors behind token buckets: docs/figures.md.
 class LinkEstimator {
  public:
@@ -55,8 +57,10 @@ class LinkEstimator {
 
   template <typename Self>
   static auto state_of(Self& self) {
-    return std::tie(self.model_, self.before_, self.held_, self.last_was_fast_, self.round_trip_);
+    return std::tie(self.model_, self.before_, self.held_, self.last_was_fast_, self.round_trip_,
+                    self.recent_s_, self.next_recent_);
   }
+  [[nodiscard]] bool is_sound() const { return next_recent_ < recent_s_.size(); }
 
  private:
   struct Point {
@@ -69,6 +73,8 @@ class LinkEstimator {
   };
   // Samples: long enough to tell a from S/β, short enough to follow a step.
   static constexpr std::size_t kWindow = 12;
+  // Messages of a few rounds, of which one at least has hardly waited for others.
+  static constexpr std::size_t kRecent = 16;
 
   struct Model {
     std::optional<double> log_rate;  // ln(bytes/s)
@@ -104,6 +110,7 @@ class LinkEstimator {
   };
   enum class Timing { kAsExpected, kLate, kSlow, kFast };
   static Timing timing_of(const Model& model, const LinkSample& sample);
+  [[nodiscard]] double least_recent_s() const;
 
   Model model_;
   std::optional<Model> before_;  // the model before a reset, until the new one has proved itself
@@ -112,6 +119,8 @@ class LinkEstimator {
   std::optional<LinkSample> held_;
   bool last_was_fast_ = false;
   Duration round_trip_{0};
+  std::array<double, kRecent> recent_s_{};  // elapsed, by whichever model; 0: none yet
+  std::size_t next_recent_ = 0;
 };
 
 }  // namespace kimesh

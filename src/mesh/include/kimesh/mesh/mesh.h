@@ -89,13 +89,13 @@ struct MeshRunOptions {
   // earlier run have left theirs; requires a folder. All nodes of the mesh do so or none. Where no
   // node holds one, the run begins anew. Live runs only.
   bool resumes = false;
-  // With it the node is started again by whatever watches over it, as others of the mesh are: until
-  // the mesh is complete it waits for nodes that are still ending the run of before. Where not all
-  // nodes hold a checkpoint, because they were killed before the first one was written everywhere,
-  // the run begins anew, and the checkpoints that are there are set aside.
+  // A supervisor starts this node and the others again when they have ended. Until the mesh is
+  // complete, the node therefore waits for nodes that are still ending the earlier run. Where not
+  // all nodes hold a checkpoint, because they were killed before the first one was written
+  // everywhere, the run begins anew, and the checkpoints that are there are set aside.
   bool rejoins = false;
-  // With it the run of these settings in which the node was last came to its end. A node that died
-  // after that then begins the next run with all others.
+  // The last run of these settings in which the node took part came to its regular end. Nodes that
+  // died after that end then begin the next run with all others.
   bool has_ended = false;
   // Set by anybody who wants a checkpoint now, which sets it back; outlives the run. Null: nobody.
   std::atomic<bool>* save = nullptr;
@@ -120,12 +120,12 @@ struct NewRunFolder {
 // The folder at `path`, whose last part is the run's name.
 [[nodiscard]] NewRunFolder new_run_folder(const std::string& path);
 
-// The runs of a node before this one. Unfinished is what has not come to its regular end; of
-// several it is the one in which the node was last.
+// The earlier runs of a node. A run is unfinished until it comes to its regular end. Of several
+// unfinished runs, the one counts to which the node wrote last.
 struct EarlierRuns {
   std::optional<RunFolder> unfinished;        // with these settings
-  std::optional<RunFolder> unfinished_other;  // with others
-  bool has_ended = false;                     // one with these settings came to its end
+  std::optional<RunFolder> unfinished_other;  // with other settings
+  bool has_ended = false;                     // a run with these settings came to its regular end
 };
 
 // A run that is to go on under another topology.
@@ -193,8 +193,10 @@ class Mesh {
   [[nodiscard]] Result<RunFolder> make_folder(const NewRunFolder& folder,
                                               const std::vector<std::string>& command) const;
 
-  // The digest of what both files say, paths included, and device, threads and emulated links
-  // left out. It tells a run from others of the same machine.
+  // The digest of what both files say, the config's paths and the emulated links included. It tells
+  // a run from others of the same machine. What may differ between two starts of one run is left
+  // out: `threads`, `device`, `checkpoint` and `records` of the config; addresses, `security`,
+  // `keys` and `first_gradient` of the topology.
   [[nodiscard]] std::string settings() const;
   // The runs in `parent` in which `node` has taken part.
   [[nodiscard]] EarlierRuns earlier_runs(const std::string& parent, const std::string& node) const;

@@ -34,22 +34,22 @@ inline constexpr std::array<double, 5> kExchangeFactors{0.25, 0.7071, 1, 1.4142,
 // Rounds between two offers. One round costs a measurement, and the median of the rounds between
 // shows what the last choice brought.
 inline constexpr Round kOfferEvery = 4;
-// Of the formula above, fitted to runs of the cnn on a ring and a parameter server, even and split
-// by label (docs/figures.md). Where data are alike most of what is late is noise of batches, so
-// that a round of delay costs 6.5 % more rounds, and less where gradients are taken ahead. One that
-// is computed beside messages misses the other nodes' last movements, whatever the delay. Where
-// data are unlike, what is late is what nodes disagree about.
+// The formula's coefficients, fitted to runs of the cnn on a ring and a parameter server, with data
+// even and split by label (docs/figures.md). Where data are alike, most of what is late is noise of
+// batches: a round of delay costs 6.5 % more rounds, and less where gradients are taken ahead. A
+// gradient that is computed beside messages misses the other nodes' last movements, whatever the
+// delay. Where data are unlike, what is late is what nodes disagree about.
 struct RoundsNeeded {
   double without_delay, by_delay;
 };
 inline constexpr std::array<RoundsNeeded, 3> kRoundsNeeded{{{1, 0.065}, {1, 0.04}, {1.2, 0.03}}};
 inline constexpr double kDelayOfUnlikeData = 3;
-// Of mean_cosine(). Movements of nodes whose data are alike share a direction, and differ by noise
-// that has none. Where data are unlike, what one node gains others lose, and what they bring
-// opposes its own movement, however late it is. Down to the first value data count as alike, and
-// from the second on as unlike. In the first rounds it was 0.05 to 0.8 with even data, and −0.12 to
-// −0.65 with classes split, digits and cnn, on nine pairs of a mesh and rates, with messages up
-// to four rounds late (docs/figures.md).
+// The least mean_cosine() of data that count as alike, and the largest of data that count as
+// unlike. Movements of nodes whose data are alike share a direction and differ by noise that has
+// none. Where data are unlike, what one node gains others lose, and what they bring opposes its own
+// movement, however late it is. In the first rounds the mean cosine was 0.05 to 0.8 with even data,
+// and −0.12 to −0.65 with classes split: digits and cnn, on nine pairs of a mesh and rates, with
+// messages up to four rounds late (docs/figures.md).
 inline constexpr double kAlikeCosine = -0.02, kUnlikeCosine = -0.06;
 // Where data are unlike, nodes that look ahead by their own movements take gradients at points
 // apart, which ends all progress. They look ahead only where unlikeness() is less than this at the
@@ -59,14 +59,14 @@ inline constexpr double kUnlikenessOfLookAhead = 0.5;
 // The exchange of the first kOfferEvery rounds, as a multiple of the longest gradient. It is
 // generous, since errors of the first rounds cost most, and what is learnt in them has to be right.
 inline constexpr double kFirstExchange = 4;
-// Where dense messages take less, an exchange is at most so many times theirs: room for what rates
-// are off, without which messages would be coded for nothing.
+// The longest exchange, as a multiple of that of dense messages. What goes beyond it is room for
+// errors of the measured rates: without this room, messages would be coded for nothing.
 inline constexpr double kRoomForDense = 1.5;
 // Where the config gives the round time, messages may take this share of the longest gradient with
 // overlap without making the round longer: the rest is room for gradients that are shorter than the
 // median. The search may choose less: coding takes cores from the gradient.
 inline constexpr double kExchangeBesideGradient = 0.9;
-// Seconds. No message takes less, and no round is worth more.
+// The limits of an exchange, in seconds: no message takes less, and no round is worth more.
 inline constexpr double kExchangeMin = 1e-4, kExchangeMax = 3600;
 
 // What one node offers, or the sum of several nodes' offers.
@@ -74,10 +74,10 @@ struct ExchangeOffer {
   // Σ weight · (1/α − 1) of messages, by factor of kExchangeFactors.
   std::array<double, kExchangeFactors.size()> delay{};
   double weight = 0;  // Σ weight: 1 for all reduces, and 1 for all gathers, of the mesh
-  // Of the terms of owners' sums (Agreement in events/work.h): Σ ‖a‖ ‖b‖ (1 + cos(a, b)), and
+  // Over the terms of owners' sums (Agreement in events/work.h): Σ ‖a‖ ‖b‖ (1 + cos(a, b)), and
   // Σ ‖a‖ ‖b‖.
   double agreement = 0, agreement_weight = 0;
-  double least_s = 0;  // max: the shortest exchange that floors and fixed costs allow
+  double least_s = 0;  // max: the shortest exchange that links' fixed costs allow
   // max: the exchange of dense messages, a longer one than which brings nothing. 0: not offered.
   double most_s = 0;
   // max: seconds of a core that a node's coder takes for the bytes of a round's messages. They are
@@ -95,18 +95,18 @@ struct OfferedMessage {
 };
 // Requires a codec with the trait has_curves.
 void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const CodecPtr& usual);
-// Only the times that the message's link takes at least and at most, for messages that others
-// choose.
-void add_limits(ExchangeOffer& offer, const MessageContext& context, const Codec& codec);
+// Adds only the shortest and the longest time of the message's link. It serves messages whose
+// settings others choose.
+void add_limits(ExchangeOffer& offer, const MessageContext& context);
 
-// D: by how many rounds messages are late, of a reduce and a gather together, with the present time
-// of the exchange. Without offers: 0.
+// D: by how many rounds messages are late with the present time of the exchange, a reduce and a
+// gather together. Without offers: 0.
 [[nodiscard]] double present_delay(const ExchangeOffer& offers);
 
 // The mean cosine between what a node has to send and what others' messages bring, weighted by
 // their lengths. Nothing: no owner has summed anything.
 [[nodiscard]] std::optional<double> mean_cosine(const ExchangeOffer& offers);
-// How unlike the data of nodes are by that, from 0 to 1.
+// How unlike the data of nodes are by their mean cosine, from 0 to 1.
 [[nodiscard]] double unlikeness(double mean_cosine);
 
 // Where and when gradients are taken. The numbers are part of the wire format.
@@ -115,18 +115,18 @@ enum class Ahead : std::uint8_t {
   kLooks = 1,    // ahead of w, after them
   kOverlaps = 2  // ahead of w, beside them
 };
-// As files say it: "no", "looks", "overlaps". Nothing: no such word.
+// Its name in files: "no", "looks", "overlaps". Nothing: the name is unknown.
 [[nodiscard]] std::string_view ahead_name(Ahead ahead);
 [[nodiscard]] std::optional<Ahead> parse_ahead(std::string_view name);
 
-// How rounds go.
+// How long the messages of a round take, and where its gradients are taken.
 struct Pace {
   double exchange_s = 0;
   Ahead ahead = Ahead::kNo;
   [[nodiscard]] bool overlaps() const { return ahead == Ahead::kOverlaps; }
   bool operator==(const Pace&) const = default;
 };
-// What a choice of a pace depends on, beside the offers.
+// What the choice of a pace depends on, besides the offers.
 struct PaceRules {
   double round_s = 0;    // what rounds take with the present pace
   double compute_s = 0;  // T_comp

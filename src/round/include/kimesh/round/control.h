@@ -25,15 +25,15 @@ struct ControlVector {
   // Min of those over 0: the most bytes that a shared gather message of shard 0 may take on every
   // link of its tree. 0: nothing limits it.
   double gather_limit = 0;
-  // Max: 0 none, 1 the time is over, 2 a node's traffic is; where nodes agree on a checkpoint, 1 is
-  // of a node that holds none and cannot tell that it has lost none.
+  // Max. 0: no wish, 1: the time is over, 2: a node's traffic is used up. In an agreement on a
+  // checkpoint, 1: a node holds none and may have lost it.
   double stop_wish = 0;
-  ExchangeOffer offer;   // in some rounds, where the mesh searches for its round time
-  // In rounds that end with a checkpoint: of the rounds of the newest checkpoints that nodes hold
-  // the least, and one more. 0: a node holds none.
+  ExchangeOffer offer;  // in some rounds, where the mesh searches for its round time
+  // Min, in rounds that end with a checkpoint: 1 + the round of the newest checkpoint that a node
+  // holds. 0: a node holds none.
   double checkpoint_held = 0;
-  // Max: 1 a user asks for a checkpoint; where nodes agree on one, 1 is of a node at which the run
-  // came to its end.
+  // Max. 1: a user asks for a checkpoint. In an agreement on a checkpoint, 1: the last run came to
+  // its regular end at a node.
   double checkpoint_wish = 0;
   // Adds the sums, merges the offers, takes the tighter gather_limit, the smaller checkpoint_held
   // and the larger of the others.
@@ -43,7 +43,7 @@ struct ControlVector {
   bool operator==(const ControlVector&) const = default;
 };
 
-// The smaller of two limits, of which 0 is none.
+// The smaller of two limits. A limit of 0 is none.
 [[nodiscard]] double tighter_limit(double a, double b);
 
 // The control values of a reduce message of another shard than 0: its ControlVector::gather_limit
@@ -54,8 +54,8 @@ struct ControlVector {
 // Stands for no round.
 inline constexpr Round kNoRound = 0xffffffff;
 
-// Why a run ends; kWish is Ctrl-C or the stop flag, "stopped" in files. kPermanent is of a failure
-// (HaltKind::kPermanent), and no verdict says it. The values are part of the wire format and never
+// Why a run ends. kWish: Ctrl-C or the stop flag, "stopped" in files. kPermanent: a failure
+// (HaltKind::kPermanent), which no verdict holds. The values are part of the wire format and never
 // change.
 enum class StopReason : std::uint8_t {
   kNone,
@@ -75,8 +75,8 @@ struct Verdict {
   Round accuracy_round = kNoRound;
   double test_loss = 0;  // mean over the test set, of the same evaluation
   double compute_s = 0;  // T_comp for the next round's budgets: the median of five rounds
-  // What a round is to take beside T_comp, with overlap at all, where the mesh searches for its
-  // round time.
+  // Where the mesh searches for its round time: what a round is to take besides T_comp, or in all
+  // where messages overlap with gradients.
   double exchange_s = 0;
   double evaluate_s = 0;  // longest evaluation of this round
   // The gather of this round is dense at every hop, and the round after it is a confirmation round:
@@ -88,8 +88,8 @@ struct Verdict {
   Ahead ahead = Ahead::kNo;
   // The next round, where it is to end with a checkpoint; else kNoRound.
   Round checkpoint_round = kNoRound;
-  // Of a round that ends with a checkpoint: the newest checkpoint that all nodes hold. kNoRound:
-  // there is none, or it is another round.
+  // In the verdict of a round that ends with a checkpoint: the newest one that all nodes hold.
+  // kNoRound: there is none, or the round ends without a checkpoint.
   Round checkpoint_held = kNoRound;
   [[nodiscard]] Control to_control() const;
   static Verdict from_control(std::span<const double> values);

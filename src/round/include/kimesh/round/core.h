@@ -72,8 +72,8 @@ struct CheckpointOptions {
   // first one was not written everywhere. Where that is so at all nodes without one, the run begins
   // anew.
   bool never_held = false;
-  // The run before came to its end at this node, and so everywhere: what others hold of it is not
-  // gone on with.
+  // The last run came to its regular end at this node, and therefore at all nodes. Checkpoints of
+  // it that other nodes still hold are not used.
   bool has_ended = false;
 };
 

@@ -1,4 +1,4 @@
-// What only a config and a topology together can tell.
+// The checks that need both a config and a topology.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // hosts.yaml: on which machine each node of a mesh runs, and how ssh reaches it.
 //
-//   folder: kimesh                       on each machine; from the home of who logs in
+//   folder: kimesh                       on each machine; a relative path begins at the user's home
 //   hosts:
 //     a: {ssh: anna@192.0.2.7}
 //     b: {ssh: box, folder: /scratch/kimesh, options: [-p, "2222"]}
@@ -18,8 +18,8 @@ class Keys;
 
 // The machine of one node.
 struct HostSpec {
-  std::string name;                  // of the node
-  std::string ssh;                   // what ssh connects to: HOST, USER@HOST, a name of its config
+  std::string name;                  // the node's name
+  std::string ssh;                   // destination: HOST, USER@HOST or a name of ssh's config
   std::string folder;                // on that machine
   std::vector<std::string> options;  // of ssh
 
@@ -27,10 +27,10 @@ struct HostSpec {
 };
 
 struct HostsFile {
-  std::string folder = "kimesh";     // of hosts that name none
-  std::vector<std::string> options;  // before those of each host
-  std::string bundle;                // folder of the program's bundle; empty: nobody says
-  std::vector<HostSpec> hosts;       // in the order of the file; what one leaves out is filled in
+  std::string folder = "kimesh";     // for hosts that name none
+  std::vector<std::string> options;  // of ssh for all hosts; they come before a host's own
+  std::string bundle;                // folder of the program's bundle; empty: the running one's
+  std::vector<HostSpec> hosts;       // in the file's order, with the two defaults filled in
   Places places;
 
   void describe(Keys& keys);

@@ -1,5 +1,6 @@
-// From the user's two files to what a node's core, its vectors and a simulation of all take. Live
-// runs, simulations and benchmarks all begin here, so that a key of a file means the same to each.
+// Turns the user's two files into the options of a node's core, of its vectors and of a simulation.
+// Live runs, simulations and benchmarks all begin here, so that a key of a file means the same to
+// each.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What a run will take, before anyone starts: a short simulation of the whole mesh with the user's
-// two files, in which a stand-in takes the place of the model.
+// Predicts what a run will take, before anyone starts it, by a short simulation of the whole mesh
+// with the user's two files. A stand-in takes the place of the model.
 #pragma once
 
 #include <span>
@@ -34,8 +34,8 @@ struct Prediction {
                                  const Plan& plan, std::span<const double> weights,
                                  const SimulatedCosts& costs);
 
-// Table for people: time of a round, of the whole run where it has a number of rounds, and per link
-// GB (of the run, or of an hour) and busy share. Says what was assumed.
+// A table for people: the time of a round, of the whole run where it has a number of rounds, and
+// for each link its GB (in the run, or in an hour) and busy share. It says what was assumed.
 [[nodiscard]] std::string prediction_text(const Prediction& prediction, const RunConfig& config,
                                           const Plan& plan, const SimulatedCosts& costs);
 

@@ -40,8 +40,8 @@ struct CheckpointKeys {
 
 // The section `records`: how much a live run keeps of what it writes down.
 struct RecordKeys {
-  // Bytes of a node's records, and as many of its decisions. By default about a day of rounds of a
-  // second, and what is read in a second when the run goes on.
+  // The most bytes of a node's records, and of its decisions. The default holds about a day of
+  // rounds of one second, and is read in a second when the run goes on.
   std::optional<std::uint64_t> most = std::uint64_t{64} << 20;
 
   void describe(Keys& keys);
@@ -70,11 +70,11 @@ struct RunConfig {
   Places places;  // of the file's keys, for sentences of later checks
 
   void describe(Keys& keys);
-  // Whether a model is trained on data, since nothing stands for them.
+  // Whether a model is trained on data, and nothing else takes their place.
   [[nodiscard]] bool trains_a_model() const {
     return !quadratic && plugin() == nullptr && (!own_objective || model.kind != nullptr);
   }
-  // The library that stands for model and data; null: there is none.
+  // The library that takes the place of model and data; null: there is none.
   [[nodiscard]] const PluginOptions* plugin() const {
     return quadratic || model.kind == nullptr ? nullptr : model.kind->plugin();
   }

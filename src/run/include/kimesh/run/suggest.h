@@ -3,28 +3,32 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "kimesh/sim/simulator.h"
 #include "kimesh/topology/topology_file.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
 
-// What travels directly from one node to another.
+// The indices of all nodes, ascending.
+[[nodiscard]] std::vector<NodeIndex> all_nodes(std::size_t count);
+
+// The direct way from one node to another.
 struct PairRate {
-  std::optional<double> bits_per_s;  // nothing: not known, and the pair is not used
+  std::optional<double> bits_per_s;  // nothing: unknown, and the pair is not used
   double delay_s = 0;
-  bool is_default = false;  // `links: default` says it, and nothing says it of this pair
+  bool is_default = false;  // the rate comes from `links: default`, not from a link of this pair
 };
 
 class PairRates {
  public:
   explicit PairRates(std::size_t nodes) : nodes_(nodes), pairs_(nodes * nodes) {}
-  // As the topology declares them, a trace by its mean, with what the nodes' interfaces allow.
-  // Where links share an interface each has all of it here.
+  // The rates that the topology declares, limited by the nodes' interfaces. A trace counts as its
+  // mean. Links that share an interface each get the whole of it.
   [[nodiscard]] static PairRates declared(const TopologyFile& topology);
 
   [[nodiscard]] std::size_t nodes() const { return nodes_; }
@@ -38,47 +42,59 @@ class PairRates {
   std::vector<PairRate> pairs_;
 };
 
-// What a round has to do.
+// What one round sends and computes.
 struct RoundWork {
-  double bytes = 0;  // of all parameters in messages
+  double bytes = 0;  // size of messages that hold all parameters
   double gradient_s = 0.01;
-  double message_s = 0;   // of each message beside its wire: sockets, queues
-  double handling_s = 0;  // of all parameters at each hop: encoding, applying
+  double message_s = 0;   // cost of a message besides its wire time: sockets, queues
+  double handling_s = 0;  // cost of encoding and applying all parameters at one hop
 };
+// `share`: size of a message relative to a dense one. `local_steps`: of the node with the most.
+[[nodiscard]] RoundWork round_work(const SimulatedCosts& costs, std::size_t elements,
+                                   double share = 1, unsigned local_steps = 1);
 
 enum class ArrangementKind { kRing, kTree, kServers };
 
 struct Arrangement {
   ArrangementKind kind = ArrangementKind::kRing;
-  std::vector<NodeIndex> order;       // of a ring: each sends to the next
-  std::vector<NodeIndex> parents;     // of a tree, by node; the root's is itself
-  std::vector<NodeIndex> servers;     // ascending; of a ring and a tree: all nodes
-  std::vector<double> shard_weights;  // by node; empty: all alike
+  std::vector<NodeIndex> order;       // ring only: each node sends to the next
+  std::vector<NodeIndex> parents;     // tree only, by node; the root is its own parent
+  std::vector<NodeIndex> servers;     // ascending; all nodes in a ring or a tree
+  std::vector<double> shard_weights;  // by node; empty: shards of equal size
 };
-// "ring", "tree", "parameter_server", as a topology file has it.
+// Arrangements whose shards have equal sizes. `parents` is by node; the root is its own parent.
+[[nodiscard]] Arrangement ring_of(std::vector<NodeIndex> order);
+[[nodiscard]] Arrangement tree_of(std::vector<NodeIndex> parents);
+[[nodiscard]] Arrangement servers_of(std::vector<NodeIndex> servers);
+// A tree's pairs of a node and its parent, by node, without the root. Empty for other kinds.
+[[nodiscard]] std::vector<std::pair<NodeIndex, NodeIndex>> parent_pairs(
+    const Arrangement& arrangement);
+// The name of a kind in a topology file: "ring", "tree", "parameter_server".
 [[nodiscard]] const char* kind_name(ArrangementKind kind);
 
+// Times are those of the model of rounds (round_model.h).
 struct Suggestion {
   Arrangement arrangement;
-  double round_s = 0;     // by the model of rounds
-  double bound_s = 0;     // no arrangement of this kind, with shards alike, has a shorter one there
-  bool is_exact = false;  // of this kind, with shards alike, nothing is shorter by the model
-  std::size_t tried = 0;
+  double round_s = 0;
+  double bound_s = 0;     // lower bound for this kind with shards of equal size
+  bool is_exact = false;  // no arrangement of this kind with shards of equal size is shorter
+  std::size_t tried = 0;  // arrangements whose rounds were laid out
 };
 
-// The best of each kind that the known pairs allow, first with shards alike, then, where that is
-// shorter, with others. Exact for kExactNodesMax nodes at most, unless too many arrangements are
-// nearly alike. Seconds of one core. Deterministic.
+// The best arrangement of each kind that the known pairs allow: first with shards of equal size,
+// then, where that makes rounds shorter, with shards of different sizes. The search is exact for up
+// to kExactNodesMax nodes, unless too many arrangements are nearly equal. It is deterministic and
+// takes seconds of one core.
 inline constexpr std::size_t kExactNodesMax = 9;
 [[nodiscard]] std::vector<Suggestion> suggest(const PairRates& rates, const RoundWork& work);
 
-// Gives the links on which something travels these rates; `node_at`: the index in `rates` of each
-// node.
+// Replaces the topology's links by those that carry messages, with these rates. `node_at`: each
+// node's index in `rates`.
 void take_rates(TopologyFile& topology, const std::vector<NodeIndex>& node_at,
                 const PairRates& rates);
 
-// The topology with its nodes arranged so, and with these rates as its links: what a prediction
-// takes. Nodes of a ring are in its order: `node_at` gives the index that each had before.
+// A topology with its nodes arranged, and with given rates as its links, as a prediction needs it.
+// The nodes of a ring stand in its order. `node_at`: each node's index before.
 struct ArrangedTopology {
   TopologyFile topology;
   std::vector<NodeIndex> node_at;

@@ -43,9 +43,10 @@ using EvaluationProgress = std::function<void(std::size_t scored, std::size_t sa
                                                               NodeIndex node,
                                                               EvaluationProgress tell = {});
 
-// Threads that LibTorch uses inside one operation, for the whole process. Call before the first
-// objective.
-void set_training_threads(int threads);
+// Sets the process up for training: LibTorch uses so many threads inside one operation, and only
+// operations whose results repeat; memory that is freed stays with the process. Call before the
+// first objective.
+void set_up_training(int threads);
 
 // "LibTorch 2.15.0, 2 threads, AVX512": what equal bits depend on; recorded in the run.
 [[nodiscard]] std::string training_environment();
