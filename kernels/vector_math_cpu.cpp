@@ -44,12 +44,26 @@ HWY_EXPORT(all_finite);
 
 constexpr std::size_t kGroup = 64, kPartialSums = 8;
 constexpr std::size_t kBlock = 2048;
+static_assert(kBlock % kGroup == 0);
 
 // The elements behind the last whole group, padded with zeros.
 std::array<float, kGroup> rest_of(std::span<const float> x) {
   std::array<float, kGroup> rest{};
   std::ranges::copy(x.subspan(x.size() / kGroup * kGroup), rest.begin());
   return rest;
+}
+
+using PartialSums = std::array<double, kPartialSums>;
+
+// Only the last part of a vector may have a size that is no multiple of kGroup.
+void add_energy(std::span<const float> x, PartialSums& sums) {
+  const std::size_t whole = x.size() / kGroup * kGroup;
+  HWY_DYNAMIC_DISPATCH(add_squares)(x.data(), whole, sums.data());
+  if (whole < x.size()) HWY_DYNAMIC_DISPATCH(add_squares)(rest_of(x).data(), kGroup, sums.data());
+}
+
+double sum_of(const PartialSums& sums) {
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
 bool is_finite(float x) {
@@ -60,11 +74,21 @@ bool is_finite(float x) {
 }  // namespace
 
 double energy(std::span<const float> x) {
-  std::array<double, kPartialSums> sums{};
-  const std::size_t whole = x.size() / kGroup * kGroup;
-  HWY_DYNAMIC_DISPATCH(add_squares)(x.data(), whole, sums.data());
-  if (whole < x.size()) HWY_DYNAMIC_DISPATCH(add_squares)(rest_of(x).data(), kGroup, sums.data());
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+  PartialSums sums{};
+  add_energy(x, sums);
+  return sum_of(sums);
+}
+
+double append_with_energy(std::span<const float> x, std::vector<std::byte>& bytes) {
+  bytes.reserve(bytes.size() + x.size_bytes());
+  PartialSums sums{};
+  for (std::size_t begin = 0; begin < x.size(); begin += kBlock) {
+    const auto block = x.subspan(begin, std::min(kBlock, x.size() - begin));
+    add_energy(block, sums);
+    const auto of_block = std::as_bytes(block);
+    bytes.insert(bytes.end(), of_block.begin(), of_block.end());
+  }
+  return sum_of(sums);
 }
 
 std::optional<std::size_t> first_not_finite(std::span<const float> x) {

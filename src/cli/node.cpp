@@ -66,8 +66,15 @@ RunHistory run_of(const Mesh& mesh, const RunFolder& folder) {
   return {folder.path(), name.string(), mesh.config(), mesh.topology(), true, mesh.plan(), {}};
 }
 
-int end_of(const std::string& name, const LiveNodeEnd& end, const NodeOptions& wanted) {
+int end_of(const std::string& name, const LiveNodeEnd& end, const RunPlace& place,
+           const NodeOptions& wanted) {
   if (end.outcome == Outcome::kFailed) {
+    if (place.died_at_end && end.was_alone) {
+      say(fmt::format(
+          "no other node begins a run, and {} has come to its end: nothing is left to do",
+          place.died_at_end->path()));
+      return kExitDone;
+    }
     complain(fmt::format("node {} failed: {}", name, end.text));
     return end.reason == StopReason::kPermanent ? kExitPermanent : kExitFailed;
   }
@@ -102,7 +109,7 @@ int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const Node
   const auto ended = mesh.run_node(self, options);
   if (!ended) return fail(ended.error());
   if (!wanted.tells_records) view.finish(ended->tally);
-  const int code = end_of(mesh.plan().view.nodes[self], ended->node, wanted);
+  const int code = end_of(mesh.plan().view.nodes[self], ended->node, place, wanted);
   return ended->files ? code : fail(ended->files.error());
 }
 

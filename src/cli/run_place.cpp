@@ -36,7 +36,7 @@ Result<RunPlace> unfinished_or_new(const Mesh& mesh, const NodeOptions& options)
   if (earlier.unfinished) {
     say(fmt::format("{} has not come to its end: node {} goes on with it",
                     earlier.unfinished->path(), options.name));
-    return RunPlace{*earlier.unfinished, true};
+    return RunPlace{*earlier.unfinished, true, false, earlier.died_at_end};
   }
   if (earlier.unfinished_other)
     say(
@@ -47,6 +47,7 @@ Result<RunPlace> unfinished_or_new(const Mesh& mesh, const NodeOptions& options)
   if (!made) return made;
   made->resumes = true;
   made->has_ended = earlier.has_ended;
+  made->died_at_end = earlier.died_at_end;
   return made;
 }
 

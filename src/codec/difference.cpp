@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -151,15 +152,27 @@ Result<PassSummary> Difference::quantise(const AdvanceJob& job, kernels::BlockFo
   return PassSummary{result->energies, std::move(*curve)};
 }
 
-Result<PassSummary> Difference::assign(const AdvanceJob& job, std::span<std::byte> bytes) {
-  const auto bad = memory_.first_not_finite(target_);
-  if (!bad) return bad.error();
-  if (*bad) return not_finite_at(**bad);
+// On the host in one read, into memory that is not zeroed first.
+Result<double> Difference::append_target(std::vector<std::byte>& bytes) {
+  if (memory_.on_host()) return kernels::append_with_energy(target_on_host(), bytes);
+  const std::size_t begin = bytes.size();
+  bytes.resize(begin + dense_bytes(target_.size));
+  const Status copied = memory_.download(target_, std::span(bytes).subspan(begin));
+  if (!copied) return copied.error();
+  return memory_.energy(target_);
+}
+
+Result<PassSummary> Difference::assign(const AdvanceJob& job, std::vector<std::byte>& bytes) {
+  const auto energy = append_target(bytes);
+  if (!energy) return energy.error();
+  if (!std::isfinite(*energy)) {
+    const auto bad = memory_.first_not_finite(target_);
+    if (!bad) return bad.error();
+    KIMESH_CHECK(*bad, "energies are finite where every element is");
+    return not_finite_at(**bad);
+  }
   Result<Curve> curve = job.with_curve && has_estimate() ? measure(job) : Curve{};
   if (!curve) return curve.error();
-  const auto energy = memory_.energy(target_);
-  if (!energy) return energy.error();
-  if (Status copied = memory_.download(target_, bytes); !copied) return copied.error();
   if (has_estimate()) memory_.copy(target_, estimate_);
   return PassSummary{{*energy, 0}, std::move(*curve)};
 }

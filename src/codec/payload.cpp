@@ -1,8 +1,11 @@
 #include "kimesh/codec/payload.h"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
+
+#include "kimesh/kernels/vector_math.h"
 
 namespace kimesh {
 namespace {
@@ -31,9 +34,15 @@ Error malformed(std::string what) {
 }
 
 Status check_floats(std::span<const std::byte> values) {
-  for (std::size_t c = 0; c < values.size() / sizeof(float); ++c)
-    if (!std::isfinite(read<float>(values, c)))
-      return malformed("value " + std::to_string(c) + " is NaN or infinite");
+  constexpr std::size_t kBlock = 2048;
+  std::array<float, kBlock> block;
+  const std::size_t count = values.size() / sizeof(float);
+  for (std::size_t begin = 0; begin < count; begin += kBlock) {
+    const auto some = std::span(block).first(std::min(kBlock, count - begin));
+    std::memcpy(some.data(), values.data() + begin * sizeof(float), some.size_bytes());
+    if (const auto bad = kernels::first_not_finite(some))
+      return malformed("value " + std::to_string(begin + *bad) + " is NaN or infinite");
+  }
   return ok_status();
 }
 

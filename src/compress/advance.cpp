@@ -20,7 +20,6 @@ void check_pieces(std::span<const Piece> pieces, std::size_t size) {
 // Makes a dense message: the whole target in float32, assigned.
 Result<Advanced> advance_dense(const AdvanceJob& job) {
   Advanced result;
-  result.bytes.resize(dense_bytes(job.size()));
   auto assigned = job.difference.assign(job, result.bytes);
   if (!assigned) return assigned.error();
   result.form = Form::kDense;

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <memory>
 
+#include "kimesh/util/fd.h"
+
 namespace kimesh {
 namespace {
 
@@ -30,19 +32,18 @@ using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
 // The errno of a connection to one address; 0: somebody listens there.
 int try_one(const addrinfo& address, Duration limit) {
-  const int fd = ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return errno;
-  int code = ::connect(fd, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
+  const Fd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return errno;
+  int code = ::connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
   if (code == EINPROGRESS) {
-    pollfd ready{fd, POLLOUT, 0};
+    pollfd ready{fd.get(), POLLOUT, 0};
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(limit);
     socklen_t size = sizeof code;
     if (::poll(&ready, 1, static_cast<int>(wait.count())) <= 0)
       code = ETIMEDOUT;
-    else if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) != 0)
+    else if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &code, &size) != 0)
       code = errno;
   }
-  ::close(fd);
   return code;
 }
 

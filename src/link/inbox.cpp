@@ -41,6 +41,7 @@ Result<Inbox::Arrival> Inbox::add(const Chunk& chunk, TimePoint now,
     partial_.sequence = chunk.sequence;
     partial_.total = chunk.total;
     partial_.count = chunk.count;
+    if (chunk.sequence > delivered_) partial_.bytes.reserve(chunk.total);
   }
   const auto size = static_cast<std::uint32_t>(chunk.bytes.size());
   partial_.received += size;

@@ -24,12 +24,13 @@ class Inbox {
     std::optional<Ack> ack;                         // to send: the message is whole
     std::optional<std::vector<std::byte>> message;  // to deliver; nothing for a copy
   };
-  // Takes a chunk that arrived at `now`. Memory grows with the bytes that came, never with a length
-  // that a chunk claims. `connection_bytes` are the bytes that the connection has brought by `now`,
-  // 0 where unknown: TCP segments end anywhere in a chunk, and without the bytes of chunks that are
-  // not whole yet the tail of a 5 KB message would look up to a fifth faster than the link. Errors:
-  // Malformed (a message over the link's size, a gap, chunks that do not join); the partial message
-  // is dropped.
+  // Takes a chunk that arrived at `now`. A message has its whole memory from its first chunk on,
+  // at most the link's size, of which the pages are used that its bytes have reached.
+  // `connection_bytes` are the bytes that the connection has brought by `now`, 0 where unknown:
+  // TCP segments end anywhere in a chunk, and without the bytes of chunks that are not whole yet
+  // the tail of a 5 KB message would look up to a fifth faster than the link. Errors: Malformed
+  // (a message over the link's size, a gap, chunks that do not join); the partial message is
+  // dropped.
   [[nodiscard]] Result<Arrival> add(const Chunk& chunk, TimePoint now,
                                     std::uint64_t connection_bytes = 0);
 

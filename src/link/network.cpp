@@ -27,8 +27,7 @@ std::size_t event_weight(const NetworkEvent& event) {
 std::size_t receive_bytes_max(const NetworkOptions& options, std::size_t queue_bytes) {
   const std::size_t connection = kUndeliveredBytesMax + kConnectionBytes;
   std::size_t bytes = queue_bytes + kStrangersMax * (kStrangerBytesMax + kConnectionBytes);
-  for (const IncomingLink& link : options.incoming)
-    bytes += connection + 2 * link.message_bytes_max;
+  for (const IncomingLink& link : options.incoming) bytes += connection + link.message_bytes_max;
   return bytes + options.outgoing.size() * connection;
 }
 

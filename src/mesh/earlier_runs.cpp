@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "kimesh/mesh/mesh.h"
+#include "kimesh/model_files/node_model.h"
 #include "kimesh/records/durable_file.h"
 #include "kimesh/records/text_file.h"
 
@@ -24,10 +25,22 @@ std::string last_line(const std::string& path) {
 }
 
 // Whether the last record of a node tells of the run's regular end.
-bool is_done(const RunFolder& folder, const std::string& node) {
+bool says_done(const RunFolder& folder, const std::string& node) {
   const auto record = parse_record(last_line(folder.events(node)));
   const auto* end = record ? std::get_if<EndRecord>(&*record) : nullptr;
   return end != nullptr && end->outcome == Outcome::kDone;
+}
+
+// Whether the node has left the model that all nodes agree on: it does so at the regular end,
+// before it lets the others go.
+bool has_agreed_model(const RunFolder& folder, const std::string& node) {
+  const std::string path = folder.node_model(node);
+  std::error_code code;
+  if (!std::filesystem::exists(path, code)) return false;
+  const auto file = read_safetensors(path);
+  if (!file) return false;
+  const auto origin = origin_of(*file, path);
+  return origin && !origin->unagreed;
 }
 
 }  // namespace
@@ -44,8 +57,13 @@ EarlierRuns Mesh::earlier_runs(const std::string& parent, const std::string& nod
     const auto written = std::filesystem::last_write_time(folder.events(node), missing);
     if (missing) continue;
     const bool is_same = folder.settings() == own;
-    if (is_done(folder, node)) {
+    if (says_done(folder, node)) {
       runs.has_ended = runs.has_ended || is_same;
+      continue;
+    }
+    if (is_same && has_agreed_model(folder, node)) {
+      runs.has_ended = true;
+      runs.died_at_end = folder;
       continue;
     }
     auto& latest = is_same ? latest_same : latest_other;

@@ -13,6 +13,7 @@
 #include "kimesh/config/yaml_tree.h"
 #include "kimesh/link/curve.h"
 #include "kimesh/records/text_file.h"
+#include "kimesh/util/fd.h"
 #include "kimesh/util/private_file.h"
 
 namespace kimesh {
@@ -23,14 +24,6 @@ constexpr std::size_t kSecretBytesMax = 128;  // a key, and the line's end, what
 Error wrong(std::string sentence) {
   return {ErrorCode::kUserInput, std::move(sentence)};
 }
-
-// A descriptor that is closed at the end.
-struct OpenFile {
-  int fd;
-  ~OpenFile() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 }  // namespace
 
@@ -89,15 +82,14 @@ Result<std::string> read_secret_key(const std::string& path) {
 Status write_secret_key(const std::string& path, const std::string& key) {
   const std::string beside = path + ".tmp";
   ::unlink(beside.c_str());  // of an earlier attempt, with whatever mode
-  const OpenFile file{::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+  const Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   const std::string line = key + "\n";
   const bool written =
-      file.fd >= 0 &&
-      ::write(file.fd, line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
-      ::fsync(file.fd) == 0 && ::rename(beside.c_str(), path.c_str()) == 0;
+      file && ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
+      ::fsync(file.get()) == 0 && ::rename(beside.c_str(), path.c_str()) == 0;
   if (written) return ok_status();
   const int why = errno;
-  if (file.fd >= 0) ::unlink(beside.c_str());
+  if (file) ::unlink(beside.c_str());
   return Error{ErrorCode::kIo, fmt::format("{} cannot be written: {}", path, std::strerror(why))};
 }
 

@@ -345,6 +345,12 @@ void Engine::feed(Event event) {
   if (!ended_) executor_.handle(now(), std::move(event));
 }
 
+void Engine::save_model() {
+  end_.parameters = vectors_.model();
+  end_.round = executor_.core().round();
+  if (end_.started && observer_.model) observer_.model(end_);
+}
+
 void Engine::close() {
   if (!network_) return;
   health_told_ = {};
@@ -352,10 +358,8 @@ void Engine::close() {
   engine_.close();                              // a worker that waits for room would wait for ever
   if (started_) setup_.objective->interrupt();  // and so would one that waits for a program
   worker_.reset();
-  end_.parameters = vectors_.model();
-  end_.round = executor_.core().round();
+  if (!agreed_saved_) save_model();  // before anybody is waited for
   end_.rounds = end_.started ? end_.round + 1 : 0;
-  if (end_.started && observer_.model) observer_.model(end_);  // before anybody is waited for
   const Duration dead_after = setup_.topology->dead_after;
   const Duration halting = std::clamp(dead_after / kFlushPart, kFlushMin, kFlushMax);
   network_->flush(end_.outcome == Outcome::kDone ? dead_after : halting);

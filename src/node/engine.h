@@ -44,6 +44,7 @@ class Engine final : private Driver {
   void feed(Event event);
   void look_at_states();
   void check(const Status& status);
+  void save_model();
 
   void work(VectorWork work) override;
   void work(TrainerWork work) override;
@@ -85,6 +86,7 @@ class Engine final : private Driver {
   Wait wait_;  // of the core, once the run has begun
   TimePoint health_told_{};
   bool started_ = false, ended_ = false;
+  bool agreed_saved_ = false;  // the model that all nodes agree on at the end
   TimePoint begun_{};
   std::optional<Round> held_;  // the newest checkpoint, as the core knows it
   LiveNodeEnd end_;

@@ -20,6 +20,7 @@ bool Engine::takes_first_point(const NetworkEvent& event) {
 }
 
 void Engine::handle(NetworkEvent event) {
+  if (!std::holds_alternative<NetworkFailed>(event)) end_.was_alone = false;
   if (takes_first_point(event)) return;
   const auto to_core = [&](auto& e) { feed(std::move(e)); };
   std::visit(Overloaded{
@@ -80,7 +81,14 @@ void Engine::send(SendMessage action) {
 void Engine::send(const SendApplied& action) {
   network_->send(action);
 }
+// The node has no more to do for the others, and its model is that of the run: who starts it again
+// after this sees by its file that the run is over, whatever ends the process meanwhile.
 void Engine::send(const SendBye& action) {
+  health_told_ = {};
+  tell_health(now() + kTimeToSave, "saving the model");
+  end_.outcome = Outcome::kDone;
+  save_model();
+  agreed_saved_ = true;
   network_->send(action);
 }
 void Engine::send(const SendHalt& action) {

@@ -28,6 +28,17 @@ double delay_of(double missing, double whole) {
   return sent > 0 ? std::min(missing / sent, kDelayMax) : kDelayMax;
 }
 
+// An offer's delay with `factor` times its exchange, interpolated in the logarithm.
+double delay_at(const ExchangeOffer& offer, double factor) {
+  const auto& factors = kExchangeFactors;
+  std::size_t above = 1;
+  while (above + 1 < factors.size() && factors[above] < factor) ++above;
+  const double low = offer.delay[above - 1], high = offer.delay[above];
+  const double share =
+      std::log(factor / factors[above - 1]) / std::log(factors[above] / factors[above - 1]);
+  return std::lerp(low, high, std::clamp(share, 0.0, 1.0));
+}
+
 // Compares paces by their seconds per unit of progress: that of one round without delay.
 class Search {
  public:
@@ -51,8 +62,9 @@ class Search {
     const double late = delay(pace.exchange_s);
     const RoundsNeeded& needed = kRoundsNeeded[static_cast<std::size_t>(pace.ahead)];
     const double disagreement = late / kDelayOfUnlikeData;
-    const double rounds =
-        needed.without_delay + needed.by_delay * late + rules_.unlike * disagreement * disagreement;
+    const double cost_of_delay =
+        needed.by_delay * late + rules_.unlike * disagreement * disagreement;
+    const double rounds = needed.without_delay + rules_.caution * cost_of_delay;
     return rounds * std::max(planned_s(pace) + extra_s_, used_s(pace));
   }
 
@@ -79,16 +91,10 @@ class Search {
   [[nodiscard]] double used_s(const Pace& pace) const {
     return std::min(pace.exchange_s, dense_s_);
   }
-  // The delay D of reduces and gathers together, interpolated in the logarithm of the exchange.
+  // The delay D of reduces and gathers together.
   [[nodiscard]] double delay(double exchange_s) const {
-    const auto& factors = kExchangeFactors;
     const double factor = now_.exchange_s > 0 ? exchange_s / now_.exchange_s : 1;
-    std::size_t above = 1;
-    while (above + 1 < factors.size() && factors[above] < factor) ++above;
-    const double low = offers_.delay[above - 1], high = offers_.delay[above];
-    const double share =
-        std::log(factor / factors[above - 1]) / std::log(factors[above] / factors[above - 1]);
-    return kPhases * std::lerp(low, high, std::clamp(share, 0.0, 1.0)) / offers_.weight;
+    return kPhases * delay_at(offers_, factor) / offers_.weight;
   }
 
   const Pace& now_;
@@ -151,6 +157,26 @@ void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Cod
   offer.weight += message.weight;
 }
 
+void RecentOffers::add(double exchange_s, const ExchangeOffer& offer) {
+  KIMESH_CHECK(offer.weight > 0 && exchange_s > 0, "an offer that somebody made");
+  offers_[count_ % kOffersOfAMean] = offer;
+  exchanges_s_[count_++ % kOffersOfAMean] = exchange_s;
+}
+
+ExchangeOffer RecentOffers::at(double exchange_s) const {
+  if (count_ == 0) return {};
+  ExchangeOffer mean = offers_[(count_ - 1) % kOffersOfAMean];
+  mean.delay = {};
+  mean.weight = 1;
+  const std::uint32_t kept = std::min(count_, kOffersOfAMean);
+  for (std::uint32_t o = 0; o < kept; ++o)
+    for (std::size_t f = 0; f < kExchangeFactors.size(); ++f) {
+      const double factor = kExchangeFactors[f] * exchange_s / exchanges_s_[o];
+      mean.delay[f] += delay_at(offers_[o], factor) / (offers_[o].weight * kept);
+    }
+  return mean;
+}
+
 double present_delay(const ExchangeOffer& offers) {
   return offers.weight > 0 ? kPhases * offers.delay[kPresent] / offers.weight : 0;
 }
@@ -191,6 +217,7 @@ Pace best_pace(const Pace& now, const PaceRules& rules, const ExchangeOffer& off
   for (const Ahead ahead : {Ahead::kNo, Ahead::kLooks, Ahead::kOverlaps}) {
     if (!allows(rules.look_ahead, rules.overlap, ahead)) continue;
     for (const double factor : kExchangeFactors) {
+      if (rules.unlike >= kUnlikenessOfLookAhead && factor < kLeastFactorOfUnlikeData) continue;
       const Pace pace = search.feasible({factor * now.exchange_s, ahead});
       if (!best || search.seconds(pace) < search.seconds(*best)) best = pace;
     }

@@ -14,6 +14,7 @@
 
 #include "kimesh/records/text_file.h"
 #include "kimesh/util/check.h"
+#include "kimesh/util/fd.h"
 
 namespace kimesh {
 namespace {
@@ -56,7 +57,7 @@ bool end_direct(int fd) {
 
 struct DurableFile::State {
   std::string path, beside;
-  int fd = -1;
+  Fd fd;
   bool is_direct = true;
   Piece piece = make_piece();
   std::size_t filled = 0;
@@ -65,29 +66,27 @@ struct DurableFile::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    if (fd < 0) return;
-    ::close(fd);
-    ::unlink(beside.c_str());
+    if (fd) ::unlink(beside.c_str());
   }
 
   bool open() {
     constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
-    fd = ::open(beside.c_str(), kFlags | O_DIRECT, 0644);
-    if (fd >= 0 || errno != EINVAL) return fd >= 0;
+    fd = Fd(::open(beside.c_str(), kFlags | O_DIRECT, 0644));
+    if (fd || errno != EINVAL) return static_cast<bool>(fd);
     is_direct = false;  // a file system in memory, say
-    fd = ::open(beside.c_str(), kFlags, 0644);
-    return fd >= 0;
+    fd = Fd(::open(beside.c_str(), kFlags, 0644));
+    return static_cast<bool>(fd);
   }
 
   // Writes what the piece holds. Only the file's last piece is not a full one.
   bool write_piece() {
     std::span<const std::byte> bytes(piece.get(), std::exchange(filled, 0));
     if (is_direct && bytes.size() % kDirectAlignment == 0) {
-      if (write_all(fd, bytes)) return true;
+      if (write_all(fd.get(), bytes)) return true;
       if (errno != EINVAL) return false;
     }
-    if (std::exchange(is_direct, false) && !end_direct(fd)) return false;
-    return write_all(fd, bytes);
+    if (std::exchange(is_direct, false) && !end_direct(fd.get())) return false;
+    return write_all(fd.get(), bytes);
   }
 };
 
@@ -115,17 +114,17 @@ Status DurableFile::append(std::span<const std::byte> bytes) {
 }
 
 Status DurableFile::commit() {
-  if (!state_->write_piece() || ::fsync(state_->fd) != 0) return io_error(state_->path, "written");
+  if (!state_->write_piece() || ::fsync(state_->fd.get()) != 0)
+    return io_error(state_->path, "written");
   if (std::rename(state_->beside.c_str(), state_->path.c_str()) != 0)
     return io_error(state_->path, "written");
-  const bool closed = ::close(std::exchange(state_->fd, -1)) == 0;
-  if (!closed) return io_error(state_->path, "written");
+  if (!state_->fd.close()) return io_error(state_->path, "written");
   return sync_file(state_->path.substr(0, state_->path.rfind('/') + 1) + ".");
 }
 
 struct PieceReader::State {
   std::string path;
-  int fd = -1;
+  Fd fd;
   std::size_t size = 0, offset = 0;  // offset: of the next byte
   Piece piece = make_piece();
   std::size_t piece_begin = 0, piece_end = 0;  // offsets of what the piece holds
@@ -133,9 +132,6 @@ struct PieceReader::State {
   explicit State(std::string the_path) : path(std::move(the_path)) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State() {
-    if (fd >= 0) ::close(fd);
-  }
 
   bool fill_piece() {
     piece_begin = piece_end = offset;
@@ -143,7 +139,7 @@ struct PieceReader::State {
     while (piece_end - piece_begin < wanted) {
       const std::size_t have = piece_end - piece_begin;
       const ssize_t count =
-          ::pread(fd, piece.get() + have, wanted - have, static_cast<off_t>(piece_end));
+          ::pread(fd.get(), piece.get() + have, wanted - have, static_cast<off_t>(piece_end));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return false;
       if (count == 0) {
@@ -163,9 +159,9 @@ PieceReader::~PieceReader() = default;
 
 Result<PieceReader> PieceReader::open(const std::string& path) {
   auto state = std::make_unique<State>(path);
-  state->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  state->fd = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
-  if (state->fd < 0 || ::fstat(state->fd, &status) != 0) return io_error(path, "read");
+  if (!state->fd || ::fstat(state->fd.get(), &status) != 0) return io_error(path, "read");
   if (!S_ISREG(status.st_mode))
     return Error{ErrorCode::kIo, path + " cannot be read: it is no file"};
   state->size = static_cast<std::size_t>(status.st_size);

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "kimesh/util/fd.h"
+
 namespace kimesh {
 namespace {
 
@@ -21,23 +23,6 @@ constexpr std::size_t kLastBytesMax = 4096;
 Error io_error(const std::string& path, const char* what) {
   return {ErrorCode::kIo, fmt::format("{} cannot be {}: {}", path, what, std::strerror(errno))};
 }
-
-// Owns a descriptor. A writer calls close(), whose result says whether all bytes were written.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] bool open() const { return fd_ >= 0; }
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
-
- private:
-  int fd_;
-};
 
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -58,9 +43,8 @@ ssize_t read_some(int fd, char* out, std::size_t size, std::uint64_t offset) {
   }
 }
 
-Status write_and_close(Descriptor& file, const std::string& path, std::string_view bytes) {
-  if (!file.open() || !write_all(file.get(), bytes) || !file.close())
-    return io_error(path, "written");
+Status write_and_close(Fd& file, const std::string& path, std::string_view bytes) {
+  if (!file || !write_all(file.get(), bytes) || !file.close()) return io_error(path, "written");
   return ok_status();
 }
 
@@ -92,15 +76,15 @@ std::optional<std::uint64_t> identity_of(int fd) {
 }  // namespace
 
 Result<LineFile> LineFile::create(std::string path) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file.open()) return io_error(path, "written");
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file) return io_error(path, "written");
   return LineFile(std::move(path));
 }
 
 Result<LineFile> LineFile::extend(std::string path) {
-  const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   struct stat status {};
-  if (!file.open() || ::fstat(file.get(), &status) != 0) return io_error(path, "written");
+  if (!file || ::fstat(file.get(), &status) != 0) return io_error(path, "written");
   const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
   std::string end(std::min<std::uint64_t>(size, kLineBytesMax + 1), '\0');
   const std::uint64_t begin = size - end.size();
@@ -127,7 +111,7 @@ Status LineFile::append(std::string_view line) {
 Status LineFile::flush() {
   if (failed_) return *failed_;
   if (buffer_.empty()) return ok_status();
-  Descriptor file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  Fd file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   Status written = write_and_close(file, path_, buffer_);
   if (!written.ok()) failed_ = written.error();
   written_ += buffer_.size();
@@ -140,8 +124,8 @@ Status LineFile::move_to(const std::string& path) {
   if (Status written = flush(); !written) return written;
   if (Status synced = sync_file(path_); !synced) return synced;
   if (std::rename(path_.c_str(), path.c_str()) != 0) return io_error(path, "written");
-  const Descriptor file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file.open()) return io_error(path_, "written");
+  const Fd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file) return io_error(path_, "written");
   written_ = 0;
   return ok_status();
 }
@@ -149,8 +133,8 @@ Status LineFile::move_to(const std::string& path) {
 // Reads on in the file at `path`, if that is the one that is being read, or if none is.
 Result<bool> LineFollower::read_more_of(const std::string& path, bool& is_other) {
   is_other = false;
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.open()) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) {
     if (errno == ENOENT) return false;
     return io_error(path, "read");
   }
@@ -210,14 +194,14 @@ Result<std::optional<std::string>> LineFollower::next() {
 
 Status write_whole(const std::string& path, std::string_view text) {
   const std::string beside = path + ".tmp";
-  Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   return put_in_place(write_and_close(file, path, text), beside, path);
 }
 
 Status sync_file(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.open() && errno == ENOENT) return ok_status();
-  if (!file.open() || ::fsync(file.get()) != 0) return io_error(path, "written");
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file && errno == ENOENT) return ok_status();
+  if (!file || ::fsync(file.get()) != 0) return io_error(path, "written");
   return ok_status();
 }
 
@@ -226,9 +210,9 @@ Status write_whole(const std::string& path, std::span<const std::byte> bytes) {
 }
 
 Result<std::string> read_whole(const std::string& path, std::size_t bytes_max) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
-  if (!file.open() || ::fstat(file.get(), &status) != 0) return io_error(path, "read");
+  if (!file || ::fstat(file.get(), &status) != 0) return io_error(path, "read");
   if (S_ISDIR(status.st_mode))
     return Error{ErrorCode::kIo, path + " cannot be read: it is a folder"};
   const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
@@ -248,9 +232,9 @@ Result<std::string> read_whole(const std::string& path, std::size_t bytes_max) {
 }
 
 std::string last_lines(const std::string& path, std::size_t lines) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
-  if (!file.open() || ::fstat(file.get(), &status) != 0) return "";
+  if (!file || ::fstat(file.get(), &status) != 0) return "";
   const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
   std::string text(std::min<std::uint64_t>(size, kLastBytesMax), '\0');
   const ssize_t count = read_some(file.get(), text.data(), text.size(), size - text.size());

@@ -19,6 +19,7 @@ constexpr FindingRule kRules[] = {
     {"wrong-rate", "a rate estimate far from the emulated rate", find_wrong_rate},
     {"growing-residual", "a residual that grows", find_growing_residual},
     {"starved-layer", "a layer of which next to nothing is sent", find_starved_layer},
+    {"other-joins", "joins of the same nodes with shorter rounds", find_other_joins},
     {"unsteady-sizes", "messages whose sizes jump from round to round", find_unsteady_sizes},
 };
 

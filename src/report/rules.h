@@ -17,6 +17,7 @@ namespace kimesh {
 [[nodiscard]] std::optional<Finding> find_wrong_rate(const FindingInput& input);
 [[nodiscard]] std::optional<Finding> find_growing_residual(const FindingInput& input);
 [[nodiscard]] std::optional<Finding> find_starved_layer(const FindingInput& input);
+[[nodiscard]] std::optional<Finding> find_other_joins(const FindingInput& input);
 [[nodiscard]] std::optional<Finding> find_unsteady_sizes(const FindingInput& input);
 
 // From this share of gradients in a round on a run is bound by computing, and links matter little.

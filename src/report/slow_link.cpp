@@ -38,7 +38,7 @@ std::string remedy(const FindingInput& input) {
   const CompressionOptions& compression = input.history.config.compression;
   if (compression.policy->round_time_use() == RoundTimeUse::kChooses)
     return "Give the nodes behind slow links smaller shards (shard_weight), or another place in "
-           "the topology";
+           "the topology (kimesh plan --suggest)";
   return "Messages that fit their links: compression: {policy: auto}";
 }
 

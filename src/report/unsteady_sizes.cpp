@@ -48,7 +48,11 @@ std::optional<Finding> find_unsteady_sizes(const FindingInput& input) {
       "The policy goes to and fro: the bytes that node {} sends at least double or halve in {} of "
       "the rounds.",
       input.node(most.node), percent_text(most.share));
-  finding.remedy = "A longer window (gravac), or policy: auto";
+  const auto use = input.history.config.compression.policy->round_time_use();
+  finding.remedy = use == RoundTimeUse::kChooses
+                       ? "Fewer processes than cores, whose waits look like slow links, or policy: "
+                         "kimad with a round_time"
+                       : "A longer window (gravac), or policy: auto";
   return finding;
 }
 

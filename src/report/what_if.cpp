@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kimesh/run/compare_joins.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/units.h"
 
@@ -13,6 +14,10 @@ namespace {
 
 // Elements of all nodes together: predict() then takes about half a second for its rounds.
 constexpr double kElementsMax = 4e5;
+// The same where arrangements are compared, of which there are up to nine.
+constexpr double kElementsMaxOfJoins = 1e5;
+// The search for them takes a few tenths of a second then, and may miss the best.
+constexpr std::size_t kLaidOutMaxOfJoins = 1000;
 constexpr double kRateFactor = 2;
 
 // A topology whose links have the rates that were measured, and those that were not, the rate that
@@ -62,9 +67,51 @@ SimulatedCosts measured_costs(const RunMeasures& measures, const Change& change,
   return costs;
 }
 
-double elements_of_all(const RunHistory& history) {
-  return static_cast<double>(history.plan.layout.size()) *
-         static_cast<double>(history.nodes.size());
+// max_rate is none: it says what a node may use of links that are what they are.
+bool has_emulated_rates(const TopologyFile& topology) {
+  const auto rated = [](const TopologyFile::NamedLink& link) { return link.spec.rate.has_value(); };
+  const auto shared = [](const NodeSpec& node) {
+    return node.uplink_bits_per_s || node.downlink_bits_per_s;
+  };
+  return topology.default_link.rate || std::ranges::any_of(topology.links, rated) ||
+         std::ranges::any_of(topology.nodes, shared);
+}
+
+// The rates of all pairs that are known. Emulated links are what the topology says; others are what
+// the run has measured.
+PairRates known_rates(const RunHistory& history, const RunMeasures& measures, bool emulated) {
+  PairRates rates = PairRates::declared(history.topology);
+  if (emulated) return rates;
+  rates = PairRates(history.topology.nodes.size());
+  for (const LinkMeasures& link : measures.links) {
+    const auto [from, to] = history.plan.links[link.link];
+    rates.at(from, to) = {link.rate_bits_per_s, link.fixed_cost_s / 2};
+  }
+  return rates;
+}
+
+void scale_rates(PairRates& rates, TopologyFile& topology, double scale) {
+  const auto scaled = [scale](std::optional<double>& bits_per_s) {
+    if (bits_per_s) *bits_per_s *= scale;
+  };
+  for (NodeIndex from = 0; from < rates.nodes(); ++from)
+    for (NodeIndex to = 0; to < rates.nodes(); ++to) scaled(rates.at(from, to).bits_per_s);
+  for (NodeSpec& node : topology.nodes)
+    for (auto* bits_per_s :
+         {&node.uplink_bits_per_s, &node.downlink_bits_per_s, &node.max_rate_bits_per_s})
+      scaled(*bits_per_s);
+}
+
+// Elements of a stand-in over those of the model, so that all nodes together have `most`.
+double scale_to(double most, const RunHistory& history) {
+  return std::min(1.0, most / (static_cast<double>(history.plan.layout.size()) *
+                               static_cast<double>(history.nodes.size())));
+}
+
+Layout stand_in(const RunHistory& history, double scale) {
+  const auto size = static_cast<double>(history.plan.layout.size()) * scale;
+  return Layout::vector(
+      std::max<std::size_t>(static_cast<std::size_t>(size), 4 * history.topology.servers.size()));
 }
 
 }  // namespace
@@ -75,11 +122,8 @@ WhatIf::WhatIf(const RunHistory& history, const RunMeasures& measures)
     trouble_ = "the run does not tell the sizes of its model";
     return;
   }
-  scale_ = std::min(1.0, kElementsMax / elements_of_all(history));
-  const auto size = static_cast<double>(history.plan.layout.size()) * scale_;
-  auto plan = make_plan(history.topology,
-                        Layout::vector(std::max<std::size_t>(static_cast<std::size_t>(size),
-                                                             4 * history.topology.servers.size())));
+  scale_ = scale_to(kElementsMax, history);
+  auto plan = make_plan(history.topology, stand_in(history, scale_));
   if (!plan) {
     trouble_ = plan.error().message;
     return;
@@ -91,10 +135,14 @@ WhatIf::WhatIf(const RunHistory& history, const RunMeasures& measures)
     return;
   }
   fidelity_ = base_->round_s / measures.mean_round_s;
-  if (std::abs(std::log(fidelity_)) > std::log(kBelievedMax))
+  if (!is_believed(base_->round_s))
     trouble_ = fmt::format("simulated with what was measured, its rounds take {} in place of {}",
                            format_duration(from_seconds(base_->round_s)),
                            format_duration(from_seconds(measures.mean_round_s)));
+}
+
+bool WhatIf::is_believed(double round_s) const {
+  return std::abs(std::log(round_s / measures_.mean_round_s)) <= std::log(kBelievedMax);
 }
 
 std::optional<Prediction> WhatIf::simulate(const Change& change) const {
@@ -117,6 +165,32 @@ std::optional<Outcomes> WhatIf::relative(const Change& change) const {
     outcomes.bytes.push_back(before > 0 ? changed->links[link].bytes_per_round / before : 1);
   }
   return outcomes;
+}
+
+std::optional<OtherJoins> WhatIf::other_joins() const {
+  KIMESH_CHECK(trouble_.empty(), "simulations are believed");
+  OtherJoins other;
+  other.emulated = has_emulated_rates(history_.topology);
+  PairRates rates = known_rates(history_, measures_, other.emulated);
+  other.unknown_pairs = unknown_pairs(rates);
+  TopologyFile topology = history_.topology;
+  const double scale = scale_to(kElementsMaxOfJoins, history_);
+  const Layout layout = stand_in(history_, scale);
+  scale_rates(rates, topology, scale);
+  const std::vector<double> weights(topology.nodes.size(),
+                                    1.0 / static_cast<double>(topology.nodes.size()));
+  const SimulatedCosts costs = measured_costs(measures_, {}, scale);
+  const ComparedMesh mesh{topology, layout, weights, rates, costs};
+  const auto before = simulated_round(mesh, history_.config, as_it_is(mesh));
+  if (!before || !is_believed(*before)) return std::nullopt;
+  const auto all = compare_joins(mesh, history_.config, kLaidOutMaxOfJoins);
+  if (!all || all->empty()) return std::nullopt;
+  const ComparedJoins& best = all->front();
+  const auto after = simulated_round(mesh, history_.config, best.made);
+  if (!after) return std::nullopt;
+  other.round = *after / *before;
+  other.text = joins_text(best.suggestion.arrangement, topology);
+  return other;
 }
 
 }  // namespace kimesh

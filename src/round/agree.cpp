@@ -32,7 +32,7 @@ Verdict Core::State::decide_verdict(const ControlVector& from_all) {
   next.checkpoint_held =
       from_all.checkpoint_held >= 1 ? static_cast<Round>(from_all.checkpoint_held - 1) : kNoRound;
   if (agreeing) {
-    next.stop = from_all.stop_wish > 0 && from_all.checkpoint_wish == 0;
+    next.stop = from_all.samples > 0 && from_all.stop_wish > 0 && from_all.checkpoint_wish == 0;
     return next;
   }
   next.loss = confirming ? verdict.loss : from_all.loss;
@@ -106,11 +106,24 @@ void Core::State::end_confirmation(Verdict& next, const ControlVector& from_all)
   emit(Decided{{Decision::Kind::kConfirmedStop, round, 0, {}, next}});
 }
 
-// Says bye once no message of this node is under way. Finishes once all peers have said bye, or
-// after dead_after.
+// Whether a peer may still say bye: it saves its model before, and is heard while it does.
+bool Core::State::may_still_leave(const Peer& peer) const {
+  const auto is_silent = [&](const LinkLife& life) {
+    return life.far == peer.node && now - life.heard > options.dead_after;
+  };
+  return now - ended_at <= kTimeToSave && std::ranges::none_of(lives, is_silent);
+}
+
+// Says bye once no message of this node is under way. Finishes once all peers have said bye, or are
+// silent for dead_after.
 void Core::State::try_end() {
   if (!ending || finished) return;
-  const auto idle_out = [](const OutgoingChannel& out) { return !out.busy && !out.waiting; };
+  // Who has said bye has all that it needs, though its answer may have been lost.
+  const auto idle_out = [this](const OutgoingChannel& out) {
+    const NodeIndex to = plan.links[out.link].to;
+    const auto has_left = [to](const Peer& peer) { return peer.node == to && peer.bye; };
+    return (!out.busy && !out.waiting) || (!out.encoding && std::ranges::any_of(peers, has_left));
+  };
   const auto idle_in = [](const IncomingChannel& in) { return !in.pending; };
   if (!said_bye && std::all_of(outs.begin(), outs.end(), idle_out) &&
       std::all_of(ins.begin(), ins.end(), idle_in)) {
@@ -118,8 +131,10 @@ void Core::State::try_end() {
     emit(SendBye{});
   }
   if (!said_bye) return;
-  const bool all = std::all_of(peers.begin(), peers.end(), [](const Peer& p) { return p.bye; });
-  if (!all && now - ended_at <= options.dead_after) return;
+  const auto has_left = [](const Peer& peer) { return peer.bye; };
+  const auto comes = [&](const Peer& peer) { return !peer.bye && may_still_leave(peer); };
+  const bool all = std::ranges::all_of(peers, has_left);
+  if (!all && (now - ended_at <= options.dead_after || std::ranges::any_of(peers, comes))) return;
   if (!all) emit(Notice{fmt::format("left without {}", waiting_for())});
   finish(Outcome::kDone, stop_reason, "");
 }
@@ -162,7 +177,7 @@ Duration Core::State::trainer_limit(const TrainerWatch& watch) const {
 Duration Core::State::wait_limit() const {
   const Duration of_others = from_seconds(verdict.compute_s + verdict.evaluate_s);
   const bool may_wait_for_disks =
-      agreeing || saves_state || (last_saved && round <= *last_saved + kRoundsBehind);
+      agreeing || ending || saves_state || (last_saved && round <= *last_saved + kRoundsBehind);
   return trainer_limit(gradient_watch) + kTimesLongest * of_others +
          (may_wait_for_disks ? kTimeToSave : Duration(0));
 }

@@ -57,8 +57,8 @@ void Core::State::on(const StateSaved& event) {
 template <typename Self>
 auto Core::State::plain_state_of(Self& self) {
   return std::tie(self.work_times, self.compute_times, self.round_times, self.agreement.sum,
-                  self.agreement.weight, self.unlike, self.may_look_ahead, self.delay, self.offered,
-                  self.complained_of_time);
+                  self.agreement.weight, self.data, self.loss_guard, self.offers, self.delay,
+                  self.offered, self.complained_of_time);
 }
 
 namespace {
@@ -162,13 +162,14 @@ std::string Core::State::unsuitable(const IncomingChannel& in) const {
 }
 
 void Core::State::end_agreement() {
-  if (verdict.checkpoint_held == kNoRound && verdict.stop && held)
+  if (verdict.checkpoint_held == kNoRound && verdict.stop)
     return fail(
         fmt::format(
-            "node {} holds the checkpoint of round {}, and another node holds none and has "
-            "no records of the run: bring back its folder, or make checkpoints for all of "
-            "those that are there with `kimesh join`; to begin anew, remove those of all nodes",
-            name(self), *held),
+            "{}, and another node holds none and has no records of the run: bring back its folder, "
+            "or make checkpoints for all of those that are there with `kimesh join`; to begin "
+            "anew, remove those of all nodes",
+            held ? fmt::format("node {} holds the checkpoint of round {}", name(self), *held)
+                 : "some nodes hold a checkpoint"),
         HaltKind::kPermanent);
   is_saving = true;
   const bool is_new = verdict.checkpoint_held == kNoRound;

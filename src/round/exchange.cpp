@@ -23,6 +23,7 @@ void Core::State::begin_round(Round next) {
   own.stop_wish = stop_wish();
   own.checkpoint_wish = checkpoint_wish();
   if ((saves_state || agreeing) && held) own.checkpoint_held = static_cast<double>(*held) + 1;
+  if (agreeing && held) own.samples = 1;
   if (!confirming) ++trained;
 
   for (IncomingChannel& in : ins) apply_pending(in);

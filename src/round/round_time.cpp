@@ -118,8 +118,8 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   if (replay) {
     if (const auto logged = replay->ahead(round)) next.ahead = *logged;
   } else if (searches) {
-    if (const auto cosine = mean_cosine(from_all.offer)) learn_unlikeness(*cosine);
-    if (from_all.offer.weight > 0) delay = present_delay(from_all.offer);
+    loss_guard.add(next.loss);
+    if (const auto cosine = mean_cosine(from_all.offer)) data.add(*cosine);
     const Pace pace = next_pace(from_all.offer, next.compute_s);
     if (!options.policy.round_time) next.exchange_s = pace.exchange_s;
     next.ahead = pace.ahead;
@@ -127,34 +127,31 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   if (next.ahead != verdict.ahead) emit(Decided{{Decision::Kind::kAhead, round, 0, {}, next}});
 }
 
-// The first offer says whether nodes may look ahead; data that seem unlike later end it for good.
-void Core::State::learn_unlikeness(double cosine) {
-  const double value = unlikeness(cosine);
-  unlike.add(value);
-  if (!may_look_ahead) may_look_ahead = value < kUnlikenessOfLookAhead;
-  constexpr unsigned kOffersOfAMedian = 3;
-  if (unlike.count() >= kOffersOfAMedian && unlike.value() >= kUnlikenessOfLookAhead)
-    may_look_ahead = false;
-}
-
-Pace Core::State::next_pace(const ExchangeOffer& offers, double compute_s) const {
+Pace Core::State::next_pace(const ExchangeOffer& offer, double compute_s) {
   if (round < kOfferEvery) return {kFirstExchange * compute_s, ahead};
-  PaceRules rules{round_times.value(), compute_s,       unlike.value(),
-                  options.look_ahead,  options.overlap, {}};
+  PaceRules rules{round_times.value(), compute_s, data.unlike(),       options.look_ahead,
+                  options.overlap,     {},        loss_guard.caution()};
   if (const auto& given = options.policy.round_time) rules.round_time_s = to_seconds(*given);
-  if (!may_look_ahead.value_or(false)) {
+  if (!data.may_look_ahead()) {
     if (rules.look_ahead == Use::kChosen) rules.look_ahead = Use::kNever;
     if (rules.overlap == Use::kChosen) rules.overlap = Use::kNever;
   }
-  const double exchange_s = to_seconds(round_time() - time_before_messages());
-  return best_pace({std::max(exchange_s, kExchangeMin), ahead}, rules, offers);
+  const double exchange_s =
+      std::max(to_seconds(round_time() - time_before_messages()), kExchangeMin);
+  if (!(offer.weight > 0)) return best_pace({exchange_s, ahead}, rules, {});
+  offers.add(exchange_s, offer);
+  const ExchangeOffer mean = offers.at(exchange_s);
+  delay = present_delay(mean);
+  return best_pace({exchange_s, ahead}, rules, mean);
 }
 
 // One JSON object for the run's record. What was offered is known at the owner of shard 0.
 std::string Core::State::search_state() const {
   std::string text = fmt::format(R"({{"round_time":{:.6g},"exchange":{:.6g},"ahead":"{}")",
                                  to_seconds(round_time()), verdict.exchange_s, ahead_name(ahead));
-  if (owns(0)) text += fmt::format(R"(,"delay":{:.6g},"unlike":{:.6g})", delay, unlike.value());
+  if (owns(0))
+    text += fmt::format(R"(,"delay":{:.6g},"unlike":{:.6g},"caution":{:.6g})", delay, data.unlike(),
+                        loss_guard.caution());
   return text + "}";
 }
 

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "data_likeness.h"
+#include "kimesh/policy/loss_guard.h"
 #include "kimesh/round/core.h"
 #include "kimesh/round/progress.h"
 #include "kimesh/util/state_bytes.h"
@@ -252,8 +254,7 @@ class Core::State {
   void offer_exchange();
   [[nodiscard]] std::string search_state() const;
   void choose_pace(const ControlVector& from_all, Verdict& next);
-  void learn_unlikeness(double cosine);
-  [[nodiscard]] Pace next_pace(const ExchangeOffer& offers, double compute_s) const;
+  [[nodiscard]] Pace next_pace(const ExchangeOffer& offer, double compute_s);
   void check_round_time(const MessageContext& context);
 
   // agree.cpp
@@ -263,6 +264,7 @@ class Core::State {
   void call_closing(Verdict& next, const ControlVector& sum);
   void end_confirmation(Verdict& next, const ControlVector& from_all);
   [[nodiscard]] Duration run_clock() const;
+  [[nodiscard]] bool may_still_leave(const Peer& peer) const;
   void try_end();
   void fail(std::string why, HaltKind kind = HaltKind::kFailure);
   void halt(HaltKind kind, const std::string& why);
@@ -318,14 +320,15 @@ class Core::State {
   Duration evaluated{0};  // time of evaluations, which the run's clock leaves out
   std::size_t shards_current = 0;
   WorkTimes work_times;
-  RecentMedian compute_times;          // T_comp by round; at the owner of shard 0
-  RecentMedian round_times;            // evaluation left out
-  Agreement agreement;                 // of owners' sums since the last offer
-  RecentMedian unlike;                 // unlikeness() of the last offers
-  std::optional<bool> may_look_ahead;  // once the first offer was there
-  double delay = 0;                    // present_delay() of the last offers
-  Round offered = kNoRound;            // last round in which offer_exchange said something
-  bool complained_of_time = false;     // check_round_time has
+  RecentMedian compute_times;  // T_comp by round; at the owner of shard 0
+  RecentMedian round_times;    // evaluation left out
+  Agreement agreement;         // of owners' sums since the last offer
+  DataLikeness data;           // at the owner of shard 0, as the next three
+  LossGuard loss_guard;
+  RecentOffers offers;
+  double delay = 0;                 // present_delay() of their mean
+  Round offered = kNoRound;         // last round in which offer_exchange said something
+  bool complained_of_time = false;  // check_round_time has
 
   ControlVector own;  // of this round
   ControlVector sum;  // of this round, with the children's

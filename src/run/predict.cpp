@@ -15,7 +15,7 @@ namespace {
 constexpr double kElementsMax = 1e9;
 // The least number of rounds shows the steady state of policies that do not measure links. Policies
 // that measure them reach theirs within a hundred rounds.
-constexpr double kRoundsMin = 8, kRoundsMax = 200;
+constexpr double kRoundsMin = 8;
 // Limits the elements of all nodes together, each of which is in some eight vectors: 6 GB at most.
 constexpr double kMeshElementsMax = 2e8;
 
@@ -48,10 +48,11 @@ class StandIn final : public Objective {
   std::span<float> parameters_, gradient_;
 };
 
-Round rounds_for(const Plan& plan) {
+Round rounds_for(const Plan& plan, Round most) {
   const double elements =
       static_cast<double>(plan.layout.size()) * static_cast<double>(plan.view.nodes.size());
-  return static_cast<Round>(std::clamp(kElementsMax / elements, kRoundsMin, kRoundsMax));
+  return static_cast<Round>(
+      std::clamp(kElementsMax / elements, kRoundsMin, static_cast<double>(most)));
 }
 
 // Measured rounds are [first, first + count) of every node.
@@ -107,7 +108,8 @@ std::string what_went_wrong(const Simulator& simulator, const Plan& plan) {
 }  // namespace
 
 Prediction predict(const RunConfig& config, const TopologyFile& topology, const Plan& plan,
-                   std::span<const double> weights, const SimulatedCosts& costs) {
+                   std::span<const double> weights, const SimulatedCosts& costs, Round rounds_max) {
+  KIMESH_CHECK(rounds_max >= kRoundsMin, "so many rounds are a steady state");
   KIMESH_CHECK(weights.size() == plan.view.nodes.size(), "each node has a weight");
   Prediction prediction;
   const double elements =
@@ -119,7 +121,7 @@ Prediction predict(const RunConfig& config, const TopologyFile& topology, const 
         weights.size(), plan.layout.size());
     return prediction;
   }
-  prediction.rounds = rounds_for(plan);
+  prediction.rounds = rounds_for(plan, rounds_max);
   Measured measured;
   measured.first = prediction.rounds / 2;
   measured.count = prediction.rounds - measured.first;

@@ -12,8 +12,6 @@
 namespace kimesh {
 namespace {
 
-// Limits the arrangements of one kind whose rounds are laid out, which takes some seconds.
-constexpr std::size_t kLaidOutMax = 20'000;
 constexpr double kRounding = 1e-9;
 // Shards of different sizes are suggested only where they shorten a round to this share.
 constexpr double kWorthwhile = 0.99;
@@ -59,7 +57,7 @@ std::vector<NodeIndex> all_nodes(std::size_t count) {
 
 void Search::consider(double bound_s, const Arrangement& arrangement) {
   if (!is_worth(bound_s)) return;
-  if (tried_ >= kLaidOutMax) {
+  if (tried_ >= laid_out_max_) {
     left_out_s_ = std::min(left_out_s_, bound_s);
     return;
   }
@@ -83,8 +81,8 @@ std::optional<Suggestion> Search::take(std::optional<double> bound_s) {
 
 // Tries each node as the only server, and then all able nodes together, from which it removes the
 // least useful server again and again.
-std::optional<Suggestion> best_servers(const RoundModel& model) {
-  Search search(model);
+std::optional<Suggestion> best_servers(const RoundModel& model, std::size_t laid_out_max) {
+  Search search(model, laid_out_max);
   std::vector<NodeIndex> able = all_nodes(model.nodes());
   std::erase_if(able, [&](NodeIndex node) { return !can_serve(model, node); });
   for (const NodeIndex server : able) search.consider(0, servers_of({server}));
@@ -105,7 +103,9 @@ RoundWork round_work(const SimulatedCosts& costs, std::size_t elements, double s
   const auto count = static_cast<double>(elements);
   RoundWork work;
   work.bytes = sizeof(float) * count * share;
-  work.gradient_s = to_seconds(costs.gradient) * local_steps;
+  work.gradient_s = costs.node_gradients.empty()
+                        ? to_seconds(costs.gradient) * local_steps
+                        : to_seconds(std::ranges::max(costs.node_gradients));
   work.message_s = to_seconds(costs.hop) + 2 * to_seconds(costs.work);
   work.handling_s = (costs.encode_s_per_element + costs.apply_s_per_element) * count;
   return work;
@@ -166,12 +166,13 @@ PairRates PairRates::declared(const TopologyFile& topology) {
   return rates;
 }
 
-std::vector<Suggestion> suggest(const PairRates& rates, const RoundWork& work) {
+std::vector<Suggestion> suggest(const PairRates& rates, const RoundWork& work,
+                                std::size_t laid_out_max) {
   KIMESH_CHECK(rates.nodes() >= 2, "a mesh has two nodes");
   const RoundModel model(rates, work);
   std::vector<Suggestion> all;
   for (const auto best : {best_ring, best_tree, best_servers}) {
-    const auto found = best(model);
+    const auto found = best(model, laid_out_max);
     if (!found) continue;
     all.push_back(*found);
     const Suggestion other = with_better_shards(model, *found);

@@ -14,7 +14,8 @@ namespace kimesh {
 // lays out the fewest rounds when the bounds ascend.
 class Search {
  public:
-  explicit Search(const RoundModel& model) : model_(model) {}
+  Search(const RoundModel& model, std::size_t laid_out_max)
+      : model_(model), laid_out_max_(laid_out_max) {}
   // Whether an arrangement with this bound may be better than all earlier ones.
   [[nodiscard]] bool is_worth(double bound_s) const { return bound_s < best_s_; }
   // Lays out the arrangement's rounds, if its bound makes it worth that.
@@ -25,14 +26,18 @@ class Search {
 
  private:
   const RoundModel& model_;
+  std::size_t laid_out_max_;
   std::optional<Arrangement> best_;
   double best_s_ = std::numeric_limits<double>::infinity();
   double left_out_s_ = std::numeric_limits<double>::infinity();  // least bound beyond the limit
   std::size_t tried_ = 0;
 };
 
-[[nodiscard]] std::optional<Suggestion> best_ring(const RoundModel& model);
-[[nodiscard]] std::optional<Suggestion> best_tree(const RoundModel& model);
-[[nodiscard]] std::optional<Suggestion> best_servers(const RoundModel& model);
+[[nodiscard]] std::optional<Suggestion> best_ring(const RoundModel& model,
+                                                  std::size_t laid_out_max = kLaidOutMax);
+[[nodiscard]] std::optional<Suggestion> best_tree(const RoundModel& model,
+                                                  std::size_t laid_out_max = kLaidOutMax);
+[[nodiscard]] std::optional<Suggestion> best_servers(const RoundModel& model,
+                                                     std::size_t laid_out_max = kLaidOutMax);
 
 }  // namespace kimesh

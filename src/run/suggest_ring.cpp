@@ -111,9 +111,9 @@ std::vector<NodeIndex> downhill(const RingBound& bound, std::vector<NodeIndex> o
 
 }  // namespace
 
-std::optional<Suggestion> best_ring(const RoundModel& model) {
+std::optional<Suggestion> best_ring(const RoundModel& model, std::size_t laid_out_max) {
   const RingBound bound(model);
-  Search search(model);
+  Search search(model, laid_out_max);
   std::vector<std::pair<double, std::vector<NodeIndex>>> orders;
   std::vector<NodeIndex> order = all_nodes(model.nodes());
   const bool is_small = model.nodes() <= kExactNodesMax;

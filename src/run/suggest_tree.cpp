@@ -166,10 +166,10 @@ std::vector<NodeIndex> downhill(const TreeBound& bound, std::vector<NodeIndex> p
 
 }  // namespace
 
-std::optional<Suggestion> best_tree(const RoundModel& model) {
+std::optional<Suggestion> best_tree(const RoundModel& model, std::size_t laid_out_max) {
   const TreeBound bound(model);
   const std::size_t nodes = model.nodes();
-  Search search(model);
+  Search search(model, laid_out_max);
   for (const NodeIndex root : all_nodes(nodes)) {
     const std::vector<NodeIndex> parents = downhill(bound, grown_from(bound, nodes, root));
     search.consider(bound.of(parents), tree_of(parents));

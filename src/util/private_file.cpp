@@ -9,20 +9,14 @@
 #include <cstring>
 #include <utility>
 
+#include "kimesh/util/fd.h"
+
 namespace kimesh {
 namespace {
 
 Error wrong(std::string sentence) {
   return {ErrorCode::kUserInput, std::move(sentence)};
 }
-
-// A descriptor that is closed at the end.
-struct OpenFile {
-  int fd;
-  ~OpenFile() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 // Of the file that is open, so that nobody can swap it between the look and the reading.
 Status check_privacy(int fd, const PrivateFile& file) {
@@ -41,14 +35,14 @@ Status check_privacy(int fd, const PrivateFile& file) {
 }  // namespace
 
 Result<std::string> read_private_file(const PrivateFile& file) {
-  const OpenFile open{::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (open.fd < 0)
+  const Fd open(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!open)
     return wrong(fmt::format("the {} {} cannot be read: {}. {}", file.what, file.path,
                              std::strerror(errno), file.remedy));
-  if (const Status is_private = check_privacy(open.fd, file); !is_private)
+  if (const Status is_private = check_privacy(open.get(), file); !is_private)
     return is_private.error();
   std::string text(file.bytes_max, '\0');
-  const ssize_t size = ::read(open.fd, text.data(), text.size());
+  const ssize_t size = ::read(open.get(), text.data(), text.size());
   text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
   return text;

@@ -15,6 +15,7 @@ using kernels::MemorySpan;
 // noise of one node's batch: the point goes all of the way to the first, and half of the way to the
 // second. Of 1, 1.5, 1.9 and 2.5 movements together 1.5 took fewest rounds (docs/figures.md).
 constexpr double kMovementUnderWay = 1, kNextMovement = 0.5;
+constexpr std::size_t kSumBlock = 4096;  // floats: the block and its terms fit into a core's cache
 
 Vectors::Store::Scaled Vectors::Store::wish(Round round) const {
   if (takes_local_steps())
@@ -48,18 +49,23 @@ Status Vectors::Store::take_movement(const TakeMovement& action) {
   return memory_.finish();
 }
 
-void Vectors::Store::add_term(BufferId term, ShardIndex shard, Round round, bool first) {
-  const MemorySpan out = target_.floats().subspan(0, plan_.shards[shard].size);
+Vectors::Store::Term Vectors::Store::term_of(BufferId term, ShardIndex shard, Round round) const {
   if (term.kind == BufferId::Kind::kContribution) {
     KIMESH_CHECK(term.index == shard, "a contribution of the action's shard");
     const auto [factor, vector] = contribution(round);
-    const MemorySpan source = shard_of(vector, shard);
-    const auto weight = static_cast<float>(factor);
-    return first ? memory_.scale(weight, source, out) : memory_.add_scaled(weight, source, out);
+    return {shard_of(vector, shard), static_cast<float>(factor)};
   }
   const MemorySpan source = readable(term);
-  KIMESH_CHECK(source.size == out.size, "a term that this node holds, of the shard's size");
-  return first ? memory_.copy(source, out) : memory_.add(source, out);
+  KIMESH_CHECK(source.size == plan_.shards[shard].size,
+               "a term that this node holds, of the shard's size");
+  return {source, std::nullopt};
+}
+
+void Vectors::Store::add_term(const Term& term, std::size_t begin, MemorySpan out, bool first) {
+  const MemorySpan source = term.floats.subspan(begin, out.size);
+  if (!term.factor) return first ? memory_.copy(source, out) : memory_.add(source, out);
+  return first ? memory_.scale(*term.factor, source, out)
+               : memory_.add_scaled(*term.factor, source, out);
 }
 
 MemorySpan Vectors::Store::readable(BufferId term) const {
@@ -82,8 +88,16 @@ MemorySpan Vectors::Store::sum(std::span<const BufferId> terms, ShardIndex shard
   const bool in_place = terms.size() == 1 && (terms[0].kind == BufferId::Kind::kParameters ||
                                               terms[0].kind == BufferId::Kind::kOwned);
   if (in_place) return readable(terms[0]);
-  for (std::size_t t = 0; t < terms.size(); ++t) add_term(terms[t], shard, round, t == 0);
-  return target_.floats().subspan(0, plan_.shards[shard].size);
+  std::vector<Term> found;
+  for (const BufferId term : terms) found.push_back(term_of(term, shard, round));
+  const MemorySpan whole = target_.floats().subspan(0, plan_.shards[shard].size);
+  // On the host a block of the sum stays in the cache while its terms are added.
+  const std::size_t block = memory_.on_host() ? kSumBlock : whole.size;
+  for (std::size_t begin = 0; begin < whole.size; begin += block) {
+    const MemorySpan out = whole.subspan(begin, std::min(block, whole.size - begin));
+    for (const Term& term : found) add_term(term, begin, out, &term == &found.front());
+  }
+  return whole;
 }
 
 Result<Advanced> Vectors::Store::send(const AdvanceChannel& action, MemorySpan target,

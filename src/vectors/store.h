@@ -114,7 +114,14 @@ class Vectors::Store {
   // but one buffer to read, else in `target_`.
   [[nodiscard]] kernels::MemorySpan sum(std::span<const BufferId> terms, ShardIndex shard,
                                         Round round);
-  void add_term(BufferId term, ShardIndex shard, Round round, bool first);
+  // A term of a sum: floats of the shard's size, and the factor to take them with, if any.
+  struct Term {
+    kernels::MemorySpan floats;
+    std::optional<float> factor;
+  };
+  [[nodiscard]] Term term_of(BufferId term, ShardIndex shard, Round round) const;
+  // Adds the floats from `begin` on to `out`, or assigns them where it is the first term.
+  void add_term(const Term& term, std::size_t begin, kernels::MemorySpan out, bool first);
   // The energy of a term of a sum.
   [[nodiscard]] Result<double> energy_of(BufferId term, ShardIndex shard, Round round) const;
   // Of the terms whose sum is `whole`.

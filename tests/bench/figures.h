@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <fstream>
@@ -40,6 +41,16 @@ inline double peak_megabytes() {
     if (word == "VmHWM:" && status >> kilobytes) return kilobytes / 1024;
   }
   return 0;
+}
+
+// What this process has taken of the machine's cores, its system calls included.
+inline double cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 // The value is the median of the runs.

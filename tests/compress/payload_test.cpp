@@ -1,9 +1,12 @@
 // Bytes from outside: whatever they are, the estimate is either moved by a whole message or not at
 // all.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <limits>
+#include <span>
+#include <string>
 
 #include "kimesh/compress/compressor.h"
 #include "tests/compress/vectors.h"
@@ -50,6 +53,19 @@ TEST(Apply, RefusesWhatNoCorrectPeerSendsAndLeavesTheEstimateAlone) {
   expect_malformed(Form::kDense, topk_bytes({}, {1, 2, 3, infinity}), "infinity, dense");
   expect_malformed(Form::kEmpty, std::vector<std::byte>(1), "a payload in an empty message");
   expect_malformed(static_cast<Form>(200), std::vector<std::byte>(16), "an unknown form");
+}
+
+// A dense message is looked through in blocks.
+TEST(Apply, FindsWhatIsNotFiniteInAnyBlockOfADenseMessage) {
+  for (const std::size_t place : {0u, 2047u, 2048u, 4096u, 4999u}) {
+    std::vector<float> values(5000, 1);
+    values[place] = -std::numeric_limits<float>::infinity();
+    std::vector<float> estimate(5000, 2);
+    const Status status = apply(Form::kDense, std::as_bytes(std::span(values)), estimate);
+    ASSERT_FALSE(status.ok()) << place;
+    EXPECT_THAT(status.error().message, testing::HasSubstr("value " + std::to_string(place) + " "));
+    EXPECT_EQ(estimate, std::vector<float>(5000, 2));
+  }
 }
 
 std::vector<std::byte> raw(std::initializer_list<int> values) {

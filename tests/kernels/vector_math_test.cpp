@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "kimesh/util/random.h"
@@ -42,6 +45,30 @@ TEST(Energy, HasTheSameBitsAsEightLanesAddedInOrder) {
 TEST(Energy, DoesNotOverflowWhereFloat32Would) {
   const std::vector<float> x(100, std::numeric_limits<float>::max());
   EXPECT_TRUE(std::isfinite(energy(x)));
+}
+
+// Seen to fail with the block's begin left out, as the next one.
+TEST(AppendWithEnergy, AppendsTheFloatsAndHasTheBitsOfEnergy) {
+  for (const std::size_t size : kSizes) {
+    const std::vector<float> x = uneven(size, 1);
+    std::vector<std::byte> bytes(3, std::byte{7});
+    EXPECT_EQ(append_with_energy(x, bytes), lane_sum(x)) << size;
+    ASSERT_EQ(bytes.size(), 3 + 4 * size);
+    EXPECT_EQ(bytes[2], std::byte{7});
+    const auto appended = std::span(bytes).subspan(3);
+    EXPECT_TRUE(std::ranges::equal(appended, std::as_bytes(std::span(x)))) << size;
+  }
+}
+
+TEST(AppendWithEnergy, IsNotFiniteWhereAnElementIsNot) {
+  for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")})
+    for (const std::size_t place : {0u, 2047u, 2048u, 4999u}) {
+      std::vector<float> x(5000, std::numeric_limits<float>::max());
+      std::vector<std::byte> bytes;
+      EXPECT_TRUE(std::isfinite(append_with_energy(x, bytes)));
+      x[place] = bad;
+      EXPECT_FALSE(std::isfinite(append_with_energy(x, bytes))) << place;
+    }
 }
 
 // Seen to fail with the block's begin left out of the position.

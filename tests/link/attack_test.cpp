@@ -8,6 +8,7 @@
 
 #include "kimesh/util/random.h"
 #include "src/link/accepted_connections.h"
+#include "tests/link/fuzzed_frames.h"
 #include "tests/link/network_fixture.h"
 #include "tests/link/raw_client.h"
 #include "tests/link/resident_bytes.h"
@@ -178,17 +179,20 @@ TEST_F(UnderAttack, APeerThatDoesSoLosesItsConnectionAndIsNamed) {
   expect_service(b);
 }
 
-// Connections come and go, with a greeting or without: 500 a second for a minute, or fewer.
+// Connections come and go, with a greeting or without: 500 a second for a minute, or fewer. Seen to
+// fail: a handle of each connection that stays.
 TEST_F(UnderAttack, ConnectionsThatComeAndGoLeaveNothingBehind) {
   const int count = is_long() ? 30'000 : 600;
   for (int i = 0; i < count / 10; ++i) RawClient(endpoint()).greet();  // what a first one makes
-  const std::size_t before = resident_bytes();
+  const std::size_t before = resident_bytes(), files = open_descriptors();
   for (int i = 0; i < count; ++i) {
     RawClient stranger(endpoint());
     // One that comes while too many are there ends at once.
     if (i % 2 == 0) static_cast<void>(stranger.greet());
   }
   expect_service(b);
+  constexpr std::size_t kFilesMost = 100;  // of the last ones, whose end is still to be read
+  EXPECT_LT(open_descriptors(), files + kFilesMost);
   constexpr std::size_t kMost = 10 << 20;
   if (kResidentIsOurs) {
     EXPECT_LT(resident_bytes(), before + kMost + kStrangersMax * kConnectionBytes);
@@ -226,46 +230,14 @@ Hello hello_of_a(std::uint32_t connection) {
   return hello;
 }
 
-std::vector<std::byte> joined(const Message& message) {
-  std::vector<std::byte> bytes = encode_message_head(message);
-  const auto payload = message.payload.bytes();
-  bytes.insert(bytes.end(), payload.begin(), payload.end());
-  return bytes;
-}
-
-// One of the frames that a peer sends, or that nobody does.
-std::vector<std::byte> some_frame(Random& random, std::uint64_t next) {
-  Message message;
-  message.form = Form::kDense;
-  message.control = {1, 2, 3};
-  message.payload = Payload(content(random.below(2000), next));
-  const std::vector<std::byte> whole = joined(message);
-  Chunk chunk;
-  chunk.sequence = next;
-  chunk.total = static_cast<std::uint32_t>(whole.size());
-  chunk.count = 1;
-  chunk.bytes = whole;
-  const Frame frames[] = {chunk,     chunk,           chunk,
-                          Bye{"a"},  Heartbeat{},     Halt{"a", HaltKind::kUserStop, "x"},
-                          Ack{next}, hello_of_a(1),   Later{.type = 99, .body = whole},
-                          Applied{}, Welcome{"a", 1}, Refuse{"no"}};
-  return encode_frame(frames[random.below(std::size(frames))]);
-}
-
 std::vector<std::byte> first_message() {
-  const std::vector<std::byte> whole = joined({});
+  const std::vector<std::byte> whole = encode_message_head({});
   Chunk chunk;
   chunk.sequence = 1;
   chunk.total = static_cast<std::uint32_t>(whole.size());
   chunk.count = 1;
   chunk.bytes = whole;
   return encode_frame(chunk);
-}
-
-void mutate(std::vector<std::byte>& bytes, Random& random) {
-  const auto at = random.below(static_cast<std::uint32_t>(bytes.size()));
-  if (random.below(8) == 0) return bytes.resize(at);
-  bytes[at] = static_cast<std::byte>(random.below(256));
 }
 
 // Thousands of frames of a running link, with bytes changed in a third of them. Seen to fail: the
@@ -291,8 +263,8 @@ TEST(Attack, FramesOfAPeerWithAnyByteChangedEndNoMoreThanItsConnection) {
     // With the first message the process is known: a hello with a changed incarnation is refused.
     if (i == 1) open = a.frame(first_message());
     for (std::uint32_t frames = random.below(12); open && i > 1 && frames > 0; --frames) {
-      auto frame = some_frame(random, delivered + 1);
-      if (random.below(3) == 0) mutate(frame, random);
+      auto frame = some_frame(random, hello_of_a(1), delivered + 1);
+      if (random.below(3) == 0) change(frame, random);
       open = a.frame(frame, random.below(64) == 0);
     }
   }

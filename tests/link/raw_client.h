@@ -22,15 +22,15 @@ namespace kimesh {
 class RawClient {
  public:
   // Connects to tcp://127.0.0.1:PORT.
-  explicit RawClient(const std::string& endpoint) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const int port = std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    be_patient(std::chrono::seconds(30));
-    const auto* raw = reinterpret_cast<const sockaddr*>(&address);
-    EXPECT_EQ(::connect(fd_, raw, sizeof address), 0) << errno;
+  explicit RawClient(const std::string& endpoint) : RawClient(::socket(AF_INET, SOCK_STREAM, 0)) {
+    EXPECT_TRUE(connect(endpoint)) << errno;
+  }
+  // Who tries to, and may fail: for this long, or, where that is no time, without waiting at all.
+  static RawClient that_tries(const std::string& endpoint, std::chrono::seconds time) {
+    RawClient client(::socket(AF_INET, SOCK_STREAM | (time.count() > 0 ? 0 : SOCK_NONBLOCK), 0));
+    client.be_patient(time);
+    static_cast<void>(client.connect(endpoint));
+    return client;
   }
   // The end of a connection that a RawServer has accepted.
   explicit RawClient(int fd) : fd_(fd) { be_patient(std::chrono::seconds(30)); }
@@ -101,6 +101,14 @@ class RawClient {
     bytes.insert(bytes.end(), content.begin(), content.end());
     return send(bytes);
   }
+  // Without waiting: whether the far side has ended the connection. What it said is dropped.
+  bool has_ended() {
+    std::array<std::byte, 4096> bytes;
+    for (;;) {
+      const ssize_t count = ::recv(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+      if (count <= 0) return count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+    }
+  }
   // Reads on. True: the far side ended the connection; false: it stood for 30 s in silence.
   bool ended() {
     std::array<std::byte, 4096> bytes;
@@ -112,6 +120,14 @@ class RawClient {
   }
 
  private:
+  [[nodiscard]] bool connect(const std::string& endpoint) const {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int port = std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    return ::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  }
   bool receive(std::span<std::byte> bytes) {
     return ::recv(fd_, bytes.data(), bytes.size(), MSG_WAITALL) == std::ssize(bytes);
   }

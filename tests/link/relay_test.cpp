@@ -54,7 +54,8 @@ struct Relayed {
 };
 
 // The first connection is cut at its first byte, the next ones later and later, until one holds all
-// of the handshake and of a message of 1 KB.
+// of the handshake and of a message of 1 KB. Seen to fail: a resume one message too far on; no word
+// to the core of messages whose acks a cut had lost.
 TEST(Relay, AConnectionCutAtAnyByteOfItsHandshakeOrMessageIsMadeAgain) {
   const std::size_t step = cuts_everywhere() ? 1 : 23;
   for (const Cut& cut :
@@ -69,6 +70,7 @@ TEST(Relay, AConnectionCutAtAnyByteOfItsHandshakeOrMessageIsMadeAgain) {
   }
 }
 
+// Seen to fail: no new socket where ZeroMQ dials no more.
 TEST(Relay, CutsOnAWayOf200MsThereAndBackLoseNothing) {
   const std::uint64_t seeds = cuts_everywhere() ? 40 : 2;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {

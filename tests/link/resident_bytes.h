@@ -1,10 +1,13 @@
-// The memory of this process, for tests of what strangers and peers may take of it.
+// The memory and the descriptors of this process, for tests of what strangers and peers may take of
+// it.
 #pragma once
 
 #include <unistd.h>
 
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "tests/sanitized.h"
 
@@ -18,6 +21,11 @@ inline std::size_t resident_bytes() {
   std::size_t size = 0, resident = 0;
   file >> size >> resident;
   return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+inline std::size_t open_descriptors() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
 }
 
 }  // namespace kimesh

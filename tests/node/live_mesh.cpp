@@ -75,7 +75,9 @@ LiveRun run_live(Mesh& mesh, const LiveOptions& options) {
       run.notices.push_back(fmt::format("n{} says: {}", i, text));
       return ok_status();
     };
+    if (options.on_model) observer.model = [&](const LiveNodeEnd&) { options.on_model(i); };
     auto end = run_live_node(setup, observer);
+    if (options.on_end) options.on_end(i);
     if (end) {
       run.ends[i] = std::move(*end);
     } else {

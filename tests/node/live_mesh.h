@@ -28,6 +28,8 @@ struct LiveOptions {
   std::optional<double> rate_bits_per_s;           // emulated, of every link
   std::vector<NodeIndex> absent;                   // nodes that are not started
   std::function<void(NodeIndex, Round)> on_round;  // on the node's engine thread
+  std::function<void(NodeIndex)> on_model{};       // there, where it saves its model
+  std::function<void(NodeIndex)> on_end{};         // once it has ended
   std::vector<std::atomic<bool>*> stops;           // [node], may be empty
   std::vector<std::string> versions;               // [node], may be empty
   std::vector<CurveKeys> curves;                   // [node]; empty: not encrypted

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <mutex>
 #include <numeric>
 
 #include "kimesh/compress/codecs.h"
@@ -14,6 +16,7 @@ namespace kimesh::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 const std::shared_ptr<const PolicyOptions> kFixed = policy_options("fixed", {{"ratio", "0.05"}});
 
@@ -50,6 +53,34 @@ TEST(Live, EndsWithTheBitsOfTheSimulatorWhereNothingLooksAtTime) {
       EXPECT_EQ(run.decisions.resets, 0u);
     }
   }
+}
+
+// A node that is killed after its bye has left its model by then, and others have time to write
+// theirs. Seen to fail: saved after all byes; a node left that is heard and saves.
+TEST(Live, NobodyLeavesANodeThatStillSavesTheModelOfTheEnd) {
+  MeshSpec spec = spec_of("ring", kFixed);
+  spec.nodes = 3;
+  Mesh mesh(spec);
+  mesh.topology.dead_after = std::chrono::seconds(1);
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t ended = 0, ended_before = 0;
+  LiveOptions options;
+  options.on_end = [&](NodeIndex) {
+    const std::lock_guard lock(mutex);
+    ++ended;
+    changed.notify_all();
+  };
+  options.on_model = [&](NodeIndex node) {
+    if (node != 1) return;
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, 3 * mesh.topology.dead_after, [&] { return ended > 0; });
+    ended_before = ended;
+  };
+  const LiveRun run = run_live(mesh, options);
+  ASSERT_TRUE(run.done()) << run.text();
+  EXPECT_EQ(ended_before, 0u) << run.text();
+  EXPECT_THAT(run.text(), Not(HasSubstr("left without")));
 }
 
 // Node 2 is behind NAT: it opens the connections of all its links.

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "kimesh/policy/compression_options.h"
+#include "kimesh/policy/loss_guard.h"
 #include "tests/policy/curves.h"
 #include "tests/settings.h"
 
@@ -262,6 +263,46 @@ TEST(RoundTimeSearch, GrowsOverLongGradientsWithoutOverlap) {
     exchange = best_pace({exchange, Ahead::kNo}, rules, offer).exchange_s;
   }
   EXPECT_GT(exchange, 0.2);
+}
+
+// Seen to fail with a caution that is not asked, and with one that counts rounds without delay.
+TEST(RoundTimeSearch, GivesMoreTimeWhereTheLossAsksForCaution) {
+  const ExchangeOffer offers = offer_of([](double factor) { return 2 / factor; });
+  PaceRules rules{0.2, 0.1, 0.4, Use::kNever, Use::kNever, {}};
+  const auto best = [&] { return best_pace({0.1, Ahead::kNo}, rules, offers).exchange_s; };
+  const double usual = best();
+  rules.caution = kCautionStep;
+  EXPECT_GT(best(), usual);
+  const ExchangeOffer dense = offer_of([](double) { return 0.0; });
+  EXPECT_DOUBLE_EQ(best_pace({0.1, Ahead::kNo}, rules, dense).exchange_s, 0.025);
+}
+
+// Seen to fail without the limit.
+TEST(RoundTimeSearch, ShortensTheExchangesOfUnlikeDataByOneStepAtOnce) {
+  const ExchangeOffer full = offer_of([](double) { return 0.0; });
+  EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.2, full, kUnlikenessOfLookAhead),
+                   kLeastFactorOfUnlikeData * 0.1);
+}
+
+// Seen to fail with the last offer alone, and with delays that are not read at the new exchange.
+TEST(RecentOffers, AreReadAtTheExchangeThatIsAskedFor) {
+  RecentOffers recent;
+  EXPECT_EQ(recent.at(0.1), ExchangeOffer{});
+  const auto weighed = [](ExchangeOffer offer, double weight, double least_s) {
+    for (double& delay : offer.delay) delay *= weight;
+    offer.weight = weight;
+    offer.least_s = least_s;
+    return offer;
+  };
+  const ExchangeOffer curve = offer_of([](double factor) { return -std::log(factor); });
+  recent.add(0.1, weighed(curve, 2, 0.01));
+  recent.add(0.2, weighed(curve, 3, 0.02));
+  const ExchangeOffer mean = recent.at(0.1);
+  EXPECT_EQ(mean.weight, 1);
+  EXPECT_EQ(mean.least_s, 0.02) << "limits are the last one's";
+  EXPECT_NEAR(mean.delay[kSame], std::log(2) / 2, 1e-9);
+  for (std::uint32_t o = 0; o < kOffersOfAMean; ++o) recent.add(0.1, weighed(curve, 1, 0));
+  EXPECT_NEAR(recent.at(0.1).delay[kSame], 0, 1e-9) << "older ones are forgotten";
 }
 
 // Whatever peers offer, the time stays one that a clock can hold. Seen to fail without the limits.

@@ -7,7 +7,7 @@ namespace kimesh::test {
 void simulate_run(const RunSpec& spec, const std::string& path) {
   std::filesystem::create_directories(path);
   const RunFolder folder(path);
-  std::ofstream(folder.topology()) << R"(kind: ring
+  std::ofstream(folder.topology()) << "kind: " << spec.kind << R"(
 nodes:
   a: {address: "tcp://127.0.0.1:7110"}
   b: {address: "tcp://127.0.0.1:7111"}

@@ -12,9 +12,10 @@ namespace kimesh::test {
 struct RunSpec {
   std::string compression = "{policy: fixed, compressor: topk, ratio: 0.05}";
   std::string more{};                            // further lines of the config
-  std::string links = "default: {rate: 4Mbit}";  // of a ring of four
+  std::string links = "default: {rate: 4Mbit}";
   unsigned rounds = 60;
   SimulatedCosts costs{};
+  std::string kind = "ring";  // of the topology of four nodes, with further lines of its own
 };
 
 // Leaves the run in `folder`.

@@ -27,6 +27,7 @@ MessageArrived word_of_the_worker(const Hand& server, double held, bool has_lost
   ControlVector control;
   control.nodes = 1;
   control.checkpoint_held = held;
+  control.samples = held > 0 ? 1 : 0;
   control.stop_wish = has_lost ? 1 : 0;
   word.message.control = control.to_control();
   return word;
@@ -231,6 +232,34 @@ TEST(Checkpoint, IsNotGivenUpForANodeThatHasLostIts) {
   Hand trained(two_nodes(), 1, lost);
   trained.start();
   EXPECT_EQ(word(trained).stop_wish, 0);
+}
+
+// A node that was killed before its first checkpoint keeps the records that say so. Seen to fail:
+// a begin decided, which makes the records void, before the halt of the node that holds one came.
+TEST(Checkpoint, OfOthersThatIsNotGivenUpLeavesTheRecordsOfWhoHoldsNone) {
+  CoreOptions killed_early = resuming(std::nullopt);
+  killed_early.checkpoints.never_held = true;
+  Hand worker(two_nodes(), 1, killed_early);
+  worker.start();
+  MessageArrived answer = worker.from(0, 0, Phase::kGather, 0);
+  answer.message.form = Form::kEmpty;
+  Verdict verdict;
+  verdict.stop = true;
+  answer.message.control = verdict.to_control();
+  worker.feed(MessageApplied{*worker.plan.find_link(1, 0),
+                             {0, 0, 0, Phase::kReduce, ApplyOutcome::kApplied}});
+  worker.feed(std::move(answer));
+  EXPECT_FALSE(worker.last().has<Decided>());
+  EXPECT_EQ(worker.last().get<Finish>().reason, StopReason::kPermanent);
+}
+
+// All nodes are new, or all have lost their folders, which nobody can tell from it.
+TEST(Checkpoint, ThatNobodyHoldsIsMissedByNobody) {
+  Hand server(two_nodes(), 0, resuming(std::nullopt));
+  server.start();
+  server.feed(word_of_the_worker(server, 0, true));
+  const Verdict told = Verdict::from_control(server.last().get<SendMessage>().message.control);
+  EXPECT_FALSE(told.stop);
 }
 
 // A peer that does not go on sends a gradient, and one that does sends a word.

@@ -106,33 +106,63 @@ void expect_sound(const Mesh& mesh, const Damage& damage) {
   }
 }
 
+// Whether the mesh of this seed came to its end.
+bool comes_to_its_end(std::uint64_t seed) {
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Random random(seed, 0, 0, Purpose::kTest);
+  const MeshSpec spec = spec_of(random);
+  Mesh mesh(spec), calm(spec);
+  const Damage damage = add_faults(mesh, random);
+  mesh.setup.seconds_max = kSecondsMax;
+  mesh.run();
+  expect_sound(mesh, damage);
+  if (testing::Test::HasFailure() || !mesh.done()) return false;
+  calm.run();
+  EXPECT_TRUE(calm.done()) << calm.ends();
+  EXPECT_EQ(digest_floats(mesh.simulator->owners_parameters()),
+            digest_floats(calm.simulator->owners_parameters()));
+  return true;
+}
+
+// Seen to fail: silence that ends nothing (crashes), silence of a node judged by its best link
+// (one-way cuts).
 TEST(Faults, NobodyWaitsForEverAndWhoOnlyWaitedHasTheSameBits) {
   std::size_t done = 0, ended = 0;
   for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
-    Random random(seed, 0, 0, Purpose::kTest);
-    const MeshSpec spec = spec_of(random);
-    Mesh mesh(spec), calm(spec);
-    const Damage damage = add_faults(mesh, random);
-    mesh.setup.seconds_max = kSecondsMax;
-    mesh.run();
-    expect_sound(mesh, damage);
+    ++(comes_to_its_end(seed) ? done : ended);
     if (testing::Test::HasFailure()) return;
-    if (!mesh.done()) {
-      ++ended;
-      continue;
-    }
-    ++done;
-    calm.run();
-    ASSERT_TRUE(calm.done()) << calm.ends();
-    ASSERT_EQ(digest_floats(mesh.simulator->owners_parameters()),
-              digest_floats(calm.simulator->owners_parameters()));
   }
   EXPECT_GT(done, seeds() / 4) << "else faults are too hard to tell anything";
   EXPECT_GT(ended, seeds() / 8) << "else they are too mild";
 }
 
-// Messages take half a minute each.
+// Seen to fail: a last message waited for whose receiver had said bye, while the way back was cut.
+TEST(Faults, AnAnswerThatIsLostAtTheEndHoldsNobodyBack) {
+  static_cast<void>(comes_to_its_end(6919));
+}
+
+// A machine that holds all nodes sleeps: the silence of the others proves nothing when it wakes.
+// Seen to fail: it does (Core::State::hear_all).
+TEST(Faults, AMeshThatIsFrozenAsAWholeGoesOnWithTheSameBits) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed, 0, 0, Purpose::kTest);
+    const MeshSpec spec = spec_of(random);
+    Mesh mesh(spec), calm(spec);
+    calm.run();
+    const double at = uniform(random, 0, calm.simulator->seconds());
+    for (NodeIndex i = 0; i < spec.nodes; ++i) {
+      mesh.setup.faults.push_back({Fault::Kind::kFreeze, at, 0, i});
+      mesh.setup.faults.push_back({Fault::Kind::kThaw, at + 3 * kDeadAfter, 0, i});
+    }
+    mesh.run();
+    ASSERT_TRUE(mesh.done()) << mesh.ends();
+    EXPECT_EQ(digest_floats(mesh.simulator->owners_parameters()),
+              digest_floats(calm.simulator->owners_parameters()));
+  }
+}
+
+// Messages take half a minute each. Seen to fail: a stop that is heard and not passed on.
 TEST(Faults, AHaltReachesAllAtARoundTripOf200MsBesideFullQueues) {
   for (const std::string kind : {"ring", "tree", "graph"}) {
     MeshSpec spec;

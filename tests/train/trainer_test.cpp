@@ -227,7 +227,7 @@ TEST_F(Trainer, StepsUseTheMemoryOfThoseBefore) {
   constexpr int kWarmUp = 20, kSteps = 10;
   RunConfig config = mlp_config("[2048, 2048, 2048, 2048, 2048]");
   const TrainingData data = make_data(config, 1);
-  long faults = 0;
+  std::vector<long> faults;  // by step
   std::thread([&] {
     BoundTrainer trainer(config, data, 0);
     const auto faults_of_thread = [] {
@@ -237,11 +237,16 @@ TEST_F(Trainer, StepsUseTheMemoryOfThoseBefore) {
     };
     int batch = 0;
     for (; batch < kWarmUp; ++batch) ASSERT_TRUE(trainer.objective->gradient(batch).ok());
-    const long before = faults_of_thread();
-    for (; batch < kWarmUp + kSteps; ++batch) ASSERT_TRUE(trainer.objective->gradient(batch).ok());
-    faults = (faults_of_thread() - before) / kSteps;
+    for (; batch < kWarmUp + kSteps; ++batch) {
+      const long before = faults_of_thread();
+      ASSERT_TRUE(trainer.objective->gradient(batch).ok());
+      faults.push_back(faults_of_thread() - before);
+    }
   }).join();
-  EXPECT_LT(faults, kFewPages) << "pages a step";
+  // A single step may find that its memory is in pieces, and take more.
+  std::ranges::sort(faults);
+  ASSERT_EQ(faults.size(), kSteps);
+  EXPECT_LT(faults[kSteps / 2], kFewPages) << "pages a step";
 }
 #endif
 

@@ -53,6 +53,28 @@ TEST(Vectors, TwoNodesDoThePlainArithmeticOfARound) {
   }
 }
 
+// Sums are made in blocks: 3 nodes, one owner, more than two blocks and a part of one. Every
+// element has one rounding per operation.
+TEST(Vectors, ALongSumHasTheBitsOfItsElementsSums) {
+  constexpr std::size_t kSize = 10'001;
+  const Plan plan = plan_of("parameter_server", 3, {0}, {kSize});
+  const auto optimizer = options_of_text<OptimizerOptions>("{kind: sgd, lr: 1}");
+  Mesh mesh(plan, std::vector<VectorsOptions>(3, {optimizer, 0.3, false}));
+  std::vector<float> expected(kSize);
+  for (std::uint32_t n = 0; n < 3; ++n) {
+    mesh.nodes[n].start();
+    fill(mesh.nodes[n].gradient(), 7, n, 0);
+    for (std::size_t j = 0; j < kSize; ++j) {
+      const float scaled = 0.3f * mesh.nodes[n].gradient()[j];
+      expected[j] = n == 0 ? scaled : expected[j] + scaled;
+    }
+    ASSERT_TRUE(mesh.nodes[n].prepare_gradient(0).ok());
+  }
+  mesh.reduce(0, kDense);
+  for (float& value : expected) value = 0 - value;
+  EXPECT_TRUE(same_bits(mesh.nodes[0].owned(0), expected));
+}
+
 // With nesterov g + 0.5 v is sent: 1.5 g in the first round, 1.75 g in the second. Seen to fail
 // with the velocity as the contribution.
 TEST(Vectors, NesterovSendsTheGradientAndTheMomentumAhead) {

@@ -17,7 +17,7 @@ function element(name, attributes = {}, ...children) {
 function scaled(value, units, step = 1000) {
   if (value === null || value === undefined) return '?';
   let i = 0;
-  while (Math.abs(value) >= step && i < units.length - 1) { value /= step; ++i; }
+  while (Math.abs(Number(value.toPrecision(3))) >= step && i < units.length - 1) { value /= step; ++i; }
   return `${Number(value.toPrecision(3))} ${units[i]}`;
 }
 const rate = v => scaled(v, ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s']);
@@ -32,7 +32,7 @@ const plain = v => v === null || v === undefined ? '?' : `${Number(v.toPrecision
 
 // Round numbers that cover [low, high], about `count` of them.
 function ticks(low, high, count) {
-  if (!(high > low)) return [low];
+  if (!(high - low > 1e-9 * Math.abs(high))) return [low];
   const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].find(s => s * power >= raw) * power;
   const found = [];

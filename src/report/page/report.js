@@ -68,11 +68,12 @@ function links(run) {
   const of = run.curves.links[link], x = run.curves.link_round, xText = v => `round ${plain(v)}`;
   const curve = (name, key, i, dashed) => ({name, x, y: of[key], colour: colour(i), dashed});
   const name = nameOf(run, run.links[link]);
+  const graph = meshGraph('thick: many bytes; red: busy', run.nodes, edges, {onpick: l => { link = l.index; draw(); }});
+  graph.className = 'tall';
   return [element('h2', {}, 'Links'),
     element('p', {class: 'faint'}, 'All figures are of one round; a click on a link shows its curves.'),
     element('div', {class: 'charts'},
-      meshGraph('thick: many bytes; red: busy', run.nodes, edges, {onpick: l => { link = l.index; draw(); }}),
-      lineChart(`rate of ${name}`, [curve('estimated', 'rate_bits_per_s', 0), curve('true', 'true_rate_bits_per_s', 1, true)]
+      graph, lineChart(`rate of ${name}`, [curve('estimated', 'rate_bits_per_s', 0), curve('true', 'true_rate_bits_per_s', 1, true)]
           .filter(c => c.y.some(y => y !== null)), {xText, yText: rate, low: 0}),
       lineChart(`bytes of ${name}`, [curve('sent', 'bytes', 0), curve('budget', 'budget_bytes', 1, true)]
           .filter(c => c.y.some(y => y)), {xText, yText: bytes, low: 0}),

@@ -189,10 +189,11 @@ function table(all) {
 
 function policy() {
   if (!state.policy) return [];
-  const said = v => typeof v === 'number' ? plain(v) : typeof v === 'string' ? v : JSON.stringify(v);
+  const said = (key, v) => ['round_time', 'exchange'].includes(key) ? seconds(v)
+    : typeof v === 'number' ? plain(v) : typeof v === 'string' ? v : JSON.stringify(v);
   return [element('h2', {}, `What the policy has learnt (${run.policy})`), element('div', {class: 'scroll'},
     element('table', {id: 'policy'}, element('tbody', {}, ...Object.entries(state.policy).map(([key, value]) =>
-      element('tr', {}, element('td', {}, key.replaceAll('_', ' ')), element('td', {class: 'text'}, said(value)))))))];
+      element('tr', {}, element('td', {}, key.replaceAll('_', ' ')), element('td', {class: 'text'}, said(key, value)))))))];
 }
 
 function happened() {

@@ -5,11 +5,16 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace kimesh::kernels {
 
 // Σ x² in float64, in 8 partial sums: the same bits for any instruction set.
 [[nodiscard]] double energy(std::span<const float> x);
+
+// Appends the floats to `bytes` and returns their energy, with the bits of energy(), in one read.
+// It is not finite where an element is not, and is finite otherwise.
+[[nodiscard]] double append_with_energy(std::span<const float> x, std::vector<std::byte>& bytes);
 
 // Position of the first element that is NaN or infinite.
 [[nodiscard]] std::optional<std::size_t> first_not_finite(std::span<const float> x);

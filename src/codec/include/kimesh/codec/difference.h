@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "kimesh/codec/codec.h"
 #include "kimesh/kernels/memory.h"
@@ -57,8 +58,8 @@ class Difference {
   [[nodiscard]] Result<PassSummary> quantise(const AdvanceJob& job, kernels::BlockFormat blocks,
                                              Rounding rounding, std::span<std::byte> bytes,
                                              double& left);
-  // Fills `bytes` with the target, and copies it to the estimate where there is one.
-  [[nodiscard]] Result<PassSummary> assign(const AdvanceJob& job, std::span<std::byte> bytes);
+  // Appends the target to `bytes`, and copies it to the estimate where there is one.
+  [[nodiscard]] Result<PassSummary> assign(const AdvanceJob& job, std::vector<std::byte>& bytes);
 
   // The floats, for codecs whose traits do not say on_devices. Require memory on the host.
   [[nodiscard]] std::span<const float> target_on_host() const { return memory_.view(target_); }
@@ -73,6 +74,8 @@ class Difference {
     std::uint32_t in_all = 0;
     float lower = 0;
   };
+  // Appends the target to `bytes` and returns its energy, which is finite where all elements are.
+  [[nodiscard]] Result<double> append_target(std::vector<std::byte>& bytes);
   [[nodiscard]] Result<PassSummary> select(const AdvanceJob& job, const Selection& selection);
 
   kernels::Memory& memory_;

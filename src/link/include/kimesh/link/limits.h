@@ -43,12 +43,11 @@ inline constexpr std::size_t kConnectionBytes = 30 * 1024;
 //
 //     queue_bytes
 //   + strangers (kStrangerBytesMax + kConnectionBytes)
-//   + incoming links (kUndeliveredBytesMax + kConnectionBytes + 2 message_bytes_max)
+//   + incoming links (kUndeliveredBytesMax + kConnectionBytes + message_bytes_max)
 //   + outgoing links (kUndeliveredBytesMax + kConnectionBytes)
 //
-// A message counts twice: its memory grows by doubling while its chunks come. To this comes what
-// one peer that breaks the protocol sends between two looks: its rate · kLookAtPeers, or
-// kLookAtStrangers before its hello (accepted_connections.h).
+// To this comes what one peer that breaks the protocol sends between two looks: its rate ·
+// kLookAtPeers, or kLookAtStrangers before its hello (accepted_connections.h).
 [[nodiscard]] std::size_t receive_bytes_max(const NetworkOptions& options, std::size_t queue_bytes);
 
 }  // namespace kimesh

@@ -126,6 +126,8 @@ struct EarlierRuns {
   std::optional<RunFolder> unfinished;        // with these settings
   std::optional<RunFolder> unfinished_other;  // with other settings
   bool has_ended = false;                     // a run with these settings came to its regular end
+  // One that did, after which the node was killed before it could say so.
+  std::optional<RunFolder> died_at_end;
 };
 
 // A run that is to go on under another topology.

@@ -51,11 +51,12 @@ using LinkCounterList = std::vector<std::pair<LinkIndex, LinkCounters>>;
 struct LiveNodeEnd {
   Outcome outcome = Outcome::kFailed;
   StopReason reason = StopReason::kNone;
-  std::string text;      // why, when failed or stopped
-  Round rounds = 0;      // begun in all, confirmation rounds included
-  Round round = 0;       // the last one that was begun
-  double seconds = 0;    // from the first round to the end
-  bool started = false;  // the mesh was complete once
+  std::string text;       // why, when failed or stopped
+  Round rounds = 0;       // begun in all, confirmation rounds included
+  Round round = 0;        // the last one that was begun
+  double seconds = 0;     // from the first round to the end
+  bool started = false;   // the mesh was complete once
+  bool was_alone = true;  // no other node was heard
   // w of this node: equal on all nodes after kDone; its owned shards are x.
   std::vector<float> parameters;
   LinkCounterList counters;
@@ -71,8 +72,9 @@ struct LiveNodeObserver {
   // The outgoing links' counters at the end of each round, before its report. Empty where nobody
   // needs them: each link costs a call to the network thread.
   std::function<void(const LinkCounterList&)> counters;
-  // The end of a mesh that was complete once, with the node's parameters: to save them. A gradient
-  // that is being computed is waited for afterwards.
+  // The end of a mesh that was complete once, with the node's parameters: to save them. Called
+  // once: where the run is done before the peers hear that this node leaves, and else before a
+  // gradient that is being computed is waited for.
   std::function<void(const LiveNodeEnd&)> model;
   // What the node waits for, and by when it has gone on or ended, unless its process hangs: once a
   // second while it lives. The next call may say an earlier time.

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <tuple>
 
 #include "kimesh/policy/policy.h"
 #include "kimesh/policy/policy_options.h"
@@ -31,6 +32,8 @@ namespace kimesh {
 // The times that are compared, as multiples of the present one: small factors refine the time near
 // the best one, large ones come near it quickly.
 inline constexpr std::array<double, 5> kExchangeFactors{0.25, 0.7071, 1, 1.4142, 4};
+// The offers of which the mean counts.
+inline constexpr std::uint32_t kOffersOfAMean = 4;
 // Rounds between two offers. One round costs a measurement, and the median of the rounds between
 // shows what the last choice brought.
 inline constexpr Round kOfferEvery = 4;
@@ -56,6 +59,10 @@ inline constexpr double kAlikeCosine = -0.02, kUnlikeCosine = -0.06;
 // first offer, since movements of nodes that look ahead agree more than their data do, and as long
 // as the median of the last offers is.
 inline constexpr double kUnlikenessOfLookAhead = 0.5;
+// Where data are unlike, an exchange gets shorter by no more than this factor at once. Curves are
+// of messages with the residuals of the present exchange. Those of a much shorter one grow in the
+// rounds after it, and with them the delay.
+inline constexpr double kLeastFactorOfUnlikeData = kExchangeFactors[1];
 // The exchange of the first kOfferEvery rounds, as a multiple of the longest gradient. It is
 // generous, since errors of the first rounds cost most, and what is learnt in them has to be right.
 inline constexpr double kFirstExchange = 4;
@@ -85,6 +92,12 @@ struct ExchangeOffer {
   double coding_s = 0;
   void merge(const ExchangeOffer& other);
   bool operator==(const ExchangeOffer&) const = default;
+
+  template <typename Self>
+  static auto state_of(Self& self) {
+    return std::tie(self.delay, self.weight, self.agreement, self.agreement_weight, self.least_s,
+                    self.most_s, self.coding_s);
+  }
 };
 
 // A message that a node sends in every round.
@@ -98,6 +111,27 @@ void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Cod
 // Adds only the shortest and the longest time of the message's link. It serves messages whose
 // settings others choose.
 void add_limits(ExchangeOffer& offer, const MessageContext& context);
+
+// The last offers, each with the exchange that it was made with. One offer knows the curves of one
+// round, whose residuals depend on chance: what was sent a round before may have left more or less.
+class RecentOffers {
+ public:
+  // Requires an offer with a weight.
+  void add(double exchange_s, const ExchangeOffer& offer);
+  // The last offer, with delays that are means of the last kOffersOfAMean, each read at the
+  // multiples of `exchange_s`, and 1 as its weight. Without offers: an empty one.
+  [[nodiscard]] ExchangeOffer at(double exchange_s) const;
+
+  template <typename Self>
+  static auto state_of(Self& self) {
+    return std::tie(self.offers_, self.exchanges_s_, self.count_);
+  }
+
+ private:
+  std::array<ExchangeOffer, kOffersOfAMean> offers_{};
+  std::array<double, kOffersOfAMean> exchanges_s_{};
+  std::uint32_t count_ = 0;  // of all offers; the last one is at (count_ - 1) % kOffersOfAMean
+};
 
 // D: by how many rounds messages are late with the present time of the exchange, a reduce and a
 // gather together. Without offers: 0.
@@ -133,6 +167,7 @@ struct PaceRules {
   double unlike = 0;     // unlikeness()
   Use look_ahead = Use::kNever, overlap = Use::kNever;
   std::optional<double> round_time_s{};  // where the config gives it, the exchange follows from it
+  double caution = 1;                    // LossGuard::caution()
 };
 // Whether the two keys of a config let gradients be taken so.
 [[nodiscard]] bool allows(Use look_ahead, Use overlap, Ahead ahead);

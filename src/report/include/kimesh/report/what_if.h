@@ -25,6 +25,14 @@ struct Outcomes {
   std::vector<double> bytes;  // of a round, by LinkIndex
 };
 
+// The best other way of joining the nodes that `kimesh plan --suggest` finds with the same rates.
+struct OtherJoins {
+  std::string text;               // "ring: a > c > b > d"
+  double round = 1;               // time of a round over that of the mesh as it was
+  bool emulated = false;          // the rates are those that the topology gives its links
+  std::size_t unknown_pairs = 0;  // directed pairs of nodes whose rate nobody knows
+};
+
 class WhatIf {
  public:
   // Both outlive this. Simulates the mesh as it was, to know how far simulations are to be
@@ -40,12 +48,19 @@ class WhatIf {
   // Requires trouble() to be empty. Nothing: the changed mesh could not be simulated.
   [[nodiscard]] std::optional<Outcomes> relative(const Change& change) const;
 
+  // What other joins of the nodes would bring to the run's own config. The rates are those that the
+  // topology emulates or, where it emulates none, those that the run measured. Requires trouble()
+  // to be empty. Nothing: the joins stay as they are, no others are known, or the simulation of
+  // the mesh as it was with these rates is not believed.
+  [[nodiscard]] std::optional<OtherJoins> other_joins() const;
+
   // A simulated round that is so many times longer or shorter than the measured one is not
   // believed.
   static constexpr double kBelievedMax = 1.6;
 
  private:
   [[nodiscard]] std::optional<Prediction> simulate(const Change& change) const;
+  [[nodiscard]] bool is_believed(double round_s) const;
 
   const RunHistory& history_;
   const RunMeasures& measures_;

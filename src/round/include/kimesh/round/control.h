@@ -18,7 +18,7 @@ struct ControlVector {
   double nodes = 0;  // sum of ones
   double loss = 0;   // Σ ω_i · (mean loss of node i's batch)
   // Sums of the evaluation made at the start of this round; samples 0: none was made. A sample of a
-  // text is a token.
+  // text is a token. In an agreement on a checkpoint samples counts the nodes that hold one.
   double correct = 0, samples = 0, test_loss = 0;
   double compute_s = 0;   // max: the round's longest gradient
   double evaluate_s = 0;  // max: what the run's clock leaves out
@@ -83,7 +83,9 @@ struct Verdict {
   // no gradient, all nodes evaluate the now equal models. kNoRound: none is planned.
   Round closing_round = kNoRound;
   StopReason reason = StopReason::kNone;  // why the closing round was called
-  bool stop = false;  // only in the verdict of a confirmation round: it was the last
+  // Only in the verdict of a confirmation round: it was the last. In that of an agreement on a
+  // checkpoint: some nodes hold one, and another may have lost its.
+  bool stop = false;
   // Where the mesh chooses: how gradients are taken from the next round on.
   Ahead ahead = Ahead::kNo;
   // The next round, where it is to end with a checkpoint; else kNoRound.

@@ -29,10 +29,11 @@ struct Prediction {
 // `weights`: ω_i, one a node. Traces count with their mean rates; nobody evaluates, fails or stops.
 // Every message has the size that the policy gives it; what gradients look like is made up, so
 // where a policy goes by them (kimad_plus, gravac), its choices may differ from those of the real
-// run.
+// run. Of a large model fewer rounds than `rounds_max`, 8 at least, are simulated; policies that
+// measure links need a hundred to get to their steady state.
 [[nodiscard]] Prediction predict(const RunConfig& config, const TopologyFile& topology,
                                  const Plan& plan, std::span<const double> weights,
-                                 const SimulatedCosts& costs);
+                                 const SimulatedCosts& costs, Round rounds_max = 200);
 
 // A table for people: the time of a round, of the whole run where it has a number of rounds, and
 // for each link its GB (in the run, or in an hour) and busy share. It says what was assumed.

@@ -86,7 +86,10 @@ struct Suggestion {
 // to kExactNodesMax nodes, unless too many arrangements are nearly equal. It is deterministic and
 // takes seconds of one core.
 inline constexpr std::size_t kExactNodesMax = 9;
-[[nodiscard]] std::vector<Suggestion> suggest(const PairRates& rates, const RoundWork& work);
+// Limits the arrangements of one kind whose rounds are laid out; all of them take some seconds.
+inline constexpr std::size_t kLaidOutMax = 20'000;
+[[nodiscard]] std::vector<Suggestion> suggest(const PairRates& rates, const RoundWork& work,
+                                              std::size_t laid_out_max = kLaidOutMax);
 
 // Replaces the topology's links by those that carry messages, with these rates. `node_at`: each
 // node's index in `rates`.

@@ -7,7 +7,8 @@
 
 namespace kimesh {
 
-// Closes the descriptor at its end. Move-only.
+// Closes the descriptor at its end. Move-only. A writer calls close(), whose result says whether
+// all bytes were written.
 class Fd {
  public:
   explicit Fd(int fd = -1) : fd_(fd) {}
@@ -20,6 +21,7 @@ class Fd {
     if (fd_ >= 0) ::close(fd_);
   }
   [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
   explicit operator bool() const { return fd_ >= 0; }
 
  private:

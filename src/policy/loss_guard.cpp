@@ -1,0 +1,44 @@
+#include "kimesh/policy/loss_guard.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kimesh {
+namespace {
+
+// Of a window in the mean of their variances: eight losses alone tell a variance badly.
+constexpr double kShareOfWindow = 0.25;
+
+}  // namespace
+
+void LossGuard::add(double loss) {
+  if (!std::isfinite(loss)) return;  // ends the run, or comes from a broken peer
+  sum_ += loss;
+  squares_ += loss * loss;
+  if (++count_ == kLossWindow) end_window();
+}
+
+void LossGuard::end_window() {
+  constexpr double kCount = kLossWindow;
+  const double mean = sum_ / kCount;
+  const double variance = std::max(squares_ / kCount - mean * mean, 0.0) / (kCount - 1);
+  sum_ = squares_ = 0;
+  count_ = 0;
+  if (!has_first_) {
+    has_first_ = true;
+    first_ = best_ = mean;
+    variance_ = variance;
+    return;
+  }
+  // The present window is left out: one whose loss rises is no measure of noise.
+  const double noise = kLossErrors * std::sqrt(2 * variance_);
+  const bool comes_back = mean - best_ > std::max(kLossComesBack * (first_ - best_), noise);
+  variance_ = std::lerp(variance_, variance, kShareOfWindow);
+  ++calm_;
+  if (comes_back) caution_ = std::min(kCautionStep * caution_, kCautionMax);
+  if (!comes_back && calm_ >= kCalmWindows) caution_ = std::max(caution_ / kCautionStep, 1.0);
+  if (comes_back || calm_ >= kCalmWindows) calm_ = 0;
+  best_ = comes_back ? mean : std::min(best_, mean);
+}
+
+}  // namespace kimesh
