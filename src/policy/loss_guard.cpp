@@ -6,7 +6,8 @@
 namespace kimesh {
 namespace {
 
-// Of a window in the mean of their variances: eight losses alone tell a variance badly.
+// The weight of the last window in the running mean of variances: eight losses alone tell a
+// variance badly.
 constexpr double kShareOfWindow = 0.25;
 
 }  // namespace

@@ -9,11 +9,11 @@ namespace kimesh {
 
 // The mean loss of so many rounds is compared, since batches differ.
 inline constexpr std::size_t kLossWindow = 8;
-// An alarm: the loss has come back by this share of what the run has gained so far, and by more
-// than noise. Runs that go well come back by at most 0.03 of it (digits) or by noise (cnn), runs
+// The guard raises an alarm where the loss comes back by this share of what the run has gained so
+// far, and by more than noise. Runs that go well come back by at most 0.03 of it (digits) or by noise (cnn), runs
 // whose messages are too late by 0.2 to 0.9.
 inline constexpr double kLossComesBack = 0.06;
-// Besides, the rise is so many standard errors of the difference of two windows.
+// Noise is a rise of at most so many standard errors of the difference of two windows.
 inline constexpr double kLossErrors = 4;
 // By what an alarm multiplies the cost of delay. The best exchange is about proportional to the
 // root of it, so that messages get about twice the time.
