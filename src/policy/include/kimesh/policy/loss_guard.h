@@ -10,8 +10,8 @@ namespace kimesh {
 // The mean loss of so many rounds is compared, since batches differ.
 inline constexpr std::size_t kLossWindow = 8;
 // The guard raises an alarm where the loss comes back by this share of what the run has gained so
-// far, and by more than noise. Runs that go well come back by at most 0.03 of it (digits) or by noise (cnn), runs
-// whose messages are too late by 0.2 to 0.9.
+// far, and by more than noise. Runs that go well come back by at most 0.03 of it (digits) or by
+// noise (cnn), runs whose messages are too late by 0.2 to 0.9.
 inline constexpr double kLossComesBack = 0.06;
 // Noise is a rise of at most so many standard errors of the difference of two windows.
 inline constexpr double kLossErrors = 4;
