@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,6 +82,14 @@ inline std::string argument(int count, char** words, std::string_view name,
   for (int i = 1; i + 1 < count; ++i)
     if (words[i] == name) return words[i + 1];
   return otherwise;
+}
+
+// The words of a list, "a,b".
+inline std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  std::istringstream in(list);
+  for (std::string word; std::getline(in, word, ',');) words.push_back(word);
+  return words;
 }
 
 }  // namespace kimesh::bench

@@ -16,7 +16,6 @@
 #include <array>
 #include <functional>
 #include <map>
-#include <sstream>
 
 #include "kimesh/emulation/rate_trace.h"
 #include "kimesh/train/trainer.h"
@@ -35,13 +34,6 @@ struct Grid {
   unsigned seeds = 5, tried = 3;
   double seconds_max = 1200;  // virtual
 };
-
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  std::istringstream in(list);
-  for (std::string word; std::getline(in, word, ',');) words.push_back(word);
-  return words;
-}
 
 // The trace from `begin` on, a share of its period, at `speed` times its rates.
 RateTrace turned(const RateTrace& trace, double begin, double speed) {
