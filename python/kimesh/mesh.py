@@ -150,7 +150,9 @@ class Mesh:
     @property
     def round(self) -> int:
         """The round whose gradient is wanted, by which to choose the data. Waits as `running`."""
-        return self.batch // self._node.local_steps()
+        if not self._answering:
+            self._wanted()
+        return self._node.round()
 
     @property
     def batch(self) -> int:

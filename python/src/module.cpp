@@ -254,7 +254,7 @@ void define_node(nb::module_& module) {
       .def("gradient", &Node::gradient)
       .def("wait", &Node::wait, "seconds"_a)
       .def("batch", [](const Node& n) { return n.node().batch(); })
-      .def("local_steps", [](const Node& n) { return n.node().local_steps(); })
+      .def("round", [](const Node& n) { return n.node().round(); })
       .def("folder", [](const Node& n) { return n.node().folder().path(); })
       .def("nodes", [](const Node& n) { return n.node().mesh().plan().view.nodes; })
       .def("seed", [](const Node& n) { return n.node().mesh().config().seed; })

@@ -67,11 +67,12 @@ Event load(const LoadState& work, Vectors& vectors, StateStore* store) {
 // Each local step takes the node's next batch.
 Result<Event> compute(const ComputeGradient& work, Vectors& vectors, Objective& objective,
                       const std::function<bool()>& gives_up) {
-  const unsigned steps = vectors.local_steps();
+  const unsigned own = vectors.local_steps(), steps = own * work.local_steps;
   double loss = 0;
+  objective.begin_round(work.round);
   for (unsigned step = 0; step < steps; ++step) {
     if (step > 0 && gives_up()) break;
-    const auto numbers = objective.gradient(std::uint64_t{work.round} * steps + step);
+    const auto numbers = objective.gradient(work.steps_before * own + step);
     if (!numbers) return numbers.error();
     if (const Status prepared = vectors.prepare_gradient(work.round); !prepared)
       return prepared.error();

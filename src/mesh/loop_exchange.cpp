@@ -40,7 +40,6 @@ std::optional<Result<GradientNumbers>> LoopNode::Exchange::ask_gradient(
     std::uint64_t batch, const ParametersReader& read) {
   std::unique_lock lock(mutex_);
   batch_ = batch;
-  if (!first_batch_) first_batch_ = batch;
   gradient_.wanted = true;
   gradient_.answer.reset();
   changed_.notify_all();
@@ -59,6 +58,12 @@ std::optional<Result<GradientNumbers>> LoopNode::Exchange::ask_gradient(
   if (interrupted_) return std::nullopt;
   if (failed_) return Result<GradientNumbers>(*failed_);
   return std::exchange(gradient_.answer, std::nullopt);
+}
+
+void LoopNode::Exchange::begin_round(Round round) {
+  const std::unique_lock lock(mutex_);
+  round_ = round;
+  if (!first_round_) first_round_ = round;
 }
 
 std::optional<EvaluationNumbers> LoopNode::Exchange::ask_evaluation() {
@@ -111,6 +116,11 @@ LoopWish LoopNode::Exchange::wait(Duration limit) {
   return wish();
 }
 
+Round LoopNode::Exchange::round() const {
+  const std::unique_lock lock(mutex_);
+  return round_;
+}
+
 std::uint64_t LoopNode::Exchange::batch() const {
   const std::unique_lock lock(mutex_);
   return batch_;
@@ -145,12 +155,11 @@ std::vector<LoopEvent> LoopNode::Exchange::take_events() {
   return events;
 }
 
-Result<bool> LoopNode::Exchange::read(std::span<float> w, unsigned local_steps, Duration limit) {
+Result<bool> LoopNode::Exchange::read(std::span<float> w, Duration limit) {
   std::unique_lock lock(mutex_);
-  const Round round = static_cast<Round>(batch_ / local_steps);
+  const Round round = round_;
   const auto settled = [&] {
-    return first_batch_ &&
-           (*first_batch_ / local_steps == round || (ended_round_ && *ended_round_ + 1 == round));
+    return first_round_ && (*first_round_ == round || (ended_round_ && *ended_round_ + 1 == round));
   };
   const bool there = changed_.wait_for(
       lock, limit, [&] { return interrupted_ || (gradient_.wanted && settled()); });

@@ -21,6 +21,7 @@ class LoopNode::Exchange {
   // `read` is called meanwhile, when the loop wants to see w.
   [[nodiscard]] std::optional<Result<GradientNumbers>> ask_gradient(std::uint64_t batch,
                                                                     const ParametersReader& read);
+  void begin_round(Round round);  // of the gradients that follow
   [[nodiscard]] std::optional<EvaluationNumbers> ask_evaluation();
   [[nodiscard]] std::optional<std::vector<std::byte>> ask_state();
   void restore(std::vector<std::byte> state);
@@ -30,6 +31,7 @@ class LoopNode::Exchange {
 
   // ---- the loop's
   [[nodiscard]] LoopWish wait(Duration limit);
+  [[nodiscard]] Round round() const;
   [[nodiscard]] std::uint64_t batch() const;
   void give(Result<GradientNumbers> numbers);
   void give(EvaluationNumbers numbers);
@@ -38,7 +40,7 @@ class LoopNode::Exchange {
   [[nodiscard]] std::vector<LoopEvent> take_events();
   // Lets the node's thread copy w, once the round before that of the wanted gradient has ended.
   // False: it did not within the limit, or the run has ended.
-  [[nodiscard]] Result<bool> read(std::span<float> w, unsigned local_steps, Duration limit);
+  [[nodiscard]] Result<bool> read(std::span<float> w, Duration limit);
 
  private:
   template <typename Answer>
@@ -61,9 +63,10 @@ class LoopNode::Exchange {
   std::optional<std::vector<std::byte>> restored_;
   std::deque<LoopEvent> events_;
   std::uint64_t batch_ = 0;
-  std::optional<std::uint64_t> first_batch_;  // of this process
-  std::optional<Round> ended_round_;          // the last that ended in this process
-  std::optional<std::span<float>> reading_;   // where the loop wants w
+  Round round_ = 0;                          // of that batch
+  std::optional<Round> first_round_;         // of this process
+  std::optional<Round> ended_round_;         // the last that ended in this process
+  std::optional<std::span<float>> reading_;  // where the loop wants w
   Status read_ = ok_status();
   bool interrupted_ = false, ended_ = false;
 };

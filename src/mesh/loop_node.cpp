@@ -80,6 +80,7 @@ class LoopNode::Part final : public Objective {
   void bind(std::span<float>, std::span<float> gradient) override { gradient_ = gradient; }
   void lend(const ParametersReader& reader) override { reader_ = reader; }
 
+  void begin_round(Round round) override { exchange_.begin_round(round); }
   Result<GradientNumbers> gradient(std::uint64_t batch) override {
     std::ranges::fill(gradient_, 0.0f);
     auto numbers = exchange_.ask_gradient(batch, reader_);
@@ -167,9 +168,6 @@ Result<std::unique_ptr<LoopNode>> LoopNode::make(MeshFiles files, LoopNodeOption
   node->mesh_ = std::move(*mesh);
   if (const Status there = node->mesh_->check_device(); !there) return there.error();
   if (const auto keys = load_keys(node->mesh_->topology(), *self); !keys) return keys.error();
-  const auto vectors = node->mesh_->vectors_options(*self);
-  if (!vectors) return vectors.error();
-  node->local_steps_ = vectors->local_steps.own;
   auto folder = folder_of(*node->mesh_, options);
   if (!folder) return folder.error();
   node->folder_ = std::move(*folder);
@@ -222,6 +220,9 @@ void LoopNode::take_end() {
     std::ranges::copy((*end_)->node.parameters, vectors_->parameters.span().begin());
 }
 
+Round LoopNode::round() const {
+  return exchange_->round();
+}
 std::uint64_t LoopNode::batch() const {
   return exchange_->batch();
 }
@@ -248,7 +249,7 @@ std::vector<LoopEvent> LoopNode::take_events() {
 Result<bool> LoopNode::show_round(Duration limit) {
   KIMESH_CHECK(!shows_round_, "one round is shown at a time");
   aside_.resize(vectors_->parameters.size());
-  auto read = exchange_->read(aside_, local_steps_, limit);
+  auto read = exchange_->read(aside_, limit);
   if (!read || !*read) return read;
   std::ranges::swap_ranges(aside_, vectors_->parameters.span());
   shows_round_ = true;

@@ -46,7 +46,7 @@ void CompressionOptions::describe(Keys& keys) {
   keys.whole(
       "local_steps", local_steps, kLocalStepCounts,
       "with ef14: optimizer steps of a node between two rounds of messages, which carry their "
-      "sum");
+      "sum; without it policy auto chooses, and others take 1");
   keys.whole("digest_every", digest_every, {0, kRoundsMax},
              "rounds between digests of both ends of a channel; 0: never");
   if (is_named) check(keys);
@@ -64,6 +64,11 @@ Use CompressionOptions::looks_ahead() const {
 // A gradient that is computed beside messages has to look ahead of what they bring.
 Use CompressionOptions::overlaps() const {
   return looks_ahead() == Use::kNever ? Use::kNever : overlap;
+}
+
+// The sum of several steps is a movement.
+bool CompressionOptions::chooses_local_steps() const {
+  return !local_steps && sends_movements() && policy->round_time_use() == RoundTimeUse::kChooses;
 }
 
 void CompressionOptions::check(Keys& keys) {
@@ -101,17 +106,17 @@ void CompressionOptions::check(Keys& keys) {
     keys.refuse(
         {"look_ahead", "overlap"},
         "policy: none, whose nodes do not send the movements that they would look ahead by");
-  if (local_steps != 1)
+  if (local_steps.value_or(1) != 1)
     keys.refuse({"local_steps"},
                 "policy: none, whose nodes send gradients; policy: fixed with compressor: identity "
                 "and feedback: ef14 sends movements whole");
 }
 
 void CompressionOptions::check_local_steps(Keys& keys) {
-  keys.check(local_steps == 1 || sends_movements(), "local_steps",
+  keys.check(local_steps.value_or(1) == 1 || sends_movements(), "local_steps",
              fmt::format("local_steps: {} sends what these steps move, and feedback: {} sends the "
                          "gradient of one",
-                         local_steps, feedback == Feedback::kEf21 ? "ef21" : "none"),
+                         local_steps.value_or(1), feedback == Feedback::kEf21 ? "ef21" : "none"),
              "Write feedback: ef14, or leave out local_steps");
 }
 

@@ -44,7 +44,7 @@ class Search {
  public:
   Search(const Pace& now, const PaceRules& rules, const ExchangeOffer& offers)
       : now_(now), rules_(rules), offers_(offers), present_(feasible(now)) {
-    extra_s_ = rules.round_s - planned_s(present_);
+    if (rules.round_s > 0) extra_s_ = rules.round_s - planned_s(present_);
   }
 
   [[nodiscard]] const Pace& present() const { return present_; }
@@ -53,43 +53,55 @@ class Search {
   [[nodiscard]] Pace feasible(const Pace& pace) const {
     double exchange_s = std::max(std::min(pace.exchange_s, kRoomForDense * dense_s_), least_s());
     if (rules_.round_time_s && pace.overlaps())
-      exchange_s = std::max(*rules_.round_time_s, kExchangeBesideGradient * rules_.compute_s);
+      exchange_s = std::max(*rules_.round_time_s, kExchangeBesideGradient * compute_s(pace));
     else if (rules_.round_time_s)
-      exchange_s = *rules_.round_time_s - rules_.compute_s;
-    return {std::clamp(exchange_s, kExchangeMin, kExchangeMax), pace.ahead};
+      exchange_s = *rules_.round_time_s - compute_s(pace);
+    return {std::clamp(exchange_s, kExchangeMin, kExchangeMax), pace.ahead, pace.local_steps};
   }
   [[nodiscard]] double seconds(const Pace& pace) const {
     const double late = delay(pace.exchange_s);
     const RoundsNeeded& needed = kRoundsNeeded[static_cast<std::size_t>(pace.ahead)];
     const double disagreement = late / kDelayOfUnlikeData;
+    const double steps = pace.local_steps;
     const double cost_of_delay =
-        needed.by_delay * late + rules_.unlike * disagreement * disagreement;
-    const double rounds = needed.without_delay + rules_.caution * cost_of_delay;
+        needed.by_delay * late + rules_.unlike * steps * disagreement * disagreement;
+    const double drift = kDrift + rules_.unlike * kDriftOfUnlikeData;
+    const double without_delay = (1 + drift * (steps - 1)) / steps + (needed.without_delay - 1);
+    const double rounds = without_delay + rules_.caution * cost_of_delay;
     return rounds * std::max(planned_s(pace) + extra_s_, used_s(pace));
   }
 
  private:
   [[nodiscard]] double planned_s(const Pace& pace) const {
-    if (pace.overlaps()) return std::max(alone_s() + coding_s(pace), used_s(pace));
-    return alone_s() + used_s(pace);
+    if (pace.overlaps()) return std::max(alone_s(pace) + coding_s(pace), used_s(pace));
+    return alone_s(pace) + used_s(pace);
   }
   // The shortest exchange that links allow. The last rounds had messages, so that it is no longer
   // than what they took.
   [[nodiscard]] double least_s() const {
-    const double gradient_s = now_.overlaps() ? 0 : rules_.compute_s;
-    return std::min(offers_.least_s, std::max(rules_.round_s - gradient_s, 0.0));
+    const double gradient_s = now_.overlaps() ? 0 : compute_s(now_);
+    return rules_.round_s > 0
+               ? std::min(offers_.least_s, std::max(rules_.round_s - gradient_s, 0.0))
+               : offers_.least_s;
   }
-  // The time of a gradient beside which nothing is coded.
-  [[nodiscard]] double alone_s() const {
-    return std::max(rules_.compute_s - (now_.overlaps() ? offers_.coding_s : 0), 0.0);
+  // The time of a round's gradients.
+  [[nodiscard]] double compute_s(const Pace& pace) const {
+    return rules_.compute_s * pace.local_steps;
+  }
+  // The same where nothing is coded beside them. What was measured holds the coder's share.
+  [[nodiscard]] double alone_s(const Pace& pace) const {
+    const double coding_s = now_.overlaps() ? offers_.coding_s / now_.local_steps : 0;
+    return std::max(rules_.compute_s - coding_s, 0.0) * pace.local_steps;
   }
   // The coder's time. It is about proportional to the bytes, and these to the exchange.
   [[nodiscard]] double coding_s(const Pace& pace) const {
-    return now_.exchange_s > 0 ? offers_.coding_s * used_s(pace) / now_.exchange_s : 0;
+    const double filled_s = std::min(pace.exchange_s, dense_s_);
+    return now_.exchange_s > 0 ? offers_.coding_s * filled_s / now_.exchange_s : 0;
   }
-  // The time that messages use of the exchange: no more than dense ones take.
+  // The time that messages use of the exchange: no more than dense ones take, and no less than the
+  // smallest do.
   [[nodiscard]] double used_s(const Pace& pace) const {
-    return std::min(pace.exchange_s, dense_s_);
+    return std::max(std::min(pace.exchange_s, dense_s_), rules_.floor_s);
   }
   // The delay D of reduces and gathers together.
   [[nodiscard]] double delay(double exchange_s) const {
@@ -177,6 +189,11 @@ ExchangeOffer RecentOffers::at(double exchange_s) const {
   return mean;
 }
 
+bool are_smallest(const ExchangeOffer& offers) {
+  constexpr double kNoise = 1.02;
+  return offers.weight > 0 && offers.delay.front() <= kNoise * offers.delay[kPresent];
+}
+
 double present_delay(const ExchangeOffer& offers) {
   return offers.weight > 0 ? kPhases * offers.delay[kPresent] / offers.weight : 0;
 }
@@ -207,6 +224,31 @@ bool allows(Use look_ahead, Use overlap, Ahead ahead) {
   return suits(look_ahead, ahead != Ahead::kNo) && suits(overlap, ahead == Ahead::kOverlaps);
 }
 
+namespace {
+
+// The present number of local steps and its neighbours, each twice another, since closer ones
+// hardly differ.
+std::vector<unsigned> numbers_of_steps(const Pace& now, const PaceRules& rules) {
+  std::vector<unsigned> numbers{now.local_steps};
+  if (rules.local_steps_max <= 1) return numbers;
+  for (unsigned factor = 2; factor <= kStepsFactorMax; factor *= 2) {
+    if (now.local_steps >= factor) numbers.push_back(now.local_steps / factor);
+    if (factor * now.local_steps <= rules.local_steps_max)
+      numbers.push_back(factor * now.local_steps);
+  }
+  return numbers;
+}
+
+// Of two that take as long the one with the longer exchange, whose messages bring more: where the
+// way or the number of steps changes, all exchanges shorter than a gradient may look alike.
+bool is_better(const Search& search, const Pace& pace, const Pace& best) {
+  constexpr double kAlike = 1e-9;
+  const double ratio = search.seconds(pace) / search.seconds(best);
+  return ratio < 1 - kAlike || (ratio < 1 + kAlike && pace.exchange_s > best.exchange_s);
+}
+
+}  // namespace
+
 Pace best_pace(const Pace& now, const PaceRules& rules, const ExchangeOffer& offers) {
   const Search search(now, rules, offers);
   const Pace& present = search.present();
@@ -216,11 +258,12 @@ Pace best_pace(const Pace& now, const PaceRules& rules, const ExchangeOffer& off
   if (may_stay) best = present;
   for (const Ahead ahead : {Ahead::kNo, Ahead::kLooks, Ahead::kOverlaps}) {
     if (!allows(rules.look_ahead, rules.overlap, ahead)) continue;
-    for (const double factor : kExchangeFactors) {
-      if (rules.unlike >= kUnlikenessOfLookAhead && factor < kLeastFactorOfUnlikeData) continue;
-      const Pace pace = search.feasible({factor * now.exchange_s, ahead});
-      if (!best || search.seconds(pace) < search.seconds(*best)) best = pace;
-    }
+    for (const unsigned steps : numbers_of_steps(now, rules))
+      for (const double factor : kExchangeFactors) {
+        if (rules.unlike >= kUnlikenessOfLookAhead && factor < kLeastFactorOfUnlikeData) continue;
+        const Pace pace = search.feasible({factor * now.exchange_s, ahead, steps});
+        if (!best || is_better(search, pace, *best)) best = pace;
+      }
   }
   KIMESH_CHECK(best.has_value(), "keys that allow a way to take gradients");
   const bool is_worth_it = search.seconds(*best) * kLeastProgress < search.seconds(present);

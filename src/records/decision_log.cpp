@@ -62,6 +62,7 @@ Json to_json(const Plan& plan, const Decision& decision) {
     case Decision::Kind::kAhead:
       begin("ahead");
       json["ahead"] = ahead_name(decision.verdict.ahead);
+      json["local_steps"] = decision.verdict.local_steps;
       break;
     case Decision::Kind::kCheckpoint:
       begin("checkpoint");
@@ -117,16 +118,14 @@ class LoadedDecisions : public LoggedDecisions {
   [[nodiscard]] std::optional<Verdict> confirmed_stop(Round round) const override {
     return find(confirmed_stops, round);
   }
-  [[nodiscard]] std::optional<Ahead> ahead(Round round) const override {
-    return find(aheads, round);
-  }
+  [[nodiscard]] std::optional<Pace> pace(Round round) const override { return find(paces, round); }
 
   [[nodiscard]] bool checkpoint(Round round) const override { return checkpoints.contains(round); }
 
   std::map<Place, Setting> settings;
   std::set<Place> resets;
   std::map<Round, Verdict> closings, confirmed_stops;
-  std::map<Round, Ahead> aheads;
+  std::map<Round, Pace> paces;
   std::set<Round> checkpoints;
   Round first = 0;
 
@@ -162,7 +161,7 @@ class LogReader {
     } else if (kind == "closing" || kind == "poll_stop") {
       add_verdict(fields, round, kind == "closing" ? out_.closings : out_.confirmed_stops);
     } else if (kind == "ahead") {
-      add_ahead(fields, round);
+      add_pace(fields, round);
     } else if (kind == "checkpoint") {
       add_checkpoint(fields, round);
     } else if (kind == "resume") {
@@ -209,15 +208,19 @@ class LogReader {
       fields.complain("this message's setting was another one before");
   }
 
-  void add_ahead(FieldReader& fields, Round round) {
+  void add_pace(FieldReader& fields, Round round) {
     std::string name;
+    unsigned steps = 1;
     fields.read("ahead", name);
+    if (fields.has("local_steps")) fields.read("local_steps", steps);
     if (!fields.ok()) return;
     const auto ahead = parse_ahead(name);
     if (!ahead) return fields.complain("'" + name + "' is no way to take gradients");
     if (plan_.shards.front().owner != self_)
       return fields.complain("only the owner of shard 0 decides how gradients are taken");
-    if (!out_.aheads.emplace(round, *ahead).second)
+    if (steps < 1 || steps > kLocalStepsMax)
+      return fields.complain(fmt::format("{} is no number of local steps", steps));
+    if (!out_.paces.emplace(round, Pace{0, *ahead, steps}).second)
       fields.complain("this round's way to take gradients was told before");
   }
 
@@ -232,7 +235,7 @@ class LogReader {
     const auto is_late = [&](const auto& entry) { return entry.first >= round; };
     std::erase_if(out_.closings, is_late);
     std::erase_if(out_.confirmed_stops, is_late);
-    std::erase_if(out_.aheads, is_late);
+    std::erase_if(out_.paces, is_late);
     std::erase_if(out_.checkpoints, [&](Round at) { return at >= round; });
   }
 

@@ -24,9 +24,10 @@ std::string faster(const FindingInput& input, const Change& change, const std::s
   return fmt::format(" Twice {} alone would change little.", whose);
 }
 
-// What two local steps would bring, where messages can carry them.
+// What two local steps would bring, where messages can carry them and the mesh does not choose.
 std::string local_steps(const FindingInput& input) {
-  const bool can = input.history.config.compression.sends_movements();
+  const CompressionOptions& compression = input.history.config.compression;
+  const bool can = compression.sends_movements() && !compression.chooses_local_steps();
   if (!can || input.what_if == nullptr || !input.what_if->trouble().empty()) return "";
   const auto outcomes = input.what_if->relative({.more_steps = 2});
   if (!outcomes || outcomes->round > 2 * (1 - kWorthSaying)) return "";

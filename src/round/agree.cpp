@@ -36,7 +36,6 @@ Verdict Core::State::decide_verdict(const ControlVector& from_all) {
     return next;
   }
   next.loss = confirming ? verdict.loss : from_all.loss;
-  next.compute_s = confirming ? verdict.compute_s : typical_compute_s(from_all.compute_s);
   if (!confirming) choose_pace(from_all, next);
   next.evaluate_s = from_all.evaluate_s;
   next.stop = false;

@@ -56,9 +56,9 @@ void Core::State::on(const StateSaved& event) {
 // The members that are saved as they are, named once for both directions.
 template <typename Self>
 auto Core::State::plain_state_of(Self& self) {
-  return std::tie(self.work_times, self.compute_times, self.round_times, self.agreement.sum,
-                  self.agreement.weight, self.data, self.loss_guard, self.offers, self.delay,
-                  self.offered, self.complained_of_time);
+  return std::tie(self.work_times, self.compute_times, self.round_times, self.settled,
+                  self.agreement.sum, self.agreement.weight, self.data, self.loss_guard,
+                  self.offers, self.delay, self.floor_s, self.offered, self.complained_of_time);
 }
 
 namespace {
@@ -76,17 +76,9 @@ void get_each(StateReader& reader, std::vector<T>& objects) {
 }  // namespace
 
 Progress Core::State::progress() const {
-  return {round,
-          verdict.to_control(),
-          now - started,
-          now - checkpoint_called,
-          evaluated,
-          trained,
-          since_checkpoint,
-          accuracy_hits,
-          loss_hits,
-          traffic,
-          options.data_weight};
+  return {round,   verdict.to_control(), now - started,    now - checkpoint_called, evaluated,
+          trained, steps_taken,          since_checkpoint, accuracy_hits,           loss_hits,
+          traffic, options.data_weight};
 }
 
 void Core::State::go_on_from(const Progress& from) {
@@ -96,6 +88,7 @@ void Core::State::go_on_from(const Progress& from) {
   checkpoint_called = now - from.since_called;
   evaluated = from.evaluated;
   trained = from.trained;
+  steps_taken = from.steps;
   since_checkpoint = from.since_checkpoint;
   accuracy_hits = from.accuracy_hits;
   loss_hits = from.loss_hits;

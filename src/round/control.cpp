@@ -127,6 +127,7 @@ Control Verdict::to_control() const {
           static_cast<double>(reason),
           stop ? 1.0 : 0.0,
           static_cast<double>(ahead),
+          local_steps > 1 ? static_cast<double>(local_steps) : 0.0,
           from_round(checkpoint_round),
           from_round(checkpoint_held)};
 }
@@ -148,8 +149,11 @@ Verdict Verdict::from_control(std::span<const double> v) {
   const double ahead = value_at(v, 10);
   const bool is_mode = ahead >= 0 && ahead <= static_cast<double>(Ahead::kOverlaps);
   verdict.ahead = is_mode ? static_cast<Ahead>(static_cast<int>(ahead)) : Ahead::kNo;
-  verdict.checkpoint_round = round_at(v, 11);
-  verdict.checkpoint_held = round_at(v, 12);
+  const double steps = value_at(v, 11);
+  const bool is_number = steps >= 1 && steps <= kLocalStepsMax;
+  verdict.local_steps = is_number ? static_cast<unsigned>(steps) : 1;
+  verdict.checkpoint_round = round_at(v, 12);
+  verdict.checkpoint_held = round_at(v, 13);
   return verdict;
 }
 

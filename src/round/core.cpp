@@ -23,7 +23,7 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
       policy(make_policy(the_options.policy)),
       searches(!the_replay && the_options.policy.searches() &&
                (!the_options.policy.round_time || the_options.look_ahead == Use::kChosen ||
-                the_options.overlap == Use::kChosen)),
+                the_options.overlap == Use::kChosen || the_options.local_steps_vary)),
       shards(the_plan.shards.size()) {
   auto add_in = [&](ChannelIndex channel) {
     in_position[channel] = static_cast<std::uint32_t>(ins.size());

@@ -62,7 +62,8 @@ void Core::State::try_reduce(ShardIndex s) {
     return shard_is_current(s);
   }
   shards[s].asked = now;
-  emit(StepShard{s, round, shards[s].reduce_terms, options.digest_shards, wants_agreement(round)});
+  emit(StepShard{s, round, shards[s].reduce_terms, options.digest_shards, wants_agreement(round),
+                 round_steps});
 }
 
 // Sends the gather messages of this round to the children.
@@ -321,7 +322,8 @@ void Core::State::finish_round() {
   report.ended = now;
   report.verdict = verdict;
   report.links = links.take_reports();
-  if (!confirming) round_times.add(to_seconds(now - report.begun) - verdict.evaluate_s);
+  if (!confirming && round >= settled)
+    round_times.add(to_seconds(now - report.begun) - verdict.evaluate_s);
   tell_policy();
   emit(Report{report});
   evaluated += from_seconds(verdict.evaluate_s);

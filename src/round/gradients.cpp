@@ -20,7 +20,10 @@ void Core::State::begin_own_part() {
 // Called when something of this node's part has ended.
 void Core::State::continue_own_part() {
   if (own_ready || evaluating) return;
-  if (confirming) return end_own_part();
+  if (confirming) {
+    if (!agreeing) ++steps_taken;
+    return end_own_part();
+  }
   if (!gradient) {
     const bool looks = ahead != Ahead::kNo;
     if (gradient_asked != round)
@@ -29,7 +32,8 @@ void Core::State::continue_own_part() {
   }
   KIMESH_CHECK(gradient->round == round, "a gradient is used in its round");
   own.loss = options.data_weight * gradient->loss;
-  own.compute_s = to_seconds(gradient->took);
+  report.local_steps = round_steps = asked_steps;
+  own.compute_s = to_seconds(gradient->took) / round_steps;
   report.own_loss = gradient->loss;
   report.compute += gradient->took;
   gradient.reset();
@@ -44,7 +48,8 @@ void Core::State::end_own_part() {
     // with a checkpoint by a gradient that this holds nothing of.
     const bool overlap =
         ahead == Ahead::kOverlaps && verdict.closing_round != round && !saves_state;
-    emit(TakeMovement{round, asked_at != GradientPoint::kParameters, overlap});
+    next_steps = steps_of_round();
+    emit(TakeMovement{round, asked_at != GradientPoint::kParameters, overlap, next_steps});
   }
   for (const ShardIndex s : reduce_order) try_reduce(s);
   for (IncomingChannel& in : ins) apply_pending(in);
@@ -54,7 +59,17 @@ void Core::State::ask_gradient(Round of, GradientPoint at) {
   gradient_asked = of;
   asked_at = at;
   gradient_watch.begin(now);
-  emit(ComputeGradient{of, at});
+  // A point that is made is made for so many steps; the owner of shard 0 may have a later verdict
+  // by now, which the others do not know yet.
+  asked_steps = at == GradientPoint::kMade ? next_steps : steps_of_round();
+  emit(ComputeGradient{of, at, asked_steps, steps_taken});
+  steps_taken += asked_steps;
+}
+
+// How many local steps the next gradient has, as the latest verdict says. Asked at a round's begin
+// and where its gradient is there: then all nodes have the verdict of the round before.
+unsigned Core::State::steps_of_round() const {
+  return options.local_steps_vary ? verdict.local_steps : 1;
 }
 
 // How this round takes gradients: as the config says, or as the mesh chooses.

@@ -3,18 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "state.h"
 
 namespace kimesh {
-
-// The owner of shard 0 tells all nodes the median, so that one slow gradient takes no bytes from
-// the next round.
-double Core::State::typical_compute_s(double longest_s) {
-  compute_times.add(longest_s);
-  return compute_times.value();
-}
 
 // Says once that rounds will take longer than the config asks for, where that is sure. Where
 // gradients alone take longer than that, every node would say so; only the owner of shard 0 does.
@@ -113,24 +107,42 @@ void Core::State::offer_exchange() {
   }
 }
 
-// At the owner of shard 0.
+// At the owner of shard 0. It tells all nodes the median of the longest gradients, so that one slow
+// gradient takes no bytes from the next round.
 void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
+  compute_times.add(from_all.compute_s);
   if (replay) {
-    if (const auto logged = replay->ahead(round)) next.ahead = *logged;
+    if (const auto logged = replay->pace(round)) {
+      next.ahead = logged->ahead;
+      next.local_steps = logged->local_steps;
+    }
   } else if (searches) {
     loss_guard.add(next.loss);
     if (const auto cosine = mean_cosine(from_all.offer)) data.add(*cosine);
-    const Pace pace = next_pace(from_all.offer, next.compute_s);
+    const Pace pace = next_pace(from_all.offer);
     if (!options.policy.round_time) next.exchange_s = pace.exchange_s;
     next.ahead = pace.ahead;
+    next.local_steps = pace.local_steps;
   }
-  if (next.ahead != verdict.ahead) emit(Decided{{Decision::Kind::kAhead, round, 0, {}, next}});
+  next.compute_s = compute_times.value() * next.local_steps;
+  const bool steps_change = next.local_steps != verdict.local_steps;
+  constexpr double kSame = 1e-6;  // an exchange that stays is rounded to nanoseconds
+  const bool exchange_changes =
+      std::abs(next.exchange_s - verdict.exchange_s) > kSame * verdict.exchange_s;
+  if (round >= kOfferEvery && (steps_change || next.ahead != verdict.ahead || exchange_changes)) {
+    // The next round may still have a gradient that was asked for before.
+    round_times = {};
+    settled = round + 2;
+  }
+  if (steps_change || next.ahead != verdict.ahead)
+    emit(Decided{{Decision::Kind::kAhead, round, 0, {}, next}});
 }
 
-Pace Core::State::next_pace(const ExchangeOffer& offer, double compute_s) {
-  if (round < kOfferEvery) return {kFirstExchange * compute_s, ahead};
-  PaceRules rules{round_times.value(), compute_s, data.unlike(),       options.look_ahead,
-                  options.overlap,     {},        loss_guard.caution()};
+Pace Core::State::next_pace(const ExchangeOffer& offer) {
+  const double compute_s = compute_times.value();
+  if (round < kOfferEvery) return {kFirstExchange * compute_s, ahead, verdict.local_steps};
+  PaceRules rules{round_times.value(), compute_s, data.unlike(),        options.look_ahead,
+                  options.overlap,     {},        loss_guard.caution(), options.local_steps_max};
   if (const auto& given = options.policy.round_time) rules.round_time_s = to_seconds(*given);
   if (!data.may_look_ahead()) {
     if (rules.look_ahead == Use::kChosen) rules.look_ahead = Use::kNever;
@@ -138,17 +150,40 @@ Pace Core::State::next_pace(const ExchangeOffer& offer, double compute_s) {
   }
   const double exchange_s =
       std::max(to_seconds(round_time() - time_before_messages()), kExchangeMin);
-  if (!(offer.weight > 0)) return best_pace({exchange_s, ahead}, rules, {});
+  const Pace present{exchange_s, ahead, verdict.local_steps};
+  if (!(offer.weight > 0)) return best_pace(present, rules, {});
   offers.add(exchange_s, offer);
+  learn_floor(offer);
+  rules.floor_s = floor_s;
   const ExchangeOffer mean = offers.at(exchange_s);
   delay = present_delay(mean);
-  return best_pace({exchange_s, ahead}, rules, mean);
+  return best_pace(present, rules, mean);
+}
+
+// Where messages are the smallest, what rounds take beside gradients is their time; else it is a
+// bound of that.
+void Core::State::learn_floor(const ExchangeOffer& offer) {
+  if (round_times.count() == 0) return;
+  // Beside a gradient that takes as long messages may take any time, and links may have become
+  // faster: what was known is forgotten, so slowly that a mesh tries fewer steps every 40 rounds.
+  constexpr double kLonger = 1.25, kForgets = 0.95;
+  const bool is_hidden =
+      ahead == Ahead::kOverlaps && round_times.value() < kLonger * verdict.compute_s;
+  const double messages_s =
+      std::max(round_times.value() - to_seconds(time_before_messages()), kExchangeMin);
+  if (is_hidden)
+    floor_s *= kForgets;
+  else if (are_smallest(offer))
+    floor_s = messages_s;
+  else
+    floor_s = std::min(floor_s, messages_s);
 }
 
 // One JSON object for the run's record. What was offered is known at the owner of shard 0.
 std::string Core::State::search_state() const {
-  std::string text = fmt::format(R"({{"round_time":{:.6g},"exchange":{:.6g},"ahead":"{}")",
-                                 to_seconds(round_time()), verdict.exchange_s, ahead_name(ahead));
+  std::string text =
+      fmt::format(R"({{"round_time":{:.6g},"exchange":{:.6g},"ahead":"{}","local_steps":{})",
+                  to_seconds(round_time()), verdict.exchange_s, ahead_name(ahead), round_steps);
   if (owns(0))
     text += fmt::format(R"(,"delay":{:.6g},"unlike":{:.6g},"caution":{:.6g})", delay, data.unlike(),
                         loss_guard.caution());

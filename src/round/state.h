@@ -162,6 +162,7 @@ class Core::State {
   void end_own_part();
   void ask_gradient(Round of, GradientPoint at);
   [[nodiscard]] Ahead way_of_round() const;
+  [[nodiscard]] unsigned steps_of_round() const;
   // How long the trainer works on what it was asked for, and has at most on something alike.
   struct TrainerWatch {
     std::optional<TimePoint> since;
@@ -245,7 +246,6 @@ class Core::State {
   OutgoingChannel& outgoing(ChannelIndex channel);
 
   // round_time.cpp
-  [[nodiscard]] double typical_compute_s(double longest_s);
   [[nodiscard]] Duration round_time() const;
   [[nodiscard]] Duration time_before_messages() const;
   [[nodiscard]] bool wants_curve(Round of) const;
@@ -254,7 +254,8 @@ class Core::State {
   void offer_exchange();
   [[nodiscard]] std::string search_state() const;
   void choose_pace(const ControlVector& from_all, Verdict& next);
-  [[nodiscard]] Pace next_pace(const ExchangeOffer& offer, double compute_s);
+  [[nodiscard]] Pace next_pace(const ExchangeOffer& offer);
+  void learn_floor(const ExchangeOffer& offer);
   void check_round_time(const MessageContext& context);
 
   // agree.cpp
@@ -313,6 +314,10 @@ class Core::State {
   Ahead ahead = Ahead::kNo;         // how this round takes gradients
   Round gradient_asked = kNoRound;  // the last one
   GradientPoint asked_at = GradientPoint::kParameters;
+  unsigned asked_steps = 1;       // local steps of that gradient
+  unsigned next_steps = 1;        // and of the one after it, whose point was made
+  unsigned round_steps = 1;       // and of this round's
+  std::uint64_t steps_taken = 0;  // in rounds before the next gradient's; one without counts as one
   std::optional<GradientDone> gradient;  // of this round or the next one, until it is used
   bool ending = false;                   // the last round is over
   bool said_bye = false;
@@ -320,13 +325,15 @@ class Core::State {
   Duration evaluated{0};  // time of evaluations, which the run's clock leaves out
   std::size_t shards_current = 0;
   WorkTimes work_times;
-  RecentMedian compute_times;  // T_comp by round; at the owner of shard 0
-  RecentMedian round_times;    // evaluation left out
-  Agreement agreement;         // of owners' sums since the last offer
-  DataLikeness data;           // at the owner of shard 0, as the next three
+  RecentMedian compute_times;  // T_comp by round, of one local step; at the owner of shard 0
+  RecentMedian round_times;    // evaluation left out; of rounds from `settled` on, with one pace
+  Round settled = 0;
+  Agreement agreement;  // of owners' sums since the last offer
+  DataLikeness data;    // at the owner of shard 0, as the next three
   LossGuard loss_guard;
   RecentOffers offers;
   double delay = 0;                 // present_delay() of their mean
+  double floor_s = 0;               // PaceRules::floor_s
   Round offered = kNoRound;         // last round in which offer_exchange said something
   bool complained_of_time = false;  // check_round_time has
 

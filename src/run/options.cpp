@@ -14,6 +14,11 @@ PolicySetup policy_setup(const RunConfig& config, std::size_t nodes) {
   return {compression.policy, compression.codec, config.round_time, static_cast<unsigned>(nodes)};
 }
 
+// A program that brings its own loop takes one batch a round unless its config says otherwise.
+bool local_steps_vary(const RunConfig& config) {
+  return config.compression.chooses_local_steps() && !config.own_objective;
+}
+
 }  // namespace
 
 CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, NodeIndex node,
@@ -25,6 +30,8 @@ CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, 
   options.gather = config.compression.gather;
   options.look_ahead = config.compression.looks_ahead();
   options.overlap = config.compression.overlaps();
+  options.local_steps_vary = local_steps_vary(config);
+  if (options.local_steps_vary) options.local_steps_max = kLocalStepsMax;
   options.data_weight = data_weight;
   if (const auto cap = spec.sending_cap_bits_per_s())
     options.uplink_bytes_per_s = *cap / kBitsPerByte;
@@ -49,7 +56,7 @@ CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, 
 std::vector<unsigned> local_steps(const RunConfig& config, const TopologyFile& topology) {
   std::vector<unsigned> steps;
   for (const NodeSpec& node : topology.nodes)
-    steps.push_back(node.local_steps.value_or(config.compression.local_steps));
+    steps.push_back(node.local_steps.value_or(config.compression.local_steps.value_or(1)));
   return steps;
 }
 
@@ -63,6 +70,7 @@ VectorsOptions vectors_options(const RunConfig& config, const TopologyFile& topo
   options.feedback = config.compression.feedback;
   options.gather = config.compression.gather;
   options.looks_ahead = config.compression.looks_ahead() != Use::kNever;
+  options.local_steps_vary = local_steps_vary(config);
   return options;
 }
 

@@ -79,13 +79,12 @@ void Simulator::State::Node::work(VectorWork work) {
 
 void Simulator::State::Node::work(TrainerWork work) {
   const SimulatedCosts& costs = state_.setup.costs;
-  const auto gradient = [&] {
-    return costs.node_gradients.empty() ? vectors.local_steps() * costs.gradient
-                                        : costs.node_gradients[self_];
-  };
-  const Duration takes = std::visit(Overloaded{[&](const ComputeGradient&) { return gradient(); },
-                                               [&](const Evaluate&) { return costs.evaluate; }},
-                                    work);
+  const Duration gradient = costs.node_gradients.empty() ? vectors.local_steps() * costs.gradient
+                                                         : costs.node_gradients[self_];
+  const Duration takes =
+      std::visit(Overloaded{[&](const ComputeGradient& w) { return w.local_steps * gradient; },
+                            [&](const Evaluate&) { return costs.evaluate; }},
+                 work);
   end_after(
       trainer_free_, to_seconds(takes),
       perform(work, vectors, *state_.setup.nodes[self_].objective, state_.plan.view.nodes[self_]));

@@ -18,8 +18,7 @@ constexpr double kMovementUnderWay = 1, kNextMovement = 0.5;
 constexpr std::size_t kSumBlock = 4096;  // floats: the block and its terms fit into a core's cache
 
 Vectors::Store::Scaled Vectors::Store::wish(Round round) const {
-  if (takes_local_steps())
-    return {options_.local_steps.scale(), options_.looks_ahead ? sent_ : moved_};
+  if (is_sum_) return {options_.local_steps.scale(), options_.looks_ahead ? sent_ : moved_};
   return last_step(round);
 }
 
@@ -37,15 +36,29 @@ Vectors::Store::Scaled Vectors::Store::contribution(Round round) const {
 Status Vectors::Store::take_movement(const TakeMovement& action) {
   if (!allocated_) return allocated_;
   KIMESH_CHECK(options_.looks_ahead, "a node that looks ahead");
-  if (takes_local_steps()) {
+  const bool next_sums = sums_steps(action.next_steps);
+  made_for_ = action.next_steps;
+  if (sums_) {
+    if (Status made = make(sent_, memory_); !made) return made;
     memory_.copy(moved_.floats(), sent_.floats());
   } else {
-    make_movement(action.round, memory_, action.taken_ahead);
+    kernels::Memory& memory = moves_with_gradient() ? gradient_memory_ : memory_;
+    make_movement(action.round, memory, action.taken_ahead);
+    if (Status made = memory.finish(); !made) return made;
     KIMESH_CHECK(!action.overlap || is_in_velocity_ || worker_optimizer_,
                  "a movement that the next gradient leaves alone");
   }
+  is_sum_ = sums_;
+  if (action.overlap && next_sums && !is_sum_) {
+    // Gradients of several steps change what this one is in.
+    if (Status made = make(sent_, memory_); !made) return made;
+    const auto [factor, step] = last_step(action.round);
+    memory_.scale(static_cast<float>(factor), step.floats(), sent_.floats());
+    is_sum_ = true;
+  }
   // The parameters do not hold this movement yet.
-  if (action.overlap) look_ahead(kMovementUnderWay, kNextMovement * share_of_next_step(), memory_);
+  if (action.overlap)
+    look_ahead(kMovementUnderWay, kNextMovement * share_of_next_step(), next_sums, memory_);
   return memory_.finish();
 }
 
@@ -193,7 +206,7 @@ Result<StepDone> Vectors::Store::step(const StepShard& action) {
   if (!owned_.contains(action.shard)) host_is_behind_ = true;
   if (sends_movements())
     step_by_movement(options_.optimizer, memory_, action.round,
-                     {direction, options_.local_steps.of_mesh}, parameters);
+                     {direction, options_.local_steps.of_mesh * action.local_steps}, parameters);
   else
     optimizers_.at(action.shard).step(action.round, parameters, direction);
   const auto digest = action.digest ? memory_.digest(parameters) : finish();

@@ -41,6 +41,7 @@ void Vectors::Store::carry(double of_mean, CarriedVectors& to) const {
   }
   to.movement_round = movement_round_;
   to.is_in_velocity = is_in_velocity_;
+  to.is_sum = is_sum_;
   to.moments.resize(options_.optimizer.kind->state_vectors());
   for (ShardIndex s = 0; s < plan_.shards.size(); ++s)
     if (owns(s)) put_at(memory_.view(owned_of(s)), plan_.shards[s].begin, to.parameters);
@@ -70,6 +71,7 @@ void Vectors::Store::start(const CarriedVectors& from) {
   if (options_.looks_ahead) put(from.gradient, floats(gradient_));
   movement_round_ = from.movement_round;
   is_in_velocity_ = from.is_in_velocity && !velocity_.empty();
+  is_sum_ = from.is_sum && options_.looks_ahead;
   const auto restore = [&](ShardOptimizer& optimizer, std::size_t begin) {
     const std::vector<kernels::MemorySpan> vectors = optimizer.vectors();
     if (from.moments.size() != vectors.size()) return;

@@ -27,7 +27,7 @@ std::vector<kernels::MemorySpan> without_empty(std::vector<kernels::MemorySpan> 
 // gradient where it has no other place.
 std::vector<kernels::MemorySpan> Vectors::Store::kept_gradient() const {
   const bool is_movement =
-      options_.looks_ahead && !takes_local_steps() && !worker_optimizer_ && !is_in_velocity_;
+      options_.looks_ahead && !is_sum_ && !worker_optimizer_ && !is_in_velocity_;
   return without_empty({is_movement ? gradient_.floats() : kernels::MemorySpan{}});
 }
 
@@ -71,6 +71,7 @@ Status Vectors::Store::save_changing(StateWriter& writer) const {
   if (!allocated_) return allocated_;
   writer.put(movement_round_);
   writer.put(is_in_velocity_);
+  writer.put(is_sum_);
   if (Status copied = save_vectors(kept_gradient(), writer); !copied) return copied;
   return moves_with_gradient() ? save_movement(writer) : ok_status();
 }
@@ -94,6 +95,7 @@ Status Vectors::Store::restore(StateReader& reader) {
   if (!allocated_) return allocated_;
   reader.get(movement_round_);
   reader.get(is_in_velocity_);
+  reader.get(is_sum_);
   restore_vectors(kept_gradient(), reader);
   restore_vectors(kept_movement(), reader);
   if (worker_optimizer_) worker_optimizer_->restore(reader);

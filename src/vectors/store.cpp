@@ -43,6 +43,7 @@ Vectors::Store::Store(const Plan& plan, NodeIndex self, const VectorsOptions& op
     KIMESH_CHECK(sends_movements(), "a node knows its own movement");
     point_ = bound_floats(options.point_floats);
   }
+  KIMESH_CHECK(!options.local_steps_vary || sends_movements(), "movements may be sums");
   if (takes_local_steps()) moved_ = allocate(plan.layout.size());
   if (takes_local_steps() && options.looks_ahead) sent_ = allocate(plan.layout.size());
   if (memory_.on_host()) return;
@@ -101,8 +102,7 @@ void Vectors::Store::allocate_owned() {
 void Vectors::Store::allocate_worker_optimizer() {
   if (!sends_movements() || options_.optimizer.kind->is_descent()) return;
   step_ = allocate(plan_.layout.size());
-  const bool is_of_actions = options_.looks_ahead && !takes_local_steps();
-  kernels::Memory& memory = is_of_actions ? memory_ : gradient_memory_;
+  kernels::Memory& memory = moves_with_gradient() ? gradient_memory_ : memory_;
   auto made = ShardOptimizer::create(options_.optimizer, memory, plan_.layout.size());
   if (made)
     worker_optimizer_ = std::move(*made);
@@ -149,16 +149,34 @@ Status Vectors::Store::read_parameters(std::span<float> w) {
   return gradient_memory_.download(parameters_.floats(), w);
 }
 
+Status Vectors::Store::make(kernels::MemoryBuffer& buffer, kernels::Memory& memory) {
+  if (buffer.size() > 0) return ok_status();
+  auto made = memory.allocate(plan_.layout.size());
+  if (!made)
+    return Error{made.error().code, "the vectors of several local steps do not fit on " +
+                                        memory.name() + ": " + made.error().message};
+  buffer = std::move(*made);
+  return memory.finish();
+}
+
 Status Vectors::Store::prepare_point(const ComputeGradient& work) {
   if (!allocated_) return allocated_;
+  KIMESH_CHECK(work.local_steps == 1 || options_.local_steps_vary, "a number of steps that varies");
+  KIMESH_CHECK(work.at != GradientPoint::kMade || work.local_steps == made_for_,
+               "the number of steps that the point was made for");
   taken_ahead_ = work.at != GradientPoint::kParameters;
-  if (takes_local_steps()) gradient_memory_.fill(moved_.floats(), 0);
+  sums_ = sums_steps(work.local_steps);
+  if (sums_) {
+    if (Status made = make(moved_, gradient_memory_); !made) return made;
+    gradient_memory_.fill(moved_.floats(), 0);
+  }
   if (!taken_ahead_) {
     point_ahead_ = 0;
     return copy_parameters_to_point();
   }
   KIMESH_CHECK(options_.looks_ahead, "a node that may look ahead");
-  if (work.at == GradientPoint::kAhead) look_ahead(0, share_of_next_step(), gradient_memory_);
+  if (work.at == GradientPoint::kAhead)
+    look_ahead(0, share_of_next_step(), sums_, gradient_memory_);
   return bring_point_to_host();
 }
 
@@ -167,13 +185,15 @@ Status Vectors::Store::bring_point_to_host() {
                                     : gradient_memory_.download(point_.floats(), point());
 }
 
-void Vectors::Store::look_ahead(double under_way, double next, kernels::Memory& memory) {
+void Vectors::Store::look_ahead(double under_way, double next, bool sums, kernels::Memory& memory) {
   memory.copy(parameters_.floats(), point_.floats());
-  const auto [factor, movement] = wish(movement_round_);
-  const double share = takes_local_steps() ? under_way : under_way + next;
-  if (share != 0)
+  const bool apart = sums || is_sum_;  // the last step is not all of the movement, or is taken back
+  const double share = apart ? under_way : under_way + next;
+  if (share != 0) {
+    const auto [factor, movement] = wish(movement_round_);
     memory.add_scaled(static_cast<float>(-share * factor), movement.floats(), point_.floats());
-  if (takes_local_steps()) move_point_ahead(next, memory);
+  }
+  if (apart) move_point_ahead(next, memory);
   for (const auto& by_node : plan_.node_channels) {
     const auto& out = by_node[self_].reduce_out;
     if (!out) continue;
@@ -190,11 +210,14 @@ Status Vectors::Store::prepare_gradient(Round round) {
   if (!allocated_) return allocated_;
   gradient_memory_.upload(gradient(), gradient_.floats());
   clip_and_decay(options_.optimizer, gradient_memory_, point_buffer().floats(), gradient_.floats());
-  if (takes_local_steps()) {
+  if (sums_) {
     take_local_step(round);
     return bring_point_to_host();
   }
-  if (!options_.looks_ahead) make_movement(round, gradient_memory_, false);
+  if (!options_.looks_ahead) {
+    make_movement(round, gradient_memory_, false);
+    is_sum_ = false;
+  }
   return gradient_memory_.finish();
 }
 
@@ -216,6 +239,7 @@ void Vectors::Store::take_local_step(Round round) {
   kernels::Memory& memory = gradient_memory_;
   if (point_ahead_ != 0) move_point_ahead(-point_ahead_, memory);
   make_movement(round, memory, taken_ahead_);
+  if (!options_.looks_ahead) is_sum_ = true;
   if (options_.optimizer.kind->owner_decay() > 0) {
     const auto kept = static_cast<float>(options_.optimizer.kept_by_decay(round));
     memory.scale(kept, moved_.floats(), moved_.floats());

@@ -76,9 +76,16 @@ class Vectors::Store {
   [[nodiscard]] const kernels::MemoryBuffer& point_buffer() const {
     return has_point() ? point_ : parameters_;
   }
-  [[nodiscard]] bool has_point() const { return options_.looks_ahead || takes_local_steps(); }
-  // Whether the movement is that of y over the whole round, scaled.
+  [[nodiscard]] bool has_point() const {
+    return options_.looks_ahead || options_.local_steps_vary || takes_local_steps();
+  }
+  // Whether every movement is that of y over the whole round, scaled.
   [[nodiscard]] bool takes_local_steps() const { return !options_.local_steps.is_one_step(); }
+  // Whether that of a round is whose ComputeGradient has so many steps.
+  [[nodiscard]] bool sums_steps(unsigned steps) const { return steps > 1 || takes_local_steps(); }
+  // Makes a buffer of the model's size, where it is not there yet. Errors: Io, where the memory has
+  // no room for it.
+  [[nodiscard]] Status make(kernels::MemoryBuffer& buffer, kernels::Memory& memory);
   [[nodiscard]] bool owns(ShardIndex shard) const { return plan_.shards[shard].owner == self_; }
   [[nodiscard]] bool sends_movements() const {
     return options_.keeps_estimates && options_.feedback == Feedback::kEf14;
@@ -91,7 +98,7 @@ class Vectors::Store {
   [[nodiscard]] std::vector<kernels::MemorySpan> kept_channels() const;
   // Whether movements are made with the gradient, and not by an action.
   [[nodiscard]] bool moves_with_gradient() const {
-    return !options_.looks_ahead || takes_local_steps();
+    return !options_.looks_ahead || options_.local_steps_vary || takes_local_steps();
   }
   [[nodiscard]] Status save_movement(StateWriter& writer) const;
   [[nodiscard]] Status save_vectors(const std::vector<kernels::MemorySpan>& vectors,
@@ -151,11 +158,11 @@ class Vectors::Store {
   // Floats that the objective is bound to, where the memory is the host's: a program's, or new.
   [[nodiscard]] kernels::MemoryBuffer bound_floats(std::span<float> given);
   // y = w − kResidualAhead · e − under_way · (the movement that was made last) − next · (its last
-  // step, which is all of it without local steps).
-  void look_ahead(double under_way, double next, kernels::Memory& memory);
+  // step, which is all of it without local steps). `sums`: the gradients at y are of several steps.
+  void look_ahead(double under_way, double next, bool sums, kernels::Memory& memory);
   // y −= share · (the last local step).
   void move_point_ahead(double share, kernels::Memory& memory);
-  // The share of its last step by which a node that takes local steps looks ahead of the next one.
+  // The share of its last step by which a node looks ahead of the next one.
   [[nodiscard]] double share_of_next_step() const;
   // Adds the step that the gradient at y asks for to the movement, and moves y by it.
   void take_local_step(Round round);
@@ -190,10 +197,13 @@ class Vectors::Store {
   // the steps have come to by the share `point_ahead_` of the last one.
   kernels::MemoryBuffer moved_, sent_;
   bool taken_ahead_ = false;
+  bool sums_ = false;      // the gradients of this round are of several steps
+  unsigned made_for_ = 1;  // the local steps of the gradient whose point was made last
   double point_ahead_ = 0;
   // Of the movement that was made last: its round, and whether it is in the velocity.
   Round movement_round_ = 0;
   bool is_in_velocity_ = false;
+  bool is_sum_ = false;  // and whether it is in `sent_`, or `moved_` where nodes do not look ahead
   // The vectors of the objective, where the memory is a device's and the program has brought none.
   AlignedBuffer host_point_, host_gradient_;
   // The parameters changed since the last copy to the host. Not where nodes look ahead, whose

@@ -11,11 +11,13 @@
 //   bench_choices [--topologies ring4,ps4,tree7,graph5] [--rates 1Mbit,10Mbit]
 //                 [--splits even,by-label] [--compute 1ms] [--tried 3] [--finalists 4] [--seeds 11]
 //                 [--fresh 33] [--random 12] [--draws SEED] [--json FILE]
+//                 [--only "{KEYS};{KEYS}"]  these settings of the section compression alone
 #include <array>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <random>
+#include <sstream>
 
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/train/trainer.h"
@@ -71,7 +73,8 @@ void add_lists(std::vector<Setting>& all) {
 void add_single_keys(std::vector<Setting>& all) {
   for (const char* key :
        {"feedback: ef21", "gather: per_link", "overlap: false", "look_ahead: false",
-        "look_ahead: true, overlap: true", "compressor: topk", "local_steps: 2", "local_steps: 4"})
+        "look_ahead: true, overlap: true", "compressor: topk", "local_steps: 1", "local_steps: 2",
+        "local_steps: 4", "local_steps: 8"})
     all.push_back({fmt::format("{{policy: auto, {}}}", key), ""});
 }
 
@@ -219,9 +222,13 @@ int main(int count, char** words) {
   const Search search{or_exit(parse_duration(said("--compute", "1ms"))), number("--tried", "3"),
                       number("--finalists", "4"), number("--seeds", "11"), number("--fresh", "33")};
   std::vector<Setting> settings;
-  add_lists(settings);
-  add_single_keys(settings);
-  add_random(settings, number("--random", "12"), number("--draws", "1"));
+  std::istringstream only(said("--only", ""));
+  for (std::string keys; std::getline(only, keys, ';');) settings.push_back({keys, ""});
+  if (settings.empty()) {
+    add_lists(settings);
+    add_single_keys(settings);
+    add_random(settings, number("--random", "12"), number("--draws", "1"));
+  }
   fmt::print("{}; a gradient takes {} of virtual time; {} settings, {} fresh seeds\n", machine(),
              format_duration(search.compute), settings.size(), search.fresh);
   Figures figures;

@@ -39,7 +39,8 @@ struct Node {
   }
   Event step(
       Round round, const std::function<bool()>& gives_up = [] { return false; }) {
-    return perform(TrainerWork(ComputeGradient{round}), vectors, objective, "b", gives_up);
+    const ComputeGradient work{round, GradientPoint::kParameters, 1, round};
+    return perform(TrainerWork(work), vectors, objective, "b", gives_up);
   }
 
   Plan plan = plan_of("ring", 2, {0, 1}, {8});

@@ -1,5 +1,5 @@
-// Strangers at an encrypted port: handshakes that are cut short, handshakes that were overheard, and
-// floods.
+// Strangers at an encrypted port: handshakes that are cut short, handshakes that were overheard,
+// and floods.
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>

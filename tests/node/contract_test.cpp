@@ -1,6 +1,6 @@
-// What a mesh may expect of its links whatever carries them: the same troubles on live links, through
-// relays, and on simulated ones. Hellos, refusals and restarts belong to connections, which the
-// simulator does not have: tests/link and live_test.cpp.
+// What a mesh may expect of its links whatever carries them: the same troubles on live links,
+// through relays, and on simulated ones. Hellos, refusals and restarts belong to connections,
+// which the simulator does not have: tests/link and live_test.cpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -157,6 +157,20 @@ TEST(Live, IsRepeatedBitForBitWhereNodesTakeLocalSteps) {
   }
 }
 
+// The log says when their number changes.
+TEST(Live, IsRepeatedBitForBitWhereTheMeshChoosesLocalSteps) {
+  MeshSpec spec = spec_of("ring", policy_options("auto"));
+  spec.core.policy.codec = make_codec("dzq");
+  spec.optimizer =
+      options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.01, momentum: 0.9, nesterov: true}");
+  spec.core.feedback = Feedback::kEf14;
+  spec.core.gather = Gather::kShared;
+  spec.core.look_ahead = spec.core.overlap = Use::kChosen;
+  spec.core.local_steps_vary = true;
+  spec.core.local_steps_max = kLocalStepsMax;
+  expect_the_replay_to_repeat(spec);
+}
+
 TEST(Live, SaysForWhomItWaitsAndGivesUpByName) {
   Mesh mesh(spec_of("ring", kFixed));
   mesh.topology.start_timeout = std::chrono::seconds(1);

@@ -98,6 +98,45 @@ TEST(RoundTimeSearch, GivesNoMoreThanDenseMessagesTake) {
   EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.15, fast, 0), 0.025) << "the slowest link counts";
 }
 
+// Paces that the search comes to, one offer after another, where the smallest messages take
+// `floor_s` and larger ones are late by `delay_s` over their exchange.
+Pace settled(double compute_s, double floor_s, double delay_s, double unlike, unsigned steps_max) {
+  PaceRules rules{0, compute_s, unlike, Use::kChosen, Use::kChosen, {}, 1, steps_max, floor_s};
+  Pace pace{floor_s, Ahead::kNo, 1};
+  for (int offers = 0; offers < 20; ++offers) {
+    ExchangeOffer offer;
+    offer.weight = 2;
+    for (std::size_t f = 0; f < kExchangeFactors.size(); ++f)
+      offer.delay[f] = 2 * delay_s / std::max(pace.exchange_s * kExchangeFactors[f], floor_s);
+    pace = best_pace(pace, rules, offer);
+  }
+  return pace;
+}
+
+// Seen to fail with messages that take no longer than the exchange, and with steps that cost no
+// progress.
+TEST(RoundTimeSearch, TakesLocalStepsWhereTheSmallestMessagesTakeLongerThanAGradient) {
+  constexpr double kDelay = 0.01;
+  const Pace fast = settled(0.02, 0.002, kDelay, 0, kLocalStepsMax);
+  EXPECT_EQ(fast.local_steps, 1u) << "messages are there before the gradient is";
+  const Pace slow = settled(0.001, 0.01, kDelay, 0, kLocalStepsMax);
+  EXPECT_GE(slow.local_steps, 4u);
+  EXPECT_LE(slow.local_steps * 0.001, 2 * 0.01) << "not far beyond what messages take";
+  EXPECT_EQ(settled(0.001, 0.01, kDelay, 0, 1).local_steps, 1u) << "the config says so";
+  EXPECT_LT(settled(0.001, 0.01, kDelay, 1, kLocalStepsMax).local_steps, slow.local_steps)
+      << "unlike data";
+  EXPECT_EQ(settled(1e-6, 0.01, kDelay, 0, kLocalStepsMax).local_steps, kLocalStepsMax);
+}
+
+// Beside a long gradient exchanges that are all shorter take as long. Seen to fail with the first
+// one of them: small messages never became larger again.
+TEST(RoundTimeSearch, PrefersTheLongerOfTwoExchangesThatCostTheSame) {
+  const ExchangeOffer flat = offer_of([](double) { return 10.0; });
+  const PaceRules rules{0.1, 0.1, 0, Use::kAlways, Use::kAlways, {}};
+  const Pace small = best_pace({0.01, Ahead::kNo}, rules, flat);
+  EXPECT_DOUBLE_EQ(small.exchange_s, 0.04);
+}
+
 PaceRules rules_of(double compute_s, double round_s, double unlike) {
   return {round_s, compute_s, unlike, Use::kChosen, Use::kChosen, {}};
 }

@@ -23,7 +23,7 @@ void RecordedDecisions::add(const Decision& d) {
       stops_[d.round] = d.verdict;
       return;
     case Decision::Kind::kAhead:
-      aheads_[d.round] = d.verdict.ahead;
+      paces_[d.round] = {0, d.verdict.ahead, d.verdict.local_steps};
       return;
     case Decision::Kind::kCheckpoint:
       checkpoints_.insert(d.round);
@@ -52,9 +52,9 @@ std::optional<Verdict> RecordedDecisions::confirmed_stop(Round round) const {
   return found == stops_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<Ahead> RecordedDecisions::ahead(Round round) const {
-  const auto found = aheads_.find(round);
-  return found == aheads_.end() ? std::nullopt : std::optional(found->second);
+std::optional<Pace> RecordedDecisions::pace(Round round) const {
+  const auto found = paces_.find(round);
+  return found == paces_.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool RecordedDecisions::checkpoint(Round round) const {
@@ -67,7 +67,7 @@ void RecordedDecisions::forget_from(Round round) {
   const auto is_late = [&](const auto& entry) { return entry.first >= round; };
   std::erase_if(closings_, is_late);
   std::erase_if(stops_, is_late);
-  std::erase_if(aheads_, is_late);
+  std::erase_if(paces_, is_late);
   std::erase_if(checkpoints_, [&](Round at) { return at >= round; });
 }
 
@@ -119,6 +119,7 @@ Mesh::Mesh(const MeshSpec& the_spec) : spec(the_spec) {
     node.vectors.feedback = spec.core.feedback;
     node.vectors.gather = spec.core.gather;
     node.vectors.looks_ahead = spec.core.look_ahead != Use::kNever;
+    node.vectors.local_steps_vary = spec.core.local_steps_vary;
     if (!spec.local_steps.empty())
       node.vectors.local_steps = local_steps_of(i, spec.local_steps, weights);
     setup.nodes.push_back(std::move(node));

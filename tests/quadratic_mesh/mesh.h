@@ -2,6 +2,7 @@
 // left.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -40,7 +41,7 @@ class RecordedDecisions : public DecisionSource {
   [[nodiscard]] bool reset(ChannelIndex channel, Round round) const override;
   [[nodiscard]] std::optional<Verdict> closing(Round round) const override;
   [[nodiscard]] std::optional<Verdict> confirmed_stop(Round round) const override;
-  [[nodiscard]] std::optional<Ahead> ahead(Round round) const override;
+  [[nodiscard]] std::optional<Pace> pace(Round round) const override;
   [[nodiscard]] bool checkpoint(Round round) const override;
   // The run went on with `round`: what was decided on it and later ones is void.
   void forget_from(Round round);
@@ -50,8 +51,36 @@ class RecordedDecisions : public DecisionSource {
   std::map<std::pair<ChannelIndex, Round>, Setting> settings_;
   std::map<std::pair<ChannelIndex, Round>, bool> resets_;
   std::map<Round, Verdict> closings_, stops_;
-  std::map<Round, Ahead> aheads_;
+  std::map<Round, Pace> paces_;
   std::set<Round> checkpoints_;
+};
+
+// The decisions of another run with other numbers of local steps: `steps(r)` is what the verdict of
+// round r says. `others` outlives this.
+class StepsByRound : public DecisionSource {
+ public:
+  StepsByRound(const DecisionSource& others, std::function<unsigned(Round)> steps)
+      : others_(others), steps_(std::move(steps)) {}
+  [[nodiscard]] std::optional<Setting> setting(ChannelIndex channel, Round round) const override {
+    return others_.setting(channel, round);
+  }
+  [[nodiscard]] bool reset(ChannelIndex channel, Round round) const override {
+    return others_.reset(channel, round);
+  }
+  [[nodiscard]] std::optional<Verdict> closing(Round round) const override {
+    return others_.closing(round);
+  }
+  [[nodiscard]] std::optional<Verdict> confirmed_stop(Round round) const override {
+    return others_.confirmed_stop(round);
+  }
+  [[nodiscard]] std::optional<Pace> pace(Round round) const override {
+    return Pace{0, Ahead::kNo, steps_(round)};
+  }
+  [[nodiscard]] bool checkpoint(Round round) const override { return others_.checkpoint(round); }
+
+ private:
+  const DecisionSource& others_;
+  std::function<unsigned(Round)> steps_;
 };
 
 // Plan, problem and setup of a mesh; change `setup` before run().

@@ -110,6 +110,7 @@ TEST(DecisionLog, GivesBackResetsAndTheWordsOfTheEnd) {
   logs.write(0, {Decision::Kind::kConfirmedStop, 11, 0, {}, verdict});
   Verdict ahead;
   ahead.ahead = Ahead::kOverlaps;
+  ahead.local_steps = 4;
   logs.write(0, {Decision::Kind::kAhead, 7, 0, {}, ahead});
   const auto loaded = logs.load();
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
@@ -121,8 +122,8 @@ TEST(DecisionLog, GivesBackResetsAndTheWordsOfTheEnd) {
   EXPECT_EQ((*loaded)->closing(9), verdict);
   EXPECT_EQ((*loaded)->closing(10), std::nullopt);
   EXPECT_EQ((*loaded)->confirmed_stop(9), std::nullopt);
-  EXPECT_EQ((*loaded)->ahead(7), Ahead::kOverlaps);
-  EXPECT_EQ((*loaded)->ahead(8), std::nullopt);
+  EXPECT_EQ((*loaded)->pace(7), (Pace{0, Ahead::kOverlaps, 4}));
+  EXPECT_EQ((*loaded)->pace(8), std::nullopt);
 }
 
 std::string complaint_about(const std::string& line) {

@@ -247,6 +247,7 @@ TEST(Verdict, TravelsWholeAndABadOneIsHarmless) {
   verdict.reason = StopReason::kAccuracy;
   verdict.stop = true;
   verdict.ahead = Ahead::kOverlaps;
+  verdict.local_steps = 8;
   EXPECT_EQ(Verdict::from_control(verdict.to_control()), verdict);
   Control bad;
   bad.fill(-1e300);
@@ -256,6 +257,10 @@ TEST(Verdict, TravelsWholeAndABadOneIsHarmless) {
   for (const double value : {-1.0, 3.0, 1e300, std::nan("")}) {
     bad.fill(value);
     EXPECT_EQ(Verdict::from_control(bad).ahead, Ahead::kNo) << value;
+  }
+  for (const double value : {-1.0, 0.5, kLocalStepsMax + 1.0, 1e300, std::nan("")}) {
+    bad.fill(value);
+    EXPECT_EQ(Verdict::from_control(bad).local_steps, 1u) << value;
   }
   for (const double value : {-1e300, std::nan(""), HUGE_VAL}) {
     bad.fill(value);

@@ -92,7 +92,7 @@ TEST(RunConfig, ReadsWhatEachPolicyKnows) {
   EXPECT_EQ(canonical(plus),
             "policy kimad_plus\nallocator knapsack\nratios 2\nbins 100\n"
             "compressor topk\nvalues float32\nindices raw\nfeedback ef14\ngather "
-            "per_link\nlook_ahead false\noverlap false\nlocal_steps 1\n"
+            "per_link\nlook_ahead false\noverlap false\n"
             "digest_every 50\n");
   EXPECT_EQ(plus.feedback, Feedback::kEf14);
   const CompressionOptions gravac =

@@ -143,6 +143,15 @@ MeshSpec choosing(const std::string& kind, double heterogeneity) {
   return spec;
 }
 
+// Messages take far longer than a gradient.
+MeshSpec choosing_steps() {
+  MeshSpec spec = choosing("tree", 0);
+  spec.rate_bits_per_s = 0.05e6;
+  spec.core.local_steps_vary = true;
+  spec.core.local_steps_max = kLocalStepsMax;
+  return spec;
+}
+
 Ahead way(const Mesh& mesh, Round round) {
   return mesh.reports[0][round].verdict.ahead;
 }
@@ -166,21 +175,44 @@ TEST(Overlap, IsChosenWhereDataAreAlike) {
   }
 }
 
-// Seen to fail with a log that does not say when rounds began to overlap.
+// Seen to fail where the search keeps to one.
+TEST(LocalSteps, AreChosenWhereMessagesTakeLongerThanGradients) {
+  Mesh mesh(choosing_steps()), fixed(choosing_steps());
+  for (SimulatedNode& node : fixed.setup.nodes) node.core.local_steps_max = 1;
+  for (Mesh* each : {&mesh, &fixed}) {
+    each->run();
+    ASSERT_TRUE(each->done()) << each->ends();
+  }
+  for (const auto& reports : mesh.reports)
+    for (Round r = 0; r < 60; ++r)
+      ASSERT_EQ(reports[r].verdict.local_steps, mesh.reports[0][r].verdict.local_steps) << r;
+  EXPECT_EQ(mesh.reports[0][0].verdict.local_steps, 1u) << "nothing is known";
+  EXPECT_GT(mesh.reports[0][50].verdict.local_steps, 1u);
+  EXPECT_EQ(fixed.reports[0][50].verdict.local_steps, 1u) << "the config says so";
+}
+
+// Seen to fail with a log that does not say when rounds began to overlap, and without the number of
+// local steps.
 TEST(Overlap, IsRepeatedByAReplay) {
-  Mesh first(choosing("tree", 0));
-  first.run();
-  ASSERT_TRUE(first.done()) << first.ends();
-  ASSERT_EQ(way(first, 50), Ahead::kOverlaps);
-  MeshSpec other = choosing("tree", 0);
-  other.rate_bits_per_s = 0.3e6;
-  Mesh second(other);
-  second.setup.replay = &first.decisions;
-  second.run();
-  ASSERT_TRUE(second.done()) << second.ends();
-  for (Round r = 0; r < 60; ++r) ASSERT_EQ(way(second, r), way(first, r)) << r;
-  EXPECT_EQ(digest_floats(second.simulator->owners_parameters()),
-            digest_floats(first.simulator->owners_parameters()));
+  for (const MeshSpec& spec : {choosing("tree", 0), choosing_steps()}) {
+    Mesh first(spec);
+    first.run();
+    ASSERT_TRUE(first.done()) << first.ends();
+    const Verdict& late = first.reports[0][50].verdict;
+    ASSERT_TRUE(late.ahead == Ahead::kOverlaps || late.local_steps > 1);
+    MeshSpec other = spec;
+    other.rate_bits_per_s *= 0.6;
+    Mesh second(other);
+    second.setup.replay = &first.decisions;
+    second.run();
+    ASSERT_TRUE(second.done()) << second.ends();
+    for (Round r = 0; r < 60; ++r) {
+      ASSERT_EQ(way(second, r), way(first, r)) << r;
+      ASSERT_EQ(second.reports[0][r].verdict.local_steps, first.reports[0][r].verdict.local_steps);
+    }
+    EXPECT_EQ(digest_floats(second.simulator->owners_parameters()),
+              digest_floats(first.simulator->owners_parameters()));
+  }
 }
 
 }  // namespace

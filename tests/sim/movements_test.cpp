@@ -80,7 +80,12 @@ TEST(Movements, AreDeliveredOrKeptAndNothingElse) {
     for (std::size_t i = 0; takes_local_steps && i < spec.nodes; ++i)
       spec.local_steps.push_back(1 + random.below(4));
     const double rate = random.below(2) ? 200 : 100e3;
+    Mesh calm(spec);  // settings that do not depend on what links do
+    calm.run();
+    spec.core.local_steps_vary = random.below(2) == 0;
     Mesh mesh(spec);
+    const StepsByRound decisions(calm.decisions, [](Round round) { return 1 + round * round % 5; });
+    if (spec.core.local_steps_vary) mesh.setup.replay = &decisions;
     for (LinkSpec& link : mesh.setup.links)
       link.rate = RateTrace{{{0.0, rate * (1 + random.uniform())}}};
     for (int i = 0; i < 3; ++i) {

@@ -82,6 +82,14 @@ MeshSpec ahead(MeshSpec spec, bool overlaps) {
   return spec;
 }
 
+// The mesh chooses where gradients are taken, and how many local steps a round has.
+void choose_all(MeshSpec& spec) {
+  spec.core.feedback = Feedback::kEf14;
+  spec.core.look_ahead = spec.core.overlap = Use::kChosen;
+  spec.core.local_steps_vary = true;
+  spec.core.local_steps_max = kLocalStepsMax;
+}
+
 MeshSpec stepping(MeshSpec spec) {
   spec.local_steps = {1, 3, 2, 4, 2};
   return spec;
@@ -290,7 +298,7 @@ TEST(Resume, IsReplayedFromTheDecisionsOfBothParts) {
     spec.core.gather = Gather::kShared;
     spec.core.checkpoints = {std::nullopt, from_seconds(0.15), false, std::nullopt};
     spec.core.stop_rounds = 2 * kRounds;
-    if (chooses) spec.core.look_ahead = spec.core.overlap = Use::kChosen;
+    if (chooses) choose_all(spec);
     RecordedDecisions decisions;
     const AllStates states = killed_states(spec, 0.6, &decisions);
     ASSERT_GE(states[0]->states.size(), 2u);
@@ -323,6 +331,7 @@ TEST(Resume, SurvivesEveryStateThatIsDamaged) {
     spec.core.policy = {policy_options(policy), make_codec("topk"), std::nullopt, 2};
     if (std::string(policy) == "kimad") spec.core.policy.round_time = from_seconds(0.03);
     spec.core.gather = Gather::kShared;
+    if (std::string(policy) == "auto") choose_all(spec);
     const AllStates states = killed_states(spec, 0.8);
     const Round held = newest_of_all(states);
     const std::vector<std::byte> sound = states[1]->states[held];

@@ -57,6 +57,7 @@ struct StepShard {  // x[s] = optimizer(x[s], Σ terms) -> StepDone
   std::span<const BufferId> terms;
   bool digest = false;
   bool agreement = false;
+  unsigned local_steps = 1;  // ComputeGradient::local_steps of `round`
 };
 // Makes this node's movement of the gradient of `round`, for the round's reduces, and, where the
 // next gradient is to be computed while they travel, its point. Only where nodes may look ahead
@@ -65,6 +66,7 @@ struct TakeMovement {
   Round round = 0;
   bool taken_ahead = false;  // the gradient was, of w
   bool overlap = false;      // the next gradient's point is wanted
+  unsigned next_steps = 1;   // ComputeGradient::local_steps of that gradient
 };
 // Copies the state of this node, at the end of `round`, for a checkpoint: `core` and the vectors
 // -> StateSaved, once the next gradient may be computed; the rest is copied beside it
@@ -91,6 +93,10 @@ enum class GradientPoint : std::uint8_t {
 struct ComputeGradient {
   Round round = 0;
   GradientPoint at = GradientPoint::kParameters;
+  // Every node takes so many local steps, or so many times its own number.
+  unsigned local_steps = 1;
+  // The number of local steps, counted so, in all rounds before.
+  std::uint64_t steps_before = 0;
 };  // then clip, decay and, without TakeMovement, momentum; or all local steps -> GradientDone
 struct Evaluate {
   Round round = 0;

@@ -63,7 +63,7 @@ struct LoopVectors {
   AlignedBuffer parameters, gradient;
 };
 
-// Thread: one at a time, but for stop(), save_now() and batch().
+// Thread: one at a time, but for stop(), save_now(), round() and batch().
 class LoopNode {
  public:
   // Checks all that can be checked before other nodes are called. Errors: UserInput, one sentence a
@@ -86,8 +86,8 @@ class LoopNode {
   [[nodiscard]] LoopWish wait(Duration limit);
   // The number of the batch whose gradient is or was wanted last (Objective::gradient).
   [[nodiscard]] std::uint64_t batch() const;
-  // How many batches the node takes in a round.
-  [[nodiscard]] unsigned local_steps() const { return local_steps_; }
+  // The round of that batch.
+  [[nodiscard]] Round round() const;
   // The answers. A gradient is looked through: one that is not finite ends the run. Each requires
   // that it is wanted; an Error ends the run with its sentence whenever it is given.
   void give(GradientNumbers numbers);
@@ -123,7 +123,6 @@ class LoopNode {
   RunFolder folder_{""};
   NodeIndex self_ = 0;
   bool resumes_ = false, running_ = false;
-  unsigned local_steps_ = 1;
   std::vector<float> aside_;  // the point, while the round is shown
   bool shows_round_ = false;
   std::atomic<bool> stop_{false}, save_{false};

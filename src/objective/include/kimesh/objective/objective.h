@@ -54,8 +54,8 @@ class Objective {
   virtual void bind(std::span<float> parameters, std::span<float> gradient) = 0;
 
   // Overwrites the gradient with that of this node's batch number `batch` at the parameters, which
-  // it only reads. Batches count from 0: the batch is the round, and where the node takes H local
-  // steps in a round, round · H and those that follow. The caller's sentence names node and round.
+  // it only reads. Batches count from 0: the batch is the round where the node takes one local step
+  // in each, else the number of its steps before. The caller's sentence names node and round.
   // Errors: NotFinite, naming the layer, when loss or gradient holds NaN or infinity.
   [[nodiscard]] virtual Result<GradientNumbers> gradient(std::uint64_t batch) = 0;
 
@@ -65,6 +65,8 @@ class Objective {
   // ---- for programs whose loop calls kimesh, in place of the other way round. A simulation uses
   // none of these.
 
+  // Called before the gradients of `round`.
+  virtual void begin_round(Round /*round*/) {}
   // Asked once, before initialise().
   [[nodiscard]] virtual ObjectiveMemory memory() { return {}; }
   // Called once, after bind(). The reader may be called inside gradient(), while no message of the

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "kimesh/codec/codec.h"
 #include "kimesh/codec/feedback.h"
@@ -20,8 +21,9 @@ struct CompressionOptions {
   Use look_ahead = Use::kNever;
   Use overlap = Use::kNever;
   // Optimizer steps of a node between two rounds of messages; a topology file may say another
-  // number for a node. More than one: requires Feedback::kEf14.
-  unsigned local_steps = 1;
+  // number for a node. More than one: requires Feedback::kEf14. Nothing: one, or as many as the
+  // mesh chooses (chooses_local_steps).
+  std::optional<unsigned> local_steps;
   Round digest_every = 50;  // rounds between digests of both ends of a channel; 0: never
 
   // Whether messages carry movements, which may be those of many steps.
@@ -29,6 +31,8 @@ struct CompressionOptions {
   // Whether gradients are taken ahead of the parameters, and beside messages, as feedback allows.
   [[nodiscard]] Use looks_ahead() const;
   [[nodiscard]] Use overlaps() const;
+  // Whether the mesh chooses how many steps lie between two rounds of messages.
+  [[nodiscard]] bool chooses_local_steps() const;
 
   void describe(Keys& keys);
 

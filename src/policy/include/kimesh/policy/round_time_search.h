@@ -1,5 +1,6 @@
-// The search for the pace with which a mesh learns most in a second: how long its rounds take, and
-// whether gradients are taken ahead of the parameters, and beside messages.
+// The search for the pace with which a mesh learns most in a second: how long its rounds take,
+// whether gradients are taken ahead of the parameters, and beside messages, and how many local
+// steps a round has.
 //
 // A round takes the longest gradient and the time that its messages get, the exchange. More time
 // means larger messages, which leave less out; what is left out comes rounds later. A message that
@@ -11,7 +12,12 @@
 //
 // times as many rounds as one whose messages leave nothing out. a and b depend on where gradients
 // are taken (kRoundsNeeded); u says how unlike the nodes' data are (docs/architecture.md, "Round
-// time").
+// time"). With H local steps a round it needs about
+//
+//   (1 + κ (H − 1)) / H + (a − 1) + b · D + u · H · (D / kDelayOfUnlikeData)²
+//
+// times as many: a step brings less the further nodes go apart (kDrift), what is late is H steps
+// late, and what nodes disagree about grows with H.
 //
 // Every few rounds each node offers how late its messages would be with other times of the
 // exchange. Offers go up with the control vector, and the owner of shard 0 chooses for all.
@@ -47,6 +53,12 @@ struct RoundsNeeded {
 };
 inline constexpr std::array<RoundsNeeded, 3> kRoundsNeeded{{{1, 0.065}, {1, 0.04}, {1.2, 0.03}}};
 inline constexpr double kDelayOfUnlikeData = 3;
+// κ, and what is added to it where data are unlike: 8 local steps of the cnn need 1.5 times as many
+// gradients as one (docs/figures.md, "Local steps").
+inline constexpr double kDrift = 0.1, kDriftOfUnlikeData = 0.3;
+// The most local steps that a mesh chooses, of which more were not measured, and by how much their
+// number changes at once: digits reach their target in 50 rounds where links are slow.
+inline constexpr unsigned kLocalStepsMax = 16, kStepsFactorMax = 4;
 // The least mean_cosine() of data that count as alike, and the largest of data that count as
 // unlike. Movements of nodes whose data are alike share a direction and differ by noise that has
 // none. Where data are unlike, what one node gains others lose, and what they bring opposes its own
@@ -133,6 +145,9 @@ class RecentOffers {
   std::uint32_t count_ = 0;  // of all offers; the last one is at (count_ - 1) % kOffersOfAMean
 };
 
+// Whether messages would be no smaller with the shortest exchange that is compared.
+[[nodiscard]] bool are_smallest(const ExchangeOffer& offers);
+
 // D: by how many rounds messages are late with the present time of the exchange, a reduce and a
 // gather together. Without offers: 0.
 [[nodiscard]] double present_delay(const ExchangeOffer& offers);
@@ -153,21 +168,26 @@ enum class Ahead : std::uint8_t {
 [[nodiscard]] std::string_view ahead_name(Ahead ahead);
 [[nodiscard]] std::optional<Ahead> parse_ahead(std::string_view name);
 
-// How long the messages of a round take, and where its gradients are taken.
+// How long the messages of a round take, where its gradients are taken, and how many of them: every
+// node takes so many local steps, or so many times its own number where nodes have one.
 struct Pace {
   double exchange_s = 0;
   Ahead ahead = Ahead::kNo;
+  unsigned local_steps = 1;
   [[nodiscard]] bool overlaps() const { return ahead == Ahead::kOverlaps; }
   bool operator==(const Pace&) const = default;
 };
 // What the choice of a pace depends on, besides the offers.
 struct PaceRules {
-  double round_s = 0;    // what rounds take with the present pace
-  double compute_s = 0;  // T_comp
+  double round_s = 0;    // what rounds take with the present pace; 0: not known
+  double compute_s = 0;  // T_comp of a round with one local step
   double unlike = 0;     // unlikeness()
   Use look_ahead = Use::kNever, overlap = Use::kNever;
   std::optional<double> round_time_s{};  // where the config gives it, the exchange follows from it
   double caution = 1;                    // LossGuard::caution()
+  unsigned local_steps_max = 1;          // 1: the config gives their number
+  // What the smallest messages take, however short the exchange; 0: not known.
+  double floor_s = 0;
 };
 // Whether the two keys of a config let gradients be taken so.
 [[nodiscard]] bool allows(Use look_ahead, Use overlap, Ahead ahead);

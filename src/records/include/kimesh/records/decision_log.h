@@ -12,9 +12,10 @@
 //       What the owner of shard 0 decided on the end of the run, in its log only: a closing round
 //       follows; a confirmation round ended the run. Further fields: accuracy, accuracy_round,
 //       test_loss, compute_s, evaluate_s.
-//   {"kind":"ahead","round":16,"ahead":"overlaps"}
+//   {"kind":"ahead","round":16,"ahead":"overlaps","local_steps":4}
 //       What the owner of shard 0 decided, in its log only: how gradients are taken from the next
-//       round on: "no" at w, "looks" ahead of it, "overlaps" ahead and beside messages.
+//       round on: "no" at w, "looks" ahead of it, "overlaps" ahead and beside messages; and how
+//       many local steps those have that are asked for from then on.
 //   {"kind":"checkpoint","round":98}
 //       The next round ends with a checkpoint; in the log of the owner of shard 0 only.
 //   {"kind":"resume","round":93}

@@ -20,7 +20,7 @@ struct ControlVector {
   // Sums of the evaluation made at the start of this round; samples 0: none was made. A sample of a
   // text is a token. In an agreement on a checkpoint samples counts the nodes that hold one.
   double correct = 0, samples = 0, test_loss = 0;
-  double compute_s = 0;   // max: the round's longest gradient
+  double compute_s = 0;   // max: the round's longest gradient, over ComputeGradient::local_steps
   double evaluate_s = 0;  // max: what the run's clock leaves out
   // Min of those over 0: the most bytes that a shared gather message of shard 0 may take on every
   // link of its tree. 0: nothing limits it.
@@ -88,6 +88,7 @@ struct Verdict {
   bool stop = false;
   // Where the mesh chooses: how gradients are taken from the next round on.
   Ahead ahead = Ahead::kNo;
+  unsigned local_steps = 1;  // and how many those have that are asked for from then on
   // The next round, where it is to end with a checkpoint; else kNoRound.
   Round checkpoint_round = kNoRound;
   // In the verdict of a round that ends with a checkpoint: the newest one that all nodes hold.

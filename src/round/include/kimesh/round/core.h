@@ -51,8 +51,9 @@ class DecisionSource {
   // The verdict of `round` that called a closing round; nothing: none was called in `round`.
   [[nodiscard]] virtual std::optional<Verdict> closing(Round round) const = 0;
   [[nodiscard]] virtual std::optional<Verdict> confirmed_stop(Round round) const = 0;
-  // What the verdict of `round` changed Verdict::ahead to; nothing: it changed nothing.
-  [[nodiscard]] virtual std::optional<Ahead> ahead(Round round) const = 0;
+  // What the verdict of `round` changed the pace to, without its exchange; nothing: it changed
+  // nothing.
+  [[nodiscard]] virtual std::optional<Pace> pace(Round round) const = 0;
   // Whether the verdict of `round` said that the next round ends with a checkpoint.
   [[nodiscard]] virtual bool checkpoint(Round round) const = 0;
 };
@@ -95,6 +96,10 @@ struct CoreOptions {
   // Where gradients are taken, and whether beside messages. VectorsOptions::looks_ahead says so as
   // well; without it neither can be.
   Use look_ahead = Use::kNever, overlap = Use::kNever;
+  // Whether rounds have as many local steps as verdicts say, which VectorsOptions::local_steps_vary
+  // says as well, and the most that this node chooses where it owns shard 0.
+  bool local_steps_vary = false;
+  unsigned local_steps_max = 1;
   std::optional<std::uint64_t> traffic_bytes;  // that the node may send in all; the run ends before
   Duration dead_after{std::chrono::seconds(15)};
   // The most that the first gradient and the first evaluation may take, of which nothing is known.

@@ -22,6 +22,7 @@ struct Progress {
   Duration since_called{0};    // since the last checkpoint was called
   Duration evaluated{0};       // time of evaluations, which the run's clock leaves out
   Round trained = 0;           // rounds with a gradient
+  std::uint64_t steps = 0;     // ComputeGradient::steps_before of the next one
   Round since_checkpoint = 0;  // the first round after the last checkpoint
   unsigned accuracy_hits = 0, loss_hits = 0;  // evaluations in a row that reached the target
   std::uint64_t traffic = 0;                  // bytes that this node has sent
@@ -29,8 +30,8 @@ struct Progress {
   template <typename Self>
   static auto state_of(Self& self) {
     return std::tie(self.round, self.verdict, self.clock, self.since_called, self.evaluated,
-                    self.trained, self.since_checkpoint, self.accuracy_hits, self.loss_hits,
-                    self.traffic, self.data_weight);
+                    self.trained, self.steps, self.since_checkpoint, self.accuracy_hits,
+                    self.loss_hits, self.traffic, self.data_weight);
   }
 };
 

@@ -27,6 +27,7 @@ struct Prediction {
 };
 
 // `weights`: ω_i, one a node. Traces count with their mean rates; nobody evaluates, fails or stops.
+// Where the mesh would choose how many local steps a round has, one is assumed.
 // Every message has the size that the policy gives it; what gradients look like is made up, so
 // where a policy goes by them (kimad_plus, gravac), its choices may differ from those of the real
 // run. Of a large model fewer rounds than `rounds_max`, 8 at least, are simulated; policies that

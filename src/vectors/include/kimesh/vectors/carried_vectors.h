@@ -20,6 +20,7 @@ struct CarriedVectors {
   std::uint64_t optimizer_steps = 0;
   Round movement_round = 0;
   bool is_in_velocity = false;  // the last movement
+  bool is_sum = false;          // and whether it was one of several local steps
 };
 
 }  // namespace kimesh

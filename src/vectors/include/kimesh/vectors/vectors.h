@@ -9,7 +9,8 @@
 // for the owned shard, or for all d where workers send movements, and then the movement [d]; where
 // nodes look ahead the gradient's point y [d], which else is w. A node of several local steps takes
 // them at y, which begins at w or ahead of it and is given up at the end; their sum is the movement
-// [d], and where nodes look ahead what is sent is a copy of it [d]. Only where the policy
+// [d], and where nodes look ahead what is sent is a copy of it [d]. Where their number varies both
+// are made with the first round of several. Only where the policy
 // compresses: x[s] of the owned shard, per reduce_out channel the estimate of the far side (EF21)
 // or the residual (EF14), and with Gather::kPerLink per gather_out channel the estimate of the far
 // side, but for the owner's first one, whose estimate is w[s]. Where the memory is a GPU's, a
@@ -56,6 +57,9 @@ struct VectorsOptions {
   bool looks_ahead = false;
   // Other than one step: requires Feedback::kEf14.
   LocalSteps local_steps{};
+  // Rounds may have several times as many (ComputeGradient::local_steps): requires
+  // Feedback::kEf14.
+  bool local_steps_vary = false;
   // Null: the host's memory. Else a GPU's, and the same memory with a queue of its own for gradient
   // work; the nodes of this process share them. The codec must have
   // CodecTraits::on_devices then.
@@ -89,8 +93,8 @@ class Vectors {
   // below.
   [[nodiscard]] Status prepare_point(const ComputeGradient& work);
   [[nodiscard]] Status prepare_point(const Evaluate& work);
-  // H_i: how often the objective computes a gradient after prepare_point, each followed by
-  // prepare_gradient.
+  // H_i, of a round whose ComputeGradient::local_steps is 1: how often the objective computes a
+  // gradient after prepare_point, each followed by prepare_gradient.
   [[nodiscard]] unsigned local_steps() const;
   // Clips the gradient of `round` that the objective has filled, and applies coupled decay, then
   // momentum; where workers send movements, the optimizer. Where nodes may look ahead all after the
