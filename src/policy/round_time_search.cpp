@@ -226,8 +226,8 @@ bool allows(Use look_ahead, Use overlap, Ahead ahead) {
 
 namespace {
 
-// The present number of local steps and its neighbours, each twice another, since closer ones
-// hardly differ.
+// The present number of local steps, and those up to kStepsFactorMax times larger or smaller, by
+// powers of two: closer numbers hardly differ.
 std::vector<unsigned> numbers_of_steps(const Pace& now, const PaceRules& rules) {
   std::vector<unsigned> numbers{now.local_steps};
   if (rules.local_steps_max <= 1) return numbers;
@@ -239,8 +239,8 @@ std::vector<unsigned> numbers_of_steps(const Pace& now, const PaceRules& rules) 
   return numbers;
 }
 
-// Of two that take as long the one with the longer exchange, whose messages bring more: where the
-// way or the number of steps changes, all exchanges shorter than a gradient may look alike.
+// Whether `pace` is better than `best`. If both take as long, the longer exchange is better,
+// because its messages bring more: all exchanges shorter than a gradient may take as long.
 bool is_better(const Search& search, const Pace& pace, const Pace& best) {
   constexpr double kAlike = 1e-9;
   const double ratio = search.seconds(pace) / search.seconds(best);

@@ -59,7 +59,7 @@ Json to_json(const Plan& plan, const Decision& decision) {
       begin("poll_stop");
       put_verdict(json, decision.verdict);
       break;
-    case Decision::Kind::kAhead:
+    case Decision::Kind::kPace:
       begin("ahead");
       json["ahead"] = ahead_name(decision.verdict.ahead);
       json["local_steps"] = decision.verdict.local_steps;

@@ -97,8 +97,6 @@ NodeRecord read_round(FieldReader& fields) {
   fields.read("accuracy_round", round.accuracy_round);
   fields.read("test_loss", round.test_loss);
   fields.read("perplexity", round.perplexity);
-  if (fields.has("local_steps")) fields.read("local_steps", round.local_steps);
-  if (round.local_steps < 1) fields.complain("a round of no local step");
   fields.read("compute_s", round.compute_s);
   fields.read("evaluate_s", round.evaluate_s);
   fields.read("encode_s", round.encode_s);

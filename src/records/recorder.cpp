@@ -68,7 +68,6 @@ Json to_json(const RoundRecord& round) {
   json["accuracy_round"] = round.accuracy_round ? Json(*round.accuracy_round) : Json(nullptr);
   json["test_loss"] = number_or_null(round.test_loss);
   if (round.perplexity) json["perplexity"] = number(*round.perplexity);
-  if (round.local_steps > 1) json["local_steps"] = round.local_steps;
   json["compute_s"] = number(round.compute_s);
   json["evaluate_s"] = number(round.evaluate_s);
   json["encode_s"] = number(round.encode_s);
@@ -251,7 +250,6 @@ RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology, No
     record.residual_share = report.residual.energy / report.residual.of_energy;
   }
   record.policy = report.policy_state;
-  record.local_steps = report.local_steps;
   for (const LinkReport& link : report.links)
     record.links.push_back(make_link_record(plan, topology, self, record.time_s, link));
   record.layers = layer_shares(report.layers);

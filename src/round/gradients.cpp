@@ -32,7 +32,7 @@ void Core::State::continue_own_part() {
   }
   KIMESH_CHECK(gradient->round == round, "a gradient is used in its round");
   own.loss = options.data_weight * gradient->loss;
-  report.local_steps = round_steps = asked_steps;
+  round_steps = asked_steps;
   own.compute_s = to_seconds(gradient->took) / round_steps;
   report.own_loss = gradient->loss;
   report.compute += gradient->took;
@@ -59,15 +59,16 @@ void Core::State::ask_gradient(Round of, GradientPoint at) {
   gradient_asked = of;
   asked_at = at;
   gradient_watch.begin(now);
-  // A point that is made is made for so many steps; the owner of shard 0 may have a later verdict
-  // by now, which the others do not know yet.
+  // The point of TakeMovement was made for next_steps. The owner of shard 0 may have a later
+  // verdict by now, which the other nodes do not know yet.
   asked_steps = at == GradientPoint::kMade ? next_steps : steps_of_round();
   emit(ComputeGradient{of, at, asked_steps, steps_taken});
   steps_taken += asked_steps;
 }
 
-// How many local steps the next gradient has, as the latest verdict says. Asked at a round's begin
-// and where its gradient is there: then all nodes have the verdict of the round before.
+// The local steps of the next gradient, as the latest verdict says. It is called only when a round
+// begins and when its gradient has arrived, since the latest verdict is that of the round before
+// at every node then.
 unsigned Core::State::steps_of_round() const {
   return options.local_steps_vary ? verdict.local_steps : 1;
 }

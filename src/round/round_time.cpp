@@ -130,19 +130,21 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   const bool exchange_changes =
       std::abs(next.exchange_s - verdict.exchange_s) > kSame * verdict.exchange_s;
   if (round >= kOfferEvery && (steps_change || next.ahead != verdict.ahead || exchange_changes)) {
-    // The next round may still have a gradient that was asked for before.
+    // The gradient of the next round may have been asked for before this choice.
     round_times = {};
     settled = round + 2;
   }
   if (steps_change || next.ahead != verdict.ahead)
-    emit(Decided{{Decision::Kind::kAhead, round, 0, {}, next}});
+    emit(Decided{{Decision::Kind::kPace, round, 0, {}, next}});
 }
 
 Pace Core::State::next_pace(const ExchangeOffer& offer) {
   const double compute_s = compute_times.value();
   if (round < kOfferEvery) return {kFirstExchange * compute_s, ahead, verdict.local_steps};
-  PaceRules rules{round_times.value(), compute_s, data.unlike(),        options.look_ahead,
-                  options.overlap,     {},        loss_guard.caution(), options.local_steps_max};
+  PaceRules rules{round_times.value(),  compute_s,
+                  data.unlike(),        options.look_ahead,
+                  options.overlap,      {},
+                  loss_guard.caution(), options.local_steps_vary ? kLocalStepsMax : 1};
   if (const auto& given = options.policy.round_time) rules.round_time_s = to_seconds(*given);
   if (!data.may_look_ahead()) {
     if (rules.look_ahead == Use::kChosen) rules.look_ahead = Use::kNever;
@@ -160,23 +162,22 @@ Pace Core::State::next_pace(const ExchangeOffer& offer) {
   return best_pace(present, rules, mean);
 }
 
-// Where messages are the smallest, what rounds take beside gradients is their time; else it is a
-// bound of that.
+// Learns what the smallest messages take: the time of a round beside its gradient where messages
+// are the smallest, and at most that time where they are larger.
 void Core::State::learn_floor(const ExchangeOffer& offer) {
   if (round_times.count() == 0) return;
-  // Beside a gradient that takes as long messages may take any time, and links may have become
-  // faster: what was known is forgotten, so slowly that a mesh tries fewer steps every 40 rounds.
+  // A gradient that takes as long hides the time of messages, and links may have become faster.
+  // Then the floor falls, so slowly that a mesh tries fewer steps about every 40 rounds.
   constexpr double kLonger = 1.25, kForgets = 0.95;
   const bool is_hidden =
       ahead == Ahead::kOverlaps && round_times.value() < kLonger * verdict.compute_s;
+  if (is_hidden) {
+    floor_s *= kForgets;
+    return;
+  }
   const double messages_s =
       std::max(round_times.value() - to_seconds(time_before_messages()), kExchangeMin);
-  if (is_hidden)
-    floor_s *= kForgets;
-  else if (are_smallest(offer))
-    floor_s = messages_s;
-  else
-    floor_s = std::min(floor_s, messages_s);
+  floor_s = are_smallest(offer) ? messages_s : std::min(floor_s, messages_s);
 }
 
 // One JSON object for the run's record. What was offered is known at the owner of shard 0.

@@ -314,10 +314,11 @@ class Core::State {
   Ahead ahead = Ahead::kNo;         // how this round takes gradients
   Round gradient_asked = kNoRound;  // the last one
   GradientPoint asked_at = GradientPoint::kParameters;
-  unsigned asked_steps = 1;       // local steps of that gradient
-  unsigned next_steps = 1;        // and of the one after it, whose point was made
-  unsigned round_steps = 1;       // and of this round's
-  std::uint64_t steps_taken = 0;  // in rounds before the next gradient's; one without counts as one
+  unsigned asked_steps = 1;  // local steps of the last gradient
+  unsigned next_steps = 1;   // local steps for which the last point was made
+  unsigned round_steps = 1;  // local steps of this round's gradient
+  // Local steps of all rounds before the next gradient; a round without a gradient counts as one.
+  std::uint64_t steps_taken = 0;
   std::optional<GradientDone> gradient;  // of this round or the next one, until it is used
   bool ending = false;                   // the last round is over
   bool said_bye = false;

@@ -31,7 +31,6 @@ CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, 
   options.look_ahead = config.compression.looks_ahead();
   options.overlap = config.compression.overlaps();
   options.local_steps_vary = local_steps_vary(config);
-  if (options.local_steps_vary) options.local_steps_max = kLocalStepsMax;
   options.data_weight = data_weight;
   if (const auto cap = spec.sending_cap_bits_per_s())
     options.uplink_bytes_per_s = *cap / kBitsPerByte;

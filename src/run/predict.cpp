@@ -71,18 +71,16 @@ struct Measured {
   }
 };
 
-SimulationSetup make_setup(const RunConfig& config, const TopologyFile& topology, const Plan& plan,
+SimulationSetup make_setup(RunConfig config, const TopologyFile& topology, const Plan& plan,
                            std::span<const double> weights, Round rounds) {
+  config.compression.local_steps = config.compression.local_steps.value_or(1);
   SimulationSetup setup;
   setup.plan = &plan;
   for (NodeIndex i = 0; i < plan.view.nodes.size(); ++i) {
     setup.nodes.push_back(
         simulated_node(config, topology, i, weights, std::make_unique<StandIn>(plan.layout, i)));
     setup.nodes.back().vectors.local_steps = {};  // their time is charged, not their work
-    setup.nodes.back().vectors.local_steps_vary = false;
     CoreOptions& core = setup.nodes.back().core;
-    core.local_steps_vary = false;
-    core.local_steps_max = 1;
     core.stop_rounds = rounds + 2;  // the end has messages of its own kind: they are not measured
     core.stop_accuracy.reset();
     core.stop_loss.reset();

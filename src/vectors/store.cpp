@@ -187,7 +187,8 @@ Status Vectors::Store::bring_point_to_host() {
 
 void Vectors::Store::look_ahead(double under_way, double next, bool sums, kernels::Memory& memory) {
   memory.copy(parameters_.floats(), point_.floats());
-  const bool apart = sums || is_sum_;  // the last step is not all of the movement, or is taken back
+  // A sum holds more than the last step, and the first of several steps takes the last one back.
+  const bool apart = sums || is_sum_;
   const double share = apart ? under_way : under_way + next;
   if (share != 0) {
     const auto [factor, movement] = wish(movement_round_);

@@ -81,7 +81,7 @@ class Vectors::Store {
   }
   // Whether every movement is that of y over the whole round, scaled.
   [[nodiscard]] bool takes_local_steps() const { return !options_.local_steps.is_one_step(); }
-  // Whether that of a round is whose ComputeGradient has so many steps.
+  // The same for a round whose ComputeGradient::local_steps is `steps`.
   [[nodiscard]] bool sums_steps(unsigned steps) const { return steps > 1 || takes_local_steps(); }
   // Makes a buffer of the model's size, where it is not there yet. Errors: Io, where the memory has
   // no room for it.

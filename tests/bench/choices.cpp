@@ -14,7 +14,6 @@
 //                 [--only "{KEYS};{KEYS}"]  these settings of the section compression alone
 #include <array>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <random>
 #include <sstream>
@@ -26,8 +25,6 @@
 
 namespace kimesh::bench {
 namespace {
-
-using Arguments = std::function<std::string(std::string_view, const std::string&)>;
 
 constexpr double kFar = 4;                  // times the best median
 constexpr double kSecondsMax = 600;         // virtual, before any setting has arrived
@@ -51,7 +48,7 @@ struct Setting {
 
 const Setting kAuto{"{policy: auto}", "", false};
 
-// What the same messages need: auto's own defaults, written out for another policy.
+// The keys that auto uses by default, written out for another policy.
 std::string like_auto(const std::string& keys, bool look_ahead, bool overlap) {
   return fmt::format(
       "{{{}, compressor: dzq, feedback: ef14, gather: shared, look_ahead: {}, overlap: {}}}", keys,
@@ -78,7 +75,7 @@ void add_single_keys(std::vector<Setting>& all) {
     all.push_back({fmt::format("{{policy: auto, {}}}", key), ""});
 }
 
-// Draws what a config may say; what it may not say is drawn again.
+// Adds random settings. A setting that no config may have is drawn again.
 void add_random(std::vector<Setting>& all, unsigned count, std::uint64_t seed) {
   std::mt19937_64 draws(seed);
   const auto one_of = [&](const auto& list) {
@@ -114,9 +111,9 @@ RunConfig configured(RunConfig config, const Setting& setting) {
   return config;
 }
 
-// The mean of the logarithms of paired ratios with its 90 % interval, as factors.
+// The geometric mean of paired ratios, and the upper end of its 90 % interval.
 struct Ratio {
-  double middle = 1, low = 1, high = 1;
+  double middle = 1, high = 1;
 };
 
 Ratio paired_ratio(const std::vector<double>& ours, const std::vector<double>& theirs) {
@@ -133,7 +130,7 @@ Ratio paired_ratio(const std::vector<double>& ours, const std::vector<double>& t
   constexpr double kNormal = 1.6449;
   const double t = kNormal + (std::pow(kNormal, 3) + kNormal) / (4 * (n - 1));
   const double half = t * deviation / std::sqrt(n);
-  return {std::exp(mean), std::exp(mean - half), std::exp(mean + half)};
+  return {std::exp(mean), std::exp(mean + half)};
 }
 
 struct Search {
@@ -213,7 +210,7 @@ RunConfig config_of(const std::string& split) {
 
 int main(int count, char** words) {
   set_up_training(1);
-  const Arguments said = [&](std::string_view name, const std::string& otherwise) {
+  const auto said = [&](std::string_view name, const std::string& otherwise) {
     return argument(count, words, name, otherwise);
   };
   const auto number = [&](std::string_view name, const std::string& otherwise) {

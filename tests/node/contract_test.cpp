@@ -18,7 +18,7 @@ constexpr NodeIndex kNodes = 3;  // a ring: n0 -> n1 -> n2 -> n0
 constexpr Round kTroubleRound = 5;
 constexpr std::size_t kBytesBetweenCuts = 15'000;  // far less than a run, more than a hello
 
-// What happens, with the end of round kTroubleRound unless it lasts all along.
+// A trouble begins with the end of round kTroubleRound; breaks_all_along lasts for the whole run.
 struct Trouble {
   bool breaks_all_along = false;  // connections to n1 are cut over and over
   std::vector<NodeIndex> dead{};  // nothing comes to these nodes any more, answers to them do

@@ -167,7 +167,6 @@ TEST(Live, IsRepeatedBitForBitWhereTheMeshChoosesLocalSteps) {
   spec.core.gather = Gather::kShared;
   spec.core.look_ahead = spec.core.overlap = Use::kChosen;
   spec.core.local_steps_vary = true;
-  spec.core.local_steps_max = kLocalStepsMax;
   expect_the_replay_to_repeat(spec);
 }
 

@@ -22,7 +22,7 @@ void RecordedDecisions::add(const Decision& d) {
     case Decision::Kind::kConfirmedStop:
       stops_[d.round] = d.verdict;
       return;
-    case Decision::Kind::kAhead:
+    case Decision::Kind::kPace:
       paces_[d.round] = {0, d.verdict.ahead, d.verdict.local_steps};
       return;
     case Decision::Kind::kCheckpoint:

@@ -111,7 +111,7 @@ TEST(DecisionLog, GivesBackResetsAndTheWordsOfTheEnd) {
   Verdict ahead;
   ahead.ahead = Ahead::kOverlaps;
   ahead.local_steps = 4;
-  logs.write(0, {Decision::Kind::kAhead, 7, 0, {}, ahead});
+  logs.write(0, {Decision::Kind::kPace, 7, 0, {}, ahead});
   const auto loaded = logs.load();
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   EXPECT_TRUE((*loaded)->reset(1, 4));

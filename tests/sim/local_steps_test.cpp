@@ -119,7 +119,7 @@ TEST(LocalSteps, MoveAsTheirFormulaSays) {
       }
 }
 
-// What verdicts say.
+// The number of steps that the verdict of `round` says.
 unsigned varying(Round round) {
   constexpr std::array<unsigned, 8> kSteps{1, 1, 3, 3, 1, 2, 1, 4};
   return kSteps[round % kSteps.size()];

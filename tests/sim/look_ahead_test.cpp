@@ -148,7 +148,6 @@ MeshSpec choosing_steps() {
   MeshSpec spec = choosing("tree", 0);
   spec.rate_bits_per_s = 0.05e6;
   spec.core.local_steps_vary = true;
-  spec.core.local_steps_max = kLocalStepsMax;
   return spec;
 }
 
@@ -177,8 +176,9 @@ TEST(Overlap, IsChosenWhereDataAreAlike) {
 
 // Seen to fail where the search keeps to one.
 TEST(LocalSteps, AreChosenWhereMessagesTakeLongerThanGradients) {
-  Mesh mesh(choosing_steps()), fixed(choosing_steps());
-  for (SimulatedNode& node : fixed.setup.nodes) node.core.local_steps_max = 1;
+  MeshSpec one_step = choosing_steps();
+  one_step.core.local_steps_vary = false;
+  Mesh mesh(choosing_steps()), fixed(one_step);
   for (Mesh* each : {&mesh, &fixed}) {
     each->run();
     ASSERT_TRUE(each->done()) << each->ends();

@@ -87,7 +87,6 @@ void choose_all(MeshSpec& spec) {
   spec.core.feedback = Feedback::kEf14;
   spec.core.look_ahead = spec.core.overlap = Use::kChosen;
   spec.core.local_steps_vary = true;
-  spec.core.local_steps_max = kLocalStepsMax;
 }
 
 MeshSpec stepping(MeshSpec spec) {

@@ -17,8 +17,6 @@
 //            test_loss        mean loss of a sample (of text: a token) of the same evaluation, in
 //                             nats; null: none yet
 //            perplexity       exp(test_loss), of models of text; else absent
-//            local_steps      where the mesh chose more than one: how many, or how many times a
-//                             node's own number; else absent
 //            compute_s evaluate_s encode_s apply_s step_s
 //                             what this node spent on its gradient, on evaluation, on compressing,
 //                             on applying messages, on optimizer steps
@@ -115,7 +113,6 @@ struct RoundRecord {
   Round round = 0;
   bool confirmation = false;
   bool checkpoint = false;
-  unsigned local_steps = 1;
   double loss = 0, own_loss = 0;
   std::optional<double> accuracy;
   std::optional<Round> accuracy_round;

@@ -96,10 +96,9 @@ struct CoreOptions {
   // Where gradients are taken, and whether beside messages. VectorsOptions::looks_ahead says so as
   // well; without it neither can be.
   Use look_ahead = Use::kNever, overlap = Use::kNever;
-  // Whether rounds have as many local steps as verdicts say, which VectorsOptions::local_steps_vary
-  // says as well, and the most that this node chooses where it owns shard 0.
+  // Whether the mesh chooses how many local steps a round has. VectorsOptions::local_steps_vary
+  // says so as well.
   bool local_steps_vary = false;
-  unsigned local_steps_max = 1;
   std::optional<std::uint64_t> traffic_bytes;  // that the node may send in all; the run ends before
   Duration dead_after{std::chrono::seconds(15)};
   // The most that the first gradient and the first evaluation may take, of which nothing is known.

@@ -46,8 +46,7 @@ struct RoundReport {
   bool checkpoint = false;  // the round ended with one
   TimePoint begun, ended;
   double own_loss = 0;
-  Verdict verdict;           // the mesh's loss, accuracy, T_comp
-  unsigned local_steps = 1;  // ComputeGradient::local_steps of its gradient
+  Verdict verdict;  // the mesh's loss, accuracy, T_comp
   Duration compute{0}, evaluate{0}, encode{0}, apply{0}, step{0};
   ResidualReport residual;          // zeros but under EF14
   std::vector<LinkReport> links;    // the node's outgoing links
@@ -68,7 +67,7 @@ struct Decision {
     kReset,
     kClosing,
     kConfirmedStop,
-    kAhead,
+    kPace,
     kCheckpoint,
     kResume
   } kind = Kind::kSetting;
