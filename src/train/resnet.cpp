@@ -18,7 +18,7 @@ namespace nn = torch::nn;
 // as on ImageNet.
 constexpr std::int64_t kSmallImage = 64;
 // Below it most convolutions would look at a single pixel and its padding.
-constexpr std::int64_t kSideMin = 8;
+constexpr std::int64_t kResnetSideMin = 8;
 
 // Names as torchvision's, whose "bn" is any norm: its files can be read.
 struct ResidualBlock : nn::Module {
@@ -102,7 +102,7 @@ class Resnet final : public ModelKind {
                "there is no resnet of " + std::to_string(depth_) + " layers here",
                "Write 18, 34, or 6n + 2 other than 50 and 152, such as 20, 32 or 56");
   }
-  std::int64_t smallest_side() const override { return kSideMin; }
+  std::int64_t smallest_side() const override { return kResnetSideMin; }
   std::string remedy_for_small_images(std::int64_t) const override {
     return "Write kind: cnn or mlp";
   }

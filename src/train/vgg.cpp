@@ -15,7 +15,7 @@ namespace {
 namespace nn = torch::nn;
 
 // Below it most convolutions would look at a single pixel and its padding.
-constexpr std::int64_t kSideMin = 16;
+constexpr std::int64_t kVggSideMin = 16;
 constexpr std::array<std::int64_t, 4> kVggDepths = {11, 13, 16, 19};
 
 // Convolutions of each of the five stages: columns A, B, D and E of Simonyan and Zisserman 2014.
@@ -64,7 +64,7 @@ class Vgg final : public ModelKind {
                "there is no vgg of " + std::to_string(depth_) + " layers here",
                "Write one of: 11, 13, 16, 19");
   }
-  std::int64_t smallest_side() const override { return kSideMin; }
+  std::int64_t smallest_side() const override { return kVggSideMin; }
   std::string remedy_for_small_images(std::int64_t) const override {
     return "Write kind: resnet or cnn";
   }
