@@ -12,7 +12,7 @@
 namespace kimesh {
 namespace {
 
-constexpr const char* kRemedy = "Check that the file is whole and what its kind of data wants";
+constexpr const char* kArrayRemedy = "Check that the file is whole and what its kind of data wants";
 constexpr std::size_t kChunk = 4096;  // labels that are read at once
 
 static_assert(std::endian::native == std::endian::little, "numbers are read as they lie");
@@ -60,7 +60,7 @@ std::uint64_t numbers_in_sample(const NumberArray& array) {
 
 // Opens the file and compares its size with what its head announced.
 Result<ByteFile> open_array(const NumberArray& array) {
-  auto file = ByteFile::open(array.path, kRemedy);
+  auto file = ByteFile::open(array.path, kArrayRemedy);
   if (!file) return file;
   const std::uint64_t numbers = numbers_in_sample(array);
   if (numbers == 0 || array.sizes[0] == 0 || array.sizes[0] > kStoredSamplesMax)
@@ -128,7 +128,7 @@ class ArraySamples : public StoredSamples {
   }
 
   Status read(std::span<const std::uint32_t> samples, Dataset& out) const override {
-    auto file = ByteFile::open(images_.path, kRemedy);
+    auto file = ByteFile::open(images_.path, kArrayRemedy);
     if (!file) return file.error();
     const std::size_t numbers = shape_.inputs(), size = numbers * images_.bytes;
     const ToNumber number = reader_of(images_);
@@ -173,7 +173,7 @@ Result<std::shared_ptr<const StoredSamples>> stored_in_arrays(const NumberArray&
   if (labels.sizes.size() != 1 || labels.sizes[0] != images.sizes[0])
     return refused_file(
         labels.path, fmt::format("its labels are not one for each of {} samples", images.sizes[0]),
-        kRemedy);
+        kArrayRemedy);
   auto read = read_labels(labels, classes);
   if (!read) return read.error();
   return std::shared_ptr<const StoredSamples>(

@@ -15,20 +15,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kSide = 32;
-constexpr std::size_t kPixels = 3 * kSide * kSide;
+constexpr std::int64_t kCifarSide = 32;
+constexpr std::size_t kPixels = 3 * kCifarSide * kCifarSide;
 constexpr std::size_t kRecordBytes = 1 + kPixels;
 constexpr std::size_t kFileRecordsMax = 100'000;  // ten times the original
 constexpr std::size_t kFilesMax = 100;
 constexpr std::uint8_t kClasses = 10;
-constexpr const char* kRemedy = "Point data.path at the unpacked CIFAR-10 binary version";
+constexpr const char* kCifarRemedy = "Point data.path at the unpacked CIFAR-10 binary version";
 
 // Mean and standard deviation of the training set's channels, of pixels scaled to [0, 1].
 constexpr std::array<float, 3> kMean{0.4914f, 0.4822f, 0.4465f};
 constexpr std::array<float, 3> kDeviation{0.2470f, 0.2435f, 0.2616f};
 
 Error refuse(const fs::path& path, const std::string& why) {
-  return refused_file(path.string(), why, kRemedy);
+  return refused_file(path.string(), why, kCifarRemedy);
 }
 
 class Cifar10Samples : public StoredSamples {
@@ -47,7 +47,7 @@ class Cifar10Samples : public StoredSamples {
 
   // The labels stand between the pixels: a byte of every record is read.
   Status append_file(const fs::path& path) {
-    auto file = ByteFile::open(path.string(), kRemedy);
+    auto file = ByteFile::open(path.string(), kCifarRemedy);
     if (!file) return file.error();
     const std::uint64_t records = file->size() / kRecordBytes;
     if (file->size() % kRecordBytes != 0 || records == 0 || records > kFileRecordsMax)
@@ -67,7 +67,7 @@ class Cifar10Samples : public StoredSamples {
   Status read(std::span<const std::uint32_t> samples, Dataset& out) const override {
     out.pixels.resize(samples.size() * kPixels);
     for (std::size_t f = 0; f < files_.size(); ++f) {
-      auto file = ByteFile::open(files_[f].path.string(), kRemedy);
+      auto file = ByteFile::open(files_[f].path.string(), kCifarRemedy);
       if (!file) return file.error();
       const std::size_t first = files_[f].first;
       const std::size_t end = f + 1 < files_.size() ? files_[f + 1].first : classes_.samples();
@@ -86,7 +86,7 @@ class Cifar10Samples : public StoredSamples {
     fs::path path;
     std::size_t first;  // number of its first sample
   };
-  SampleShape shape_{SampleShape::Kind::kImage, 3, kSide, kSide, 0, 0, kClasses};
+  SampleShape shape_{SampleShape::Kind::kImage, 3, kCifarSide, kCifarSide, 0, 0, kClasses};
   SampleClasses classes_{{}, kClasses};
   std::vector<File> files_;
 };
@@ -116,13 +116,13 @@ class Cifar10 final : public DataKind {
     keys.path("path", path_, "folder that holds data_batch_*.bin and test_batch.bin");
     keys.refuse({"test_share"}, "kind: cifar10, whose test set is a file of its own");
   }
-  std::optional<std::int64_t> image_side() const override { return kSide; }
+  std::optional<std::int64_t> image_side() const override { return kCifarSide; }
 
   std::vector<NeededFile> files() const override {
-    std::vector<NeededFile> files{{path_, true, kRemedy},
-                                  {path_ + "/test_batch.bin", false, kRemedy}};
+    std::vector<NeededFile> files{{path_, true, kCifarRemedy},
+                                  {path_ + "/test_batch.bin", false, kCifarRemedy}};
     if (!training_files(path_))  // their number is free
-      files.push_back({path_ + "/data_batch_1.bin", false, kRemedy});
+      files.push_back({path_ + "/data_batch_1.bin", false, kCifarRemedy});
     return files;
   }
 

@@ -8,7 +8,7 @@
 namespace kimesh {
 namespace {
 
-constexpr std::int64_t kSide = 8;
+constexpr std::int64_t kDigitsSide = 8;
 
 unsigned packed_digit(char c) {
   return static_cast<unsigned>(c - '(') - (c > '?' ? 1 : 0) - (c > '\\' ? 1 : 0);
@@ -17,7 +17,7 @@ unsigned packed_digit(char c) {
 Dataset empty_digits() {
   Dataset data;
   data.shape.channels = 1;
-  data.shape.height = data.shape.width = kSide;
+  data.shape.height = data.shape.width = kDigitsSide;
   data.shape.classes = 10;
   data.scale = {1.0f / 8};  // 0 to 16 becomes -1 to 1, exactly
   data.offset = {-1.0f};
@@ -49,7 +49,7 @@ class Digits final : public DataKind {
     keys.number("test_share", test_share_, limits::kTestShares, limits::kTestShareHelp);
     keys.refuse({"path"}, "kind: digits, which are built in");
   }
-  std::optional<std::int64_t> image_side() const override { return kSide; }
+  std::optional<std::int64_t> image_side() const override { return kDigitsSide; }
   Result<OpenedData> open() const override {
     return OpenedData{stored_in_memory(all_digits()), nullptr, test_share_};
   }

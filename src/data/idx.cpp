@@ -13,11 +13,11 @@
 namespace kimesh {
 namespace {
 
-constexpr const char* kRemedy =
+constexpr const char* kIdxRemedy =
     "Point data.path at a folder with the unpacked files of MNIST (gzip -d)";
 
 Result<NumberArray> idx_array(const std::string& path, std::size_t dimensions) {
-  auto file = ByteFile::open(path, kRemedy);
+  auto file = ByteFile::open(path, kIdxRemedy);
   if (!file) return file.error();
   NumberArray array{path, 4 + 4 * dimensions, {}, 'u', 1};
   std::array<std::uint8_t, 16> head{};
@@ -58,11 +58,11 @@ class Idx final : public DataKind {
   }
 
   std::vector<NeededFile> files() const override {
-    std::vector<NeededFile> files{{path_, true, kRemedy}};
+    std::vector<NeededFile> files{{path_, true, kIdxRemedy}};
     for (const char* set : {"train", "t10k"})
       for (const char* end : {"-images-idx3-ubyte", "-labels-idx1-ubyte"})
         if (!test_share_ || set == std::string_view("train"))
-          files.push_back({path_ + "/" + set + end, false, kRemedy});
+          files.push_back({path_ + "/" + set + end, false, kIdxRemedy});
     return files;
   }
 

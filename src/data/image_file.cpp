@@ -23,10 +23,10 @@
 namespace kimesh {
 namespace {
 
-constexpr const char* kRemedy = "Put whole PNG, JPEG, BMP, PPM or PGM images there";
+constexpr const char* kImageRemedy = "Put whole PNG, JPEG, BMP, PPM or PGM images there";
 
 Error refuse(const std::string& path, const std::string& why) {
-  return refused_file(path, why, kRemedy);
+  return refused_file(path, why, kImageRemedy);
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kImagesMax = 20'000'000;  // names of them all are held: a few GB
-constexpr const char* kRemedy = "Point data.path at a folder that holds a folder for each class";
+constexpr const char* kFolderRemedy =
+    "Point data.path at a folder that holds a folder for each class";
 
 // Entries of a folder that are (`folders`) folders, or images; sorted.
 Result<std::vector<fs::path>> entries_of(const fs::path& folder, bool folders) {
@@ -37,7 +38,7 @@ Result<std::vector<fs::path>> entries_of(const fs::path& folder, bool folders) {
   }
   if (trouble)
     return refused_file(folder.string(), "the folder cannot be read (" + trouble.message() + ")",
-                        kRemedy);
+                        kFolderRemedy);
   if (found.size() > kImagesMax)
     return refused_file(folder.string(), fmt::format("it holds over {} entries", kImagesMax),
                         "Use fewer images");
@@ -66,7 +67,7 @@ class FolderSamples : public StoredSamples {
       return refused_file(folder.string(),
                           known != nullptr ? "its folders are not those of the training set"
                                            : "it does not hold two or more folders",
-                          kRemedy);
+                          kFolderRemedy);
     for (std::size_t i = 0; i < folders->size(); ++i) {
       const auto images = entries_of((*folders)[i], false);
       if (!images) return images.error();
@@ -76,7 +77,7 @@ class FolderSamples : public StoredSamples {
       files_.insert(files_.end(), images->begin(), images->end());
       classes_.labels.resize(files_.size(), static_cast<std::uint16_t>(i));
     }
-    if (files_.empty()) return refused_file(folder.string(), "it holds no image", kRemedy);
+    if (files_.empty()) return refused_file(folder.string(), "it holds no image", kFolderRemedy);
     classes_.classes = static_cast<std::int64_t>(names_.size());
     return take_size(size, known);
   }
@@ -128,7 +129,7 @@ class ImageFolder final : public DataKind {
   }
 
   std::vector<NeededFile> files() const override {
-    std::vector<NeededFile> files{{path_, true, kRemedy}};
+    std::vector<NeededFile> files{{path_, true, kFolderRemedy}};
     if (!test_.path.empty())
       files.push_back({test_.path, true,
                        "Point data.test at a folder with the same folders as data.path", "test"});

@@ -18,7 +18,7 @@
 namespace kimesh {
 namespace {
 
-constexpr const char* kRemedy =
+constexpr const char* kNpyRemedy =
     "Save it with numpy.save, little-endian and in C order (numpy.ascontiguousarray)";
 constexpr std::size_t kHeadBytesMax = 4096;  // NumPy writes 128
 
@@ -44,7 +44,7 @@ Result<std::string> npy_head(ByteFile& file, std::uint64_t& begin) {
 }
 
 Result<NumberArray> npy_array(const std::string& path) {
-  auto file = ByteFile::open(path, kRemedy);
+  auto file = ByteFile::open(path, kNpyRemedy);
   if (!file) return file.error();
   NumberArray array{path, 0, {}, 'u', 1};
   const auto head = npy_head(*file, array.begin);

@@ -12,7 +12,7 @@
 namespace kimesh {
 namespace {
 
-constexpr const char* kRemedy = "Use a longer text, or a smaller data.length";
+constexpr const char* kTextRemedy = "Use a longer text, or a smaller data.length";
 
 // Sample k is tokens [first + k · length, first + (k + 1) · length] of the file, both ends in it.
 struct TextPlace {
@@ -138,7 +138,7 @@ class Text final : public DataKind {
                           fmt::format("its {} tokens do not hold a sample of {} for training and "
                                       "one for the test",
                                       tokens, length),
-                          kRemedy);
+                          kTextRemedy);
     const std::uint64_t train = (first_of_test - 1) / length;
     const std::uint64_t test = (tokens - first_of_test - 1) / length;
     if (train > kStoredSamplesMax)

@@ -12,8 +12,6 @@
 namespace kimesh {
 namespace {
 
-constexpr int kUnsentBytes = 128 * 1024;  // in the kernel: measured to cost no throughput
-
 // Between a connection that ended by a mistake of one side, after which ZeroMQ does not dial again,
 // and the next one. The other side may be started again with other keys, or be a stranger's.
 constexpr Duration kDialAnew = std::chrono::seconds(1);

@@ -15,7 +15,6 @@
 namespace kimesh {
 namespace {
 
-constexpr int kUnsentBytes = 128 * 1024;  // in the kernel: measured to cost no throughput
 // A ROUTER does not say which peer has room: a full connection is tried again after this, and then
 // less and less often.
 constexpr Duration kRetryRoom = std::chrono::milliseconds(1);

@@ -21,10 +21,6 @@ namespace {
 
 constexpr std::size_t kSecretBytesMax = 128;  // a key, and the line's end, whatever it is
 
-Error wrong(std::string sentence) {
-  return {ErrorCode::kUserInput, std::move(sentence)};
-}
-
 }  // namespace
 
 bool file_exists(const std::string& path) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "kimesh/util/result.h"
 
@@ -19,6 +20,10 @@ using PublicKeys = std::map<std::string, std::string>;  // by the names of nodes
 [[nodiscard]] Result<std::string> read_secret_key(const std::string& path);
 // Mode 0600, whatever was there. Errors: Io.
 [[nodiscard]] Status write_secret_key(const std::string& path, const std::string& key);
+
+[[nodiscard]] inline Error wrong(std::string sentence) {
+  return {ErrorCode::kUserInput, std::move(sentence)};
+}
 
 [[nodiscard]] bool file_exists(const std::string& path);
 

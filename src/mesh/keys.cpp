@@ -11,10 +11,6 @@
 namespace kimesh {
 namespace {
 
-Error wrong(std::string sentence) {
-  return {ErrorCode::kUserInput, std::move(sentence)};
-}
-
 std::string path_in(const std::string& folder, const std::string& file) {
   return (std::filesystem::path(folder) / file).string();
 }

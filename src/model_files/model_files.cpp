@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kimesh/util/check.h"
+#include "malformed.h"
 
 namespace kimesh {
 namespace {
@@ -31,10 +32,6 @@ void add_views(const std::vector<Part>& parts, std::span<const float> values,
                std::vector<TensorView>& tensors) {
   for (const Part& part : parts)
     tensors.push_back({part.name, part.shape, values.subspan(part.offset, part.size)});
-}
-
-Error malformed(const std::string& path, const std::string& why) {
-  return {ErrorCode::kMalformed, path + " " + why};
 }
 
 // Null: it is not there, or has another shape.

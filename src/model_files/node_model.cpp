@@ -9,6 +9,7 @@
 
 #include "kimesh/util/check.h"
 #include "kimesh/util/digest.h"
+#include "malformed.h"
 
 namespace kimesh {
 namespace {
@@ -22,10 +23,6 @@ constexpr const char *kRounds = "kimesh_rounds", *kComplete = "kimesh_complete";
 // Nodes end within a round of each other: none begins one before all have gone through the last but
 // one.
 constexpr Round kRoundsApartMax = 1;
-
-Error malformed(const std::string& path, const std::string& why) {
-  return {ErrorCode::kMalformed, path + " " + why};
-}
 
 // Nothing: `text` is not a number up to `most`, written in `base`.
 std::optional<std::uint64_t> number_in(std::string_view text, std::uint64_t most, int base = 10) {

@@ -12,6 +12,7 @@
 #include <new>
 #include <utility>
 
+#include "io_error.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/fd.h"
@@ -22,17 +23,13 @@ namespace {
 // What O_DIRECT asks of memory, offsets and sizes: a page, which holds any disk's sector.
 constexpr std::size_t kDirectAlignment = 4096;
 
-Error io_error(const std::string& path, const char* what) {
-  return {ErrorCode::kIo, fmt::format("{} cannot be {}: {}", path, what, std::strerror(errno))};
-}
-
 struct FreeAligned {
   void operator()(std::byte* p) const { ::operator delete (p, std::align_val_t{kDirectAlignment}); }
 };
-using Piece = std::unique_ptr<std::byte, FreeAligned>;
+using AlignedPiece = std::unique_ptr<std::byte, FreeAligned>;
 
-Piece make_piece() {
-  return Piece(static_cast<std::byte*>(
+AlignedPiece make_piece() {
+  return AlignedPiece(static_cast<std::byte*>(
       ::operator new (kFilePieceBytes, std::align_val_t{kDirectAlignment})));
 }
 
@@ -59,7 +56,7 @@ struct DurableFile::State {
   std::string path, beside;
   Fd fd;
   bool is_direct = true;
-  Piece piece = make_piece();
+  AlignedPiece piece = make_piece();
   std::size_t filled = 0;
 
   explicit State(std::string the_path) : path(std::move(the_path)), beside(path + ".tmp") {}
@@ -126,7 +123,7 @@ struct PieceReader::State {
   std::string path;
   Fd fd;
   std::size_t size = 0, offset = 0;  // offset: of the next byte
-  Piece piece = make_piece();
+  AlignedPiece piece = make_piece();
   std::size_t piece_begin = 0, piece_end = 0;  // offsets of what the piece holds
 
   explicit State(std::string the_path) : path(std::move(the_path)) {}

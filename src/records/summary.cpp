@@ -10,8 +10,6 @@
 namespace kimesh {
 namespace {
 
-constexpr std::uint64_t kFloatBytes = 4;
-
 const std::string& name(const RunTally& tally, NodeIndex node) {
   return tally.plan().view.nodes[node];
 }
@@ -50,7 +48,7 @@ Json link_json(const RunTally& tally, const LinkTally& link) {
   if (link.latest.true_rate_bits_per_s)
     json["true_rate_bits_per_s"] = number(*link.latest.true_rate_bits_per_s);
   json["bytes_sent"] = link.bytes_sent();
-  json["bytes_dense"] = link.elements * kFloatBytes;
+  json["bytes_dense"] = link.elements * sizeof(float);
   json["bytes"] = link.bytes;
   json["kept"] = link.kept;
   json["elements"] = link.elements;

@@ -8,7 +8,6 @@ namespace kimesh {
 namespace {
 
 constexpr std::size_t kRateRounds = 20;  // a few seconds at the usual round times
-constexpr std::uint64_t kFloatBytes = 4;
 // A run goes on from one of its last two checkpoints.
 constexpr std::size_t kKeptMax = 4;
 
@@ -193,7 +192,7 @@ std::uint64_t RunTally::bytes_sent() const {
 
 std::uint64_t RunTally::bytes_dense() const {
   std::uint64_t sum = 0;
-  for (const LinkTally& link : links_) sum += link.elements * kFloatBytes;
+  for (const LinkTally& link : links_) sum += link.elements * sizeof(float);
   return sum;
 }
 

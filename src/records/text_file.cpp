@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "io_error.h"
 #include "kimesh/util/fd.h"
 
 namespace kimesh {
@@ -19,10 +20,6 @@ namespace {
 constexpr std::size_t kBufferBytes = 64 * 1024;  // a write of this size costs no more than its copy
 constexpr std::size_t kReadBytes = 256 * 1024;
 constexpr std::size_t kLastBytesMax = 4096;
-
-Error io_error(const std::string& path, const char* what) {
-  return {ErrorCode::kIo, fmt::format("{} cannot be {}: {}", path, what, std::strerror(errno))};
-}
 
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {

@@ -8,7 +8,7 @@
 namespace kimesh {
 namespace {
 
-constexpr double kShareMin = 0.05;  // of a round; coding that takes less is no trouble
+constexpr double kCodingShareMin = 0.05;  // of a round; coding that takes less is no trouble
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::optional<Finding> find_costly_coding(const FindingInput& input) {
   const bool compresses = std::ranges::any_of(measures.links, [](const LinkMeasures& link) {
     return link.rounds > 0 && link.bytes < link.dense_bytes / 2;
   });
-  if (!compresses || share < kShareMin || coding_s < saved_s) return std::nullopt;
+  if (!compresses || share < kCodingShareMin || coding_s < saved_s) return std::nullopt;
   Finding finding;
   finding.weight = share;
   finding.text = fmt::format(

@@ -6,8 +6,9 @@
 namespace kimesh {
 namespace {
 
-constexpr double kGrowth = 1.3;    // last third of the measured rounds over the first
-constexpr double kShareMin = 0.3;  // of what there is to send; a smaller residual does no harm
+constexpr double kGrowth = 1.3;  // last third of the measured rounds over the first
+constexpr double kResidualShareMin =
+    0.3;  // of what there is to send; a smaller residual does no harm
 
 // The mean of residual_share over all nodes and rounds of [first, end); negative: none is recorded.
 double residual_share(const RunHistory& history, Round first, Round end) {
@@ -27,7 +28,7 @@ std::optional<Finding> find_growing_residual(const FindingInput& input) {
   const auto third = static_cast<Round>(measures.rounds() / 3);
   const double before = residual_share(input.history, measures.first, measures.first + third);
   const double after = residual_share(input.history, measures.end - third, measures.end);
-  if (before < 0 || after < kShareMin || after < kGrowth * before) return std::nullopt;
+  if (before < 0 || after < kResidualShareMin || after < kGrowth * before) return std::nullopt;
   Finding finding;
   finding.weight = 0.3 * after;
   finding.text = fmt::format(

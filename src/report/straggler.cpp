@@ -8,8 +8,8 @@
 namespace kimesh {
 namespace {
 
-constexpr double kSlower = 1.3;    // so many times the others' median
-constexpr double kShareMin = 0.1;  // of a round, which the others wait
+constexpr double kSlower = 1.3;        // so many times the others' median
+constexpr double kWaitShareMin = 0.1;  // of a round, which the others wait
 
 }  // namespace
 
@@ -26,7 +26,7 @@ std::optional<Finding> find_straggler(const FindingInput& input) {
   const double median = spread_of(std::move(others)).p50;
   const double waits_s = gradient(*slowest) - median;
   const double share = waits_s / measures.mean_round_s;
-  if (gradient(*slowest) < kSlower * median || share < kShareMin) return std::nullopt;
+  if (gradient(*slowest) < kSlower * median || share < kWaitShareMin) return std::nullopt;
   Finding finding;
   finding.weight = share;
   finding.text = fmt::format(

@@ -9,9 +9,9 @@
 namespace kimesh {
 namespace {
 
-constexpr double kJump = 2;         // by so much or more, up or down
-constexpr double kShareMin = 0.05;  // of the rounds
-constexpr std::size_t kRoundsMin = 20;
+constexpr double kJump = 2;             // by so much or more, up or down
+constexpr double kJumpShareMin = 0.05;  // of the rounds
+constexpr std::size_t kJumpRoundsMin = 20;
 
 struct Jumps {
   NodeIndex node = 0;
@@ -30,7 +30,7 @@ double share_of_jumps(const NodeHistory& node, const RunMeasures& measures) {
     last = bytes;
     ++rounds;
   }
-  return rounds < kRoundsMin ? 0 : static_cast<double>(jumps) / static_cast<double>(rounds);
+  return rounds < kJumpRoundsMin ? 0 : static_cast<double>(jumps) / static_cast<double>(rounds);
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ std::optional<Finding> find_unsteady_sizes(const FindingInput& input) {
     const double share = share_of_jumps(input.history.nodes[node], input.measures);
     if (share > most.share) most = {node, share};
   }
-  if (most.share < kShareMin) return std::nullopt;
+  if (most.share < kJumpShareMin) return std::nullopt;
   Finding finding;
   finding.weight = most.share / 2;
   finding.text = fmt::format(

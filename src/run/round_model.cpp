@@ -14,7 +14,6 @@
 namespace kimesh {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 // The most rounds that are laid out. Where they do not repeat themselves, the result is the mean of
 // the later half.
 constexpr unsigned kRounds = 64;

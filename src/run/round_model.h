@@ -9,12 +9,15 @@
 // repeat themselves.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "kimesh/run/suggest.h"
 #include "kimesh/util/ids.h"
 
 namespace kimesh {
+
+inline constexpr double kNever = std::numeric_limits<double>::infinity();  // seconds
 
 class RoundModel {
  public:

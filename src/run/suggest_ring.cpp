@@ -9,8 +9,6 @@
 namespace kimesh {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
 // Lower bounds of a ring's round. Every link carries 2(N − 1) messages of a share 1/N in a round,
 // one after another. After a gradient, a shard goes from the node behind its owner round to the
 // owner, and on to the node before it, over 2N − 2 links.

@@ -9,8 +9,6 @@
 namespace kimesh {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
 // All nodes in an order in which each comes after its parent.
 std::vector<NodeIndex> from_the_root(const std::vector<NodeIndex>& parents) {
   constexpr NodeIndex kNobody = std::numeric_limits<NodeIndex>::max();

@@ -31,7 +31,7 @@ std::string draw_cells(std::span<const std::string> names, std::size_t width,
 // `names` row by row. The last of a row sends to the first, which stands at the end of the row once
 // more, and the last row to the first row. What has no room in a row or below is left out.
 std::string draw_torus(const std::vector<std::string>& names, std::size_t columns) {
-  constexpr std::string_view kArrow = " --> ", kGap = "     ";
+  constexpr std::string_view kAcross = " --> ", kGap = "     ";
   constexpr std::size_t kMargin = 2;
   constexpr std::size_t kRowsMax = (kPictureRowsMax - 1) / 2;
   const std::size_t rows = names.size() / columns;
@@ -45,7 +45,7 @@ std::string draw_torus(const std::vector<std::string>& names, std::size_t column
   std::string text;
   for (std::size_t row = 0; row < rows_shown; ++row) {
     const auto cells_of_row = std::span(names).subspan(row * columns, columns_shown);
-    text += fmt::format("  {}{}{}\n", draw_cells(cells_of_row, width, kArrow), left_out,
+    text += fmt::format("  {}{}{}\n", draw_cells(cells_of_row, width, kAcross), left_out,
                         names[row * columns]);
     text += row_text(draw_cells(heads, width, kGap));
   }
