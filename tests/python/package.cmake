@@ -13,9 +13,8 @@ endfunction()
 
 set(python ${VENV}/bin/python)
 if(NOT SUBJECT)
-  # The flags of the build that holds this test: its compiler cache then has the objects.
-  run(${CMAKE_COMMAND} -E env KIMESH_PYTHON_VENV=${VENV} bash ${SOURCE}/dev python
-      -C cmake.define.KIMESH_WERROR=ON -C cmake.define.CMAKE_CXX_COMPILER=${COMPILER})
+  # The compiler of the build that holds this test: its compiler cache then has the objects.
+  run(${CMAKE_COMMAND} -E env CXX=${COMPILER} KIMESH_PYTHON_VENV=${VENV} bash ${SOURCE}/dev python)
   return()
 endif()
 
