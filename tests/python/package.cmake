@@ -1,8 +1,8 @@
 # Installs the package for Python into an environment of its own, and runs one of its tests there.
 #   cmake -DSOURCE=. -DVENV=build/python -DCOMPILER=g++ -P package.cmake
-#   cmake -DSOURCE=. -DVENV=build/python -DSUBJECT=numpy [-DMODULE=torch -DINSTALLED=build/peers]
+#   cmake -DSOURCE=. -DVENV=build/python -DSUBJECT=numpy [-DMODULE=torch -DINSTALLED=build/torch]
 #         [-DBINARY=build/release/kimesh] -P package.cmake
-# Where MODULE is neither in the environment nor in the folder INSTALLED the test is skipped.
+# Where MODULE is not in the environment, and there is no folder INSTALLED, the test is skipped.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code)
   if(NOT code EQUAL 0)
@@ -20,9 +20,13 @@ endif()
 
 if(MODULE)
   set(ENV{PYTHONPATH} ${INSTALLED})
-  execute_process(COMMAND ${python} -c "import ${MODULE}" RESULT_VARIABLE absent ERROR_QUIET)
-  if(absent)
-    message("SKIPPED: ${MODULE} is neither in ${VENV} nor in ${INSTALLED}")
+  execute_process(COMMAND ${python} -c "import ${MODULE}" RESULT_VARIABLE absent
+                  ERROR_VARIABLE why)
+  if(absent AND EXISTS ${INSTALLED})
+    message(FATAL_ERROR "${MODULE} of ${INSTALLED} does not load; remove the folder to skip this test:"
+                        "\n${why}")
+  elseif(absent)
+    message("SKIPPED: ${MODULE} is neither in ${VENV} nor in ${INSTALLED}: ./dev test fetches it")
     return()
   endif()
 endif()
