@@ -1,4 +1,4 @@
-"""What is trained, as one flat vector: PyTorch's tensors in place, arrays of NumPy and JAX as copies.
+"""What is trained, as one flat vector: PyTorch's tensors in place, other arrays as copies.
 
 Each class has the names and shapes of the parameters, in order, and moves numbers between the
 framework and kimesh's two vectors. PyTorch and JAX are imported by the program, never by kimesh.
@@ -6,7 +6,6 @@ framework and kimesh's two vectors. PyTorch and JAX are imported by the program,
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
@@ -18,6 +17,9 @@ from kimesh._core import ConfigError
 
 Floats = npt.NDArray[np.float32]
 Shape = tuple[int, ...]
+
+# Of DLPack: kDLCPU, and the pinned memory of kDLCUDAHost and kDLROCMHost.
+_DEVICES_IN_CPU_MEMORY = (1, 3, 11)
 
 # The buffers of torch's batch norms and instance norms that count along, by their last names.
 _RUNNING_STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
@@ -155,6 +157,7 @@ class TorchParameters:
         return np.concatenate([t.detach().numpy().reshape(-1) for _, t in self._frozen])
 
     def bind(self, parameters: Floats, gradient: Floats) -> None:
+        self._gradient = gradient
         flat, flat_gradient = (self._torch.from_dlpack(v) for v in (parameters, gradient))
         offset = 0
         for _, tensor in self._tensors:
@@ -168,13 +171,17 @@ class TorchParameters:
             offset += size
 
     def take_gradient(self, gradients: Any) -> None:
-        """The gradients that backward() has left. Where a program has taken the windows away
-        (zero_grad), what is in their place is copied, and they are put back."""
+        """The gradients that are given, or those that backward() has left. Where a program has
+        taken the windows away (zero_grad), what is in their place is copied, and they are put
+        back."""
         if gradients is not None:
-            raise ConfigError("backward() brings the gradients of PyTorch's parameters: write "
-                              "mesh.step()")
+            _copy_gradients(gradients, self.trained, self._gradient)
+            for (_, tensor), window in zip(self._tensors, self._windows):
+                tensor.grad = window
+            return
         if all(tensor.grad is None for _, tensor in self._tensors):
-            raise ConfigError("no parameter has a gradient: call backward() before mesh.step()")
+            raise ConfigError("no parameter has a gradient: call backward() before mesh.step(), or "
+                              "write mesh.step(gradients)")
         for (name, tensor), window in zip(self._tensors, self._windows):
             own = tensor.grad
             if own is None:
@@ -225,22 +232,7 @@ class ArrayParameters:
     def take_gradient(self, gradients: Any) -> None:
         if gradients is None:
             raise ConfigError("arrays hold no gradient: write params = mesh.step(gradients)")
-        leaves = dict(flatten(gradients))
-        names = [name for name, _ in self.trained]
-        if list(leaves) != names and set(leaves) != set(names):
-            missing = next((n for n in names if n not in leaves), None)
-            raise ConfigError(
-                f"the gradients have no '{missing}'" if missing is not None else
-                f"there is no parameter '{next(n for n in leaves if n not in names)}'")
-        offset = 0
-        for name, shape in self.trained:
-            values = _floats(leaves[name], f"the gradient of '{name}'")
-            if values.shape != shape:
-                raise ConfigError(f"the gradient of '{name}' has shape {list(values.shape)}, and "
-                                  f"the parameter {list(shape)}")
-            size = math.prod(shape)
-            self._gradient[offset:offset + size] = values.reshape(-1)
-            offset += size
+        _copy_gradients(gradients, self.trained, self._gradient)
 
     def current(self) -> Any:
         # JAX may keep an array's memory for its own: it gets one that nobody writes any more.
@@ -254,15 +246,65 @@ class ArrayParameters:
         return f"NumPy {np.__version__}"
 
 
+def _copy_gradients(gradients: Any, trained: list[tuple[str, Shape]], vector: Floats) -> None:
+    """Copies a tree that has the form of the parameters to the vector; all of it or nothing."""
+    leaves = dict(flatten(gradients))
+    names = [name for name, _ in trained]
+    if list(leaves) != names and set(leaves) != set(names):
+        missing = next((n for n in names if n not in leaves), None)
+        raise ConfigError(
+            (f"the gradients have no '{missing}'" if missing is not None else
+             f"there is no parameter '{next(n for n in leaves if n not in names)}'") +
+            ": give them in the form of the parameters")
+    arrays = []
+    for name, shape in trained:
+        values = _floats(leaves[name], f"the gradient of '{name}'")
+        if values.shape != shape:
+            raise ConfigError(f"the gradient of '{name}' has shape {list(values.shape)}, and "
+                              f"the parameter {list(shape)}")
+        arrays.append(values)
+    offset = 0
+    for values in arrays:
+        vector[offset:offset + values.size] = values.reshape(-1)
+        offset += values.size
+
+
 def _floats(leaf: Any, what: str) -> Floats:
-    """The leaf as an array of NumPy."""
+    """The leaf as an array of NumPy, without a copy where it lies in the CPU's memory."""
+    jax = sys.modules.get("jax")
     if isinstance(leaf, np.ndarray):
         values = leaf
+    elif hasattr(leaf, "__dlpack__") and not (jax is not None and isinstance(leaf, jax.Array)):
+        values = _lent(leaf, what)
     else:
-        values = np.asarray(leaf)  # without a copy where it lies in the CPU's memory
+        values = np.asarray(leaf)  # JAX copies what lies on a GPU
     if values.dtype != np.float32:
-        raise ConfigError(f"{what} is {values.dtype}, and kimesh trains float32: write "
-                          ".astype('float32')")
+        raise _wrong_type(what, values.dtype)
     if not values.flags.c_contiguous:
-        raise ConfigError(f"{what} is not contiguous: write numpy.ascontiguousarray")
+        raise ConfigError(f"{what} is not contiguous: write numpy.ascontiguousarray, or in PyTorch "
+                          ".contiguous()")
     return values
+
+
+def _lent(leaf: Any, what: str) -> np.ndarray:
+    """The memory of an array of any framework, by the protocol DLPack."""
+    try:
+        device, _ = leaf.__dlpack_device__()
+    except (BufferError, RuntimeError, ValueError):  # DLPack has no such device
+        device = None
+    if device not in _DEVICES_IN_CPU_MEMORY:
+        raise ConfigError(f"{what} lies on {getattr(leaf, 'device', 'a GPU')}, and kimesh takes what "
+                          "lies on the CPU: write .cpu()")
+    if getattr(leaf, "requires_grad", False):  # PyTorch does not lend it then
+        leaf = leaf.detach()
+    try:
+        return np.from_dlpack(leaf)
+    except (BufferError, RuntimeError) as error:  # NumPy has no such type, or the owner refuses
+        if str(getattr(leaf, "dtype", "float32")).endswith("float32"):
+            raise ConfigError(f"{what} cannot be read: {error}") from error
+        raise _wrong_type(what, leaf.dtype) from error
+
+
+def _wrong_type(what: str, dtype: Any) -> ConfigError:
+    return ConfigError(f"{what} is {dtype}, and kimesh trains float32: write .astype('float32'), or "
+                       "in PyTorch .float()")

@@ -57,8 +57,8 @@ class Mesh:
 
     parameters: a PyTorch module or its `named_parameters()`, whose tensors become windows on
         kimesh's memory, gradients included; or a tree (mappings, sequences) of float32 arrays of
-        NumPy or JAX, which are never changed in place. Names, order and shapes are the same at all
-        nodes.
+        NumPy, JAX, or of whatever knows DLPack, which are never changed in place. Names, order and
+        shapes are the same at all nodes.
     config: the YAML file of the run, with `objective: own`; topology: that of the nodes; name:
         which of them this process is.
     evaluate: scores the parameters on this node's part of the test set, and returns an Evaluation
@@ -166,8 +166,10 @@ class Mesh:
         """Hands the gradient over and waits until the next one is wanted, or the mesh has ended.
 
         PyTorch: after backward(), without gradients; the parameters hold the next point then, and
-        their gradients are zero. NumPy and JAX: with gradients in the form of the parameters. Gives
-        the parameters in the form in which they were given. loss: of the batch, for the records.
+        their gradients are zero. Arrays: with gradients in the form of the parameters, which PyTorch's
+        parameters take as well; they may be arrays of NumPy, JAX, PyTorch or whatever knows DLPack.
+        Gives the parameters in the form in which they were given; arrays that are neither NumPy's
+        nor JAX's become NumPy's. loss: of the batch, for the records.
         """
         if self._showing:
             raise ConfigError("step belongs behind the block of agreed()")

@@ -46,6 +46,23 @@ class Steps(MeshTest):
         self.assertEqual(first["w"].tolist(), [0] * 10)
         np.testing.assert_allclose(np.asarray(ends["a"]["w"]), 3, atol=0.1)
 
+    def test_take_gradients_of_either_kind_and_refuse_other_types(self) -> None:
+        config, topology = self.config(stop="{rounds: 1}"), self.ring("ab")
+
+        def node(name: str) -> Any:
+            first, other = (np, jnp) if name == "a" else (jnp, np)
+            mesh = self.mesh({"w": first.zeros(3, np.float32)}, name, config, topology)
+            self.assertTrue(mesh.running)
+            with self.assertRaisesRegex(kimesh.ConfigError, "is bfloat16, and kimesh trains float32"):
+                mesh.step({"w": jnp.ones(3, jnp.bfloat16)})
+            return mesh.step({"w": other.ones(3, np.float32)})["w"]
+
+        ends = self.run_nodes("ab", node)
+        self.assertIsInstance(ends["a"], np.ndarray)
+        self.assertIsInstance(ends["b"], jax.Array)
+        for end in ends.values():
+            np.testing.assert_allclose(np.asarray(end), -0.1, rtol=1e-6)
+
 
 if __name__ == "__main__":
     unittest.main()

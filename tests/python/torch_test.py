@@ -67,9 +67,10 @@ class Bits(MeshTest):
         torch.set_num_threads(1)
         self.weights = self.folder / "weights.safetensors"
         chance = np.random.default_rng(1)
-        write_safetensors(self.weights, {
+        self.values = {
             "layers.1.weight": chance.uniform(-0.1, 0.1, (10, 64)).astype(np.float32),
-            "layers.1.bias": chance.uniform(-0.1, 0.1, 10).astype(np.float32)})
+            "layers.1.bias": chance.uniform(-0.1, 0.1, 10).astype(np.float32)}
+        write_safetensors(self.weights, self.values)
 
     def program(self, command: str, *more: Any) -> subprocess.Popen[str]:
         return subprocess.Popen([PROGRAM, command, *map(str, more)], cwd=self.folder, text=True,
@@ -96,17 +97,19 @@ class Bits(MeshTest):
             mesh.step(loss=loss.item())
         return mesh.outcome
 
+    def simulate(self, model_and_data: str, topology: Path, run: str) -> dict[str, bytes]:
+        config = self.config(objective=model_and_data, compression=COMPRESSION)
+        program = self.program("simulate", "--config", config, "--topology", topology, "--run", run)
+        said = program.communicate(timeout=60)[0]
+        self.assertEqual(program.returncode, 0, said)
+        return read_safetensors(self.folder / "runs" / run / "model.safetensors")
+
     def test_are_those_of_the_program(self) -> None:
         topology = self.ring("ab")
-        config = self.config(objective=MODEL_AND_DATA.format(weights=self.weights),
-                             compression=COMPRESSION)
-        program = self.program("simulate", "--config", config, "--topology", topology, "--run",
-                               "simulated")
-        self.assertEqual(program.wait(60), 0, program.communicate()[0])
+        theirs = self.simulate(MODEL_AND_DATA.format(weights=self.weights), topology, "simulated")
         config = self.config(compression=COMPRESSION)
         ends = self.run_nodes("ab", lambda name: self.train(name, config, topology))
         self.assertEqual(ends, {"a": "done", "b": "done"})
-        theirs = read_safetensors(self.folder / "runs" / "simulated" / "model.safetensors")
         for name in "ab":
             ours = read_safetensors(self.folder / "run" / "nodes" / f"{name}.safetensors")
             self.assertEqual(ours, theirs)
@@ -180,6 +183,52 @@ class Windows(MeshTest):
                 self.mesh(parameters, "a", config, topology)
         plain = nn.Sequential(nn.BatchNorm2d(4, track_running_stats=False))
         self.mesh(plain.named_parameters(), "a", config, topology)
+
+    def test_gradients_that_are_given_are_those_of_backward(self) -> None:
+        config, topology = self.config(stop="{rounds: 5}"), self.ring("ab")
+
+        def node(name: str, gives: bool) -> list[float]:
+            model = models[name]
+            mesh = self.mesh(model, name, config, topology, folder=self.folder / str(gives))
+            while mesh.running:
+                loss = model(torch.ones(1, 3)).square().sum()
+                if gives:
+                    parameters = dict(model.named_parameters())
+                    mesh.step(dict(zip(parameters,
+                                       torch.autograd.grad(loss, list(parameters.values())))))
+                else:
+                    loss.backward()
+                    mesh.step()
+            return [*model.weight.flatten().tolist(), *model.bias.tolist()]
+
+        torch.manual_seed(1)
+        first = nn.Linear(3, 2)
+        models = {name: copy.deepcopy(first) for name in "ab"}
+        given = self.run_nodes("ab", lambda n: node(n, True))
+        topology = self.ring("ab")
+        models = {name: copy.deepcopy(first) for name in "ab"}
+        self.assertEqual(given["a"], given["b"])
+        self.assertEqual(given, self.run_nodes("ab", lambda n: node(n, False)))
+
+    def test_tensors_are_gradients_of_numpys_parameters(self) -> None:
+        config, topology = self.config(stop="{rounds: 1}"), self.ring("ab")
+        ones = torch.ones(2, 3)
+        wrong = {"is torch.bfloat16, and kimesh trains float32": ones.bfloat16(),
+                 "is float64, and kimesh trains float32": ones.double(),
+                 "lies on meta, and kimesh takes what lies on the CPU": ones.to("meta"),
+                 "is not contiguous": torch.ones(3, 2).t(),
+                 "cannot be read: Can't export tensors": ones.to_sparse()}
+
+        def node(name: str) -> Any:
+            mesh = self.mesh({"w": np.zeros((2, 3), np.float32)}, name, config, topology)
+            self.assertTrue(mesh.running)
+            for sentence, tensor in wrong.items():
+                with self.assertRaisesRegex(kimesh.ConfigError, sentence):
+                    mesh.step({"w": tensor})
+            return mesh.step({"w": nn.Parameter(ones)})
+
+        for end in self.run_nodes("ab", node).values():
+            np.testing.assert_allclose(end["w"], -0.1, rtol=1e-6)
 
     def test_a_step_without_backward_is_refused(self) -> None:
         config, topology = self.config(stop="{rounds: 1}"), self.ring("ab")
