@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import unittest
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,20 @@ class Bits(MeshTest):
         said = program.communicate(timeout=60)[0]
         self.assertEqual(program.returncode, 0, said)
         return read_safetensors(self.folder / "runs" / run / "model.safetensors")
+
+    def test_are_those_of_a_file_of_torchscript(self) -> None:
+        topology = self.ring("ab")
+        own = MODEL_AND_DATA.format(weights=self.weights)
+        dense = self.simulate(own, topology, "dense")
+        model = Classifier()
+        model.load_state_dict({name: torch.from_numpy(x) for name, x in self.values.items()})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # PyTorch has deprecated it
+            torch.jit.script(model).save(self.folder / "model.pt")
+        script = own.replace(f"kind: mlp, hidden: [], weights: {self.weights}",
+                             "kind: torchscript, file: model.pt")
+        self.assertNotEqual(script, own)
+        self.assertEqual(self.simulate(script, topology, "script"), dense)
 
     def test_are_those_of_the_program(self) -> None:
         topology = self.ring("ab")
