@@ -1,4 +1,5 @@
 import enum
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +18,13 @@ class Wish(enum.Enum):
     RESTORE = ...
     END = ...
 
-_Named = tuple[str, list[int]]
+_Named = tuple[str, Sequence[int]]
 
 class Node:
     def __init__(
-        self, *, config: str, topology: str, name: str, parameters: list[_Named],
-        frozen: list[_Named], frozen_values: npt.NDArray[np.float32], first_nodes: bool,
-        evaluates: bool, has_state: bool, environment: str, command: list[str], folder: str,
+        self, *, config: str, topology: str, name: str, parameters: Sequence[_Named],
+        frozen: Sequence[_Named], frozen_values: npt.NDArray[np.float32], first_nodes: bool,
+        evaluates: bool, has_state: bool, environment: str, command: Sequence[str], folder: str,
         resumes: bool, keys: str,
     ) -> None: ...
     def parameters(self) -> npt.NDArray[np.float32]: ...
