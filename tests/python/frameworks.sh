@@ -36,6 +36,7 @@ fetch_torch() {
   if [[ -n ${KIMESH_LIBTORCH:-} ]] || ! has_python_of_wheels; then
     say "PyTorch can be had for Python 3.11 and the LibTorch of build/third_party alone: tests that" \
       "need it will be skipped"
+    rm -rf "$wheels"
     return
   fi
   rm -rf build/.torch.*
