@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/cannot_run.h"
 #include "tests/docker/containers.h"
 
 namespace kimesh::test {
@@ -58,7 +59,7 @@ class Compose : public testing::Test {
     if (missing_.empty()) run_command({"docker", "rmi", "--no-prune", own_image()});
   }
   void SetUp() override {
-    if (!missing_.empty()) GTEST_SKIP() << missing_;
+    if (!missing_.empty()) return cannot_run(missing_);
   }
 
   // A mesh of config_text and mesh_text.

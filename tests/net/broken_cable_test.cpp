@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kimesh/compress/codecs.h"
+#include "tests/cannot_run.h"
 #include "tests/link/break_connection.h"
 #include "tests/netns/shaped_pair.h"
 #include "tests/node/live_mesh.h"
@@ -19,7 +20,7 @@ TEST(BrokenCable, AConnectionThatIsCutEveryThirdOfAMessagesTimeDeliversIt) {
   constexpr std::size_t kBytes = 250'000;
   constexpr unsigned kChunks = 3;
   auto pair = ShapedPair::make({1e6});
-  if (!pair) GTEST_SKIP() << pair.error().message;
+  if (!pair) return cannot_run(pair.error().message);
   NetworkBreaker::cut_after((*pair)->b(), ShapedPair::kLink, kChunks);
   for (int i = 0; i < 2; ++i) (*pair)->send(kBytes);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE((*pair)->at_b<MessageArrived>());
@@ -31,7 +32,7 @@ TEST(BrokenCable, AConnectionThatIsCutEveryThirdOfAMessagesTimeDeliversIt) {
 TEST(BrokenCable, AWayThatFlapsDeliversWhatItCarries) {
   const Bucket whole{4e6};
   auto pair = ShapedPair::make(whole);
-  if (!pair) GTEST_SKIP() << pair.error().message;
+  if (!pair) return cannot_run(pair.error().message);
   (*pair)->send(1'000'000);
   for (std::uint64_t flap = 1; flap <= 4; ++flap) {
     while ((*pair)->counters().tcp_bytes_sent < flap * 200'000) {
@@ -47,7 +48,7 @@ TEST(BrokenCable, AWayThatFlapsDeliversWhatItCarries) {
 // No packet passes between n0 and n1 any more, and none says so.
 TEST(BrokenCable, ABlackHoleEndsARunByTheNameOfWhoIsBehindIt) {
   auto cables = ShapedMesh::make(3, [](NodeIndex, NodeIndex) { return Bucket{10e6}; });
-  if (!cables) GTEST_SKIP() << cables.error().message;
+  if (!cables) return cannot_run(cables.error().message);
   MeshSpec spec;
   spec.nodes = 3;
   spec.dimension = 3000;

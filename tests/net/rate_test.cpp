@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kimesh/bandwidth/estimator.h"
+#include "tests/cannot_run.h"
 #include "tests/netns/shaped_pair.h"
 
 namespace kimesh::test {
@@ -63,17 +64,17 @@ void expect_within(double bar, const Measure& measure) {
   for (const double over : found) EXPECT_NEAR(over, 1, bar);
 }
 
-std::unique_ptr<ShapedPair> make_pair_or_skip(double bits_per_s, const LinkSpec& spec = {}) {
+std::unique_ptr<ShapedPair> make_pair_if_allowed(double bits_per_s, const LinkSpec& spec = {}) {
   auto pair = ShapedPair::make({bits_per_s}, spec);
   if (pair) return std::move(*pair);
-  [&] { GTEST_SKIP() << pair.error().message; }();
+  cannot_run(pair.error().message);
   return nullptr;
 }
 
 // Seen to fail: frames that waited at a full socket called late (nothing is ever known).
 TEST(ShapedLink, IsFoundToBeTenTimesSlowerThanTheTopologyDeclares) {
   expect_within(0.08, []() -> std::vector<double> {
-    const auto pair = make_pair_or_skip(10e6, declared(100e6));
+    const auto pair = make_pair_if_allowed(10e6, declared(100e6));
     if (!pair) return {};
     Learner learner(*pair);
     learner.rounds(6, 1'000'000);
@@ -84,7 +85,7 @@ TEST(ShapedLink, IsFoundToBeTenTimesSlowerThanTheTopologyDeclares) {
 
 TEST(ShapedLink, IsFoundWhereNothingIsDeclared) {
   expect_within(0.08, []() -> std::vector<double> {
-    const auto pair = make_pair_or_skip(10e6);
+    const auto pair = make_pair_if_allowed(10e6);
     if (!pair) return {};
     Learner learner(*pair);
     learner.rounds(12);
@@ -96,7 +97,7 @@ TEST(ShapedLink, IsFoundWhereNothingIsDeclared) {
 // chunks (10 % too fast).
 TEST(ShapedLink, IsFoundFromMessagesOfFiveKilobytes) {
   expect_within(0.06, []() -> std::vector<double> {
-    const auto pair = make_pair_or_skip(1e6);
+    const auto pair = make_pair_if_allowed(1e6);
     if (!pair) return {};
     Learner learner(*pair);
     const auto before = pair->mesh().interface_bytes(0, 1);
@@ -112,7 +113,7 @@ TEST(ShapedLink, IsFoundFromMessagesOfFiveKilobytes) {
 // Seen to fail: times never judged as changed, a tenth of the wander, no innovation held back.
 TEST(ShapedLink, IsLearntAnewWithinTwoRoundsOfAStep) {
   expect_within(0.15, []() -> std::vector<double> {
-    const auto pair = make_pair_or_skip(10e6);
+    const auto pair = make_pair_if_allowed(10e6);
     if (!pair) return {};
     Learner learner(*pair);
     learner.rounds(12);
