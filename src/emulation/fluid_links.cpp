@@ -61,6 +61,13 @@ void FluidLinks::cancel(double now, std::size_t link) {
   stop(link);
 }
 
+double FluidLinks::left_bits(double now, std::size_t link) const {
+  const State& state = states_.at(link);
+  if (!state.sending) return 0;
+  if (now <= state.since) return state.left;
+  return std::max(state.left - std::max(state.rate, 0.0) * (now - state.since), 0.0);
+}
+
 void FluidLinks::restart_traces(double now) {
   now_ = std::max(now_, now);
   for (std::size_t link = 0; link < links_.size(); ++link) count_tokens(link);

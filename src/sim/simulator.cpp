@@ -74,7 +74,12 @@ Simulator::State::State(SimulationSetup the_setup, SimulationObserver the_observ
     node.vectors.start();
   }
   running = nodes.size();
-  for (const Fault& fault : setup.faults) push(fault.seconds, FaultOccurs{fault});
+  for (const Fault& fault : setup.faults) {
+    push(fault.seconds, FaultOccurs{fault});
+    if (fault.kind != Fault::Kind::kCut) continue;
+    const double noted = fault.seconds - way_of_a_chunk(fault.link);
+    if (noted > 0) push(noted, NoteReached{fault.link});
+  }
 }
 
 void Simulator::State::push(double at, Occurrence what) {
@@ -99,15 +104,17 @@ void Simulator::State::hand(NodeIndex index, Event event) {
 }
 
 void Simulator::State::occur(Occurrence what) {
-  std::visit(Overloaded{[&](ToNode& e) { feed(e.node, std::move(e.event)); },
-                        [&](MessageArrives& e) { deliver(e); }, [&](AckArrives& e) { acked(e); },
-                        [&](ControlFrame& e) {
-                          const LinkState& link = links[e.link];
-                          if (e.epoch == link.epoch && link.up) feed(e.to, std::move(e.event));
-                        },
-                        [&](FlowsChange&) { advance_flows(); },
-                        [&](FaultOccurs& e) { occur(e.fault); }, [&](TickAll&) { tick_all(); }},
-             what);
+  std::visit(
+      Overloaded{[&](ToNode& e) { feed(e.node, std::move(e.event)); },
+                 [&](MessageArrives& e) { deliver(e); }, [&](AckArrives& e) { acked(e); },
+                 [&](ControlFrame& e) {
+                   const LinkState& link = links[e.link];
+                   if (e.epoch == link.epoch && link.up) feed(e.to, std::move(e.event));
+                 },
+                 [&](FlowsChange&) { advance_flows(); }, [&](FaultOccurs& e) { occur(e.fault); },
+                 [&](const NoteReached& e) { links[e.link].reached = reached(e.link); },
+                 [&](TickAll&) { tick_all(); }},
+      what);
 }
 
 void Simulator::State::advance_flows() {

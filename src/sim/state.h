@@ -64,10 +64,20 @@ class Simulator::State {
     std::uint64_t sequence = 0;
     std::size_t bytes = 0;  // on the wire
     std::uint16_t chunks = 0;
+    std::uint16_t first = 0;  // that is sent; those before it came on an earlier connection
     double pace_bytes_per_s = 0;
     double begun = 0;  // when the pipe began to carry it
     bool followed = false;
     bool again = false;  // sent more than once
+    // The wire bytes of the chunks from `from` to `end`, all of which have one size.
+    [[nodiscard]] double bytes_of(unsigned from, unsigned end) const {
+      return static_cast<double>(bytes) * (end - from) / chunks;
+    }
+  };
+  // How far the message under way is: what has come when a cut finds it there later.
+  struct Reached {
+    std::uint64_t sequence = 0;  // 0: none is under way
+    std::uint16_t chunks = 0;
   };
   struct LinkState {
     bool up = true;
@@ -77,6 +87,9 @@ class Simulator::State {
     std::size_t next = 0;  // position in unacked of what is sent next
     bool sending = false;
     std::uint64_t sequence = 0, delivered = 0;
+    std::uint16_t held =
+        0;  // chunks of the message behind those that the receiver keeps over a cut
+    Reached reached;
     double last_ack = 0, last_arrival = 0;  // messages of a link keep their order
     // The receiver's latest answer of each channel, repeated after a cut.
     std::map<std::pair<ShardIndex, Phase>, Applied> applied;
@@ -111,9 +124,13 @@ class Simulator::State {
   struct FaultOccurs {
     Fault fault;
   };
+  // As long before a cut as a chunk takes from the pipe's end to the receiver.
+  struct NoteReached {
+    LinkIndex link;
+  };
   struct TickAll {};
   using Occurrence = std::variant<ToNode, MessageArrives, AckArrives, ControlFrame, FlowsChange,
-                                  FaultOccurs, TickAll>;
+                                  FaultOccurs, NoteReached, TickAll>;
   struct Item {
     double at;
     std::uint64_t order;  // first in, first out at equal times
@@ -143,6 +160,8 @@ class Simulator::State {
   void send_bye(NodeIndex from);
   void send_halt(NodeIndex from, const SendHalt& action);
   void control(LinkIndex link, NodeIndex to, Event event);
+  [[nodiscard]] double way_of_a_chunk(LinkIndex link) const;
+  [[nodiscard]] Reached reached(LinkIndex link) const;
   void cut(LinkIndex link);
   void restore(LinkIndex link);
   void schedule_flow();

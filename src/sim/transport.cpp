@@ -1,5 +1,5 @@
-// Links of the simulator: they carry one message at a time, keep it until its ack, send it again
-// after a cut, and deliver it once.
+// Links of the simulator: they carry one message at a time, keep it until its ack, go on behind the
+// chunks that have come after a cut, and deliver it once.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -35,11 +35,12 @@ void Simulator::State::begin_next(LinkIndex index, bool behind) {
   sent.again = sent.begun > 0;
   sent.begun = now;
   sent.followed = behind && link.next > 0;
+  sent.first = sent.sequence == link.delivered + 1 ? link.held : std::uint16_t{0};
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double pace = sent.pace_bytes_per_s;
-  // The bytes of the first half of the chunks.
-  const double before_tail = static_cast<double>(sent.bytes) * (sent.chunks / 2) / sent.chunks;
-  fluid.begin(now, index, 8 * static_cast<double>(sent.bytes), 8 * before_tail,
+  const unsigned first_half = std::max<unsigned>(sent.chunks / 2, sent.first);
+  fluid.begin(now, index, 8 * sent.bytes_of(sent.first, sent.chunks),
+              8 * sent.bytes_of(sent.first, first_half),
               {weight_of(index, sent.sequence), pace > 0 ? 8 * pace : kInfinity});
   schedule_flow();
 }
@@ -110,6 +111,7 @@ void Simulator::State::deliver(const MessageArrives& what) {
        AckArrives{what.link, what.sequence, what.epoch, what.tail_s});
   if (what.sequence <= link.delivered) return;  // a copy
   link.delivered = what.sequence;
+  link.held = 0;
   const auto sent = std::find_if(link.unacked.begin(), link.unacked.end(),
                                  [&](const SentMessage& c) { return c.sequence == what.sequence; });
   KIMESH_CHECK(sent != link.unacked.end(), "kept until acked");
@@ -179,9 +181,25 @@ void Simulator::State::send_halt(NodeIndex from, const SendHalt& action) {
   }
 }
 
+double Simulator::State::way_of_a_chunk(LinkIndex link) const {
+  return to_seconds(setup.links[link].delay) + to_seconds(setup.costs.hop);
+}
+
+Simulator::State::Reached Simulator::State::reached(LinkIndex index) const {
+  const LinkState& link = links[index];
+  if (!link.sending) return {};
+  const SentMessage& sent = link.unacked[link.next];
+  const double left = fluid.left_bits(now, index) / 8;
+  auto chunks = static_cast<std::uint16_t>(sent.chunks - 1);  // the last one makes it whole
+  while (chunks > sent.first && sent.bytes_of(chunks, sent.chunks) < left) --chunks;
+  return {sent.sequence, chunks};
+}
+
 void Simulator::State::cut(LinkIndex index) {
   LinkState& link = links[index];
   if (!link.up) return;
+  const Reached before = std::exchange(link.reached, {});
+  if (before.sequence == link.delivered + 1) link.held = std::max(link.held, before.chunks);
   link.up = false;
   ++link.epoch;
   link.sending = false;
@@ -195,7 +213,13 @@ void Simulator::State::restore(LinkIndex index) {
   LinkState& link = links[index];
   if (link.up) return;
   link.up = true;
+  const auto waits = [&](const SentMessage& sent) { return sent.sequence > link.delivered; };
+  const auto first = std::ranges::find_if(link.unacked, waits);
+  const auto acks_lost = std::distance(link.unacked.begin(), first);
+  link.unacked.erase(link.unacked.begin(), first);
   feed(plan.links[index].from, LinkUp{index});
+  for (auto i = acks_lost; i > 0; --i)
+    feed(plan.links[index].from, MessageAcked{index, std::nullopt});
   for (const auto& [channel, applied] : link.applied)
     control(index, plan.links[index].from, MessageApplied{index, applied});
   if (link.bye) control(index, plan.links[index].to, PeerBye{plan.links[index].from});

@@ -36,6 +36,21 @@ TEST(FluidLinks, TellWhenTheMarkedBitLeftThoughTheRateChanged) {
   EXPECT_EQ(again.at(0).at, 6);
 }
 
+// Seen to fail without what has left since the rate was set.
+TEST(FluidLinks, TellHowManyBitsAreLeft) {
+  FluidLinks links({{RateTrace{{{0, 1000}, {1, 250}, {100, 0}}}, {kNoGroup, kNoGroup}}}, {}, 1);
+  EXPECT_EQ(links.left_bits(0, 0), 0);
+  links.begin(0, 0, 1500);
+  EXPECT_EQ(links.left_bits(0, 0), 1500);
+  EXPECT_EQ(links.left_bits(0.5, 0), 1000);
+  std::vector<FluidLinks::End> ended;
+  links.advance(1, ended);
+  EXPECT_EQ(links.left_bits(1, 0), 500);
+  EXPECT_EQ(links.left_bits(2, 0), 250);
+  links.advance(3, ended);
+  EXPECT_EQ(links.left_bits(3, 0), 0);
+}
+
 TEST(FluidLinks, ShareAnUplinkAndADownlinkMaxMin) {
   // Links 0 and 1 leave one node (10 bits/s); links 1 and 2 reach another (4 bits/s).
   FluidLinks links({{std::nullopt, {0, kNoGroup}}, {std::nullopt, {0, 1}}, {constant(1), {1, 1}}},

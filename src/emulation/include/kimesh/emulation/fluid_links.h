@@ -58,6 +58,10 @@ class FluidLinks {
   // Drops the transmission of the link, if there is one.
   void cancel(double now, std::size_t link);
 
+  // The bits of the link's transmission that have not left by `now`, which is no earlier than the
+  // last call's and no later than next(); 0: there is none.
+  [[nodiscard]] double left_bits(double now, std::size_t link) const;
+
   // The time of the earliest end or change of a rate; infinity: there is none.
   [[nodiscard]] double next() const;
   // The group has so many bits/s from `now` on, as when something else begins or ends to use it.

@@ -55,8 +55,8 @@ struct SimulatedCosts {
 
 struct Fault {
   enum class Kind {
-    kCut,  // the link's connection breaks: what is under way is lost, the sender sends it again
-           // after kRestore
+    kCut,  // the link's connection breaks: what is under way is lost, and after kRestore the
+           // sender goes on with the chunk behind the last one that has come
     kRestore,
     kCrash,   // the node does nothing any more
     kFreeze,  // as kCrash, until kThaw
