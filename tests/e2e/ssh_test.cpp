@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "tests/cannot_run.h"
 #include "tests/e2e/program.h"
 #include "tests/e2e/ssh_server.h"
 
@@ -29,9 +30,10 @@ threads: 1
 class UpSsh : public testing::Test {
  protected:
   void SetUp() override {
-    if (!servers.why_not.empty()) GTEST_SKIP() << servers.why_not;
+    if (::geteuid() != 0) return cannot_run("only root may give an sshd a machine of its own");
+    if (!servers.missing.empty()) GTEST_SKIP() << servers.missing;
     for (int machine = 0; machine < 2; ++machine) servers.start();
-    if (!servers.why_not.empty()) GTEST_SKIP() << servers.why_not;
+    if (!servers.why_not.empty()) return cannot_run(servers.why_not);
     scratch.write("config.yaml", kConfig);
     std::string mesh = "kind: ring\nsecurity: curve\ndead_after: 3s\nnodes:\n";
     for (int i = 0; i < 3; ++i)
