@@ -91,7 +91,7 @@ class Doctor {
     bool up = false;         // a handshake was made
     bool told = false;       // outgoing: the far node holds our result
     bool under_way = false;  // outgoing: a message is not acked yet
-    std::string refusal;     // the last one that names this node
+    std::string refusal;     // the last one between the two nodes, since it was up
     [[nodiscard]] bool is_done() const {
       return finding.outgoing ? told : finding.speed.has_value();
     }
@@ -178,6 +178,7 @@ class Doctor {
 
   void came_up(Examined& link) {
     link.up = true;
+    link.refusal.clear();
     last_news_ = now();
   }
 
@@ -208,7 +209,7 @@ class Doctor {
   void refused(const PeerRefused& event) {
     for (auto& [l, link] : links_)
       if (event.node && link.finding.far == *event.node) link.refusal = event.sentence;
-    if (!event.node) say_(event.sentence);
+    say_(event.sentence);
   }
 
   void say_whom_we_wait_for(Duration waited) {

@@ -28,14 +28,14 @@ bool DialledSocket::dial(const std::string& endpoint) {
   endpoint_ = endpoint;
   socket_ = ZmqSocket(shared_.zmq, ZMQ_DEALER);
   if (shared_.curve) {
-    const auto far = shared_.curve->allowed.find(far_);
+    const auto far = shared_.curve->allowed.find(far_.name);
     KIMESH_CHECK(far != shared_.curve->allowed.end(), "the list has the keys of all peers");
     socket_.dial_curve(shared_.curve->own, far->second);
   }
   const int why = socket_.connect(endpoint);
   if (why == 0) return true;
   shared_.events.push(NetworkFailed{
-      fmt::format("cannot dial node {} at {}: {}", far_, endpoint, zmq_strerror(why))});
+      fmt::format("cannot dial node {} at {}: {}", far_.name, endpoint, zmq_strerror(why))});
   close();
   return false;
 }
@@ -72,12 +72,12 @@ void DialledSocket::handshake_failed(const ZmqSocket::MonitorEvent& event) {
     const bool hung_up = event.value == EPIPE || event.value == ECONNRESET;  // not: took too long
     if (!hung_up || ++hang_ups_ != kHangUpsMax) return;
   }
-  std::string sentence = sentence_no_handshake(far_, endpoint_, is_encrypted);
+  std::string sentence = sentence_no_handshake(far_.name, endpoint_, is_encrypted);
   if (event.event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
-    sentence = sentence_key_denied(far_, endpoint_, shared_.self);
+    sentence = sentence_key_denied(far_.name, endpoint_, shared_.self);
   else if (event.value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
-    sentence = sentence_other_security(far_, endpoint_, is_encrypted);
-  shared_.events.push_once({sentence});
+    sentence = sentence_other_security(far_.name, endpoint_, is_encrypted);
+  shared_.events.push_once({sentence, far_.node});
   if (!without_detail) redial_at_ = std::chrono::steady_clock::now() + kDialAnew;
 }
 

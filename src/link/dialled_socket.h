@@ -23,8 +23,11 @@ class DialledSocket {
     const CurveKeys* curve;  // null: connections are not encrypted
     std::string self;        // this node's name
   };
-  DialledSocket(Shared shared, std::string far_name)
-      : shared_(std::move(shared)), far_(std::move(far_name)) {}
+  struct Far {
+    NodeIndex node;
+    std::string name;
+  };
+  DialledSocket(Shared shared, Far far) : shared_(std::move(shared)), far_(std::move(far)) {}
 
   // False: the address cannot be dialled, which the engine is told.
   bool dial(const std::string& endpoint);
@@ -62,7 +65,8 @@ class DialledSocket {
   void handshake_failed(const ZmqSocket::MonitorEvent& event);
 
   Shared shared_;
-  std::string far_, endpoint_;
+  Far far_;
+  std::string endpoint_;
   ZmqSocket socket_;
   TcpPeek tcp_;
   UndeliveredBytes undelivered_;

@@ -170,23 +170,22 @@ std::string sentence_key_denied(const std::string& name, const std::string& addr
                                 const std::string& self) {
   return fmt::format(
       "node {} at {} refuses the key of node {}: give both nodes the same list of public keys, and "
-      "start {} again; it is dialled further",
+      "start {} again",
       name, address, self, name);
 }
 
 std::string sentence_other_security(const std::string& name, const std::string& address,
                                     bool is_encrypted) {
-  return fmt::format(
-      "what listens for node {} at {} {}: give both nodes the same topology file; it is dialled "
-      "further",
-      name, address, is_encrypted ? "does not encrypt, and this node does" : kWantsEncryption);
+  return fmt::format("what listens for node {} at {} {}: give both nodes the same topology file",
+                     name, address,
+                     is_encrypted ? "does not encrypt, and this node does" : kWantsEncryption);
 }
 
 std::string sentence_no_handshake(const std::string& name, const std::string& address,
                                   bool is_encrypted) {
   return fmt::format(
       "what listens for node {} at {} {}, or is no node of kimesh: give both nodes the same "
-      "topology file and list of public keys, and check the address; it is dialled further",
+      "topology file and list of public keys, and check the address",
       name, address,
       is_encrypted ? fmt::format("does not hold the key that the list gives to {}", name)
                    : kWantsEncryption);

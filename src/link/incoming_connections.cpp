@@ -49,7 +49,7 @@ IncomingConnections::IncomingConnections(const std::vector<IncomingLink>& links,
     if (!link.dials) continue;
     connections_.back().dialled = std::make_unique<DialledSocket>(
         DialledSocket::Shared{shared_.zmq, shared_.events, shared_.curve, shared_.hello.from},
-        link.name);
+        DialledSocket::Far{link.from, link.name});
     if (!link.endpoint.empty()) dial(link.link, link.endpoint);
   }
 }

@@ -33,7 +33,8 @@ OutgoingConnection::OutgoingConnection(OutgoingLink spec, Shared shared,
       shared_(std::move(shared)),
       tag_(shared_.hello.tag()),
       shaper_index_(shaper_index),
-      dialled_({shared_.zmq, shared_.events, shared_.curve, shared_.hello.from}, spec_.name) {
+      dialled_({shared_.zmq, shared_.events, shared_.curve, shared_.hello.from},
+               {spec_.to, spec_.name}) {
   shared_.hello.to = spec_.name;
   if (spec_.awaits)
     state_ = State::kDialling;  // the far node does

@@ -166,11 +166,15 @@ LiveNodeEnd Engine::run() {
   return std::move(end_);
 }
 
-std::string Engine::missing_peers() const {
+std::set<NodeIndex> Engine::missing() const {
   std::set<NodeIndex> missing(waiting_in_.begin(), waiting_in_.end());
   for (LinkIndex link : waiting_out_) missing.insert(plan_.links[link].to);
+  return missing;
+}
+
+std::string Engine::missing_peers() const {
   std::string text;
-  for (NodeIndex node : missing)
+  for (NodeIndex node : missing())
     text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", name(node), way_to(node));
   return text;
 }
@@ -187,11 +191,12 @@ std::string Engine::way_to(NodeIndex node) const {
   return setup_.topology->nodes[node].dial_address();
 }
 
-// Why those were refused who said that they are missing nodes.
+// Why missing nodes, or who said so, were refused, or refused this one.
 std::string Engine::refusals() const {
   std::string text;
-  for (const auto& [node, sentence] : refusals_)
-    if (waiting_in_.contains(node)) text += "; " + sentence;
+  for (const NodeIndex node : missing())
+    if (const auto refusal = refusals_.find(node); refusal != refusals_.end())
+      text += "; " + refusal->second;
   return text;
 }
 

@@ -34,6 +34,7 @@ class Engine final : private Driver {
   void notify_wait(TimePoint at);
   void tell_health(TimePoint limit, const std::string& what);
   void halted(const PeerHalted& event);
+  [[nodiscard]] std::set<NodeIndex> missing() const;
   [[nodiscard]] std::string missing_peers() const;
   [[nodiscard]] std::string way_to(NodeIndex node) const;
   [[nodiscard]] std::string refusals() const;
@@ -77,7 +78,7 @@ class Engine final : private Driver {
   std::optional<FirstPointExchange> first_point_;  // before the start, where there is one
   std::set<LinkIndex> waiting_out_;                // outgoing links without a welcome yet
   std::set<NodeIndex> waiting_in_;                 // peers without a hello yet
-  std::map<NodeIndex, std::string> refusals_;      // the last, of nodes that said what is refused
+  std::map<NodeIndex, std::string> refusals_;      // the last between this node and each
   struct Wait {
     std::string what;
     TimePoint since{}, said{};

@@ -64,7 +64,7 @@ void Engine::refused(const PeerRefused& event) {
   // Where nodes are started again some may still have the files or the program of before.
   if (event.is_proven && event.node && !started_ && !setup_.rejoins)
     return abort(event.sentence, HaltKind::kPermanent);
-  if (event.node && waiting_in_.contains(*event.node)) refusals_[*event.node] = event.sentence;
+  if (event.node && missing().contains(*event.node)) refusals_[*event.node] = event.sentence;
   notify(Notice{event.sentence});
 }
 

@@ -114,6 +114,36 @@ TEST(Security, KeysAreRenewedByNameOnly) {
   EXPECT_THAT(renewed.out, HasSubstr("new keys in keys: b, d"));
 }
 
+// Node b has not been given the list with the new key of a. Seen to fail: the far node left out of
+// what DialledSocket tells.
+TEST(Security, ADoctorFindsThatAKeyIsDenied) {
+  const Scratch scratch;
+  const auto address = [](const char* port) { return "tcp://" + own_host() + ":" + port; };
+  scratch.write("pair.yaml", "kind: ring\nsecurity: curve\nnodes: {a: {address: \"" +
+                                 address("7101") + "\"}, b: {address: \"" + address("7102") +
+                                 "\"}}\n");
+  ASSERT_EQ(run_program(scratch, {"keygen", "pair.yaml"}).code, 0);
+  std::filesystem::copy(scratch.path() + "/keys", scratch.path() + "/old");
+  ASSERT_EQ(run_program(scratch, {"keygen", "pair.yaml", "--renew", "a"}).code, 0);
+  Program a(scratch, {"doctor", "pair.yaml", "--name", "a"});
+  Program b(scratch, {"doctor", "pair.yaml", "--name", "b", "--keys", "old"});
+  const std::string denied = "node b at " + address("7102") +
+                             " refuses the key of node a: give both nodes the same list of public "
+                             "keys, and start b again\n";
+  const std::string wrong = "what listens for node a at " + address("7101") +
+                            " does not hold the key that the list gives to a";
+  EXPECT_TRUE(a.says(denied));
+  EXPECT_TRUE(b.says(wrong));
+  a.signal(SIGINT);
+  b.signal(SIGINT);
+  const Ended of_a = a.wait(), of_b = b.wait();
+  EXPECT_EQ(of_a.code, 1);
+  EXPECT_EQ(of_b.code, 1);
+  EXPECT_THAT(of_a.out, HasSubstr("  a->b          NOT     " + denied));
+  EXPECT_THAT(of_b.out, HasSubstr("  b->a          NOT     " + wrong));
+  EXPECT_TRUE(Program::all_gone());
+}
+
 TEST(Security, GivingItUpWhereOtherMachinesReachANodeIsSaid) {
   const Scratch scratch;
   std::string text = read_text(KIMESH_SOURCE_DIR "/topologies/ring4.yaml");

@@ -86,8 +86,8 @@ struct PeerLeft {
 // a handshake failed over keys. Each sentence comes once.
 struct PeerRefused {
   std::string sentence;
-  // The node that it says it is, where the two refuse each other. Anybody can say so, unless its
-  // key proves it.
+  // The node that it says it is, where the two refuse each other, or that this node dials in vain.
+  // Anybody can say so, unless its key proves it.
   std::optional<NodeIndex> node{};
   bool is_proven = false;
 };
