@@ -8,6 +8,7 @@
 #include "accepted_connections.h"
 #include "handshake.h"
 #include "kimesh/util/check.h"
+#include "listen_places.h"
 
 namespace kimesh {
 namespace {
@@ -32,6 +33,7 @@ bool DialledSocket::dial(const std::string& endpoint) {
     KIMESH_CHECK(far != shared_.curve->allowed.end(), "the list has the keys of all peers");
     socket_.dial_curve(shared_.curve->own, far->second);
   }
+  if (by_ipv6_) socket_.take_ipv6();
   const int why = socket_.connect(endpoint);
   if (why == 0) return true;
   shared_.events.push(NetworkFailed{
@@ -44,12 +46,16 @@ std::optional<DialledSocket::Change> DialledSocket::next_change() {
   while (socket_) {
     const auto event = socket_.next_monitor_event();
     if (!event) break;
+    if (event->event & (ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_DELAYED)) has_address_ = true;
     if (event->event == ZMQ_EVENT_CONNECTED) {
       tcp_ = TcpPeek(event->value);
       tcp_.limit_unsent(kUnsentBytes);
       undelivered_.begin(tcp_);
     }
-    if (event->event == ZMQ_EVENT_CONNECT_RETRIED) redial_at_.reset();
+    if (event->event == ZMQ_EVENT_CONNECT_RETRIED) {
+      redial_at_.reset();
+      if (!has_address_) look_the_name_up();
+    }
     if (event->event & kHandshakeFailed) handshake_failed(*event);
     if (event->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
       hang_ups_ = 0;
@@ -62,6 +68,15 @@ std::optional<DialledSocket::Change> DialledSocket::next_change() {
     }
   }
   return std::nullopt;
+}
+
+// ZeroMQ has found no IPv4 address, or nobody there. It asks the system's resolver itself whenever
+// it connects, and waits for it as this does.
+void DialledSocket::look_the_name_up() {
+  const HostKind host = kind_of_host(endpoint_);
+  has_address_ = host != HostKind::kUnknownName;
+  by_ipv6_ = host == HostKind::kIpv6Name;
+  if (by_ipv6_) redial_at_ = std::chrono::steady_clock::now();
 }
 
 // Nothing here ends the link: what a connection says before its handshake is anybody's word.

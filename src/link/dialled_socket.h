@@ -63,6 +63,7 @@ class DialledSocket {
 
  private:
   void handshake_failed(const ZmqSocket::MonitorEvent& event);
+  void look_the_name_up();
 
   Shared shared_;
   Far far_;
@@ -72,6 +73,8 @@ class DialledSocket {
   UndeliveredBytes undelivered_;
   TimePoint looked_{};                  // at those
   unsigned hang_ups_ = 0;               // handshakes in a row
+  bool has_address_ = false;            // ZeroMQ knows where to connect to
+  bool by_ipv6_ = false;                // the name has no other addresses
   std::optional<TimePoint> redial_at_;  // ZeroMQ has given up, and this node has not
 };
 

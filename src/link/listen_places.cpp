@@ -13,45 +13,68 @@ namespace {
 
 constexpr std::string_view kTcp = "tcp://";
 
-bool is_name(const std::string& host) {
+// The host of an endpoint where it is a name, else nothing.
+std::string name_in(const std::string& endpoint) {
+  const std::size_t colon = endpoint.rfind(':');
+  if (!endpoint.starts_with(kTcp) || colon < kTcp.size()) return "";
+  const std::string host = endpoint.substr(kTcp.size(), colon - kTcp.size());
   in_addr number{};
-  return !host.empty() && host != "*" && host.front() != '[' &&
-         ::inet_pton(AF_INET, host.c_str(), &number) != 1;
+  const bool is_name = !host.empty() && host != "*" && host.front() != '[' &&
+                       ::inet_pton(AF_INET, host.c_str(), &number) != 1;
+  return is_name ? host : "";
 }
 
-}  // namespace
+// Whether a name is the same on every machine, which others do not dial.
+bool names_loopback(const std::string& name) {
+  return name == "localhost" || name == "ip6-localhost" || name == "ip6-loopback";
+}
+bool is_loopback(const std::string& number) {
+  return number.starts_with("127.") || number == "[::1]";
+}
 
-std::vector<std::string> resolve_name(const std::string& name) {
+std::vector<std::string> resolve(const std::string& name, int family) {
   addrinfo hints{};
-  hints.ai_family = AF_INET;
+  hints.ai_family = family;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return {};
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, ::freeaddrinfo);
   std::vector<std::string> numbers;
   for (const addrinfo* one = all.get(); one != nullptr; one = one->ai_next) {
-    std::array<char, INET_ADDRSTRLEN> text{};
-    const auto* address = reinterpret_cast<const sockaddr_in*>(one->ai_addr);
-    if (::inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size()) != nullptr)
-      numbers.emplace_back(text.data());
+    std::array<char, NI_MAXHOST> text{};
+    if (::getnameinfo(one->ai_addr, one->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                      NI_NUMERICHOST) == 0)
+      numbers.push_back(family == AF_INET6 ? fmt::format("[{}]", text.data()) : text.data());
   }
   return numbers;
 }
 
+}  // namespace
+
+std::vector<std::string> resolve_name(const std::string& name) {
+  auto numbers = resolve(name, AF_INET);
+  return numbers.empty() ? resolve(name, AF_INET6) : numbers;
+}
+
 std::vector<std::string> listen_places(const std::string& endpoint, const Resolver& resolve) {
-  const std::size_t colon = endpoint.rfind(':');
-  if (!endpoint.starts_with(kTcp) || colon < kTcp.size()) return {endpoint};
-  const std::string host = endpoint.substr(kTcp.size(), colon - kTcp.size());
-  const std::string port = endpoint.substr(colon + 1);
-  if (!is_name(host)) return {endpoint};
-  std::vector<std::string> numbers = resolve(host);
-  const auto is_loopback = [](const std::string& number) { return number.starts_with("127."); };
-  if (!numbers.empty() && host != "localhost" && std::ranges::all_of(numbers, is_loopback))
-    numbers = {"*"};
+  const std::string name = name_in(endpoint);
+  if (name.empty()) return {endpoint};
+  std::vector<std::string> numbers = resolve(name);
+  if (!numbers.empty() && !names_loopback(name) && std::ranges::all_of(numbers, is_loopback))
+    numbers = {numbers.front() == "[::1]" ? "[::]" : "*"};
+  const std::string port = endpoint.substr(endpoint.rfind(':') + 1);
   std::vector<std::string> places;
   for (const std::string& number : numbers)
     places.push_back(fmt::format("{}{}:{}", kTcp, number, port));
   return places.empty() ? std::vector{endpoint} : places;
+}
+
+HostKind kind_of_host(const std::string& endpoint, const Resolver& resolve) {
+  const std::string name = name_in(endpoint);
+  if (name.empty()) return HostKind::kNumber;
+  const std::vector<std::string> numbers = resolve(name);
+  if (numbers.empty()) return HostKind::kUnknownName;
+  return numbers.front().starts_with('[') ? HostKind::kIpv6Name : HostKind::kIpv4Name;
 }
 
 }  // namespace kimesh

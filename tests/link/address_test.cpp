@@ -63,8 +63,22 @@ TEST(Address, OfANameIsWhereOthersReachTheMachine) {
       << "Debian's own name";
   EXPECT_EQ(places("tcp://localhost:7101", {"127.0.0.1"}), Places{"tcp://127.0.0.1:7101"});
   EXPECT_EQ(places("tcp://unknown:7101", {}), Places{"tcp://unknown:7101"});
+  EXPECT_EQ(places("tcp://six:7101", {"[fd00::7]"}), Places{"tcp://[fd00::7]:7101"});
+  EXPECT_EQ(places("tcp://six:7101", {"[::1]"}), Places{"tcp://[::]:7101"});
+  EXPECT_EQ(places("tcp://ip6-localhost:7101", {"[::1]"}), Places{"tcp://[::1]:7101"});
   for (const char* number : {"tcp://192.0.2.9:7101", "tcp://*:7101", "tcp://[fd00::1]:7101"})
     EXPECT_EQ(places(number, {"192.0.2.7"}), Places{number});
+}
+
+TEST(Address, IsDialledByIPv6WhereItsNameHasNoOther) {
+  const auto kind = [](const std::string& endpoint, Places numbers) {
+    return kind_of_host(endpoint, [&](const std::string&) { return numbers; });
+  };
+  EXPECT_EQ(kind("tcp://six:7101", {"[fd00::7]"}), HostKind::kIpv6Name);
+  EXPECT_EQ(kind("tcp://alpha:7101", {"192.0.2.7"}), HostKind::kIpv4Name);
+  EXPECT_EQ(kind("tcp://unknown:7101", {}), HostKind::kUnknownName);
+  for (const char* number : {"tcp://192.0.2.9:7101", "tcp://[fd00::1]:7101"})
+    EXPECT_EQ(kind(number, {"[fd00::7]"}), HostKind::kNumber);
 }
 
 }  // namespace
