@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import math
 import os
 import platform
 import sys
@@ -162,20 +163,23 @@ class Mesh:
             self._wanted()
         return self._node.batch()
 
-    def step(self, gradients: Any = None, *, loss: float = 0.0) -> Any:
+    def step(self, gradients: Any = None, *, loss: float | None = None) -> Any:
         """Hands the gradient over and waits until the next one is wanted, or the mesh has ended.
 
         PyTorch: after backward(), without gradients; the parameters hold the next point then, and
         their gradients are zero. Arrays: with gradients in the form of the parameters, which PyTorch's
         parameters take as well; they may be arrays of NumPy, JAX, PyTorch or whatever knows DLPack.
         Gives the parameters in the form in which they were given; arrays that are neither NumPy's
-        nor JAX's become NumPy's. loss: of the batch, for the records.
+        nor JAX's become NumPy's. loss: of the batch, for the records, which hold null at all nodes
+        without it.
         """
         if self._showing:
             raise ConfigError("step belongs behind the block of agreed()")
         if self._wanted():
             self._parameters.take_gradient(gradients)
-            self._node.give_gradient(float(loss), 0)
+            # To the node, NaN says that the loss is not known; one that is NaN ends the run.
+            told = math.nan if loss is None else float(loss)
+            self._node.give_gradient(math.inf if loss is not None and math.isnan(told) else told, 0)
             self._wanted()
         return self._parameters.current()
 

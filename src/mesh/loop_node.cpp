@@ -87,7 +87,7 @@ class LoopNode::Part final : public Objective {
     // Nobody wants it, and the loop may still be at work on it.
     if (!numbers) return Error{ErrorCode::kUserInput, "the run is over"};
     if (!*numbers) return *numbers;
-    if (!std::isfinite((*numbers)->loss) || !is_finite(gradient_))
+    if (std::isinf((*numbers)->loss) || !is_finite(gradient_))
       return not_finite(layout_, gradient_);
     return *numbers;
   }

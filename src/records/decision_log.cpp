@@ -251,10 +251,10 @@ class LogReader {
     std::string reason;
     fields.read("closing_round", verdict.closing_round);
     fields.read("reason", reason);
-    fields.read("loss", verdict.loss);
+    fields.read_or_nan("loss", verdict.loss);
     fields.read("accuracy", verdict.accuracy);
     fields.read("accuracy_round", verdict.accuracy_round);
-    fields.read("test_loss", verdict.test_loss);
+    fields.read_or_nan("test_loss", verdict.test_loss);
     fields.read("compute_s", verdict.compute_s);
     fields.read("evaluate_s", verdict.evaluate_s);
     if (!parse_reason(reason)) fields.complain("'" + reason + "' is no reason");

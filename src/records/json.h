@@ -13,11 +13,9 @@ namespace kimesh {
 
 using Json = nlohmann::ordered_json;
 
-// A number as JSON. JSON has no infinite numbers and no NaN: these become the texts "nan", "inf"
-// and "-inf".
+// A number as JSON, which has no infinite numbers and no NaN: these become null.
 inline Json number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 inline Json number_or_null(const std::optional<double>& value) {
   return value ? number(*value) : Json(nullptr);
@@ -54,15 +52,18 @@ class FieldReader {
   void read(const char* name, double& out) {
     if (!has(name)) return complain(std::string("'") + name + "' is missing");
     const Json& value = object_.at(name);
-    if (value.is_number()) {
-      out = value.get<double>();
-    } else if (value == "nan") {
-      out = std::numeric_limits<double>::quiet_NaN();
-    } else if (value == "inf" || value == "-inf") {
-      out = std::numeric_limits<double>::infinity() * (value == "inf" ? 1 : -1);
-    } else {
-      complain(std::string("'") + name + "' is no number");
-    }
+    if (!value.is_number()) return complain(std::string("'") + name + "' is no number");
+    out = value.get<double>();
+  }
+  // A number of which null says that it is unknown or was not finite: NaN. So do the texts that
+  // earlier versions wrote.
+  void read_or_nan(const char* name, double& out) {
+    const bool there = object_.is_object() && object_.contains(name);
+    if (!there || object_.at(name).is_number()) return read(name, out);
+    const Json& value = object_.at(name);
+    const bool is_unknown = value.is_null() || value == "nan" || value == "inf" || value == "-inf";
+    if (!is_unknown) return complain(std::string("'") + name + "' is no number");
+    out = std::numeric_limits<double>::quiet_NaN();
   }
   template <typename T>
   requires std::unsigned_integral<T>
@@ -93,6 +94,11 @@ class FieldReader {
   template <typename T>
   void read(const char* name, std::optional<T>& out) {
     if (has(name)) read(name, out.emplace());
+  }
+  void read(const char* name, std::optional<double>& out) {
+    if (!has(name)) return;
+    read_or_nan(name, out.emplace());
+    if (std::isnan(*out)) out.reset();
   }
   // Null where the field is missing or no list.
   [[nodiscard]] const Json* list(const char* name) { return field(name, &Json::is_array); }

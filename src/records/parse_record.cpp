@@ -91,8 +91,8 @@ NodeRecord read_round(FieldReader& fields) {
   fields.read("round", round.round);
   fields.read("poll", round.confirmation);
   if (fields.has("checkpoint")) fields.read("checkpoint", round.checkpoint);
-  fields.read("loss", round.loss);
-  fields.read("own_loss", round.own_loss);
+  fields.read_or_nan("loss", round.loss);
+  fields.read_or_nan("own_loss", round.own_loss);
   fields.read("accuracy", round.accuracy);
   fields.read("accuracy_round", round.accuracy_round);
   fields.read("test_loss", round.test_loss);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "json.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/digest.h"
@@ -177,7 +179,7 @@ std::string summary_text(const RunTally& tally, const RunEnd& end) {
   row("accuracy", accuracy_text(tally));
   if (latest && latest->test_loss) row("test loss", fmt::format("{:.4g}", *latest->test_loss));
   if (latest && latest->perplexity) row("perplexity", fmt::format("{:.4g}", *latest->perplexity));
-  if (latest) row("loss", fmt::format("{:.4g}", latest->loss));
+  if (latest && std::isfinite(latest->loss)) row("loss", fmt::format("{:.4g}", latest->loss));
   if (end.gradient_norm_squared) row("‖∇f‖²", fmt::format("{:.3e}", *end.gradient_norm_squared));
   if (!end.model.empty() && !end.complete)
     row("model", "with other nodes' copies of the shards of nodes that left nothing");
@@ -211,7 +213,7 @@ std::vector<Figure> figures_of(const RunTally& tally, const RunEnd& end) {
   if (latest && latest->accuracy) add("accuracy", *latest->accuracy, "1");
   if (latest && latest->test_loss) add("test_loss", *latest->test_loss, "nat");
   if (latest && latest->perplexity) add("perplexity", *latest->perplexity, "1");
-  if (latest) add("loss", latest->loss, "1");
+  if (latest && std::isfinite(latest->loss)) add("loss", latest->loss, "1");
   if (end.gradient_norm_squared) add("gradient_norm_squared", *end.gradient_norm_squared, "1");
   add("rounds", tally.rounds(), "1");
   add("seconds", tally.clock_s(), "s");

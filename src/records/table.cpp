@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "kimesh/util/units.h"
 
@@ -47,8 +48,10 @@ std::string evaluation_text(const RoundRecord& round) {
 }
 
 std::string headline(const RunTally& tally, const RoundRecord& round) {
-  return fmt::format("round {}  loss {:.4g}  {}  {:.3g} rounds/s", round.round, round.loss,
-                     evaluation_text(round), tally.rounds_per_s());
+  const std::string loss =
+      std::isfinite(round.loss) ? fmt::format("  loss {:.4g}", round.loss) : std::string();
+  return fmt::format("round {}{}  {}  {:.3g} rounds/s", round.round, loss, evaluation_text(round),
+                     tally.rounds_per_s());
 }
 
 struct Column {

@@ -1,6 +1,7 @@
 // A run's records as curves of bounded length, for a page.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "kimesh/report/history.h"
@@ -25,11 +26,12 @@ class Bins {
   std::size_t size_;
 };
 
-// The mean of each bin; NaN where nothing was added.
+// The mean of each bin; NaN where nothing was added. What is NaN does not count.
 class Means {
  public:
   explicit Means(std::size_t bins) : sums_(bins), counts_(bins) {}
   void add(std::size_t bin, double value) {
+    if (std::isnan(value)) return;
     sums_[bin] += value;
     ++counts_[bin];
   }

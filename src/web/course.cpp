@@ -1,6 +1,7 @@
 #include "course.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kimesh {
 
@@ -10,10 +11,10 @@ void Course::add(const RoundRecord& round, double clock_s) {
   if (round.confirmation) return;
   next_ = round.round + 1;
   const Round begin = round.round / width_ * width_;
-  if (points_.empty() || points_.back().round != begin) points_.push_back({begin, 0, 0, 0, 0});
+  if (points_.empty() || points_.back().round != begin) points_.push_back({.round = begin});
   CoursePoint& point = points_.back();
   point.seconds = clock_s;
-  point.loss += round.loss;
+  if (std::isfinite(round.loss)) point.loss += round.loss, ++point.losses;
   point.round_s += round.round_s - round.evaluate_s;
   ++point.count;
   if (points_.size() > kCoursePointsMax) halve();
@@ -24,12 +25,13 @@ void Course::halve() {
   std::vector<CoursePoint> fewer;
   for (const CoursePoint& point : points_) {
     const Round begin = point.round / width_ * width_;
-    if (fewer.empty() || fewer.back().round != begin) fewer.push_back({begin, 0, 0, 0, 0});
+    if (fewer.empty() || fewer.back().round != begin) fewer.push_back({.round = begin});
     CoursePoint& both = fewer.back();
     both.seconds = point.seconds;
     both.loss += point.loss;
     both.round_s += point.round_s;
     both.count += point.count;
+    both.losses += point.losses;
   }
   points_ = std::move(fewer);
   ++generation_;

@@ -17,6 +17,7 @@ struct CoursePoint {
   double seconds = 0;            // of the run's clock, at its end
   double loss = 0, round_s = 0;  // sums
   std::size_t count = 0;
+  std::size_t losses = 0;  // rounds whose loss is known
 };
 
 class Course {

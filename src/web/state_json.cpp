@@ -99,8 +99,10 @@ Json curve_json(const Course& course, Round from) {
   for (const CoursePoint& point : course.points()) {
     if (point.round < from) continue;
     const auto count = static_cast<double>(point.count);
-    columns.add(Json::array({point.round, number(point.seconds), number(point.loss / count),
-                             number(point.round_s / count)}));
+    const Json loss =
+        point.losses > 0 ? number(point.loss / static_cast<double>(point.losses)) : Json(nullptr);
+    columns.add(
+        Json::array({point.round, number(point.seconds), loss, number(point.round_s / count)}));
   }
   return with_from(from, std::move(columns));
 }

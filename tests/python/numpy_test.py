@@ -203,6 +203,34 @@ class Steps(MeshTest):
             self.mesh(start("a"), "a", config, topology, folder=self.folder / "empty")
 
 
+    def test_without_a_loss_are_recorded_with_none(self) -> None:
+        config, topology = self.config(stop="{rounds: 3}"), self.ring("ab")
+
+        def node(name: str) -> Any:
+            mesh = self.mesh(start(name), name, config, topology)
+            while mesh.running:
+                grads = {"x": gradient(name, mesh.parameters["x"])}
+                mesh.step(grads, loss=2.5) if name == "a" else mesh.step(grads)
+            return mesh.outcome, mesh.last_round["loss"], mesh.last_round["own_loss"]
+
+        self.assertEqual(self.run_nodes("ab", node),
+                         {"a": ("done", None, 2.5), "b": ("done", None, None)})
+
+    def test_with_a_loss_that_is_not_finite_end_the_run(self) -> None:
+        config = self.config()
+        for loss in (float("nan"), float("inf")):
+            topology = self.ring("ab")
+
+            def node(name: str) -> None:
+                mesh = self.mesh(start(name), name, config, topology, folder=self.folder / f"{loss}")
+                while mesh.running:
+                    mesh.step({"x": gradient(name, mesh.parameters["x"])}, loss=loss)
+
+            for end in self.run_nodes("ab", node).values():
+                self.assertIsInstance(end, kimesh.MeshError)
+                self.assertIn("the loss is NaN or infinity", str(end))
+
+
 class Ends(MeshTest):
     def test_an_exception_of_a_loop_ends_the_run_by_its_name(self) -> None:
         config, topology = self.config(), self.ring("ab")

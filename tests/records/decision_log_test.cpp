@@ -126,6 +126,25 @@ TEST(DecisionLog, GivesBackResetsAndTheWordsOfTheEnd) {
   EXPECT_EQ((*loaded)->pace(8), std::nullopt);
 }
 
+// A model that has diverged is evaluated, too.
+// Seen to fail: a null that was refused.
+TEST(DecisionLog, GivesBackLossesThatAreNotFiniteAsNaN) {
+  const Plan plan = test::small_plan();
+  Logs logs(plan);
+  for (ChannelIndex c = 0; c < plan.channels.size(); ++c) logs.write(setting(c, 0, Setting{}));
+  Verdict verdict;
+  verdict.loss = std::nan("");
+  verdict.test_loss = std::numeric_limits<double>::infinity();
+  verdict.closing_round = 10;
+  logs.write(0, {Decision::Kind::kClosing, 9, 0, {}, verdict});
+  const auto loaded = logs.load();
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const auto closing = (*loaded)->closing(9);
+  ASSERT_TRUE(closing);
+  EXPECT_TRUE(std::isnan(closing->loss) && std::isnan(closing->test_loss));
+  EXPECT_EQ(closing->closing_round, 10u);
+}
+
 std::string complaint_about(const std::string& line) {
   const Plan plan = test::small_plan();
   Logs logs(plan);

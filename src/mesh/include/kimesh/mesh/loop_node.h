@@ -88,8 +88,9 @@ class LoopNode {
   [[nodiscard]] std::uint64_t batch() const;
   // The round of that batch.
   [[nodiscard]] Round round() const;
-  // The answers. A gradient is looked through: one that is not finite ends the run. Each requires
-  // that it is wanted; an Error ends the run with its sentence whenever it is given.
+  // The answers. A gradient is looked through: one that is not finite ends the run, and so does an
+  // infinite loss; NaN says that the loss is not known. Each requires that it is wanted; an Error
+  // ends the run with its sentence whenever it is given.
   void give(GradientNumbers numbers);
   void give(EvaluationNumbers numbers);
   void give_state(std::vector<std::byte> state);

@@ -18,7 +18,9 @@
 namespace kimesh {
 
 struct GradientNumbers {
-  double loss = 0;  // mean over the node's batch, before the update
+  // Mean over the node's batch, before the update. NaN: a program that brings its own loop has not
+  // told it.
+  double loss = 0;
   std::uint64_t samples = 0;
 };
 

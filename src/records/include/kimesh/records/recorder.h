@@ -2,16 +2,17 @@
 // read these files, so that a field may be added to those below, but none is renamed.
 //
 // Each line is one object with "event" and "time_s": seconds since the node's process began to
-// call its peers (in the simulator: virtual time). A number that is not finite is written as the
-// text "nan", "inf" or "-inf".
+// call its peers (in the simulator: virtual time). A number that is not finite is written as null.
 //
 //   start    node, version
 //   round    round            from 0
 //            poll             true: a confirmation round: no gradient, all nodes evaluated the
 //                             now equal models
 //            time_s           when the round ended here; it began at time_s - round_s
-//            loss             the mesh's: Σ ω_i · (mean loss of node i's batch), before the step
-//            own_loss         of this node's batch, where its gradient was taken
+//            loss             the mesh's: Σ ω_i · (mean loss of node i's batch), before the step;
+//                             null: a node's is not known, or the sum is not finite
+//            own_loss         of this node's batch, where its gradient was taken; null: the program
+//                             that computes the gradient has not told it
 //            accuracy         of the latest evaluation with all nodes in it; null: none yet
 //            accuracy_round   when that was; null: none yet
 //            test_loss        mean loss of a sample (of text: a token) of the same evaluation, in
@@ -113,7 +114,7 @@ struct RoundRecord {
   Round round = 0;
   bool confirmation = false;
   bool checkpoint = false;
-  double loss = 0, own_loss = 0;
+  double loss = 0, own_loss = 0;  // NaN: null
   std::optional<double> accuracy;
   std::optional<Round> accuracy_round;
   std::optional<double> test_loss, perplexity;
