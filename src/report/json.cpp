@@ -38,11 +38,12 @@ Json to_json(const NodeMeasures& node) {
   if (node.rounds == 0) return nullptr;
   return {{"gradient_p50_s", number(node.gradient_s.p50)},
           {"gradient_p95_s", number(node.gradient_s.p95)},
-          {"compute_s", number(node.compute_s)},
-          {"encode_s", number(node.encode_s)},
-          {"apply_s", number(node.apply_s)},
-          {"step_s", number(node.step_s)},
-          {"other_s", number(node.other_s)}};
+          {"compute_s", number(node.split.compute_s)},
+          {"encode_s", number(node.split.encode_s)},
+          {"apply_s", number(node.split.apply_s)},
+          {"step_s", number(node.split.step_s)},
+          {"wire_s", number(node.split.wire_s)},
+          {"wait_s", number(node.split.wait_s)}};
 }
 
 Json to_json(const RunHistory& history, const LinkMeasures& link) {
@@ -81,22 +82,21 @@ Bins bins_of(const RunHistory& history, std::size_t count, Round unit = 1) {
 // Where the time of a round goes at one node.
 Json node_curves(const NodeHistory& node, const Bins& bins) {
   Means compute(bins.size()), encode(bins.size()), apply(bins.size()), step(bins.size()),
-      other(bins.size());
+      wire(bins.size()), wait(bins.size());
   for (const RoundRecord& round : node.rounds) {
     if (!bins.holds(round.round)) continue;
     const std::size_t bin = bins.of(round.round);
-    compute.add(bin, round.compute_s);
-    encode.add(bin, round.encode_s);
-    apply.add(bin, round.apply_s);
-    step.add(bin, round.step_s);
-    const double work = round.compute_s + round.encode_s + round.apply_s + round.step_s;
-    other.add(bin, std::max(0.0, seconds_of(round) - work));
+    const TimeSplit split = split_of(round);
+    compute.add(bin, split.compute_s);
+    encode.add(bin, split.encode_s);
+    apply.add(bin, split.apply_s);
+    step.add(bin, split.step_s);
+    wire.add(bin, split.wire_s);
+    wait.add(bin, split.wait_s);
   }
-  return {{"compute_s", numbers(compute.values())},
-          {"encode_s", numbers(encode.values())},
-          {"apply_s", numbers(apply.values())},
-          {"step_s", numbers(step.values())},
-          {"other_s", numbers(other.values())}};
+  return {{"compute_s", numbers(compute.values())}, {"encode_s", numbers(encode.values())},
+          {"apply_s", numbers(apply.values())},     {"step_s", numbers(step.values())},
+          {"wire_s", numbers(wire.values())},       {"wait_s", numbers(wait.values())}};
 }
 
 struct LinkCurves {

@@ -30,16 +30,17 @@ std::string findings_text(const RunReport& report) {
 
 std::string nodes_text(const RunReport& report) {
   std::string text =
-      "| node | gradient p50 | p95 | compute | encode | apply | step | wire and waiting |\n"
-      "|---|---|---|---|---|---|---|---|\n";
+      "| node | gradient p50 | p95 | compute | encode | apply | step | wire | wait |\n"
+      "|---|---|---|---|---|---|---|---|---|\n";
   for (NodeIndex i = 0; i < report.measures.nodes.size(); ++i) {
     const NodeMeasures& node = report.measures.nodes[i];
     if (node.rounds == 0) continue;
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n",
-                        report.history.plan.view.nodes[i], seconds_text(node.gradient_s.p50),
-                        seconds_text(node.gradient_s.p95), seconds_text(node.compute_s),
-                        seconds_text(node.encode_s), seconds_text(node.apply_s),
-                        seconds_text(node.step_s), seconds_text(node.other_s));
+    const TimeSplit& split = node.split;
+    text += fmt::format(
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", report.history.plan.view.nodes[i],
+        seconds_text(node.gradient_s.p50), seconds_text(node.gradient_s.p95),
+        seconds_text(split.compute_s), seconds_text(split.encode_s), seconds_text(split.apply_s),
+        seconds_text(split.step_s), seconds_text(split.wire_s), seconds_text(split.wait_s));
   }
   return text;
 }

@@ -10,6 +10,9 @@ namespace kimesh {
 namespace {
 
 constexpr double kBitsPerByte = 8;
+constexpr double TimeSplit::*kTimeParts[] = {&TimeSplit::compute_s, &TimeSplit::encode_s,
+                                             &TimeSplit::apply_s,   &TimeSplit::step_s,
+                                             &TimeSplit::wire_s,    &TimeSplit::wait_s};
 constexpr Round kWarmUpDivisor = 10;  // a tenth of the rounds is left out
 
 // The records of one node of the measured rounds.
@@ -27,19 +30,18 @@ NodeMeasures measure_node(std::span<const RoundRecord> rounds) {
   NodeMeasures node;
   node.rounds = rounds.size();
   std::vector<double> gradients;
-  double total = 0;
+  TimeSplit& sum = node.split;
   for (const RoundRecord& round : rounds) {
     gradients.push_back(round.compute_s);
-    node.compute_s += round.compute_s;
     node.encode_s += round.encode_s;
     node.apply_s += round.apply_s;
     node.step_s += round.step_s;
-    total += seconds_of(round);
+    const TimeSplit split = split_of(round);
+    for (const auto part : kTimeParts) sum.*part += split.*part;
   }
-  const double known = node.compute_s + node.encode_s + node.apply_s + node.step_s;
-  node.other_s = std::max(0.0, total - known);
-  for (double* sum : {&node.compute_s, &node.encode_s, &node.apply_s, &node.step_s, &node.other_s})
-    *sum = mean(*sum, rounds.size());
+  for (const auto part : kTimeParts) sum.*part = mean(sum.*part, rounds.size());
+  for (double* work : {&node.encode_s, &node.apply_s, &node.step_s})
+    *work = mean(*work, rounds.size());
   node.gradient_s = spread_of(std::move(gradients));
   return node;
 }
@@ -151,6 +153,23 @@ Spread spread_of(std::vector<double> values) {
 
 double seconds_of(const RoundRecord& round) {
   return std::max(0.0, round.round_s - round.evaluate_max_s);
+}
+
+TimeSplit split_of(const RoundRecord& round) {
+  const double whole = seconds_of(round);
+  TimeSplit split;
+  split.compute_s = std::clamp(round.compute_s, 0.0, whole);
+  double left = whole - split.compute_s;
+  const double work = round.encode_s + round.apply_s + round.step_s;
+  const double share = work > left ? left / work : 1;
+  split.encode_s = share * round.encode_s;
+  split.apply_s = share * round.apply_s;
+  split.step_s = share * round.step_s;
+  left = std::max(0.0, left - share * work);
+  for (const LinkRecord& link : round.links)
+    split.wire_s = std::max(split.wire_s, std::min(left, sending_s(link)));
+  split.wait_s = left - split.wire_s;
+  return split;
 }
 
 double sending_s(const LinkRecord& link) {

@@ -10,11 +10,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <typename T>
-double mean_of(const std::deque<T>& rounds, double T::*field) {
+// Over the last rounds.
+template <typename T, typename Value>
+double mean_of(const std::deque<T>& rounds, Value value) {
   const std::size_t count = std::min(rounds.size(), kMeanRounds);
   double sum = 0;
-  for (std::size_t i = rounds.size() - count; i < rounds.size(); ++i) sum += rounds[i].*field;
+  for (std::size_t i = rounds.size() - count; i < rounds.size(); ++i)
+    sum += std::invoke(value, rounds[i]);
   return count > 0 ? sum / static_cast<double>(count) : 0;
 }
 
@@ -24,14 +26,15 @@ Json node_row(const RunWatch::Run& run, NodeIndex i) {
   if (const auto heard = run.heard_nodes.find(i); !run.known[i] && heard != run.heard_nodes.end())
     return heard->second.row;
   const NodeTally& node = run.tally.nodes()[i];
-  const auto mean = [&](double NodeRound::*part) {
-    return number(mean_of(run.node_rounds[i], part));
+  const auto mean = [&](double TimeSplit::*part) {
+    const auto of = [part](const NodeRound& round) { return round.split.*part; };
+    return number(mean_of(run.node_rounds[i], of));
   };
   return Json::array({static_cast<bool>(run.known[i]), node.trained,
                       node.end ? Json(outcome_name(node.end->outcome)) : Json(nullptr),
-                      mean(&NodeRound::compute_s), mean(&NodeRound::encode_s),
-                      mean(&NodeRound::apply_s), mean(&NodeRound::step_s), mean(&NodeRound::wire_s),
-                      mean(&NodeRound::wait_s)});
+                      mean(&TimeSplit::compute_s), mean(&TimeSplit::encode_s),
+                      mean(&TimeSplit::apply_s), mean(&TimeSplit::step_s), mean(&TimeSplit::wire_s),
+                      mean(&TimeSplit::wait_s)});
 }
 
 std::vector<LinkIndex> told_links(const RunWatch::Run& run, std::vector<LinkIndex> links) {

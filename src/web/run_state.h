@@ -14,6 +14,7 @@
 #include "kimesh/records/tally.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/report/history.h"
+#include "kimesh/report/measures.h"
 #include "kimesh/web/run_watch.h"
 
 namespace kimesh {
@@ -24,10 +25,10 @@ inline constexpr std::size_t kMeanRounds = 20, kRecentRounds = 100;
 // Of a mesh with more links only the last kMeanRounds are kept: 100 rounds would be 50 MB.
 inline constexpr std::size_t kManyLinks = 10'000;
 
-// One round of a node, in seconds.
+// One round of a node.
 struct NodeRound {
   Round round = 0;
-  double compute_s = 0, encode_s = 0, apply_s = 0, step_s = 0, wire_s = 0, wait_s = 0;
+  TimeSplit split;
 };
 struct LinkRound {
   Round round = 0;

@@ -20,23 +20,13 @@ void keep_last(std::deque<T>& items, std::size_t most) {
   while (items.size() > most) items.pop_front();
 }
 
-NodeRound time_of(const RoundRecord& round) {
-  NodeRound time{round.round, round.compute_s, round.encode_s, round.apply_s, round.step_s, 0, 0};
-  const double work = round.encode_s + round.apply_s + round.step_s;
-  const double left = std::max(0.0, round.wait_s - work);
-  for (const LinkRecord& link : round.links) time.wire_s = std::max(time.wire_s, sending_s(link));
-  time.wire_s = std::min(time.wire_s, left);
-  time.wait_s = left - time.wire_s;
-  return time;
-}
-
 LinkRound round_of(const RoundRecord& round, const LinkRecord& link) {
   LinkRound told;
   told.round = round.round;
   told.bytes = static_cast<double>(link.bytes);
   told.budget_bytes = static_cast<double>(link.budget_bytes);
   told.gain = link.gain;
-  const double round_s = round.round_s - round.evaluate_s;
+  const double round_s = seconds_of(round);
   told.busy = round_s > 0 ? std::min(1.0, sending_s(link) / round_s) : 0;
   told.rate_bits_per_s = link.rate_bits_per_s;
   told.true_rate_bits_per_s = link.true_rate_bits_per_s;
@@ -102,7 +92,7 @@ void RunWatch::Run::add_round(NodeIndex node, const RoundRecord& round) {
   if (node == *teller) course.add(round, tally.nodes()[node].clock_s());
   if (round.checkpoint) checkpoints[node] = round.round;
   if (round.confirmation) return;
-  node_rounds[node].push_back(time_of(round));
+  node_rounds[node].push_back({round.round, split_of(round)});
   keep_last(node_rounds[node], kRecentRounds);
   for (const LinkRecord& record : round.links) {
     const auto to = history.topology.find_node(record.to);

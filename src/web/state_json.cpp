@@ -148,9 +148,9 @@ struct RunWatch::Teller {
   [[nodiscard]] Json picked_node(NodeIndex node) const {
     if (node >= run.node_rounds.size()) return nullptr;
     Columns columns{"round", "compute_s", "encode_s", "apply_s", "step_s", "wire_s", "wait_s"};
-    for (const NodeRound& r : run.node_rounds[node])
-      columns.add({r.round, number(r.compute_s), number(r.encode_s), number(r.apply_s),
-                   number(r.step_s), number(r.wire_s), number(r.wait_s)});
+    for (const auto& [round, split] : run.node_rounds[node])
+      columns.add({round, number(split.compute_s), number(split.encode_s), number(split.apply_s),
+                   number(split.step_s), number(split.wire_s), number(split.wait_s)});
     Json json{{"node", node}};
     json.update(columns.take());
     return json;

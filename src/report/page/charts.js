@@ -27,6 +27,9 @@ function seconds(v) {
   if (v >= 1) return `${Number(v.toPrecision(3))} s`;
   return v >= 1e-3 ? `${Number((v * 1e3).toPrecision(3))} ms` : `${Number((v * 1e6).toPrecision(3))} µs`;
 }
+// Of the parts of a round's time, which add up to it.
+const kTimeWords = 'Wire: the node’s busiest outgoing link was sending. Wait: the rest of the round. Work that ran ' +
+    'beside the gradient is the gradient’s time.';
 const percent = v => v === null || v === undefined ? '?' : `${Number((100 * v).toPrecision(3))} %`;
 const plain = v => v === null || v === undefined ? '?' : `${Number(v.toPrecision(4))}`;
 

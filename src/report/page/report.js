@@ -2,11 +2,11 @@
 'use strict';
 const data = JSON.parse(document.getElementById('data').textContent);
 const runs = data.runs;
-let chosen = 0, byRounds = false, link = 0;
+let chosen = 0, byRounds = false, link = 0, node = 0;
 
 const timeParts = [
   ['compute_s', 'gradient', 'var(--a)'], ['encode_s', 'encode', 'var(--b)'], ['apply_s', 'apply', 'var(--d)'],
-  ['step_s', 'step', 'var(--c)'], ['other_s', 'wire and waiting', 'var(--idle)']];
+  ['step_s', 'step', 'var(--c)'], ['wire_s', 'wire', 'var(--warm)'], ['wait_s', 'wait', 'var(--idle)']];
 
 function progress() {
   const x = run => byRounds ? run.curves.round : run.curves.seconds;
@@ -35,12 +35,19 @@ function findings(run) {
 
 function time(run) {
   const keys = timeParts.map(([, name, colour]) => ({name, colour}));
-  const rows = run.nodes.map((name, i) => ({name, measures: run.node_measures[i]})).filter(row => row.measures)
-      .map(({name, measures}) => ({name, parts: timeParts.map(([key]) => measures[key])}));
-  const charts = [stackedBars('where the time of a round goes, by node', rows, keys, seconds)];
-  charts.push(lineChart('gradient', run.nodes.slice(0, 6).map((name, i) => ({name, x: run.curves.round,
-      y: run.curves.nodes[i].compute_s, colour: colour(i)})), {xText: v => `round ${plain(v)}`, yText: seconds, low: 0}));
-  return [element('h2', {}, 'Where the time goes'), element('div', {class: 'charts'}, ...charts)];
+  const rows = run.nodes.map((name, index) => ({name, index, measures: run.node_measures[index]})).filter(row => row.measures)
+      .map(({name, index, measures}) => ({name, index, parts: timeParts.map(([key]) => measures[key])}));
+  const x = run.curves.round, xText = v => `round ${plain(v)}`;
+  if (!run.node_measures[node]) node = rows[0].index;
+  const parts = timeParts.map(([key]) => run.curves.nodes[node][key]);
+  const charts = [stackedBars('where the time of a round goes, by node', rows, keys, seconds,
+                              row => { node = row.index; draw(); }),
+    stackedColumns(`the rounds of node ${run.nodes[node]}`, x.map((_, i) => parts.map(part => part[i] ?? 0)), keys,
+                   seconds, i => xText(x[i]))];
+  charts.push(lineChart('gradient', run.nodes.slice(0, 6).map((name, i) => ({name, x,
+      y: run.curves.nodes[i].compute_s, colour: colour(i)})), {xText, yText: seconds, low: 0}));
+  return [element('h2', {}, 'Where the time goes'), element('div', {class: 'charts'}, ...charts),
+    element('p', {class: 'faint'}, kTimeWords)];
 }
 
 const nameOf = (run, l) => `${run.nodes[l.from]}->${run.nodes[l.to]}`;
@@ -111,7 +118,7 @@ function heading(run) {
 function draw() {
   const run = runs[chosen], scroll = scrollY;
   const tabs = runs.length < 2 ? [] : [element('p', {}, ...runs.map((r, i) => element('button', {'aria-pressed': i === chosen,
-      onclick: () => { chosen = i; link = 0; draw(); }}, element('span', {class: 'key', style: `background:${colour(i)};margin-left:0`}), r.name)))];
+      onclick: () => { chosen = i; link = node = 0; draw(); }}, element('span', {class: 'key', style: `background:${colour(i)};margin-left:0`}), r.name)))];
   document.getElementById('page').replaceChildren(...[...tabs, ...heading(run), ...findings(run), ...progress(),
     ...time(run), ...links(run), ...layers(run), ...events(run)].filter(e => e));
   scrollTo(0, scroll);

@@ -166,7 +166,7 @@ function time() {
     picked ? stackedColumns(`the last rounds of node ${run.nodes[picked.node]}`,
         picked.round.map((_, i) => parts.map(p => picked[p.key][i])), parts, seconds,
         i => `round ${picked.round[i]}`) : null),
-    element('p', {class: 'faint'}, 'Wire: the node’s busiest outgoing link was sending. Wait: the rest of the round.')];
+    element('p', {class: 'faint'}, kTimeWords)];
 }
 
 function table(all) {

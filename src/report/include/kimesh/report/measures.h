@@ -16,12 +16,22 @@ struct Spread {
 };
 [[nodiscard]] Spread spread_of(std::vector<double> values);  // zeros where there are none
 
-// Means a round, in seconds. Encoding, applying and steps run beside the gradient where messages
-// overlap with it; `other_s` is what is left of the round: the wire, and waiting for others.
+// Where the time of a round goes at one node, in seconds: the parts add up to the round. Work on
+// messages that runs beside the gradient is the gradient's time: where both together are longer
+// than the round, encoding, applying and steps are cut alike.
+struct TimeSplit {
+  double compute_s = 0, encode_s = 0, apply_s = 0, step_s = 0;
+  double wire_s = 0;  // of what is left, as long as the node's busiest outgoing link sends
+  double wait_s = 0;  // the rest: waiting for other nodes, and ways
+};
+
+// Means a round, in seconds.
 struct NodeMeasures {
   std::size_t rounds = 0;  // that were measured; 0: another machine keeps the node's file
   Spread gradient_s;
-  double compute_s = 0, encode_s = 0, apply_s = 0, step_s = 0, other_s = 0;
+  // What was recorded, beside the gradient or not.
+  double encode_s = 0, apply_s = 0, step_s = 0;
+  TimeSplit split;
 };
 
 struct LinkMeasures {
@@ -66,6 +76,9 @@ struct RunMeasures {
 // records' wire_s holds, where the link's rate is known, emulated or estimated. 0 where messages
 // are too small to fill it: its rate does not matter then.
 [[nodiscard]] double sending_s(const LinkRecord& link);
+
+// The parts add up to seconds_of(round).
+[[nodiscard]] TimeSplit split_of(const RoundRecord& round);
 
 // Requires a round that all nodes have recorded; nothing: there is none.
 [[nodiscard]] std::optional<RunMeasures> measure(const RunHistory& history);

@@ -37,16 +37,17 @@ enum class WhatIfUse {
 //            rounds, seconds, loss, accuracy, verdict, round_s: {p50, p95},
 //            measured_rounds: [first, end), compute_share,
 //            findings: [{rule, weight, text, remedy}], no_what_if,
-//            node_measures: [{gradient_p50_s, gradient_p95_s, compute_s, encode_s, apply_s, step_s,
-//                             other_s}],  null for a node whose records the folder does not hold
+//            node_measures: [{gradient_p50_s, gradient_p95_s,
+//                             compute_s, encode_s, apply_s, step_s, wire_s, wait_s}],  these add up
+//                             to the round; null for a node whose records the folder does not hold
 //            nodes_without_file,  its names, with commas
 //            links: [{from, to, rate_bits_per_s, true_rate_bits_per_s, rate_off, fixed_cost_s,
 //                     busy, bytes, budget_bytes, dense_bytes, kept, reduce_contraction,
 //                     gather_contraction, saved_s}],
 //            curves: {...}, layers: {...}, events: [{time_s, node, text}]}]}
 // `curves` has lists of at most kPointsMax numbers, each the mean of as many rounds: round,
-// seconds, loss, and by node and link what the page draws; `evaluations` are {round, seconds,
-// accuracy, test_loss}. A number that is unknown is null.
+// seconds, loss, and what the page draws by node (the parts of a round's time) and by link;
+// `evaluations` are {round, seconds, accuracy, test_loss}. A number that is unknown is null.
 [[nodiscard]] std::string report_json(std::span<const RunReport> reports);
 // The same as text for people.
 [[nodiscard]] std::string report_markdown(std::span<const RunReport> reports);

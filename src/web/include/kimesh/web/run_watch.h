@@ -19,8 +19,8 @@
 //   evaluations   {from, round, seconds, accuracy, test_loss}: replace those from index `from` on
 //   nodes         by node: known (whether its records are in this folder, or another page tells),
 //                 rounds, outcome (null: it goes on), and means of its last rounds: compute_s
-//                 encode_s apply_s step_s wire_s wait_s. wire_s: its busiest outgoing link sent;
-//                 wait_s: the rest
+//                 encode_s apply_s step_s wire_s wait_s, which add up to a round
+//                 (TimeSplit in report/measures.h)
 //   links         of the last round, by `link`, an index of run.links; those with most bytes where
 //                 there are over kLinksToldMax: rate_bits_per_s rate_error is_lower_bound
 //                 true_rate_bits_per_s budget_bytes bytes mean_bytes kept gain queued busy
