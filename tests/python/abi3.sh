@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Python 3.12 and later share one extension: builds it with the oldest of them that is here, and
-# runs a test of it with each, on the same file. pyenv's versions count, whichever is selected.
+# abi3.sh BUILD: Python 3.12 and later share one extension. Builds it on the libraries of BUILD with
+# the oldest of them that is here, and runs a test of it with each, on the same file. pyenv's
+# versions count, whichever is selected.
 set -euo pipefail
+build=$(realpath "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 python_of() {
@@ -26,7 +28,9 @@ fi
 home=$PWD/build/abi3
 first=${versions[0]}
 mkdir -p "$home/package"
-KIMESH_PYTHON=$(python_of "$first") KIMESH_PYTHON_VENV=$home/$first ./dev python
+cmake --install "$build" --prefix "$home/kimesh" >/dev/null
+KIMESH_PYTHON=$(python_of "$first") KIMESH_PYTHON_VENV=$home/$first ./dev python \
+  -C cmake.define.kimesh_ROOT="$home/kimesh"
 installed=$home/$first/lib/python$first/site-packages
 ln -sfn "$installed/kimesh" "$home/package/kimesh"
 ls "$home/package/kimesh/_core.abi3.so"
