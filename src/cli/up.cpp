@@ -15,6 +15,7 @@
 #include "ending.h"
 #include "fleet.h"
 #include "job.h"
+#include "kimesh/records/log_bound.h"
 #include "kimesh/train/trainer.h"
 #include "live_view.h"
 #include "page.h"
@@ -26,7 +27,8 @@ namespace kimesh::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kCheckEvery{100};  // between two checks of the nodes
-constexpr std::size_t kLastWords = 6;                  // lines of a dead node's log that are shown
+constexpr std::chrono::seconds kBoundLogsEvery{1};
+constexpr std::size_t kLastWords = 6;  // lines of a dead node's log that are shown
 
 // The signals that sigtimedwait takes; they are blocked, so that no handler interrupts anything.
 sigset_t signals() {
@@ -110,8 +112,26 @@ Status start_all(const Mesh& mesh, const RunOptions& options, const RunFolder& f
   return ok_status();
 }
 
+// The logs of the nodes, which know of no bound.
+class Logs {
+ public:
+  Logs(const RunFolder& folder, const Plan& plan) {
+    for (const std::string& name : plan.view.nodes) paths_.push_back(folder.log(name));
+  }
+  // Keeps them within their bound. A disk that fails is the nodes' to say.
+  void bound(TimePoint at) {
+    if (at < next_) return;
+    next_ = at + kBoundLogsEvery;
+    for (const std::string& path : paths_) static_cast<void>(bound_log(path));
+  }
+
+ private:
+  std::vector<std::string> paths_;
+  TimePoint next_{};
+};
+
 // Shows the run until the last node has ended.
-void watch(Fleet& fleet, Followers& followers, LiveView& view) {
+void watch(Fleet& fleet, Followers& followers, Logs logs, LiveView& view) {
   const sigset_t set = signals();
   const timespec pause{0, std::chrono::nanoseconds(kCheckEvery).count()};
   bool output_lost = false;
@@ -124,6 +144,7 @@ void watch(Fleet& fleet, Followers& followers, LiveView& view) {
     }
     if (signal == SIGUSR1) fleet.tell(SIGUSR1);
     fleet.supervise(now());
+    logs.bound(now());
     followers.read(&view);
     view.update(followers.tally(), now());
   }
@@ -206,7 +227,7 @@ int run_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder
     return fail(started.error());
   LiveView view(mesh.config().stop);
   view.notice(fmt::format("{} nodes start; run folder: {}", mesh.nodes(), folder.path()));
-  watch(fleet, *followers, view);
+  watch(fleet, *followers, Logs(folder, mesh.plan()), view);
   if (remote != nullptr) {
     if (const Status fetched = remote->fetch(folder); !fetched)
       complain("what a machine has was not fetched: " + fetched.error().message);

@@ -14,7 +14,8 @@
 //             a.old.jsonl                  where that is too large for one file
 //   runs/NAME/nodes/a.decisions.jsonl      what it decided (decision_log.h); what came before
 //             a.decisions.7.jsonl          if it is too large, in parts with ascending numbers
-//   runs/NAME/nodes/a.log                  what its process wrote to stderr (kimesh up)
+//   runs/NAME/nodes/a.log                  what its process wrote to stderr (kimesh up); what came
+//             a.log.1                      before, where that was too much (log_bound.h)
 //   runs/NAME/nodes/a.safetensors          its model; after a normal end equal on all nodes
 //   runs/NAME/checkpoints/a/99.checkpoint  what node a needs to go on with round 100
 //                                          (checkpoint/checkpoint_file.h)
