@@ -18,6 +18,31 @@ constexpr std::size_t kWrittenMax = 16;
 
 constexpr const char* kDamagedSuffix = ".damaged";
 constexpr const char* kAloneSuffix = ".alone";  // no other node may go on from such a one
+// Of each of the two kinds so many are kept: each is as large as the node's state, and a machine
+// whose disk fails, or that is killed again and again before its first checkpoint, makes more.
+constexpr std::size_t kSetAsideMax = 2;
+
+// Renames the checkpoint, and removes those that were set aside before so many others.
+Status rename_aside(const std::string& folder, Round round, const char* suffix) {
+  const std::string path = checkpoint_path(folder, round);
+  std::error_code code;
+  std::filesystem::rename(path, path + suffix, code);
+  if (code) return Error{ErrorCode::kIo, path + " cannot be renamed: " + code.message()};
+  // Renaming leaves the time at which the file was written.
+  std::vector<std::pair<std::filesystem::file_time_type, std::filesystem::path>> kept;
+  for (std::filesystem::directory_iterator entry(folder, code), end; !code && entry != end;
+       entry.increment(code)) {
+    std::error_code ignored;
+    if (entry->path().extension() == suffix)
+      kept.emplace_back(entry->last_write_time(ignored), entry->path());
+  }
+  std::ranges::sort(kept);
+  for (std::size_t i = 0; i + kSetAsideMax < kept.size(); ++i) {
+    std::error_code ignored;  // it is tried again with the next one
+    std::filesystem::remove(kept[i].second, ignored);
+  }
+  return ok_status();
+}
 
 // A name that is no checkpoint's, as a writer leaves it that was killed.
 void remove_unfinished(const std::string& folder) {
@@ -83,12 +108,14 @@ Result<std::unique_ptr<StateSource>> CheckpointFiles::load(Round round) {
 Status CheckpointFiles::remove_later_than(Round round) const {
   for (const Round later : checkpoint_rounds(folder_.path)) {
     if (later <= round) continue;
+    if (std::ranges::binary_search(damaged_, later)) {
+      if (const Status aside = rename_aside(folder_.path, later, kDamagedSuffix); !aside)
+        return aside;
+      continue;
+    }
     const std::string path = checkpoint_path(folder_.path, later);
     std::error_code code;
-    if (std::ranges::binary_search(damaged_, later))
-      std::filesystem::rename(path, path + kDamagedSuffix, code);
-    else
-      std::filesystem::remove(path, code);
+    std::filesystem::remove(path, code);
     if (code) return Error{ErrorCode::kIo, path + " cannot be removed: " + code.message()};
   }
   return sync_file(folder_.path);
@@ -98,9 +125,8 @@ Status CheckpointFiles::set_aside() {
   for (const Round round : checkpoint_rounds(folder_.path)) {
     const std::string path = checkpoint_path(folder_.path, round);
     const bool is_damaged = std::ranges::binary_search(damaged_, round);
-    std::error_code code;
-    std::filesystem::rename(path, path + (is_damaged ? kDamagedSuffix : kAloneSuffix), code);
-    if (code) return Error{ErrorCode::kIo, path + " cannot be renamed: " + code.message()};
+    const char* const suffix = is_damaged ? kDamagedSuffix : kAloneSuffix;
+    if (const Status aside = rename_aside(folder_.path, round, suffix); !aside) return aside;
   }
   static_cast<void>(written_.try_push(kNoRound));
   return sync_file(folder_.path);

@@ -2,7 +2,8 @@
 //
 // Memory: one state besides the node's own vectors. It is used again by the next checkpoint, which
 // waits until the disk has the one before. Disk: the newest `keep` files and those that some node
-// may still need, at most two more, and the one that is being written.
+// may still need, at most two more, and the one that is being written. Of those that were set aside
+// the last two of each kind (.damaged, .alone) stay.
 #pragma once
 
 #include <memory>
