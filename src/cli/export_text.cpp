@@ -4,15 +4,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <sstream>
 
 #include "kimesh/mesh/keys.h"
+#include "kimesh/round/core.h"
 
 namespace kimesh::cli {
 namespace {
 
 // The memory that a pod requests of its machine. Most models need less than the pod's limit.
 constexpr std::uint64_t kRequestedMebibytes = 512;
+// From the word to stop to the kill.
+constexpr std::int64_t kGraceSeconds = std::chrono::ceil<std::chrono::seconds>(kTimeToStop).count();
 
 // Rounds up.
 std::uint64_t mebibytes(std::uint64_t bytes) {
@@ -46,7 +50,7 @@ constexpr const char* kComposeHead = R"(# Written by `kimesh export compose`. St
 # Each node leaves its files in a volume: `docker cp CONTAINER:/kimesh/runs .` fetches them.
 x-node: &node
   image: {image}
-{user}  stop_grace_period: 30s
+{user}  stop_grace_period: {grace}s
   # A node that dies is started again with all others, and they go on from their newest checkpoint.
   restart: on-failure:5
   read_only: true
@@ -127,7 +131,7 @@ spec:
       labels: {{app: {name}}}
     spec:
       automountServiceAccountToken: false
-      terminationGracePeriodSeconds: 30
+      terminationGracePeriodSeconds: {grace}
       securityContext:
         runAsNonRoot: true
         runAsUser: {user}
@@ -209,7 +213,7 @@ std::string compose_text(const ExportedMesh& mesh) {
   using fmt::arg;
   std::string text =
       fmt::format(kComposeHead, arg("image", quoted(mesh.image, true)),
-                  arg("memory", mebibytes(mesh.memory_bytes)),
+                  arg("memory", mebibytes(mesh.memory_bytes)), arg("grace", kGraceSeconds),
                   arg("user", mesh.user.empty() ? "" : fmt::format("  user: \"{}\"\n", mesh.user)),
                   arg("keys", mesh.is_encrypted ? "  KIMESH_KEYS: /run/secrets\n" : ""));
   std::string files;
@@ -241,7 +245,8 @@ std::string kubernetes_text(const ExportedMesh& mesh) {
     text += fmt::format("  {}: |2\n{}", file.name, indented(file.text, 4));
   return text +
          fmt::format(kKubernetesSet, arg("name", mesh.name), arg("replicas", mesh.nodes.size()),
-                     arg("user", kImageUser), arg("image", quoted(mesh.image, false)),
+                     arg("user", kImageUser), arg("grace", kGraceSeconds),
+                     arg("image", quoted(mesh.image, false)),
                      arg("nodes", fmt::join(mesh.nodes, " ")), arg("port", kExportPort),
                      arg("memory", mebibytes(mesh.memory_bytes)),
                      arg("requested", std::min(mebibytes(mesh.memory_bytes), kRequestedMebibytes)),

@@ -3,15 +3,9 @@
 #include <algorithm>
 #include <csignal>
 
+#include "kimesh/round/core.h"
+
 namespace kimesh::cli {
-namespace {
-
-// A node that is asked to end tells its peers, saves its model, and ends its gradient. Models of a
-// few GB are saved in this time; a process that is still there then hangs, and is killed.
-constexpr Duration kTimeToEnd = std::chrono::seconds(60);
-
-}  // namespace
-
 Fleet::~Fleet() {
   for (Child& child : children_) {
     child.update();
@@ -33,7 +27,7 @@ void Fleet::ask_all(int signal, TimePoint kill_at) {
 }
 
 void Fleet::interrupt(TimePoint now) {
-  ask_all(interrupted_ ? SIGKILL : SIGINT, now + kTimeToEnd);
+  ask_all(interrupted_ ? SIGKILL : SIGINT, now + kTimeToStop);
   killed_ = killed_ || interrupted_;
   interrupted_ = true;
 }
@@ -50,7 +44,7 @@ void Fleet::supervise(TimePoint now) {
     if (asked || found == children_.end()) found = std::ranges::find_if(children_, failed);
     if (found != children_.end()) {
       failed_node_ = static_cast<NodeIndex>(found - children_.begin());
-      if (!asked) ask_all(SIGTERM, now + kTimeToEnd);
+      if (!asked) ask_all(SIGTERM, now + kTimeToStop);
     }
   }
   if (kill_at_ && now >= *kill_at_ && !killed_) {

@@ -22,10 +22,8 @@ constexpr int kFlushPart = 3;
 constexpr Duration kFlushMin = std::chrono::seconds(1), kFlushMax = std::chrono::seconds(10);
 constexpr Duration kHeartbeatMax = std::chrono::seconds(1);
 constexpr Duration kTellHealth = std::chrono::seconds(1);
-// Beside its limits: to tell the peers of the end.
-constexpr Duration kTimeToEnd = std::chrono::seconds(60);
-// What a node waits for may take so many times the longest wait of the run so far.
-constexpr int kTimesLongestWait = 10;
+// An engine that has not looked at its clock for so long hangs: it waits for a tick at most.
+constexpr Duration kEngineHangs = std::chrono::minutes(1);
 
 // The run's number. Nobody gives it: it follows from what all nodes of a run have in common when
 // they begin. Processes of an earlier attempt are told by their incarnations.
@@ -210,7 +208,7 @@ void Engine::wait_for_mesh() {
   Duration said{0};
   while (!ended_ && !(waiting_out_.empty() && waiting_in_.empty())) {
     const Duration waited = now() - begun;
-    tell_health(begun + setup_.topology->start_timeout, "waiting for other nodes to start");
+    tell_health_of_wait(begun + setup_.topology->start_timeout, "waiting for other nodes to start");
     if (stop_wanted())
       return abort("stopped by the user before the mesh was complete" + refusals());
     if (waited >= setup_.topology->start_timeout)
@@ -233,7 +231,7 @@ void Engine::wait_for_first_point() {
   while (!ended_ && !first_point_->done()) {
     if (stop_wanted()) return abort("stopped by the user before the first round");
     const TimePoint at = now();
-    tell_health(last + setup_.topology->start_timeout, "waiting for the first parameters");
+    tell_health_of_wait(last + setup_.topology->start_timeout, "waiting for the first parameters");
     if (first_point_->progress() != progress) {
       progress = first_point_->progress();
       last = at;
@@ -261,7 +259,6 @@ void Engine::loop() {
       std::make_unique<TrainerThread>(*setup_.objective, vectors_, engine_, name(setup_.self));
   begun_ = now();
   held_ = setup_.core.checkpoints.newest;
-  wait_.since = wait_.said = begun_;
   network_->start_emulation(begun_);
   executor_.start(begun_);
   TimePoint next_tick = begun_ + kTick;
@@ -270,10 +267,9 @@ void Engine::loop() {
     if (at >= next_tick) {
       next_tick = at + kTick;
       feed(Tick{});
-      notify_wait(at);
-      const Duration limit =
-          std::max(executor_.core().wait_limit(), kTimesLongestWait * wait_.longest);
-      tell_health(wait_.since + limit, "waiting for " + wait_.what);
+      const CoreWait wait = executor_.core().wait();
+      notify_wait(wait);
+      tell_health_of_wait(at - wait.waited + wait.limit, "waiting for " + wait.what);
       look_at_states();
       if (stop_wanted()) feed(StopNow{"stopped by the user at node " + name(setup_.self)});
       continue;
@@ -282,27 +278,24 @@ void Engine::loop() {
   }
 }
 
-// Says what the node waits for, where that takes longer than it ever has in this run.
-void Engine::notify_wait(TimePoint at) {
-  if (ended_) return;
-  std::string what = executor_.core().waiting_for();
-  if (what != wait_.what) {
-    wait_.longest = std::max(wait_.longest, at - wait_.since);
-    wait_.what = std::move(what);
-    wait_.since = wait_.said = at;
-    return;
-  }
-  const Duration waited = at - wait_.since;
-  if (at - wait_.said < kSayAgain || waited <= wait_.longest) return;
-  wait_.said = at;
-  notify(Notice{fmt::format("waiting for {}: {:.0f} s", wait_.what, to_seconds(waited))});
+// Says what the node waits for, where that takes unusually long.
+void Engine::notify_wait(const CoreWait& wait) {
+  if (wait.waited < said_wait_) said_wait_ = Duration(0);  // for something else
+  if (ended_ || wait.waited - said_wait_ < kSayAgain || !wait.is_unusual()) return;
+  said_wait_ = wait.waited;
+  notify(Notice{fmt::format("waiting for {}: {:.0f} s", wait.what, to_seconds(wait.waited))});
 }
 
 void Engine::tell_health(TimePoint limit, const std::string& what) {
   const TimePoint at = now();
   if (!observer_.health || at - health_told_ < kTellHealth) return;
   health_told_ = at;
-  observer_.health(limit + kTimeToEnd, what);
+  observer_.health(limit + kTimeToLeave, what);
+}
+
+// Until `limit`, and for as long as the engine says so: what hangs beside it, it ends itself.
+void Engine::tell_health_of_wait(TimePoint limit, const std::string& what) {
+  tell_health(std::min(limit, now() + kEngineHangs), what);
 }
 
 void Engine::dispatch(EngineInput input) {

@@ -31,8 +31,9 @@ class Engine final : private Driver {
   void notify_missing_peers(Duration waited);
   void wait_for_first_point();
   [[nodiscard]] bool takes_first_point(const NetworkEvent& event);
-  void notify_wait(TimePoint at);
+  void notify_wait(const CoreWait& wait);
   void tell_health(TimePoint limit, const std::string& what);
+  void tell_health_of_wait(TimePoint limit, const std::string& what);
   void halted(const PeerHalted& event);
   [[nodiscard]] std::set<NodeIndex> missing() const;
   [[nodiscard]] std::string missing_peers() const;
@@ -79,12 +80,7 @@ class Engine final : private Driver {
   std::set<LinkIndex> waiting_out_;                // outgoing links without a welcome yet
   std::set<NodeIndex> waiting_in_;                 // peers without a hello yet
   std::map<NodeIndex, std::string> refusals_;      // the last between this node and each
-  struct Wait {
-    std::string what;
-    TimePoint since{}, said{};
-    Duration longest{0};  // of those that have ended
-  };
-  Wait wait_;  // of the core, once the run has begun
+  Duration said_wait_{0};  // how long what the core waits for had taken when that was said last
   TimePoint health_told_{};
   bool started_ = false, ended_ = false;
   bool agreed_saved_ = false;  // the model that all nodes agree on at the end

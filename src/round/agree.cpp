@@ -12,11 +12,6 @@ namespace {
 
 // One hit may be chance; two in a row justify a dense gather.
 constexpr unsigned kHitsInARow = 2;
-// So many times the longest one is what a gradient or an evaluation may take.
-constexpr int kTimesLongest = 10;
-// A node waits at most so many rounds after the one that another node has not come out of: the next
-// one's messages, or with overlap those of the round after.
-constexpr Round kRoundsBehind = 2;
 
 }  // namespace
 
@@ -136,71 +131,6 @@ void Core::State::try_end() {
   if (!all && (now - ended_at <= options.dead_after || std::ranges::any_of(peers, comes))) return;
   if (!all) emit(Notice{fmt::format("left without {}", waiting_for())});
   finish(Outcome::kDone, stop_reason, "");
-}
-
-// A node is silent where all its links are. One silent link ends the run as well: messages would
-// wait for it for ever.
-void Core::State::check_peers() {
-  if (ending && said_bye) return;  // try_end leaves without them
-  for (const Peer& peer : peers) {
-    if (peer.bye || finished) continue;
-    const LinkLife *first = nullptr, *last = nullptr;
-    for (const LinkLife& life : lives) {
-      if (life.far != peer.node) continue;
-      if (!first || life.heard < first->heard) first = &life;
-      if (!last || life.heard > last->heard) last = &life;
-    }
-    const Duration silent = now - first->heard;
-    if (silent <= options.dead_after) continue;
-    const Link& link = plan.links[first->link];
-    if (now - last->heard > options.dead_after / 2)
-      fail(fmt::format("node {} has been silent for {:.1f} s (dead_after is {:.1f} s)",
-                       name(peer.node), to_seconds(silent), to_seconds(options.dead_after)));
-    else
-      fail(
-          fmt::format("link {}->{} has been silent for {:.1f} s (dead_after is {:.1f} s), while "
-                      "node {} is heard over another link; see what is between the two",
-                      name(link.from), name(link.to), to_seconds(silent),
-                      to_seconds(options.dead_after), name(peer.node)));
-  }
-}
-
-Duration Core::State::trainer_limit(const TrainerWatch& watch) const {
-  if (watch.longest == Duration(0)) return options.first_gradient;
-  return kTimesLongest * (gradient_watch.longest + evaluation_watch.longest) + options.dead_after;
-}
-
-// The node may wait for another one's gradient or evaluation, too: verdicts tell how long these
-// take. And a node that copies its state waits until the one before is written, while all others
-// wait for its next messages.
-Duration Core::State::wait_limit() const {
-  const Duration of_others = from_seconds(verdict.compute_s + verdict.evaluate_s);
-  const bool may_wait_for_disks =
-      agreeing || ending || saves_state || (last_saved && round <= *last_saved + kRoundsBehind);
-  return trainer_limit(gradient_watch) + kTimesLongest * of_others +
-         (may_wait_for_disks ? kTimeToSave : Duration(0));
-}
-
-// Progress is life: a node whose trainer hangs sends heartbeats for ever. Nothing is known of the
-// first gradient and the first evaluation: the topology file says what these may take.
-void Core::State::check_trainer() {
-  const auto check = [&](const TrainerWatch& watch, const char* what, const char* first) {
-    if (finished || !watch.since) return;
-    const bool is_first = watch.longest == Duration(0);
-    const Duration taken = now - *watch.since;
-    if (taken <= trainer_limit(watch)) return;
-    if (is_first)
-      return fail(fmt::format(
-          "node {} has worked on {} for {:.1f} s, and first_gradient in the topology is {:.1f} s: "
-          "its trainer hangs, or the machine is too slow for that limit",
-          name(self), first, to_seconds(taken), to_seconds(options.first_gradient)));
-    fail(
-        fmt::format("node {} has worked on {} for {:.1f} s, and on none before for more than "
-                    "{:.1f} s: its trainer hangs",
-                    name(self), what, to_seconds(taken), to_seconds(watch.longest)));
-  };
-  check(gradient_watch, "a gradient", "its first gradient");
-  check(evaluation_watch, "an evaluation", "its first evaluation");
 }
 
 void Core::State::fail(std::string why, HaltKind kind) {

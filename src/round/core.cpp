@@ -24,6 +24,7 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
       searches(!the_replay && the_options.policy.searches() &&
                (!the_options.policy.round_time || the_options.look_ahead == Use::kChosen ||
                 the_options.overlap == Use::kChosen || the_options.local_steps_vary)),
+      slowest_round(slowest_round_time()),
       shards(the_plan.shards.size()) {
   auto add_in = [&](ChannelIndex channel) {
     in_position[channel] = static_cast<std::uint32_t>(ins.size());
@@ -190,12 +191,6 @@ void Core::State::on(const PeerHeard& event) {
     if (life.link == event.link) life.heard = now;
 }
 
-void Core::State::hear_all() {
-  for (LinkLife& life : lives) life.heard = now;
-  for (TrainerWatch* watch : {&gradient_watch, &evaluation_watch})
-    if (watch->since) watch->since = now;
-}
-
 void Core::State::on(const PeerBye& event) {
   for (Peer& peer : peers)
     if (peer.node == event.node) peer.bye = true;
@@ -210,43 +205,8 @@ void Core::State::on(const WorkFailed& event) {
   halt(event.is_permanent ? HaltKind::kPermanent : HaltKind::kFailure, event.reason);
 }
 
-void Core::State::on(const Tick&) {
-  // The process itself was stopped for a while, so that the silence of the peers proves nothing.
-  const bool overslept = now - last_tick > options.dead_after / 2;
-  last_tick = now;
-  if (overslept) hear_all();
-  if (begun) check_peers();
-  if (begun) check_trainer();
-  try_end();
-}
-
 void Core::State::on(const StopNow& event) {
   halt(HaltKind::kUserStop, event.reason);
-}
-
-std::string Core::State::waiting_for() const {
-  if (finished) return "nothing: the run is over";
-  if (!begun) return "the links";
-  if (agreeing) return "the other nodes to say which checkpoint they hold";
-  if (ending) {
-    for (const Peer& peer : peers)
-      if (!peer.bye) return fmt::format("{}'s bye", name(peer.node));
-    return "messages to be applied";
-  }
-  if (!own_ready) {
-    std::string what =
-        fmt::format("its own {} of round {}", evaluating ? "evaluation" : "gradient", round);
-    const TrainerWatch& watch = evaluating ? evaluation_watch : gradient_watch;
-    if (watch.longest == Duration(0))
-      what +=
-          fmt::format(", the first, which may take {:.0f} s", to_seconds(options.first_gradient));
-    return what;
-  }
-  for (const IncomingChannel& in : ins) {
-    if (in.applied == round || (confirming && plan.channels[in.channel].shard != 0)) continue;
-    if (!in.pending) return fmt::format("{} (round {})", describe(in.channel), round);
-  }
-  return fmt::format("vector work of round {}", round);
 }
 
 Core::Core(const Plan& plan, NodeIndex self, CoreOptions options, const DecisionSource* replay)
@@ -264,7 +224,12 @@ void Core::handle(TimePoint now, Event event, std::vector<Action>& actions) {
   if (state_->finished) return;
   state_->now = now;
   state_->actions = &actions;
-  std::visit([this](auto& e) { state_->on(std::move(e)); }, event);
+  std::visit(
+      [this]<typename E>(E& e) {
+        if constexpr (kEndsVectorWork<E>) state_->vector_watch.end(state_->now);
+        state_->on(std::move(e));
+      },
+      event);
 }
 
 void Core::catch_up() {
@@ -280,8 +245,9 @@ Round Core::round() const {
 std::string Core::waiting_for() const {
   return state_->waiting_for();
 }
-Duration Core::wait_limit() const {
-  return state_->wait_limit();
+CoreWait Core::wait() const {
+  const WaitWatch& watch = state_->wait_watch;
+  return {watch.what(), watch.waited(state_->now), watch.longest_lately(), state_->wait_limit()};
 }
 LinkEstimate Core::estimate(LinkIndex link) const {
   return state_->links.estimate(link);

@@ -7,9 +7,10 @@ namespace kimesh {
 
 void Core::State::begin_own_part() {
   ahead = way_of_round();
-  evaluating = options.has_test_set && !agreeing &&
-               (confirming ||
-                (options.evaluate_every > 0 && round > 0 && round % options.evaluate_every == 0));
+  evaluates = options.has_test_set && !agreeing &&
+              (confirming ||
+               (options.evaluate_every > 0 && round > 0 && round % options.evaluate_every == 0));
+  evaluating = evaluates;
   if (evaluating) {
     evaluation_watch.begin(now);
     emit(Evaluate{round});

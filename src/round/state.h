@@ -1,12 +1,14 @@
 // The state of a core. Its functions are in files by subject: core.cpp (events), gradients.cpp
 // (gradients and evaluations), exchange.cpp (shards and channels), agree.cpp (control vector,
-// closing, end), round_time.cpp (how long a round takes), checkpoint.cpp (saving and resuming).
+// closing, end), round_time.cpp (how long a round takes), checkpoint.cpp (saving and resuming),
+// liveness.cpp (waiting, and giving up).
 #pragma once
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "kimesh/util/state_bytes.h"
 #include "link_book.h"
 #include "recent_median.h"
+#include "wait_watch.h"
 #include "work_times.h"
 
 namespace kimesh {
@@ -25,6 +28,15 @@ namespace kimesh {
 [[nodiscard]] inline bool fills_rounds(const CoreOptions& options) {
   return options.policy.policy && options.policy.policy->round_time_use() != RoundTimeUse::kNone;
 }
+
+// Events that report the end of vector work, and the actions that ask for it.
+template <typename E>
+inline constexpr bool kEndsVectorWork =
+    std::is_same_v<E, AdvanceDone> || std::is_same_v<E, ApplyDone> || std::is_same_v<E, StepDone> ||
+    std::is_same_v<E, MovementTaken> || std::is_same_v<E, StateSaved> ||
+    std::is_same_v<E, StateLoaded>;
+template <typename A>
+inline constexpr bool kIsVectorWork = std::is_constructible_v<VectorWork, A>;
 
 class Core::State {
  public:
@@ -62,6 +74,9 @@ class Core::State {
   bool finished = false;
   Round round = 0;
   LinkBook links;
+  WaitWatch wait_watch;
+  WorkWatch vector_watch;
+  [[nodiscard]] Duration wait_limit() const;
 
  private:
   friend class Core;
@@ -270,15 +285,21 @@ class Core::State {
   void fail(std::string why, HaltKind kind = HaltKind::kFailure);
   void halt(HaltKind kind, const std::string& why);
   void finish(Outcome outcome, StopReason reason, std::string text);
+
+  // liveness.cpp
   void check_peers();
   void check_trainer();
+  void check_vector_work();
+  void check_wait();
   void hear_all();
   [[nodiscard]] Duration trainer_limit(const TrainerWatch& watch) const;
-  [[nodiscard]] Duration wait_limit() const;
+  [[nodiscard]] Duration disk_limit() const;
+  [[nodiscard]] Duration slowest_round_time() const;
 
   [[nodiscard]] Message message_for(const OutgoingChannel& out) const;
   template <typename T>
   void emit(T action) {
+    if constexpr (kIsVectorWork<T>) vector_watch.begin(now);
     actions->push_back(std::move(action));
   }
   [[nodiscard]] const std::string& name(NodeIndex node) const { return plan.view.nodes[node]; }
@@ -292,6 +313,7 @@ class Core::State {
   const bool shares_gathers;  // Gather::kShared has a meaning
   std::unique_ptr<Policy> policy;
   const bool searches;  // for the round time (round_time.cpp)
+  const Duration slowest_round;
 
   std::vector<IncomingChannel> ins;
   std::vector<OutgoingChannel> outs;
@@ -309,7 +331,7 @@ class Core::State {
   // The gradient (or a confirmation round's evaluation) of this round is there; until then the
   // parameters are read only.
   bool own_ready = false;
-  bool evaluating = false;
+  bool evaluating = false, evaluates = false;  // now; in this round
   TrainerWatch gradient_watch, evaluation_watch;
   Ahead ahead = Ahead::kNo;         // how this round takes gradients
   Round gradient_asked = kNoRound;  // the last one

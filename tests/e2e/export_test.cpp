@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <chrono>
+
+#include "kimesh/round/core.h"
 #include "kimesh/topology/topology_file.h"
 #include "tests/e2e/command.h"
 #include "tests/e2e/program.h"
@@ -51,6 +54,20 @@ TEST(Export, ComposeWritesTheMeshWithItsTraces) {
   for (const char* limit : {"restart: on-failure:5", "cap_drop: [ALL]", "read_only: true",
                             "mem_limit: \"${KIMESH_MEMORY:-4096m}\"", "pids_limit:", "max-size:"})
     EXPECT_THAT(text, HasSubstr(limit));
+}
+
+// Nobody kills a node that still saves. Seen to fail with the 30 s of before in one of them.
+TEST(Export, EveryContainerMayTakeTheTimeThatAStopTakes) {
+  const Scratch scratch;
+  ASSERT_EQ(run_program(scratch, export_words("compose", "ring4")).code, 0);
+  ASSERT_EQ(run_program(scratch, export_words("kubernetes", "ring4")).code, 0);
+  const auto most = std::chrono::duration_cast<std::chrono::seconds>(kTimeToStop).count();
+  const std::string out = scratch.path() + "/out/", seconds = std::to_string(most);
+  for (const std::string& file :
+       {out + "docker-compose.yml", std::string(KIMESH_SOURCE_DIR "/docker/docker-compose.yml")})
+    EXPECT_THAT(read_text(file), HasSubstr("stop_grace_period: " + seconds + "s\n")) << file;
+  EXPECT_THAT(read_text(out + "kubernetes.yaml"),
+              HasSubstr("terminationGracePeriodSeconds: " + seconds + "\n"));
 }
 
 // Seen to fail: the folder of all keys mounted.

@@ -31,6 +31,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "kimesh/policy/policy_options.h"
@@ -60,6 +61,12 @@ class DecisionSource {
 
 // What writing a state or a model may take: tens of GB, on a disk of 100 MB/s.
 inline constexpr Duration kTimeToSave = std::chrono::minutes(10);
+// What else a node does between the word to stop and its end: it tells its peers, waits for them,
+// and leaves a gradient that does not end, each for seconds.
+inline constexpr Duration kTimeToLeave = std::chrono::minutes(1);
+// So a stop takes no longer than this. Who stops a node kills it no sooner: `kimesh up`, and what
+// containers are told.
+inline constexpr Duration kTimeToStop = kTimeToSave + kTimeToLeave;
 
 // When checkpoints are made, and whether the node goes on from one.
 struct CheckpointOptions {
@@ -110,6 +117,18 @@ struct CoreOptions {
   std::size_t chunk_overhead_bytes = 0;
 };
 
+// What a core waits for, as it was at the last tick.
+struct CoreWait {
+  std::string what;    // for people: "link b->a, shard 2, reduce (round 17)"
+  Duration waited{0};  // so far
+  Duration usual{0};   // the longest of the last rounds' waits
+  // How long it may take, as gradients, evaluations and waits of the mesh have told: where it takes
+  // longer, a core ends the run, unless its process hangs.
+  Duration limit{0};
+  // Waits of one run differ less, where nothing is wrong.
+  [[nodiscard]] bool is_unusual() const { return waited > 2 * usual; }
+};
+
 // Thread: one at a time; the driver's engine thread.
 class Core {
  public:
@@ -131,11 +150,8 @@ class Core {
 
   [[nodiscard]] bool finished() const;
   [[nodiscard]] Round round() const;
-  // What the node waits for now, for people: "link b->a, shard 2, reduce (round 17)".
-  [[nodiscard]] std::string waiting_for() const;
-  // How long what the node waits for may take, as gradients and evaluations of the mesh have told:
-  // where it takes longer, a core ends the run, unless its process hangs.
-  [[nodiscard]] Duration wait_limit() const;
+  [[nodiscard]] std::string waiting_for() const;  // now, as CoreWait::what
+  [[nodiscard]] CoreWait wait() const;
   [[nodiscard]] LinkEstimate estimate(LinkIndex link) const;
 
  private:
