@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "kimesh/records/text_file.h"
-#include "kimesh/util/check.h"
 
 namespace kimesh {
 namespace {
@@ -92,7 +91,8 @@ std::vector<std::byte> CheckpointFiles::memory() {
 }
 
 void CheckpointFiles::keep(Round round, std::vector<std::byte> state) {
-  KIMESH_CHECK(jobs_.push(Write{round, std::move(state)}), "nothing is kept after the end");
+  // Vector work that hung until the end may come after it: nothing is kept any more.
+  static_cast<void>(jobs_.push(Write{round, std::move(state)}));
 }
 
 Result<std::unique_ptr<StateSource>> CheckpointFiles::load(Round round) {
@@ -123,7 +123,6 @@ Status CheckpointFiles::remove_later_than(Round round) const {
 
 Status CheckpointFiles::set_aside() {
   for (const Round round : checkpoint_rounds(folder_.path)) {
-    const std::string path = checkpoint_path(folder_.path, round);
     const bool is_damaged = std::ranges::binary_search(damaged_, round);
     const char* const suffix = is_damaged ? kDamagedSuffix : kAloneSuffix;
     if (const Status aside = rename_aside(folder_.path, round, suffix); !aside) return aside;
@@ -148,6 +147,8 @@ Result<std::optional<Round>> CheckpointFiles::newest() {
     else
       newest_ = **written;
   }
+  if (const auto thrown = thrown_.text(); thrown && !failed_)
+    failed_ = Error{ErrorCode::kIo, *thrown};
   if (failed_) return *failed_;
   return newest_;
 }
@@ -157,18 +158,22 @@ void CheckpointFiles::all_hold(Round round) {
 }
 
 void CheckpointFiles::run() {
-  while (auto job = jobs_.pop()) {
-    if (const auto* word = std::get_if<Tidy>(&*job)) {
-      common_ = std::max(common_.value_or(0), word->common);
-    } else {
-      auto& state = std::get<Write>(*job);
-      const Status done = write(state);
-      static_cast<void>(
-          written_.try_push(done ? Result<Round>(state.round) : Result<Round>(done.error())));
-      static_cast<void>(spare_.try_push(std::move(state.state)));
-    }
-    tidy();
+  while (auto job = jobs_.pop())
+    if (thrown_.is_empty() && !thrown_.guard("writing a checkpoint", [&] { carry_out(*job); }))
+      spare_.close();  // nobody waits for the memory of the state that was to be written
+}
+
+void CheckpointFiles::carry_out(std::variant<Write, Tidy>& job) {
+  if (const auto* word = std::get_if<Tidy>(&job)) {
+    common_ = std::max(common_.value_or(0), word->common);
+  } else {
+    auto& state = std::get<Write>(job);
+    const Status done = write(state);
+    static_cast<void>(
+        written_.try_push(done ? Result<Round>(state.round) : Result<Round>(done.error())));
+    static_cast<void>(spare_.try_push(std::move(state.state)));
   }
+  tidy();
 }
 
 Status CheckpointFiles::write(const Write& job) const {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "commands.h"
@@ -106,11 +108,17 @@ int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const Node
   options.rejoins = wanted.resumes_if_any;
   options.has_ended = place.has_ended;
   options.save = &save_on_signal();
+  options.thrown = &thrown_by_servers();
   const auto ended = mesh.run_node(self, options);
   if (!ended) return fail(ended.error());
   if (!wanted.tells_records) view.finish(ended->tally);
-  const int code = end_of(mesh.plan().view.nodes[self], ended->node, place, wanted);
-  return ended->files ? code : fail(ended->files.error());
+  int code = end_of(mesh.plan().view.nodes[self], ended->node, place, wanted);
+  if (!ended->files) code = fail(ended->files.error());
+  if (ended->node.hangs) {  // its thread works on what a return would destroy
+    std::fflush(nullptr);
+    std::_Exit(code);
+  }
+  return code;
 }
 
 }  // namespace

@@ -45,6 +45,11 @@ bool is_one_address(const NodeOptions& options) {
 
 }  // namespace
 
+Thrown& thrown_by_servers() {
+  static Thrown thrown;
+  return thrown;
+}
+
 Result<PageServer> listen_for_page(const PageOptions& options) {
   if (options.address.empty() && options.token_file.empty()) return PageServer();
   if (options.address.empty())
@@ -80,7 +85,7 @@ void show_page(HttpServer& server, const PageOptions& options, RunHistory run,
   std::random_device device;  // a browser may have asked another run's page at this address
   const std::uint64_t life = (std::uint64_t{device()} << 32) | device();
   add_page(server, std::make_unique<RunWatch>(std::move(run), life), std::move(others));
-  server.serve();
+  server.serve(thrown_by_servers());
   const std::string asks =
       options.token_file.empty() ? "" : "; it asks for the token in " + options.token_file;
   say(fmt::format("page: http://{}/{}", server.address().text(), asks));
@@ -103,7 +108,7 @@ Result<NodeServers> listen_for_node(const NodeOptions& options) {
   if (!scrape) return scrape.error();
   servers.scrape = std::move(*scrape);
   servers.scrape->add("/metrics", route_of(*servers.metrics));
-  servers.scrape->serve();
+  servers.scrape->serve(thrown_by_servers());
   return servers;
 }
 

@@ -10,8 +10,12 @@
 #include "kimesh/metrics/metrics.h"
 #include "kimesh/records/run_folder.h"
 #include "kimesh/report/history.h"
+#include "kimesh/util/thrown.h"
 
 namespace kimesh::cli {
+
+// What the threads of this process's servers have thrown.
+[[nodiscard]] Thrown& thrown_by_servers();
 
 // Null: no page is served. Destruction sends the last state to waiting pages, and stops serving.
 using PageServer = std::unique_ptr<HttpServer>;

@@ -134,7 +134,7 @@ class Logs {
 void watch(Fleet& fleet, Followers& followers, Logs logs, LiveView& view) {
   const sigset_t set = signals();
   const timespec pause{0, std::chrono::nanoseconds(kCheckEvery).count()};
-  bool output_lost = false;
+  bool output_lost = false, page_lost = false;
   while (fleet.running()) {
     const int signal = ::sigtimedwait(&set, nullptr, &pause);
     const bool lost_now = stop_wanted() && !std::exchange(output_lost, true);
@@ -144,6 +144,8 @@ void watch(Fleet& fleet, Followers& followers, Logs logs, LiveView& view) {
     }
     if (signal == SIGUSR1) fleet.tell(SIGUSR1);
     fleet.supervise(now());
+    if (const auto thrown = thrown_by_servers().text(); thrown && !std::exchange(page_lost, true))
+      view.notice("the page is served no more: " + *thrown);
     logs.bound(now());
     followers.read(&view);
     view.update(followers.tally(), now());

@@ -16,9 +16,10 @@ int web(const WebOptions& options) {
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   const Status shown = show_page(server->get(), options.page, RunFolder(options.run));
   if (!shown) return fail(shown.error());
-  int signal = 0;
-  while (::sigwait(&set, &signal) != 0) {
-  }
+  constexpr timespec kLookEvery{1, 0};
+  while (::sigtimedwait(&set, nullptr, &kLookEvery) < 0)
+    if (const auto thrown = thrown_by_servers().text())
+      return fail({ErrorCode::kIo, "the page is served no more: " + *thrown});
   return kExitDone;
 }
 

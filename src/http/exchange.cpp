@@ -14,7 +14,8 @@ namespace {
 constexpr const char* kContentPolicy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "connect-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'";
-constexpr int kUnauthorized = 401, kForbidden = 403, kNotFound = 404, kNoSuchMethod = 405;
+constexpr int kUnauthorized = 401, kForbidden = 403, kNotFound = 404, kNoSuchMethod = 405,
+              kFailed = 500;
 
 class MemoryStream : public httplib::Stream {
  public:
@@ -79,8 +80,13 @@ struct HttpExchange::Parser : httplib::Server {
     if (route == options.routes.end()) return refuse(kNotFound, "there is no such page");
     HttpRequest asked{request.path, {}};
     for (const auto& [name, value] : request.params) asked.params.emplace(name, value);
-    waits = may_wait && route->second.waits && route->second.waits(asked);
-    return waits ? HttpAnswer{} : route->second.answer(asked);
+    HttpAnswer made;
+    Thrown thrown;
+    thrown.guard("making this page", [&] {
+      waits = may_wait && route->second.waits && route->second.waits(asked);
+      if (!waits) made = route->second.answer(asked);
+    });
+    return thrown.is_empty() ? made : refuse(kFailed, *thrown.text());
   }
 
   static std::string bearer(const httplib::Request& request) {

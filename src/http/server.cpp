@@ -105,15 +105,16 @@ void HttpServer::add(const std::string& path, HttpRoute route) {
   options_.routes[path] = std::move(route);
 }
 
-void HttpServer::serve() {
+void HttpServer::serve(Thrown& thrown) {
   KIMESH_CHECK(!thread_.joinable(), "a server is started once");
-  thread_ = std::jthread([this] {
+  thread_ = std::jthread([this, &thrown] {
     // Signals are for the threads that wait for them.
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
     ::pthread_setname_np(::pthread_self(), "http");
-    HttpConnections(options_, listener_, wakeup_).run();
+    thrown.guard("answering over HTTP",
+                 [&] { HttpConnections(options_, listener_, wakeup_).run(); });
   });
 }
 

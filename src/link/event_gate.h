@@ -19,6 +19,7 @@ class EventGate {
   explicit EventGate(EventSink events) : events_(std::move(events)) {}
 
   void push(NetworkEvent event) {
+    if (is_shut_) return;
     waiting_.push_back(std::move(event));
     (void)drain();
   }
@@ -32,7 +33,12 @@ class EventGate {
   }
   // For an event that may be lost.
   void try_push(NetworkEvent event) {
-    if (waiting_.empty()) (void)events_(event);
+    if (waiting_.empty() && !is_shut_) (void)events_(event);
+  }
+  // From now on events go nowhere.
+  void shut() noexcept {
+    waiting_.clear();
+    is_shut_ = true;
   }
   // Gives the events that wait to the engine, as far as it has room. True: none is left.
   [[nodiscard]] bool drain() {
@@ -47,6 +53,7 @@ class EventGate {
   EventSink events_;
   std::deque<NetworkEvent> waiting_;
   std::set<std::string> pushed_once_;
+  bool is_shut_ = false;
 };
 
 }  // namespace kimesh

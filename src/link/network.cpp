@@ -86,18 +86,31 @@ std::string Network::bound_endpoint() const {
   return thread_->bound_endpoint();
 }
 
+namespace {
+
+template <typename Counters>
+Counters answer_of(std::future<Counters> answer) {
+  try {
+    return answer.get();
+  } catch (const std::future_error&) {  // the thread has ended, and its commands with it
+    return {};
+  }
+}
+
+}  // namespace
+
 NetworkCounters Network::counters() const {
   NetworkCountersCommand ask;
   auto answer = ask.answer.get_future();
   thread_->command(std::move(ask));
-  return answer.get();
+  return answer_of(std::move(answer));
 }
 
 LinkCounters Network::counters(LinkIndex link) const {
   CountersCommand ask{link, {}};
   auto answer = ask.answer.get_future();
   thread_->command(std::move(ask));
-  return answer.get();
+  return answer_of(std::move(answer));
 }
 
 }  // namespace kimesh

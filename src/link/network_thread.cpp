@@ -18,6 +18,10 @@ constexpr int kCleanLingerMs = 1000;
 // Arrival times are measurements: this thread runs before computing ones, where the system allows.
 constexpr int kNice = -5;
 constexpr int kHeartbeatsOfLife = 3;
+// After a pass that threw: how long until the next one, and how many may throw. Five seconds in
+// all, in which a halt leaves.
+constexpr Duration kAfterThrow = std::chrono::milliseconds(1);
+constexpr int kThrowsMax = 5000;
 
 std::vector<LinkSpec> specs_of(const std::vector<OutgoingLink>& links) {
   std::vector<LinkSpec> specs;
@@ -90,15 +94,27 @@ OutgoingConnection& Network::Thread::outgoing(LinkIndex link) {
 
 void Network::Thread::run() {
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);  // refused to most users: fine
-  while (!stop_) {
-    wait();
-    serve();
-    ++passes_;
-  }
+  for (int throws = 0; !stop_ && throws < kThrowsMax; ++passes_)
+    if (!pass()) ++throws;
   commands_.close();
+  while (commands_.try_pop()) {
+  }  // whoever waits for an answer hears that none comes
   const int linger = clean_ ? kCleanLingerMs : 0;
   incoming_.linger(linger);
   for (OutgoingConnection& link : outgoing_) link.linger(linger);
+}
+
+// Looks at every socket. False: it threw.
+bool Network::Thread::pass() {
+  const auto work = [this] {
+    wait();
+    serve();
+  };
+  if (options_.thrown == nullptr) return work(), true;
+  if (options_.thrown->guard("talking to other nodes", work)) return true;
+  events_.shut();  // what has thrown may be their receiver
+  std::this_thread::sleep_for(kAfterThrow);
+  return false;
 }
 
 TimePoint Network::Thread::deadline() {

@@ -63,6 +63,7 @@ class Network::Thread {
 
  private:
   void run();
+  [[nodiscard]] bool pass();
   void wait();
   void serve();
   void execute();

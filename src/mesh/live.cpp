@@ -13,6 +13,7 @@
 #include "kimesh/records/text_file.h"
 #include "kimesh/util/bounded_queue.h"
 #include "kimesh/util/check.h"
+#include "kimesh/util/keep_for_ever.h"
 #include "kimesh/util/units.h"
 #include "node_reporter.h"
 #include "objective_states.h"
@@ -70,17 +71,19 @@ struct NodeResult {
 };
 
 // Where the node's checkpoints go, and come from where it resumes; null: nowhere.
-using States = std::unique_ptr<CheckpointFiles>;
+using States = std::shared_ptr<CheckpointFiles>;
 
 Result<States> open_states(const NodeRun& run) {
   const std::size_t keep = run.mesh.config().checkpoint.keep;
   const RunFolder* folder = run.options.folder;
   if (folder == nullptr || (keep == 0 && !run.options.resumes)) return States();
   const std::string& node = run.mesh.plan().view.nodes[run.setup.self];
-  return CheckpointFiles::open({folder->checkpoints(node),
-                                run.mesh.checkpoint_owner(run.setup.self),
-                                keep,
-                                {folder->decisions(node), folder->events(node)}});
+  auto opened = CheckpointFiles::open({folder->checkpoints(node),
+                                       run.mesh.checkpoint_owner(run.setup.self),
+                                       keep,
+                                       {folder->decisions(node), folder->events(node)}});
+  if (!opened) return opened.error();
+  return States(std::move(*opened));
 }
 
 // Whether a node without checkpoints has trained in this run and was ended before it held one. A
@@ -150,9 +153,11 @@ Result<NodeResult> run(const NodeRun& run) {
   if (!states) return states.error();
   auto setup = with_states(run, states->get());
   if (!setup) return setup.error();
-  std::optional<ObjectiveStates> whole_states;
-  if (*states && run.setup.objective->has_state())
-    setup->states = &whole_states.emplace(**states, *run.setup.objective);
+  std::shared_ptr<ObjectiveStates> whole_states;
+  if (*states && run.setup.objective->has_state()) {
+    whole_states = std::make_shared<ObjectiveStates>(**states, *run.setup.objective);
+    setup->states = whole_states.get();
+  }
   auto reporter =
       NodeReporter::open(run.mesh, self, run.options, NodeRecorder::Flush::kEveryLine, run.sink);
   if (!reporter) return reporter.error();
@@ -183,6 +188,10 @@ Result<NodeResult> run(const NodeRun& run) {
     return files ? ended.error() : files.error();
   }
   NodeResult end{std::move(*ended), saved};
+  if (end.node.hangs) {  // a thread of it may still use them
+    keep_for_ever(*states);
+    keep_for_ever(whole_states);
+  }
   if (*states)
     if (const Status written = (*states)->finish(); end.files) end.files = written;
   // A run without its model has not come to its end: who starts again goes on with it.
@@ -276,10 +285,12 @@ Result<MeshNodeEnd> Mesh::run_node(NodeIndex self, const MeshRunOptions& options
   auto setup = node_setup(self, topology(), options);
   if (!setup) return setup.error();
   setup->objective = part->get();
+  setup->thrown = options.thrown;
   MeshObserver observer(plan_, options.callbacks);
   const NodeReporter::UpdateSink sink = [&](const NodeUpdate& update) { observer.take(update); };
   auto ended = run({*this, options, *setup, sink});
   if (!ended) return ended.error();
+  if (ended->node.hangs) keep_for_ever(std::move(*part));
   return MeshNodeEnd{std::move(ended->node), observer.tally(), std::move(ended->files)};
 }
 
@@ -306,11 +317,18 @@ Result<MeshEnd> Mesh::run_here(const MeshRunOptions& options) const {
   std::vector<std::jthread> threads;
   for (const LiveNodeSetup& setup : setups)
     threads.emplace_back([&, this] {
-      static_cast<void>(queue.push(ThreadResult{setup.self, run({*this, options, setup, sink})}));
+      Result<NodeResult> end = NodeResult{};
+      Thrown thrown;
+      if (!thrown.guard("beginning or ending", [&] { end = run({*this, options, setup, sink}); }))
+        end = Error{ErrorCode::kIo,
+                    fmt::format("node {}: {}", plan_.view.nodes[setup.self], *thrown.text())};
+      static_cast<void>(queue.push(ThreadResult{setup.self, std::move(end)}));
     });
   MeshObserver observer(plan_, options.callbacks);
   const std::vector<Result<NodeResult>> ends = await(nodes(), queue, observer, options.stop, stop);
   threads.clear();
+  for (NodeIndex i = 0; i < nodes(); ++i)
+    if (ends[i] && ends[i]->node.hangs) keep_for_ever(std::move(parts[i]));
 
   if (const auto trouble = first_error(ends)) return *trouble;
   MeshEnd end{end_of_mesh(observer.tally()), observer.tally()};

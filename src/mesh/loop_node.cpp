@@ -196,7 +196,10 @@ void LoopNode::run() {
   options.folder = &folder_;
   options.resumes = resumes_;
   options.save = &save_;
-  end_.emplace(mesh_->run_node(self_, options));
+  Thrown thrown;
+  if (!thrown.guard("beginning or ending", [&] { end_.emplace(mesh_->run_node(self_, options)); }))
+    end_.emplace(Error{ErrorCode::kIo, fmt::format("node {}: {}", mesh_->plan().view.nodes[self_],
+                                                   *thrown.text())});
   exchange_->end();
 }
 

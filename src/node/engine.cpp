@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <thread>
 
 #include "kimesh/util/check.h"
 #include "kimesh/util/digest.h"
@@ -15,11 +16,6 @@ namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);  // also: how soon Ctrl-C is seen
 constexpr Duration kSayAgain = std::chrono::seconds(5);     // between sentences of one who waits
-// How long halts and refusals may take at the end, as a part of dead_after: a halt waits for a new
-// connection, which takes seven round trips with encryption. After a normal end the peers have all
-// of dead_after to leave.
-constexpr int kFlushPart = 3;
-constexpr Duration kFlushMin = std::chrono::seconds(1), kFlushMax = std::chrono::seconds(10);
 constexpr Duration kHeartbeatMax = std::chrono::seconds(1);
 constexpr Duration kTellHealth = std::chrono::seconds(1);
 // An engine that has not looked at its clock for so long hangs: it waits for a tick at most.
@@ -121,7 +117,8 @@ Engine::Engine(const LiveNodeSetup& setup, const LiveNodeObserver& observer)
       plan_(*setup.plan),
       vectors_(plan_, setup.self, vectors_options(setup)),
       executor_(Core(plan_, setup.self, core_options(setup)), *this),
-      engine_(kEngineQueueBytes) {
+      engine_(kEngineQueueBytes),
+      thrown_(setup.thrown != nullptr ? *setup.thrown : own_thrown_) {
   setup_.objective->initialise(vectors_.point());
   setup_.objective->bind(vectors_.point(), vectors_.gradient());
   setup_.objective->lend([this](std::span<float> w) { return vectors_.read_parameters(w); });
@@ -131,10 +128,6 @@ Engine::Engine(const LiveNodeSetup& setup, const LiveNodeObserver& observer)
     vectors_.start();
 }
 
-Engine::~Engine() {
-  close();
-}
-
 TimePoint Engine::now() const {
   return std::chrono::steady_clock::now();
 }
@@ -142,6 +135,7 @@ TimePoint Engine::now() const {
 Status Engine::open() {
   NetworkOptions options =
       network_options(setup_, digest_of(plan_.layout, setup_.first_point, vectors_.point()));
+  options.thrown = &thrown_;
   for (const OutgoingLink& link : options.outgoing) waiting_out_.insert(link.link);
   for (const IncomingLink& link : options.incoming) waiting_in_.insert(link.from);
   auto network = Network::start(std::move(options), [this](NetworkEvent& event) {
@@ -157,9 +151,13 @@ Status Engine::open() {
 }
 
 LiveNodeEnd Engine::run() {
-  wait_for_mesh();
-  if (!ended_ && first_point_) wait_for_first_point();
-  if (!ended_) loop();
+  const bool sound = thrown_.guard("running the node", [&] {
+    wait_for_mesh();
+    if (!ended_ && first_point_) wait_for_first_point();
+    if (!ended_) loop();
+  });
+  // Another thread may be about to keep what it has thrown.
+  while (!sound && !ended_ && !end_by_thrown()) std::this_thread::yield();
   close();
   return std::move(end_);
 }
@@ -209,6 +207,7 @@ void Engine::wait_for_mesh() {
   while (!ended_ && !(waiting_out_.empty() && waiting_in_.empty())) {
     const Duration waited = now() - begun;
     tell_health_of_wait(begun + setup_.topology->start_timeout, "waiting for other nodes to start");
+    if (end_by_thrown()) return;
     if (stop_wanted())
       return abort("stopped by the user before the mesh was complete" + refusals());
     if (waited >= setup_.topology->start_timeout)
@@ -229,6 +228,7 @@ void Engine::wait_for_first_point() {
   TimePoint last = now(), said = last;  // the last progress
   std::uint64_t progress = first_point_->progress();
   while (!ended_ && !first_point_->done()) {
+    if (end_by_thrown()) return;
     if (stop_wanted()) return abort("stopped by the user before the first round");
     const TimePoint at = now();
     tell_health_of_wait(last + setup_.topology->start_timeout, "waiting for the first parameters");
@@ -254,9 +254,9 @@ void Engine::loop() {
   end_.started = !setup_.core.checkpoints.resumes;
   // At most one action per channel and shard, and one movement, are under way.
   const std::size_t most = plan_.channels.size() + plan_.shards.size() + 2;
-  worker_ = std::make_unique<VectorWorker>(vectors_, setup_.states, engine_, most);
-  trainer_ =
-      std::make_unique<TrainerThread>(*setup_.objective, vectors_, engine_, name(setup_.self));
+  worker_ = std::make_unique<VectorWorker>(vectors_, setup_.states, engine_, thrown_, most);
+  trainer_ = std::make_unique<TrainerThread>(*setup_.objective, vectors_, engine_, thrown_,
+                                             name(setup_.self));
   begun_ = now();
   held_ = setup_.core.checkpoints.newest;
   network_->start_emulation(begun_);
@@ -266,6 +266,7 @@ void Engine::loop() {
     const TimePoint at = now();
     if (at >= next_tick) {
       next_tick = at + kTick;
+      if (end_by_thrown()) return;
       feed(Tick{});
       const CoreWait wait = executor_.core().wait();
       notify_wait(wait);
@@ -304,27 +305,11 @@ void Engine::dispatch(EngineInput input) {
              input);
 }
 
-// Ends the run. Before the start the core only stores early messages, and the node ends at once.
-void Engine::abort(const std::string& why, HaltKind kind) {
-  if (ended_) return;
-  if (started_) return feed(WorkFailed{why, kind == HaltKind::kPermanent});
-  if (stop_wanted()) kind = HaltKind::kUserStop;
-  network_->send(SendHalt{kind, why});
-  end_.outcome = kind == HaltKind::kUserStop ? Outcome::kStopped : Outcome::kFailed;
-  end_.reason = kind == HaltKind::kPermanent ? StopReason::kPermanent : StopReason::kNone;
-  end_.text = why;
-  ended_ = true;
-}
-
 LinkCounterList Engine::counters() const {
   LinkCounterList list;
   for (LinkIndex l = 0; l < plan_.links.size(); ++l)
     if (plan_.links[l].from == setup_.self) list.emplace_back(l, network_->counters(l));
   return list;
-}
-
-void Engine::check(const Status& status) {
-  if (!status.ok()) abort(fmt::format("node {}: {}", name(setup_.self), status.error().message));
 }
 
 // What was written beside training, and whether somebody asks for a checkpoint now.
@@ -341,36 +326,6 @@ void Engine::look_at_states() {
 
 void Engine::feed(Event event) {
   if (!ended_) executor_.handle(now(), std::move(event));
-}
-
-void Engine::save_model() {
-  end_.parameters = vectors_.model();
-  end_.round = executor_.core().round();
-  if (end_.started && observer_.model) observer_.model(end_);
-}
-
-void Engine::close() {
-  if (!network_) return;
-  health_told_ = {};
-  tell_health(now() + kTimeToSave, "ending");
-  engine_.close();                              // a worker that waits for room would wait for ever
-  if (started_) setup_.objective->interrupt();  // and so would one that waits for a program
-  worker_.reset();
-  if (!agreed_saved_) save_model();  // before anybody is waited for
-  end_.rounds = end_.started ? end_.round + 1 : 0;
-  const Duration dead_after = setup_.topology->dead_after;
-  const Duration halting = std::clamp(dead_after / kFlushPart, kFlushMin, kFlushMax);
-  network_->flush(end_.outcome == Outcome::kDone ? dead_after : halting);
-  end_.counters = counters();
-  trainer_.reset();  // after its gradient, which may take long
-  network_.reset();
-}
-
-Result<LiveNodeEnd> run_live_node(const LiveNodeSetup& setup, const LiveNodeObserver& observer) {
-  KIMESH_CHECK(setup.plan && setup.topology && setup.objective, "a whole setup");
-  Engine engine(setup, observer);
-  if (const Status opened = engine.open(); !opened) return opened.error();
-  return engine.run();
 }
 
 }  // namespace kimesh

@@ -1,5 +1,7 @@
 // The live driver: it gives a core its events, and carries out its actions with threads and
-// sockets. Thread: the caller's.
+// sockets. Its functions are in files by subject: engine.cpp (start and loop), engine_actions.cpp
+// (actions of the core, events of the network), engine_end.cpp (how a run ends). Thread: the
+// caller's.
 #pragma once
 
 #include <map>
@@ -12,6 +14,7 @@
 #include "first_point.h"
 #include "kimesh/executor/executor.h"
 #include "kimesh/node/live_node.h"
+#include "kimesh/util/thrown.h"
 #include "workers.h"
 
 namespace kimesh {
@@ -46,6 +49,9 @@ class Engine final : private Driver {
   void feed(Event event);
   void look_at_states();
   void check(const Status& status);
+  template <typename Call>
+  void observe(const Call& call);
+  [[nodiscard]] bool end_by_thrown();
   void save_model();
 
   void work(VectorWork work) override;
@@ -62,6 +68,7 @@ class Engine final : private Driver {
   [[nodiscard]] LinkCounterList counters() const;
   void abort(const std::string& why, HaltKind kind = HaltKind::kFailure);
   void close();
+  void close_parts();
   [[nodiscard]] bool stop_wanted() const { return setup_.stop && setup_.stop->load(); }
   [[nodiscard]] TimePoint now() const;
   [[nodiscard]] const std::string& name(NodeIndex node) const { return plan_.view.nodes[node]; }
@@ -72,6 +79,8 @@ class Engine final : private Driver {
   Vectors vectors_;
   Executor executor_;
   EngineQueue engine_;
+  Thrown own_thrown_;
+  Thrown& thrown_;  // where all threads of the node keep what they throw
   std::unique_ptr<Network> network_;
   std::unique_ptr<VectorWorker> worker_;
   std::unique_ptr<TrainerThread> trainer_;
@@ -84,6 +93,8 @@ class Engine final : private Driver {
   TimePoint health_told_{};
   bool started_ = false, ended_ = false;
   bool agreed_saved_ = false;  // the model that all nodes agree on at the end
+  bool closed_ = false;
+  std::string not_saved_;  // why an end that was a good one is none
   TimePoint begun_{};
   std::optional<Round> held_;  // the newest checkpoint, as the core knows it
   LiveNodeEnd end_;

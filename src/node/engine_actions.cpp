@@ -95,18 +95,28 @@ void Engine::send(const SendHalt& action) {
   network_->send(action);
 }
 
+// What watches the run writes its records, or is a program's own.
+template <typename Call>
+void Engine::observe(const Call& call) {
+  std::optional<Status> told;
+  thrown_.guard("writing its records", [&] { told = call(); });
+  if (told) check(*told);
+}
+
 void Engine::notify(const RoundReport& report) {
   const Round held = report.verdict.checkpoint_held;
   if (setup_.states && held != kNoRound) setup_.states->all_hold(held);
-  if (observer_.counters) observer_.counters(counters());
-  if (observer_.report) check(observer_.report(now(), report));
+  observe([&] {
+    if (observer_.counters) observer_.counters(counters());
+    return observer_.report ? observer_.report(now(), report) : ok_status();
+  });
 }
 void Engine::notify(const Decision& decision) {
   if (decision.kind == Decision::Kind::kResume) end_.started = true;
-  if (observer_.decision) check(observer_.decision(now(), decision));
+  if (observer_.decision) observe([&] { return observer_.decision(now(), decision); });
 }
 void Engine::notify(const Notice& notice) {
-  if (observer_.notice) check(observer_.notice(now(), notice.text));
+  if (observer_.notice) observe([&] { return observer_.notice(now(), notice.text); });
 }
 
 void Engine::finish(const Finish& end) {

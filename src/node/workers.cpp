@@ -22,10 +22,19 @@ bool report(Event end, std::chrono::steady_clock::time_point begun, EngineQueue&
 }  // namespace
 
 VectorWorker::VectorWorker(Vectors& vectors, StateStore* states, EngineQueue& engine,
-                           std::size_t capacity)
-    : vectors_(vectors), states_(states), engine_(engine), queue_(capacity), thread_([this] {
-        run();
-      }) {}
+                           Thrown& thrown, std::size_t capacity)
+    : vectors_(vectors),
+      states_(states),
+      engine_(engine),
+      thrown_(thrown),
+      queue_(capacity),
+      thread_([this] { run(); }) {}
+
+bool VectorWorker::ends_within(Duration limit) {
+  dropping_ = true;
+  queue_.close();
+  return end_.wait_for(limit) == std::future_status::ready;
+}
 
 VectorWorker::~VectorWorker() {
   dropping_ = true;
@@ -38,24 +47,36 @@ void VectorWorker::submit(VectorWork work) {
 }
 
 void VectorWorker::run() {
-  while (auto work = queue_.pop()) {
-    if (dropping_) continue;
-    const auto begun = std::chrono::steady_clock::now();
-    Event end = perform(*work, vectors_, states_);
-    if (!report(std::move(end), begun, engine_)) return;
-    auto failed = finish_work(*work, vectors_, states_);
-    if (failed && !report(std::move(*failed), begun, engine_)) return;
-  }
+  bool sound = true;
+  while (auto work = queue_.pop())
+    if (sound && !dropping_) sound = thrown_.guard(doing(*work), [&] { carry_out(*work); });
+  ended_.set_value();
+}
+
+// Where the engine is closed nobody hears of the end.
+void VectorWorker::carry_out(VectorWork& work) {
+  const auto begun = std::chrono::steady_clock::now();
+  Event end = perform(work, vectors_, states_);
+  if (!report(std::move(end), begun, engine_)) return;
+  auto failed = finish_work(work, vectors_, states_);
+  if (failed) static_cast<void>(report(std::move(*failed), begun, engine_));
 }
 
 TrainerThread::TrainerThread(Objective& objective, Vectors& vectors, EngineQueue& engine,
-                             std::string node_name)
+                             Thrown& thrown, std::string node_name)
     : objective_(objective),
       vectors_(vectors),
       engine_(engine),
+      thrown_(thrown),
       name_(std::move(node_name)),
       queue_(kTrainerItemsMax),
       thread_([this] { run(); }) {}
+
+bool TrainerThread::ends_within(Duration limit) {
+  dropping_ = true;
+  queue_.close();
+  return end_.wait_for(limit) == std::future_status::ready;
+}
 
 TrainerThread::~TrainerThread() {
   dropping_ = true;
@@ -68,13 +89,16 @@ void TrainerThread::submit(TrainerWork work) {
 }
 
 void TrainerThread::run() {
-  while (auto work = queue_.pop()) {
-    if (dropping_) continue;
-    const auto begun = std::chrono::steady_clock::now();
-    Event end = perform(*work, vectors_, objective_, name_, [this] { return dropping_.load(); });
-    if (dropping_) continue;
-    if (!report(std::move(end), begun, engine_)) return;
-  }
+  bool sound = true;
+  while (auto work = queue_.pop())
+    if (sound && !dropping_) sound = thrown_.guard(doing(*work), [&] { carry_out(*work); });
+  ended_.set_value();
+}
+
+void TrainerThread::carry_out(const TrainerWork& work) {
+  const auto begun = std::chrono::steady_clock::now();
+  Event end = perform(work, vectors_, objective_, name_, [this] { return dropping_.load(); });
+  if (!dropping_) static_cast<void>(report(std::move(end), begun, engine_));
 }
 
 }  // namespace kimesh

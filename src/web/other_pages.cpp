@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <csignal>
+#include <optional>
 #include <utility>
+
+#include "kimesh/util/thrown.h"
 
 namespace kimesh {
 
@@ -40,7 +43,10 @@ void OtherPages::ask(std::size_t number) {
     --page.pause;
     return;
   }
-  if (auto digest = http_ask(page.question)) {
+  std::optional<std::string> digest;
+  Thrown as_silence;  // whatever keeps the question from being asked
+  as_silence.guard("asking another page", [&] { digest = http_ask(page.question); });
+  if (digest) {
     page.silences = 0;
     static_cast<void>(answers_.try_push({number, std::move(*digest)}));
     return;

@@ -1,6 +1,8 @@
 // A model of the user's own, from a shared library: checked, trained, scored.
 #include <gmock/gmock.h>
 
+#include <csignal>
+
 #include "kimesh/objective/plugin_model.h"
 #include "kimesh/run/run_config.h"
 #include "tests/e2e/model_file.h"
@@ -60,6 +62,26 @@ TEST(PluginModel, ItsModelIsScored) {
       run_program(example.scratch, {"eval", "runs/r/model.safetensors", "--config", "config.yaml"});
   EXPECT_EQ(scored.code, 0) << scored.err;
   EXPECT_EQ(scored.out, "  accuracy      1\n  loss          0.00387497\n  samples       12\n");
+}
+
+// Every node saves what it has and leaves, though its library's gradient never ends. Seen to fail:
+// a process that waits for it.
+TEST(PluginModel, AGradientThatHangsHoldsUpNoNodeThatIsToldToStop) {
+  const Example example;
+  fs::copy_file(KIMESH_PLUGINS "/broken_plugin.so", example.scratch.path() + "/broken_plugin.so");
+  example.scratch.write("hang.yaml",
+                        "model: {kind: plugin, library: ./broken_plugin.so, options: {break: "
+                        "hang}}\noptimizer: {kind: sgd, lr: 0.1}\ncompression: {policy: none}\n"
+                        "stop: {rounds: 1000}\n");
+  Program run(example.scratch, {"up", "--config", "hang.yaml", "--topology",
+                                example.scratch.topology("ring4"), "--run", "r"});
+  ASSERT_TRUE(run.says("gradient of round 3")) << run.wait().err;
+  run.signal(SIGINT);
+  const Ended ended = run.wait();
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_THAT(ended.out, testing::HasSubstr("has not ended for 10 s: the node leaves without it"));
+  EXPECT_EQ(example.scratch.summary("r")["outcome"], "stopped");
+  EXPECT_EQ(example.scratch.summary("r")["complete"], true);
 }
 
 // Seen to fail: a check that does not look at the library.

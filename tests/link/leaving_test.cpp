@@ -1,6 +1,8 @@
 // How nodes leave: what they said last is heard, though they are gone.
 #include <atomic>
 #include <future>
+#include <new>
+#include <thread>
 
 #include "tests/link/network_fixture.h"
 
@@ -82,6 +84,32 @@ TEST(Leaving, AFlushedByeArrivesThoughTheSenderEndsAtOnce) {
     EXPECT_TRUE(pair.b.await<PeerBye>());
     EXPECT_TRUE(pair.b.await<MessageArrived>());
   }
+}
+
+// Its sink throws on the network's thread. Seen to fail: the exception not guarded (the process
+// ends); the sink asked again, which throws in every pass before a halt goes out.
+TEST(Leaving, ANodeWhoseNetworkThreadThrowsStillSaysTheEnd) {
+  TestNode a, b;
+  Thrown thrown;
+  NetworkOptions options = options_of(1, {}, {0});
+  options.thrown = &thrown;
+  auto network = Network::start(std::move(options), [](NetworkEvent& event) -> bool {
+    if (std::holds_alternative<MessageArrived>(event)) throw std::bad_alloc();
+    return true;
+  });
+  ASSERT_TRUE(network.ok());
+  b.network = std::move(*network);
+  start(a, options_of(0, {1}, {}));
+  a.network->dial(kAtoB, b.network->bound_endpoint());
+  ASSERT_TRUE(a.await<LinkUp>());
+  a.network->send(on(kAtoB, content(100, 1)));
+  while (thrown.is_empty()) std::this_thread::yield();
+  EXPECT_EQ(thrown.text(), "talking to other nodes: no memory is left (std::bad_alloc)");
+  b.network->send(SendHalt{HaltKind::kFailure, *thrown.text()});
+  const auto halt = a.await<PeerHalted>();
+  ASSERT_TRUE(halt);
+  EXPECT_EQ(halt->reason, *thrown.text());
+  static_cast<void>(b.network->counters());  // answered, or known to come no more
 }
 
 }  // namespace

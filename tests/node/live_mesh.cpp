@@ -76,6 +76,7 @@ LiveRun run_live(Mesh& mesh, const LiveOptions& options) {
       return ok_status();
     };
     if (options.on_model) observer.model = [&](const LiveNodeEnd&) { options.on_model(i); };
+    if (options.on_setup) options.on_setup(i, setup, observer);
     auto end = run_live_node(setup, observer);
     if (options.on_end) options.on_end(i);
     if (end) {

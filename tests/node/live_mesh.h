@@ -38,6 +38,8 @@ struct LiveOptions {
   std::vector<std::string> hosts;
   std::function<void(NodeIndex, const std::function<void()>& work)> place;
   std::function<void()> on_addresses;  // once they are chosen, before any node starts
+  // Changes what a node is made of, and what watches it.
+  std::function<void(NodeIndex, LiveNodeSetup&, LiveNodeObserver&)> on_setup;
 };
 
 // Runs `mesh` live instead of simulated: same plan, same problem, same core options. Addresses are

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int breaks(const kimesh_settings* settings, const char* place) {
   for (uint32_t i = 0; i < settings->option_count; ++i)
@@ -49,6 +50,7 @@ static int gradient(void* objective, uint64_t batch, const float* parameters, fl
                     kimesh_gradient_result* result, kimesh_why* why) {
   const kimesh_settings* settings = objective;
   if (batch == 3 && breaks(settings, "gradient")) return refuse(why, "gradient");
+  while (batch == 3 && breaks(settings, "hang")) pause();
   for (int i = 0; i < 8; ++i) gradient[i] = 2 * parameters[i];
   if (breaks(settings, "nan_gradient")) gradient[6] = NAN;
   result->loss = breaks(settings, "nan_loss") ? NAN : 5;

@@ -13,6 +13,7 @@
 #include "kimesh/checkpoint/checkpoint_file.h"
 #include "kimesh/executor/executor.h"
 #include "kimesh/util/bounded_queue.h"
+#include "kimesh/util/thrown.h"
 
 namespace kimesh {
 
@@ -57,6 +58,7 @@ class CheckpointFiles final : public HeldStates {
   };
   CheckpointFiles(CheckpointFolder folder, SoundCheckpoint found);
   void run();
+  void carry_out(std::variant<Write, Tidy>& job);
   [[nodiscard]] Status write(const Write& job) const;
   void tidy() const;
   [[nodiscard]] Status remove_later_than(Round round) const;
@@ -69,6 +71,7 @@ class CheckpointFiles final : public HeldStates {
   BoundedQueue<std::variant<Write, Tidy>> jobs_;
   BoundedQueue<std::vector<std::byte>> spare_;
   BoundedQueue<Result<Round>> written_;
+  Thrown thrown_;  // by the writer, which writes no more
   std::thread thread_;
 };
 

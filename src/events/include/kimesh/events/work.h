@@ -83,6 +83,8 @@ struct LoadState {
 };
 using VectorWork =
     std::variant<AdvanceChannel, ApplyMessage, StepShard, TakeMovement, SaveState, LoadState>;
+// What a thread that carries it out is doing, for sentences: "making a message".
+[[nodiscard]] const char* doing(const VectorWork& work);
 
 // ---- the trainer's work
 enum class GradientPoint : std::uint8_t {
@@ -102,6 +104,7 @@ struct Evaluate {
   Round round = 0;
 };  // w on this node's part of the test set -> Evaluated
 using TrainerWork = std::variant<ComputeGradient, Evaluate>;
+[[nodiscard]] const char* doing(const TrainerWork& work);
 
 // ---- their ends
 struct AdvanceDone {

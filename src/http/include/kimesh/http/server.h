@@ -16,6 +16,7 @@
 #include "kimesh/http/listen_address.h"
 #include "kimesh/util/ids.h"
 #include "kimesh/util/result.h"
+#include "kimesh/util/thrown.h"
 
 namespace kimesh {
 
@@ -73,8 +74,9 @@ class HttpServer {
 
   // Requires that serve() was not called.
   void add(const std::string& path, HttpRoute route);
-  // Starts to answer.
-  void serve();
+  // Starts to answer. What a route throws is answered with 500; what else the server's thread
+  // throws is kept in `thrown`, which outlives this, and nothing is answered any more.
+  void serve(Thrown& thrown);
 
   [[nodiscard]] const ListenAddress& address() const { return options_.address; }  // with its port
   [[nodiscard]] int port() const { return options_.address.port; }

@@ -19,6 +19,7 @@
 #include "kimesh/util/bounded_queue.h"
 #include "kimesh/util/ids.h"
 #include "kimesh/util/result.h"
+#include "kimesh/util/thrown.h"
 #include "kimesh/wire/frame.h"
 
 namespace kimesh {
@@ -66,6 +67,9 @@ struct NetworkOptions {
   // A node that refuses this one may be ending an earlier run: until a message was exchanged with
   // it, it is dialled again. PeerRefused says why, and neither LinkRefused nor PeerRestarted comes.
   bool dials_again = false;
+  // Keeps what the network's thread throws, which from then on tells no more events and goes on for
+  // a few seconds, so that a halt can leave. Outlives the network. Null: the process ends.
+  Thrown* thrown = nullptr;
 };
 
 // ---- events of the network for the engine, beside those of events/links.h
@@ -168,8 +172,9 @@ class Network {
   // 5 s at most. The destructor gives the sockets up to a second more to send what they hold.
   void flush(Duration limit);
 
-  [[nodiscard]] std::string bound_endpoint() const;           // with the port that the kernel chose
-  [[nodiscard]] LinkCounters counters(LinkIndex link) const;  // outgoing
+  [[nodiscard]] std::string bound_endpoint() const;  // with the port that the kernel chose
+  // Of an outgoing link. Zeros, and so below, where the thread has thrown and ended.
+  [[nodiscard]] LinkCounters counters(LinkIndex link) const;
   [[nodiscard]] NetworkCounters counters() const;
 
  private:

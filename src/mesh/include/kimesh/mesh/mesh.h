@@ -99,6 +99,9 @@ struct MeshRunOptions {
   bool has_ended = false;
   // Set by anybody who wants a checkpoint now, which sets it back; outlives the run. Null: nobody.
   std::atomic<bool>* save = nullptr;
+  // Of one node: keeps what threads of the program throw that serve the node from outside, and ends
+  // the run by it (node/live_node.h). Outlives the run. Null: there are none.
+  Thrown* thrown = nullptr;
 };
 
 struct MeshSimulationOptions {

@@ -21,6 +21,7 @@
 #include "kimesh/topology/plan.h"
 #include "kimesh/topology/topology_file.h"
 #include "kimesh/util/result.h"
+#include "kimesh/util/thrown.h"
 #include "kimesh/vectors/vectors.h"
 
 namespace kimesh {
@@ -43,6 +44,10 @@ struct LiveNodeSetup {
   // The node was started again, and others may still be ending the run of before: until the mesh
   // is complete it waits for their next processes, whatever the earlier ones say.
   bool rejoins = false;
+  // Keeps what threads of this process throw that serve the node from outside, a web server's: it
+  // ends the run by this node's name, as what the node's own threads throw does. Outlives the run.
+  // Null: there are no such threads.
+  Thrown* thrown = nullptr;
 };
 
 // The counters of a node's outgoing links.
@@ -60,6 +65,9 @@ struct LiveNodeEnd {
   // w of this node: equal on all nodes after kDone; its owned shards are x.
   std::vector<float> parameters;
   LinkCounterList counters;
+  // A gradient or vector work has not ended for 10 s after all else had: what it works on is kept
+  // for ever, setup and plan must be, too, and the process is to end by std::_Exit.
+  bool hangs = false;
 };
 
 // Called on the engine thread, in order. A Status that is not ok (a full disk) ends the run with
@@ -82,8 +90,8 @@ struct LiveNodeObserver {
 };
 
 // Runs the node until the mesh ends, the run is stopped, or it fails. Errors before the start:
-// Network (the address cannot be used). Later failures are in LiveNodeEnd. No thread is left when
-// it returns.
+// Network (the address cannot be used). Later failures are in LiveNodeEnd, what a thread of the
+// node throws as well. No thread is left when it returns, but for one that hangs.
 [[nodiscard]] Result<LiveNodeEnd> run_live_node(const LiveNodeSetup& setup,
                                                 const LiveNodeObserver& observer);
 
