@@ -18,18 +18,18 @@ namespace {
 constexpr std::string_view kMagic = "kimeshCP";
 constexpr std::string_view kSuffix = ".checkpoint";
 constexpr std::size_t kDigestBytes = sizeof(std::uint64_t);
-// More than any head takes: two names and six numbers.
+// More than any head takes: two names and seven numbers.
 constexpr std::size_t kHeadBytesMax = 4096;
 
 struct Head {
   std::uint32_t format = kCheckpointFormat;
   std::string version, node;
   Round round = 0;
-  std::uint64_t config = 0, topology = 0, size = 0;
+  std::uint64_t lineage = 0, config = 0, topology = 0, size = 0;
   template <typename Self>
   static auto state_of(Self& self) {
-    return std::tie(self.format, self.version, self.node, self.round, self.config, self.topology,
-                    self.size);
+    return std::tie(self.format, self.version, self.node, self.round, self.lineage, self.config,
+                    self.topology, self.size);
   }
 };
 
@@ -66,7 +66,7 @@ Result<HeadOfFile> head_in(std::span<const std::byte> file, const std::string& p
   if (format != kCheckpointFormat)
     return refuse(path,
                   fmt::format("has the format {}, and this kimesh reads {}: it is damaged, or "
-                              "of another version",
+                              "of another version, with which the run can go on",
                               format, kCheckpointFormat));
   HeadOfFile found;
   StateReader reader(after_magic);
@@ -109,6 +109,22 @@ class StateInFile final : public StateSource {
   std::size_t left_;
 };
 
+Result<PieceReader> open_file(const std::string& path) {
+  auto opened = PieceReader::open(path);
+  if (opened) return opened;
+  // A file that this user may not read is no damaged one.
+  std::error_code code;
+  if (std::filesystem::is_regular_file(path, code)) return opened.error();
+  return damaged(opened.error().message);
+}
+
+// The head of a file that has just been opened. Errors: as open_checkpoint.
+Result<HeadOfFile> read_head(PieceReader& file, const std::string& path) {
+  std::vector<std::byte> first(std::min(file.left(), kHeadBytesMax));
+  if (!file.read(first)) return damaged(path + " cannot be read");
+  return head_in(first, path);
+}
+
 // False: it is damaged. Errors: UserInput and Io, as open_checkpoint.
 Result<bool> looks_sound(const std::string& path, const CheckpointOwner& owner, Round round) {
   const auto state = open_checkpoint(path, owner, round);
@@ -131,6 +147,9 @@ std::optional<std::string> misfit(const Head& head, const CheckpointOwner& owner
            "this one with `kimesh join RUN... --topology FILE`";
   if (head.round != round)
     return fmt::format("holds round {}, which is not that of its name: move it away", head.round);
+  if (owner.lineage != 0 && head.lineage != owner.lineage)
+    return "is of another run than those of other nodes, or of the same one that went on in "
+           "another way: bring together those of one";
   return std::nullopt;
 }
 
@@ -142,8 +161,8 @@ Status write_checkpoint(const std::string& path, const CheckpointOwner& owner, R
   {
     StateWriter writer(head);
     writer.bytes(bytes_of(kMagic));
-    writer.put(Head{kCheckpointFormat, owner.version, owner.node, round, owner.config_digest,
-                    owner.topology_digest, state.size()});
+    writer.put(Head{kCheckpointFormat, owner.version, owner.node, round, owner.lineage,
+                    owner.config_digest, owner.topology_digest, state.size()});
   }
   add_number(digest_bytes(head), head);
   auto file = DurableFile::create(path);
@@ -164,19 +183,13 @@ Status write_checkpoint(const std::string& path, const CheckpointOwner& owner, R
 
 Result<std::unique_ptr<StateSource>> open_checkpoint(const std::string& path,
                                                      const CheckpointOwner& owner, Round round) {
-  auto opened = PieceReader::open(path);
-  if (!opened) {
-    // A file that this user may not read is no damaged one.
-    std::error_code code;
-    if (std::filesystem::is_regular_file(path, code)) return opened.error();
-    return damaged(opened.error().message);
-  }
+  auto opened = open_file(path);
+  if (!opened) return opened.error();
   PieceReader& file = *opened;
-  std::vector<std::byte> first(std::min(file.left(), kHeadBytesMax));
-  if (!file.read(first)) return damaged(path + " cannot be read");
-  const auto head = head_in(first, path);
+  const std::size_t size = file.left();
+  const auto head = read_head(file, path);
   if (!head) return head.error();
-  const std::size_t rest = file.left() + first.size() - head->bytes;
+  const std::size_t rest = size - head->bytes;
   if (rest < kDigestBytes || head->head.size != rest - kDigestBytes) return damaged(path);
   if (const auto why = misfit(head->head, owner, round)) return refuse(path, *why);
   file.go_to(head->bytes);
@@ -184,6 +197,14 @@ Result<std::unique_ptr<StateSource>> open_checkpoint(const std::string& path,
   file.go_to(head->bytes);
   return std::unique_ptr<StateSource>(
       new StateInFile(std::move(file), static_cast<std::size_t>(head->head.size)));
+}
+
+Result<std::uint64_t> lineage_of_checkpoint(const std::string& path) {
+  auto file = open_file(path);
+  if (!file) return file.error();
+  const auto head = read_head(*file, path);
+  if (!head) return head.error();
+  return head->head.lineage;
 }
 
 std::string checkpoint_path(const std::string& folder, Round round) {
@@ -213,7 +234,10 @@ Result<SoundCheckpoint> newest_checkpoint(const std::string& folder, const Check
     const auto is_sound = looks_sound(checkpoint_path(folder, rounds.back()), owner, rounds.back());
     if (!is_sound) return is_sound.error();
     if (*is_sound) {
+      const auto lineage = lineage_of_checkpoint(checkpoint_path(folder, rounds.back()));
+      if (!lineage) return lineage.error();
       found.newest = rounds.back();
+      found.lineage = *lineage;
       break;
     }
     found.damaged.insert(found.damaged.begin(), rounds.back());
@@ -234,6 +258,22 @@ std::vector<Round> common_rounds(const std::vector<CheckpointPlace>& places) {
   return common;
 }
 
+Status check_same_lineage(Round round, const std::vector<CheckpointPlace>& places) {
+  std::optional<std::uint64_t> first;
+  for (const CheckpointPlace& place : places) {
+    const auto lineage = lineage_of_checkpoint(checkpoint_path(place.folder, round));
+    if (!lineage) return lineage.error();
+    if (first.value_or(*lineage) != *lineage)
+      return Error{ErrorCode::kUserInput,
+                   fmt::format("{} and {} are of different runs, or of one run that went on in two "
+                               "ways: bring together those of one",
+                               checkpoint_path(places.front().folder, round),
+                               checkpoint_path(place.folder, round))};
+    first = *lineage;
+  }
+  return ok_status();
+}
+
 // The first of these rounds of which every folder holds a sound file.
 Result<std::optional<Round>> first_sound(const std::vector<Round>& rounds,
                                          const std::vector<CheckpointPlace>& places) {
@@ -244,7 +284,9 @@ Result<std::optional<Round>> first_sound(const std::vector<Round>& rounds,
       if (!is_sound) return is_sound.error();
       all = all && *is_sound;
     }
-    if (all) return std::optional(round);
+    if (!all) continue;
+    if (const Status same = check_same_lineage(round, places); !same) return same.error();
+    return std::optional(round);
   }
   return std::optional<Round>();
 }

@@ -73,6 +73,7 @@ Result<std::unique_ptr<CheckpointFiles>> CheckpointFiles::open(CheckpointFolder 
 CheckpointFiles::CheckpointFiles(CheckpointFolder folder, SoundCheckpoint found)
     : folder_(std::move(folder)),
       damaged_(std::move(found.damaged)),
+      lineage_(found.lineage),
       newest_(found.newest),
       jobs_(kJobsMax),
       spare_(1),
@@ -90,16 +91,16 @@ std::vector<std::byte> CheckpointFiles::memory() {
   return spare ? std::move(*spare) : std::vector<std::byte>();
 }
 
-void CheckpointFiles::keep(Round round, std::vector<std::byte> state) {
+void CheckpointFiles::keep(StateId id, std::vector<std::byte> state) {
   // Vector work that hung until the end may come after it: nothing is kept any more.
-  static_cast<void>(jobs_.push(Write{round, std::move(state)}));
+  static_cast<void>(jobs_.push(Write{id, std::move(state)}));
 }
 
-Result<std::unique_ptr<StateSource>> CheckpointFiles::load(Round round) {
-  auto state = open_checkpoint(checkpoint_path(folder_.path, round), folder_.owner, round);
+Result<std::unique_ptr<StateSource>> CheckpointFiles::load(StateId id) {
+  auto state = open_checkpoint(checkpoint_path(folder_.path, id.round), owner_in(id), id.round);
   if (!state) return state;
-  if (const Status removed = remove_later_than(round); !removed) return removed.error();
-  static_cast<void>(written_.try_push(round));
+  if (const Status removed = remove_later_than(id.round); !removed) return removed.error();
+  static_cast<void>(written_.try_push(id.round));
   return state;
 }
 
@@ -170,7 +171,7 @@ void CheckpointFiles::carry_out(std::variant<Write, Tidy>& job) {
     auto& state = std::get<Write>(job);
     const Status done = write(state);
     static_cast<void>(
-        written_.try_push(done ? Result<Round>(state.round) : Result<Round>(done.error())));
+        written_.try_push(done ? Result<Round>(state.id.round) : Result<Round>(done.error())));
     static_cast<void>(spare_.try_push(std::move(state.state)));
   }
   tidy();
@@ -179,8 +180,14 @@ void CheckpointFiles::carry_out(std::variant<Write, Tidy>& job) {
 Status CheckpointFiles::write(const Write& job) const {
   for (const std::string& log : folder_.logs)
     if (Status there = sync_file(log); !there) return there;
-  return write_checkpoint(checkpoint_path(folder_.path, job.round), folder_.owner, job.round,
-                          job.state);
+  return write_checkpoint(checkpoint_path(folder_.path, job.id.round), owner_in(job.id),
+                          job.id.round, job.state);
+}
+
+CheckpointOwner CheckpointFiles::owner_in(StateId id) const {
+  CheckpointOwner owner = folder_.owner;
+  owner.lineage = id.lineage;
+  return owner;
 }
 
 // A checkpoint may go once all nodes hold a newer one.

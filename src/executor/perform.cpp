@@ -36,32 +36,33 @@ Event take(const TakeMovement& work, Vectors& vectors) {
 }
 
 Event save(SaveState& work, Vectors& vectors, StateStore* store) {
-  if (store == nullptr) return StateSaved{work.round, false};
+  if (store == nullptr) return StateSaved{work.id.round, false};
   work.state = store->memory();
   const auto begun = begin_state(work.core, vectors, work.state);
   if (!begun) return failure(begun.error());
   work.begun = *begun;
-  return StateSaved{work.round};
+  return StateSaved{work.id.round};
 }
 
 Event load(const LoadState& work, Vectors& vectors, StateStore* store) {
   if (store == nullptr) return WorkFailed{"a node that resumes keeps checkpoints"};
-  if (work.round == kNoRound) {
+  if (work.id.round == kNoRound) {
     const Status aside = store->set_aside();
     return aside ? Event(StateLoaded{kNoRound}) : failure(aside.error());
   }
-  const auto state = store->load(work.round);
-  if (!state) return failure(state.error());
+  const auto state = store->load(work.id);
+  // A checkpoint of another run stays one.
+  if (!state) return WorkFailed{state.error().message, state.error().code == ErrorCode::kUserInput};
   StateReader reader(**state);
   auto core = read_state(reader, vectors);
   if (!core)
-    return WorkFailed{"the checkpoint of round " + std::to_string(work.round) + " holds " +
+    return WorkFailed{"the checkpoint of round " + std::to_string(work.id.round) + " holds " +
                       core.error().message +
                       (reader.ok() && reader.left() > 0
                            ? ". Where a program has saved a state of its own there, it "
                              "must ask for it (state=(save, load))"
                            : "")};
-  return StateLoaded{work.round, std::move(*core)};
+  return StateLoaded{work.id.round, std::move(*core)};
 }
 
 // Each local step takes the node's next batch.
@@ -107,7 +108,7 @@ std::optional<Event> finish_work(VectorWork& work, const Vectors& vectors, State
   if (saving == nullptr || store == nullptr || saving->begun == 0) return std::nullopt;
   if (const Status saved = end_state(saving->begun, vectors, saving->state); !saved)
     return failure(saved.error());
-  store->keep(saving->round, std::move(saving->state));
+  store->keep(saving->id, std::move(saving->state));
   return std::nullopt;
 }
 

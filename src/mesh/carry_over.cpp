@@ -11,6 +11,7 @@
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/run/options.h"
 #include "kimesh/util/digest.h"
+#include "lineage.h"
 #include "replay_states.h"
 
 namespace kimesh {
@@ -64,11 +65,14 @@ Result<CarriedOver> Mesh::carry_over(const OldRun& old, const NewRunFolder& to,
   auto folder = make_folder(to, command);
   if (!folder) return folder.error();
   carried.folder = *folder;
+  const std::uint64_t lineage = new_lineage();
   for (NodeIndex node = 0; node < nodes(); ++node) {
     const auto options = kimesh::vectors_options(config(), topology(), node, objective_->weights());
     const auto state = over.state_for(plan_, node, options);
     if (!state) return state.error();
-    const Status written = write_state(*folder, checkpoint_owner(node), carried.round, *state);
+    CheckpointOwner owner = checkpoint_owner(node);
+    owner.lineage = lineage;
+    const Status written = write_state(*folder, owner, carried.round, *state);
     if (!written) return written.error();
   }
   return carried;
@@ -118,8 +122,8 @@ void ReplayStates::begin(std::vector<SimulatedNode>& nodes) {
   }
 }
 
-Result<std::unique_ptr<StateSource>> ReplayStates::OfNode::load(Round round) {
-  return open_checkpoint(checkpoint_path(place_.folder, round), place_.owner, round);
+Result<std::unique_ptr<StateSource>> ReplayStates::OfNode::load(StateId id) {
+  return open_checkpoint(checkpoint_path(place_.folder, id.round), place_.owner, id.round);
 }
 
 }  // namespace kimesh

@@ -15,6 +15,7 @@
 #include "kimesh/util/check.h"
 #include "kimesh/util/keep_for_ever.h"
 #include "kimesh/util/units.h"
+#include "lineage.h"
 #include "node_reporter.h"
 #include "objective_states.h"
 #include "version.h"
@@ -126,6 +127,7 @@ Result<LiveNodeSetup> with_states(const NodeRun& run, CheckpointFiles* states) {
   if (!run.options.resumes) return setup;
   setup.core.checkpoints.resumes = true;
   setup.core.checkpoints.newest = *newest;
+  setup.core.checkpoints.newest_lineage = states->lineage();
   if (run.options.rejoins) {
     const std::string& node = run.mesh.plan().view.nodes[run.setup.self];
     setup.core.checkpoints.never_held =
@@ -177,8 +179,9 @@ Result<NodeResult> run(const NodeRun& run) {
   Status saved = ok_status();
   if (run.options.folder != nullptr)
     observer.model = [&](const LiveNodeEnd& end) {
-      saved = save_model(run.mesh, *run.options.folder,
-                         {self, end.outcome == Outcome::kDone, end.round, end.parameters});
+      saved =
+          save_model(run.mesh, *run.options.folder,
+                     {self, end.outcome == Outcome::kDone, end.round, end.lineage, end.parameters});
     };
   auto ended = run_live_node(*setup, observer);
   if (!ended) {
@@ -266,6 +269,7 @@ Result<LiveNodeSetup> Mesh::node_setup(NodeIndex self, const TopologyFile& topol
   setup.self = self;
   setup.core = core_options(self);
   setup.core.digest_shards = options.digests;
+  setup.core.checkpoints.lineage = new_lineage();
   setup.vectors = std::move(*vectors);
   setup.version = version_in_hello();
   setup.config_digest = config_digest();

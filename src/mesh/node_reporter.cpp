@@ -1,11 +1,11 @@
 #include "node_reporter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "kimesh/model_files/node_model.h"
 
@@ -145,9 +145,9 @@ Status NodeReporter::end(const EndRecord& end) {
 
 Status save_model(const Mesh& mesh, const RunFolder& folder, const NodeModel& model) {
   const Plan& plan = mesh.plan();
-  const ModelOrigin origin = model.agreed
-                                 ? ModelOrigin{mesh.digest(), plan.layout.size(), {}}
-                                 : unagreed_origin(mesh.digest(), plan, model.node, model.round);
+  const ModelOrigin origin =
+      model.agreed ? ModelOrigin{mesh.digest(), plan.layout.size(), {}}
+                   : unagreed_origin(mesh.digest(), plan, model.node, {model.round, model.lineage});
   return write_model(folder.node_model(plan.view.nodes[model.node]), plan.layout, model.parameters,
                      mesh.objective().frozen(), metadata_of(origin));
 }

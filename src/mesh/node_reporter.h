@@ -85,8 +85,9 @@ class NodeReporter {
 
 struct NodeModel {
   NodeIndex node = 0;
-  bool agreed = false;  // the end was normal: all nodes have the same
-  Round round = 0;      // that the node was in
+  bool agreed = false;        // the end was normal: all nodes have the same
+  Round round = 0;            // that the node was in
+  std::uint64_t lineage = 0;  // of the run
   std::span<const float> parameters;
 };
 // Writes it to the folder. Errors: Io.

@@ -28,18 +28,19 @@ std::vector<std::byte> ObjectiveStates::memory() {
   return states_.memory();
 }
 
-void ObjectiveStates::keep(Round round, std::vector<std::byte> state) {
+void ObjectiveStates::keep(StateId id, std::vector<std::byte> state) {
   if (!own_) return;  // the run is about to end
   const Tail tail{own_->size(), kMark};
   const auto bytes = std::as_bytes(std::span(tail));
   state.reserve(state.size() + own_->size() + bytes.size());
   state.insert(state.end(), own_->begin(), own_->end());
   state.insert(state.end(), bytes.begin(), bytes.end());
-  states_.keep(round, std::move(state));
+  states_.keep(id, std::move(state));
 }
 
-Result<std::unique_ptr<StateSource>> ObjectiveStates::load(Round round) {
-  const auto source = states_.load(round);
+Result<std::unique_ptr<StateSource>> ObjectiveStates::load(StateId id) {
+  const Round round = id.round;
+  const auto source = states_.load(id);
   if (!source) return source.error();
   std::vector<std::byte> state((*source)->left());
   if (!(*source)->read(state)) return not_as_expected(round, "fewer bytes than its head says");

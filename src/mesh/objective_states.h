@@ -20,9 +20,9 @@ class ObjectiveStates final : public HeldStates {
 
   // The begin of a checkpoint: the objective tells its state here, before its next gradient.
   [[nodiscard]] std::vector<std::byte> memory() override;
-  void keep(Round round, std::vector<std::byte> state) override;
+  void keep(StateId id, std::vector<std::byte> state) override;
   // Reads the whole state into memory, since the objective's is behind that of the node.
-  [[nodiscard]] Result<std::unique_ptr<StateSource>> load(Round round) override;
+  [[nodiscard]] Result<std::unique_ptr<StateSource>> load(StateId id) override;
   [[nodiscard]] Status set_aside() override { return states_.set_aside(); }
   [[nodiscard]] Result<std::optional<Round>> newest() override { return states_.newest(); }
   void all_hold(Round round) override { states_.all_hold(round); }

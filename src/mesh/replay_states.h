@@ -24,8 +24,8 @@ class ReplayStates {
    public:
     explicit OfNode(CheckpointPlace place) : place_(std::move(place)) {}
     [[nodiscard]] std::vector<std::byte> memory() override { return {}; }
-    void keep(Round, std::vector<std::byte>) override {}
-    [[nodiscard]] Result<std::unique_ptr<StateSource>> load(Round round) override;
+    void keep(StateId, std::vector<std::byte>) override {}
+    [[nodiscard]] Result<std::unique_ptr<StateSource>> load(StateId id) override;
 
    private:
     CheckpointPlace place_;

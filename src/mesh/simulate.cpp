@@ -78,7 +78,7 @@ Status save_all(const Mesh& mesh, const RunFolder& folder, const Simulator& simu
   for (NodeIndex i = 0; i < mesh.nodes(); ++i) {
     const std::vector<float> w = simulator.vectors(i).model();
     const Status saved =
-        save_model(mesh, folder, {i, outcome == Outcome::kDone, simulator.core(i).round(), w});
+        save_model(mesh, folder, {i, outcome == Outcome::kDone, simulator.core(i).round(), 0, w});
     if (!saved) return saved;
   }
   return ok_status();

@@ -15,8 +15,8 @@ namespace kimesh {
 namespace {
 
 constexpr const char *kMesh = "kimesh_mesh", *kParameters = "kimesh_parameters",
-                     *kRound = "kimesh_round", *kNode = "kimesh_node", *kNodes = "kimesh_nodes",
-                     *kOwned = "kimesh_owned";
+                     *kRound = "kimesh_round", *kLineage = "kimesh_lineage", *kNode = "kimesh_node",
+                     *kNodes = "kimesh_nodes", *kOwned = "kimesh_owned";
 // A joined model has these two: "NAME:ROUND NAME:ROUND ...", and whether each shard is its owner's.
 constexpr const char *kRounds = "kimesh_rounds", *kComplete = "kimesh_complete";
 
@@ -92,7 +92,7 @@ Result<std::vector<Opened>> open_all(std::vector<NodeModelFile> files) {
 }
 
 std::string described(const Opened& opened) {
-  return fmt::format("{} (round {})", opened.file.path, opened.origin.unagreed->round);
+  return fmt::format("{} (round {})", opened.file.path, opened.origin.unagreed->place.round);
 }
 
 Status check_same_mesh(const std::vector<Opened>& all) {
@@ -106,11 +106,17 @@ Status check_same_mesh(const std::vector<Opened>& all) {
 
 // Requires models that are not agreed on, by number of their nodes.
 Status check_same_end(const std::vector<Opened>& all) {
-  const auto round_of = [](const Opened& opened) { return opened.origin.unagreed->round; };
+  const auto round_of = [](const Opened& opened) { return opened.origin.unagreed->place.round; };
   const auto [oldest, newest] = std::ranges::minmax_element(all, {}, round_of);
   if (round_of(*newest) - round_of(*oldest) > kRoundsApartMax)
     return malformed(described(*oldest), "and " + described(*newest) +
                                              " are of different ends: name folders of one end");
+  for (const Opened& other : all)
+    if (other.origin.unagreed->place.lineage != all.front().origin.unagreed->place.lineage)
+      return malformed(all.front().file.path,
+                       "and " + other.file.path +
+                           " are of different runs, or of one run that went on in two ways: name "
+                           "folders of one");
   std::vector<std::pair<ModelOrigin::Range, const Opened*>> owned;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (i > 0 && all[i].origin.unagreed->node == all[i - 1].origin.unagreed->node)
@@ -128,7 +134,7 @@ Status check_same_end(const std::vector<Opened>& all) {
 // The file whose copies stand for shards that no owner left.
 const Opened& newest_of(const std::vector<Opened>& all) {
   return *std::ranges::max_element(
-      all, {}, [](const Opened& opened) { return opened.origin.unagreed->round; });
+      all, {}, [](const Opened& opened) { return opened.origin.unagreed->place.round; });
 }
 
 Status write_joined(const TensorFile& model, const TensorMetadata& metadata,
@@ -162,8 +168,9 @@ Result<JoinedModel> assemble(const std::vector<Opened>& all, const std::string& 
   std::string rounds;
   for (const Opened& part : all) {
     const ModelOrigin::Unagreed& origin = *part.origin.unagreed;
-    joined.sources.push_back({part.file.node, origin.round});
-    rounds += fmt::format("{}{}:{}", rounds.empty() ? "" : " ", part.file.node, origin.round);
+    const Round round = origin.place.round;
+    joined.sources.push_back({part.file.node, round});
+    rounds += fmt::format("{}{}:{}", rounds.empty() ? "" : " ", part.file.node, round);
     const auto own = read_model_of(part);
     if (!own) return own.error();
     for (const auto& [begin, end] : origin.owned) {
@@ -183,8 +190,9 @@ Result<JoinedModel> assemble(const std::vector<Opened>& all, const std::string& 
 
 }  // namespace
 
-ModelOrigin unagreed_origin(std::uint64_t mesh, const Plan& plan, NodeIndex node, Round round) {
-  ModelOrigin::Unagreed unagreed{round, node, plan.view.nodes.size(), {}};
+ModelOrigin unagreed_origin(std::uint64_t mesh, const Plan& plan, NodeIndex node,
+                            ModelOrigin::Place place) {
+  ModelOrigin::Unagreed unagreed{place, node, plan.view.nodes.size(), {}};
   for (const Shard& shard : plan.shards)
     if (shard.owner == node && shard.size > 0)
       unagreed.owned.push_back({shard.begin, shard.begin + shard.size});
@@ -196,7 +204,8 @@ TensorMetadata metadata_of(const ModelOrigin& origin) {
   TensorMetadata metadata{{kMesh, digest_name(origin.mesh)},
                           {kParameters, std::to_string(origin.parameters)}};
   if (!origin.unagreed) return metadata;
-  metadata[kRound] = std::to_string(origin.unagreed->round);
+  metadata[kRound] = std::to_string(origin.unagreed->place.round);
+  metadata[kLineage] = digest_name(origin.unagreed->place.lineage);
   metadata[kNode] = std::to_string(origin.unagreed->node);
   metadata[kNodes] = std::to_string(origin.unagreed->nodes);
   metadata[kOwned] = text_of(origin.unagreed->owned);
@@ -218,10 +227,12 @@ Result<ModelOrigin> origin_of(const TensorFile& file, const std::string& path) {
   const auto nodes = number_in(text(kNodes), kNodesMax);
   const auto node = number_in(text(kNode), kNodesMax);
   const auto owned = ranges_in(text(kOwned), *parameters);
-  if (!round || !nodes || !node || *node >= *nodes || !owned)
+  const bool has_lineage = file.metadata.contains(kLineage);  // which older files have not
+  const auto lineage = number_in(has_lineage ? text(kLineage) : "0", UINT64_MAX, 16);
+  if (!lineage || !round || !nodes || !node || *node >= *nodes || !owned)
     return malformed(path, "says of itself what cannot be (its metadata is damaged)");
-  origin.unagreed = ModelOrigin::Unagreed{static_cast<Round>(*round), static_cast<NodeIndex>(*node),
-                                          *nodes, *owned};
+  origin.unagreed = ModelOrigin::Unagreed{
+      {static_cast<Round>(*round), *lineage}, static_cast<NodeIndex>(*node), *nodes, *owned};
   return origin;
 }
 

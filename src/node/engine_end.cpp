@@ -57,6 +57,7 @@ void Engine::save_model() {
   trouble.guard("saving its model", [&] {
     end_.parameters = vectors_.model();
     end_.round = executor_.core().round();
+    end_.lineage = executor_.core().lineage();
     if (end_.started && observer_.model) observer_.model(end_);
   });
   if (trouble.is_empty()) return;

@@ -26,6 +26,8 @@ Verdict Core::State::decide_verdict(const ControlVector& from_all) {
                      plan.view.nodes.size()));
   next.checkpoint_held =
       from_all.checkpoint_held >= 1 ? static_cast<Round>(from_all.checkpoint_held - 1) : kNoRound;
+  next.lineage = agreeing || round == 0 ? options.checkpoints.lineage : 0;
+  next.held_lineage = agreeing ? from_all.held_lineage : 0;
   if (agreeing) {
     next.stop = from_all.samples > 0 && from_all.stop_wish > 0 && from_all.checkpoint_wish == 0;
     return next;

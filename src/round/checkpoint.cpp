@@ -37,7 +37,7 @@ bool Core::State::is_drained() const {
 void Core::State::save_state() {
   is_saving = true;
   wants_checkpoint = false;
-  SaveState work{round};
+  SaveState work{{round, lineage}};
   {
     StateWriter writer(work.core);
     save(writer);
@@ -164,6 +164,13 @@ void Core::State::end_agreement() {
             held ? fmt::format("node {} holds the checkpoint of round {}", name(self), *held)
                  : "some nodes hold a checkpoint"),
         HaltKind::kPermanent);
+  if (verdict.held_lineage == kMixedLineages)
+    return fail(
+        fmt::format("the checkpoints of round {} that nodes hold are of different runs, or of one "
+                    "run that went on in two ways: bring together those of one",
+                    verdict.checkpoint_held),
+        HaltKind::kPermanent);
+  lineage = verdict.lineage;
   is_saving = true;
   const bool is_new = verdict.checkpoint_held == kNoRound;
   if (is_new)
@@ -172,7 +179,7 @@ void Core::State::end_agreement() {
                                    "the checkpoint of round {} is set aside",
                                    *held)
                      : "no node holds a checkpoint: the run begins with round 0"});
-  if (!is_new || held) return emit(LoadState{verdict.checkpoint_held});
+  if (!is_new || held) return emit(LoadState{{verdict.checkpoint_held, verdict.held_lineage}});
   on(StateLoaded{kNoRound});
 }
 

@@ -47,6 +47,12 @@ Round round_at(std::span<const double> values, std::size_t index) {
   return value >= 1 && value <= kNoRound ? static_cast<Round>(value - 1) : kNoRound;
 }
 
+std::uint64_t lineage_at(std::span<const double> values, std::size_t index) {
+  const double value = value_at(values, index);
+  const bool is_one = value >= 1 && value <= static_cast<double>(kLineageMax);
+  return is_one ? static_cast<std::uint64_t>(value) : 0;
+}
+
 }  // namespace
 
 void ControlVector::merge(const ControlVector& other) {
@@ -60,6 +66,10 @@ void ControlVector::merge(const ControlVector& other) {
   gather_limit = tighter_limit(gather_limit, other.gather_limit);
   stop_wish = std::max(stop_wish, other.stop_wish);
   offer.merge(other.offer);
+  if (other.checkpoint_held < checkpoint_held)
+    held_lineage = other.held_lineage;
+  else if (other.checkpoint_held == checkpoint_held && other.held_lineage != held_lineage)
+    held_lineage = kMixedLineages;
   checkpoint_held = std::min(checkpoint_held, other.checkpoint_held);
   checkpoint_wish = std::max(checkpoint_wish, other.checkpoint_wish);
 }
@@ -88,6 +98,7 @@ Control ControlVector::to_control() const {
   control[kCheckpointsBegin] = checkpoint_held;
   control[kCheckpointsBegin + 1] = checkpoint_wish;
   control[kCheckpointsBegin + 2] = offer.coding_s;
+  control[kCheckpointsBegin + 3] = static_cast<double>(held_lineage);
   return control;
 }
 
@@ -112,6 +123,7 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
   vector.checkpoint_held = from_round(round_at(v, kCheckpointsBegin));
   vector.checkpoint_wish = value_at(v, kCheckpointsBegin + 1);
   vector.offer.coding_s = seconds_at(v, kCheckpointsBegin + 2);
+  vector.held_lineage = lineage_at(v, kCheckpointsBegin + 3);
   return vector;
 }
 
@@ -129,7 +141,9 @@ Control Verdict::to_control() const {
           static_cast<double>(ahead),
           local_steps > 1 ? static_cast<double>(local_steps) : 0.0,
           from_round(checkpoint_round),
-          from_round(checkpoint_held)};
+          from_round(checkpoint_held),
+          static_cast<double>(lineage),
+          static_cast<double>(held_lineage)};
 }
 
 Verdict Verdict::from_control(std::span<const double> v) {
@@ -154,6 +168,8 @@ Verdict Verdict::from_control(std::span<const double> v) {
   verdict.local_steps = is_number ? static_cast<unsigned>(steps) : 1;
   verdict.checkpoint_round = round_at(v, 12);
   verdict.checkpoint_held = round_at(v, 13);
+  verdict.lineage = lineage_at(v, 14);
+  verdict.held_lineage = lineage_at(v, 15);
   return verdict;
 }
 

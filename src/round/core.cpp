@@ -242,6 +242,9 @@ bool Core::finished() const {
 Round Core::round() const {
   return state_->round;
 }
+std::uint64_t Core::lineage() const {
+  return state_->lineage;
+}
 std::string Core::waiting_for() const {
   return state_->waiting_for();
 }

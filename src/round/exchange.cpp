@@ -24,6 +24,7 @@ void Core::State::begin_round(Round next) {
   own.checkpoint_wish = checkpoint_wish();
   if ((saves_state || agreeing) && held) own.checkpoint_held = static_cast<double>(*held) + 1;
   if (agreeing && held) own.samples = 1;
+  if (agreeing && held) own.held_lineage = options.checkpoints.newest_lineage;
   if (!confirming) ++trained;
 
   for (IncomingChannel& in : ins) apply_pending(in);
@@ -319,6 +320,7 @@ void Core::State::try_finish_round() {
 
 void Core::State::finish_round() {
   if (!confirming) work_times.end_round();
+  if (round == 0) lineage = verdict.lineage;
   report.ended = now;
   report.verdict = verdict;
   report.links = links.take_reports();

@@ -73,6 +73,7 @@ class Core::State {
 
   bool finished = false;
   Round round = 0;
+  std::uint64_t lineage = 0;
   LinkBook links;
   WaitWatch wait_watch;
   WorkWatch vector_watch;

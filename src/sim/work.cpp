@@ -63,7 +63,7 @@ void Simulator::State::Node::finish_last_work() {
   const bool keeps = saving != nullptr && saving->begun > 0;
   auto failed = finish_work(*last_work_, vectors, state_.setup.nodes[self_].states);
   if (failed) end_after(worker_free_, 0, std::move(*failed));
-  if (!failed && keeps) end_after(worker_free_, 0, StateHeld{saving->round});
+  if (!failed && keeps) end_after(worker_free_, 0, StateHeld{saving->id.round});
   last_work_.reset();
 }
 

@@ -40,12 +40,12 @@ TEST(CheckpointFiles, WhoseWriterFindsNoMemoryFailWithASentenceAndHoldNobodyUp) 
   ASSERT_TRUE(opened.ok());
   CheckpointFiles& files = **opened;
   no_memory = true;
-  files.keep(9, files.memory());
+  files.keep({9}, files.memory());
   while (files.newest().ok()) std::this_thread::yield();
   no_memory = false;
   EXPECT_EQ(files.newest().error().message,
             "writing a checkpoint: no memory is left (std::bad_alloc)");
-  files.keep(19, files.memory());  // it may have been asked for before the run ends
+  files.keep({19}, files.memory());  // it may have been asked for before the run ends
   EXPECT_FALSE(files.finish().ok());
   EXPECT_EQ(checkpoint_rounds(folder / "checkpoints/a"), std::vector<Round>());
 }

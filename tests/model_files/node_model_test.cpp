@@ -10,6 +10,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr std::uint64_t kMesh = 0xabcdef0123456789;
+constexpr std::uint64_t kLineage = 77;
 
 // Every parameter of a node's model is its number plus its round over a hundred.
 std::vector<float> values_of(NodeIndex node, Round round, std::size_t size) {
@@ -24,7 +25,7 @@ Result<ModelOrigin> read_origin(const std::string& path) {
 class NodeModels : public testing::Test {
  protected:
   NodeModelFile leave(NodeIndex node, Round round, std::uint64_t mesh = kMesh) {
-    return leave(unagreed_origin(mesh, plan_, node, round), plan_.view.nodes[node],
+    return leave(unagreed_origin(mesh, plan_, node, {round, kLineage}), plan_.view.nodes[node],
                  values_of(node, round, plan_.layout.size()));
   }
   NodeModelFile leave(const ModelOrigin& origin, const std::string& node,
@@ -88,8 +89,11 @@ TEST_F(NodeModels, OfDifferentEndsOrMeshesAreRefused) {
   EXPECT_THAT(complaint({leave(0, 5), leave(1, 7)}), HasSubstr("of different ends"));
   EXPECT_THAT(complaint({leave(0, 5), leave(1, 5, kMesh + 1)}), HasSubstr("of different meshes"));
   EXPECT_THAT(complaint({leave(0, 5), leave(0, 5)}), HasSubstr("of the same node"));
-  ModelOrigin thief = unagreed_origin(kMesh, plan_, 1, 5);
-  thief.unagreed->owned = unagreed_origin(kMesh, plan_, 0, 5).unagreed->owned;
+  const ModelOrigin other = unagreed_origin(kMesh, plan_, 1, {5, kLineage + 1});
+  EXPECT_THAT(complaint({leave(0, 5), leave(other, "b", values_of(1, 5, plan_.layout.size()))}),
+              HasSubstr("of different runs, or of one run that went on in two ways"));
+  ModelOrigin thief = unagreed_origin(kMesh, plan_, 1, {5, kLineage});
+  thief.unagreed->owned = unagreed_origin(kMesh, plan_, 0, {5, kLineage}).unagreed->owned;
   EXPECT_THAT(complaint({leave(0, 5), leave(thief, "b", values_of(1, 5, plan_.layout.size()))}),
               HasSubstr("own the same shard"));
 }
@@ -110,8 +114,8 @@ TEST_F(NodeModels, ThatAllAgreeOnAreTakenAsTheyAre) {
 }
 
 TEST_F(NodeModels, SayWhereTheyComeFrom) {
-  for (const ModelOrigin& origin :
-       {unagreed_origin(kMesh, plan_, 3, 12), ModelOrigin{kMesh, plan_.layout.size(), {}}}) {
+  for (const ModelOrigin& origin : {unagreed_origin(kMesh, plan_, 3, {12, kLineage}),
+                                    ModelOrigin{kMesh, plan_.layout.size(), {}}}) {
     const NodeModelFile file = leave(origin, "d", values_of(3, 12, plan_.layout.size()));
     const auto back = read_origin(file.path);
     ASSERT_TRUE(back.ok()) << back.error().message;
@@ -122,7 +126,7 @@ TEST_F(NodeModels, SayWhereTheyComeFrom) {
 // Seen to fail without the bounds of ranges.
 TEST_F(NodeModels, WithMetadataThatCannotBeAreRefused) {
   const auto complaint_about = [&](const std::string& key, const std::string& value) {
-    TensorMetadata metadata = metadata_of(unagreed_origin(kMesh, plan_, 1, 5));
+    TensorMetadata metadata = metadata_of(unagreed_origin(kMesh, plan_, 1, {5, kLineage}));
     metadata[key] = value;
     const std::string path = folder_ / "damaged";
     EXPECT_TRUE(

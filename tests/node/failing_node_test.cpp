@@ -67,8 +67,8 @@ class FailingStates final : public HeldStates {
     if (place_ == Place::kMemoryOfState) fail();
     return {};
   }
-  void keep(Round round, std::vector<std::byte>) override { newest_ = round; }
-  Result<std::unique_ptr<StateSource>> load(Round) override {
+  void keep(StateId id, std::vector<std::byte>) override { newest_ = id.round; }
+  Result<std::unique_ptr<StateSource>> load(StateId) override {
     return Error{ErrorCode::kUserInput, "there is none"};
   }
   Result<std::optional<Round>> newest() override {

@@ -55,7 +55,7 @@ TEST(Checkpoint, IsMadeOnceAllMessagesAreAppliedAndBeforeAnyOfTheNextRound) {
 
   server->feed(server->gather_applied(1, 1, ApplyOutcome::kApplied));
   EXPECT_TRUE(server->last().get<Report>().round.checkpoint);
-  EXPECT_EQ(server->last().get<SaveState>().round, 1u);
+  EXPECT_EQ(server->last().get<SaveState>().id.round, 1u);
   EXPECT_FALSE(server->last().has<ComputeGradient>());
 
   server->feed(StateSaved{1});
@@ -82,7 +82,7 @@ TEST(Checkpoint, IsWhatANewCoreGoesOnFrom) {
   EXPECT_EQ(told.checkpoint_held, 1u);
   EXPECT_FALSE(other.last().has<LoadState>());  // the worker does not know it yet
   other.feed(other.gather_applied(1, 0, ApplyOutcome::kApplied));
-  EXPECT_EQ(other.last().get<LoadState>().round, 1u);
+  EXPECT_EQ(other.last().get<LoadState>().id.round, 1u);
 
   other.feed(StateLoaded{1, saved});
   EXPECT_EQ(other.last().get<Decided>().decision.kind, Decision::Kind::kResume);
@@ -207,9 +207,36 @@ TEST(Checkpoint, IsSetAsideWhereNotAllHaveOneAndNobodyHasLostIts) {
   server.start();
   server.feed(word_of_the_worker(server, 0));
   server.feed(server.gather_applied(1, 0, ApplyOutcome::kApplied));
-  EXPECT_EQ(server.last().get<LoadState>().round, kNoRound);
+  EXPECT_EQ(server.last().get<LoadState>().id.round, kNoRound);
   server.feed(StateLoaded{kNoRound});
   EXPECT_EQ(server.last().get<ComputeGradient>().round, 0u);
+}
+
+// Seen to fail without the mark of kMixedLineages.
+TEST(Checkpoint, OfDifferentRunsIsGoneOnWithByNobody) {
+  for (const std::uint64_t lineage : {71u, 72u}) {
+    CoreOptions options = resuming(Round{1});
+    options.checkpoints.newest_lineage = 71;
+    options.checkpoints.lineage = 99;
+    Hand server(two_nodes(), 0, options);
+    server.start();
+    MessageArrived word = word_of_the_worker(server, 2);
+    ControlVector control = ControlVector::from_control(word.message.control);
+    control.held_lineage = lineage;
+    word.message.control = control.to_control();
+    server.feed(std::move(word));
+    server.feed(server.gather_applied(1, 0, ApplyOutcome::kApplied));
+    if (lineage == 71) {
+      EXPECT_EQ(server.last().get<LoadState>().id.lineage, 71u);
+      EXPECT_EQ(server.core.lineage(), 99u);
+    } else {
+      EXPECT_FALSE(server.last().has<LoadState>());
+      EXPECT_EQ(server.last().get<Finish>().reason, StopReason::kPermanent);
+      EXPECT_THAT(server.last().get<Finish>().text,
+                  testing::HasSubstr("the checkpoints of round 1 that nodes hold are of different "
+                                     "runs, or of one run that went on in two ways"));
+    }
+  }
 }
 
 // Seen to fail: the run begun anew.

@@ -15,13 +15,16 @@ namespace kimesh::test {
 class States final : public StateStore {
  public:
   [[nodiscard]] std::vector<std::byte> memory() override { return {}; }
-  void keep(Round round, std::vector<std::byte> state) override {
-    states[round] = std::move(state);
+  void keep(StateId id, std::vector<std::byte> state) override {
+    states[id.round] = std::move(state);
+    lineages[id.round] = id.lineage;
   }
-  [[nodiscard]] Result<std::unique_ptr<StateSource>> load(Round round) override {
-    const auto found = states.find(round);
+  [[nodiscard]] Result<std::unique_ptr<StateSource>> load(StateId id) override {
+    const auto found = states.find(id.round);
     if (found == states.end())
       return Error{ErrorCode::kUserInput, "there is no checkpoint of this round"};
+    if (id.lineage != 0 && lineages[id.round] != id.lineage)
+      return Error{ErrorCode::kUserInput, "the checkpoint of this round is of another run"};
     return std::unique_ptr<StateSource>(new StateInMemory(found->second));
   }
   [[nodiscard]] std::vector<Round> rounds() const {
@@ -30,6 +33,7 @@ class States final : public StateStore {
     return all;
   }
   std::map<Round, std::vector<std::byte>> states;
+  std::map<Round, std::uint64_t> lineages;
 };
 using AllStates = std::vector<std::unique_ptr<States>>;
 
@@ -56,7 +60,9 @@ inline void resume(Mesh& mesh, const AllStates& states) {
   for (std::size_t i = 0; i < states.size(); ++i) {
     CheckpointOptions& options = mesh.setup.nodes[i].core.checkpoints;
     options.resumes = true;
-    if (!states[i]->states.empty()) options.newest = states[i]->states.rbegin()->first;
+    if (states[i]->states.empty()) continue;
+    options.newest = states[i]->states.rbegin()->first;
+    options.newest_lineage = states[i]->lineages[*options.newest];
   }
 }
 

@@ -37,12 +37,14 @@ class CheckpointFiles final : public HeldStates {
 
   // Those that were found damaged when the folder was opened, all of them later than newest().
   [[nodiscard]] const std::vector<Round>& damaged() const { return damaged_; }
+  // The lineage of the newest one that there was then; 0: there was none.
+  [[nodiscard]] std::uint64_t lineage() const { return lineage_; }
 
   [[nodiscard]] std::vector<std::byte> memory() override;
-  void keep(Round round, std::vector<std::byte> state) override;
+  void keep(StateId id, std::vector<std::byte> state) override;
   // Removes checkpoints of later rounds: the run goes on from this one. Those that are damaged are
   // kept for who wants to look at them, as ROUND.checkpoint.damaged. Errors: Io besides.
-  [[nodiscard]] Result<std::unique_ptr<StateSource>> load(Round round) override;
+  [[nodiscard]] Result<std::unique_ptr<StateSource>> load(StateId id) override;
   // They are kept as ROUND.checkpoint.alone.
   [[nodiscard]] Status set_aside() override;
   [[nodiscard]] Result<std::optional<Round>> newest() override;
@@ -50,7 +52,7 @@ class CheckpointFiles final : public HeldStates {
 
  private:
   struct Write {
-    Round round = 0;
+    StateId id;
     std::vector<std::byte> state;
   };
   struct Tidy {
@@ -60,11 +62,13 @@ class CheckpointFiles final : public HeldStates {
   void run();
   void carry_out(std::variant<Write, Tidy>& job);
   [[nodiscard]] Status write(const Write& job) const;
+  [[nodiscard]] CheckpointOwner owner_in(StateId id) const;
   void tidy() const;
   [[nodiscard]] Status remove_later_than(Round round) const;
 
   const CheckpointFolder folder_;
   const std::vector<Round> damaged_;
+  const std::uint64_t lineage_;
   std::optional<Round> newest_;  // the engine's: as told last
   std::optional<Error> failed_;  // the engine's
   std::optional<Round> common_;  // the writer's: all nodes hold it

@@ -68,18 +68,24 @@ struct TakeMovement {
   bool overlap = false;      // the next gradient's point is wanted
   unsigned next_steps = 1;   // ComputeGradient::local_steps of that gradient
 };
-// Copies the state of this node, at the end of `round`, for a checkpoint: `core` and the vectors
-// -> StateSaved, once the next gradient may be computed; the rest is copied beside it
-struct SaveState {
+// Which state of a node: that of the end of `round`, in the run, or the going on of one, that has
+// this number (CheckpointOptions::lineage).
+struct StateId {
   Round round = 0;
+  std::uint64_t lineage = 0;
+};
+// Copies the state of this node for a checkpoint: `core` and the vectors -> StateSaved, once the
+// next gradient may be computed; the rest is copied beside it
+struct SaveState {
+  StateId id;
   std::vector<std::byte> core{};
   // The driver's: the state so far, and its bytes.
   std::vector<std::byte> state{};
   std::size_t begun = 0;
 };
-// Puts the vectors back to what they were at the end of `round` -> StateLoaded
+// Puts the vectors back to what they were -> StateLoaded. Round kNoRound: the run begins anew.
 struct LoadState {
-  Round round = 0;
+  StateId id;
 };
 using VectorWork =
     std::variant<AdvanceChannel, ApplyMessage, StepShard, TakeMovement, SaveState, LoadState>;

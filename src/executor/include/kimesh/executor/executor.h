@@ -26,11 +26,11 @@ class StateStore {
   // Memory for a state, of an earlier one where there is such. Waits until there is room for it,
   // which bounds what waits to be written.
   [[nodiscard]] virtual std::vector<std::byte> memory() = 0;
-  // Takes the state of the end of `round`. Whoever asks learns later that it is held.
-  virtual void keep(Round round, std::vector<std::byte> state) = 0;
+  // Takes a state. Whoever asks learns later that it is held.
+  virtual void keep(StateId id, std::vector<std::byte> state) = 0;
   // The state, to be read in pieces. Errors: those of the files; UserInput, where the checkpoint is
-  // not there.
-  [[nodiscard]] virtual Result<std::unique_ptr<StateSource>> load(Round round) = 0;
+  // not there, or of another lineage.
+  [[nodiscard]] virtual Result<std::unique_ptr<StateSource>> load(StateId id) = 0;
   // The run begins anew: what is there is none of its checkpoints any more. Errors: Io.
   [[nodiscard]] virtual Status set_aside() { return ok_status(); }
 };

@@ -21,6 +21,7 @@ namespace kimesh {
 //   kimesh_mesh         digest of config and topology: nodes of one mesh have the same
 //   kimesh_parameters   their number; tensors that are frozen follow them
 //   kimesh_round        that the node was in
+//   kimesh_lineage      the number of the run, or of its going on (round/control.h)
 //   kimesh_node         its number among kimesh_nodes, from 0
 //   kimesh_owned        its shards, as "BEGIN:END BEGIN:END ..." in elements of the parameters
 // A model that all nodes agree on has the first two only.
@@ -29,8 +30,14 @@ struct ModelOrigin {
     std::size_t begin = 0, end = 0;
     bool operator==(const Range&) const = default;
   };
-  struct Unagreed {
+  // Where in which run a node was.
+  struct Place {
     Round round = 0;
+    std::uint64_t lineage = 0;
+    bool operator==(const Place&) const = default;
+  };
+  struct Unagreed {
+    Place place;
     NodeIndex node = 0;
     std::size_t nodes = 0;
     std::vector<Range> owned;  // ascending
@@ -41,9 +48,9 @@ struct ModelOrigin {
   std::optional<Unagreed> unagreed;  // nothing: all nodes agree on the model
   bool operator==(const ModelOrigin&) const = default;
 };
-// What a node that was in `round` leaves when its mesh did not end normally.
+// What a node that was at `place` leaves when its mesh did not end normally.
 [[nodiscard]] ModelOrigin unagreed_origin(std::uint64_t mesh, const Plan& plan, NodeIndex node,
-                                          Round round);
+                                          ModelOrigin::Place place);
 
 [[nodiscard]] TensorMetadata metadata_of(const ModelOrigin& origin);
 // Errors: Malformed (the file is no node's model, or what it says of itself cannot be), naming the
@@ -66,8 +73,9 @@ struct JoinedModel {
 // Writes the one model that the files make: a model that nodes agree on where there is one; else
 // every shard as its owner left it, and shards whose owner left nothing from the node that was in
 // the highest round, the first of them in the topology's order. Requires at least one file.
-// Errors: Io; Malformed (files of different meshes, of one node twice, or of different ends: rounds
-// that are more than one apart), naming the files. Nothing is written then.
+// Errors: Io; Malformed (files of different meshes, of one node twice, or of different ends: of
+// different lineages, or of rounds that are more than one apart), naming the files. Nothing is
+// written then.
 [[nodiscard]] Result<JoinedModel> join_models(std::vector<NodeModelFile> files,
                                               const std::string& output);
 

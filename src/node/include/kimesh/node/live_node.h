@@ -56,12 +56,13 @@ using LinkCounterList = std::vector<std::pair<LinkIndex, LinkCounters>>;
 struct LiveNodeEnd {
   Outcome outcome = Outcome::kFailed;
   StopReason reason = StopReason::kNone;
-  std::string text;       // why, when failed or stopped
-  Round rounds = 0;       // begun in all, confirmation rounds included
-  Round round = 0;        // the last one that was begun
-  double seconds = 0;     // from the first round to the end
-  bool started = false;   // the mesh was complete once
-  bool was_alone = true;  // no other node was heard
+  std::string text;           // why, when failed or stopped
+  Round rounds = 0;           // begun in all, confirmation rounds included
+  Round round = 0;            // the last one that was begun
+  std::uint64_t lineage = 0;  // the number of the run, or of its going on (round/control.h)
+  double seconds = 0;         // from the first round to the end
+  bool started = false;       // the mesh was complete once
+  bool was_alone = true;      // no other node was heard
   // w of this node: equal on all nodes after kDone; its owned shards are x.
   std::vector<float> parameters;
   LinkCounterList counters;

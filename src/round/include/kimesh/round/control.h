@@ -35,8 +35,11 @@ struct ControlVector {
   // Max. 1: a user asks for a checkpoint. In an agreement on a checkpoint, 1: the last run came to
   // its regular end at a node.
   double checkpoint_wish = 0;
+  // In an agreement on a checkpoint: the lineage of the one that checkpoint_held tells.
+  // kMixedLineages: nodes hold some of one round that are of different runs.
+  std::uint64_t held_lineage = 0;
   // Adds the sums, merges the offers, takes the tighter gather_limit, the smaller checkpoint_held
-  // and the larger of the others.
+  // with its lineage, and the larger of the others.
   void merge(const ControlVector& other);
   [[nodiscard]] Control to_control() const;
   static ControlVector from_control(std::span<const double> values);  // missing values are 0
@@ -53,6 +56,11 @@ struct ControlVector {
 
 // Stands for no round.
 inline constexpr Round kNoRound = 0xffffffff;
+
+// The number of a run, or of the going on of a run from a checkpoint, which no other has: what came
+// after one checkpoint in two ways has two numbers. 0: none. Doubles hold them all.
+inline constexpr std::uint64_t kMixedLineages = 1, kLineageMin = 2,
+                               kLineageMax = (std::uint64_t{1} << 53) - 1;
 
 // Why a run ends. kWish: Ctrl-C or the stop flag, "stopped" in files. kPermanent: a failure
 // (HaltKind::kPermanent), which no verdict holds. The values are part of the wire format and never
@@ -94,6 +102,10 @@ struct Verdict {
   // In the verdict of a round that ends with a checkpoint: the newest one that all nodes hold.
   // kNoRound: there is none, or the round ends without a checkpoint.
   Round checkpoint_held = kNoRound;
+  // In the verdict of round 0, and of an agreement: the number of the run that begins, or goes on.
+  std::uint64_t lineage = 0;
+  // In that of an agreement: that of the checkpoint from which the mesh goes on.
+  std::uint64_t held_lineage = 0;
   [[nodiscard]] Control to_control() const;
   static Verdict from_control(std::span<const double> values);
   bool operator==(const Verdict&) const = default;

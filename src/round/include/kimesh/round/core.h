@@ -75,7 +75,11 @@ struct CheckpointOptions {
   // The node begins with asking all others which checkpoint they hold, and goes on from the newest
   // that all do. All nodes of a mesh do so or none.
   bool resumes = false;
-  std::optional<Round> newest;  // the newest checkpoint that this node holds, where it resumes
+  std::optional<Round> newest;       // the newest checkpoint that this node holds, where it resumes
+  std::uint64_t newest_lineage = 0;  // that of it (round/control.h)
+  // What this run, or its going on, is numbered where this node owns shard 0: drawn by the driver,
+  // from kLineageMin on. 0: nobody is to tell it from others.
+  std::uint64_t lineage = 0;
   // This node has trained in the run and never held a checkpoint, so that it has lost none: the
   // first one was not written everywhere. Where that is so at all nodes without one, the run begins
   // anew.
@@ -150,6 +154,8 @@ class Core {
 
   [[nodiscard]] bool finished() const;
   [[nodiscard]] Round round() const;
+  // Of the run, as the mesh has agreed; 0 before the first round's end.
+  [[nodiscard]] std::uint64_t lineage() const;
   [[nodiscard]] std::string waiting_for() const;  // now, as CoreWait::what
   [[nodiscard]] CoreWait wait() const;
   [[nodiscard]] LinkEstimate estimate(LinkIndex link) const;
