@@ -130,7 +130,8 @@ class TorchParameters:
             self._check(name, tensor)
             (self._tensors if tensor.requires_grad else self._frozen).append((name, tensor))
         if not self._tensors:
-            raise ConfigError("no parameter has requires_grad, so that nothing is trained")
+            raise ConfigError("no parameter has requires_grad, so that nothing is trained: write "
+                              "tensor.requires_grad_()")
         self.trained = [(name, tuple(tensor.shape)) for name, tensor in self._tensors]
         self.frozen = [(name, tuple(tensor.shape)) for name, tensor in self._frozen]
 

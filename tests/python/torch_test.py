@@ -193,7 +193,8 @@ class Windows(MeshTest):
                 "'1.running_mean' is a buffer .* torch.nn.GroupNorm": norm.named_parameters(),
                 "'1.running_mean'": norm,
                 "'weight' is torch.bfloat16, and kimesh trains float32": half.named_parameters(),
-                "'weight' is not contiguous": turned.named_parameters()}.items():
+                "'weight' is not contiguous": turned.named_parameters(),
+                "no parameter has requires_grad, .*requires_grad_": {"w": torch.ones(3)}}.items():
             with self.assertRaisesRegex(kimesh.ConfigError, sentence):
                 self.mesh(parameters, "a", config, topology)
         plain = nn.Sequential(nn.BatchNorm2d(4, track_running_stats=False))
