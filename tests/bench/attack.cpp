@@ -4,7 +4,7 @@
 //   --json FILE   writes the figures
 //   --pairs N     attacks and rests in turn, of which medians are shown (7)
 //   --seconds N   of each (5)
-//   --only idle | churn | flood | fuzz | ids | all   one of them; all: at once
+//   --only idle | churn | flood | fuzz | ids | names | all   one of them; all: at once
 //   --security curve   with keys; none is the default
 
 #include <atomic>
@@ -12,8 +12,9 @@
 #include <thread>
 
 #include "kimesh/compress/codecs.h"
-#include "tests/bench/attacker.h"
 #include "tests/bench/figures.h"
+#include "tests/bench/half_a_core.h"
+#include "tests/link/attacks.h"
 #include "tests/node/live_mesh.h"
 
 namespace kimesh::bench {
@@ -30,22 +31,13 @@ test::MeshSpec ring() {
   return spec;
 }
 
-std::vector<CurveKeys> keys_of(std::size_t nodes) {
-  std::vector<CurveKeys> keys(nodes);
-  for (CurveKeys& own : keys) own.own = make_curve_pair();
-  for (CurveKeys& own : keys)
-    for (std::size_t i = 0; i < nodes; ++i)
-      own.allowed["n" + std::to_string(i)] = keys[i].own.public_key;
-  return keys;
-}
-
 // A mesh that trains until it is stopped.
 class TrainingMesh {
  public:
   explicit TrainingMesh(bool is_encrypted) : mesh_(ring()) {
     options_.rate_bits_per_s = kLinkBitsPerS;
     options_.stops.assign(mesh_.spec.nodes, &stop_);
-    if (is_encrypted) options_.curves = keys_of(mesh_.spec.nodes);
+    if (is_encrypted) options_.curves = test::keys_of(mesh_.spec.nodes);
     options_.on_round = [this](NodeIndex node, Round) {
       if (node == 0 && rounds_++ == 0) trains_.release();
     };
@@ -102,15 +94,15 @@ struct Plan {
   bool is_encrypted;
 };
 
-bool under(std::size_t kind, const Attacker& attacker, TrainingMesh& mesh, const Plan& plan,
+bool under(std::size_t kind, const test::Attacker& attacker, TrainingMesh& mesh, const Plan& plan,
            Figures& figures) {
   std::vector<double> calm, attacked, ratio, calm_cpu, cpu, done;
   for (int pair = 0; pair < plan.pairs; ++pair) {
     if (!mesh.goes_on_for(kSettles)) return false;
     const auto rest = watch(mesh, plan.time);
-    attacker.begin(kind, mesh.address());
+    attacker.begin(kind, {mesh.address(), plan.is_encrypted});
     const auto span = watch(mesh, plan.time);
-    done.push_back(attacker.end() / static_cast<double>(plan.time.count()));
+    done.push_back(attacker.end().done / static_cast<double>(plan.time.count()));
     if (!rest || !span) return false;
     calm.push_back(rest->rounds_per_s);
     attacked.push_back(span->rounds_per_s);
@@ -118,7 +110,7 @@ bool under(std::size_t kind, const Attacker& attacker, TrainingMesh& mesh, const
     calm_cpu.push_back(rest->cpu_percent);
     cpu.push_back(span->cpu_percent);
   }
-  const AttackKind& attack = kAttacks[kind];
+  const test::AttackKind& attack = test::kAttacks[kind];
   const std::string name = std::string(attack.name) + ": ";
   figures.add(name + "done", std::string(attack.counted) + "/s", done);
   figures.add(name + "without", "rounds/s", calm);
@@ -129,9 +121,10 @@ bool under(std::size_t kind, const Attacker& attacker, TrainingMesh& mesh, const
   return true;
 }
 
-bool run(const Attacker& attacker, const std::string& only, const Plan& plan, Figures& figures) {
-  for (std::size_t kind = 0; kind < std::size(kAttacks); ++kind) {
-    if (!only.empty() && only != kAttacks[kind].key) continue;
+bool run(const test::Attacker& attacker, const std::string& only, const Plan& plan,
+         Figures& figures) {
+  for (std::size_t kind = 0; kind < std::size(test::kAttacks); ++kind) {
+    if (!only.empty() && only != test::kAttacks[kind].key) continue;
     TrainingMesh mesh(plan.is_encrypted);
     if (mesh.goes_on_for(kSettles) && under(kind, attacker, mesh, plan, figures)) continue;
     fmt::print(stderr, "bench: the mesh has ended: {}\n", mesh.text());
@@ -146,7 +139,7 @@ bool run(const Attacker& attacker, const std::string& only, const Plan& plan, Fi
 int main(int count, char** words) {
   using namespace kimesh::bench;
   const HalfACore half;
-  const Attacker attacker;
+  const kimesh::test::Attacker attacker;
   if (!half.take(attacker.process())) {
     fmt::print(stderr,
                "bench: no group of half a core can be made. Run it as root, on a machine "

@@ -58,11 +58,7 @@ class RawClient {
   // Greeting and READY, and those of the far side, before which no frame may be sent.
   // `routing_id`: that it claims; empty: none.
   bool greet(const std::string& socket_type = "DEALER", const std::string& routing_id = "") {
-    std::vector<std::byte> bytes(64);
-    bytes[0] = std::byte{0xff};
-    bytes[9] = std::byte{0x7f};
-    bytes[10] = std::byte{3};
-    append(bytes, 12, "NULL");
+    std::vector<std::byte> bytes = greeting("NULL");
     using namespace std::string_view_literals;
     std::string ready("\x05READY\x0bSocket-Type\0\0\0\x06"sv);
     ready += socket_type;  // DEALER and ROUTER have six letters
@@ -72,10 +68,16 @@ class RawClient {
     bytes.push_back(std::byte{4});
     bytes.push_back(static_cast<std::byte>(ready.size()));
     for (const char c : ready) bytes.push_back(static_cast<std::byte>(c));
-    std::vector<std::byte> answer(64 + 2);
+    std::vector<std::byte> answer(kGreetingBytes + 2);
     if (!send(bytes) || !receive(answer)) return false;
     answer.resize(std::to_integer<std::size_t>(answer.back()));
     return receive(answer);
+  }
+  // The greeting of a client that has a key, and that of the far side: what comes next should be
+  // the client's first command.
+  bool begin_curve() {
+    std::vector<std::byte> answer(kGreetingBytes);
+    return send(greeting("CURVE")) && receive(answer);
   }
   // The content of the next frame, empty where the connection has ended.
   std::vector<std::byte> next_frame() {
@@ -120,6 +122,15 @@ class RawClient {
   }
 
  private:
+  static constexpr std::size_t kGreetingBytes = 64;
+  static std::vector<std::byte> greeting(const char* mechanism) {
+    std::vector<std::byte> bytes(kGreetingBytes);
+    bytes[0] = std::byte{0xff};
+    bytes[9] = std::byte{0x7f};
+    bytes[10] = std::byte{3};
+    append(bytes, 12, mechanism);
+    return bytes;
+  }
   [[nodiscard]] bool connect(const std::string& endpoint) const {
     sockaddr_in address{};
     address.sin_family = AF_INET;

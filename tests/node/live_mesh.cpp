@@ -33,6 +33,15 @@ std::vector<float> LiveRun::model(const Plan& plan) const {
   return x;
 }
 
+std::vector<CurveKeys> keys_of(std::size_t nodes) {
+  std::vector<CurveKeys> keys(nodes);
+  for (CurveKeys& own : keys) own.own = make_curve_pair();
+  for (CurveKeys& own : keys)
+    for (std::size_t i = 0; i < nodes; ++i)
+      own.allowed["n" + std::to_string(i)] = keys[i].own.public_key;
+  return keys;
+}
+
 LiveRun run_live(Mesh& mesh, const LiveOptions& options) {
   const std::size_t count = mesh.spec.nodes;
   LiveRun run;

@@ -42,6 +42,9 @@ struct LiveOptions {
   std::function<void(NodeIndex, LiveNodeSetup&, LiveNodeObserver&)> on_setup;
 };
 
+// Keys for a mesh of nodes n0, n1, ...: by node, each with the list of all.
+[[nodiscard]] std::vector<CurveKeys> keys_of(std::size_t nodes);
+
 // Runs `mesh` live instead of simulated: same plan, same problem, same core options. Addresses are
 // free ports of this machine.
 [[nodiscard]] LiveRun run_live(Mesh& mesh, const LiveOptions& options = {});

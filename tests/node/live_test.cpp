@@ -236,11 +236,9 @@ TEST(Live, WithKeysTwoNodesThatDifferEndAtOnce) {
   MeshSpec spec = spec_of("ring", kFixed);
   spec.nodes = 2;
   Mesh mesh(spec);
-  const CurvePair pairs[] = {make_curve_pair(), make_curve_pair()};
   LiveOptions options;
   options.versions = {"0.1.0", "0.2.0"};
-  for (const CurvePair& own : pairs)
-    options.curves.push_back({own, {{"n0", pairs[0].public_key}, {"n1", pairs[1].public_key}}});
+  options.curves = keys_of(spec.nodes);
   mesh.topology.start_timeout = std::chrono::hours(1);
   const LiveRun run = run_live(mesh, options);
   for (const auto& end : run.ends) {

@@ -1,5 +1,5 @@
-// What anybody can do who reaches a node's port, by a process of its own that gets half a core.
-// Loopback only; connections, bytes and time are bounded, and the process ends with its parent.
+// What anybody can do who reaches a node's port, by a process of its own. Loopback only;
+// connections, bytes and time are bounded, and the process ends with its parent.
 #pragma once
 
 #include <fcntl.h>
@@ -15,11 +15,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,23 +28,38 @@
 #include "tests/link/fuzzed_frames.h"
 #include "tests/link/raw_client.h"
 
-namespace kimesh::bench {
+namespace kimesh::test {
+
+// Whom an attack is for: node n0 of a ring n0 to n3.
+struct Target {
+  std::string endpoint;
+  bool is_encrypted = false;
+};
+
+// What an attack has come to.
+struct AttackCount {
+  double done = 0;             // connections, or megabytes of a flood
+  double most_bytes_sent = 0;  // over one connection
+};
 
 // A kind of attack; step() is called again and again, and takes about 10 ms.
 class Attack {
  public:
-  explicit Attack(std::string endpoint) : endpoint_(std::move(endpoint)) {}
+  explicit Attack(Target target) : target_(std::move(target)) {}
   virtual ~Attack() = default;
   virtual void step() = 0;
-  // Of what it does: connections, or megabytes of a flood.
-  [[nodiscard]] double count() const { return count_; }
+  [[nodiscard]] virtual AttackCount count() const { return {count_, most_bytes_sent_}; }
 
  protected:
   [[nodiscard]] RawClient connect() const {
-    return RawClient::that_tries(endpoint_, std::chrono::seconds(1));
+    return RawClient::that_tries(target_.endpoint, std::chrono::seconds(1));
   }
-  const std::string endpoint_;
-  double count_ = 0;
+  // As far as somebody gets without a key.
+  [[nodiscard]] bool greet(RawClient& client, const std::string& routing_id = "") const {
+    return target_.is_encrypted ? client.begin_curve() : client.greet("DEALER", routing_id);
+  }
+  const Target target_;
+  double count_ = 0, most_bytes_sent_ = 0;
 };
 
 // 2,000 come and are silent; those that the node ends come back, at most 500 a second.
@@ -57,7 +70,7 @@ class IdleConnections final : public Attack {
     std::erase_if(clients_, [](RawClient& client) { return client.has_ended(); });
     const int at_once = count_ < kMost ? kAtFirst : kAgain;
     for (int i = 0; i < at_once && clients_.size() < kMost; ++i, ++count_)
-      clients_.push_back(RawClient::that_tries(endpoint_, std::chrono::seconds(0)));
+      clients_.push_back(RawClient::that_tries(target_.endpoint, std::chrono::seconds(0)));
   }
 
  private:
@@ -73,7 +86,7 @@ class Churn final : public Attack {
   void step() override {
     for (int i = 0; i < kAtOnce; ++i, ++count_) {
       RawClient client = connect();
-      if (i % 2 == 0) static_cast<void>(client.greet());
+      if (i % 2 == 0) static_cast<void>(greet(client));
     }
   }
 
@@ -88,16 +101,22 @@ class Flood final : public Attack {
   void step() override {
     if (!client_ || client_->has_ended()) {
       client_ = std::make_unique<RawClient>(connect());
-      if (!client_->greet()) return client_.reset();
+      sent_ = 0;
+      if (!greet(*client_)) return client_.reset();
     }
     const std::vector<std::byte> part(60'000);
-    for (int i = 0; i < kAtOnce; ++i, count_ += 1e-6 * static_cast<double>(part.size()))
+    for (int i = 0; i < kAtOnce; ++i) {
       if (!client_->frame(part, true)) return client_.reset();
+      const auto bytes = static_cast<double>(part.size());
+      count_ += 1e-6 * bytes;
+      most_bytes_sent_ = std::max(most_bytes_sent_, sent_ += bytes);
+    }
   }
 
  private:
   static constexpr int kAtOnce = 50;
   std::unique_ptr<RawClient> client_;
+  double sent_ = 0;
 };
 
 // A stranger knows names, and no digests.
@@ -106,7 +125,7 @@ class FuzzedFrames final : public Attack {
   using Attack::Attack;
   void step() override {
     RawClient client = connect();
-    if (!client.greet()) return;
+    if (!greet(client)) return;
     Hello hello;
     hello.from = names_[random_.below(2)];
     hello.to = "n0";
@@ -133,9 +152,31 @@ class ClaimedIds final : public Attack {
     for (const std::string_view id : {"n1"sv, "n3"sv, "\0\0\0\0\1"sv, "\1\0\0\0\1"sv}) {
       RawClient client = connect();
       ++count_;
-      if (!client.greet("DEALER", std::string(id))) continue;
+      if (!greet(client, std::string(id))) continue;
       static_cast<void>(client.frame(encode_frame(Halt{"n1", HaltKind::kFailure, "die"})) &&
                         client.frame(encode_frame(Bye{"n1"})));
+    }
+  }
+};
+
+// Somebody who says that he is one of the node's peers, and speaks for it: its names are no secret.
+class StolenNames final : public Attack {
+ public:
+  using Attack::Attack;
+  void step() override {
+    for (const char* name : {"n1", "n3"}) {
+      Hello hello;
+      hello.from = name;
+      hello.to = "n0";
+      hello.incarnation = 1;
+      for (const bool says_hello : {true, false}) {
+        RawClient client = connect();
+        ++count_;
+        if (!greet(client)) continue;
+        static_cast<void>((!says_hello || client.frame(encode_frame(hello))) &&
+                          client.frame(encode_frame(Halt{name, HaltKind::kFailure, "die"})) &&
+                          client.frame(encode_frame(Bye{name})));
+      }
     }
   }
 };
@@ -143,29 +184,36 @@ class ClaimedIds final : public Attack {
 // All of them in turn.
 class AllAttacks final : public Attack {
  public:
-  explicit AllAttacks(const std::string& endpoint) : Attack(endpoint) {
-    add<IdleConnections>(), add<Churn>(), add<Flood>(), add<FuzzedFrames>(), add<ClaimedIds>();
+  explicit AllAttacks(const Target& target) : Attack(target) {
+    add<IdleConnections>(), add<Churn>(), add<Flood>(), add<FuzzedFrames>(), add<ClaimedIds>(),
+        add<StolenNames>();
   }
   void step() override {
     for (const auto& attack : all_) attack->step();
     ++count_;
   }
+  [[nodiscard]] AttackCount count() const override {
+    AttackCount count{count_, 0};
+    for (const auto& attack : all_)
+      count.most_bytes_sent = std::max(count.most_bytes_sent, attack->count().most_bytes_sent);
+    return count;
+  }
 
  private:
   template <typename T>
   void add() {
-    all_.push_back(std::make_unique<T>(endpoint_));
+    all_.push_back(std::make_unique<T>(target_));
   }
   std::vector<std::unique_ptr<Attack>> all_;
 };
 
 struct AttackKind {
   const char *key, *name, *counted;
-  std::unique_ptr<Attack> (*make)(const std::string& endpoint);
+  std::unique_ptr<Attack> (*make)(const Target& target);
 };
 template <typename T>
-std::unique_ptr<Attack> make_attack(const std::string& endpoint) {
-  return std::make_unique<T>(endpoint);
+std::unique_ptr<Attack> make_attack(const Target& target) {
+  return std::make_unique<T>(target);
 }
 inline constexpr AttackKind kAttacks[] = {
     {"idle", "2,000 idle connections", "connections", make_attack<IdleConnections>},
@@ -173,54 +221,8 @@ inline constexpr AttackKind kAttacks[] = {
     {"flood", "messages that do not end", "MB", make_attack<Flood>},
     {"fuzz", "fuzzed frames", "frames", make_attack<FuzzedFrames>},
     {"ids", "claimed routing ids", "connections", make_attack<ClaimedIds>},
+    {"names", "stolen names", "connections", make_attack<StolenNames>},
     {"all", "all of these", "rounds of all", make_attack<AllAttacks>},
-};
-
-// A group of the CPU controller that gives its processes half a core, gone at the end.
-class HalfACore {
- public:
-  HalfACore() {
-    namespace fs = std::filesystem;
-    const std::string name = "/kimesh-bench-" + std::to_string(::getpid());
-    for (const char* root :
-         {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup"}) {
-      remove_those_left_in(root);
-      const std::string folder = root + name;
-      std::error_code code;
-      if (!fs::create_directory(folder, code)) continue;
-      folder_ = folder;
-      if (!fs::exists(folder + "/cgroup.procs")) leave();  // no file system of groups
-      if (write("cpu.cfs_period_us", "100000") && write("cpu.cfs_quota_us", "50000")) return;
-      if (write("cpu.max", "50000 100000")) return;
-      leave();
-    }
-  }
-  HalfACore(const HalfACore&) = delete;
-  HalfACore& operator=(const HalfACore&) = delete;
-  ~HalfACore() { leave(); }
-  // False: there is no such group here, or the process could not be put into it.
-  [[nodiscard]] bool take(pid_t process) const {
-    return write("cgroup.procs", std::to_string(process));
-  }
-
- private:
-  // Of a benchmark that was killed. One that has processes stays.
-  static void remove_those_left_in(const std::string& root) {
-    std::error_code code;
-    for (const auto& entry : std::filesystem::directory_iterator(root, code))
-      if (entry.path().filename().string().starts_with("kimesh-bench-"))
-        ::rmdir(entry.path().c_str());
-  }
-  [[nodiscard]] bool write(const char* file, const std::string& text) const {
-    if (folder_.empty()) return false;
-    std::ofstream out(folder_ + "/" + file);
-    out << text << std::flush;
-    return static_cast<bool>(out);
-  }
-  void leave() {
-    if (!folder_.empty()) ::rmdir(std::exchange(folder_, "").c_str());
-  }
-  std::string folder_;
 };
 
 // Forked before this process has threads.
@@ -248,29 +250,55 @@ class Attacker {
     if (process_ > 0) ::waitpid(process_, nullptr, 0);
   }
   [[nodiscard]] pid_t process() const { return process_; }
-  void begin(std::size_t kind, const std::string& endpoint) const {
-    tell(std::string(1, static_cast<char>(kind)) + endpoint);
+  // Begins an attack that ends after so many steps, or, where that is 0, with end().
+  void begin(std::size_t kind, const Target& target, std::uint32_t steps = 0) const {
+    Order order{static_cast<std::uint32_t>(kind), steps, target.is_encrypted, {}};
+    target.endpoint.copy(order.endpoint.data(), order.endpoint.size() - 1);
+    tell(order);
   }
-  // What it counted.
-  [[nodiscard]] double end() const {
-    tell("");
-    double count = 0;
-    return ::recv(here_.get(), &count, sizeof count, 0) == sizeof count ? count : 0;
+  AttackCount end() const {
+    tell(Order{});
+    return wait();
+  }
+  // For the end of an attack that has steps.
+  AttackCount wait() const {
+    AttackCount count;
+    const bool told = ::recv(here_.get(), &count, sizeof count, 0) == sizeof count;
+    return told ? count : AttackCount{};
   }
 
  private:
-  void tell(const std::string& words) const {
-    const std::string line = words + '\n';  // a packet of no bytes would be the end
-    static_cast<void>(::send(here_.get(), line.data(), line.size(), MSG_NOSIGNAL));
+  // No endpoint: the end of an attack.
+  struct Order {
+    std::uint32_t kind = 0, steps = 0;
+    bool is_encrypted = false;
+    std::array<char, 64> endpoint{};
+  };
+  void tell(const Order& order) const {
+    static_cast<void>(::send(here_.get(), &order, sizeof order, MSG_NOSIGNAL));
   }
-  // What the parent said, within this time; "": nothing; "\n" ends an attack.
-  std::string hear(std::chrono::milliseconds time) {
+  // What the parent said, within this time.
+  std::optional<Order> hear(std::chrono::milliseconds time) {
     pollfd ready{here_.get(), POLLIN, 0};
-    if (::poll(&ready, 1, static_cast<int>(time.count())) <= 0) return "";
-    std::array<char, 256> words{};
-    const ssize_t size = ::recv(here_.get(), words.data(), words.size(), 0);
-    if (size <= 0) ::_exit(0);
-    return {words.data(), static_cast<std::size_t>(size)};
+    if (::poll(&ready, 1, static_cast<int>(time.count())) <= 0) return std::nullopt;
+    Order order;
+    if (::recv(here_.get(), &order, sizeof order, 0) != sizeof order) ::_exit(0);
+    return order;
+  }
+  AttackCount carry_out(const Order& order) {
+    const auto attack = kAttacks[order.kind].make({order.endpoint.data(), order.is_encrypted});
+    auto next = std::chrono::steady_clock::now();
+    const auto left = [&] {
+      return std::max(std::chrono::milliseconds(0),
+                      std::chrono::duration_cast<std::chrono::milliseconds>(
+                          next - std::chrono::steady_clock::now()));
+    };
+    for (std::uint32_t step = 0; order.steps == 0 || step < order.steps; ++step) {
+      if (hear(left())) break;
+      next = std::max(next + kStep, std::chrono::steady_clock::now() - kStep);
+      attack->step();
+    }
+    return attack->count();
   }
   void serve() {
     ::alarm(kSecondsMax);
@@ -279,24 +307,9 @@ class Attacker {
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
     for (;;) {
-      const std::string words = hear(std::chrono::hours(1));
-      if (words.size() < 2) ::_exit(1);
-      double count = 0;
-      {
-        const auto attack = kAttacks[static_cast<std::size_t>(words.front())].make(
-            words.substr(1, words.size() - 2));
-        auto next = std::chrono::steady_clock::now();
-        const auto left = [&] {
-          return std::max(std::chrono::milliseconds(0),
-                          std::chrono::duration_cast<std::chrono::milliseconds>(
-                              next - std::chrono::steady_clock::now()));
-        };
-        while (hear(left()).empty()) {
-          next = std::max(next + kStep, std::chrono::steady_clock::now() - kStep);
-          attack->step();
-        }
-        count = attack->count();
-      }
+      const auto order = hear(std::chrono::hours(1));
+      if (!order) ::_exit(1);
+      const AttackCount count = carry_out(*order);
       static_cast<void>(::send(here_.get(), &count, sizeof count, MSG_NOSIGNAL));
     }
   }
@@ -304,4 +317,4 @@ class Attacker {
   pid_t process_ = -1;
 };
 
-}  // namespace kimesh::bench
+}  // namespace kimesh::test
