@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,8 +44,10 @@ struct NodeOptions {
   bool resumes_if_any = false;
   std::string health;  // file that says by when the node has gone on (health_file.h); empty: none
   int threads = 0;     // 0: cores / nodes of the topology on this machine's address
-  bool asks_others = false;    // the page asks the pages of the other nodes
+  // Whether the page asks the pages of the other nodes; empty: beyond loopback it does.
+  std::optional<bool> asks_others{};
   bool watched = false;        // another process shows the run folder: records tell the queues
+  bool no_verdict = false;     // another process says it at the end of the run
   bool tells_records = false;  // stdout gets the records, a line each, and no text for people
 };
 struct SimulateOptions {

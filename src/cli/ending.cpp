@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "commands.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/report/report.h"
@@ -11,25 +9,10 @@
 
 namespace kimesh::cli {
 
-namespace {
-
-// Records up to this size are read in about a second. A run that ends waits no longer for a report.
-constexpr std::uintmax_t kQuickBytesMax = 64 << 20;
-
-// The first finding of the run's report, or the command that tells it. Empty: no round has ended.
-std::string why(const RunFolder& folder, const RunTally& tally) {
-  std::uintmax_t bytes = 0;
-  for (const std::string& node : tally.plan().view.nodes) {
-    std::error_code code;
-    const auto size = std::filesystem::file_size(folder.events(node), code);
-    bytes += code ? 0 : size;
-  }
-  if (bytes > kQuickBytesMax) return "`kimesh report " + folder.path() + "` tells";
-  const auto report = make_report(folder.path(), WhatIfUse::kNever);
-  return report ? report->verdict : "";
+std::string why(RunHistory run) {
+  const auto verdict = quick_verdict(std::move(run));
+  return verdict ? *verdict : "";
 }
-
-}  // namespace
 
 void collect(const RunFolder& folder, const Mesh& mesh, RunEnd& end) {
   const Status collected = collect_model(folder, mesh, end);
@@ -47,7 +30,8 @@ int conclude(const RunFolder& folder, const RunTally& tally, const RunEnd& end,
     code = kExitFailed;
   };
   put("\n" + summary_text(tally, end));
-  if (const std::string reason = why(folder, tally); !reason.empty())
+  auto run = load_run(folder.path());
+  if (const std::string reason = run ? why(std::move(*run)) : ""; !reason.empty())
     say(fmt::format("  {:<14}{}", "verdict", reason));
   say(fmt::format("  {:<14}{}", "run folder", folder.path()));
   write(folder.summary(), summary_json(tally, end));

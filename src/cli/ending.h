@@ -1,11 +1,16 @@
-// The end of a run: its model file, its summary.
+// The end of a run: its model file, its summary, its verdict.
 #pragma once
 
 #include <string>
 
 #include "kimesh/mesh/mesh.h"
+#include "kimesh/report/history.h"
 
 namespace kimesh::cli {
+
+// The first finding of the run's records, or the command that tells it, in one line. Empty: no
+// round has ended.
+[[nodiscard]] std::string why(RunHistory run);
 
 // Makes the folder's model file. On failure end.model is empty and the reason is printed.
 void collect(const RunFolder& folder, const Mesh& mesh, RunEnd& end);

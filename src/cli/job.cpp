@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -116,6 +117,12 @@ Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files) {
   auto objective = make_objective(config, nodes, weights);
   if (!objective) return objective.error();
   return Mesh::make(std::move(files), std::move(*objective));
+}
+
+RunHistory run_of(const Mesh& mesh, const RunFolder& folder) {
+  const auto path = std::filesystem::path(folder.path()).lexically_normal();
+  const auto name = path.has_filename() ? path.filename() : path.parent_path().filename();
+  return {folder.path(), name.string(), mesh.config(), mesh.topology(), true, mesh.plan(), {}};
 }
 
 int threads(const RunConfig& config, std::size_t local_nodes) {

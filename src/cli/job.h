@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "kimesh/mesh/mesh.h"
+#include "kimesh/report/history.h"
 
 namespace kimesh::cli {
 
@@ -38,6 +39,9 @@ namespace kimesh::cli {
 
 // Checks the data, reads the model to start from, lays the plan. Errors: UserInput, Io.
 [[nodiscard]] Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files);
+
+// What is known of a run before it has records. Each machine may have a folder of its own.
+[[nodiscard]] RunHistory run_of(const Mesh& mesh, const RunFolder& folder);
 
 // The number of LibTorch's threads per node when `local_nodes` nodes share this machine.
 [[nodiscard]] int threads(const RunConfig& config, std::size_t local_nodes);

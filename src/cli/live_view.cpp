@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include "kimesh/records/table.h"
 #include "say.h"
@@ -41,8 +42,12 @@ void ProgressRow::show(double share) {
   put("\r\x1b[K" + progress_.bar(terminal_size().columns - 1));
 }
 
-LiveView::LiveView(const StopOptions& stop)
-    : terminal_(::isatty(STDOUT_FILENO) == 1), stop_(stop) {}
+LiveView::LiveView(RunHistory run)
+    : terminal_(::isatty(STDOUT_FILENO) == 1), stop_(run.config.stop), recent_(std::move(run)) {}
+
+void LiveView::observe(NodeIndex node, const RoundRecord& round) {
+  if (terminal_) recent_.add(node, round);
+}
 
 void LiveView::wipe() {
   if (drawn_ > 0) put(fmt::format("\x1b[{}A\x1b[0J", drawn_));
@@ -66,7 +71,9 @@ void LiveView::draw_table(const RunTally& tally) {
   const TerminalSize size = terminal_size();
   // One row stays free for the cursor.
   const std::size_t rows = size.rows - std::min<std::size_t>(size.rows, has_bar ? 2 : 1);
-  std::string table = render_table(tally, size.columns, rows);
+  // The end tells its verdict below the table.
+  const std::string verdict = ended_ ? "" : recent_.verdict();
+  std::string table = render_table(tally, size.columns, rows, verdict);
   if (has_bar) table += progress_.bar(size.columns, stop_.accuracy || stop_.loss) + "\n";
   wipe();
   put(table);

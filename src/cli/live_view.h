@@ -1,5 +1,5 @@
-// The live view of a run: on a terminal a table that is redrawn, with a bar below it where the run
-// ends after rounds or a time; plain lines elsewhere.
+// The live view of a run: on a terminal a table that is redrawn, with a verdict in it, and a bar
+// below it where the run ends after rounds or a time; plain lines elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kimesh/records/tally.h"
+#include "kimesh/report/recent_rounds.h"
 #include "progress.h"
 
 namespace kimesh::cli {
@@ -34,7 +35,10 @@ class ProgressRow {
 
 class LiveView {
  public:
-  explicit LiveView(const StopOptions& stop);
+  // `run` has no records yet.
+  explicit LiveView(RunHistory run);
+  // Takes a round for the verdict, which is shown on a terminal alone.
+  void observe(NodeIndex node, const RoundRecord& round);
   // Draws the state of the run, unless the last drawing is recent or nothing has changed.
   void update(const RunTally& tally, TimePoint now);
   // Prints a sentence above the table.
@@ -48,6 +52,7 @@ class LiveView {
   void wipe();
   const bool terminal_;
   const StopOptions stop_;
+  RecentRounds recent_;
   Progress progress_;
   bool ended_ = false;
   std::size_t drawn_ = 0;  // lines of the table on the terminal

@@ -71,9 +71,16 @@ void add_node(CLI::App& app, NodeOptions& options, int& code) {
   command->add_option("--metrics", options.metrics, "HOST:PORT where Prometheus may ask")
       ->type_name(kAddress);
   add_page(*command, options.run.page);
-  command->add_flag("--web-all", options.asks_others,
-                    "show the other nodes, too: ask their pages, at the same port");
+  CLI::Option* all = command->add_flag_callback(
+      "--web-all", [&] { options.asks_others = true; },
+      "show the other nodes, too: ask their pages, at the same port (beyond loopback the usual)");
+  command
+      ->add_flag_callback(
+          "--web-own", [&] { options.asks_others = false; }, "show this node alone")
+      ->excludes(all);
   command->add_flag("--watched", options.watched, "record queues, for a page of another process");
+  command->add_flag("--no-verdict", options.no_verdict,
+                    "leave the verdict at the end to another process");
   command->add_flag("--tell-records", options.tells_records,
                     "write the node's records to stdout, a line each, in place of words");
   command->add_option("--simd", options.simd, kSimdHelp)->type_name(kName);

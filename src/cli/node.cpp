@@ -6,9 +6,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
 #include "commands.h"
+#include "ending.h"
 #include "health_file.h"
 #include "job.h"
 #include "kimesh/kernels/simd.h"
@@ -45,10 +45,12 @@ MeshCallbacks callbacks(const Mesh& mesh, LiveView& view, Metrics* metrics, bool
   MeshCallbacks calls;
   if (tells_records)
     calls.record = [](NodeIndex, const NodeRecord& record) { say(to_line(record)); };
-  calls.round = [&view, metrics, tells_records](NodeIndex, const RoundRecord& round,
+  calls.round = [&view, metrics, tells_records](NodeIndex node, const RoundRecord& round,
                                                 const RunTally& tally) {
     if (metrics != nullptr) metrics->observe(round);
-    if (!tells_records) view.update(tally, std::chrono::steady_clock::now());
+    if (tells_records) return;
+    view.observe(node, round);
+    view.update(tally, std::chrono::steady_clock::now());
   };
   calls.notice = [&view, metrics, tells_records](NodeIndex, const std::string& text) {
     if (!tells_records) view.notice(text);
@@ -59,13 +61,6 @@ MeshCallbacks callbacks(const Mesh& mesh, LiveView& view, Metrics* metrics, bool
       metrics->observe(traffic(mesh.plan(), list));
     };
   return calls;
-}
-
-// What the page says of the run. Each machine may have a folder of its own, with this node's files.
-RunHistory run_of(const Mesh& mesh, const RunFolder& folder) {
-  const auto path = std::filesystem::path(folder.path()).lexically_normal();
-  const auto name = path.has_filename() ? path.filename() : path.parent_path().filename();
-  return {folder.path(), name.string(), mesh.config(), mesh.topology(), true, mesh.plan(), {}};
 }
 
 int end_of(const std::string& name, const LiveNodeEnd& end, const RunPlace& place,
@@ -88,9 +83,15 @@ int end_of(const std::string& name, const LiveNodeEnd& end, const RunPlace& plac
   return goes_on ? kExitOtherStopped : kExitDone;
 }
 
+// A page on loopback is one of several on this machine or, where machines have one node each, the
+// only one that can be reached.
+bool asks_others(const NodeOptions& options, const HttpServer& page) {
+  return options.asks_others.value_or(!page.address().is_loopback());
+}
+
 int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const NodeOptions& wanted,
              Metrics* metrics) {
-  LiveView view(mesh.config().stop);
+  LiveView view(run_of(mesh, place.folder));
   HealthFile health(wanted.health);
   MeshRunOptions options;
   options.callbacks = callbacks(mesh, view, metrics, wanted.tells_records);
@@ -113,6 +114,10 @@ int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const Node
   if (!ended) return fail(ended.error());
   if (!wanted.tells_records) view.finish(ended->tally);
   int code = end_of(mesh.plan().view.nodes[self], ended->node, place, wanted);
+  const bool is_first_to_tell = !wanted.tells_records && !wanted.no_verdict;
+  if (const std::string verdict = is_first_to_tell ? why(run_of(mesh, place.folder)) : "";
+      !verdict.empty())
+    say("verdict: " + verdict);
   if (!ended->files) code = fail(ended->files.error());
   if (ended->node.hangs) {  // its thread works on what a return would destroy
     std::fflush(nullptr);
@@ -154,8 +159,9 @@ int node(NodeOptions options) {
   if (!place) return fail(place.error());
   if (servers->page)
     show_page(*servers->page, options.run.page, run_of(**mesh, place->folder),
-              options.asks_others ? other_pages(*servers->page, (*mesh)->topology(), *self)
-                                  : std::vector<HttpQuestion>());
+              asks_others(options, *servers->page)
+                  ? other_pages(*servers->page, (*mesh)->topology(), *self)
+                  : std::vector<HttpQuestion>());
   return run_node(**mesh, *place, *self, options, servers->metrics.get());
 }
 

@@ -75,7 +75,7 @@ std::vector<HttpQuestion> other_pages(const HttpServer& server, const TopologyFi
     const std::size_t begin = std::string_view("tcp://").size();
     std::string host = address.substr(begin, address.rfind(':') - begin);
     if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-    others.push_back({host, server.port(), "/digest.json", server.token()});
+    others.push_back({host, server.port(), "/digest.json", server.token(), kDigestBytesMax});
   }
   return others;
 }
@@ -84,11 +84,14 @@ void show_page(HttpServer& server, const PageOptions& options, RunHistory run,
                std::vector<HttpQuestion> others) {
   std::random_device device;  // a browser may have asked another run's page at this address
   const std::uint64_t life = (std::uint64_t{device()} << 32) | device();
+  const bool asks_others = !others.empty();
   add_page(server, std::make_unique<RunWatch>(std::move(run), life), std::move(others));
   server.serve(thrown_by_servers());
-  const std::string asks =
-      options.token_file.empty() ? "" : "; it asks for the token in " + options.token_file;
-  say(fmt::format("page: http://{}/{}", server.address().text(), asks));
+  std::string more;
+  if (!options.token_file.empty()) more += "; it asks for the token in " + options.token_file;
+  if (asks_others)
+    more += fmt::format("; it asks the other nodes' pages at port {}", server.port());
+  say(fmt::format("page: http://{}/{}", server.address().text(), more));
 }
 
 Result<NodeServers> listen_for_node(const NodeOptions& options) {

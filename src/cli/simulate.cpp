@@ -20,8 +20,10 @@ namespace {
 
 int run_simulation(const Mesh& mesh, const RunFolder& folder, MeshSimulationOptions options,
                    const std::string& json) {
-  LiveView view(mesh.config().stop);
-  options.run.callbacks.round = [&](NodeIndex, const RoundRecord&, const RunTally& tally) {
+  LiveView view(run_of(mesh, folder));
+  options.run.callbacks.round = [&](NodeIndex node, const RoundRecord& round,
+                                    const RunTally& tally) {
+    view.observe(node, round);
     view.update(tally, std::chrono::steady_clock::now());
   };
   options.run.callbacks.notice = [&](NodeIndex node, const std::string& text) {
@@ -64,8 +66,7 @@ int simulate(const SimulateOptions& options) {
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
-  if (!(*mesh)->config().quadratic)
-    set_up_training(threads((*mesh)->config(), (*mesh)->nodes()));
+  if (!(*mesh)->config().quadratic) set_up_training(threads((*mesh)->config(), (*mesh)->nodes()));
   std::unique_ptr<LoggedDecisions> replay;
   const RunFolder replayed(options.replay);
   if (!options.replay.empty()) {

@@ -65,18 +65,31 @@ bool shares_interfaces(const TopologyFile& topology) {
   });
 }
 
-// How much shorter another arrangement could be, as far as the search tells.
-std::string certainty(const Suggestion& best, const TopologyFile& topology) {
-  const Arrangement& arrangement = best.arrangement;
-  if (!arrangement.shard_weights.empty()) return "its shards were found by trial";
-  if (arrangement.kind == ArrangementKind::kServers) return "its servers were found by trial";
-  if (shares_interfaces(topology) && arrangement.kind != ArrangementKind::kRing)
-    return "links share interfaces: the search gave each link all of them, the simulation shared "
-           "them";
-  const char* kind = kind_name(arrangement.kind);
-  if (best.is_exact) return fmt::format("no other {} has shorter rounds", kind);
-  const double gap = 1 - best.bound_s / best.round_s;
-  return fmt::format("no other {} can have rounds shorter by more than {:.0f} %", kind, 100 * gap);
+// How much shorter the rounds of another ring or tree with equal shards could be, as far as the
+// search tells.
+std::string certainty(const Suggestion& found) {
+  const char* kind = kind_name(found.arrangement.kind);
+  if (found.is_exact) return fmt::format("no other {} has shorter rounds", kind);
+  const double gap = 1 - found.bound_s / found.round_s;
+  return fmt::format("no other {} can have rounds shorter by more than {:.1f} %", kind, 100 * gap);
+}
+
+void say_certainty(const std::vector<ComparedJoins>& rows, const TopologyFile& topology) {
+  const Arrangement& best = rows.front().suggestion.arrangement;
+  if (!best.shard_weights.empty()) say("the shards of the best were found by trial");
+  if (best.kind == ArrangementKind::kServers) say("the servers of the best were found by trial");
+  // Of a ring a node has one link each way, which shares nothing.
+  const bool shares = shares_interfaces(topology);
+  for (const ComparedJoins& row : rows) {
+    const Arrangement& arrangement = row.suggestion.arrangement;
+    const bool is_ring = arrangement.kind == ArrangementKind::kRing;
+    if (!arrangement.shard_weights.empty() || arrangement.kind == ArrangementKind::kServers)
+      continue;
+    if (is_ring || !shares) say(certainty(row.suggestion));
+  }
+  if (shares && best.kind != ArrangementKind::kRing)
+    say("links share interfaces: the search gave each link all of them, the simulation shared "
+        "them");
 }
 
 NewJoins joins_of(const ComparedJoins& row) {
@@ -156,7 +169,7 @@ int suggest_joins(const Mesh& mesh, const PlanOptions& options, const SimulatedC
   const ComparedJoins& best = rows->front();
   for (const ComparedJoins& row : *rows) say(row_text(row, topology, &row == &best));
   put(rates_text(rates));
-  say(certainty(best.suggestion, topology));
+  say_certainty(*rows, topology);
   const Status written = write_best(best, mesh.files().topology_path, options.suggest);
   if (!written) return fail(written.error());
   say(fmt::format("written: {}", options.suggest));

@@ -69,6 +69,8 @@ class Followers {
       return give_up(node, fmt::format("line {} of the records of node {}: {}", files_[node].line(),
                                        plan_.view.nodes[node], record.error().message));
     tally_.add(node, *record);
+    if (const auto* round = std::get_if<RoundRecord>(&*record); round && view != nullptr)
+      view->observe(node, *round);
     if (const auto* notice = std::get_if<NoticeRecord>(&*record); notice && view != nullptr)
       view->notice(plan_.view.nodes[node] + ": " + notice->text);
     return true;
@@ -89,8 +91,8 @@ std::vector<std::string> arguments_for(const RunOptions& options, const RunFolde
                                        const std::string& node, int threads) {
   const char* place = options.resume.empty() ? "--run-folder" : "--resume";
   std::vector<std::string> words{
-      "node", "--config", options.config, "--topology", options.topology,       "--name",
-      node,   place,      folder.path(),  "--threads",  std::to_string(threads)};
+      "node", "--config", options.config, "--topology", options.topology,        "--name",
+      node,   place,      folder.path(),  "--threads",  std::to_string(threads), "--no-verdict"};
   if (options.digests) words.push_back("--digests");
   if (!options.page.address.empty()) words.push_back("--watched");
   if (!options.keys.empty()) words.insert(words.end(), {"--keys", options.keys});
@@ -227,7 +229,7 @@ int run_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder
   Fleet fleet;
   if (const Status started = start_all(mesh, options, folder, remote, fleet); !started.ok())
     return fail(started.error());
-  LiveView view(mesh.config().stop);
+  LiveView view(run_of(mesh, folder));
   view.notice(fmt::format("{} nodes start; run folder: {}", mesh.nodes(), folder.path()));
   watch(fleet, *followers, Logs(folder, mesh.plan()), view);
   if (remote != nullptr) {

@@ -195,6 +195,21 @@ std::vector<std::optional<double>> layer_shares(std::span<const LayerReport> lay
   return shares;
 }
 
+// What each of the links that share an interface gets of it while all of them send. Their number is
+// counted where there is a limit alone, since most meshes have none.
+std::optional<double> part_of_interfaces(const Plan& plan, const TopologyFile& topology,
+                                         NodeIndex self, const Link& link) {
+  const auto part = [&](const std::optional<double>& whole, NodeIndex Link::*end) {
+    const auto of_node = [&](const Link& other) { return other.*end == link.*end; };
+    return whole ? std::optional(*whole /
+                                 static_cast<double>(std::ranges::count_if(plan.links, of_node)))
+                 : std::nullopt;
+  };
+  const auto out = part(topology.nodes[self].sending_cap_bits_per_s(), &Link::from);
+  const auto in = part(topology.nodes[link.to].downlink_bits_per_s, &Link::to);
+  return out && in ? std::min(out, in) : out ? out : in;
+}
+
 LinkRecord make_link_record(const Plan& plan, const TopologyFile& topology, NodeIndex self,
                             double seconds, const LinkReport& report) {
   const Link& link = plan.links[report.link];
@@ -207,8 +222,8 @@ LinkRecord make_link_record(const Plan& plan, const TopologyFile& topology, Node
   }
   if (const auto& rate = topology.link(link.from, link.to).rate)
     record.true_rate_bits_per_s = rate->at(std::max(seconds, 0.0));
-  if (const auto cap = topology.nodes[self].sending_cap_bits_per_s())
-    record.true_rate_bits_per_s = std::min(record.true_rate_bits_per_s.value_or(*cap), *cap);
+  if (const auto part = part_of_interfaces(plan, topology, self, link))
+    record.true_rate_bits_per_s = std::min(record.true_rate_bits_per_s.value_or(*part), *part);
   record.fixed_cost_s = to_seconds(report.fixed_cost);
   record.budget_bytes = report.budget_bytes;
   record.bytes = report.bytes;

@@ -116,12 +116,15 @@ std::string render_notices(const RunTally& tally, std::size_t columns, std::size
 
 }  // namespace
 
-std::string render_table(const RunTally& tally, std::size_t columns, std::size_t rows) {
+std::string render_table(const RunTally& tally, std::size_t columns, std::size_t rows,
+                         const std::string& verdict) {
   const RoundRecord* latest = tally.latest();
   if (latest == nullptr) return render_notices(tally, columns, rows);
   std::string text = row_text(headline(tally, *latest), columns);
-  if (rows < 3) return text;
-  const std::size_t room = rows - 2;  // headline and titles
+  const std::size_t head = verdict.empty() ? 2 : 3;  // headline, titles, verdict
+  if (rows <= head) return text;
+  if (!verdict.empty()) text += row_text("verdict: " + verdict, columns);
+  const std::size_t room = rows - head;
   const std::size_t links = tally.links().size();
   const std::size_t shown = links <= room ? links : room - 1;
   for (const std::string& row : lay_out(columns_of(tally, shown), columns))

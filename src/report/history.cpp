@@ -168,19 +168,23 @@ Result<RunHistory> load_run(const std::string& path) {
   return history;
 }
 
+Result<RunHistory> load_records(RunHistory run) {
+  const RunFolder folder(run.folder);
+  for (auto& node : read_nodes(folder, run.plan.view.nodes)) {
+    if (!node) return node.error();
+    run.nodes.push_back(std::move(*node));
+  }
+  if (run.nodes[run.furthest()].rounds.empty())
+    return Error{
+        ErrorCode::kUserInput,
+        fmt::format("no round of {} has ended yet: there is nothing to report", run.folder)};
+  return run;
+}
+
 Result<RunHistory> load_history(const std::string& path) {
   auto run = load_run(path);
   if (!run) return run;
-  RunHistory& history = *run;
-  const RunFolder folder(path);
-  for (auto& node : read_nodes(folder, history.plan.view.nodes)) {
-    if (!node) return node.error();
-    history.nodes.push_back(std::move(*node));
-  }
-  if (history.nodes[history.furthest()].rounds.empty())
-    return Error{ErrorCode::kUserInput,
-                 fmt::format("no round of {} has ended yet: there is nothing to report", path)};
-  return run;
+  return load_records(std::move(*run));
 }
 
 }  // namespace kimesh

@@ -53,10 +53,12 @@ struct LinkSums {
   double reduce = 0, gather = 0;
   std::size_t rounds = 0, reduces = 0, gathers = 0;
 
-  void add(const LinkRecord& record, double seconds) {
+  // `shares`: what it gets depends on other links, so that no rate of its own is emulated.
+  void add(const LinkRecord& record, double seconds, bool shares) {
     if (record.rate_bits_per_s) rates.push_back(*record.rate_bits_per_s);
     if (record.true_rate_bits_per_s) true_rates.push_back(*record.true_rate_bits_per_s);
-    if (record.rate_bits_per_s && record.true_rate_bits_per_s && !record.rate_is_lower_bound)
+    if (record.rate_bits_per_s && record.true_rate_bits_per_s && !record.rate_is_lower_bound &&
+        !shares)
       off.push_back(std::abs(*record.rate_bits_per_s / *record.true_rate_bits_per_s - 1));
     fixed.push_back(record.fixed_cost_s);
     bytes += static_cast<double>(record.bytes);
@@ -70,6 +72,11 @@ struct LinkSums {
     if (record.gather_contraction) gather += *record.gather_contraction, ++gathers;
   }
 };
+
+bool shares_interface(const TopologyFile& topology, const Link& link) {
+  return topology.nodes[link.from].sending_cap_bits_per_s() ||
+         topology.nodes[link.to].downlink_bits_per_s;
+}
 
 std::optional<double> middle_of(const std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
@@ -108,12 +115,15 @@ LinkMeasures measure_link(LinkIndex index, const LinkSums& sums, double dense) {
 
 void measure_links(const RunHistory& history, RunMeasures& measures) {
   std::vector<LinkSums> sums(history.plan.links.size());
+  std::vector<bool> shares;
+  for (const Link& link : history.plan.links)
+    shares.push_back(shares_interface(history.topology, link));
   for (NodeIndex node = 0; node < history.nodes.size(); ++node)
     for (const RoundRecord& round : measured(history.nodes[node], measures.first, measures.end))
       for (const LinkRecord& record : round.links) {
         const auto far = history.topology.find_node(record.to);
         const auto link = far ? history.plan.find_link(node, *far) : std::nullopt;
-        if (link) sums[*link].add(record, seconds_of(round));
+        if (link) sums[*link].add(record, seconds_of(round), shares[*link]);
       }
   const std::vector<double> dense = dense_bytes_of(history);
   for (LinkIndex link = 0; link < sums.size(); ++link)

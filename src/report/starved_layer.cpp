@@ -41,7 +41,7 @@ std::optional<Finding> find_starved_layer(const FindingInput& input) {
   finding.text = fmt::format(
       "Compression starves layer {}: {} of its elements travel in a round, of all elements {}.",
       layers[*least].name, percent_text(sums[*least]), percent_text(all));
-  finding.remedy = "A share for each layer (policy: kimad_plus), or more bytes";
+  finding.remedy = "The same share of every layer (policy: kimad, compressor: topk), or more bytes";
   return finding;
 }
 

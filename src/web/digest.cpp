@@ -1,6 +1,7 @@
 // What pages of different nodes tell each other, rows of the state: {nodes: [[index, row]],
 // links: [row]}.
 #include <algorithm>
+#include <functional>
 
 #include "run_state.h"
 
@@ -37,13 +38,21 @@ const Json& list(const Json& digest, const char* name) {
 std::string RunWatch::digest() const {
   const Run& run = *run_;
   Json json{{"nodes", Json::array()}, {"links", Json::array()}};
+  std::size_t bytes = json.dump().size();
+  const auto add = [&](const char* list, const Json& row) {
+    bytes += row.dump().size() + 1;  // with its comma
+    if (bytes <= kDigestBytesMax) json[list].push_back(row);
+    return bytes <= kDigestBytesMax;
+  };
   for (NodeIndex node = 0; node < run.known.size(); ++node)
-    if (run.known[node]) json["nodes"].push_back(Json::array({node, node_row(run, node)}));
+    if (run.known[node] && !add("nodes", Json::array({node, node_row(run, node)}))) break;
   std::vector<LinkIndex> links;
   for (LinkIndex link = 0; link < run.latest.size(); ++link)
     if (run.known[run.history.plan.links[link].from]) links.push_back(link);
-  for (const LinkIndex link : told_links(run, std::move(links)))
-    json["links"].push_back(link_row(run, link));
+  const auto sent = [&](LinkIndex link) { return run.tally.links()[link].bytes; };
+  std::ranges::stable_sort(links, std::greater{}, sent);
+  for (const LinkIndex link : links)
+    if (!add("links", link_row(run, link))) break;
   return json.dump();
 }
 

@@ -1,6 +1,7 @@
-// What `kimesh plan --suggest` brings: a dense round, as the simulator has it, of the joins that it
-// finds over that of a ring in the file's order, on drawn rates; the gap to the bound of each kind,
-// and the time of the search.
+// What `kimesh plan --suggest` brings. On drawn rates: a dense round, as the simulator has it, of
+// the joins that it finds over that of a ring in the file's order, the gap to the bound of each
+// kind, and the time of the search. Of every topology that ships: a dense round of the model of
+// configs/digits.yaml as it ships, and of the joins that are found.
 //
 //   bench_suggest [--seeds N] [--json FILE]
 #include "kimesh/run/suggest.h"
@@ -9,9 +10,12 @@
 #include <cmath>
 #include <random>
 
+#include "kimesh/run/compare_joins.h"
 #include "kimesh/run/predict.h"
 #include "kimesh/util/check.h"
 #include "tests/bench/figures.h"
+#include "tests/bench/timed_run.h"
+#include "tests/shipped.h"
 
 namespace kimesh::bench {
 namespace {
@@ -78,6 +82,28 @@ Found measure(std::size_t nodes, unsigned seed, bool with_uplinks) {
   return found;
 }
 
+// Traces count as their means.
+void measure_shipped(const std::string& name, Figures& figures) {
+  auto files = loaded_or_exit(
+      load_mesh_files(KIMESH_SOURCE_DIR "/configs/digits.yaml", test::shipped_path(name)));
+  const std::vector<double> weights = declared_weights(files.topology);
+  auto objective = or_exit(make_training_mesh(files.config, files.topology.nodes.size(), weights));
+  const auto mesh = or_exit(Mesh::make(std::move(files), std::move(objective)));
+  const PairRates rates = PairRates::declared(mesh->topology());
+  const SimulatedCosts costs;
+  const ComparedMesh compared{mesh->topology(), mesh->plan().layout, mesh->objective().weights(),
+                              rates, costs};
+  const RunConfig config = compared_messages(mesh->config()).config;
+  const double before = or_exit(simulated_round(compared, config, as_it_is(compared)));
+  const auto found = or_exit(compare_joins(compared, mesh->config()));
+  const std::string shipped = name + ", as it ships";
+  figures.add(shipped, "ms", {1e3 * before});
+  for (const ComparedJoins& row : found)
+    figures.add("  " + joins_text(row.suggestion.arrangement, mesh->topology()), "ms",
+                {1e3 * row.round_s});
+  figures.add("  the best over what ships", "x", {found.front().round_s / before});
+}
+
 int run(int argc, char** argv) {
   unsigned seeds = 4;
   std::string json;
@@ -103,6 +129,7 @@ int run(int argc, char** argv) {
       figures.add("gap of the tree, " + of, "%", trees);
       figures.add("search, " + of, "s", times);
     }
+  for (const std::string& name : test::shipped_topologies()) measure_shipped(name, figures);
   return figures.write(json) ? 0 : 1;
 }
 

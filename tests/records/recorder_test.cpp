@@ -207,6 +207,26 @@ TEST(RoundRecord, TellsTheEmulatedRateOfItsMomentAtMostTheUplink) {
   EXPECT_EQ(rate(), 3e6);
 }
 
+// Seen to fail: the whole of an uplink told of each of its links; downlinks left out.
+TEST(RoundRecord, TellsALinksPartOfTheInterfacesThatItShares) {
+  TopologyFile topology = test::topology_of(4, "parameter_server");
+  auto plan = make_plan(topology, test::small_layout());
+  ASSERT_TRUE(plan.ok());
+  topology.default_link.rate = RateTrace{{{0, 10e6}}};
+  const auto rate = [&] {
+    return make_round_record(*plan, topology, 0, TimePoint{}, a_report())
+        .links[0]
+        .true_rate_bits_per_s;
+  };
+  EXPECT_EQ(rate(), 10e6);
+  topology.nodes[0].uplink_bits_per_s = 6e6;
+  EXPECT_EQ(rate(), 2e6) << "of three links";
+  topology.nodes[1].downlink_bits_per_s = 3e6;
+  EXPECT_EQ(rate(), 1e6);
+  topology.nodes[0].uplink_bits_per_s.reset();
+  EXPECT_EQ(rate(), 1e6);
+}
+
 TEST(NodeRecorder, LeavesEveryLineOfALiveNodeAtOnce) {
   const test::Folder folder;
   auto recorder = NodeRecorder::create(folder / "a.jsonl", NodeRecorder::Flush::kEveryLine);

@@ -1,6 +1,7 @@
 // Each rule has a run that it speaks of, and stays silent about a healthy one.
 #include "kimesh/report/findings.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "tests/report/simulated_run.h"
@@ -11,6 +12,10 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
+// What a run that a rule speaks of differs in from the healthy one beside it.
+RunSpec healthy() {
+  return {};
+}
 RunSpec slow_link() {
   return {.links = "default: {rate: 10Mbit}\n  c->d: {rate: 200kbit}"};
 }
@@ -20,30 +25,103 @@ RunSpec slow_links() {
 RunSpec far_apart() {
   return {.links = "default: {rate: 10Mbit, delay: 20ms}"};
 }
-RunSpec long_gradients() {
+RunSpec near() {
+  return {.links = "default: {rate: 10Mbit, delay: 100us}"};
+}
+RunSpec gradients_of(milliseconds all, milliseconds of_c) {
   RunSpec spec;
-  spec.costs.gradient = milliseconds(100);
+  spec.costs.node_gradients = {all, all, of_c, all};
   return spec;
+}
+RunSpec long_gradients() {
+  return gradients_of(milliseconds(100), milliseconds(100));
 }
 RunSpec slow_node() {
-  RunSpec spec;
-  spec.costs.node_gradients = {milliseconds(10), milliseconds(10), milliseconds(40),
-                               milliseconds(10)};
+  return gradients_of(milliseconds(10), milliseconds(40));
+}
+RunSpec uneven_nodes() {
+  return gradients_of(milliseconds(10), milliseconds(11));
+}
+const std::string kKimad = "{policy: kimad, compressor: topk}";
+RunSpec round_time_of(const std::string& time) {
+  return {.compression = kKimad, .more = "round_time: " + time + "\n"};
+}
+RunSpec enough_time() {
+  return round_time_of("40ms");
+}
+RunSpec less_than_a_gradient() {
+  return round_time_of("10ms");
+}
+RunSpec less_than_a_link_takes() {
+  RunSpec spec = enough_time();
+  spec.links = "default: {rate: 4Mbit}\n  c->d: {rate: 10kbit}";
   return spec;
 }
-RunSpec short_round_time() {
-  return {.compression = "{policy: kimad, compressor: topk}", .more = "round_time: 10ms\n"};
+RunSpec less_than_coding_takes() {
+  RunSpec spec = enough_time();
+  spec.costs.encode_s_per_element = 2e-5;
+  return spec;
 }
 RunSpec slow_coder() {
   RunSpec spec{.links = "default: {rate: 1Gbit}"};
   spec.costs.encode_s_per_element = 2e-6;
   return spec;
 }
+RunSpec slow_coder_and_links() {
+  RunSpec spec = slow_coder();
+  spec.links = "default: {rate: 4Mbit}";
+  return spec;
+}
+// Faster than estimates follow.
+RunSpec rate_that_jumps() {
+  RunSpec spec{.compression = "{policy: none}",
+               .links = "default: {rate: 4Mbit}\n  b->c: {trace: rates.csv}"};
+  for (int i = 0; i < 400; ++i) spec.trace += fmt::format("{},{}Mbit\n", 0.02 * i, i % 2 ? 4 : 1);
+  return spec;
+}
+RunSpec dense() {
+  return {.compression = "{policy: none}"};
+}
+RunSpec shares_by_round(const std::string& shares) {
+  return {.compression =
+              "{policy: ratio_by_round, compressor: topk, feedback: ef14, "
+              "ratio_from_round: " +
+              shares + "}"};
+}
+RunSpec fewer_and_fewer() {
+  return shares_by_round("{0: 0.5, 20: 0.1, 40: 0.01}");
+}
+RunSpec as_many() {
+  return shares_by_round("{0: 0.1}");
+}
+RunSpec layers_of(double curvature_of_last) {
+  return {.compression = "{policy: kimad_plus, compressor: topk, feedback: ef14}",
+          .more = "round_time: 20ms\n",
+          .layers = {{900, 1}, {900, 1}, {200, curvature_of_last}},
+          .kind = "parameter_server\nservers: [a]"};
+}
+RunSpec flat_layer() {
+  return layers_of(1e-4);
+}
+RunSpec even_layers() {
+  return layers_of(1);
+}
+RunSpec gravac(const std::string& epsilon) {
+  return {.compression =
+              "{policy: gravac, compressor: topk, epsilon: " + epsilon + ", window: 100ms}"};
+}
+RunSpec gain_that_hardly_holds() {
+  return gravac("0.9");
+}
+RunSpec gain_that_holds() {
+  return gravac("0.1");
+}
 
 struct Case {
-  const char* rule;
+  std::string_view rule;
   RunSpec (*spec)();
   const char* says;
+  RunSpec (*without)();
 };
 
 class EveryRule : public testing::TestWithParam<Case> {};
@@ -55,15 +133,39 @@ TEST_P(EveryRule, SpeaksOfItsRun) {
   EXPECT_THAT(text_of(report, GetParam().rule), HasSubstr(GetParam().says)) << report.verdict;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Findings, EveryRule,
-    testing::Values(Case{"slow-link", slow_link, "Link c->d makes rounds long"},
-                    Case{"slow-link", slow_links, "The links make rounds long"},
-                    Case{"idle-rounds", far_apart, "Rounds are mostly idle"},
-                    Case{"compute-bound", long_gradients, "Slow links do not matter"},
-                    Case{"straggler", slow_node, "Node c makes the others wait"},
-                    Case{"missed-round-time", short_round_time, "the longest gradient takes"},
-                    Case{"costly-coding", slow_coder, "costs more than it saves"}));
+// Seen to fail with each rule's threshold taken away.
+TEST_P(EveryRule, IsSilentOfAHealthyOne) {
+  const Folder folder;
+  const RunReport report = report_of(GetParam().without(), folder / "run");
+  EXPECT_EQ(text_of(report, GetParam().rule), "");
+}
+
+const Case kCases[] = {
+    {"slow-link", slow_link, "Link c->d makes rounds long", healthy},
+    {"slow-link", slow_links, "The links make rounds long", healthy},
+    {"idle-rounds", far_apart, "Rounds are mostly idle", near},
+    {"compute-bound", long_gradients, "Slow links do not matter", healthy},
+    {"straggler", slow_node, "Node c makes the others wait", uneven_nodes},
+    {"missed-round-time", less_than_a_gradient, "the longest gradient takes", enough_time},
+    {"missed-round-time", less_than_a_link_takes, "link c->d sends for", enough_time},
+    {"missed-round-time", less_than_coding_takes, "coding, applying and steps take", enough_time},
+    {"costly-coding", slow_coder, "costs more than it saves", slow_coder_and_links},
+    {"wrong-rate", rate_that_jumps, "The rate of link b->c is estimated", dense},
+    {"growing-residual", fewer_and_fewer, "What messages leave out grows", as_many},
+    {"starved-layer", flat_layer, "starves layer layer2", even_layers},
+    {"unsteady-sizes", gain_that_hardly_holds, "The policy goes to and fro", gain_that_holds}};
+
+INSTANTIATE_TEST_SUITE_P(Rules, EveryRule, testing::ValuesIn(kCases));
+
+// A rule that no run above triggers would be one that nobody has seen. What other joins bring needs
+// simulations; its tests are below.
+TEST(Findings, EveryRuleHasARun) {
+  for (const FindingRule& rule : finding_rules()) {
+    const bool is_above =
+        std::ranges::any_of(kCases, [&](const Case& one) { return one.rule == rule.name; });
+    EXPECT_TRUE(is_above || rule.name == "other-joins") << rule.name;
+  }
+}
 
 TEST(Findings, AHealthyRunHasNone) {
   const Folder folder;
@@ -97,6 +199,39 @@ TEST(Findings, OtherJoinsWithShorterRoundsAreNamed) {
   }
 }
 
+TEST(Findings, AnotherOrderOfTheNodesInARingIsNamed) {
+  const Folder folder;
+  const RunReport report = report_of(
+      {.compression = "{policy: none}",
+       .links = "default: {rate: 200kbit}\n  a->c: {rate: 20Mbit}\n  c->b: {rate: 20Mbit}\n"
+                "  b->d: {rate: 20Mbit}\n  d->a: {rate: 20Mbit}",
+       .kind = "parameter_server\nservers: all"},
+      folder / "run", WhatIfUse::kAllowed);
+  EXPECT_THAT(text_of(report, "other-joins"),
+              testing::MatchesRegex("Joined otherwise.* a round of ring: a > c > b > d would take "
+                                    ".* % of the time, at the rates that the topology emulates."))
+      << report.no_what_if;
+}
+
+// Links that share an interface each have a part of it: they fill it, and no estimate is wrong.
+// Seen to fail: the whole of the interface taken for the rate of each.
+TEST(Findings, LinksThatShareAnInterfaceMakeRoundsLong) {
+  for (const char* shared : {", uplink: 2Mbit", ", downlink: 2Mbit"})
+    for (const std::string& compression : {std::string("{policy: none}"), kKimad}) {
+      const Folder folder;
+      const std::string more = compression == kKimad ? "round_time: 60ms\n" : "";
+      const RunReport report = report_of({.compression = compression,
+                                          .more = more,
+                                          .links = "default: {rate: 10Mbit}",
+                                          .of_nodes = shared,
+                                          .kind = "parameter_server\nservers: all"},
+                                         folder / "run");
+      SCOPED_TRACE(compression + shared);
+      EXPECT_THAT(report.verdict, testing::StartsWith("The links make rounds long"));
+      for (const char* other : {"wrong-rate", "idle-rounds"}) EXPECT_EQ(text_of(report, other), "");
+    }
+}
+
 // Its links make rounds long, but no other joins of its nodes help.
 // Seen to fail with the threshold turned round.
 TEST(Findings, JoinsThatAreTheBestOnesAreNotNamed) {
@@ -107,71 +242,6 @@ TEST(Findings, JoinsThatAreTheBestOnesAreNotNamed) {
   ASSERT_EQ(report.no_what_if, "");
   ASSERT_TRUE(has(report, "slow-link"));
   EXPECT_FALSE(has(report, "other-joins")) << text_of(report, "other-joins");
-}
-
-// What a policy or an estimator does wrong shows in records, which are damaged here.
-class DamagedRecords : public testing::Test {
- protected:
-  void SetUp() override {
-    report_.emplace(report_of({}, folder_ / "run"));
-    ASSERT_TRUE(report_->findings.empty()) << report_->verdict;
-  }
-  template <typename Damage>
-  [[nodiscard]] std::vector<Finding> findings_after(Damage damage) {
-    RunHistory history = report_->history;
-    for (NodeHistory& node : history.nodes)
-      for (RoundRecord& round : node.rounds) damage(round);
-    const auto measures = measure(history);
-    EXPECT_TRUE(measures);
-    return find_all({history, *measures, nullptr});
-  }
-  void expect_only(const std::vector<Finding>& findings, std::string_view rule,
-                   const std::string& says) {
-    ASSERT_EQ(findings.size(), 1u) << rule;
-    EXPECT_EQ(findings[0].rule, rule);
-    EXPECT_THAT(findings[0].text, HasSubstr(says));
-  }
-  const Folder folder_;
-  std::optional<RunReport> report_;
-};
-
-TEST_F(DamagedRecords, AnEstimateThatIsOffIsNamed) {
-  const auto findings = findings_after([](RoundRecord& round) {
-    for (LinkRecord& link : round.links)
-      if (link.to == "c") {
-        link.rate_bits_per_s = 6e6;
-        link.rate_is_lower_bound = false;
-      }
-  });
-  expect_only(findings, "wrong-rate", "link b->c is estimated 50 % off (median): 6.00 Mbit/s");
-}
-
-TEST_F(DamagedRecords, AResidualThatGrowsIsNamed) {
-  const auto findings =
-      findings_after([](RoundRecord& round) { round.residual_share = 0.01 * round.round; });
-  expect_only(findings, "growing-residual", "What messages leave out grows");
-}
-
-TEST_F(DamagedRecords, AResidualThatStaysIsNot) {
-  EXPECT_TRUE(findings_after([](RoundRecord& round) { round.residual_share = 0.9; }).empty());
-}
-
-TEST_F(DamagedRecords, SizesThatJumpAreNamed) {
-  const auto findings = findings_after([](RoundRecord& round) {
-    for (LinkRecord& link : round.links) link.bytes *= round.round % 4 == 0 ? 5 : 1;
-  });
-  expect_only(findings, "unsteady-sizes", "The policy goes to and fro");
-}
-
-TEST_F(DamagedRecords, AStarvedLayerIsNamed) {
-  report_->history.plan.layout = small_layout();
-  const auto shares = [](double first, double second) {
-    return [=](RoundRecord& round) {
-      if (round.round % kLayerReportEvery == 0) round.layers = {first, second};
-    };
-  };
-  expect_only(findings_after(shares(0.1, 0.001)), "starved-layer", "starves layer layers.0.bias");
-  EXPECT_TRUE(findings_after(shares(0.1, 0.05)).empty());
 }
 
 }  // namespace

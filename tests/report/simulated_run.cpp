@@ -7,22 +7,25 @@ namespace kimesh::test {
 void simulate_run(const RunSpec& spec, const std::string& path) {
   std::filesystem::create_directories(path);
   const RunFolder folder(path);
-  std::ofstream(folder.topology()) << "kind: " << spec.kind << R"(
-nodes:
-  a: {address: "tcp://127.0.0.1:7110"}
-  b: {address: "tcp://127.0.0.1:7111"}
-  c: {address: "tcp://127.0.0.1:7112"}
-  d: {address: "tcp://127.0.0.1:7113"}
-links:
-  )" << spec.links << "\n";
-  std::ofstream(folder.config()) << "quadratic: {dimension: 2000, condition: 10}\n"
+  std::ofstream topology(folder.topology());
+  topology << "kind: " << spec.kind << "\nnodes:\n";
+  for (const char name : {'a', 'b', 'c', 'd'})
+    topology << "  " << name << ": {address: \"tcp://127.0.0.1:" << 7110 + (name - 'a') << "\""
+             << spec.of_nodes << "}\n";
+  topology << "links:\n  " << spec.links << "\n";
+  topology.close();
+  if (!spec.trace.empty()) std::ofstream(path + "/rates.csv") << spec.trace;
+  const bool is_own = !spec.layers.empty();
+  std::ofstream(folder.config()) << (is_own ? "objective: own\n"
+                                            : "quadratic: {dimension: 2000, condition: 10}\n")
                                  << "optimizer: {kind: sgd, lr: 0.2}\n"
                                  << "compression: " << spec.compression << "\n"
                                  << "stop: {rounds: " << spec.rounds << "}\n"
                                  << spec.more;
   auto files = load_mesh_files(folder.config(), folder.topology());
   for (const Problem& problem : files.problems) ADD_FAILURE() << to_string(problem);
-  auto objective = make_quadratic_mesh(*files.value.config.quadratic, 4, {}, 1);
+  Result<std::unique_ptr<MeshObjective>> objective = layered_mesh(spec.layers, 4);
+  if (!is_own) objective = make_quadratic_mesh(*files.value.config.quadratic, 4, {}, 1);
   ASSERT_TRUE(objective.ok());
   auto mesh = Mesh::make(std::move(files.value), std::move(*objective));
   ASSERT_TRUE(mesh.ok()) << mesh.error().message;

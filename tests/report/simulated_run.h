@@ -2,19 +2,24 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/report/report.h"
+#include "tests/quadratic_mesh/layers.h"
 #include "tests/records/folder.h"
 
 namespace kimesh::test {
 
 struct RunSpec {
   std::string compression = "{policy: fixed, compressor: topk, ratio: 0.05}";
-  std::string more{};                            // further lines of the config
+  std::string more{};  // further lines of the config
   std::string links = "default: {rate: 4Mbit}";
+  std::string trace{};  // rates.csv beside the topology; empty: there is none
   unsigned rounds = 60;
   SimulatedCosts costs{};
+  std::vector<QuadraticLayer> layers{};  // of the quadratic; empty: one vector
+  std::string of_nodes{};                // further keys of every node, such as ", uplink: 2Mbit"
   std::string kind = "ring";  // of the topology of four nodes, with further lines of its own
 };
 

@@ -155,10 +155,13 @@ function heatMap(caption, names, columns, rows, {columnText, valueText}) {
   return figure;
 }
 
-// rows: [[value of each key]], a column each, in order; columnText tells which one it is.
+// rows: [[value of each key]], a column each, in order; columnText tells which one it is. A few columns
+// that are far higher than the others, as those of first rounds are, are cut off at the top.
 function stackedColumns(caption, rows, keys, text, columnText) {
   const width = 460, height = 180, left = 64, bottom = 6, top = 8;
-  const longest = Math.max(...rows.map(row => row.reduce((a, b) => a + b, 0)), 1e-12);
+  const heights = rows.map(row => row.reduce((a, b) => a + b, 0)).sort((a, b) => a - b);
+  const usual = heights[Math.floor(.95 * heights.length)] ?? 0, most = heights.at(-1) ?? 0;
+  const longest = Math.max(most > 1.5 * usual ? 1.1 * usual : most, 1e-12);
   const figure = element('figure', {}, element('figcaption', {}, caption));
   const svg = element('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': caption});
   const scale = (height - top - bottom) / longest, cell = (width - left) / Math.max(rows.length, 1);
@@ -170,10 +173,12 @@ function stackedColumns(caption, rows, keys, text, columnText) {
   rows.forEach((row, r) => {
     const said = [columnText(r), ...row.map((v, k) => `${keys[k].name}: ${text(v)}`)].join('\n');
     let y = height - bottom;
+    const highest = part => Math.max(0, Math.min(part * scale, y - top));
     const column = element('g', {onmousemove: e => showTip(e, said), onmouseleave: hideTip});
     row.forEach((value, k) => {
-      y -= value * scale;
-      column.append(element('rect', {x: left + r * cell, y, width: cell + .2, height: value * scale,
+      const tall = highest(value);
+      y -= tall;
+      column.append(element('rect', {x: left + r * cell, y, width: cell + .2, height: tall,
                                      fill: keys[k].colour}));
     });
     svg.append(column);

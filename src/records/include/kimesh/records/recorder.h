@@ -36,7 +36,8 @@
 //                             true: messages did not fill the link lately, whose rate may be far
 //                             higher; else absent
 //              true_rate_bits_per_s
-//                             the emulated rate at the end of the round, at most the node's cap;
+//                             the emulated rate at the end of the round, at most the link's part of
+//                             what its two nodes give all their links (uplink, max_rate, downlink);
 //                             absent where nothing is emulated
 //              fixed_cost_s   estimated time that a message costs beside its bytes
 //              budget_bytes   what the policy allowed, all messages of the round; 0: no notion

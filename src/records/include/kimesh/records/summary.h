@@ -6,7 +6,7 @@
 //   accuracy, accuracy_round  of the latest evaluation; null: none
 //   test_loss                 of that evaluation, mean of a sample (of text: a token); null: none
 //   perplexity                exp(test_loss), of models of text; else absent
-//   loss                      the mesh's, of the last round; null: unknown, or no round completed
+//   loss                      the mesh's, of the last round; null: unknown, or no round has ended
 //   rounds                    with a gradient, completed by every node
 //   seconds                   run's clock: from the first round on, without evaluation
 //   bytes_sent                on all links: all frames in a live run, message bytes in a simulated

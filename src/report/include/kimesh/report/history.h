@@ -50,6 +50,8 @@ inline constexpr std::size_t kNoticesMax = 100;  // of a node: the last ones tel
 // Reads what the run was started with, and no records: `nodes` is empty. Errors: UserInput: it is
 // no folder of a run.
 [[nodiscard]] Result<RunHistory> load_run(const std::string& folder);
+// Reads the records of a run of which all else is known. Errors: as load_history.
+[[nodiscard]] Result<RunHistory> load_records(RunHistory run);
 // Reads the folder. Files of nodes are read by as many threads as there are cores. Errors:
 // UserInput: it is no folder of a run, a file of it cannot be read, or no round has ended.
 [[nodiscard]] Result<RunHistory> load_history(const std::string& folder);

@@ -39,9 +39,9 @@ struct LinkMeasures {
   std::size_t rounds = 0;  // that were measured; 0: another machine keeps its sender's file
   std::optional<double> rate_bits_per_s;       // estimated, p50
   std::optional<double> true_rate_bits_per_s;  // emulated, p50; absent where nothing is
-  std::optional<double> rate_off;              // p50 of |estimated / emulated − 1|
-  double fixed_cost_s = 0;                     // p50
-  double busy = 0;                             // share of the rounds' time in which it sends
+  std::optional<double> rate_off;  // p50 of |estimated / emulated − 1|; absent on shared links
+  double fixed_cost_s = 0;         // p50
+  double busy = 0;                 // share of the rounds' time in which it sends
   // Means a round. Dense: of the same messages as float32, without headers; 0: sizes unknown.
   double bytes = 0, budget_bytes = 0, dense_bytes = 0;
   double kept = 0;                                               // share of the elements

@@ -4,6 +4,7 @@
 //   write_whole("report.html", report_html({&*report, 1}));
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,16 @@ enum class WhatIfUse {
 
 // Errors: as load_history, and UserInput where no round was recorded by all nodes.
 [[nodiscard]] Result<RunReport> make_report(const std::string& folder, WhatIfUse use);
+
+// The records that quick_verdict() reads at the most: under a second of work.
+inline constexpr std::uintmax_t kQuickBytesMax = 32 << 20;
+// The verdict of the report without simulations or, where the run's records have more than
+// `bytes_max`, the command that tells it: none of them is read then. `run` is as load_run() leaves
+// it. Errors: as make_report.
+[[nodiscard]] Result<std::string> quick_verdict(RunHistory run,
+                                                std::uintmax_t bytes_max = kQuickBytesMax);
+// "`kimesh report FOLDER` tells".
+[[nodiscard]] std::string command_that_tells(const std::string& folder);
 
 // The names of the nodes whose records the folder does not hold, with commas; empty: none.
 [[nodiscard]] std::string nodes_without_file(const RunReport& report);

@@ -43,6 +43,8 @@ namespace kimesh {
 
 // One answer tells no more of them: 2,000 links are 150 kB.
 inline constexpr std::size_t kLinksToldMax = 2000;
+// Of a digest for the page of another node.
+inline constexpr std::size_t kDigestBytesMax = 64'000;
 // One call reads no more, so that a long run does not keep others waiting: about 100 ms.
 inline constexpr std::size_t kReadBytesMax = 4 << 20;
 
@@ -66,8 +68,8 @@ class RunWatch {
   void read();
   [[nodiscard]] std::string state(const StateRequest& request) const;
 
-  // What the page of another node needs of those whose records are here, in bounded bytes: their
-  // rows of `nodes` and `links`.
+  // What the page of another node needs of those whose records are here: their rows of `nodes` and,
+  // those with most bytes first, of `links`, in kDigestBytesMax.
   [[nodiscard]] std::string digest() const;
   // Takes the digest of another page, for nodes whose records are not here: it takes the place of
   // what that page said before. What is no digest says nothing.
