@@ -38,7 +38,7 @@ std::vector<NodePlace> places_of(const ExportOptions& options, const TopologyFil
   return places;
 }
 
-Result<ExportedMesh> collect(const ExportOptions& options, const MeshFiles& files) {
+Result<ExportedMesh> exported_mesh(const ExportOptions& options, const MeshFiles& files) {
   ExportedMesh mesh;
   mesh.image = options.image;
   mesh.name = options.name;
@@ -150,7 +150,7 @@ int export_mesh(const ExportOptions& options) {
     complain(why);
     return kExitUser;
   }
-  const auto mesh = collect(options, *files);
+  const auto mesh = exported_mesh(options, *files);
   if (!mesh) return fail(mesh.error());
 
   std::vector<ExportedFile> written;

@@ -10,7 +10,7 @@
 namespace kimesh::cli {
 namespace {
 
-std::string text_of(const std::vector<RunReport>& reports, ReportOptions::Format format) {
+std::string report_text(const std::vector<RunReport>& reports, ReportOptions::Format format) {
   switch (format) {
     case ReportOptions::Format::kHtml:
       return report_html(reports);
@@ -42,7 +42,7 @@ int report(const ReportOptions& options) {
     if (!made) return fail(made.error());
     reports.push_back(std::move(*made));
   }
-  const std::string text = text_of(reports, options.format);
+  const std::string text = report_text(reports, options.format);
   const bool is_page = options.format == ReportOptions::Format::kHtml;
   if (options.output.empty() && !is_page) {
     put(text);

@@ -8,7 +8,7 @@
 
 #include "tests/bandwidth/emulated_link.h"
 
-namespace kimesh {
+namespace kimesh::estimator_test {
 namespace {
 
 constexpr double kMbit = 1e6 / 8;  // bytes per second
@@ -351,4 +351,4 @@ TEST(ChunkCount, MakesAboutEightEqualChunksWithinTheBounds) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::estimator_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kimesh {
+namespace kimesh::sending_pace_test {
 namespace {
 
 constexpr double kRate = 1e6;  // bytes/s
@@ -53,4 +53,4 @@ TEST(SendingPace, LearnsNothingFromMessagesWithoutOneAndFromShortTails) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::sending_pace_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kimesh {
+namespace kimesh::sustained_rate_test {
 namespace {
 
 LinkSample message(std::size_t bytes, double seconds, double tail_s = 0) {
@@ -237,4 +237,4 @@ TEST(SustainedRate, LearnsNothingFromAMessageWithoutTime) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::sustained_rate_test

@@ -8,7 +8,7 @@
 #include "kimesh/util/digest.h"
 #include "tests/records/folder.h"
 
-namespace kimesh {
+namespace kimesh::checkpoint_files_test {
 namespace {
 
 using testing::HasSubstr;
@@ -346,4 +346,4 @@ TEST(CheckpointFiles, SayWhenTheDiskFails) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::checkpoint_files_test

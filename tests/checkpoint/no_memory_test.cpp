@@ -29,7 +29,7 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
 
-namespace kimesh {
+namespace kimesh::no_memory_test {
 namespace {
 
 // Seen to fail: the exception not guarded (the process ends); a thread of vector work that waits
@@ -51,4 +51,4 @@ TEST(CheckpointFiles, WhoseWriterFindsNoMemoryFailWithASentenceAndHoldNobodyUp) 
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::no_memory_test

@@ -9,7 +9,7 @@
 
 #include "tests/compress/vectors.h"
 
-namespace kimesh {
+namespace kimesh::allocation_test {
 namespace {
 
 std::vector<std::uint32_t> indices_of(const std::vector<std::byte>& bytes) {
@@ -133,4 +133,4 @@ TEST(Topk, OfItsOwnMessageIsTheSmallerMessage) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::allocation_test

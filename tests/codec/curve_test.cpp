@@ -10,7 +10,7 @@
 #include "tests/compress/vectors.h"
 #include "tests/residual/residual.h"
 
-namespace kimesh {
+namespace kimesh::curve_test {
 namespace {
 
 // What is left when the k largest are sent, from its definition: [k], k = 0 … size.
@@ -220,4 +220,4 @@ TEST(Curve, NamesTheMagnitudeThatDividesWhatIsKept) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::curve_test

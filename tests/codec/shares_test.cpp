@@ -6,7 +6,7 @@
 #include "kimesh/compress/compressor.h"
 #include "tests/compress/vectors.h"
 
-namespace kimesh {
+namespace kimesh::shares_test {
 namespace {
 
 std::vector<std::uint32_t> shares_of(std::uint32_t keep, std::uint32_t rotation,
@@ -82,4 +82,4 @@ TEST(Shares, AreExactAtTheLargestSizes) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::shares_test

@@ -9,7 +9,7 @@
 #include "kimesh/compress/compressor.h"
 #include "tests/compress/inputs.h"
 
-namespace kimesh {
+namespace kimesh::codecs_test {
 namespace {
 
 constexpr Form kHalvesForm{180};
@@ -141,4 +141,4 @@ TEST(Divide, GivesMoreToWhatIsWorthSending) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::codecs_test

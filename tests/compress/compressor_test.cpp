@@ -13,7 +13,7 @@
 #include "kimesh/kernels/vector_math.h"
 #include "tests/compress/vectors.h"
 
-namespace kimesh {
+namespace kimesh::compressor_test {
 namespace {
 
 struct Entry {
@@ -199,4 +199,4 @@ TEST(Topk, WritesTheBytesThatTheGrammarSays) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::compressor_test

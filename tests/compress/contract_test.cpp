@@ -6,7 +6,7 @@
 #include "kimesh/compress/compressor.h"
 #include "tests/compress/inputs.h"
 
-namespace kimesh {
+namespace kimesh::contract_test {
 namespace {
 
 std::vector<std::string> all_codecs() {
@@ -244,4 +244,4 @@ TEST(Budget, BelowTheFloorStillSendsSomething) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::contract_test

@@ -8,7 +8,7 @@
 #include "kimesh/compress/compressor.h"
 #include "tests/settings.h"
 
-namespace kimesh {
+namespace kimesh::golden_test {
 namespace {
 
 std::string hex(std::span<const std::byte> bytes) {
@@ -143,4 +143,4 @@ TEST(Golden, CodedIndicesHaveTheBytesThatTheyAlwaysHad) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::golden_test

@@ -7,7 +7,7 @@
 #include "tests/compress/inputs.h"
 #include "tests/sanitized.h"
 
-namespace kimesh {
+namespace kimesh::mutation_test {
 namespace {
 
 constexpr std::size_t kElementsMax = 96;
@@ -108,4 +108,4 @@ TEST_P(Decoder, SurvivesDamagedMessages) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::mutation_test

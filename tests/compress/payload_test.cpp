@@ -11,7 +11,7 @@
 #include "kimesh/compress/compressor.h"
 #include "tests/compress/vectors.h"
 
-namespace kimesh {
+namespace kimesh::payload_test {
 namespace {
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
@@ -135,4 +135,4 @@ TEST(Apply, TakesPayloadsThatBeginAtAnyAddress) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::payload_test

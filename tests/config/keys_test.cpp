@@ -11,7 +11,7 @@
 #include "kimesh/config/key_values.h"
 #include "tests/config/text_file.h"
 
-namespace kimesh {
+namespace kimesh::keys_test {
 namespace {
 
 using testing::ElementsAre;
@@ -346,4 +346,4 @@ TEST(Problem, ReadsAsOneLineWithPlaceSentenceAndRemedy) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::keys_test

@@ -4,7 +4,7 @@
 
 #include "tests/cuda/cuda_fixture.h"
 
-namespace kimesh::cuda_test {
+namespace kimesh::cuda_test::collect_test {
 namespace {
 
 using kernels::Entries;
@@ -204,4 +204,4 @@ TEST_F(CudaCollect, EntriesAreAddedWithOneRounding) {
 }
 
 }  // namespace
-}  // namespace kimesh::cuda_test
+}  // namespace kimesh::cuda_test::collect_test

@@ -2,7 +2,7 @@
 
 #include "tests/cuda/cuda_fixture.h"
 
-namespace kimesh::cuda_test {
+namespace kimesh::cuda_test::histogram_test {
 namespace {
 
 // The bins of all parts, one after the other.
@@ -59,4 +59,4 @@ TEST_F(CudaHistogram, PartsAreCountedByThemselves) {
 }
 
 }  // namespace
-}  // namespace kimesh::cuda_test
+}  // namespace kimesh::cuda_test::histogram_test

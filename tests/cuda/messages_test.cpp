@@ -5,7 +5,7 @@
 #include "tests/cuda/cuda_fixture.h"
 #include "tests/settings.h"
 
-namespace kimesh::cuda_test {
+namespace kimesh::cuda_test::messages_test {
 namespace {
 
 class CudaMessages : public Cuda {};
@@ -182,4 +182,4 @@ TEST_F(CudaMessages, ThatAreMalformedLeaveTheEstimateAlone) {
 }
 
 }  // namespace
-}  // namespace kimesh::cuda_test
+}  // namespace kimesh::cuda_test::messages_test

@@ -4,7 +4,7 @@
 #include "kimesh/kernels/vector_math.h"
 #include "tests/cuda/cuda_fixture.h"
 
-namespace kimesh::cuda_test {
+namespace kimesh::cuda_test::optimizer_test {
 namespace {
 
 class CudaOptimizer : public Cuda {};
@@ -102,4 +102,4 @@ TEST_F(CudaOptimizer, AdamwStepsAreTheCpusForManySteps) {
 }
 
 }  // namespace
-}  // namespace kimesh::cuda_test
+}  // namespace kimesh::cuda_test::optimizer_test

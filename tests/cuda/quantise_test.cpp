@@ -4,7 +4,7 @@
 
 #include "tests/cuda/cuda_fixture.h"
 
-namespace kimesh::cuda_test {
+namespace kimesh::cuda_test::quantise_test {
 namespace {
 
 using kernels::BlockFormat;
@@ -70,4 +70,4 @@ TEST_F(CudaQuantise, AnElementThatIsNotFiniteLeavesTheEstimateAlone) {
 }
 
 }  // namespace
-}  // namespace kimesh::cuda_test
+}  // namespace kimesh::cuda_test::quantise_test

@@ -3,7 +3,7 @@
 #include "kimesh/util/digest.h"
 #include "tests/cuda/cuda_fixture.h"
 
-namespace kimesh::cuda_test {
+namespace kimesh::cuda_test::vector_math_test {
 namespace {
 
 class CudaVectorMath : public Cuda {};
@@ -110,4 +110,4 @@ TEST_F(CudaVectorMath, EnergiesOfADifferenceAreTheCpus) {
 }
 
 }  // namespace
-}  // namespace kimesh::cuda_test
+}  // namespace kimesh::cuda_test::vector_math_test

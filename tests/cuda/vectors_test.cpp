@@ -10,7 +10,7 @@
 #include "tests/settings.h"
 #include "tests/vectors/mesh.h"
 
-namespace kimesh::cuda_test {
+namespace kimesh::cuda_test::vectors_test {
 namespace {
 
 const Setting kDense{};
@@ -216,4 +216,4 @@ TEST_F(CudaVectors, NameTheLayerWhereAGradientIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace kimesh::cuda_test
+}  // namespace kimesh::cuda_test::vectors_test

@@ -9,7 +9,7 @@
 
 #include "tests/data/read_all.h"
 
-namespace kimesh {
+namespace kimesh::dataset_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -175,4 +175,4 @@ TEST(Cifar10, ReadsTheRealSubset) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::dataset_test

@@ -7,7 +7,7 @@
 
 #include "tests/data/read_all.h"
 
-namespace kimesh {
+namespace kimesh::formats_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -223,4 +223,4 @@ TEST_F(DataFiles, CsvIsRefusedWithItsLine) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::formats_test

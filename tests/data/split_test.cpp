@@ -9,7 +9,7 @@
 
 #include "tests/data/read_all.h"
 
-namespace kimesh {
+namespace kimesh::split_test {
 namespace {
 
 using Parts = std::vector<std::vector<std::uint32_t>>;
@@ -229,4 +229,4 @@ TEST(Batches, ReachTheLastRoundThatCanBeCounted) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::split_test

@@ -6,7 +6,7 @@
 #include "kimesh/compress/compressor.h"
 #include "tests/compress/vectors.h"
 
-namespace kimesh {
+namespace kimesh::natural_test {
 namespace {
 
 constexpr std::uint32_t kSeeds = 4000;
@@ -83,4 +83,4 @@ TEST(Natural, RoundsWithoutADrawWhereItMust) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::natural_test

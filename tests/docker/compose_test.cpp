@@ -8,7 +8,7 @@
 #include "tests/cannot_run.h"
 #include "tests/docker/containers.h"
 
-namespace kimesh::test {
+namespace kimesh::test::compose_test {
 namespace {
 
 using testing::ContainsRegex;
@@ -304,4 +304,4 @@ TEST_F(Compose, TheKernelLimitsAShapedNodeWhichIsNotRoot) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::compose_test

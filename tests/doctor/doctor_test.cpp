@@ -8,7 +8,7 @@
 #include "kimesh/link/free_ports.h"
 #include "kimesh/util/digest.h"
 
-namespace kimesh {
+namespace kimesh::doctor_test {
 namespace {
 
 using testing::HasSubstr;
@@ -173,4 +173,4 @@ TEST(Doctor, StopsWhenItIsAskedTo) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::doctor_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace kimesh {
+namespace kimesh::measured_link_test {
 namespace {
 
 // What a link of so many bytes/s with a fixed cost tells of a message.
@@ -82,4 +82,4 @@ TEST(ProbeContent, ComesBackAndTakesNothingThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::measured_link_test

@@ -11,7 +11,7 @@
 #include "tests/compress/inputs.h"
 #include "tests/residual/residual.h"
 
-namespace kimesh {
+namespace kimesh::dzq_test {
 namespace {
 
 // With a step where there is one, else with a budget.
@@ -344,4 +344,4 @@ TEST(Dzq, TakesAnEleventhOfTheBytesOfTopk) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::dzq_test

@@ -2,7 +2,7 @@
 #include "kimesh/compress/codecs.h"
 #include "tests/e2e/program.h"
 
-namespace kimesh::test {
+namespace kimesh::test::check_test {
 namespace {
 
 // Seen to fail with a codec that says it is conservative, and without the check.
@@ -45,4 +45,4 @@ TEST(Check, AFileOfHostsIsToldFromOthers) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::check_test

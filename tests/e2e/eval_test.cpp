@@ -3,7 +3,7 @@
 
 #include "tests/e2e/model_file.h"
 
-namespace kimesh::test {
+namespace kimesh::test::eval_test {
 namespace {
 
 const std::string kRest =
@@ -194,4 +194,4 @@ TEST(Eval, LetsAModelOfTextWrite) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::eval_test

@@ -11,7 +11,7 @@
 #include "tests/e2e/command.h"
 #include "tests/e2e/program.h"
 
-namespace kimesh::test {
+namespace kimesh::test::export_test {
 namespace {
 
 using testing::HasSubstr;
@@ -186,4 +186,4 @@ TEST(Export, BadInputIsRefusedBeforeAnythingIsWritten) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::export_test

@@ -8,7 +8,7 @@
 #include "tests/e2e/own_namespaces.h"
 #include "tests/train/fixture.h"
 
-namespace kimesh::test {
+namespace kimesh::test::failure_test {
 namespace {
 
 using testing::ContainsRegex;
@@ -281,4 +281,4 @@ TEST_F(Failure, NodesDoNotOutliveTheirUp) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::failure_test

@@ -1,7 +1,7 @@
 // What is shipped works as it is written: files and the commands of the front page.
 #include "tests/e2e/program.h"
 
-namespace kimesh::test {
+namespace kimesh::test::files_test {
 namespace {
 
 std::vector<std::string> shipped(const Scratch& scratch, const std::string& folder) {
@@ -122,4 +122,4 @@ TEST(Readme, ItsQuickCommandsWork) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::files_test

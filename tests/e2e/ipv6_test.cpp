@@ -5,7 +5,7 @@
 #include "tests/e2e/own_namespaces.h"
 #include "tests/e2e/program.h"
 
-namespace kimesh::test {
+namespace kimesh::test::ipv6_test {
 namespace {
 
 constexpr const char* kConfig = R"(model: {kind: mlp, hidden: [16]}
@@ -42,4 +42,4 @@ TEST(IPv6, ANameMayHaveNoOtherAddress) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::ipv6_test

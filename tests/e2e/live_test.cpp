@@ -2,7 +2,7 @@
 #include "tests/e2e/program.h"
 #include "tests/shipped.h"
 
-namespace kimesh::test {
+namespace kimesh::test::live_test {
 namespace {
 
 struct Case {
@@ -92,4 +92,4 @@ TEST_P(KimadLive, IsRepeatedBitForBitByItsDecisionLog) {
 INSTANTIATE_TEST_SUITE_P(Shipped, KimadLive, testing::ValuesIn(cases({"ring8", "ps4"})), case_name);
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::live_test

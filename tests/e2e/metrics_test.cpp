@@ -6,7 +6,7 @@
 #include "tests/e2e/program.h"
 #include "tests/http/client.h"
 
-namespace kimesh::test {
+namespace kimesh::test::metrics_test {
 namespace {
 
 using testing::HasSubstr;
@@ -116,4 +116,4 @@ TEST_F(NodeMetrics, AnAddressThatOthersReachIsPointedOut) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::metrics_test

@@ -7,7 +7,7 @@
 #include "kimesh/run/run_config.h"
 #include "tests/e2e/model_file.h"
 
-namespace kimesh::test {
+namespace kimesh::test::plugin_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -153,4 +153,4 @@ TEST(PluginModel, KeysOfOtherModelsMeanNothing) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::plugin_test

@@ -2,7 +2,7 @@
 #include "tests/e2e/program.h"
 #include "tests/shipped.h"
 
-namespace kimesh::test {
+namespace kimesh::test::predict_test {
 namespace {
 
 double figure(const nlohmann::json& json, const std::string& name) {
@@ -82,4 +82,4 @@ TEST(MaxRate, IsKeptToByANodesLinksTogether) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::predict_test

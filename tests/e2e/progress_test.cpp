@@ -1,7 +1,7 @@
 // The bar below the live view, on a terminal.
 #include "tests/e2e/terminal.h"
 
-namespace kimesh::test {
+namespace kimesh::test::progress_test {
 namespace {
 
 const std::string kConfig =
@@ -102,4 +102,4 @@ TEST(Progress, IsNotToldWhereNobodyKnowsIt) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::progress_test

@@ -4,7 +4,7 @@
 #include "tests/e2e/browser.h"
 #include "tests/e2e/program.h"
 
-namespace kimesh::test {
+namespace kimesh::test::report_test {
 namespace {
 
 class ReportCommand : public testing::Test {
@@ -138,4 +138,4 @@ TEST_F(ReportCommand, RefusesWhatIsNoRun) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::report_test

@@ -14,7 +14,7 @@
 #include "tests/e2e/command.h"
 #include "tests/e2e/program.h"
 
-namespace kimesh::test {
+namespace kimesh::test::restart_test {
 namespace {
 
 using testing::HasSubstr;
@@ -397,4 +397,4 @@ TEST_F(Restart, OfOneThatWasStoppedTakesTheOthersAlong) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::restart_test

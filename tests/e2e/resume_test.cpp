@@ -9,7 +9,7 @@
 
 #include "tests/e2e/program.h"
 
-namespace kimesh::test {
+namespace kimesh::test::resume_test {
 namespace {
 
 using testing::HasSubstr;
@@ -241,4 +241,4 @@ TEST_F(Resume, ASignalAsksForACheckpoint) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::resume_test

@@ -4,7 +4,7 @@
 
 #include "tests/e2e/program.h"
 
-namespace kimesh::test {
+namespace kimesh::test::security_test {
 namespace {
 
 using testing::AllOf;
@@ -157,4 +157,4 @@ TEST(Security, GivingItUpWhereOtherMachinesReachANodeIsSaid) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::security_test

@@ -7,7 +7,7 @@
 
 #include "tests/e2e/program.h"
 
-namespace kimesh::test {
+namespace kimesh::test::simd_test {
 namespace {
 
 constexpr const char* kTopology = R"(kind: parameter_server
@@ -101,4 +101,4 @@ TEST(Simd, ATargetThatThisMachineLacksIsRefused) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::simd_test

@@ -10,7 +10,7 @@
 #include "tests/e2e/program.h"
 #include "tests/e2e/ssh_server.h"
 
-namespace kimesh::test {
+namespace kimesh::test::ssh_test {
 namespace {
 
 using testing::HasSubstr;
@@ -216,4 +216,4 @@ TEST_F(UpSsh, SaysWhatKeepsItFromStarting) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::ssh_test

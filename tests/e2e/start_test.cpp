@@ -6,7 +6,7 @@
 #include "tests/e2e/program.h"
 #include "tests/e2e/terminal.h"
 
-namespace kimesh::test {
+namespace kimesh::test::start_test {
 namespace {
 
 std::string output_of(const Scratch& scratch, const std::vector<std::string>& words) {
@@ -213,4 +213,4 @@ TEST(Completion, OfOtherShellsIsReadByThem) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::start_test

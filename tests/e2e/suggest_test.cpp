@@ -7,7 +7,7 @@
 #include "kimesh/topology/topology_file.h"
 #include "tests/e2e/program.h"
 
-namespace kimesh::test {
+namespace kimesh::test::suggest_test {
 namespace {
 
 using testing::HasSubstr;
@@ -141,4 +141,4 @@ TEST_F(Suggested, NeedsToKnowWhatIsTrained) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::suggest_test

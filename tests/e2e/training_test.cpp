@@ -8,7 +8,7 @@
 #include "tests/shipped.h"
 #include "tests/train/fixture.h"
 
-namespace kimesh::test {
+namespace kimesh::test::training_test {
 namespace {
 
 constexpr const char* kByLabel = KIMESH_SOURCE_DIR "/configs/digits-by-label.yaml";
@@ -183,4 +183,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& shape) { return shape.param.name; });
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::training_test

@@ -7,7 +7,7 @@
 #include "tests/e2e/program.h"
 #include "tests/http/client.h"
 
-namespace kimesh::test {
+namespace kimesh::test::web_test {
 namespace {
 
 using nlohmann::json;
@@ -270,4 +270,4 @@ TEST_F(WebPage, ShowsInABrowserWhatTheFolderSays) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::web_test

@@ -10,7 +10,7 @@
 #include "tests/compress/vectors.h"
 #include "tests/settings.h"
 
-namespace kimesh {
+namespace kimesh::channel_test {
 namespace {
 
 // The two ends in separate memory, as on two machines.
@@ -138,4 +138,4 @@ TEST(Residual, IsWhatTheMessagesDropped) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::channel_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace kimesh {
+namespace kimesh::fluid_links_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -205,4 +205,4 @@ TEST(FluidLinks, ShareWhatTheBucketOfAGroupLetsPass) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::fluid_links_test

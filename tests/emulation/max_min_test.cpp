@@ -10,7 +10,7 @@
 
 #include "kimesh/util/random.h"
 
-namespace kimesh {
+namespace kimesh::max_min_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -83,4 +83,4 @@ TEST(MaxMinShares, GivesEveryFlowABottleneckOverRandomMeshes) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::max_min_test

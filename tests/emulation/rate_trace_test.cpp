@@ -7,7 +7,7 @@
 
 #include "kimesh/util/random.h"
 
-namespace kimesh {
+namespace kimesh::rate_trace_test {
 namespace {
 
 TEST(RateTrace, OfOneStepNeverChanges) {
@@ -67,4 +67,4 @@ TEST(RateTrace, EveryChangeLiesAheadAndBringsTheNextStep) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::rate_trace_test

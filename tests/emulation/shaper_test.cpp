@@ -8,7 +8,7 @@
 
 #include "kimesh/util/random.h"
 
-namespace kimesh {
+namespace kimesh::shaper_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -277,4 +277,4 @@ TEST(Shaper, SharesNothingButTheUplinkSoALinkAloneNeverPassesItsRate) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::shaper_test

@@ -8,7 +8,7 @@
 #include "kimesh/executor/executor.h"
 #include "tests/vectors/mesh.h"
 
-namespace kimesh {
+namespace kimesh::perform_test {
 namespace {
 
 // A gradient of ones, whose loss is the number of its batch.
@@ -77,4 +77,4 @@ TEST(Perform, NamesNodeAndRoundWhereALocalStepFails) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::perform_test

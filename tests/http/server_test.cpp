@@ -6,7 +6,7 @@
 
 #include "tests/http/client.h"
 
-namespace kimesh {
+namespace kimesh::server_test {
 namespace {
 
 using test::body_of;
@@ -196,4 +196,4 @@ TEST(ListenAddress, OnlyLoopbackIsPrivate) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::server_test

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace kimesh {
+namespace kimesh::token_test {
 namespace {
 
 using testing::AllOf;
@@ -69,4 +69,4 @@ TEST(Token, OnlyTheWholeTokenIsIt) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::token_test

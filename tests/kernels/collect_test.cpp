@@ -12,7 +12,7 @@
 
 #include "kimesh/util/random.h"
 
-namespace kimesh::kernels {
+namespace kimesh::kernels::collect_test {
 namespace {
 
 std::uint32_t magnitude(float x) {
@@ -278,4 +278,4 @@ TEST(AddEntries, ReportsWhatItRemovesAndLeaves) {
 }
 
 }  // namespace
-}  // namespace kimesh::kernels
+}  // namespace kimesh::kernels::collect_test

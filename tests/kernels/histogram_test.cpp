@@ -8,7 +8,7 @@
 
 #include "kimesh/util/random.h"
 
-namespace kimesh::kernels {
+namespace kimesh::kernels::histogram_test {
 namespace {
 
 // The definition: every element by itself.
@@ -56,4 +56,4 @@ TEST(MagnitudeHistogram, CountsEveryElementAndItsDistanceFromTheEdge) {
 }
 
 }  // namespace
-}  // namespace kimesh::kernels
+}  // namespace kimesh::kernels::histogram_test

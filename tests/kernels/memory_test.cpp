@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace kimesh::kernels {
+namespace kimesh::kernels::memory_test {
 namespace {
 
 TEST(HostMemory, GivesZeroedFloatsThatKeepTheirAddress) {
@@ -64,4 +64,4 @@ TEST(HostMemory, LeavesTheEstimateAloneWhereADifferenceIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace kimesh::kernels
+}  // namespace kimesh::kernels::memory_test

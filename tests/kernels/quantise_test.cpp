@@ -12,7 +12,7 @@
 #include "kimesh/kernels/vector_math.h"
 #include "kimesh/util/random.h"
 
-namespace kimesh::kernels {
+namespace kimesh::kernels::quantise_test {
 namespace {
 
 constexpr BlockFormat kAll[] = {BlockFormat::kBfloat16, BlockFormat::kSign, BlockFormat::kInt8,
@@ -213,4 +213,4 @@ TEST_P(EveryTarget, TellsOfWhatIsNotFiniteByItsEnergies) {
 }
 
 }  // namespace
-}  // namespace kimesh::kernels
+}  // namespace kimesh::kernels::quantise_test

@@ -14,7 +14,7 @@
 #include "kimesh/kernels/vector_math.h"
 #include "kimesh/util/random.h"
 
-namespace kimesh::kernels {
+namespace kimesh::kernels::simd_test {
 namespace {
 
 constexpr std::uint64_t kSeed = 21;
@@ -156,4 +156,4 @@ TEST(Simd, AnInstructionSetThatIsNotThereIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace kimesh::kernels
+}  // namespace kimesh::kernels::simd_test

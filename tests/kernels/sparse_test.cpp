@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace kimesh::kernels {
+namespace kimesh::kernels::sparse_test {
 namespace {
 
 // Numbers as a message has them: at an odd address.
@@ -129,4 +129,4 @@ TEST(Sparse, AddsEachValueToItsPlace) {
 }
 
 }  // namespace
-}  // namespace kimesh::kernels
+}  // namespace kimesh::kernels::sparse_test

@@ -11,7 +11,7 @@
 
 #include "kimesh/util/random.h"
 
-namespace kimesh::kernels {
+namespace kimesh::kernels::vector_math_test {
 namespace {
 
 constexpr std::uint64_t kSeed = 5;
@@ -85,4 +85,4 @@ TEST(FirstNotFinite, FindsTheFirstOfAnyKindAtAnyPlace) {
 }
 
 }  // namespace
-}  // namespace kimesh::kernels
+}  // namespace kimesh::kernels::vector_math_test

@@ -6,7 +6,7 @@
 #include "src/link/listen_places.h"
 #include "tests/link/network_fixture.h"
 
-namespace kimesh {
+namespace kimesh::address_test {
 namespace {
 
 bool has_ipv6() {
@@ -82,4 +82,4 @@ TEST(Address, IsDialledByIPv6WhereItsNameHasNoOther) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::address_test

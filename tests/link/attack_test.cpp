@@ -13,7 +13,7 @@
 #include "tests/link/raw_client.h"
 #include "tests/link/resident_bytes.h"
 
-namespace kimesh {
+namespace kimesh::attack_test {
 namespace {
 
 using testing::HasSubstr;
@@ -279,4 +279,4 @@ TEST(Attack, FramesOfAPeerWithAnyByteChangedEndNoMoreThanItsConnection) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::attack_test

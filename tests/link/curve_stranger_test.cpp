@@ -8,7 +8,7 @@
 #include "tests/link/network_fixture.h"
 #include "tests/link/resident_bytes.h"
 
-namespace kimesh {
+namespace kimesh::curve_stranger_test {
 namespace {
 
 const LinkIndex kAtoB = link_of(0, 1);
@@ -208,4 +208,4 @@ TEST_F(SecuredNode, AFloodTakesTenMegabytesAtMost) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::curve_stranger_test

@@ -5,7 +5,7 @@
 #include "tests/link/break_connection.h"
 #include "tests/link/network_fixture.h"
 
-namespace kimesh {
+namespace kimesh::curve_test {
 namespace {
 
 using testing::AllOf;
@@ -335,4 +335,4 @@ TEST(Curve, ADoctorIsNoNodeThatDiffers) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::curve_test

@@ -6,7 +6,7 @@
 
 #include "src/link/peers.h"
 
-namespace kimesh {
+namespace kimesh::handshake_test {
 namespace {
 
 using testing::AllOf;
@@ -140,4 +140,4 @@ TEST(Peers, TellsOfALinkAtMostOnceIn100Milliseconds) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::handshake_test

@@ -5,7 +5,7 @@
 
 #include "kimesh/util/random.h"
 
-namespace kimesh {
+namespace kimesh::inbox_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -167,4 +167,4 @@ TEST(Inbox, AnyChunksInAnyOrderNeverGrowItBeyondItsLimit) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::inbox_test

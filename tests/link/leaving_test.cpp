@@ -6,7 +6,7 @@
 
 #include "tests/link/network_fixture.h"
 
-namespace kimesh {
+namespace kimesh::leaving_test {
 namespace {
 
 const LinkIndex kAtoB = link_of(0, 1);
@@ -113,4 +113,4 @@ TEST(Leaving, ANodeWhoseNetworkThreadThrowsStillSaysTheEnd) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::leaving_test

@@ -5,7 +5,7 @@
 #include "tests/link/raw_client.h"
 #include "tests/link/resident_bytes.h"
 
-namespace kimesh {
+namespace kimesh::memory_test {
 namespace {
 
 using testing::HasSubstr;
@@ -137,4 +137,4 @@ TEST(Memory, AnAnswerOverTheLargestFrameEndsItsConnectionAndTheLinkIsDialledAgai
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::memory_test

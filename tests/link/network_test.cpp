@@ -5,7 +5,7 @@
 #include "tests/link/break_connection.h"
 #include "tests/link/network_fixture.h"
 
-namespace kimesh {
+namespace kimesh::network_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -278,4 +278,4 @@ TEST(Network, ItsCountersKeepWhatACutConnectionHadCarried) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::network_test

@@ -4,7 +4,7 @@
 
 #include "src/link/inbox.h"
 
-namespace kimesh {
+namespace kimesh::outbox_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -224,4 +224,4 @@ TEST(OutboxAndInbox, ACutAfterAnyChunkLosesNothingAndDuplicatesNothing) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::outbox_test

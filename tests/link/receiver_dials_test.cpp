@@ -7,7 +7,7 @@
 #include "tests/link/network_fixture.h"
 #include "tests/link/raw_client.h"
 
-namespace kimesh {
+namespace kimesh::receiver_dials_test {
 namespace {
 
 using testing::HasSubstr;
@@ -273,4 +273,4 @@ TEST(ReceiverDials, WithKeysANameIsNotStolen) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::receiver_dials_test

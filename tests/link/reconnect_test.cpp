@@ -6,7 +6,7 @@
 #include "tests/link/network_fixture.h"
 #include "tests/link/relay.h"
 
-namespace kimesh {
+namespace kimesh::reconnect_test {
 namespace {
 
 using testing::HasSubstr;
@@ -207,4 +207,4 @@ TEST(Network, ARestartedReceiverIsKnownByItsWelcome) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::reconnect_test

@@ -2,7 +2,7 @@
 // for the end of an earlier run, until a message was exchanged.
 #include "network_fixture.h"
 
-namespace kimesh {
+namespace kimesh::rejoin_test {
 namespace {
 
 NetworkOptions of_process(NetworkOptions options, std::uint64_t incarnation) {
@@ -87,4 +87,4 @@ TEST(Rejoin, OnceAMessageWasExchangedARestartIsFinal) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::rejoin_test

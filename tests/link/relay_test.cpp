@@ -7,7 +7,7 @@
 #include "kimesh/util/random.h"
 #include "tests/link/network_fixture.h"
 
-namespace kimesh {
+namespace kimesh::relay_test {
 namespace {
 
 const LinkIndex kAtoB = link_of(0, 1);
@@ -107,4 +107,4 @@ TEST(Relay, AHaltIsHeardAtARoundTripOf200MsBesideFullQueues) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::relay_test

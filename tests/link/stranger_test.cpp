@@ -6,7 +6,7 @@
 #include "kimesh/util/random.h"
 #include "tests/link/network_fixture.h"
 
-namespace kimesh {
+namespace kimesh::stranger_test {
 namespace {
 
 using testing::HasSubstr;
@@ -247,4 +247,4 @@ TEST(Network, AFarSideThatAnswersWithNonsenseIsNotDialledAnyMore) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::stranger_test

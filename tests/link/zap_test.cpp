@@ -5,7 +5,7 @@
 
 #include "kimesh/util/random.h"
 
-namespace kimesh {
+namespace kimesh::zap_test {
 namespace {
 
 using testing::ElementsAre;
@@ -101,4 +101,4 @@ TEST_F(Answerer, SurvivesRequestsOfAnyShape) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::zap_test

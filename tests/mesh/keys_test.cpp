@@ -12,7 +12,7 @@
 
 #include "tests/cannot_run.h"
 
-namespace kimesh {
+namespace kimesh::keys_test {
 namespace {
 
 using testing::AllOf;
@@ -206,4 +206,4 @@ TEST_F(KeyFiles, ATopologyThatGivesEncryptionUpSaysSoWhereItMatters) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::keys_test

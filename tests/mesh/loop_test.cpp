@@ -13,7 +13,7 @@
 #include "kimesh/mesh/loop_node.h"
 #include "kimesh/objective/quadratic.h"
 
-namespace kimesh {
+namespace kimesh::loop_test {
 namespace {
 
 using ::testing::AnyOf;
@@ -288,4 +288,4 @@ TEST(LoopNode, SaysWhatIsWrongBeforeItStarts) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::loop_test

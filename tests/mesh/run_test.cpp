@@ -8,7 +8,7 @@
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/objective/quadratic.h"
 
-namespace kimesh {
+namespace kimesh::run_test {
 namespace {
 
 const std::string kFolder = KIMESH_SOURCE_DIR "/tests/mesh/";
@@ -112,4 +112,4 @@ TEST(Mesh, AFolderThatANodeHasFilledIsAnError) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::run_test

@@ -15,7 +15,7 @@
 #include "kimesh/util/digest.h"
 #include "kimesh/wire/frame.h"
 
-namespace kimesh {
+namespace kimesh::user_forms_test {
 namespace {
 
 constexpr Form kMine = static_cast<Form>(200);
@@ -105,4 +105,4 @@ TEST(UserForms, NodesWhoseFormsDifferRefuseEachOther) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::user_forms_test

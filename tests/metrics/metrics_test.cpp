@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace kimesh {
+namespace kimesh::metrics_test {
 namespace {
 
 using testing::HasSubstr;
@@ -90,4 +90,4 @@ TEST(Metrics, WhatASocketCountsIsFollowedUp) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::metrics_test

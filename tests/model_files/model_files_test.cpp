@@ -9,7 +9,7 @@
 #include "kimesh/model_files/safetensors.h"
 #include "tests/records/folder.h"
 
-namespace kimesh {
+namespace kimesh::model_files_test {
 namespace {
 
 using testing::HasSubstr;
@@ -229,4 +229,4 @@ TEST(Safetensors, RefuseDamagedFilesBeforeTheyTakeMemory) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::model_files_test

@@ -4,7 +4,7 @@
 
 #include "tests/records/folder.h"
 
-namespace kimesh {
+namespace kimesh::node_model_test {
 namespace {
 
 using testing::HasSubstr;
@@ -144,4 +144,4 @@ TEST_F(NodeModels, WithMetadataThatCannotBeAreRefused) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::node_model_test

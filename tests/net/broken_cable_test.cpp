@@ -9,7 +9,7 @@
 #include "tests/netns/shaped_pair.h"
 #include "tests/node/live_mesh.h"
 
-namespace kimesh::test {
+namespace kimesh::test::broken_cable_test {
 namespace {
 
 // Drops what is larger than a bare answer of TCP, and lets one of those pass a minute.
@@ -75,4 +75,4 @@ TEST(BrokenCable, ABlackHoleEndsARunByTheNameOfWhoIsBehindIt) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::broken_cable_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest-spi.h>
 
-namespace kimesh::test {
+namespace kimesh::test::cannot_run_test {
 namespace {
 
 class CannotRun : public testing::Test {
@@ -35,4 +35,4 @@ TEST_F(CannotRun, SkipsElsewhereWithItsSentence) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::cannot_run_test

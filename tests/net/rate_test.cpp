@@ -11,7 +11,7 @@
 #include "tests/cannot_run.h"
 #include "tests/netns/shaped_pair.h"
 
-namespace kimesh::test {
+namespace kimesh::test::rate_test {
 namespace {
 
 constexpr std::size_t kMessageBytes = 250'000;
@@ -129,4 +129,4 @@ TEST(ShapedLink, IsLearntAnewWithinTwoRoundsOfAStep) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::rate_test

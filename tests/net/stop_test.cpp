@@ -9,7 +9,7 @@
 #include "tests/netns/shaped_pair.h"
 #include "tests/node/live_mesh.h"
 
-namespace kimesh::test {
+namespace kimesh::test::stop_test {
 namespace {
 
 // Tells its node to stop as soon as it has a gradient, so that the stop meets the first messages.
@@ -90,4 +90,4 @@ TEST(ShapedRing, StopsEverywhereInTwoSecondsThoughItsLinksAreFullForMany) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::stop_test

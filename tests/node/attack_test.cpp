@@ -15,7 +15,7 @@
 #include "tests/link/resident_bytes.h"
 #include "tests/node/live_mesh.h"
 
-namespace kimesh::test {
+namespace kimesh::test::attack_test {
 namespace {
 
 using testing::Contains;
@@ -229,4 +229,4 @@ TEST(StolenName, CountsForNothingWithoutItsKey) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::attack_test

@@ -11,7 +11,7 @@
 #include "tests/link/relay.h"
 #include "tests/node/live_mesh.h"
 
-namespace kimesh::test {
+namespace kimesh::test::contract_test {
 namespace {
 
 constexpr NodeIndex kNodes = 3;  // a ring: n0 -> n1 -> n2 -> n0
@@ -179,4 +179,4 @@ TEST_P(LinkContract, AStopReachesAll) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::contract_test

@@ -15,7 +15,7 @@
 #include "kimesh/util/keep_for_ever.h"
 #include "tests/node/live_mesh.h"
 
-namespace kimesh::test {
+namespace kimesh::test::failing_node_test {
 namespace {
 
 using testing::HasSubstr;
@@ -235,4 +235,4 @@ TEST(FailingNode, LeavesWithoutATrainerThatHangs) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::failing_node_test

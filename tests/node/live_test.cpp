@@ -12,7 +12,7 @@
 #include "tests/node/live_mesh.h"
 #include "tests/sanitized.h"
 
-namespace kimesh::test {
+namespace kimesh::test::live_test {
 namespace {
 
 using testing::HasSubstr;
@@ -268,4 +268,4 @@ TEST(Live, TwoNodesThatDifferBothSaySo) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::live_test

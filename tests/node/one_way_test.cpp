@@ -6,7 +6,7 @@
 #include "tests/link/relay.h"
 #include "tests/node/live_mesh.h"
 
-namespace kimesh::test {
+namespace kimesh::test::one_way_test {
 namespace {
 
 using testing::HasSubstr;
@@ -36,4 +36,4 @@ TEST(LiveOneWay, EndsWithASentenceThatNamesTheLink) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::one_way_test

@@ -5,7 +5,7 @@
 
 #include "kimesh/config/options_of_text.h"
 
-namespace kimesh {
+namespace kimesh::model_options_test {
 namespace {
 
 class Deep final : public ModelKind {
@@ -33,4 +33,4 @@ TEST(Misfit, IsAModelThatWantsOtherSamplesOrLargerImages) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::model_options_test

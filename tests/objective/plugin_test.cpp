@@ -7,7 +7,7 @@
 #include "kimesh/objective/plugin_model.h"
 #include "kimesh/util/aligned_buffer.h"
 
-namespace kimesh {
+namespace kimesh::plugin_test {
 namespace {
 
 std::string library(const std::string& name) {
@@ -178,4 +178,4 @@ TEST(Plugin, BesideProgramsOfOnesOwnItsNameIsNotAgreedOn) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::plugin_test

@@ -9,7 +9,7 @@
 
 #include "kimesh/objective/quadratic.h"
 
-namespace kimesh {
+namespace kimesh::quadratic_csv_test {
 namespace {
 
 using testing::ElementsAre;
@@ -114,4 +114,4 @@ TEST_F(QuadraticCsv, AnEmptyAndAMissingFileAreRefused) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::quadratic_csv_test

@@ -10,7 +10,7 @@
 #include "kimesh/util/aligned_buffer.h"
 #include "kimesh/util/random.h"
 
-namespace kimesh {
+namespace kimesh::quadratic_test {
 namespace {
 
 using testing::Each;
@@ -209,4 +209,4 @@ TEST(TheoryStepSize, ShrinksAsLessIsKept) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::quadratic_test

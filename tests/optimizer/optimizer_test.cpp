@@ -12,7 +12,7 @@
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/util/random.h"
 
-namespace kimesh {
+namespace kimesh::optimizer_test {
 namespace {
 
 using kernels::ConstMemorySpan;
@@ -215,4 +215,4 @@ TEST(Adamw, MovesNothingWithoutAGradient) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::optimizer_test

@@ -10,7 +10,7 @@
 #include "kimesh/policy/kimad_plus.h"
 #include "tests/policy/curves.h"
 
-namespace kimesh {
+namespace kimesh::allocation_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -275,4 +275,4 @@ TEST(ThresholdAllocation, TakesDifferencesNearTheLargestFloat) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::allocation_test

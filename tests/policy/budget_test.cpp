@@ -4,7 +4,7 @@
 
 #include "tests/policy/messages.h"
 
-namespace kimesh {
+namespace kimesh::budget_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -206,4 +206,4 @@ TEST(Budget, NeverFallsWhenTheLinkOrTheRoundTimeGrows) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::budget_test

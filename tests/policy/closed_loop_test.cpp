@@ -9,7 +9,7 @@
 #include "kimesh/policy/policy_options.h"
 #include "tests/bandwidth/emulated_link.h"
 
-namespace kimesh {
+namespace kimesh::closed_loop_test {
 namespace {
 
 struct Case {
@@ -92,4 +92,4 @@ TEST(ClosedLoop, TheThirdMessageAfterAStepIsRightAgain) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::closed_loop_test

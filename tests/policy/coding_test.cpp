@@ -3,7 +3,7 @@
 #include "kimesh/policy/policy_options.h"
 #include "tests/policy/messages.h"
 
-namespace kimesh {
+namespace kimesh::coding_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -129,4 +129,4 @@ TEST(Coding, OfASharedMessageStaysWhereTheLimitDoes) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::coding_test

@@ -3,7 +3,7 @@
 
 #include "kimesh/policy/gravac.h"
 
-namespace kimesh {
+namespace kimesh::gravac_state_test {
 namespace {
 
 // Seen to fail without the window and without the steps' gains.
@@ -35,4 +35,4 @@ TEST(GravacSearch, GoesOnFromWhatItHasSaved) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::gravac_state_test

@@ -9,7 +9,7 @@
 #include "tests/policy/curves.h"
 #include "tests/settings.h"
 
-namespace kimesh {
+namespace kimesh::gravac_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -385,4 +385,4 @@ TEST(Gravac, TellsItsStateAsAnObject) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::gravac_test

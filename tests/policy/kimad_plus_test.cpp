@@ -11,7 +11,7 @@
 #include "src/policy/message_size.h"
 #include "tests/policy/curves.h"
 
-namespace kimesh {
+namespace kimesh::kimad_plus_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -266,4 +266,4 @@ TEST(KimadPlus, CountsElementsWhateverTheirFormat) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::kimad_plus_test

@@ -8,7 +8,7 @@
 
 #include "kimesh/util/random.h"
 
-namespace kimesh {
+namespace kimesh::loss_guard_test {
 namespace {
 
 void add_rounds(LossGuard& guard, double loss, std::size_t windows) {
@@ -77,4 +77,4 @@ TEST(LossGuard, LeavesOutWhatIsNoNumber) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::loss_guard_test

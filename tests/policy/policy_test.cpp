@@ -7,7 +7,7 @@
 #include "kimesh/policy/policy_options.h"
 #include "tests/policy/messages.h"
 
-namespace kimesh {
+namespace kimesh::policy_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -200,4 +200,4 @@ TEST(PolicyDeathTest, KimadWithoutARoundTimeIsOurMistake) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::policy_test

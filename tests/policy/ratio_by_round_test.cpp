@@ -8,7 +8,7 @@
 #include "kimesh/policy/compression_options.h"
 #include "kimesh/policy/policy_options.h"
 
-namespace kimesh {
+namespace kimesh::ratio_by_round_test {
 namespace {
 
 using testing::ElementsAre;
@@ -64,4 +64,4 @@ TEST(RatioByRound, ItIsForCodecsThatCountElements) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::ratio_by_round_test

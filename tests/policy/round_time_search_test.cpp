@@ -11,7 +11,7 @@
 #include "tests/policy/curves.h"
 #include "tests/settings.h"
 
-namespace kimesh {
+namespace kimesh::round_time_search_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -367,4 +367,4 @@ TEST(RoundTimeSearch, ADenseMessageIsNeverLate) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::round_time_search_test

@@ -9,7 +9,7 @@
 #include "kimesh/rans/model.h"
 #include "kimesh/util/random.h"
 
-namespace kimesh::rans {
+namespace kimesh::rans::rans_test {
 namespace {
 
 Random stream(std::uint64_t seed) {
@@ -190,4 +190,4 @@ TEST(Rans, RefusesWhatItDoesNotWrite) {
 }
 
 }  // namespace
-}  // namespace kimesh::rans
+}  // namespace kimesh::rans::rans_test

@@ -6,7 +6,7 @@
 #include "tests/records/folder.h"
 #include "tests/settings.h"
 
-namespace kimesh {
+namespace kimesh::decision_log_test {
 namespace {
 
 using testing::EndsWith;
@@ -305,4 +305,4 @@ TEST(DecisionLog, OfARunThatWentOnElsewhereBeginsThere) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::decision_log_test

@@ -4,7 +4,7 @@
 
 #include "tests/records/folder.h"
 
-namespace kimesh {
+namespace kimesh::durable_file_test {
 namespace {
 
 std::vector<std::byte> bytes_of(std::size_t size) {
@@ -57,4 +57,4 @@ TEST(DurableFile, LeavesNothingWhereItIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::durable_file_test

@@ -7,7 +7,7 @@
 #include "kimesh/util/fd.h"
 #include "tests/records/folder.h"
 
-namespace kimesh {
+namespace kimesh::log_bound_test {
 namespace {
 
 using testing::HasSubstr;
@@ -67,4 +67,4 @@ TEST(LogBound, KeepsTheEndOfALogWithoutLines) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::log_bound_test

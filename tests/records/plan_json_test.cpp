@@ -4,7 +4,7 @@
 
 #include "tests/records/folder.h"
 
-namespace kimesh {
+namespace kimesh::plan_json_test {
 namespace {
 
 using testing::HasSubstr;
@@ -38,4 +38,4 @@ TEST(PlanJson, LeavesSizesOutWhenTheModelIsNotKnown) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::plan_json_test

@@ -7,7 +7,7 @@
 
 #include "tests/records/folder.h"
 
-namespace kimesh {
+namespace kimesh::recorder_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -246,4 +246,4 @@ TEST(NodeRecorder, SaysThatTheDiskIsFull) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::recorder_test

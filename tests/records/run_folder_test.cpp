@@ -4,7 +4,7 @@
 
 #include "tests/records/folder.h"
 
-namespace kimesh {
+namespace kimesh::run_folder_test {
 namespace {
 
 using testing::EndsWith;
@@ -172,4 +172,4 @@ TEST(RunFolder, TellsHowTheRunWasStarted) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::run_folder_test

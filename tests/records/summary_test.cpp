@@ -7,7 +7,7 @@
 #include "kimesh/records/table.h"
 #include "tests/records/folder.h"
 
-namespace kimesh {
+namespace kimesh::summary_test {
 namespace {
 
 using testing::HasSubstr;
@@ -362,4 +362,4 @@ TEST_F(TwoNodes, GoOnCountingInAFileThatLeavesOutWhatCameBefore) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::summary_test

@@ -4,7 +4,7 @@
 
 #include "tests/records/folder.h"
 
-namespace kimesh {
+namespace kimesh::text_file_test {
 namespace {
 
 using testing::HasSubstr;
@@ -212,4 +212,4 @@ TEST(LineFile, GoesOnBehindTheWholeLinesOfAKilledProcess) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::text_file_test

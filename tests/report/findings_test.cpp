@@ -6,7 +6,7 @@
 
 #include "tests/report/simulated_run.h"
 
-namespace kimesh::test {
+namespace kimesh::test::findings_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -245,4 +245,4 @@ TEST(Findings, JoinsThatAreTheBestOnesAreNotNamed) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::findings_test

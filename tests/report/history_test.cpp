@@ -5,7 +5,7 @@
 #include "kimesh/report/measures.h"
 #include "tests/report/simulated_run.h"
 
-namespace kimesh::test {
+namespace kimesh::test::history_test {
 namespace {
 
 using testing::HasSubstr;
@@ -196,4 +196,4 @@ TEST_F(History, IsMeasuredWithoutItsBeginAndItsEnd) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::history_test

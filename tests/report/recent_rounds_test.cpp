@@ -4,7 +4,7 @@
 
 #include "tests/report/simulated_run.h"
 
-namespace kimesh::test {
+namespace kimesh::test::recent_rounds_test {
 namespace {
 
 using testing::HasSubstr;
@@ -88,4 +88,4 @@ TEST(RecentRounds, OfAMeshOfManyLinksAreFewerAndThenNone) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::recent_rounds_test

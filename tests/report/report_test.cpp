@@ -6,7 +6,7 @@
 
 #include "tests/report/simulated_run.h"
 
-namespace kimesh::test {
+namespace kimesh::test::report_test {
 namespace {
 
 using testing::HasSubstr;
@@ -150,4 +150,4 @@ TEST_F(Report, OfAThousandLinksIsBounded) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::report_test

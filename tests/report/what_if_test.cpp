@@ -4,7 +4,7 @@
 
 #include "tests/report/simulated_run.h"
 
-namespace kimesh::test {
+namespace kimesh::test::what_if_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -125,4 +125,4 @@ TEST(WhatIf, JoinsThatTheConfigDoesNotAllowAreNone) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::what_if_test

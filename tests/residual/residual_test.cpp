@@ -12,7 +12,7 @@
 
 #include "tests/residual/statistics.h"
 
-namespace kimesh::test {
+namespace kimesh::test::residual_test {
 namespace {
 
 constexpr std::uint64_t kSeed = 5;
@@ -166,4 +166,4 @@ TEST(ResidualStatistics, OfARegularCombHasNoGapEntropy) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::residual_test

@@ -4,7 +4,7 @@
 #include "kimesh/round/progress.h"
 #include "tests/round/hand.h"
 
-namespace kimesh::test {
+namespace kimesh::test::checkpoint_test {
 namespace {
 
 CoreOptions saving() {
@@ -305,4 +305,4 @@ TEST(Checkpoint, AndABeginDoNotMix) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::checkpoint_test

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace kimesh {
+namespace kimesh::control_test {
 namespace {
 
 // Seen to fail: with one control fewer sent.
@@ -45,4 +45,4 @@ TEST(Control, LeavesAWordThatSaysLittleShortAndAnUnsetRoundUnset) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::control_test

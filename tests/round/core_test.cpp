@@ -6,7 +6,7 @@
 
 #include "tests/round/hand.h"
 
-namespace kimesh::test {
+namespace kimesh::test::core_test {
 namespace {
 
 using testing::HasSubstr;
@@ -357,4 +357,4 @@ TEST(Core, PassesOverAnAnswerToAMessageThatIsNotSentYet) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::core_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kimesh {
+namespace kimesh::data_likeness_test {
 namespace {
 
 constexpr double kAlike = 0.3, kNoise = 0, kUnlike = -0.3;
@@ -39,4 +39,4 @@ TEST(DataLikeness, DataThatTurnOutUnlikeEndLookingAhead) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::data_likeness_test

@@ -4,7 +4,7 @@
 
 #include "tests/round/hand.h"
 
-namespace kimesh::test {
+namespace kimesh::test::link_book_test {
 namespace {
 
 constexpr double kRate = 1e6;  // bytes/s
@@ -65,4 +65,4 @@ TEST_F(LinkBookOfOne, AMessageThatWaitedForACoreWasNotTooLarge) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::link_book_test

@@ -3,7 +3,7 @@
 
 #include "tests/round/hand.h"
 
-namespace kimesh::test {
+namespace kimesh::test::liveness_test {
 namespace {
 
 using std::chrono::seconds;
@@ -132,4 +132,4 @@ TEST(Liveness, AWaitIsUnusualAgainstThoseOfTheLastRounds) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::liveness_test

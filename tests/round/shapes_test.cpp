@@ -5,7 +5,7 @@
 #include "kimesh/round/core.h"
 #include "tests/round/hand.h"
 
-namespace kimesh::test {
+namespace kimesh::test::shapes_test {
 namespace {
 
 using testing::HasSubstr;
@@ -212,4 +212,4 @@ TEST(Tree, ALeafSendsItsPartAtOnceAndPassesNothingOn) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::shapes_test

@@ -9,7 +9,7 @@
 #include "kimesh/round/core.h"
 #include "tests/round/hand.h"
 
-namespace kimesh::test {
+namespace kimesh::test::shared_gather_test {
 namespace {
 
 CoreOptions shared_options() {
@@ -254,4 +254,4 @@ TEST(SharedGather, TheLeastBudgetOfAllLinksOfTheTreeLimitsTheOwnersMessage) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::shared_gather_test

@@ -7,7 +7,7 @@
 
 #include "kimesh/util/random.h"
 
-namespace kimesh {
+namespace kimesh::shared_uplink_test {
 namespace {
 
 constexpr std::size_t kLinks = 3;
@@ -95,4 +95,4 @@ TEST(SharedUplink, BearsEveryAck) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::shared_uplink_test

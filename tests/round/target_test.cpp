@@ -5,7 +5,7 @@
 
 #include "tests/round/hand.h"
 
-namespace kimesh::test {
+namespace kimesh::test::target_test {
 namespace {
 
 constexpr double kSamples = 10;  // of each of the two nodes
@@ -132,4 +132,4 @@ TEST(Target, AccuracyAndLossAreCountedEachForItself) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::target_test

@@ -6,7 +6,7 @@
 #include "tests/config/bad_files.h"
 #include "tests/run/stand_in_models.h"
 
-namespace kimesh {
+namespace kimesh::bad_configs_test {
 namespace {
 
 const std::string kFolder = KIMESH_SOURCE_DIR "/tests/run/bad/";
@@ -41,4 +41,4 @@ TEST(BadConfigs, AreRefusedWhenTheyAreMissingOrHuge) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::bad_configs_test

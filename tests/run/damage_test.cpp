@@ -2,7 +2,7 @@
 #include "tests/config/damaged_file.h"
 #include "tests/run/stand_in_models.h"
 
-namespace kimesh {
+namespace kimesh::damage_test {
 namespace {
 
 TEST(DamagedFiles, GetAnAnswerAsConfigs) {
@@ -11,4 +11,4 @@ TEST(DamagedFiles, GetAnAnswerAsConfigs) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::damage_test

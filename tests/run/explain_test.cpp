@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace kimesh {
+namespace kimesh::explain_test {
 namespace {
 
 using testing::HasSubstr;
@@ -51,4 +51,4 @@ TEST(Explain, TheTopOfAConfig) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::explain_test

@@ -7,7 +7,7 @@
 #include "tests/config/bad_files.h"
 #include "tests/config/text_file.h"
 
-namespace kimesh {
+namespace kimesh::hosts_file_test {
 namespace {
 
 const std::string kFolder = KIMESH_SOURCE_DIR "/tests/run/bad/";
@@ -43,4 +43,4 @@ TEST(HostsFile, FillsInWhatAHostLeavesOut) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::hosts_file_test

@@ -7,7 +7,7 @@
 #include "kimesh/run/run_config.h"
 #include "tests/run/stand_in_models.h"
 
-namespace kimesh {
+namespace kimesh::missing_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -97,4 +97,4 @@ TEST_F(MissingFiles, OfAFolderAreWhatTheFormatReadsInIt) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::missing_files_test

@@ -10,7 +10,7 @@
 #include "kimesh/run/options.h"
 #include "tests/shipped.h"
 
-namespace kimesh {
+namespace kimesh::predict_test {
 namespace {
 
 constexpr Round kRunRounds = 220;
@@ -126,4 +126,4 @@ TEST(PredictionText, TellsTimeBytesAndWhatIsAssumed) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::predict_test

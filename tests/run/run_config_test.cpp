@@ -9,7 +9,7 @@
 #include "tests/config/text_file.h"
 #include "tests/run/stand_in_models.h"
 
-namespace kimesh {
+namespace kimesh::run_config_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -31,7 +31,7 @@ struct Parts {
     return "model: " + model + "\ndata: " + data + "\noptimizer: " + optimizer + "\nstop: " + stop +
            "\n" + more;
   }
-  [[nodiscard]] RunConfig load() const { return kimesh::load(text()); }
+  [[nodiscard]] RunConfig load() const { return run_config_test::load(text()); }
   [[nodiscard]] std::string canonical() const { return load().canonical(); }
 };
 
@@ -392,4 +392,4 @@ TEST(CheckTogether, ASplitByWeightsNeedsAWeightOnEveryNode) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::run_config_test

@@ -14,7 +14,7 @@
 #include "src/run/round_model.h"
 #include "src/run/suggest_kinds.h"
 
-namespace kimesh {
+namespace kimesh::suggest_test {
 namespace {
 
 constexpr std::size_t kElements = 40'000;
@@ -178,4 +178,4 @@ TEST(Suggest, UsesNoPairWhoseRateIsNotKnown) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::suggest_test

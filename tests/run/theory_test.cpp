@@ -9,7 +9,7 @@
 #include "tests/config/text_file.h"
 #include "tests/run/stand_in_models.h"
 
-namespace kimesh {
+namespace kimesh::theory_test {
 namespace {
 
 RunConfig config_of(const std::string& sections) {
@@ -104,4 +104,4 @@ TEST(Theory, IsPartOfWhatNodesAgreeOn) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::theory_test

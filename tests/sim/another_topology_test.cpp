@@ -8,7 +8,7 @@
 #include "kimesh/executor/carry_over.h"
 #include "tests/sim/states.h"
 
-namespace kimesh::test {
+namespace kimesh::test::another_topology_test {
 namespace {
 
 constexpr Round kRounds = 40, kEvery = 6;
@@ -173,4 +173,4 @@ TEST(AnotherTopology, GoesOnWithoutANodeThatLeftNothing) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::another_topology_test

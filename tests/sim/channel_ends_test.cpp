@@ -11,7 +11,7 @@
 #include "tests/sanitized.h"
 #include "tests/vectors/flip_lowest_bit.h"
 
-namespace kimesh::test {
+namespace kimesh::test::channel_ends_test {
 namespace {
 
 // Rates, delays, cuts, reconnects and bad bits drawn from `seed`.
@@ -132,4 +132,4 @@ TEST(ChannelEnds, FindABadBitByTheirDigestsAndStartAnew) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::channel_ends_test

@@ -9,7 +9,7 @@
 #include "tests/quadratic_mesh/mesh.h"
 #include "tests/settings.h"
 
-namespace kimesh::test {
+namespace kimesh::test::convergence_test {
 namespace {
 
 constexpr Round kRounds = 4500;
@@ -184,4 +184,4 @@ TEST(Convergence, ReachesTheFloorOfDenseDescentWithEveryCompressor) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::convergence_test

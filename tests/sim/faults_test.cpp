@@ -12,7 +12,7 @@
 #include "tests/quadratic_mesh/mesh.h"
 #include "tests/sanitized.h"
 
-namespace kimesh::test {
+namespace kimesh::test::faults_test {
 namespace {
 
 constexpr std::uint64_t kSeeds = seeds_of(300);
@@ -185,4 +185,4 @@ TEST(Faults, AHaltReachesAllAtARoundTripOf200MsBesideFullQueues) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::faults_test

@@ -8,7 +8,7 @@
 #include "tests/quadratic_mesh/mesh.h"
 #include "tests/sanitized.h"
 
-namespace kimesh::test {
+namespace kimesh::test::hang_test {
 namespace {
 
 using testing::HasSubstr;
@@ -79,4 +79,4 @@ TEST(Hang, OfOneNodeEndsTheRunOfAllOthersWithASentence) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::hang_test

@@ -9,7 +9,7 @@
 #include "tests/quadratic_mesh/mesh.h"
 #include "tests/shipped.h"
 
-namespace kimesh::test {
+namespace kimesh::test::identity_test {
 namespace {
 
 // "at most 1e-6 relative L2" was measured; the bar leaves room for the order of additions.
@@ -95,4 +95,4 @@ INSTANTIATE_TEST_SUITE_P(Optimizers, Identity,
                          name_of_optimizer);
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::identity_test

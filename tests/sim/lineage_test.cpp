@@ -7,7 +7,7 @@
 #include "kimesh/compress/codecs.h"
 #include "tests/sim/states.h"
 
-namespace kimesh::test {
+namespace kimesh::test::lineage_test {
 namespace {
 
 MeshSpec spec_of(const std::string& kind) {
@@ -86,4 +86,4 @@ TEST(Resume, RefusesCheckpointsOfOneRunThatWentOnInTwoWays) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::lineage_test

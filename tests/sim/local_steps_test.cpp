@@ -10,7 +10,7 @@
 #include "tests/quadratic_mesh/mesh.h"
 #include "tests/quadratic_mesh/watched_objective.h"
 
-namespace kimesh::test {
+namespace kimesh::test::local_steps_test {
 namespace {
 
 constexpr const char* kKinds[] = {"ring", "parameter_server", "tree", "graph", "torus"};
@@ -267,4 +267,4 @@ TEST(LocalSteps, OfUnlikeNumbersMinimiseTheWeightedSumWhereMessagesAreSmall) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::local_steps_test

@@ -10,7 +10,7 @@
 #include "tests/quadratic_mesh/mesh.h"
 #include "tests/quadratic_mesh/watched_objective.h"
 
-namespace kimesh::test {
+namespace kimesh::test::look_ahead_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -216,4 +216,4 @@ TEST(Overlap, IsRepeatedByAReplay) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::look_ahead_test

@@ -12,7 +12,7 @@
 #include "tests/quadratic_mesh/watched_objective.h"
 #include "tests/sanitized.h"
 
-namespace kimesh::test {
+namespace kimesh::test::movements_test {
 namespace {
 
 constexpr const char* kKinds[] = {"ring", "parameter_server", "tree", "graph"};
@@ -203,4 +203,4 @@ TEST(Movements, OnEachHopHaveAFloorThatGrowsWithTheSquareOfTheStep) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::movements_test

@@ -9,7 +9,7 @@
 #include "kimesh/util/random.h"
 #include "tests/sim/states.h"
 
-namespace kimesh::test {
+namespace kimesh::test::resume_test {
 namespace {
 
 constexpr Round kRounds = 40, kEvery = 6;
@@ -354,4 +354,4 @@ TEST(Resume, SurvivesEveryStateThatIsDamaged) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::resume_test

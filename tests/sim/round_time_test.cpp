@@ -6,7 +6,7 @@
 #include "kimesh/util/digest.h"
 #include "tests/quadratic_mesh/mesh.h"
 
-namespace kimesh::test {
+namespace kimesh::test::round_time_test {
 namespace {
 
 constexpr const char* kKinds[] = {"ring", "parameter_server", "tree", "graph"};
@@ -124,4 +124,4 @@ TEST(RoundTime, IsNoPartOfAReplay) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::round_time_test

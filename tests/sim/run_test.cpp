@@ -9,7 +9,7 @@
 #include "tests/quadratic_mesh/mesh.h"
 #include "tests/shipped.h"
 
-namespace kimesh::test {
+namespace kimesh::test::run_test {
 namespace {
 
 using testing::HasSubstr;
@@ -293,4 +293,4 @@ TEST(Run, EndsAtALossThatTheEqualModelsHaveAndIsRepeatedByItsLog) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::run_test

@@ -8,7 +8,7 @@
 #include "kimesh/compress/codecs.h"
 #include "tests/quadratic_mesh/mesh.h"
 
-namespace kimesh::test {
+namespace kimesh::test::scarce_cores_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -134,4 +134,4 @@ TEST(LongLinks, ARoundThatCannotBeShortIsUsed) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::scarce_cores_test

@@ -10,7 +10,7 @@
 #include "tests/quadratic_mesh/mesh.h"
 #include "tests/quadratic_mesh/round_times.h"
 
-namespace kimesh::test {
+namespace kimesh::test::slow_links_test {
 namespace {
 
 constexpr double kMbit = 1e6;
@@ -142,4 +142,4 @@ TEST(SlowLinks, ARoundTimeThatCannotBeKeptIsSaidOnce) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::slow_links_test

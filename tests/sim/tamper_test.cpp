@@ -9,7 +9,7 @@
 #include "kimesh/util/random.h"
 #include "tests/quadratic_mesh/mesh.h"
 
-namespace kimesh::test {
+namespace kimesh::test::tamper_test {
 namespace {
 
 // What no peer sends, and what one might.
@@ -230,4 +230,4 @@ TEST(Tamper, WhateverPeersSendTheRunEndsWithASentenceOrGoesOn) {
 }
 
 }  // namespace
-}  // namespace kimesh::test
+}  // namespace kimesh::test::tamper_test

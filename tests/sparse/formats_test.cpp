@@ -13,7 +13,7 @@
 #include "src/sparse/values.h"
 #include "tests/compress/inputs.h"
 
-namespace kimesh {
+namespace kimesh::formats_test {
 namespace {
 
 std::vector<std::uint32_t> random_indices(Random& random, std::size_t count, std::size_t size) {
@@ -254,4 +254,4 @@ TEST(Counts, TakeSevenBitsAByteAndComeBackInOneWayOnly) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::formats_test

@@ -3,7 +3,7 @@
 
 #include "tests/compress/inputs.h"
 
-namespace kimesh {
+namespace kimesh::piece_selection_test {
 namespace {
 
 // Which elements a message brought, and what they and the others were before.
@@ -94,4 +94,4 @@ TEST(Redsync, SendsSomethingWhereTheLargestTie) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::piece_selection_test

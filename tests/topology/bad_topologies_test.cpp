@@ -5,7 +5,7 @@
 #include "kimesh/topology/topology_file.h"
 #include "tests/config/bad_files.h"
 
-namespace kimesh {
+namespace kimesh::bad_topologies_test {
 namespace {
 
 const std::string kFolder = KIMESH_SOURCE_DIR "/tests/topology/bad/";
@@ -33,4 +33,4 @@ TEST(BadTopologies, AreRefusedWhenTheyAreFolders) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::bad_topologies_test

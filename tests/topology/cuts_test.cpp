@@ -8,7 +8,7 @@
 #include "kimesh/util/random.h"
 #include "tests/topology/topologies.h"
 
-namespace kimesh {
+namespace kimesh::cuts_test {
 namespace {
 
 using test::layout_of;
@@ -152,4 +152,4 @@ TEST(Layout, ARowIsWhatOneIndexOfTheFirstDimensionHolds) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::cuts_test

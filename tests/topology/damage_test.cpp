@@ -4,7 +4,7 @@
 #include "tests/config/damaged_file.h"
 #include "tests/shipped.h"
 
-namespace kimesh {
+namespace kimesh::damage_test {
 namespace {
 
 TEST(DamagedFiles, GetAnAnswerAsTopologies) {
@@ -15,4 +15,4 @@ TEST(DamagedFiles, GetAnAnswerAsTopologies) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::damage_test

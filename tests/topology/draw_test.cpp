@@ -4,7 +4,7 @@
 #include "kimesh/topology/plan.h"
 #include "tests/topology/topologies.h"
 
-namespace kimesh {
+namespace kimesh::draw_test {
 namespace {
 
 using test::all_serve;
@@ -143,4 +143,4 @@ TEST(DrawPlan, NamesTheFirstLayersOfAShardAndCountsTheOthers) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::draw_test

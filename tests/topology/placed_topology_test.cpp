@@ -9,7 +9,7 @@
 #include "kimesh/topology/topology_file.h"
 #include "tests/config/text_file.h"
 
-namespace kimesh {
+namespace kimesh::placed_topology_test {
 namespace {
 
 std::vector<NodePlace> places_for(const TopologyFile& topology) {
@@ -134,4 +134,4 @@ TEST(MovedTopology, SaysWhatItSaidBesideItsTraces) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::placed_topology_test

@@ -11,7 +11,7 @@
 #include "kimesh/util/random.h"
 #include "tests/topology/topologies.h"
 
-namespace kimesh {
+namespace kimesh::plan_test {
 namespace {
 
 using test::all_serve;
@@ -350,4 +350,4 @@ TEST(Plan, SuitsAThousandNodesWithSixteenServersAndARingOfSixtyFour) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::plan_test

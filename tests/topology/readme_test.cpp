@@ -7,7 +7,7 @@
 
 #include "kimesh/topology/plan.h"
 
-namespace kimesh {
+namespace kimesh::readme_test {
 namespace {
 
 const std::string kShipped = KIMESH_SOURCE_DIR "/topologies/";
@@ -43,4 +43,4 @@ TEST(TopologiesReadme, ShowsEveryShippedFileAsPlanDrawsIt) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::readme_test

@@ -10,7 +10,7 @@
 #include "kimesh/topology/plan.h"
 #include "tests/topology/topologies.h"
 
-namespace kimesh {
+namespace kimesh::shape_test {
 namespace {
 
 using test::fan_out;
@@ -168,4 +168,4 @@ TEST(Cuts, ShardsAreSizedByWeightWhereServersHaveOne) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::shape_test

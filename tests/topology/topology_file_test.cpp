@@ -5,7 +5,7 @@
 
 #include "tests/config/text_file.h"
 
-namespace kimesh {
+namespace kimesh::topology_file_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -293,4 +293,4 @@ TEST(TopologyFile, ANodeSendsAtTheSmallerOfItsUplinkAndItsMaxRate) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::topology_file_test

@@ -6,7 +6,7 @@
 #include "kimesh/topology/plan.h"
 #include "tests/topology/topologies.h"
 
-namespace kimesh {
+namespace kimesh::torus_test {
 namespace {
 
 using testing::ElementsAre;
@@ -164,4 +164,4 @@ TEST(DrawPlan, LeavesOutTheColumnsAndRowsOfATorusThatHaveNoRoom) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::torus_test

@@ -9,7 +9,7 @@
 #include "kimesh/config/key_text.h"
 #include "tests/train/fixture.h"
 
-namespace kimesh {
+namespace kimesh::explain_test {
 namespace {
 
 using testing::HasSubstr;
@@ -42,4 +42,4 @@ TEST(Docs, KindsAreWhatTheProgramDeclares) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::explain_test

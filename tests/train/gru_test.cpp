@@ -5,7 +5,7 @@
 
 #include "tests/train/networks.h"
 
-namespace kimesh {
+namespace kimesh::gru_test {
 namespace {
 
 constexpr std::int64_t kEmbedding = 16, kHidden = 24, kLength = 6, kVocabulary = 11;
@@ -79,4 +79,4 @@ TEST(Gru, LowersItsLossWithinAFewDozenSteps) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::gru_test

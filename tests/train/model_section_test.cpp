@@ -6,7 +6,7 @@
 #include "tests/config/text_file.h"
 #include "tests/train/fixture.h"
 
-namespace kimesh {
+namespace kimesh::model_section_test {
 namespace {
 
 const std::string kFolder = KIMESH_SOURCE_DIR "/tests/train/bad/";
@@ -69,4 +69,4 @@ TEST(ModelSection, AModelThatDoesNotSuitIsToldWhichDo) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::model_section_test

@@ -8,7 +8,7 @@
 #include "src/train/check_model.h"
 #include "tests/train/networks.h"
 
-namespace kimesh {
+namespace kimesh::models_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -172,4 +172,4 @@ TEST(Models, ThatDoNotSuitTheDataAreRefusedWithASentence) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::models_test

@@ -3,7 +3,7 @@
 #include "kimesh/config/options_of_text.h"
 #include "tests/train/fixture.h"
 
-namespace kimesh {
+namespace kimesh::reference_test {
 namespace {
 
 // g = Σ ω_i (g_i + decay · x), v = momentum · v + g, x −= lr · v or, with nesterov,
@@ -99,4 +99,4 @@ TEST(Reference, NoNodeAlonePassesSixtyPercentByLabel) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::reference_test

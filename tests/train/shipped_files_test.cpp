@@ -6,7 +6,7 @@
 #include "kimesh/run/check_together.h"
 #include "tests/train/fixture.h"
 
-namespace kimesh {
+namespace kimesh::shipped_files_test {
 namespace {
 
 std::vector<std::string> yaml_files(const std::string& folder) {
@@ -52,4 +52,4 @@ TEST(ShippedFiles, DigitsSaysWhatItSays) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::shipped_files_test

@@ -10,7 +10,7 @@
 #include "kimesh/train/weights.h"
 #include "tests/train/fixture.h"
 
-namespace kimesh {
+namespace kimesh::torchscript_test {
 namespace {
 
 constexpr std::int64_t kPixels = 64, kClasses = 10;
@@ -169,4 +169,4 @@ TEST(TorchScript, ThatCannotBeTrainedIsRefusedWithASentence) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::torchscript_test

@@ -11,7 +11,7 @@
 #include "tests/sanitized.h"
 #include "tests/train/fixture.h"
 
-namespace kimesh {
+namespace kimesh::trainer_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -283,4 +283,4 @@ TEST(TrainingData, RefusesMoreNodesThanSamples) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::trainer_test

@@ -7,7 +7,7 @@
 
 #include "tests/train/fixture.h"
 
-namespace kimesh {
+namespace kimesh::weights_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -131,4 +131,4 @@ TEST_F(Weights, OfAnotherModelAreRefusedWithTheLayersName) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::weights_test

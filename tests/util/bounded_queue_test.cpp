@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace kimesh {
+namespace kimesh::bounded_queue_test {
 namespace {
 
 TEST(BoundedQueue, GivesItemsInTheOrderInWhichTheyCame) {
@@ -101,4 +101,4 @@ TEST(BoundedQueue, WakesAllWhoWaitWhenItCloses) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::bounded_queue_test

@@ -9,7 +9,7 @@
 
 #include "kimesh/util/digest_chunk.h"
 
-namespace kimesh {
+namespace kimesh::digest_test {
 namespace {
 
 // The first two are XXH3's own for nothing and for one zero byte: another hash would break old
@@ -98,4 +98,4 @@ TEST(Digest, OfFloatsSeesEveryBitEveryPlaceAndTheSize) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::digest_test

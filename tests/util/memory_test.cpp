@@ -9,7 +9,7 @@
 #include "kimesh/util/digest.h"
 #include "kimesh/util/result.h"
 
-namespace kimesh {
+namespace kimesh::memory_test {
 namespace {
 
 TEST(AlignedBuffer, IsAlignedAndZero) {
@@ -54,4 +54,4 @@ TEST(ResultDeathTest, SaysWhyWhenTheWrongSideIsAsked) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::memory_test

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-namespace kimesh {
+namespace kimesh::random_test {
 namespace {
 
 using Words = std::array<std::uint32_t, 4>;
@@ -147,4 +147,4 @@ TEST(RandomDeathTest, RefusesADrawThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::random_test

@@ -6,7 +6,7 @@
 
 #include "kimesh/util/ids.h"
 
-namespace kimesh {
+namespace kimesh::state_bytes_test {
 namespace {
 
 enum class Colour : std::uint8_t { kRed, kBlue };
@@ -120,4 +120,4 @@ TEST(StateBytes, AreRefusedWhereAValueCannotBe) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::state_bytes_test

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-namespace kimesh {
+namespace kimesh::thrown_test {
 namespace {
 
 TEST(Thrown, KeepsWhatWasThrownAndWhatTheThreadWasDoing) {
@@ -36,4 +36,4 @@ TEST(Thrown, WhatIsNoExceptionOfTheStandardLibraryIsKeptAsWell) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::thrown_test

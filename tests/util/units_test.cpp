@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace kimesh {
+namespace kimesh::units_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -84,4 +84,4 @@ TEST(Units, ReadBackWhatTheyWrite) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::units_test

@@ -4,7 +4,7 @@
 #include "kimesh/config/options_of_text.h"
 #include "tests/vectors/mesh.h"
 
-namespace kimesh {
+namespace kimesh::state_test {
 namespace {
 
 VectorsOptions looking_ahead() {
@@ -51,4 +51,4 @@ TEST(VectorsState, HoldsTheMovementThatTheNextPointIsAheadBy) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::state_test

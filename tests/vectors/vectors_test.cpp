@@ -14,7 +14,7 @@
 #include "tests/vectors/flip_lowest_bit.h"
 #include "tests/vectors/mesh.h"
 
-namespace kimesh {
+namespace kimesh::vectors_test {
 namespace {
 
 const Setting kDense{};
@@ -316,4 +316,4 @@ TEST(Vectors, RefuseAMalformedPayloadByName) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::vectors_test

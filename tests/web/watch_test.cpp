@@ -7,7 +7,7 @@
 #include "kimesh/web/page.h"
 #include "tests/report/simulated_run.h"
 
-namespace kimesh {
+namespace kimesh::watch_test {
 namespace {
 
 using nlohmann::json;
@@ -365,4 +365,4 @@ TEST(Page, BeyondLoopbackNeedsAToken) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::watch_test

@@ -9,7 +9,7 @@
 
 #include "kimesh/util/random.h"
 
-namespace kimesh {
+namespace kimesh::frame_test {
 namespace {
 
 using testing::HasSubstr;
@@ -371,4 +371,4 @@ TEST(Message, MutationsNeverCrashAndLengthsMustAgree) {
 }
 
 }  // namespace
-}  // namespace kimesh
+}  // namespace kimesh::frame_test
