@@ -258,6 +258,7 @@ void OutgoingConnection::put_emulated(TimePoint now) {
 }
 
 void OutgoingConnection::released(const Shaper::Release& frame, TimePoint now) {
+  if (emulated_ == 0) return;  // the connection was lost with an earlier frame of this pass
   --emulated_;
   due_.push_back({frame.tag >> 16, static_cast<std::uint16_t>(frame.tag & 0xffff), frame.at});
   pump(now);

@@ -1,0 +1,108 @@
+// One outgoing link whose far node has connected to our ROUTER, step by step: what the network's
+// thread does between two looks at its sockets.
+#include "src/link/outgoing_connection.h"
+
+#include "tests/link/network_fixture.h"
+
+namespace kimesh::outgoing_connection_test {
+namespace {
+
+const LinkIndex kLink = link_of(0, 1);
+constexpr Duration kDeadAfter = std::chrono::seconds(15), kRedial = std::chrono::milliseconds(1);
+
+class AwaitingLink : public testing::Test {
+ protected:
+  AwaitingLink() { EXPECT_EQ(router_.bind("tcp://127.0.0.1:*"), 0); }
+
+  // A far node: its connection's name at our ROUTER.
+  std::string connect(std::optional<ZmqSocket>& far) {
+    far.emplace(far_zmq_, ZMQ_DEALER);
+    EXPECT_EQ(far->connect(router_.last_endpoint()), 0);
+    const std::byte any{};
+    EXPECT_TRUE(until([&] { return far->send({{&any, 1}}) == SendOutcome::kSent; }));
+    ZmqPart id, body;
+    EXPECT_TRUE(until([&] { return router_.receive(id); }));
+    EXPECT_TRUE(until([&] { return router_.receive(body); }));
+    const auto bytes = id.bytes();
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  void accept(const std::string& routing_id, std::uint32_t connection) {
+    Hello hello = test_hello("b");
+    hello.from_receiver = true;
+    hello.connection = connection;
+    ASSERT_TRUE(link_.accept(hello, {&router_, routing_id, -1}, start_));
+  }
+
+  // All frames that the emulated link holds, as one pass of the network's thread gets them.
+  void release_all() {
+    const TimePoint late = start_ + ++passes_ * std::chrono::seconds(100);
+    std::vector<Shaper::Release> due;
+    shaper_.take_due(late, due);
+    EXPECT_GT(due.size(), 1u);
+    for (const Shaper::Release& frame : due) link_.released(frame, late);
+  }
+
+  static bool until(const std::function<bool()>& happened) {
+    const auto end = std::chrono::steady_clock::now() + kWaitMax;
+    while (!happened())
+      if (std::chrono::steady_clock::now() > end) return false;
+    return true;
+  }
+
+  static OutgoingLink spec() { return {kLink, 1, "b", "", slow(8e6), true}; }
+
+  ZmqContext zmq_{64, kDeadAfter, kRedial}, far_zmq_{64, kDeadAfter, kRedial};
+  ZmqSocket router_{zmq_, ZMQ_ROUTER};
+  std::vector<NetworkEvent> events_;
+  EventGate gate_{[this](NetworkEvent& event) {
+    events_.push_back(std::move(event));
+    return true;
+  }};
+  Peers peers_{kDeadAfter};
+  TimePoint start_ = std::chrono::steady_clock::now();
+  unsigned passes_ = 0;
+  Shaper shaper_{{spec().spec}, std::nullopt, start_};
+  OutgoingConnection link_{
+      spec(), {zmq_, gate_, peers_, shaper_, test_hello("a"), kDeadAfter / 3, nullptr}, 0};
+};
+
+// Sending the first of several frames that are due tells that the connection has ended, before
+// ZeroMQ's monitor does. Seen to fail: the others were sent on the next connection before its own,
+// which ended the link with a sentence, or left it waiting.
+TEST_F(AwaitingLink, FramesOfALostConnectionAreNotSentOnTheNextOne) {
+  std::optional<ZmqSocket> far;
+  const std::string lost = connect(far);
+  accept(lost, 1);
+  link_.send(on(kLink, content(500'000, 1)));
+  link_.pump(start_);
+  far.reset();
+  const std::byte any{};
+  ASSERT_TRUE(until([&] {
+    ZmqPart rest;  // the end of a connection lies behind what it has brought
+    (void)router_.receive(rest);
+    return router_.send({{&any, 1}}, lost) == SendOutcome::kUnreachable;
+  }));
+  release_all();
+  ASSERT_FALSE(link_.is_ready());
+
+  const std::string next = connect(far);
+  accept(next, 2);
+  link_.pump(start_);
+  release_all();
+  EXPECT_TRUE(link_.drained());
+  std::vector<unsigned> chunks;
+  for (bool whole = false; !whole;) {
+    ZmqPart part;
+    ASSERT_TRUE(until([&] { return far->receive(part); }));
+    const auto frame = decode_frame(part.bytes());
+    ASSERT_TRUE(frame.ok());
+    const Chunk* chunk = std::get_if<Chunk>(&*frame);
+    if (chunk) chunks.push_back(chunk->index);
+    whole = chunk && chunks.size() == chunk->count;
+  }
+  for (unsigned i = 0; i < chunks.size(); ++i) EXPECT_EQ(chunks[i], i);
+}
+
+}  // namespace
+}  // namespace kimesh::outgoing_connection_test
