@@ -30,7 +30,7 @@ first=${versions[0]}
 mkdir -p "$home/package"
 cmake --install "$build" --prefix "$home/kimesh" >/dev/null
 KIMESH_PYTHON=$(python_of "$first") KIMESH_PYTHON_VENV=$home/$first ./dev python \
-  -C cmake.define.kimesh_ROOT="$home/kimesh"
+  -C cmake.source-dir=. -C cmake.define.kimesh_ROOT="$home/kimesh"
 installed=$home/$first/lib/python$first/site-packages
 ln -sfn "$installed/kimesh" "$home/package/kimesh"
 ls "$home/package/kimesh/_core.abi3.so"

@@ -52,7 +52,7 @@ struct RoundsNeeded {
   double without_delay, by_delay;
 };
 inline constexpr std::array<RoundsNeeded, 3> kRoundsNeeded{{{1, 0.065}, {1, 0.04}, {1.2, 0.03}}};
-inline constexpr double kDelayOfUnlikeData = 3;
+inline constexpr double kDelayOfUnlikeData = 4;
 // κ, and what is added to it where data are unlike: 8 local steps of the cnn need 1.5 times as many
 // gradients as one (docs/figures.md, "Local steps").
 inline constexpr double kDrift = 0.1, kDriftOfUnlikeData = 0.3;
