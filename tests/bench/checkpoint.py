@@ -59,6 +59,10 @@ def write_ring(path, nodes):
     path.write_text("kind: ring\nnodes:\n" + "\n".join(lines) + "\n")
 
 
+def records_of_nodes(run_folder):
+    return sorted(p for p in run_folder.glob("nodes/*.jsonl") if not p.match("*.decisions.jsonl"))
+
+
 def records(path):
     for line in path.read_text().splitlines():
         try:
@@ -94,7 +98,7 @@ def measure(args, nodes):
                             "ring.yaml", "--run", "run"], cwd=folder, check=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             run_folder = next(folder.glob("runs/run*"))
-            for node in sorted(run_folder.glob("nodes/*.jsonl")):
+            for node in records_of_nodes(run_folder):
                 costs, round_s = costs_of(node)
                 pauses.append([pause for pause, _ in costs])
                 extra += [seconds for _, seconds in costs]
@@ -123,7 +127,7 @@ def tell(what, values):
 def last_round(run_folder):
     """The last trained round that every node has told, and of which start; None: not yet."""
     told = []
-    for node in sorted(run_folder.glob("nodes/*.jsonl")):
+    for node in records_of_nodes(run_folder):
         events = list(records(node))
         starts = sum(r["event"] == "start" for r in events)
         since = [i for i, r in enumerate(events) if r["event"] == "start"]
