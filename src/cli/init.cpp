@@ -123,11 +123,11 @@ std::optional<int> whole_number(const std::string& text) {
   return std::stoi(text);
 }
 
-struct NamedAddress {
+struct MachineAddress {
   std::string given, address;
 };
-std::vector<NamedAddress> machines_of(const std::string& machines) {
-  std::vector<NamedAddress> all;
+std::vector<MachineAddress> machines_of(const std::string& machines) {
+  std::vector<MachineAddress> all;
   if (const auto count = whole_number(machines)) {
     for (int i = 0; i < *count; ++i)
       all.push_back({"", fmt::format("tcp://127.0.0.1:{}", kFirstPort + i)});
@@ -150,7 +150,7 @@ Complaint about_machines(const std::string& machines) {
   if (count && (*count < kNodesMin || *count > kLocalNodesMax))
     return fmt::format("a mesh on this machine has {} to {} nodes", kNodesMin, kLocalNodesMax);
   std::vector<std::string> seen;
-  for (const NamedAddress& machine : machines_of(machines)) {
+  for (const MachineAddress& machine : machines_of(machines)) {
     const auto parsed = parse_address(machine.address);
     if (!parsed)
       return fmt::format(
@@ -168,7 +168,7 @@ Complaint about_machines(const std::string& machines) {
 }
 
 bool is_reached_from_elsewhere(const std::string& machines) {
-  return std::ranges::any_of(machines_of(machines), [](const NamedAddress& machine) {
+  return std::ranges::any_of(machines_of(machines), [](const MachineAddress& machine) {
     const auto parsed = parse_address(machine.address);
     return parsed && !parsed->is_loopback();
   });
@@ -307,7 +307,7 @@ std::string topology_text(const InitOptions& options) {
   std::string text = fmt::format(
       "# Who talks to whom. `kimesh explain topology` tells all keys.\nkind: {}  # {}\n{}nodes:\n",
       join.name, join.help, join.yaml);
-  const std::vector<NamedAddress> machines = machines_of(options.machines);
+  const std::vector<MachineAddress> machines = machines_of(options.machines);
   for (std::size_t i = 0; i < machines.size(); ++i)
     text += fmt::format("  {}: {{address: \"{}\"}}\n", node_name(i), machines[i].address);
   return text;

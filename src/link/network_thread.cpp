@@ -173,7 +173,7 @@ void Network::Thread::serve() {
   const TimePoint now = std::chrono::steady_clock::now();
   due_.clear();
   shaper_.take_due(now, due_);
-  for (const Shaper::Release& frame : due_) outgoing_[frame.index].released(frame, now);
+  for (const Shaper::Release& frame : due_) outgoing_[frame.index].released(frame);
   incoming_.pump(now);
   for (OutgoingConnection& link : outgoing_) link.pump(now);
   answer_flushes();

@@ -257,11 +257,9 @@ void OutgoingConnection::put_emulated(TimePoint now) {
   }
 }
 
-void OutgoingConnection::released(const Shaper::Release& frame, TimePoint now) {
-  if (emulated_ == 0) return;  // the connection was lost with an earlier frame of this pass
+void OutgoingConnection::released(const Shaper::Release& frame) {
   --emulated_;
   due_.push_back({frame.tag >> 16, static_cast<std::uint16_t>(frame.tag & 0xffff), frame.at});
-  pump(now);
 }
 
 void OutgoingConnection::keep_alive(TimePoint now) {

@@ -65,7 +65,9 @@ class OutgoingConnection {
   void read_monitor();
   // Reads at most `frames` frames, and stops where the engine has no room for their events.
   void receive(std::size_t frames, TimePoint now);
-  void released(const Shaper::Release& frame, TimePoint now);
+  // Takes a frame that has left the emulated link, for the next pump(). It sends nothing itself: a
+  // connection that is lost by sending one frame would leave the other frames of the pass behind.
+  void released(const Shaper::Release& frame);
   // Sends the frames for which there is room, and heartbeats that are due.
   void pump(TimePoint now);
 

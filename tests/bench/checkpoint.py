@@ -4,9 +4,9 @@
     ./dev bench checkpoint [--nodes 2,4] [--rounds 320] [--every 100] [--runs 3]
 
 Rings on this machine train an mlp of 10.1 million parameters. A pause is the time from the end of
-the round that a checkpoint is taken at to the begin of the next round. The extra time of a
+the round that a checkpoint is taken at to the beginning of the next round. The extra time of a
 checkpoint is what its round and the six behind it, beside which it is written, take with their
-pauses over the median of the other rounds. Then ring4 is killed and goes on with `--resume`.
+pauses over the median of the other rounds. Then a ring of four is killed and goes on with `--resume`.
 """
 import argparse
 import itertools
@@ -38,6 +38,7 @@ checkpoint: {every_rounds: 20, keep: 2}
 PORT = 7461
 BESIDE = 6  # rounds behind a checkpoint's that its writing may slow
 PATIENCE_S = 120
+NODES_KILLED = 4
 
 
 def arguments():
@@ -72,7 +73,8 @@ def records(path):
 
 
 def costs_of(path):
-    """Of each checkpoint of a node: its pause and its extra time, in seconds; and the run's."""
+    """The pause and the extra time of each checkpoint of a node, and the node's usual time of a
+    round: seconds."""
     rounds = [r for r in records(path) if r["event"] == "round" and not r["poll"]]
     whole = [after["time_s"] - before["time_s"] for before, after in itertools.pairwise(rounds)]
     at = [i for i, r in enumerate(rounds[:-1]) if r.get("checkpoint")]
@@ -97,7 +99,7 @@ def measure(args, nodes):
             subprocess.run([args.program, "up", "--config", "config.yaml", "--topology",
                             "ring.yaml", "--run", "run"], cwd=folder, check=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            run_folder = next(folder.glob("runs/run*"))
+            run_folder = folder / "runs/run"
             for node in records_of_nodes(run_folder):
                 costs, round_s = costs_of(node)
                 pauses.append([pause for pause, _ in costs])
@@ -125,17 +127,17 @@ def tell(what, values):
 
 
 def last_round(run_folder):
-    """The last trained round that every node has told, and of which start; None: not yet."""
+    """How often the node has been started that was started least, and the last round that it has
+    recorded since; None: a node has recorded none yet."""
     told = []
     for node in records_of_nodes(run_folder):
         events = list(records(node))
-        starts = sum(r["event"] == "start" for r in events)
-        since = [i for i, r in enumerate(events) if r["event"] == "start"]
-        rounds = [r["round"] for r in events[since[-1] if since else 0:] if r["event"] == "round"]
-        told.append((starts, rounds[-1] if rounds else None))
-    if len(told) < 4 or any(number is None for _, number in told):
-        return None
-    return min(told)
+        starts = [i for i, r in enumerate(events) if r["event"] == "start"]
+        rounds = [r["round"] for r in events[starts[-1]:] if r["event"] == "round"] if starts else []
+        if not rounds:
+            return None
+        told.append((len(starts), rounds[-1]))
+    return min(told) if len(told) == NODES_KILLED else None
 
 
 def wait_until(what, happened):
@@ -153,7 +155,7 @@ def measure_restart(args):
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)
             (folder / "config.yaml").write_text(SMALL)
-            write_ring(folder / "ring.yaml", 4)
+            write_ring(folder / "ring.yaml", NODES_KILLED)
             begin = [args.program, "up", "--config", "config.yaml", "--topology", "ring.yaml",
                      "--run", "run"]
             go_on = [args.program, "up", "--resume", "runs/run"]

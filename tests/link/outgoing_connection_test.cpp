@@ -1,5 +1,5 @@
-// One outgoing link whose far node has connected to our ROUTER, step by step: what the network's
-// thread does between two looks at its sockets.
+// Steps one outgoing link, to which its far node connects, through what the network's thread does
+// between two looks at its sockets.
 #include "src/link/outgoing_connection.h"
 
 #include "tests/link/network_fixture.h"
@@ -14,7 +14,7 @@ class AwaitingLink : public testing::Test {
  protected:
   AwaitingLink() { EXPECT_EQ(router_.bind("tcp://127.0.0.1:*"), 0); }
 
-  // A far node: its connection's name at our ROUTER.
+  // Connects a far node. Gives the routing id that our ROUTER has for its connection.
   std::string connect(std::optional<ZmqSocket>& far) {
     far.emplace(far_zmq_, ZMQ_DEALER);
     EXPECT_EQ(far->connect(router_.last_endpoint()), 0);
@@ -34,13 +34,14 @@ class AwaitingLink : public testing::Test {
     ASSERT_TRUE(link_.accept(hello, {&router_, routing_id, -1}, start_));
   }
 
-  // All frames that the emulated link holds, as one pass of the network's thread gets them.
+  // Releases all frames that the emulated link holds in one pass of the network's thread.
   void release_all() {
     const TimePoint late = start_ + ++passes_ * std::chrono::seconds(100);
     std::vector<Shaper::Release> due;
     shaper_.take_due(late, due);
     EXPECT_GT(due.size(), 1u);
-    for (const Shaper::Release& frame : due) link_.released(frame, late);
+    for (const Shaper::Release& frame : due) link_.released(frame);
+    link_.pump(late);
   }
 
   static bool until(const std::function<bool()>& happened) {
@@ -67,9 +68,9 @@ class AwaitingLink : public testing::Test {
       spec(), {zmq_, gate_, peers_, shaper_, test_hello("a"), kDeadAfter / 3, nullptr}, 0};
 };
 
-// Sending the first of several frames that are due tells that the connection has ended, before
-// ZeroMQ's monitor does. Seen to fail: the others were sent on the next connection before its own,
-// which ended the link with a sentence, or left it waiting.
+// A send may fail before ZeroMQ's monitor tells that the connection has ended. Seen to fail:
+// released() sent each frame at once, and the frames behind the one that failed were sent on the
+// next connection, before the chunks of that one.
 TEST_F(AwaitingLink, FramesOfALostConnectionAreNotSentOnTheNextOne) {
   std::optional<ZmqSocket> far;
   const std::string lost = connect(far);
@@ -79,7 +80,7 @@ TEST_F(AwaitingLink, FramesOfALostConnectionAreNotSentOnTheNextOne) {
   far.reset();
   const std::byte any{};
   ASSERT_TRUE(until([&] {
-    ZmqPart rest;  // the end of a connection lies behind what it has brought
+    ZmqPart rest;  // ZeroMQ ends a connection once all that it has brought was read
     (void)router_.receive(rest);
     return router_.send({{&any, 1}}, lost) == SendOutcome::kUnreachable;
   }));

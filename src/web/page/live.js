@@ -91,21 +91,20 @@ function heading() {
       tile('bytes', `sent${saved}`, bytes(state.bytes_sent)))];
 }
 
-// Without the last round of a run that has ended: its dense messages would leave all others flat.
-const closed = values => state.over && values?.length > 1 ? values.slice(0, -1) : values;
+// A chart leaves the closing round of a run out, whose dense messages would leave all others flat.
+const withoutClosing = values => state.over && values?.length > 1 ? values.slice(0, -1) : values;
 
 function progress() {
   const xText = byRounds ? v => `round ${plain(v)}` : seconds;
-  const line = (name, from, key, yText, more = {}) => lineChart(name,
-      [{name, x: (byRounds ? from.round : from.seconds) ?? [], y: from[key] ?? [], colour: colour(0)}],
+  const line = (name, from, key, yText, {part = values => values, ...more} = {}) => lineChart(name,
+      [{name, x: part(byRounds ? from.round : from.seconds) ?? [], y: part(from[key]) ?? [], colour: colour(0)}],
       {xText, yText, ...more});
   const button = (text, value) => element('button', {'aria-pressed': byRounds === value,
       onclick: () => { byRounds = value; changed(); }}, text);
   return [element('h2', {}, 'Progress ', button('seconds', false), ' ', button('rounds', true)),
     element('div', {class: 'charts'}, line('loss of the batch', curve, 'loss', plain),
       evaluations.round?.length ? line('accuracy', evaluations, 'accuracy', percent) : null,
-      line('time of a round', Object.fromEntries(Object.entries(curve).map(([key, values]) => [key, closed(values)])),
-           'round_s', seconds, {low: 0}))];
+      line('time of a round', curve, 'round_s', seconds, {low: 0, part: withoutClosing}))];
 }
 
 // The graph stays, so that what the mouse points at does; only its links are painted anew.
@@ -132,7 +131,7 @@ function pickedLink() {
   if (!l || !l.round.length) return [];
   const xText = v => `round ${plain(v)}`, name = nameOf(l.link);
   const curveOf = (label, key, i, dashed) =>
-      ({name: label, x: closed(l.round), y: closed(l[key]), colour: colour(i), dashed});
+      ({name: label, x: withoutClosing(l.round), y: withoutClosing(l[key]), colour: colour(i), dashed});
   const filled = curves => curves.filter(c => c.y.some(y => y !== null && y !== 0));
   return [lineChart(`rate of ${name}`, filled([curveOf('estimated', 'rate_bits_per_s', 0),
             curveOf('emulated', 'true_rate_bits_per_s', 1, true)]), {xText, yText: rate, low: 0}),
