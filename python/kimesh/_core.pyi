@@ -24,8 +24,8 @@ class Node:
     def __init__(
         self, *, config: str, topology: str, name: str, parameters: Sequence[_Named],
         frozen: Sequence[_Named], frozen_values: npt.NDArray[np.float32], first_nodes: bool,
-        evaluates: bool, has_state: bool, environment: str, command: Sequence[str], folder: str,
-        resumes: bool, keys: str,
+        evaluates: bool, has_state: bool, adds_gradient: bool, environment: str,
+        command: Sequence[str], folder: str, resumes: bool, keys: str,
     ) -> None: ...
     def parameters(self) -> npt.NDArray[np.float32]: ...
     def gradient(self) -> npt.NDArray[np.float32]: ...

@@ -30,6 +30,7 @@ class Parameters(Protocol):
 
     trained: list[tuple[str, Shape]]
     frozen: list[tuple[str, Shape]]  # with values of their own, which no step changes
+    adds_gradient: bool  # take_gradient() leaves what backward() has added; else it writes all of it
 
     def frozen_values(self) -> Floats: ...
 
@@ -121,6 +122,8 @@ def _refuse_running_statistics(module: Any) -> None:
 class TorchParameters:
     """Parameters of PyTorch, whose data and gradients become windows on kimesh's vectors."""
 
+    adds_gradient = True
+
     def __init__(self, leaves: Iterable[tuple[str, Any]]) -> None:
         self._torch = sys.modules["torch"]
         self._tensors: list[tuple[str, Any]] = []
@@ -206,6 +209,7 @@ class ArrayParameters:
     """Arrays of NumPy or JAX, none of which is changed in place."""
 
     frozen: list[tuple[str, Shape]] = []
+    adds_gradient = False
 
     def __init__(self, tree: Any, leaves: list[tuple[str, Any]]) -> None:
         # An iterator has gone by: its pairs are the tree.

@@ -126,7 +126,7 @@ class Mesh:
             frozen=[(n, list(s)) for n, s in self._parameters.frozen],
             frozen_values=self._parameters.frozen_values(),
             first_nodes=weights is None, evaluates=evaluate is not None,
-            has_state=state is not None,
+            has_state=state is not None, adds_gradient=self._parameters.adds_gradient,
             environment=f"Python {platform.python_version()}, {self._parameters.environment()}",
             command=list(sys.argv), folder=os.fspath(resume or folder or ""),
             resumes=resume is not None, keys=os.fspath(keys or ""))

@@ -85,7 +85,7 @@ class Node {
   Node(const std::string& config, const std::string& topology, const std::string& name,
        const std::vector<Named>& parameters, const std::vector<Named>& frozen,
        const Floats& frozen_values, bool first_nodes, bool evaluates, bool has_state,
-       const std::string& environment, const std::vector<std::string>& command,
+       bool adds_gradient, const std::string& environment, const std::vector<std::string>& command,
        const std::string& folder, bool resumes, const std::string& keys) {
     LoopNodeOptions options;
     options.node = name;
@@ -95,6 +95,7 @@ class Node {
     options.first_point = first_nodes ? FirstPoint::kOfFirstNode : FirstPoint::kAlike;
     options.evaluates = evaluates;
     options.has_state = has_state;
+    options.adds_gradient = adds_gradient;
     options.environment = environment;
     options.command = command;
     options.folder = folder;
@@ -245,11 +246,11 @@ void define_node(nb::module_& module) {
   nb::class_<Node>(module, "Node")
       .def(nb::init<const std::string&, const std::string&, const std::string&,
                     const std::vector<Named>&, const std::vector<Named>&, const Floats&, bool, bool,
-                    bool, const std::string&, const std::vector<std::string>&, const std::string&,
+                    bool, bool, const std::string&, const std::vector<std::string>&, const std::string&,
                     bool, const std::string&>(),
            nb::kw_only(), "config"_a, "topology"_a, "name"_a, "parameters"_a, "frozen"_a,
-           "frozen_values"_a, "first_nodes"_a, "evaluates"_a, "has_state"_a, "environment"_a,
-           "command"_a, "folder"_a, "resumes"_a, "keys"_a)
+           "frozen_values"_a, "first_nodes"_a, "evaluates"_a, "has_state"_a, "adds_gradient"_a,
+           "environment"_a, "command"_a, "folder"_a, "resumes"_a, "keys"_a)
       .def("parameters", &Node::parameters)
       .def("gradient", &Node::gradient)
       .def("wait", &Node::wait, "seconds"_a)

@@ -165,11 +165,18 @@ int suggest_joins(const Mesh& mesh, const PlanOptions& options, const SimulatedC
 
   say(fmt::format("a round of {} takes:", messages.words));
   const auto before = simulated_round(compared, messages.config, as_it_is(compared));
-  if (before) say(time_text(*before) + "  the topology as it is");
   const ComparedJoins& best = rows->front();
-  for (const ComparedJoins& row : *rows) say(row_text(row, topology, &row == &best));
+  const bool stays = before.ok() && *before <= best.round_s;
+  if (before)
+    say(fmt::format("{}  the topology as it is{}", time_text(*before), stays ? "  <-" : ""));
+  for (const ComparedJoins& row : *rows) say(row_text(row, topology, !stays && &row == &best));
   put(rates_text(rates));
   say_certainty(*rows, topology);
+  if (stays) {
+    say("nothing is written: no ring, tree or parameter server has shorter rounds than the "
+        "topology as it is");
+    return kExitDone;
+  }
   const Status written = write_best(best, mesh.files().topology_path, options.suggest);
   if (!written) return fail(written.error());
   say(fmt::format("written: {}", options.suggest));

@@ -66,7 +66,11 @@ class LoopNode::Part final : public Objective {
  public:
   Part(const Layout& layout, const LoopNodeOptions& options, Exchange& exchange,
        LoopVectors& vectors)
-      : layout_(layout), has_state_(options.has_state), exchange_(exchange), vectors_(vectors) {}
+      : layout_(layout),
+        has_state_(options.has_state),
+        adds_gradient_(options.adds_gradient),
+        exchange_(exchange),
+        vectors_(vectors) {}
 
   [[nodiscard]] const Layout& layout() const override { return layout_; }
   ObjectiveMemory memory() override {
@@ -82,7 +86,7 @@ class LoopNode::Part final : public Objective {
 
   void begin_round(Round round) override { exchange_.begin_round(round); }
   Result<GradientNumbers> gradient(std::uint64_t batch) override {
-    std::ranges::fill(gradient_, 0.0f);
+    if (adds_gradient_) std::ranges::fill(gradient_, 0.0f);
     auto numbers = exchange_.ask_gradient(batch, reader_);
     // Nobody wants it, and the loop may still be at work on it.
     if (!numbers) return Error{ErrorCode::kUserInput, "the run is over"};
@@ -109,7 +113,7 @@ class LoopNode::Part final : public Objective {
 
  private:
   const Layout& layout_;
-  const bool has_state_;
+  const bool has_state_, adds_gradient_;
   Exchange& exchange_;
   LoopVectors& vectors_;
   std::span<float> gradient_;

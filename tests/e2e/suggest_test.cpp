@@ -76,6 +76,15 @@ TEST_F(Suggested, IsWrittenAndTrains) {
   EXPECT_THAT(again.err, HasSubstr("best.yaml is there already"));
 }
 
+// Graphs are not searched; of this one the search finds no ring, tree or server that is as good.
+TEST_F(Suggested, IsNotWrittenWhereNothingIsShorter) {
+  const Ended ended = plan(std::string(KIMESH_SOURCE_DIR) + "/topologies/graph5.yaml", "best.yaml");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("the topology as it is  <-\n"));
+  EXPECT_THAT(ended.out, HasSubstr("\nnothing is written: no ring, tree or parameter server"));
+  EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/best.yaml"));
+}
+
 TEST_F(Suggested, TakesRatesThatARunMeasured) {
   // Nothing is declared; the links that the run has are known by it.
   std::string text = kAllPairs;

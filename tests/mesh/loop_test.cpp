@@ -66,6 +66,7 @@ struct LoopRun {
   std::vector<std::string> texts = std::vector<std::string>(kNodes);
   std::vector<std::uint64_t> first_batches = std::vector<std::uint64_t>(kNodes);
   std::vector<std::string> restored = std::vector<std::string>(kNodes);
+  std::vector<int> zeroes = std::vector<int>(kNodes);  // gradients that began at zero
 };
 
 // Called with every notice of a node.
@@ -87,6 +88,8 @@ void loop(LoopNode& node, const Task& problem, const Look& look, LoopRun& run,
     if (wish == LoopWish::kEnd) break;
     if (wish == LoopWish::kGradient) {
       if (!first) run.first_batches[self] = *(first = node.batch());
+      run.zeroes[self] +=
+          std::ranges::all_of(node.vectors()->gradient.span(), [](float x) { return x == 0; });
       const GradientNumbers numbers = part->gradient(node.batch()).value();
       if (look) look(node, self);
       node.give(numbers);
@@ -142,6 +145,21 @@ TEST(LoopNode, EndsWithTheBitsOfASimulation) {
       EXPECT_EQ(run.outcomes[i], Outcome::kDone) << run.texts[i];
       EXPECT_EQ(run.models[i], simulated->run.model) << config << " at node " << i;
     }
+  }
+}
+
+TEST(LoopNode, BeginsGradientsAtZeroForLoopsThatAddToThem) {
+  const Task problem = make_problem();
+  LoopNodeOptions options;
+  options.folder = fresh_folder("adds");
+  const LoopRun adds = run_loops(problem, on_free_ports(files_of("loop.yaml")), options);
+  options.folder = fresh_folder("writes");
+  options.adds_gradient = false;
+  const LoopRun writes = run_loops(problem, on_free_ports(files_of("loop.yaml")), options);
+  for (NodeIndex i = 0; i < kNodes; ++i) {
+    EXPECT_GT(adds.zeroes[i], 1);
+    EXPECT_EQ(writes.zeroes[i], 1);  // the memory of the first one is new
+    EXPECT_EQ(writes.models[i], adds.models[i]);
   }
 }
 

@@ -49,6 +49,8 @@ struct LoopNodeOptions {
   FirstPoint first_point = FirstPoint::kOfFirstNode;
   bool evaluates = false;                   // answers kEvaluation
   bool has_state = false;                   // answers kState, and is asked kRestore
+  bool adds_gradient = true;  // the loop adds to gradient(), which begins at zero; false: it writes
+                              // all of gradient(), which begins with anything
   std::string environment = "no LibTorch";  // MeshObjective::environment
   std::vector<std::string> command;         // for the run's record
   // Where records and checkpoints go, and come from where the node resumes: a folder that is there,
@@ -77,8 +79,8 @@ class LoopNode {
   [[nodiscard]] NodeIndex self() const { return self_; }
   [[nodiscard]] const RunFolder& folder() const { return folder_; }
   // Fill the parameters with the first point before the first wait(). After it they are the node's,
-  // and to be read between a wish and its answer alone; so is the gradient, which is zero when it
-  // is wished for. Shared, since a program's windows may outlive the node.
+  // and to be read between a wish and its answer alone; so is the gradient
+  // (LoopNodeOptions::adds_gradient). Shared, since a program's windows may outlive the node.
   [[nodiscard]] const std::shared_ptr<LoopVectors>& vectors() const { return vectors_; }
 
   // Waits, `limit` at most, until something is wanted that has no answer yet, an event is there, or
