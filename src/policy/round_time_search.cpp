@@ -63,10 +63,11 @@ class Search {
     const RoundsNeeded& needed = kRoundsNeeded[static_cast<std::size_t>(pace.ahead)];
     const double disagreement = late / kDelayOfUnlikeData;
     const double steps = pace.local_steps;
-    const double cost_of_delay =
-        needed.by_delay * late + rules_.unlike * steps * disagreement * disagreement;
     const double drift = kDrift + rules_.unlike * kDriftOfUnlikeData;
-    const double without_delay = (1 + drift * (steps - 1)) / steps + (needed.without_delay - 1);
+    const double of_one_step = (1 + drift * (steps - 1)) / steps;
+    const double cost_of_delay =
+        needed.by_delay * late + rules_.unlike * of_one_step * disagreement * disagreement;
+    const double without_delay = of_one_step + (needed.without_delay - 1);
     const double rounds = without_delay + rules_.caution * cost_of_delay;
     return rounds * std::max(planned_s(pace) + extra_s_, used_s(pace));
   }

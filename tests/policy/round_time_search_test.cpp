@@ -99,9 +99,11 @@ TEST(RoundTimeSearch, GivesNoMoreThanDenseMessagesTake) {
 }
 
 // Paces that the search comes to, one offer after another, where the smallest messages take
-// `floor_s` and larger ones are late by `delay_s` over their exchange.
+// `floor_s` and larger ones are late by `delay_s` over their exchange. Nodes with unlike data do not
+// look ahead.
 Pace settled(double compute_s, double floor_s, double delay_s, double unlike, unsigned steps_max) {
-  PaceRules rules{0, compute_s, unlike, Use::kChosen, Use::kChosen, {}, 1, steps_max, floor_s};
+  const Use ahead = unlike > 0 ? Use::kNever : Use::kChosen;
+  PaceRules rules{0, compute_s, unlike, ahead, ahead, {}, 1, steps_max, floor_s};
   Pace pace{floor_s, Ahead::kNo, 1};
   for (int offers = 0; offers < 20; ++offers) {
     ExchangeOffer offer;
@@ -123,9 +125,19 @@ TEST(RoundTimeSearch, TakesLocalStepsWhereTheSmallestMessagesTakeLongerThanAGrad
   EXPECT_GE(slow.local_steps, 4u);
   EXPECT_LE(slow.local_steps * 0.001, 2 * 0.01) << "not far beyond what messages take";
   EXPECT_EQ(settled(0.001, 0.01, kDelay, 0, 1).local_steps, 1u) << "the config says so";
-  EXPECT_LT(settled(0.001, 0.01, kDelay, 1, kLocalStepsMax).local_steps, slow.local_steps)
-      << "unlike data";
   EXPECT_EQ(settled(1e-6, 0.01, kDelay, 0, kLocalStepsMax).local_steps, kLocalStepsMax);
+}
+
+// Messages of 60 ms are a round late, as those of digits on a ring of 1 Mbit/s are. Seen to fail
+// with disagreement that grows with the steps, which the runs of docs/figures.md contradict.
+TEST(RoundTimeSearch, TakesLocalStepsOfUnlikeDataWhereExchangesTakeManyGradients) {
+  constexpr double kFloor = 0.001, kDelay = 0.06;
+  const Pace slow = settled(0.001, kFloor, kDelay, 1, kLocalStepsMax);
+  EXPECT_GE(slow.local_steps, 2u);
+  EXPECT_LE(slow.local_steps, 4u);
+  EXPECT_GT(slow.exchange_s, 15 * 0.001);
+  EXPECT_EQ(settled(0.005, kFloor, kDelay, 1, kLocalStepsMax).local_steps, 1u)
+      << "a few gradients long";
 }
 
 // Beside a long gradient exchanges that are all shorter take as long. Seen to fail with the first

@@ -14,10 +14,10 @@
 // are taken (kRoundsNeeded); u says how unlike the nodes' data are (docs/architecture.md, "Round
 // time"). With H local steps a round it needs about
 //
-//   (1 + κ (H − 1)) / H + (a − 1) + b · D + u · H · (D / kDelayOfUnlikeData)²
+//   s + (a − 1) + b · D + u · s · (D / kDelayOfUnlikeData)²,   s = (1 + κ (H − 1)) / H
 //
-// times as many: a step brings less the further nodes go apart (kDrift), what is late is H steps
-// late, and what nodes disagree about grows with H.
+// times as many: a step brings less the further nodes go apart (kDrift), and a round of delay holds
+// back H steps. Where data are unlike, H steps save the same part of the rounds whatever D is.
 //
 // Every few rounds each node offers how late its messages would be with other times of the
 // exchange. Offers go up with the control vector, and the owner of shard 0 chooses for all.
@@ -54,8 +54,10 @@ struct RoundsNeeded {
 inline constexpr std::array<RoundsNeeded, 3> kRoundsNeeded{{{1, 0.065}, {1, 0.04}, {1.2, 0.03}}};
 inline constexpr double kDelayOfUnlikeData = 4;
 // κ, and what is added to it where data are unlike: 8 local steps of the cnn need 1.5 times as many
-// gradients as one (docs/figures.md, "Local steps").
-inline constexpr double kDrift = 0.1, kDriftOfUnlikeData = 0.3;
+// gradients as one where data are alike. Where they are not, two steps a round then pay from an
+// exchange of about fifteen gradients on: digits gain from there, the cnn loses before
+// (docs/figures.md, "Local steps").
+inline constexpr double kDrift = 0.1, kDriftOfUnlikeData = 0.75;
 // The most local steps that a mesh chooses, of which more were not measured, and by how much their
 // number changes at once: digits reach their target in 50 rounds where links are slow.
 inline constexpr unsigned kLocalStepsMax = 16, kStepsFactorMax = 4;
