@@ -56,7 +56,7 @@ inline constexpr double kDelayOfUnlikeData = 4;
 // κ, and what is added to it where data are unlike: 8 local steps of the cnn need 1.5 times as many
 // gradients as one where data are alike. Where they are not, two steps a round then pay from an
 // exchange of about fifteen gradients on: digits gain from there, the cnn loses before
-// (docs/figures.md, "Local steps").
+// (docs/figures.md, "Beside what a person could have written").
 inline constexpr double kDrift = 0.1, kDriftOfUnlikeData = 0.75;
 // The most local steps that a mesh chooses, of which more were not measured, and by how much their
 // number changes at once: digits reach their target in 50 rounds where links are slow.
