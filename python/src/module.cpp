@@ -246,8 +246,8 @@ void define_node(nb::module_& module) {
   nb::class_<Node>(module, "Node")
       .def(nb::init<const std::string&, const std::string&, const std::string&,
                     const std::vector<Named>&, const std::vector<Named>&, const Floats&, bool, bool,
-                    bool, bool, const std::string&, const std::vector<std::string>&, const std::string&,
-                    bool, const std::string&>(),
+                    bool, bool, const std::string&, const std::vector<std::string>&,
+                    const std::string&, bool, const std::string&>(),
            nb::kw_only(), "config"_a, "topology"_a, "name"_a, "parameters"_a, "frozen"_a,
            "frozen_values"_a, "first_nodes"_a, "evaluates"_a, "has_state"_a, "adds_gradient"_a,
            "environment"_a, "command"_a, "folder"_a, "resumes"_a, "keys"_a)

@@ -99,8 +99,8 @@ TEST(RoundTimeSearch, GivesNoMoreThanDenseMessagesTake) {
 }
 
 // Paces that the search comes to, one offer after another, where the smallest messages take
-// `floor_s` and larger ones are late by `delay_s` over their exchange. Nodes with unlike data do not
-// look ahead.
+// `floor_s` and larger ones are late by `delay_s` over their exchange. Nodes with unlike data do
+// not look ahead.
 Pace settled(double compute_s, double floor_s, double delay_s, double unlike, unsigned steps_max) {
   const Use ahead = unlike > 0 ? Use::kNever : Use::kChosen;
   PaceRules rules{0, compute_s, unlike, ahead, ahead, {}, 1, steps_max, floor_s};

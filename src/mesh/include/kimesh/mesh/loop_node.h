@@ -47,8 +47,8 @@ struct LoopNodeOptions {
   Layout layout;         // of the parameters, the same at all nodes
   NamedValues frozen{};  // tensors of the model that are not trained, the same at all nodes
   FirstPoint first_point = FirstPoint::kOfFirstNode;
-  bool evaluates = false;                   // answers kEvaluation
-  bool has_state = false;                   // answers kState, and is asked kRestore
+  bool evaluates = false;     // answers kEvaluation
+  bool has_state = false;     // answers kState, and is asked kRestore
   bool adds_gradient = true;  // the loop adds to gradient(), which begins at zero; false: it writes
                               // all of gradient(), which begins with anything
   std::string environment = "no LibTorch";  // MeshObjective::environment
