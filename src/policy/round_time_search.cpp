@@ -64,10 +64,11 @@ class Search {
     const double disagreement = late / kDelayOfUnlikeData;
     const double steps = pace.local_steps;
     const double drift = kDrift + rules_.unlike * kDriftOfUnlikeData;
-    const double of_one_step = (1 + drift * (steps - 1)) / steps;
+    // The rounds that these steps need without delay, over those that one step needs.
+    const double share_of_rounds = (1 + drift * (steps - 1)) / steps;
     const double cost_of_delay =
-        needed.by_delay * late + rules_.unlike * of_one_step * disagreement * disagreement;
-    const double without_delay = of_one_step + (needed.without_delay - 1);
+        needed.by_delay * late + rules_.unlike * share_of_rounds * disagreement * disagreement;
+    const double without_delay = share_of_rounds + (needed.without_delay - 1);
     const double rounds = without_delay + rules_.caution * cost_of_delay;
     return rounds * std::max(planned_s(pace) + extra_s_, used_s(pace));
   }

@@ -125,6 +125,8 @@ TEST(RoundTimeSearch, TakesLocalStepsWhereTheSmallestMessagesTakeLongerThanAGrad
   EXPECT_GE(slow.local_steps, 4u);
   EXPECT_LE(slow.local_steps * 0.001, 2 * 0.01) << "not far beyond what messages take";
   EXPECT_EQ(settled(0.001, 0.01, kDelay, 0, 1).local_steps, 1u) << "the config says so";
+  EXPECT_LT(settled(0.001, 0.01, kDelay, 1, kLocalStepsMax).local_steps, slow.local_steps)
+      << "unlike data";
   EXPECT_EQ(settled(1e-6, 0.01, kDelay, 0, kLocalStepsMax).local_steps, kLocalStepsMax);
 }
 
