@@ -148,6 +148,7 @@ TEST(LoopNode, EndsWithTheBitsOfASimulation) {
   }
 }
 
+// Seen to fail where every gradient was zeroed.
 TEST(LoopNode, BeginsGradientsAtZeroForLoopsThatAddToThem) {
   const Task problem = make_problem();
   LoopNodeOptions options;
