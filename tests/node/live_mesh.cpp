@@ -47,7 +47,6 @@ LiveRun run_live(Mesh& mesh, const LiveOptions& options) {
   LiveRun run;
   run.ends.resize(count);
   run.errors.resize(count);
-  run.reports.resize(count);
   const std::vector<int> ports = free_ports(count);
   for (std::size_t i = 0; i < count; ++i)
     mesh.topology.nodes[i].address =
@@ -70,7 +69,6 @@ LiveRun run_live(Mesh& mesh, const LiveOptions& options) {
     setup.stop = options.stops.empty() ? nullptr : options.stops[i];
     LiveNodeObserver observer;
     observer.report = [&](TimePoint, const RoundReport& report) {
-      run.reports[i].push_back(report);
       if (options.on_round) options.on_round(i, report.round);
       return ok_status();
     };

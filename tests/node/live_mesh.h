@@ -16,7 +16,6 @@ struct LiveRun {
   std::vector<std::optional<LiveNodeEnd>> ends;  // [node]; nothing: it did not open
   std::vector<std::string> errors;               // of those
   std::vector<std::string> notices;
-  std::vector<std::vector<RoundReport>> reports;
   RecordedDecisions decisions;
   [[nodiscard]] bool done() const;
   [[nodiscard]] std::string text() const;
