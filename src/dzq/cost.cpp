@@ -11,28 +11,47 @@
 namespace kimesh::dzq {
 namespace {
 
-// Elements are assumed to be spread evenly over a bin of the curve; each bin is cut into this many
-// parts.
+// Elements are assumed to be spread evenly over a part of each bin of the curve (spread_of), which
+// is cut into so many places.
 constexpr int kPlaces = 4;
 
 constexpr double kHeadBytes = 8;
 
-// Between neighbouring steps whose costs are computed; costs between them are interpolated.
-constexpr double kStepFactor = 1.4142;
+// Between neighbouring steps whose costs are computed first. Where a size lies between two costs
+// further apart than kAlikeBytes, the steps are halved so many times at most, and costs between are
+// interpolated. Error feedback leaves many elements just below a dead zone: a step 3 % finer then
+// takes several times the bytes.
+constexpr double kStepFactor = 1.4142, kAlikeBytes = 1.25;
+constexpr int kHalvings = 6;
 
-// Missing energies below this share of the whole are raised to it, so that logarithms stay finite.
-constexpr double kLeastShare = 1e-12;
+// Where the elements of a bin lie, evenly spread.
+struct Spread {
+  double count = 0, low = 0, high = 0;
+};
 
-// Calls visit(count, magnitude, width) for equal parts of each bin of the piece, from the largest.
+// The bin between two points of a curve. Its elements have a mean square, and lie over the part of
+// the bin at its lower or upper edge whose middle is the root of that. Error feedback cuts
+// magnitudes off at the dead zone of the last messages, which may be anywhere in a bin.
+Spread spread_of(const CurvePoint& above, const CurvePoint& below) {
+  const double count = below.kept - above.kept;
+  if (!(count > 0)) return {0, below.magnitude, above.magnitude};
+  const double energy = above.missing_energy - below.missing_energy;
+  const double mean =
+      std::clamp(std::sqrt(std::max(energy, 0.0) / count), below.magnitude, above.magnitude);
+  return {count, std::max(below.magnitude, 2 * mean - above.magnitude),
+          std::min(above.magnitude, 2 * mean - below.magnitude)};
+}
+
+// Calls visit(count, magnitude, width) for equal parts of the elements of each bin of the piece,
+// from the largest.
 template <typename Visit>
 void for_parts(const PieceCurve& piece, Visit visit) {
   for (std::size_t i = 0; i + 1 < piece.points.size(); ++i) {
-    const CurvePoint& above = piece.points[i];
-    const CurvePoint& below = piece.points[i + 1];
-    const double width = (above.magnitude - below.magnitude) / kPlaces;
-    const double count = (below.kept - above.kept) / kPlaces;
+    const Spread spread = spread_of(piece.points[i], piece.points[i + 1]);
+    const double width = (spread.high - spread.low) / kPlaces;
     for (int part = 0; part < kPlaces; ++part)
-      if (count > 0) visit(count, above.magnitude - (part + 0.5) * width, width);
+      if (spread.count > 0)
+        visit(spread.count / kPlaces, spread.high - (part + 0.5) * width, width);
   }
 }
 
@@ -98,8 +117,10 @@ double reaching(const PieceCurve& piece, double magnitude) {
   if (below == piece.points.begin()) return 0;
   const CurvePoint& above = *(below - 1);
   if (below == piece.points.end()) return above.kept;
-  const double share = (above.magnitude - magnitude) / (above.magnitude - below->magnitude);
-  return above.kept + share * (below->kept - above.kept);
+  const Spread spread = spread_of(above, *below);
+  if (magnitude >= spread.high) return above.kept;
+  if (magnitude <= spread.low) return below->kept;
+  return above.kept + spread.count * (spread.high - magnitude) / (spread.high - spread.low);
 }
 
 double dead_zone_for(const Curve& curve, double step, Rounding rounding) {
@@ -118,6 +139,37 @@ double largest_of(const Curve& curve) {
   for (const PieceCurve& piece : curve)
     if (!piece.points.empty()) largest = std::max(largest, piece.points.front().magnitude);
   return largest;
+}
+
+// The cost of a step.
+struct At {
+  double step = 0;
+  Cost cost;
+};
+struct Between {
+  At coarse, fine;
+};
+
+// What a message of so many bytes, at least those of the coarse step, leaves out. What makes alike
+// steps differ much are elements of one magnitude, each of which takes and brings the same.
+double interpolated(const Between& steps, double bytes) {
+  const Cost &coarse = steps.coarse.cost, &fine = steps.fine.cost;
+  const double share = (bytes - coarse.bytes) / (fine.bytes - coarse.bytes);
+  return std::lerp(coarse.missing_energy, fine.missing_energy, std::min(share, 1.0));
+}
+
+double missing_between(const Curve& curve, Rounding rounding, Between steps, double bytes) {
+  for (int halving = 0; halving < kHalvings; ++halving) {
+    auto& [coarse, fine] = steps;
+    if (bytes >= fine.cost.bytes || fine.cost.bytes <= kAlikeBytes * coarse.cost.bytes) break;
+    const double step = std::sqrt(coarse.step * fine.step);
+    const At middle{step, cost_of(curve, step, rounding)};
+    if (middle.cost.bytes <= coarse.cost.bytes)
+      coarse.step = step;
+    else
+      (middle.cost.bytes > bytes ? fine : coarse) = middle;
+  }
+  return interpolated(steps, bytes);
 }
 
 }  // namespace
@@ -166,21 +218,15 @@ std::vector<double> missing_within(const Curve& curve, std::span<const double> p
   if (largest == 0 || payload_bytes.empty()) return missing;
   const double most = *std::ranges::max_element(payload_bytes);
   // A head alone leaves everything out.
-  Cost coarse{kHeadBytes, whole};
+  At coarse{largest * kStepFactor, {kHeadBytes, whole}};
   for (double step = largest; step > largest / rans::kLevelMax; step /= kStepFactor) {
-    const Cost fine = cost_of(curve, step, rounding);
-    if (fine.bytes <= coarse.bytes) continue;
-    for (std::size_t i = 0; i < missing.size(); ++i) {
-      if (payload_bytes[i] < coarse.bytes) continue;
-      const double share =
-          std::log(payload_bytes[i] / coarse.bytes) / std::log(fine.bytes / coarse.bytes);
-      const double least = whole * kLeastShare;
-      const double high = std::log(std::max(coarse.missing_energy, least));
-      const double low = std::log(std::max(fine.missing_energy, least));
-      missing[i] = std::exp(high + std::min(share, 1.0) * (low - high));
-    }
+    const At fine{step, cost_of(curve, step, rounding)};
+    if (fine.cost.bytes <= coarse.cost.bytes) continue;
+    for (std::size_t i = 0; i < missing.size(); ++i)
+      if (payload_bytes[i] >= coarse.cost.bytes)
+        missing[i] = missing_between(curve, rounding, {coarse, fine}, payload_bytes[i]);
     coarse = fine;
-    if (fine.bytes >= most) break;
+    if (fine.cost.bytes >= most) break;
   }
   return missing;
 }

@@ -52,19 +52,38 @@ double dense_message_bytes(const MessageContext& message) {
   return static_cast<double>(whole_bytes(dense_bytes(message.elements), message));
 }
 
-double probe_bytes(Duration round_time, const MessageContext& message) {
+// What the link carries in so many slots, as far as its rate is known.
+double bytes_in_slots(double slots, Duration round_time, const MessageContext& message) {
   const double slot_s = to_seconds(round_time - message.compute_time) / slots_of(message);
-  const double by_time = kProbeSlotsMax * usable_rate(message) * std::max(slot_s, 0.0);
+  return slots * usable_rate(message) * std::max(slot_s, 0.0);
+}
+
+double probe_bytes(Duration round_time, const MessageContext& message) {
+  const double by_time = bytes_in_slots(kProbeSlotsMax, round_time, message);
   return std::min({by_time, static_cast<double>(kProbeBytesMax),
                    kProbeGrowthMax * static_cast<double>(message.proven_bytes),
                    dense_message_bytes(message)});
+}
+
+// Whether something has told what the link can take in the long run.
+bool has_share(const MessageContext& message) {
+  return std::isfinite(message.share_bytes_per_s) && message.share_bytes_per_s > 0;
+}
+
+// The most that may follow a message of proven size.
+double growth_limit(Duration round_time, const MessageContext& message) {
+  const auto proven = static_cast<double>(message.proven_bytes);
+  if (has_share(message)) return kGrowthMax * proven;
+  const double fast = std::min({bytes_in_slots(kFastGrowthSlots, round_time, message),
+                                kFastGrowthMax * proven, dense_message_bytes(message)});
+  return std::max(fast, kGrowthMax * proven);
 }
 
 // What the growth limits leave of a budget.
 double limited(double budget, Duration round_time, const MessageContext& message) {
   if (message.largest_bytes > 0)
     budget = std::min(budget, kProbeGrowthMax * static_cast<double>(message.largest_bytes));
-  const double limit = kGrowthMax * static_cast<double>(message.proven_bytes);
+  const double limit = growth_limit(round_time, message);
   if (!message.link.lower_bound || message.proven_bytes == 0 || budget <= limit) return budget;
   const bool probes = message.unfilled_messages > 0 && message.unfilled_messages % kProbeEvery == 0;
   return probes ? std::max(limit, probe_bytes(round_time, message)) : limit;
@@ -86,8 +105,7 @@ double link_budget(Duration round_time, const MessageContext& message) {
 // bytes: sizes that follow from it shrink from message to message. They grow until something tells.
 double bounding_rate(const MessageContext& message) {
   if (!message.link.is_a_guess() || message.proven_bytes == 0) return usable_rate(message);
-  const double share = message.share_bytes_per_s;
-  return std::isfinite(share) && share > 0 ? share : kAnyRate;
+  return has_share(message) ? message.share_bytes_per_s : kAnyRate;
 }
 
 double usable_rate(const MessageContext& message) {

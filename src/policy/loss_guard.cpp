@@ -35,11 +35,21 @@ void LossGuard::end_window() {
   const double noise = kLossErrors * std::sqrt(2 * variance_);
   const bool comes_back = mean - best_ > std::max(kLossComesBack * (first_ - best_), noise);
   variance_ = std::lerp(variance_, variance, kShareOfWindow);
-  ++calm_;
-  if (comes_back) caution_ = std::min(kCautionStep * caution_, kCautionMax);
-  if (!comes_back && calm_ >= kCalmWindows) caution_ = std::max(caution_ / kCautionStep, 1.0);
-  if (comes_back || calm_ >= kCalmWindows) calm_ = 0;
+  choose(comes_back);
   best_ = comes_back ? mean : std::min(best_, mean);
+}
+
+void LossGuard::choose(bool comes_back) {
+  if (comes_back) {
+    caution_ = std::min(kCautionStep * std::max(caution_, 1.0), kCautionMax);
+    had_alarm_ = true;
+    calm_ = 0;
+    return;
+  }
+  ++calm_;
+  if (had_alarm_ && calm_ % kCalmWindows == 0) caution_ = std::max(caution_ / kCautionStep, 1.0);
+  if (!had_alarm_ && calm_ % kBoldWindows == 0)
+    caution_ = std::max(caution_ / kBoldStep, kCautionMin);
 }
 
 }  // namespace kimesh

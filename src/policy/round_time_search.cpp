@@ -60,16 +60,17 @@ class Search {
   }
   [[nodiscard]] double seconds(const Pace& pace) const {
     const double late = delay(pace.exchange_s);
-    const RoundsNeeded& needed = kRoundsNeeded[static_cast<std::size_t>(pace.ahead)];
     const double disagreement = late / kDelayOfUnlikeData;
     const double steps = pace.local_steps;
-    const double drift = kDrift + rules_.unlike * kDriftOfUnlikeData;
+    const double drift = rules_.drift + rules_.unlike * kDriftOfUnlikeData;
     // The rounds that these steps need without delay, over those that one step needs.
     const double share_of_rounds = (1 + drift * (steps - 1)) / steps;
-    const double cost_of_delay =
-        needed.by_delay * late + rules_.unlike * share_of_rounds * disagreement * disagreement;
-    const double without_delay = share_of_rounds + (needed.without_delay - 1);
-    const double rounds = without_delay + rules_.caution * cost_of_delay;
+    const double of_noise = kCostOfDelay[static_cast<std::size_t>(pace.ahead)] * late;
+    const double of_disagreement = rules_.unlike * share_of_rounds * disagreement * disagreement;
+    const double staleness = pace.overlaps() ? rules_.overlap_cost - 1 : 0;
+    const double without_delay = share_of_rounds + staleness;
+    const double rounds =
+        without_delay + std::max(rules_.caution, 1.0) * of_noise + rules_.caution * of_disagreement;
     return rounds * std::max(planned_s(pace) + extra_s_, used_s(pace));
   }
 

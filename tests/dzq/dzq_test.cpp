@@ -248,6 +248,46 @@ std::vector<Source> sources() {
   return all;
 }
 
+// What error feedback has left and there is to send, after `rounds` messages of so many bits an
+// element. Few of the magnitudes are over the dead zone of the last messages, and most just below.
+test::Residual worn(double bits, Rounding rounding, int rounds = 40) {
+  constexpr std::size_t kSize = 100'000;
+  test::Residual left = test::gaussian(kSize, 100);
+  std::vector<float> sent(kSize);
+  CompressScratch scratch;
+  for (int round = 0; round < rounds; ++round) {
+    const auto setting = dzq(rounding, budget_of_bits(bits, kSize));
+    std::ranges::fill(sent, 0.0f);
+    EXPECT_TRUE(advance(left.values.span(), sent, left.pieces, setting, scratch, false).ok());
+    const test::Residual movement = test::gaussian(kSize, 101 + static_cast<std::uint64_t>(round));
+    for (std::size_t j = 0; j < kSize; ++j)
+      left.values.span()[j] += movement.values.span()[j] - sent[j];
+  }
+  return left;
+}
+
+// Seen to fail with costs of steps that are half an octave apart (up to 9 times the truth), and with
+// elements spread evenly over the bins of the curve (1.2 times).
+TEST(Cost, TellsWhatMessagesBringWhereErrorFeedbackHasLeftACliff) {
+  for (const double bits : {0.03, 0.1, 0.3})
+    for (const Rounding rounding : kRoundings) {
+      const test::Residual left = worn(bits, rounding);
+      const std::span<const float> x = left.values.span();
+      const Curve curve = measure_curve(x, left.pieces);
+      for (const double factor : {1.0, 2.0, 4.0}) {
+        const auto budget = budget_of_bits(factor * bits, x.size());
+        const Advanced made = send(x, left.pieces, dzq(rounding, budget)).made;
+        const auto bytes = static_cast<double>(made.bytes.size());
+        const double told = dzq::missing_within(curve, {&bytes, 1}, rounding).front();
+        const double ratio =
+            (made.energy_to_send - told) / (made.energy_to_send - made.missing_energy);
+        EXPECT_NEAR(ratio, 1, bits < 0.1 ? 0.5 : 0.1)
+            << bits << " bits before, " << factor * bits << " now, rounding "
+            << static_cast<int>(rounding);
+      }
+    }
+}
+
 // Seen to fail with positions over the whole vector instead of in each piece.
 TEST(Cost, IsNearTheTruth) {
   for (const Source& source : sources())
@@ -282,7 +322,7 @@ TEST(Cost, TellsWhatMessagesOfSeveralSizesLeaveOut) {
       const Curve curve = measure_curve(x, source.residual.pieces);
       const std::vector<double> told = dzq::missing_within(curve, payloads, rounding);
       for (std::size_t i = 0; i < payloads.size(); ++i)
-        EXPECT_NEAR(told[i] / left_out[i], 1, 0.2)
+        EXPECT_NEAR(told[i] / left_out[i], 1, 0.25)
             << source.name << ", " << payloads[i] << " bytes, rounding "
             << static_cast<int>(rounding);
       const double nothing = 0;

@@ -20,9 +20,9 @@ TEST(LossGuard, IsCautiousOnceTheLossComesBack) {
   LossGuard guard;
   add_rounds(guard, 2.3, 1);
   add_rounds(guard, 0.2, 4);
-  EXPECT_EQ(guard.caution(), 1);
+  EXPECT_LE(guard.caution(), 1);
   add_rounds(guard, 0.2 + 0.9 * kLossComesBack * 2.1, 2);
-  EXPECT_EQ(guard.caution(), 1) << "a rise that healthy runs have";
+  EXPECT_LE(guard.caution(), 1) << "a rise that healthy runs have";
   add_rounds(guard, 0.5, 1);
   EXPECT_EQ(guard.caution(), kCautionStep);
   add_rounds(guard, 0.5, 3);
@@ -47,6 +47,19 @@ TEST(LossGuard, TakesAStepBackAfterACalmTime) {
   EXPECT_EQ(guard.caution(), 1);
 }
 
+// Seen to fail with a caution that halves after an alarm as well, and with one that has no end.
+TEST(LossGuard, GetsBolderUntilTheFirstAlarm) {
+  LossGuard guard;
+  add_rounds(guard, 2.3, 1 + kBoldWindows);
+  EXPECT_EQ(guard.caution(), 1 / kBoldStep);
+  add_rounds(guard, 2, 10 * kBoldWindows);
+  EXPECT_EQ(guard.caution(), kCautionMin);
+  add_rounds(guard, 3, 1);
+  EXPECT_EQ(guard.caution(), kCautionStep);
+  add_rounds(guard, 1, 4 * kCalmWindows);
+  EXPECT_EQ(guard.caution(), 1);
+}
+
 // A loss that is all noise, as of a model that came trained. Seen to fail without standard errors:
 // most seeds raise an alarm.
 TEST(LossGuard, TakesNoNoiseOfBatchesForARise) {
@@ -58,7 +71,7 @@ TEST(LossGuard, TakesNoNoiseOfBatchesForARise) {
     bool is_calm = true;
     for (int r = 0; r < kRounds; ++r) {
       guard.add(1 + 0.3 * (random.uniform() - 0.5));
-      is_calm = is_calm && guard.caution() == 1;
+      is_calm = is_calm && guard.caution() <= 1;
     }
     alarms += is_calm ? 0 : 1;
   }

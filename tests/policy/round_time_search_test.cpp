@@ -50,7 +50,7 @@ TEST(RoundTimeSearch, WeighsWhatMessagesAreLateAgainstTheTimeThatTheyTake) {
 // with the first factor only.
 TEST(RoundTimeSearch, FindsTheBestTimeFromAnyStart) {
   constexpr double kGradient = 0.03, kDelayOfOneSecond = 0.004;
-  const double best = std::sqrt(kGradient * kRoundsNeeded[0].by_delay * kDelayOfOneSecond);
+  const double best = std::sqrt(kGradient * kCostOfDelay[0] * kDelayOfOneSecond);
   for (const double start : {1e-5, 1e-3, 0.01, 0.1, 10.0}) {
     double exchange = start;
     for (int round = 0; round < 20; ++round) {

@@ -85,6 +85,9 @@ TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
     SCOPED_TRACE(rate);
     MeshSpec spec = searching("parameter_server", rate);
     spec.dimension = 200'000;
+    // With larger steps what is late makes the loss come back, and messages get larger for that.
+    spec.optimizer =
+        options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.02, momentum: 0.9, nesterov: true}");
     Mesh mesh(spec);
     mesh.setup.costs.encode_s_per_coded_byte = 1e-5;
     mesh.setup.costs.wait_chance = 0.5;
@@ -99,7 +102,8 @@ TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
     }
     const double dense = 2 * 4.0 * mesh.spec.dimension / static_cast<double>(mesh.spec.nodes);
     EXPECT_EQ(bytes / rounds > 0.7 * dense, rate > 1e9) << bytes / rounds / dense;
-    EXPECT_LT(coded_share(mesh), 0.2) << "in rounds that time the coder, and after waits";
+    EXPECT_LT(coded_share(mesh), 0.3)
+        << "in rounds that time the coder, after waits, and where copies would bring less";
 
     Mesh again(spec);
     again.setup.replay = &mesh.decisions;

@@ -1,5 +1,6 @@
 // The guard of the search for a round time: it notices by the training loss that what messages
-// leave out comes too late, whatever the formula of round_time_search.h says.
+// leave out comes too late, or may well come later, whatever the formula of round_time_search.h
+// says.
 #pragma once
 
 #include <cstddef>
@@ -23,26 +24,32 @@ inline constexpr double kCautionMax = 256;
 // Windows without an alarm after which caution takes one step back: 128 rounds, in which an
 // unstable run has shown itself again.
 inline constexpr std::size_t kCalmWindows = 16;
+// Of a run that never had an alarm caution halves after every two windows, down to a quarter:
+// digits bear messages three times as late as the cnn does, and both less at first than later.
+inline constexpr std::size_t kBoldWindows = 2;
+inline constexpr double kBoldStep = 2, kCautionMin = 0.25;
 
 // Thread: that of the core, at the owner of shard 0.
 class LossGuard {
  public:
   // `loss`: the mean loss of the mesh's batches in one more round.
   void add(double loss);
-  // What the cost of delay is to be multiplied with, from 1 to kCautionMax.
+  // What the cost of delay is to be multiplied with, from kCautionMin to kCautionMax. Less than 1
+  // is for unlike data: what messages that leave out noise cost is known.
   [[nodiscard]] double caution() const { return caution_; }
 
   template <typename Self>
   static auto state_of(Self& self) {
     return std::tie(self.sum_, self.squares_, self.count_, self.has_first_, self.first_, self.best_,
-                    self.variance_, self.calm_, self.caution_);
+                    self.variance_, self.calm_, self.had_alarm_, self.caution_);
   }
   [[nodiscard]] bool is_sound() const {
-    return count_ < kLossWindow && caution_ >= 1 && caution_ <= kCautionMax;
+    return count_ < kLossWindow && caution_ >= kCautionMin && caution_ <= kCautionMax;
   }
 
  private:
   void end_window();
+  void choose(bool comes_back);
 
   double sum_ = 0, squares_ = 0;  // of the window's losses, and of their squares
   std::size_t count_ = 0;         // of the window's losses
@@ -51,6 +58,7 @@ class LossGuard {
   double best_ = 0;               // the least mean of a window since the last alarm
   double variance_ = 0;           // of a window's mean, by the losses within windows
   std::size_t calm_ = 0;          // windows since the last alarm or step back
+  bool had_alarm_ = false;
   double caution_ = 1;
 };
 

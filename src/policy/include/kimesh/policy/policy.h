@@ -57,6 +57,8 @@ struct MessageContext {
   std::size_t largest_bytes = 0;
   // Acked messages in a row since the link's rate became a lower bound.
   unsigned unfilled_messages = 0;
+  // This message's curve, as last measured; null: never.
+  const Curve* curve = nullptr;
   // One curve for each message that the link carries in this phase of a round, as last measured
   // (empty: never); `curves[own]` is this message's.
   std::span<const Curve* const> curves;
@@ -107,6 +109,11 @@ inline constexpr double kFloorRatio = 0.001;
 inline constexpr std::size_t kFirstBudgetBytes = 4 * 1024;
 // While the pipe is not filled, a message is at most this much larger than what was carried lately.
 inline constexpr double kGrowthMax = 1.5;
+// It may be so many times larger where it then takes no more than this share of its slot, as long as
+// nothing has told what the link can take in the long run. The first rounds of a fast link would
+// leave nearly everything out otherwise. AdamW's first steps are as long as any and little better
+// than noise, and all that is left of them would come at once.
+inline constexpr double kFastGrowthMax = 4, kFastGrowthSlots = 0.25;
 // When so many messages in a row did not fill the pipe, and that limit holds the next one down, it
 // is a probe: larger, with real content.
 inline constexpr unsigned kProbeEvery = 10;

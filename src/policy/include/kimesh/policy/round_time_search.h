@@ -10,14 +10,15 @@
 //
 //   a + b · D + u · (D / kDelayOfUnlikeData)²
 //
-// times as many rounds as one whose messages leave nothing out. a and b depend on where gradients
-// are taken (kRoundsNeeded); u says how unlike the nodes' data are (docs/architecture.md, "Round
+// times as many rounds as one whose messages leave nothing out. a is 1, and with overlap what the
+// optimizer says (OptimizerKind::PaceCosts); b depends on where gradients are taken
+// (kCostOfDelay); u says how unlike the nodes' data are (docs/architecture.md, "Round
 // time"). With H local steps a round it needs about
 //
 //   s + (a − 1) + b · D + u · s · (D / kDelayOfUnlikeData)²,   s = (1 + κ (H − 1)) / H
 //
-// times as many: a step brings less the further nodes go apart (kDrift), and a round of delay holds
-// back H steps. Where data are unlike, H steps save the same part of the rounds whatever D is.
+// times as many: a step brings less the further nodes go apart (κ is the optimizer's drift, and
+// more where data are unlike), and a round of delay holds back H steps. Where data are unlike, H steps save the same part of the rounds whatever D is.
 //
 // Every few rounds each node offers how late its messages would be with other times of the
 // exchange. Offers go up with the control vector, and the owner of shard 0 chooses for all.
@@ -43,21 +44,17 @@ inline constexpr std::uint32_t kOffersOfAMean = 4;
 // Rounds between two offers. One round costs a measurement, and the median of the rounds between
 // shows what the last choice brought.
 inline constexpr Round kOfferEvery = 4;
-// The formula's coefficients, fitted to runs of the cnn on a ring and a parameter server, with data
-// even and split by label (docs/figures.md). Where data are alike, most of what is late is noise of
-// batches: a round of delay costs 6.5 % more rounds, and less where gradients are taken ahead. A
-// gradient that is computed beside messages misses the other nodes' last movements, whatever the
-// delay. Where data are unlike, what is late is what nodes disagree about.
-struct RoundsNeeded {
-  double without_delay, by_delay;
-};
-inline constexpr std::array<RoundsNeeded, 3> kRoundsNeeded{{{1, 0.065}, {1, 0.04}, {1.2, 0.03}}};
-inline constexpr double kDelayOfUnlikeData = 4;
-// κ, and what is added to it where data are unlike: 8 local steps of the cnn need 1.5 times as many
-// gradients as one where data are alike. Where they are not, two steps a round then pay from an
-// exchange of about fifteen gradients on: digits gain from there, the cnn loses before
-// (docs/figures.md, "Beside what a person could have written").
-inline constexpr double kDrift = 0.1, kDriftOfUnlikeData = 0.75;
+// b: fitted to runs of the cnn on a ring and a parameter server (docs/figures.md). Where data are
+// alike, most of what is late is noise of batches: a round of delay costs 6.5 % more rounds, and less
+// where gradients are taken ahead, or beside messages.
+inline constexpr std::array<double, 3> kCostOfDelay{0.065, 0.04, 0.03};  // [Ahead]
+// Where data are unlike, what is late is what nodes disagree about. Digits bear more, the cnn on a
+// ring becomes unstable in its first rounds with 12 (LossGuard::caution).
+inline constexpr double kDelayOfUnlikeData = 8;
+// What is added to κ where data are unlike. Two steps a round then pay from an exchange of about
+// fifteen gradients on: digits gain from there, the cnn loses before (docs/figures.md, "Beside what a
+// person could have written").
+inline constexpr double kDriftOfUnlikeData = 0.75;
 // The most local steps that a mesh chooses, of which more were not measured, and by how much their
 // number changes at once: digits reach their target in 50 rounds where links are slow.
 inline constexpr unsigned kLocalStepsMax = 16, kStepsFactorMax = 4;
@@ -190,6 +187,7 @@ struct PaceRules {
   unsigned local_steps_max = 1;          // 1: the config gives their number
   // What the smallest messages take, however short the exchange; 0: not known.
   double floor_s = 0;
+  double drift = 0.1, overlap_cost = 1.2;  // OptimizerKind::PaceCosts
 };
 // Whether the two keys of a config let gradients be taken so.
 [[nodiscard]] bool allows(Use look_ahead, Use overlap, Ahead ahead);
