@@ -11,14 +11,15 @@
 //   a + b · D + u · (D / kDelayOfUnlikeData)²
 //
 // times as many rounds as one whose messages leave nothing out. a is 1, and with overlap what the
-// optimizer says (OptimizerKind::PaceCosts); b depends on where gradients are taken
-// (kCostOfDelay); u says how unlike the nodes' data are (docs/architecture.md, "Round
-// time"). With H local steps a round it needs about
+// optimizer says (OptimizerKind::PaceCosts); b depends on where gradients are taken (kCostOfDelay);
+// u says how unlike the nodes' data are (docs/architecture.md, "Round time"). With H local steps a
+// round it needs about
 //
 //   s + (a − 1) + b · D + u · s · (D / kDelayOfUnlikeData)²,   s = (1 + κ (H − 1)) / H
 //
 // times as many: a step brings less the further nodes go apart (κ is the optimizer's drift, and
-// more where data are unlike), and a round of delay holds back H steps. Where data are unlike, H steps save the same part of the rounds whatever D is.
+// more where data are unlike), and a round of delay holds back H steps. Where data are unlike, H
+// steps save the same part of the rounds whatever D is.
 //
 // Every few rounds each node offers how late its messages would be with other times of the
 // exchange. Offers go up with the control vector, and the owner of shard 0 chooses for all.
@@ -45,15 +46,15 @@ inline constexpr std::uint32_t kOffersOfAMean = 4;
 // shows what the last choice brought.
 inline constexpr Round kOfferEvery = 4;
 // b: fitted to runs of the cnn on a ring and a parameter server (docs/figures.md). Where data are
-// alike, most of what is late is noise of batches: a round of delay costs 6.5 % more rounds, and less
-// where gradients are taken ahead, or beside messages.
+// alike, most of what is late is noise of batches: a round of delay costs 6.5 % more rounds, and
+// less where gradients are taken ahead, or beside messages.
 inline constexpr std::array<double, 3> kCostOfDelay{0.065, 0.04, 0.03};  // [Ahead]
 // Where data are unlike, what is late is what nodes disagree about. Digits bear more, the cnn on a
 // ring becomes unstable in its first rounds with 12 (LossGuard::caution).
 inline constexpr double kDelayOfUnlikeData = 8;
 // What is added to κ where data are unlike. Two steps a round then pay from an exchange of about
-// fifteen gradients on: digits gain from there, the cnn loses before (docs/figures.md, "Beside what a
-// person could have written").
+// fifteen gradients on: digits gain from there, the cnn loses before (docs/figures.md, "Beside what
+// a person could have written").
 inline constexpr double kDriftOfUnlikeData = 0.75;
 // The most local steps that a mesh chooses, of which more were not measured, and by how much their
 // number changes at once: digits reach their target in 50 rounds where links are slow.
