@@ -27,7 +27,7 @@ class Adamw final : public OptimizerKind {
 
   double look_ahead() const override { return beta1_; }
   // Of the transformer, which needs 1.5 times as many gradients with 2 steps, and no more with 4.
-  PaceCosts pace_costs() const override { return {.drift = 0.5, .overlap = 1.15}; }
+  double drift() const override { return 0.5; }
   double owner_decay() const override { return decay_; }
   std::size_t state_vectors() const override { return 2; }  // means of gradients and squares
   std::optional<StateAt> state_at() const override { return moments_; }

@@ -2,7 +2,6 @@
 
 #include "kimesh/compress/codecs.h"
 #include "message_size.h"
-#include "sized_settings.h"
 
 namespace kimesh {
 namespace {
@@ -35,21 +34,6 @@ bool coding_costs_more(const MessageContext& message) {
   return encoding_s_per_byte(message) > (kBytesOfPlain - 1) * wire_s_per_byte(message);
 }
 
-// What a message of the codec leaves out in the time that it has.
-double missing_in_time(const Codec& codec, const MessageContext& message) {
-  const auto payload = static_cast<double>(
-      payload_that_fits(budget_bytes(message.round_time, message, codec), message));
-  if (payload >= static_cast<double>(dense_bytes(message.elements))) return 0;
-  return codec.missing_within(*message.curve, {&payload, 1}, rounding_on(message)).front();
-}
-
-// Whether a coded message leaves out less than a copied one, all the same: AdamW's movements are of
-// one size, of which the largest hold little.
-bool coding_brings_more(const MessageContext& message, const Codec& usual) {
-  return message.curve != nullptr &&
-         missing_in_time(usual, message) < missing_in_time(*plain_codec(), without_coder(message));
-}
-
 }  // namespace
 
 Coding coding_of(const MessageContext& message, const CodecPtr& usual) {
@@ -59,8 +43,7 @@ Coding coding_of(const MessageContext& message, const CodecPtr& usual) {
   const bool is_due = message.round % kCodedEvery == kCodedEvery - 1;
   const bool is_measured = message.timed_encodings >= kTimedEncodingsMin;
   if (is_due && is_measured) return {usual, without_coder(message)};
-  if (!is_measured || !coding_costs_more(message) || !fits_all_links(message) ||
-      coding_brings_more(message, *usual))
+  if (!is_measured || !coding_costs_more(message) || !fits_all_links(message))
     return {usual, message};
   return {plain_codec(), without_coder(message)};
 }

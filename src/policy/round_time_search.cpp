@@ -67,7 +67,7 @@ class Search {
     const double share_of_rounds = (1 + drift * (steps - 1)) / steps;
     const double of_noise = kCostOfDelay[static_cast<std::size_t>(pace.ahead)] * late;
     const double of_disagreement = rules_.unlike * share_of_rounds * disagreement * disagreement;
-    const double staleness = pace.overlaps() ? rules_.overlap_cost - 1 : 0;
+    const double staleness = pace.overlaps() ? kOverlapCost - 1 : 0;
     const double without_delay = share_of_rounds + staleness;
     const double rounds =
         without_delay + std::max(rules_.caution, 1.0) * of_noise + rules_.caution * of_disagreement;

@@ -47,7 +47,6 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.work_time = work_times.of_round(plan.hops);
   context.encode_s_per_byte = out.encode_per_byte.value();
   context.timed_encodings = static_cast<unsigned>(out.encode_per_byte.count());
-  if (!out.curve.empty()) context.curve = &out.curve;
   context.encodings = shares_gathers ? plan.hops / 2 + 1 : plan.hops;
   constexpr unsigned kHopsOfOneEachWay = 2;
   context.is_compressed_again = plan.hops > kHopsOfOneEachWay && !is_shared(channel) &&

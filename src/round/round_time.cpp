@@ -158,7 +158,6 @@ Pace Core::State::next_pace(const ExchangeOffer& offer) {
   learn_floor(offer);
   rules.floor_s = floor_s;
   rules.drift = options.drift;
-  rules.overlap_cost = options.overlap_cost;
   const ExchangeOffer mean = offers.at(exchange_s);
   delay = present_delay(mean);
   return best_pace(present, rules, mean);

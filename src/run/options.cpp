@@ -31,9 +31,7 @@ CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, 
   options.look_ahead = config.compression.looks_ahead();
   options.overlap = config.compression.overlaps();
   options.local_steps_vary = local_steps_vary(config);
-  const OptimizerKind::PaceCosts costs = config.optimizer.kind->pace_costs();
-  options.drift = costs.drift;
-  options.overlap_cost = costs.overlap;
+  options.drift = config.optimizer.kind->drift();
   options.data_weight = data_weight;
   if (const auto cap = spec.sending_cap_bits_per_s())
     options.uplink_bytes_per_s = *cap / kBitsPerByte;

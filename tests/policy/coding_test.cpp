@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "kimesh/policy/policy_options.h"
-#include "tests/policy/curves.h"
 #include "tests/policy/messages.h"
 
 namespace kimesh::coding_test {
@@ -39,25 +38,6 @@ TEST(Coding, IsLeftOutWhereItCostsMoreThanTheWire) {
   large.encode_s_per_byte = 0;
   EXPECT_EQ(chosen(large), "dzq") << "nothing is known of the coder";
   EXPECT_EQ(chosen(coded_at(100e6), "topk"), "dense");
-}
-
-// Elements of one size, and a few that hold all: what topk sends in nine times the bytes is less
-// than a coded message brings, and more. Seen to fail with bytes for all of a rule of thumb.
-TEST(Coding, StaysWhereItBringsMoreInTheSameTime) {
-  MessageContext message = coded_at(10e6);
-  message.elements = 1'000'000;
-  Random random(1, 0, 0, Purpose::kTest);
-  std::vector<float> alike(message.elements), few(message.elements);
-  for (float& x : alike) x = static_cast<float>(2 * random.uniform() - 1);
-  for (std::size_t j = 0; j < few.size(); ++j)
-    few[j] = (j % 100 == 0 ? 1000 : 1) * static_cast<float>(random.normal());
-  const Piece whole{0, message.elements};
-  const Curve of_alike = measure_curve(alike, {&whole, 1}),
-              of_few = measure_curve(few, {&whole, 1});
-  message.curve = &of_alike;
-  EXPECT_EQ(chosen(message), "dzq");
-  message.curve = &of_few;
-  EXPECT_EQ(chosen(message), "topk");
 }
 
 TEST(Coding, IsMeasuredNowAndThen) {

@@ -57,8 +57,6 @@ struct MessageContext {
   std::size_t largest_bytes = 0;
   // Acked messages in a row since the link's rate became a lower bound.
   unsigned unfilled_messages = 0;
-  // This message's curve, as last measured; null: never.
-  const Curve* curve = nullptr;
   // One curve for each message that the link carries in this phase of a round, as last measured
   // (empty: never); `curves[own]` is this message's.
   std::span<const Curve* const> curves;

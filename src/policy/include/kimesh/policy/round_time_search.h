@@ -10,10 +10,9 @@
 //
 //   a + b · D + u · (D / kDelayOfUnlikeData)²
 //
-// times as many rounds as one whose messages leave nothing out. a is 1, and with overlap what the
-// optimizer says (OptimizerKind::PaceCosts); b depends on where gradients are taken (kCostOfDelay);
-// u says how unlike the nodes' data are (docs/architecture.md, "Round time"). With H local steps a
-// round it needs about
+// times as many rounds as one whose messages leave nothing out. a is 1, and kOverlapCost
+// with overlap; b depends on where gradients are taken (kCostOfDelay); u says how unlike the nodes'
+// data are (docs/architecture.md, "Round time"). With H local steps a round it needs about
 //
 //   s + (a − 1) + b · D + u · s · (D / kDelayOfUnlikeData)²,   s = (1 + κ (H − 1)) / H
 //
@@ -49,6 +48,9 @@ inline constexpr Round kOfferEvery = 4;
 // alike, most of what is late is noise of batches: a round of delay costs 6.5 % more rounds, and
 // less where gradients are taken ahead, or beside messages.
 inline constexpr std::array<double, 3> kCostOfDelay{0.065, 0.04, 0.03};  // [Ahead]
+// A gradient that is computed beside messages misses the other nodes' last movements, whatever the
+// delay.
+inline constexpr double kOverlapCost = 1.2;
 // Where data are unlike, what is late is what nodes disagree about. Digits bear more, the cnn on a
 // ring becomes unstable in its first rounds with 12 (LossGuard::caution).
 inline constexpr double kDelayOfUnlikeData = 8;
@@ -188,7 +190,7 @@ struct PaceRules {
   unsigned local_steps_max = 1;          // 1: the config gives their number
   // What the smallest messages take, however short the exchange; 0: not known.
   double floor_s = 0;
-  double drift = 0.1, overlap_cost = 1.2;  // OptimizerKind::PaceCosts
+  double drift = 0.1;  // OptimizerKind::drift()
 };
 // Whether the two keys of a config let gradients be taken so.
 [[nodiscard]] bool allows(Use look_ahead, Use overlap, Ahead ahead);
