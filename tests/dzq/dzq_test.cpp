@@ -266,8 +266,8 @@ test::Residual worn(double bits, Rounding rounding, int rounds = 40) {
   return left;
 }
 
-// Seen to fail with costs of steps that are half an octave apart (up to 9 times the truth), and
-// with elements spread evenly over the bins of the curve (1.2 times).
+// Seen to fail with straight lines between logarithms of costs (up to 9 times the truth), and with
+// steps that stay half an octave apart (1.1 times).
 TEST(Cost, TellsWhatMessagesBringWhereErrorFeedbackHasLeftACliff) {
   for (const double bits : {0.03, 0.1, 0.3})
     for (const Rounding rounding : kRoundings) {
