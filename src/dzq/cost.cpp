@@ -11,27 +11,28 @@
 namespace kimesh::dzq {
 namespace {
 
-// Elements are assumed to be spread evenly over a part of each bin of the curve (spread_of), which
-// is cut into so many places.
+// The elements of a bin of the curve are assumed to be spread evenly over a part of it (spread_of).
+// That part is cut into this many places.
 constexpr int kPlaces = 4;
 
 constexpr double kHeadBytes = 8;
 
-// Between neighbouring steps whose costs are computed first. Where a size lies between two costs
-// further apart than kAlikeBytes, the steps are halved so many times at most, and costs between are
-// interpolated. Error feedback leaves many elements just below a dead zone: a step 3 % finer then
-// takes several times the bytes.
+// missing_within() first computes the costs of steps that are kStepFactor apart. Where a size lies
+// between two costs whose bytes differ by more than kAlikeBytes, it bisects the two steps, at most
+// kHalvings times, and interpolates in the end. Error feedback leaves many elements just below a
+// dead zone, so that a step 3 % finer can take several times the bytes.
 constexpr double kStepFactor = 1.4142, kAlikeBytes = 1.25;
 constexpr int kHalvings = 6;
 
-// Where the elements of a bin lie, evenly spread.
+// `count` elements, whose magnitudes are spread evenly over [low, high].
 struct Spread {
   double count = 0, low = 0, high = 0;
 };
 
-// The bin between two points of a curve. Its elements have a mean square, and lie over the part of
-// the bin at its lower or upper edge whose middle is the root of that. Error feedback cuts
-// magnitudes off at the dead zone of the last messages, which may be anywhere in a bin.
+// The elements of the bin between two points of a curve. The curve tells their count and mean
+// square. They are taken to fill the part of the bin that begins at one of its edges and has the
+// root mean square as its middle: error feedback cuts magnitudes off at the dead zone of the last
+// messages, which may be anywhere in a bin.
 Spread spread_of(const CurvePoint& above, const CurvePoint& below) {
   const double count = below.kept - above.kept;
   if (!(count > 0)) return {0, below.magnitude, above.magnitude};
@@ -141,29 +142,30 @@ double largest_of(const Curve& curve) {
   return largest;
 }
 
-// The cost of a step.
-struct At {
+struct StepCost {
   double step = 0;
   Cost cost;
 };
-struct Between {
-  At coarse, fine;
+struct Bracket {
+  StepCost coarse, fine;
 };
 
-// What a message of so many bytes, at least those of the coarse step, leaves out. What makes alike
-// steps differ much are elements of one magnitude, each of which takes and brings the same.
-double interpolated(const Between& steps, double bytes) {
+// The energy that a message of `bytes` leaves out, linear in the bytes between the two costs. Where
+// two similar steps have very different costs, most of the elements between have one magnitude, and
+// each adds the same bytes and the same energy. Requires at least the bytes of the coarse step.
+double interpolated(const Bracket& steps, double bytes) {
   const Cost &coarse = steps.coarse.cost, &fine = steps.fine.cost;
   const double share = (bytes - coarse.bytes) / (fine.bytes - coarse.bytes);
   return std::lerp(coarse.missing_energy, fine.missing_energy, std::min(share, 1.0));
 }
 
-double missing_between(const Curve& curve, Rounding rounding, Between steps, double bytes) {
+// The same, after bisecting the steps.
+double missing_between(const Curve& curve, Rounding rounding, Bracket steps, double bytes) {
   for (int halving = 0; halving < kHalvings; ++halving) {
     auto& [coarse, fine] = steps;
     if (bytes >= fine.cost.bytes || fine.cost.bytes <= kAlikeBytes * coarse.cost.bytes) break;
     const double step = std::sqrt(coarse.step * fine.step);
-    const At middle{step, cost_of(curve, step, rounding)};
+    const StepCost middle{step, cost_of(curve, step, rounding)};
     if (middle.cost.bytes <= coarse.cost.bytes)
       coarse.step = step;
     else
@@ -218,9 +220,9 @@ std::vector<double> missing_within(const Curve& curve, std::span<const double> p
   if (largest == 0 || payload_bytes.empty()) return missing;
   const double most = *std::ranges::max_element(payload_bytes);
   // A head alone leaves everything out.
-  At coarse{largest * kStepFactor, {kHeadBytes, whole}};
+  StepCost coarse{largest * kStepFactor, {kHeadBytes, whole}};
   for (double step = largest; step > largest / rans::kLevelMax; step /= kStepFactor) {
-    const At fine{step, cost_of(curve, step, rounding)};
+    const StepCost fine{step, cost_of(curve, step, rounding)};
     if (fine.cost.bytes <= coarse.cost.bytes) continue;
     for (std::size_t i = 0; i < missing.size(); ++i)
       if (payload_bytes[i] >= coarse.cost.bytes)

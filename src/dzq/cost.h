@@ -29,8 +29,9 @@ struct Cost {
                                  Rounding rounding);
 
 // The energy that messages of these sizes leave out, by size: from the costs of some steps, with
-// straight lines between them. Within 25 % up to a bit an element, and what messages
-// bring within 10 % also of residuals that error feedback has cut off at a dead zone.
+// straight lines between them. It is within 20 % below a bit an element, and within 25 % at a bit.
+// Where error feedback has cut magnitudes off at a dead zone, the energy that messages bring is
+// within 10 %.
 // Shapes: payload_bytes, result [sizes].
 [[nodiscard]] std::vector<double> missing_within(const Curve& curve,
                                                  std::span<const double> payload_bytes,

@@ -26,7 +26,8 @@ class Adamw final : public OptimizerKind {
   }
 
   double look_ahead() const override { return beta1_; }
-  // Of the transformer, which needs 1.5 times as many gradients with 2 steps, and no more with 4.
+  // The transformer needs 1.5 times as many gradients with 2 local steps a round as with one, and
+  // no more than that with 4.
   double drift() const override { return 0.5; }
   double owner_decay() const override { return decay_; }
   std::size_t state_vectors() const override { return 2; }  // means of gradients and squares

@@ -70,7 +70,7 @@ bool has_share(const MessageContext& message) {
   return std::isfinite(message.share_bytes_per_s) && message.share_bytes_per_s > 0;
 }
 
-// The most that may follow a message of proven size.
+// The largest message that the growth limits allow, other than a probe.
 double growth_limit(Duration round_time, const MessageContext& message) {
   const auto proven = static_cast<double>(message.proven_bytes);
   if (has_share(message)) return kGrowthMax * proven;

@@ -106,8 +106,8 @@ class Siege {
  private:
   // What strangers may make a node hold is in link/limits.h, with what one connection brings
   // between two looks. On an encrypted port none gets as far as to send messages. Seen to fail:
-  // without keys, AcceptedConnections::look that ends nobody (holds 300 MB); with keys, 30 KB that
-  // stay of each connection (80 MB after the first wave).
+  // without keys, with AcceptedConnections::look that ends nobody (the node holds 300 MB); with
+  // keys, with 30 KB leaked for each connection (80 MB after the first wave).
   void end(const Wave& wave) {
     constexpr double kFloodMax = 100e6;  // a third of what the flood would bring otherwise
     const AttackCount count = attacker_.wait();
@@ -144,7 +144,7 @@ TEST_P(LiveUnderAttack, TrainsToTheSameBits) {
   options.on_round = [&](NodeIndex node, Round round) {
     if (node == 0) siege.round_of_n0(round);
   };
-  // What the test itself would keep of every round counts as memory of the nodes.
+  // The decisions that run_live() records would count as memory of the nodes.
   options.on_setup = [](NodeIndex, LiveNodeSetup&, LiveNodeObserver& observer) {
     observer.decision = [](TimePoint, const Decision&) { return ok_status(); };
   };

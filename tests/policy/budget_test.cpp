@@ -156,6 +156,21 @@ TEST(Budget, GrowsByHalfWhereTheRateIsAGuess) {
       << "what the encoder can do";
 }
 
+// Seen to fail with growth by half alone, and with fast growth beside a known sustained rate.
+TEST(Budget, GrowsFourfoldWhileMessagesTakeASmallPartOfTheirSlot) {
+  MessageContext message = known_link();  // slots of 50 ms
+  message.link = {10e6, 0.1, Duration{0}, true};
+  message.proven_bytes = 2'000;
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 8'000u);
+  message.proven_bytes = 50'000;
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 125'000u) << "a quarter of a slot";
+  message.proven_bytes = 100'000;
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 150'000u) << "a quarter is less";
+  message.proven_bytes = 2'000;
+  message.share_bytes_per_s = 10e6;
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 3'000u) << "the sustained rate is known";
+}
+
 TEST(Budget, ProbesWithEveryTenthMessageThatDoesNotFillThePipe) {
   MessageContext message = known_link();
   message.link.lower_bound = true;

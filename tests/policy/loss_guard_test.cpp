@@ -20,9 +20,9 @@ TEST(LossGuard, IsCautiousOnceTheLossComesBack) {
   LossGuard guard;
   add_rounds(guard, 2.3, 1);
   add_rounds(guard, 0.2, 4);
-  EXPECT_LE(guard.caution(), 1);
+  EXPECT_EQ(guard.caution(), kCautionMin);
   add_rounds(guard, 0.2 + 0.9 * kLossComesBack * 2.1, 2);
-  EXPECT_LE(guard.caution(), 1) << "a rise that healthy runs have";
+  EXPECT_EQ(guard.caution(), kCautionMin) << "a rise that healthy runs have";
   add_rounds(guard, 0.5, 1);
   EXPECT_EQ(guard.caution(), kCautionStep);
   add_rounds(guard, 0.5, 3);

@@ -101,9 +101,10 @@ TEST(RoundTimeSearch, GivesNoMoreThanDenseMessagesTake) {
 // Paces that the search comes to, one offer after another, where the smallest messages take
 // `floor_s` and larger ones are late by `delay_s` over their exchange. Nodes with unlike data do
 // not look ahead.
-Pace settled(double compute_s, double floor_s, double delay_s, double unlike, unsigned steps_max) {
+Pace settled(double compute_s, double floor_s, double delay_s, double unlike, unsigned steps_max,
+             double drift = kUsualDrift) {
   const Use ahead = unlike > 0 ? Use::kNever : Use::kChosen;
-  PaceRules rules{0, compute_s, unlike, ahead, ahead, {}, 1, steps_max, floor_s};
+  PaceRules rules{0, compute_s, unlike, ahead, ahead, {}, 1, steps_max, floor_s, drift};
   Pace pace{floor_s, Ahead::kNo, 1};
   for (int offers = 0; offers < 20; ++offers) {
     ExchangeOffer offer;
@@ -127,6 +128,8 @@ TEST(RoundTimeSearch, TakesLocalStepsWhereTheSmallestMessagesTakeLongerThanAGrad
   EXPECT_EQ(settled(0.001, 0.01, kDelay, 0, 1).local_steps, 1u) << "the config says so";
   EXPECT_LT(settled(0.001, 0.01, kDelay, 1, kLocalStepsMax).local_steps, slow.local_steps)
       << "unlike data";
+  EXPECT_EQ(settled(0.002, 0.003, 0.0003, 0, kLocalStepsMax).local_steps, 2u);
+  EXPECT_EQ(settled(0.002, 0.003, 0.0003, 0, kLocalStepsMax, 0.5).local_steps, 1u) << "drift";
   EXPECT_EQ(settled(1e-6, 0.01, kDelay, 0, kLocalStepsMax).local_steps, kLocalStepsMax);
 }
 
@@ -328,6 +331,19 @@ TEST(RoundTimeSearch, GivesMoreTimeWhereTheLossAsksForCaution) {
   EXPECT_GT(best(), usual);
   const ExchangeOffer dense = offer_of([](double) { return 0.0; });
   EXPECT_DOUBLE_EQ(best_pace({0.1, Ahead::kNo}, rules, dense).exchange_s, 0.025);
+}
+
+// Seen to fail with a caution that counts for noise as well, and with one that is at least 1.
+TEST(RoundTimeSearch, GivesLessTimeWhereCautionIsLowAndDataAreUnlike) {
+  const ExchangeOffer offers = offer_of([](double factor) { return 6 / factor; });
+  PaceRules rules{0.2, 0.1, 0, Use::kNever, Use::kNever, {}};
+  const auto best = [&](double caution) {
+    rules.caution = caution;
+    return best_pace({0.1, Ahead::kNo}, rules, offers).exchange_s;
+  };
+  EXPECT_EQ(best(kCautionMin), best(1));
+  rules.unlike = 1;
+  EXPECT_LT(best(kCautionMin), best(1));
 }
 
 // Seen to fail without the limit.

@@ -85,7 +85,7 @@ TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
     SCOPED_TRACE(rate);
     MeshSpec spec = searching("parameter_server", rate);
     spec.dimension = 200'000;
-    // With larger steps what is late makes the loss come back, and messages get larger for that.
+    // With a larger lr the loss rises again at such delays, and the guard makes messages larger.
     spec.optimizer =
         options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.02, momentum: 0.9, nesterov: true}");
     Mesh mesh(spec);

@@ -1,6 +1,6 @@
 // The guard of the search for a round time: it notices by the training loss that what messages
-// leave out comes too late, or may well come later, whatever the formula of round_time_search.h
-// says.
+// leave out comes too late, whatever the formula of round_time_search.h says, and lets it come
+// later as long as the loss falls.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,9 @@ inline constexpr double kCautionMax = 256;
 // Windows without an alarm after which caution takes one step back: 128 rounds, in which an
 // unstable run has shown itself again.
 inline constexpr std::size_t kCalmWindows = 16;
-// Of a run that never had an alarm caution halves after every two windows, down to a quarter:
-// digits bear messages three times as late as the cnn does, and both less at first than later.
+// Until the first alarm caution is divided by kBoldStep after every kBoldWindows windows, down to
+// kCautionMin. How much delay a model bears is not known beforehand: the digits' mlp bears three
+// times as much as the cnn, and both bear more after their first rounds.
 inline constexpr std::size_t kBoldWindows = 2;
 inline constexpr double kBoldStep = 2, kCautionMin = 0.25;
 
@@ -34,8 +35,8 @@ class LossGuard {
  public:
   // `loss`: the mean loss of the mesh's batches in one more round.
   void add(double loss);
-  // What the cost of delay is to be multiplied with, from kCautionMin to kCautionMax. Less than 1
-  // is for unlike data: what messages that leave out noise cost is known.
+  // The factor of the cost of delay, from kCautionMin to kCautionMax. A factor below 1 is meant for
+  // unlike data alone: the cost of delayed noise has been measured.
   [[nodiscard]] double caution() const { return caution_; }
 
   template <typename Self>

@@ -107,10 +107,10 @@ inline constexpr double kFloorRatio = 0.001;
 inline constexpr std::size_t kFirstBudgetBytes = 4 * 1024;
 // While the pipe is not filled, a message is at most this much larger than what was carried lately.
 inline constexpr double kGrowthMax = 1.5;
-// It may be so many times larger where it then takes no more than this share of its slot, as long
-// as nothing has told what the link can take in the long run. The first rounds of a fast link would
-// leave nearly everything out otherwise. AdamW's first steps are as long as any and little better
-// than noise, and all that is left of them would come at once.
+// It may be kFastGrowthMax times as large where it then takes at most kFastGrowthSlots of its slot
+// and the sustained rate of the link is not known yet. Otherwise the first rounds of a fast link
+// leave nearly everything out, and all of that arrives at once some rounds later. AdamW suffers
+// most: its first steps have full length and are hardly better than noise.
 inline constexpr double kFastGrowthMax = 4, kFastGrowthSlots = 0.25;
 // When so many messages in a row did not fill the pipe, and that limit holds the next one down, it
 // is a probe: larger, with real content.

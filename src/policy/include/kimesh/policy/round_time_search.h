@@ -44,20 +44,22 @@ inline constexpr std::uint32_t kOffersOfAMean = 4;
 // Rounds between two offers. One round costs a measurement, and the median of the rounds between
 // shows what the last choice brought.
 inline constexpr Round kOfferEvery = 4;
-// b: fitted to runs of the cnn on a ring and a parameter server (docs/figures.md). Where data are
-// alike, most of what is late is noise of batches: a round of delay costs 6.5 % more rounds, and
-// less where gradients are taken ahead, or beside messages.
-inline constexpr std::array<double, 3> kCostOfDelay{0.065, 0.04, 0.03};  // [Ahead]
+// The coefficients b, by Ahead, fitted to runs of the cnn on a ring and a parameter server
+// (docs/figures.md). Where data are alike, most of what is late is noise of batches: a round of
+// delay costs 6.5 % more rounds, and less where gradients are taken ahead of w or beside
+// messages.
+inline constexpr std::array<double, 3> kCostOfDelay{0.065, 0.04, 0.03};
 // A gradient that is computed beside messages misses the other nodes' last movements, whatever the
 // delay.
 inline constexpr double kOverlapCost = 1.2;
-// Where data are unlike, what is late is what nodes disagree about. Digits bear more, the cnn on a
-// ring becomes unstable in its first rounds with 12 (LossGuard::caution).
+// Where data are unlike, what is late is what nodes disagree about. With 12 in place of 8 the cnn
+// on a ring of 1 Mbit/s becomes unstable in its first rounds. The digits' mlp bears more, which
+// LossGuard::caution finds out.
 inline constexpr double kDelayOfUnlikeData = 8;
-// What is added to κ where data are unlike. Two steps a round then pay from an exchange of about
-// fifteen gradients on: digits gain from there, the cnn loses before (docs/figures.md, "Beside what
-// a person could have written").
-inline constexpr double kDriftOfUnlikeData = 0.75;
+// The drift κ of most optimizers (OptimizerKind::drift), and what is added to κ where data are
+// unlike. Two steps a round then pay from an exchange of about fifteen gradients on: digits gain
+// from there, the cnn loses before (docs/figures.md, "Beside what a person could have written").
+inline constexpr double kUsualDrift = 0.1, kDriftOfUnlikeData = 0.75;
 // The most local steps that a mesh chooses, of which more were not measured, and by how much their
 // number changes at once: digits reach their target in 50 rounds where links are slow.
 inline constexpr unsigned kLocalStepsMax = 16, kStepsFactorMax = 4;
@@ -190,7 +192,7 @@ struct PaceRules {
   unsigned local_steps_max = 1;          // 1: the config gives their number
   // What the smallest messages take, however short the exchange; 0: not known.
   double floor_s = 0;
-  double drift = 0.1;  // OptimizerKind::drift()
+  double drift = kUsualDrift;  // OptimizerKind::drift()
 };
 // Whether the two keys of a config let gradients be taken so.
 [[nodiscard]] bool allows(Use look_ahead, Use overlap, Ahead ahead);
