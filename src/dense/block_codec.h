@@ -14,6 +14,9 @@ class BlockCodec : public Codec {
   std::size_t bytes_max(std::size_t, std::size_t size) const override {
     return kernels::quantised_bytes(blocks_, size);
   }
+  // All messages have one size: smaller ones leave out everything.
+  std::vector<double> missing_within(const Curve& curve, std::span<const double> payload_bytes,
+                                     Rounding rounding) const override;
   Result<Advanced> advance(const AdvanceJob& job) const override;
 
  protected:

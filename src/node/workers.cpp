@@ -1,5 +1,8 @@
 #include "workers.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <chrono>
 
 #include "kimesh/util/check.h"
@@ -10,6 +13,11 @@ namespace {
 
 constexpr std::size_t kTrainerItemsMax =
     4;  // a core asks for one evaluation and one gradient at a time
+
+// Gradients get what other work leaves of the cores: where processes share them, a message that
+// waited for a gradient would keep other nodes waiting, and its time would be taken for its link's.
+// The threads that a gradient starts inherit it. This is what `nice` gives a command.
+constexpr int kTrainerNice = 10;
 
 // Gives the event to the engine. False: the engine is closed.
 bool report(Event end, std::chrono::steady_clock::time_point begun, EngineQueue& engine) {
@@ -89,6 +97,7 @@ void TrainerThread::submit(TrainerWork work) {
 }
 
 void TrainerThread::run() {
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kTrainerNice);  // nobody is refused
   bool sound = true;
   while (auto work = queue_.pop())
     if (sound && !dropping_) sound = thrown_.guard(doing(*work), [&] { carry_out(*work); });

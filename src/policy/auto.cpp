@@ -12,17 +12,15 @@ class Auto final : public Policy {
   explicit Auto(CodecPtr codec) : codec_(std::move(codec)) {}
   Choice choose(const MessageContext& message) const override {
     const Coding coding = coding_of(message, codec_);
-    return spend(budget(coding), coding.message, coding.codec);
+    if (coding.codec->has_own_size())
+      return {sized(coding.codec, Budget::own(), message), coding.budget_bytes};
+    return spend(coding.budget_bytes, message, coding.codec);
   }
   std::size_t budget(const MessageContext& message) const override {
-    return budget(coding_of(message, codec_));
+    return copied_budget(message, codec_);
   }
 
  private:
-  static std::size_t budget(const Coding& coding) {
-    return budget_bytes(coding.message.round_time, coding.message, *coding.codec);
-  }
-
   CodecPtr codec_;
 };
 

@@ -35,7 +35,7 @@ double besides_s(const MessageContext& message) {
 
 // What one byte of every message adds to a round, on links of this rate.
 double per_byte_s(const MessageContext& message, double bytes_per_s) {
-  return slots_of(message) / bytes_per_s + encodings_of(message) * message.encode_s_per_byte;
+  return slots_of(message) / bytes_per_s + encoding_s_per_byte(message);
 }
 double per_byte_s(const MessageContext& message) {
   return per_byte_s(message, usable_rate(message));
@@ -125,7 +125,7 @@ Duration time_without_bytes(const MessageContext& message) {
 }
 
 double encoding_s_per_byte(const MessageContext& message) {
-  return encodings_of(message) * message.encode_s_per_byte;
+  return encodings_of(message) * message.encoded_at_once * message.encode_s_per_byte;
 }
 
 double wire_s_per_byte(const MessageContext& message) {

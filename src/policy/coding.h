@@ -1,7 +1,12 @@
-// What a message of `policy: auto` is made with. dzq needs about a tenth of the bytes that topk
-// needs, and takes a core's time to find them. Where the wire costs less than that, messages are
-// copied: topk, and dense as soon as a dense message fits.
+// What a message of `policy: auto` is made with. The config's codec, dzq, needs fewest bytes for
+// what it says, and takes a core's time to find them. Blocks of one size (int8, int4, sign) and
+// topk are hardly more than copied. Of what is there in time, the message is made with the codec
+// that leaves out least; dense as soon as a dense message fits.
 #pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "kimesh/codec/codec.h"
 #include "kimesh/policy/policy.h"
@@ -17,15 +22,34 @@ inline constexpr Round kCodedEvery = 64;
 // And so many messages at first.
 inline constexpr unsigned kTimedEncodingsMin = 3;
 
+// Blocks have one size, and budgets follow rates that are known to a fifth or so. A message of
+// blocks may exceed its budget by this factor: else every second one would be made with another
+// codec where the search has found the shortest time that holds it.
+inline constexpr double kBlocksOver = 1.25;
+
 struct Coding {
   CodecPtr codec;
-  MessageContext
-      message;  // as budgets are to see it: without the coder's time where it has no part
+  std::size_t budget_bytes = 0;  // overhead included; without the coder's time where it has no part
+  std::size_t payload_bytes = 0;  // that fit into the budget, or less where messages have one size
+  std::optional<double>
+      missing{};  // the energy that it is predicted to leave out, where that counted
 };
 
-// With the measured time of coding and what is known of the link. `usual` is what the run's config
-// says; any other than dzq is kept.
+// With the measured time of coding, what is known of the link, and the message's curve where it has
+// one. `usual` is what the run's config says; any other than dzq is kept.
 [[nodiscard]] Coding coding_of(const MessageContext& message, const CodecPtr& usual);
+
+// The same for other times of the round, and with other limits of a shared gather: `messages` are
+// alike but for these.
+[[nodiscard]] std::vector<Coding> codings_of(std::span<const MessageContext> messages,
+                                             const CodecPtr& usual);
+
+// What the links of a message carry in time where nothing is coded: the limit of messages that
+// others make, who know what they are made with.
+[[nodiscard]] std::size_t copied_budget(const MessageContext& message, const CodecPtr& usual);
+
+// Fills in what has not been predicted yet. Requires a curve.
+void predict_missing(std::span<Coding> codings, const MessageContext& message);
 
 // The rate that bounds a message (budget.cpp): β, or of a link whose β is a guess what it sustains.
 [[nodiscard]] double bounding_rate(const MessageContext& message);

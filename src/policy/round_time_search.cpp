@@ -51,7 +51,8 @@ class Search {
   // The pace with the nearest exchange that links allow, or with the one that follows from the
   // config's round time.
   [[nodiscard]] Pace feasible(const Pace& pace) const {
-    double exchange_s = std::max(std::min(pace.exchange_s, kRoomForDense * dense_s_), least_s());
+    double exchange_s =
+        std::max(std::min(pace.exchange_s, kRoomForDense * dense_s_), least_exchange_s());
     if (rules_.round_time_s && pace.overlaps())
       exchange_s = std::max(*rules_.round_time_s, kExchangeBesideGradient * compute_s(pace));
     else if (rules_.round_time_s)
@@ -67,21 +68,25 @@ class Search {
     const double share_of_rounds = (1 + drift * (steps - 1)) / steps;
     const double of_noise = kCostOfDelay[static_cast<std::size_t>(pace.ahead)] * late;
     const double of_disagreement = rules_.unlike * share_of_rounds * disagreement * disagreement;
-    const double staleness = pace.overlaps() ? kOverlapCost - 1 : 0;
+    const double staleness = pace.overlaps() ? rules_.overlap_cost - 1 : 0;
     const double without_delay = share_of_rounds + staleness;
     const double rounds =
         without_delay + std::max(rules_.caution, 1.0) * of_noise + rules_.caution * of_disagreement;
-    return rounds * std::max(planned_s(pace) + extra_s_, used_s(pace));
+    return rounds * std::max(planned_s(pace) + extra_s_, least_s(pace));
   }
 
  private:
   [[nodiscard]] double planned_s(const Pace& pace) const {
-    if (pace.overlaps()) return std::max(alone_s(pace) + coding_s(pace), used_s(pace));
+    if (pace.overlaps()) return std::max(beside_s(pace), used_s(pace));
     return alone_s(pace) + used_s(pace);
+  }
+  // What a round takes at least, however much of their time present messages leave unused.
+  [[nodiscard]] double least_s(const Pace& pace) const {
+    return std::max(pace.overlaps() ? beside_s(pace) : alone_s(pace), used_s(pace));
   }
   // The shortest exchange that links allow. The last rounds had messages, so that it is no longer
   // than what they took.
-  [[nodiscard]] double least_s() const {
+  [[nodiscard]] double least_exchange_s() const {
     const double gradient_s = now_.overlaps() ? 0 : compute_s(now_);
     return rules_.round_s > 0
                ? std::min(offers_.least_s, std::max(rules_.round_s - gradient_s, 0.0))
@@ -91,10 +96,20 @@ class Search {
   [[nodiscard]] double compute_s(const Pace& pace) const {
     return rules_.compute_s * pace.local_steps;
   }
-  // The same where nothing is coded beside them. What was measured holds the coder's share.
+  // The same where no messages go beside them. What was measured beside some holds their share.
   [[nodiscard]] double alone_s(const Pace& pace) const {
-    const double coding_s = now_.overlaps() ? offers_.coding_s / now_.local_steps : 0;
+    if (!now_.overlaps()) return compute_s(pace);
+    if (rules_.overlap_stretch) return compute_s(pace) / *rules_.overlap_stretch;
+    const double coding_s = offers_.coding_s / now_.local_steps;
     return std::max(rules_.compute_s - coding_s, 0.0) * pace.local_steps;
+  }
+  // The time of a round's gradients with messages beside them: as much longer as was seen, and by
+  // the coder's time where other messages take more of it or nothing has been seen.
+  [[nodiscard]] double beside_s(const Pace& pace) const {
+    const double alone = alone_s(pace), coding = coding_s(pace);
+    const double seen = rules_.overlap_stretch ? alone * (*rules_.overlap_stretch - 1) : 0;
+    if (!now_.overlaps()) return alone + std::max(seen, coding);
+    return alone + std::max(seen - offers_.coding_s, 0.0) + coding;
   }
   // The coder's time. It is about proportional to the bytes, and these to the exchange.
   [[nodiscard]] double coding_s(const Pace& pace) const {
@@ -145,30 +160,26 @@ void add_limits(ExchangeOffer& offer, const MessageContext& context) {
 
 void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const CodecPtr& usual) {
   add_limits(offer, message.context);
-  const Coding coding = coding_of(message.context, usual);
-  const MessageContext& context = coding.message;
-  const Codec& codec = *coding.codec;
-  if (message.curve.empty()) return;
-  const double whole = energy_of(message.curve);
-  std::array<double, kExchangeFactors.size()> payloads{};
-  const double exchange_s =
-      std::max(to_seconds(context.round_time - context.compute_time), kExchangeMin);
-  for (std::size_t f = 0; f < payloads.size(); ++f) {
-    MessageContext other = context;
+  const MessageContext& now = message.context;
+  if (now.curve == nullptr) return;
+  const double whole = energy_of(*now.curve);
+  const double exchange_s = std::max(to_seconds(now.round_time - now.compute_time), kExchangeMin);
+  std::vector<MessageContext> others(kExchangeFactors.size(), now);
+  for (std::size_t f = 0; f < others.size(); ++f) {
     // The limit of a shared gather is about proportional to the exchange. A limit of 0 is none.
-    if (context.limit_bytes > 0)
-      other.limit_bytes = 1 + static_cast<std::size_t>(kExchangeFactors[f] *
-                                                       static_cast<double>(context.limit_bytes));
-    const Duration time = context.compute_time + from_seconds(kExchangeFactors[f] * exchange_s);
-    payloads[f] = static_cast<double>(payload_that_fits(budget_bytes(time, other, codec), other));
+    if (now.limit_bytes > 0)
+      others[f].limit_bytes =
+          1 + static_cast<std::size_t>(kExchangeFactors[f] * static_cast<double>(now.limit_bytes));
+    others[f].round_time = now.compute_time + from_seconds(kExchangeFactors[f] * exchange_s);
   }
-  offer.coding_s += context.encode_s_per_byte * payloads[kPresent];
-  const auto dense = static_cast<double>(dense_bytes(context.elements));
-  const std::vector<double> missing =
-      codec.missing_within(message.curve, payloads, rounding_on(context));
-  for (std::size_t f = 0; f < payloads.size(); ++f)
-    if (whole > 0 && payloads[f] < dense)
-      offer.delay[f] += message.weight * delay_of(missing[f], whole);
+  std::vector<Coding> codings = codings_of(others, usual);
+  predict_missing(codings, now);
+  const Coding& present = codings[kPresent];
+  if (present.codec == usual)
+    offer.coding_s += now.encode_s_per_byte * static_cast<double>(present.payload_bytes);
+  for (std::size_t f = 0; f < codings.size(); ++f)
+    if (whole > 0 && codings[f].payload_bytes < dense_bytes(now.elements))
+      offer.delay[f] += message.weight * delay_of(*codings[f].missing, whole);
   offer.weight += message.weight;
 }
 

@@ -141,7 +141,6 @@ void Core::State::advance(OutgoingChannel& out) {
   const ShardState& shard = shards[channel.shard];
   const bool reduce = channel.phase == Phase::kReduce;
   const Feedback feedback = reduce ? options.feedback : Feedback::kEf21;
-  out.asked = now;
   out.encoding = true;
   emit(AdvanceChannel{out.channel, of, reduce ? shard.reduce_terms : shard.gather_terms,
                       out.estimate, *setting, out.restart || feedback == Feedback::kNone,
@@ -200,7 +199,7 @@ void Core::State::on(AdvanceDone event) {
   const std::size_t bytes = wire_bytes_of(message);
   traffic += bytes;
   if (event.form != Form::kDense && out.has_usual_codec)  // others are copied, not encoded
-    out.encode_per_byte.add(to_seconds(now - out.asked) / static_cast<double>(bytes));
+    out.encode_per_byte.add(to_seconds(event.took) / static_cast<double>(bytes));
   links.add_message(event, channel, plan.elements(event.channel), bytes);
   report_layers(event);
   emit(SendMessage{out.link, std::move(message), links.send(out.link)});

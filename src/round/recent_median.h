@@ -11,6 +11,8 @@ namespace kimesh {
 
 class RecentMedian {
  public:
+  static constexpr std::size_t kCount = 5;
+
   void add(double value) {
     values_[next_] = value;
     next_ = (next_ + 1) % kCount;
@@ -35,7 +37,6 @@ class RecentMedian {
   [[nodiscard]] bool is_sound() const { return next_ < kCount && count_ <= kCount; }
 
  private:
-  static constexpr std::size_t kCount = 5;
   std::array<double, kCount> values_{};
   std::size_t next_ = 0, count_ = 0;
 };

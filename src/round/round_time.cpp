@@ -103,7 +103,7 @@ void Core::State::offer_exchange() {
     // A shard has one message of a shared gather, and as many others as there are other nodes.
     const double messages = is_shared(channel) ? 1 : senders;
     const double weight = static_cast<double>(plan.elements(out.channel)) / (messages * elements);
-    add_to_offer(own.offer, {context, out.curve, weight}, codec);
+    add_to_offer(own.offer, {context, weight}, codec);
   }
 }
 
@@ -111,6 +111,7 @@ void Core::State::offer_exchange() {
 // gradient takes no bytes from the next round.
 void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   compute_times.add(from_all.compute_s);
+  stretch.add(from_all.compute_s, ahead == Ahead::kOverlaps);
   if (replay) {
     if (const auto logged = replay->pace(round)) {
       next.ahead = logged->ahead;
@@ -158,6 +159,8 @@ Pace Core::State::next_pace(const ExchangeOffer& offer) {
   learn_floor(offer);
   rules.floor_s = floor_s;
   rules.drift = options.drift;
+  rules.overlap_cost = options.overlap_cost;
+  if (stretch.is_known()) rules.overlap_stretch = stretch.factor();
   const ExchangeOffer mean = offers.at(exchange_s);
   delay = present_delay(mean);
   return best_pace(present, rules, mean);

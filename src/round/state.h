@@ -18,6 +18,7 @@
 #include "kimesh/round/progress.h"
 #include "kimesh/util/state_bytes.h"
 #include "link_book.h"
+#include "overlap_stretch.h"
 #include "recent_median.h"
 #include "wait_watch.h"
 #include "work_times.h"
@@ -115,7 +116,6 @@ class Core::State {
     bool waiting = false;   // `due` comes when it is
     bool encoding = false;  // it has not been sent yet
     MessageRound sent, due;
-    TimePoint asked{};             // when the message's encoding was
     RecentMedian encode_per_byte;  // seconds, of its last messages of the run's codec
     bool has_usual_codec = true;   // the message that is being made
     Generation generation = 0;
@@ -350,6 +350,7 @@ class Core::State {
   std::size_t shards_current = 0;
   WorkTimes work_times;
   RecentMedian compute_times;  // T_comp by round, of one local step; at the owner of shard 0
+  OverlapStretch stretch;      // at the owner of shard 0
   RecentMedian round_times;    // evaluation left out; of rounds from `settled` on, with one pace
   Round settled = 0;
   Agreement agreement;  // of owners' sums since the last offer

@@ -32,6 +32,7 @@ CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, 
   options.overlap = config.compression.overlaps();
   options.local_steps_vary = local_steps_vary(config);
   options.drift = config.optimizer.kind->drift();
+  options.overlap_cost = config.optimizer.kind->overlap_cost();
   options.data_weight = data_weight;
   if (const auto cap = spec.sending_cap_bits_per_s())
     options.uplink_bytes_per_s = *cap / kBitsPerByte;

@@ -67,7 +67,7 @@ TEST(Budget, DoesNotWaitForTheAck) {
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 50'000u) << "never less than nothing";
 }
 
-// Seen to fail with slots in place of hops, and without the encoder.
+// Seen to fail with slots in place of hops, without the encoder, and with one encoding at once.
 TEST(Budget, LeavesTimeForTheWorkOnTheWay) {
   MessageContext message = known_link();
   message.slots = 4;
@@ -80,6 +80,9 @@ TEST(Budget, LeavesTimeForTheWorkOnTheWay) {
   message.encode_s_per_byte = 1e-6;
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 10'000u)
       << "two of six parts of the time are the encoder's";
+  message.encoded_at_once = 3;
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 6'000u)
+      << "six of ten parts: the last of three messages waits for the others";
 }
 
 // Seen to fail where dense messages were charged for encoding, and where they ignored the wire.

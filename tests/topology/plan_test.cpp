@@ -51,6 +51,25 @@ TEST(Plan, EveryShardReachesEveryNodeOnceInTheGather) {
   });
 }
 
+// Seen to fail with one for all, and with the gathers of all shards.
+TEST(Plan, CountsTheMessagesThatANodeMakesAtOnce) {
+  const auto counts = [](const Plan& plan, Phase phase) {
+    std::vector<unsigned> all;
+    for (const Channel& channel : plan.channels)
+      if (channel.phase == phase) all.push_back(channel.made_at_once);
+    return all;
+  };
+  const Plan servers = plan_of(all_serve(4));
+  for (const Phase phase : {Phase::kReduce, Phase::kGather})
+    EXPECT_EQ(counts(servers, phase), std::vector(12, 3u)) << "to three other nodes";
+  const Plan circle = plan_of(ring(4));
+  for (const Phase phase : {Phase::kReduce, Phase::kGather})
+    EXPECT_EQ(counts(circle, phase), std::vector(12, 1u)) << "each waits for the last";
+  const Plan single = plan_of(star(4, {0}));
+  EXPECT_EQ(counts(single, Phase::kReduce), std::vector(3, 1u));
+  EXPECT_EQ(counts(single, Phase::kGather), std::vector(3, 3u));
+}
+
 // Seen to fail with the hops of the reduce walked from the owner outwards.
 TEST(Plan, TheReduceBringsEveryNodesGradientToTheOwnerOnce) {
   for_every_shard([](const Plan& plan, ShardIndex shard) {

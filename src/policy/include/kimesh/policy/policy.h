@@ -44,10 +44,12 @@ struct MessageContext {
   // What the messages of a round wait for besides gradients and the wire: the work of applying them
   // at each hop, and the owner's step.
   Duration work_time{0};
-  // And the work of encoding, which grows with the message. What a message waits for other work of
-  // its node is counted.
+  // And the work of encoding, which grows with the message.
   double encode_s_per_byte = 0;
   unsigned timed_encodings = 0;  // of the last few messages: how many tell that time
+  // A node begins so many messages at the same time, this one included. It encodes them one after
+  // another, and the last of them waits for all. At least 1.
+  unsigned encoded_at_once = 1;
   // How many of the hops encode; shared gathers are forwarded as they are. 0: all of them.
   unsigned encodings = 0;
   // The largest message of the link that was acked lately; 0: none yet. What was only sent proves
@@ -57,6 +59,8 @@ struct MessageContext {
   std::size_t largest_bytes = 0;
   // Acked messages in a row since the link's rate became a lower bound.
   unsigned unfilled_messages = 0;
+  // This message's curve, as last measured; null: never.
+  const Curve* curve = nullptr;
   // One curve for each message that the link carries in this phase of a round, as last measured
   // (empty: never); `curves[own]` is this message's.
   std::span<const Curve* const> curves;

@@ -50,7 +50,7 @@ inline constexpr Round kOfferEvery = 4;
 // messages.
 inline constexpr std::array<double, 3> kCostOfDelay{0.065, 0.04, 0.03};
 // A gradient that is computed beside messages misses the other nodes' last movements, whatever the
-// delay.
+// delay. That is what it costs with most optimizers.
 inline constexpr double kOverlapCost = 1.2;
 // Where data are unlike, what is late is what nodes disagree about. With 12 in place of 8 the cnn
 // on a ring of 1 Mbit/s becomes unstable in its first rounds. The digits' mlp bears more, which
@@ -118,9 +118,9 @@ struct ExchangeOffer {
 
 // A message that a node sends in every round.
 struct OfferedMessage {
-  const MessageContext& context;  // of now, with the present round_time
-  const Curve& curve;             // as last measured; empty: never, so that it offers nothing
-  double weight = 0;              // its part of all messages of its phase
+  // Of now, with the present round_time. Without a curve the message offers nothing.
+  const MessageContext& context;
+  double weight = 0;  // its part of all messages of its phase
 };
 // Requires a codec with the trait has_curves.
 void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const CodecPtr& usual);
@@ -192,7 +192,9 @@ struct PaceRules {
   unsigned local_steps_max = 1;          // 1: the config gives their number
   // What the smallest messages take, however short the exchange; 0: not known.
   double floor_s = 0;
-  double drift = kUsualDrift;  // OptimizerKind::drift()
+  double drift = kUsualDrift, overlap_cost = kOverlapCost;  // OptimizerKind's
+  // By what factor gradients took longer beside messages, where that has been seen.
+  std::optional<double> overlap_stretch{};
 };
 // Whether the two keys of a config let gradients be taken so.
 [[nodiscard]] bool allows(Use look_ahead, Use overlap, Ahead ahead);

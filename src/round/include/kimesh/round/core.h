@@ -110,7 +110,7 @@ struct CoreOptions {
   // Whether the mesh chooses how many local steps a round has. VectorsOptions::local_steps_vary
   // says so as well.
   bool local_steps_vary = false;
-  double drift = kUsualDrift;                  // OptimizerKind::drift()
+  double drift = kUsualDrift, overlap_cost = kOverlapCost;  // OptimizerKind's
   std::optional<std::uint64_t> traffic_bytes;  // that the node may send in all; the run ends before
   Duration dead_after{std::chrono::seconds(15)};
   // The most that the first gradient and the first evaluation may take, of which nothing is known.

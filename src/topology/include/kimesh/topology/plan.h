@@ -51,6 +51,9 @@ struct Channel {
   // it: in its tree, or on its link. A round of time t holds them all where each takes t / slots.
   unsigned slots = 1;
   unsigned nodes = 1;  // of a reduce: those whose sum it carries
+  // The messages, this one included, that its sender can make at the same moment: the reduces that
+  // wait for no child, or the gathers of one shard.
+  unsigned made_at_once = 1;
 };
 
 // The channels of one shard that end at one node. In the reduce tree messages come from the
