@@ -1,6 +1,8 @@
 // policy: auto, where the mesh searches for its round time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "kimesh/compress/codecs.h"
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/util/digest.h"
@@ -55,7 +57,7 @@ TEST(RoundTime, IsTheSameAtAllNodesAndFollowsTheLinks) {
 
 // Seen to fail with a search that ignores the config's round_time.
 TEST(RoundTime, IsLeftAloneWhereTheConfigGivesOne) {
-  MeshSpec spec = searching("ring", 10e6);
+  MeshSpec spec = searching("ring", 1e6);  // messages of blocks would be too large
   spec.core.policy.round_time = std::chrono::milliseconds(60);
   Mesh mesh(spec);
   mesh.run();
@@ -63,6 +65,27 @@ TEST(RoundTime, IsLeftAloneWhereTheConfigGivesOne) {
   for (const RoundReport& report : mesh.reports[0]) EXPECT_EQ(report.verdict.exchange_s, 0);
   const RoundReport& late = mesh.reports[0][kRounds - 2];
   EXPECT_NEAR(to_seconds(late.ended - late.begun), 0.06, 0.006);
+}
+
+// Links are alike, so that the three reduces of a node are. Seen to fail where the time of an
+// encoding held what it had waited for the others: the third message got a fifth of the first.
+TEST(RoundTime, IsSharedEquallyByMessagesThatAreMadeOneAfterAnother) {
+  MeshSpec spec = searching("parameter_server", 20e6);
+  spec.dimension = 200'000;
+  spec.core.policy = {policy_options("kimad"), make_codec("dzq")};
+  spec.core.policy.round_time = std::chrono::milliseconds(60);
+  Mesh mesh(spec);
+  mesh.setup.costs.encode_s_per_coded_byte = 1e-6;
+  mesh.run();
+  ASSERT_TRUE(mesh.done()) << mesh.ends();
+  for (const auto& reports : mesh.reports) {
+    const RoundReport& late = reports[kRounds - 3];
+    const auto sent = [](const LinkReport& link) { return link.bytes; };
+    const auto [least, most] = std::ranges::minmax(late.links, {}, sent);
+    EXPECT_LT(static_cast<double>(most.bytes), 1.2 * static_cast<double>(least.bytes));
+    EXPECT_LT(to_seconds(late.ended - late.begun), 1.15 * 0.06) << "in time";
+    EXPECT_GT(to_seconds(late.ended - late.begun), 0.6 * 0.06) << "and that is made use of";
+  }
 }
 
 // Of the settings of all nodes' channels in the second half of a run, those with the run's codec.
@@ -78,7 +101,8 @@ double coded_share(const Mesh& mesh) {
   return coded / all;
 }
 
-// Where links cost nothing messages become dense, also where receivers wait for a core, and a
+// Where links cost nothing messages leave out next to nothing: they are dense, or blocks of int8
+// and int4, a quarter and an eighth as large. So they are where receivers wait for a core, and a
 // replay of the choices ends with the same bits. Seen to fail with messages that are always coded.
 TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
   for (const double rate : {10e6, 10e9}) {
@@ -101,7 +125,7 @@ TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
       ++rounds;
     }
     const double dense = 2 * 4.0 * mesh.spec.dimension / static_cast<double>(mesh.spec.nodes);
-    EXPECT_EQ(bytes / rounds > 0.7 * dense, rate > 1e9) << bytes / rounds / dense;
+    EXPECT_EQ(bytes / rounds > 0.2 * dense, rate > 1e9) << bytes / rounds / dense;
     EXPECT_LT(coded_share(mesh), 0.2) << "in rounds that time the coder, and after waits";
 
     Mesh again(spec);
