@@ -19,13 +19,10 @@ class OverlapStretch {
  public:
   // The longest gradient of the round, per local step, and whether messages went beside it.
   void add(double compute_s, bool overlaps) {
-    if (overlaps != overlapped_) {
-      rounds_ = 0;
-      times_[overlaps ? 1 : 0] = {};
-    }
+    if (overlaps != overlapped_) rounds_ = 0;
     overlapped_ = overlaps;
-    // The first gradient after a change may have begun before it.
-    if (rounds_++ > 0) times_[overlaps ? 1 : 0].add(compute_s);
+    ++rounds_;
+    times_[overlaps ? 1 : 0].add(compute_s);
     const double alone = times_[0].value(), beside = times_[1].value();
     if (rounds_ == kRoundsOfMeasurement && alone > 0 && beside > 0)
       factor_ = std::max(beside / alone, 1.0);
@@ -43,7 +40,8 @@ class OverlapStretch {
   }
 
  private:
-  // After so many rounds the median is of new ones alone.
+  // After so many rounds the median is of new ones alone, without the first, whose gradient may have
+  // begun before the change.
   static constexpr std::uint64_t kRoundsOfMeasurement = 1 + RecentMedian::kCount;
   // Half of what is over 1 is forgotten in 100 rounds.
   static constexpr double kKept = 0.993;

@@ -273,8 +273,9 @@ TEST(RoundTimeSearch, RemembersWhatGradientsTakeBesideMessages) {
   EXPECT_FALSE(best_pace({0.02, Ahead::kLooks}, rules, offers).overlaps()) << "0.15 s for 0.12";
   rules.compute_s = 0.15;
   EXPECT_FALSE(best_pace({0.02, Ahead::kOverlaps}, rules, offers).overlaps()) << "0.1 s alone";
-  rules.overlap_stretch = 1.1;
-  EXPECT_TRUE(best_pace({0.02, Ahead::kOverlaps}, rules, offers).overlaps());
+  rules.overlap_stretch = 1.3;
+  rules.floor_s = 0.04;
+  EXPECT_TRUE(best_pace({0.04, Ahead::kOverlaps}, rules, offers).overlaps()) << "0.155 s waiting";
 }
 
 // Seen to fail with a caution that is not asked, and with one that counts rounds without delay.
