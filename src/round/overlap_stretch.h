@@ -40,7 +40,7 @@ class OverlapStretch {
   }
 
  private:
-  // After so many rounds the median is of new ones alone, without the first, whose gradient may have
+  // After so many rounds the median is of new ones alone, without the first: its gradient may have
   // begun before the change.
   static constexpr std::uint64_t kRoundsOfMeasurement = 1 + RecentMedian::kCount;
   // Half of what is over 1 is forgotten in 100 rounds.
