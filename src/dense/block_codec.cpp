@@ -19,11 +19,11 @@ double magnitude_of_rank(const PieceCurve& piece, double rank) {
 // within a third for normal, Laplace and trained ones.
 double missing_by_levels(const PieceCurve& piece, double level_max, double block_elements,
                          Rounding rounding) {
-  const double levels_per_error = rounding == Rounding::kNearest ? 12 : 3;  // squares of errors
+  const double inverse_variance = rounding == Rounding::kNearest ? 12 : 3;  // of a level
   constexpr double kRarer = 1.4;
-  const double elements = piece.points.back().kept;
-  const double scale = magnitude_of_rank(piece, elements / (kRarer * block_elements)) / level_max;
-  return elements * scale * scale / levels_per_error;
+  const double elements = piece.points.back().kept;  // that are not 0
+  const double scale = magnitude_of_rank(piece, piece.size / (kRarer * block_elements)) / level_max;
+  return elements * scale * scale / inverse_variance;
 }
 
 // Σ(|x| − m)² with the mean magnitude m of the piece. Blocks have means of their own, and leave out
@@ -44,7 +44,7 @@ double missing_by(kernels::BlockFormat blocks, const PieceCurve& piece, Rounding
   const auto elements = static_cast<double>(kernels::block_elements(blocks));
   switch (blocks) {
     case BlockFormat::kBfloat16:
-      return std::ldexp(piece.points.front().missing_energy, -16);  // 8 bits of the mantissa
+      break;
     case BlockFormat::kSign:
       return missing_by_signs(piece);
     case BlockFormat::kInt8:
@@ -52,7 +52,7 @@ double missing_by(kernels::BlockFormat blocks, const PieceCurve& piece, Rounding
     case BlockFormat::kInt4:
       return missing_by_levels(piece, 7, elements, rounding);
   }
-  KIMESH_CHECK(false, "a block format");
+  KIMESH_CHECK(false, "blocks with a scale");
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "kimesh/util/check.h"
@@ -16,8 +17,15 @@ constexpr std::size_t kTrainerItemsMax =
 
 // Gradients get what other work leaves of the cores: where processes share them, a message that
 // waited for a gradient would keep other nodes waiting, and its time would be taken for its link's.
-// The threads that a gradient starts inherit it. This is what `nice` gives a command.
-constexpr int kTrainerNice = 10;
+// The trainer is so much nicer than the process, as `nice` makes a command; the threads that a
+// gradient starts inherit it.
+constexpr int kTrainerNice = 10, kNiceMax = 19;
+
+void yield_to_other_threads() {
+  const auto self = static_cast<id_t>(::gettid());
+  const int nice = std::min(::getpriority(PRIO_PROCESS, self) + kTrainerNice, kNiceMax);
+  ::setpriority(PRIO_PROCESS, self, nice);  // nobody is refused to be nicer
+}
 
 // Gives the event to the engine. False: the engine is closed.
 bool report(Event end, std::chrono::steady_clock::time_point begun, EngineQueue& engine) {
@@ -97,7 +105,7 @@ void TrainerThread::submit(TrainerWork work) {
 }
 
 void TrainerThread::run() {
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kTrainerNice);  // nobody is refused
+  yield_to_other_threads();
   bool sound = true;
   while (auto work = queue_.pop())
     if (sound && !dropping_) sound = thrown_.guard(doing(*work), [&] { carry_out(*work); });

@@ -17,7 +17,7 @@ class Auto final : public Policy {
     return spend(coding.budget_bytes, message, coding.codec);
   }
   std::size_t budget(const MessageContext& message) const override {
-    return copied_budget(message, codec_);
+    return budget_without_coder(message, codec_);
   }
 
  private:

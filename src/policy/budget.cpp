@@ -125,7 +125,7 @@ Duration time_without_bytes(const MessageContext& message) {
 }
 
 double encoding_s_per_byte(const MessageContext& message) {
-  return encodings_of(message) * message.encoded_at_once * message.encode_s_per_byte;
+  return (encodings_of(message) + message.encodings_waited_for) * message.encode_s_per_byte;
 }
 
 double wire_s_per_byte(const MessageContext& message) {

@@ -16,13 +16,14 @@ const CodecPtr& plain_codec() {
   return plain;
 }
 
-// By size. Those before the last leave out so little that nothing smaller is looked for.
-struct BlockCodec {
+// A codec whose messages have one size.
+struct Blocks {
   CodecPtr codec;
-  bool leaves_out_little;
+  bool leave_out_little;  // so that nothing else is compared with them
 };
-std::span<const BlockCodec> block_codecs() {
-  static const std::array<BlockCodec, 3> all{
+// By size, the largest first.
+std::span<const Blocks> all_blocks() {
+  static const std::array<Blocks, 3> all{
       {{make_codec("int8"), true}, {make_codec("int4"), true}, {make_codec("sign"), false}}};
   return all;
 }
@@ -57,12 +58,13 @@ bool coding_costs_more(const MessageContext& message) {
 
 // The largest block message that so many bytes hold, or nearly so; null: none does, or none suits
 // the route.
-const BlockCodec* largest_block(std::size_t payload_bytes, const MessageContext& message) {
-  const double most = kBlocksOver * static_cast<double>(payload_bytes);
-  for (const BlockCodec& block : block_codecs()) {
-    if (message.is_compressed_again && !block.codec->traits().conservative) continue;
-    const std::size_t bytes = block.codec->bytes_max(message.elements, message.elements);
-    if (static_cast<double>(bytes) <= most) return &block;
+const Blocks* largest_blocks(std::size_t payload_bytes, const MessageContext& message) {
+  const double over = message.searches_time ? kBlocksOver : 1;
+  const double most = over * static_cast<double>(payload_bytes);
+  for (const Blocks& blocks : all_blocks()) {
+    if (message.is_compressed_again && !blocks.codec->traits().conservative) continue;
+    const std::size_t bytes = blocks.codec->bytes_max(message.elements, message.elements);
+    if (static_cast<double>(bytes) <= most) return &blocks;
   }
   return nullptr;
 }
@@ -75,8 +77,8 @@ double missing_of(const Coding& coding, const MessageContext& message) {
 // What a message can be made with.
 struct Candidates {
   Coding usual;
-  std::optional<Coding> copied;  // without the coder
-  bool compares = false;         // by their curve; else `copied` is taken where it is there
+  std::optional<Coding> uncoded;  // blocks, topk or dense
+  bool compares = false;          // by their curve; else `uncoded` is taken where it is there
 };
 
 Candidates candidates_for(const MessageContext& message, const CodecPtr& usual) {
@@ -94,25 +96,27 @@ Candidates candidates_for(const MessageContext& message, const CodecPtr& usual) 
   }
   const Coding plain = within_budget(plain_codec(), without);
   const bool is_dense = dense_bytes(message.elements) <= plain.payload_bytes;
-  const BlockCodec* block = is_dense ? nullptr : largest_block(plain.payload_bytes, message);
+  const Blocks* blocks = is_dense ? nullptr : largest_blocks(plain.payload_bytes, message);
   const bool may_be_plain = coding_costs_more(message) && fits_all_links(message);
-  if (block == nullptr) {
-    if (may_be_plain || is_dense) its.copied = plain;
+  if (blocks == nullptr) {
+    if (may_be_plain || is_dense) its.uncoded = plain;
     return its;
   }
-  const std::size_t block_bytes = block->codec->bytes_max(message.elements, message.elements);
-  its.copied = Coding{block->codec, plain.budget_bytes, block_bytes};
-  if (block->leaves_out_little) return its;
+  const std::size_t blocks_bytes = blocks->codec->bytes_max(message.elements, message.elements);
+  its.uncoded =
+      Coding{blocks->codec, std::max(plain.budget_bytes, whole_bytes(blocks_bytes, message)),
+             blocks_bytes};
+  if (blocks->leave_out_little) return its;
   if (message.curve == nullptr) {
-    its.copied = may_be_plain ? std::optional(plain) : std::nullopt;
+    its.uncoded = may_be_plain ? std::optional(plain) : std::nullopt;
     return its;
   }
   its.compares = true;
-  its.copied->missing = missing_of(*its.copied, message);
+  its.uncoded->missing = missing_of(*its.uncoded, message);
   const double of_plain = missing_of(plain, message);
-  if (of_plain < *its.copied->missing) {
-    its.copied = plain;
-    its.copied->missing = of_plain;
+  if (of_plain < *its.uncoded->missing) {
+    its.uncoded = plain;
+    its.uncoded->missing = of_plain;
   }
   return its;
 }
@@ -130,7 +134,7 @@ void predict(std::span<Coding* const> codings, const MessageContext& message) {
 
 }  // namespace
 
-std::size_t copied_budget(const MessageContext& message, const CodecPtr& usual) {
+std::size_t budget_without_coder(const MessageContext& message, const CodecPtr& usual) {
   return within_budget(usual, without_coder(message)).budget_bytes;
 }
 
@@ -147,8 +151,9 @@ std::vector<Coding> codings_of(std::span<const MessageContext> messages, const C
   predict(compared, messages.front());
   std::vector<Coding> codings;
   for (const Candidates& its : all) {
-    const bool copies = its.copied && (!its.compares || *its.copied->missing <= *its.usual.missing);
-    codings.push_back(copies ? *its.copied : its.usual);
+    const bool is_uncoded =
+        its.uncoded && (!its.compares || *its.uncoded->missing <= *its.usual.missing);
+    codings.push_back(is_uncoded ? *its.uncoded : its.usual);
   }
   return codings;
 }

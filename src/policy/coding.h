@@ -1,7 +1,9 @@
 // What a message of `policy: auto` is made with. The config's codec, dzq, needs fewest bytes for
 // what it says, and takes a core's time to find them. Blocks of one size (int8, int4, sign) and
-// topk are hardly more than copied. Of what is there in time, the message is made with the codec
-// that leaves out least; dense as soon as a dense message fits.
+// topk are hardly more than copied. A message is dense, int8 or int4, whichever is the largest that
+// fits; where only signs fit, the codec of signs, topk and dzq that its curve says leaves out
+// least; else topk or dzq, by the costs of wire and coder. Where nothing is searched (round time,
+// overlap and local steps are written) there are no curves, and no signs.
 #pragma once
 
 #include <optional>
@@ -22,9 +24,9 @@ inline constexpr Round kCodedEvery = 64;
 // And so many messages at first.
 inline constexpr unsigned kTimedEncodingsMin = 3;
 
-// Blocks have one size, and budgets follow rates that are known to a fifth or so. A message of
-// blocks may exceed its budget by this factor: else every second one would be made with another
-// codec where the search has found the shortest time that holds it.
+// Budgets follow rates that are known to a fifth or so. Where the mesh has found the shortest time
+// that holds blocks, every second message would be made with another codec: there blocks may be
+// this factor larger than their budget.
 inline constexpr double kBlocksOver = 1.25;
 
 struct Coding {
@@ -46,7 +48,8 @@ struct Coding {
 
 // What the links of a message carry in time where nothing is coded: the limit of messages that
 // others make, who know what they are made with.
-[[nodiscard]] std::size_t copied_budget(const MessageContext& message, const CodecPtr& usual);
+[[nodiscard]] std::size_t budget_without_coder(const MessageContext& message,
+                                               const CodecPtr& usual);
 
 // Fills in what has not been predicted yet. Requires a curve.
 void predict_missing(std::span<Coding> codings, const MessageContext& message);

@@ -5,8 +5,6 @@
 
 #include "coding.h"
 #include "kimesh/util/check.h"
-#include "message_size.h"
-#include "sized_settings.h"
 
 namespace kimesh {
 namespace {
@@ -103,15 +101,20 @@ class Search {
     const double coding_s = offers_.coding_s / now_.local_steps;
     return std::max(rules_.compute_s - coding_s, 0.0) * pace.local_steps;
   }
-  // The time of a round's gradients with messages beside them: as much longer as was seen, and by
-  // the coder's time where other messages take more of it or nothing has been seen.
+  // The same with messages beside them: what was measured so and what other messages take more of
+  // the coder's time, or as much longer as gradients were seen to take, by the coder's time at
+  // least.
   [[nodiscard]] double beside_s(const Pace& pace) const {
-    const double alone = alone_s(pace), coding = coding_s(pace);
-    const double seen = rules_.overlap_stretch ? alone * (*rules_.overlap_stretch - 1) : 0;
-    if (!now_.overlaps()) return alone + std::max(seen, coding);
-    return alone + std::max(seen - offers_.coding_s, 0.0) + coding;
+    const double alone = alone_s(pace);
+    if (now_.overlaps()) {
+      const double present_s = offers_.coding_s * pace.local_steps / now_.local_steps;
+      return std::max(compute_s(pace) - present_s, alone) + coding_s(pace);
+    }
+    const double stretch = rules_.overlap_stretch.value_or(1);
+    return alone + std::max(alone * (stretch - 1), coding_s(pace));
   }
-  // The coder's time. It is about proportional to the bytes, and these to the exchange.
+  // The coder's time. With one codec it is about proportional to the bytes, and these to the
+  // exchange.
   [[nodiscard]] double coding_s(const Pace& pace) const {
     const double filled_s = std::min(pace.exchange_s, dense_s_);
     return now_.exchange_s > 0 ? offers_.coding_s * filled_s / now_.exchange_s : 0;

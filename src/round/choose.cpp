@@ -46,10 +46,12 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.compute_time = time_before_messages();
   context.work_time = work_times.of_round(plan.hops);
   context.encode_s_per_byte = out.encode_per_byte.value();
-  context.encoded_at_once = is_shared(channel) ? 1 : channel.made_at_once;
   context.timed_encodings = static_cast<unsigned>(out.encode_per_byte.count());
   context.curve = out.curve.empty() ? nullptr : &out.curve;
   context.encodings = shares_gathers ? plan.hops / 2 + 1 : plan.hops;
+  context.encodings_waited_for =
+      plan.reduces_at_once - 1 + (shares_gathers ? 0 : plan.gathers_at_once - 1);
+  context.searches_time = searches && !options.policy.round_time;
   constexpr unsigned kHopsOfOneEachWay = 2;
   context.is_compressed_again = plan.hops > kHopsOfOneEachWay && !is_shared(channel) &&
                                 !(reduce && options.feedback == Feedback::kEf14);

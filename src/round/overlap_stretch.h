@@ -19,16 +19,19 @@ class OverlapStretch {
  public:
   // The longest gradient of the round, per local step, and whether messages went beside it.
   void add(double compute_s, bool overlaps) {
-    if (overlaps != overlapped_) rounds_ = 0;
+    RecentMedian& times = times_[overlaps ? 1 : 0];
+    if (overlaps != overlapped_) {
+      rounds_ = 0;
+      times = {};
+    }
     overlapped_ = overlaps;
     ++rounds_;
-    times_[overlaps ? 1 : 0].add(compute_s);
+    times.add(compute_s);  // of medians: the first gradient after a change may be as before it
     const double alone = times_[0].value(), beside = times_[1].value();
-    if (rounds_ == kRoundsOfMeasurement && alone > 0 && beside > 0)
-      factor_ = std::max(beside / alone, 1.0);
+    const bool is_measured = rounds_ >= kFirstMeasurement && rounds_ <= kLastMeasurement;
+    if (is_measured && alone > 0 && beside > 0) factor_ = std::max(beside / alone, 1.0);
     // What was once measured may no longer hold: the mesh tries again.
-    if (rounds_ > kRoundsOfMeasurement && !overlaps && is_known())
-      factor_ = 1 + kKept * (factor_ - 1);
+    if (rounds_ > kLastMeasurement && !overlaps && is_known()) factor_ = 1 + kKept * (factor_ - 1);
   }
   [[nodiscard]] bool is_known() const { return factor_ > 0; }
   // At least 1; 0: not known.
@@ -40,9 +43,9 @@ class OverlapStretch {
   }
 
  private:
-  // After so many rounds the median is of new ones alone, without the first: its gradient may have
-  // begun before the change.
-  static constexpr std::uint64_t kRoundsOfMeasurement = 1 + RecentMedian::kCount;
+  // From the rounds between two choices of a pace, and as long as the median gets better.
+  static constexpr std::uint64_t kFirstMeasurement = 4;
+  static constexpr std::uint64_t kLastMeasurement = RecentMedian::kCount;
   // Half of what is over 1 is forgotten in 100 rounds.
   static constexpr double kKept = 0.993;
 

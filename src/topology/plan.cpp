@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <ranges>
 #include <tuple>
 
 #include "cuts.h"
@@ -112,23 +111,17 @@ void count_nodes(Plan& plan) {
     }
 }
 
-// Fills in Channel::made_at_once.
-void count_made_at_once(Plan& plan) {
-  const auto begins_reduce = [&](std::size_t shard, NodeIndex node) {
-    const NodeChannels& its = plan.node_channels[shard][node];
-    return its.reduce_out && its.reduce_in.empty();
-  };
-  for (Channel& channel : plan.channels) {
-    const NodeIndex sender = plan.links[channel.link].from;
-    std::size_t made = 1;
-    if (channel.phase == Phase::kGather) {
-      made = plan.node_channels[channel.shard][sender].gather_out.size();
-    } else if (begins_reduce(channel.shard, sender)) {
-      const auto shards = std::views::iota(std::size_t{0}, plan.shards.size());
-      made = static_cast<std::size_t>(
-          std::ranges::count_if(shards, [&](std::size_t s) { return begins_reduce(s, sender); }));
+// Fills in Plan::reduces_at_once and gathers_at_once.
+void count_messages_at_once(Plan& plan) {
+  for (NodeIndex node = 0; node < plan.view.nodes.size(); ++node) {
+    unsigned reduces = 0;
+    for (const std::vector<NodeChannels>& of_shard : plan.node_channels) {
+      const NodeChannels& its = of_shard[node];
+      reduces += its.reduce_out && its.reduce_in.empty() ? 1 : 0;
+      plan.gathers_at_once =
+          std::max(plan.gathers_at_once, static_cast<unsigned>(its.gather_out.size()));
     }
-    channel.made_at_once = static_cast<unsigned>(made);
+    plan.reduces_at_once = std::max(plan.reduces_at_once, reduces);
   }
 }
 
@@ -182,7 +175,7 @@ Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout) {
   assign_node_channels(plan);
   plan.hops = longest_chain(plan);
   count_nodes(plan);
-  count_made_at_once(plan);
+  count_messages_at_once(plan);
   lay_slots(plan);
   return plan;
 }

@@ -80,7 +80,7 @@ TEST(Budget, LeavesTimeForTheWorkOnTheWay) {
   message.encode_s_per_byte = 1e-6;
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 10'000u)
       << "two of six parts of the time are the encoder's";
-  message.encoded_at_once = 3;
+  message.encodings_waited_for = 4;
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 6'000u)
       << "six of ten parts: the last of three messages waits for the others";
 }

@@ -17,6 +17,7 @@ MessageContext coded_at(double bytes_per_s) {
   message.slots = message.hops = 2;
   message.encode_s_per_byte = 1e-6;
   message.timed_encodings = 3;
+  message.searches_time = true;
   message.link.bytes_per_s = bytes_per_s;
   return message;
 }
@@ -75,8 +76,8 @@ Curve curve_of(bool alike) {
   return measure_curve(values, std::span(&piece, 1));
 }
 
-// Payloads of 400, 101, 53 and 13 kB in slots of 50 ms. Seen to fail with the smallest block that
-// leaves out little, with int8 in place of a dense message, and without the factor.
+// Payloads of 400, 101, 53 and 13 kB in slots of 50 ms. Seen to fail with int8 in place of a dense
+// message, without the factor, with one for written times, and with a budget of less.
 TEST(Coding, TakesTheLargestBlocksThatAreThereInTime) {
   const Curve alike = curve_of(true);
   const auto at = [&](double payload) {
@@ -93,6 +94,13 @@ TEST(Coding, TakesTheLargestBlocksThatAreThereInTime) {
   EXPECT_EQ(at(52.8e3 / kBlocksOver), "sign");
   EXPECT_EQ(at(13.4e3 / kBlocksOver), "sign");
   EXPECT_EQ(at(13.2e3 / kBlocksOver), "dzq");
+
+  MessageContext message = coded_at(53.2e3 / kBlocksOver / 0.05);
+  message.curve = &alike;
+  const auto policy = make_policy({policy_options("auto"), make_codec("dzq"), {}});
+  EXPECT_GE(policy->choose(message).budget_bytes, 53'124u) << "what is sent was allowed";
+  message.searches_time = false;
+  EXPECT_EQ(chosen(message), "sign") << "a time that the config gives is kept";
 }
 
 // Seen to fail with signs wherever they fit, with the coder's budget for what is not coded, and

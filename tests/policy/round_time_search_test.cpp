@@ -276,6 +276,11 @@ TEST(RoundTimeSearch, RemembersWhatGradientsTakeBesideMessages) {
   rules.overlap_stretch = 1.3;
   rules.floor_s = 0.04;
   EXPECT_TRUE(best_pace({0.04, Ahead::kOverlaps}, rules, offers).overlaps()) << "0.155 s waiting";
+  ExchangeOffer coded = offers;
+  coded.coding_s = 0.05;
+  rules.overlap_stretch = 1;
+  EXPECT_TRUE(best_pace({0.04, Ahead::kOverlaps}, rules, coded).overlaps())
+      << "the coder has cores of its own";
 }
 
 // Seen to fail with a caution that is not asked, and with one that counts rounds without delay.

@@ -155,7 +155,8 @@ class Codec : public KindOptions {
   // sending. Requires has_curves.
   [[nodiscard]] virtual std::vector<double> divide(const SharedBudget& shared) const;
   // The energy that messages of these payload sizes are predicted to leave out of what the curve
-  // was measured on, by size. Shapes: payload_bytes, result [sizes]. Requires has_curves.
+  // was measured on, by size. Shapes: payload_bytes, result [sizes]. Requires has_curves, or a
+  // codec of blocks (src/dense/block_codec.h).
   [[nodiscard]] virtual std::vector<double> missing_within(const Curve& curve,
                                                            std::span<const double> payload_bytes,
                                                            Rounding rounding) const;

@@ -47,11 +47,12 @@ struct MessageContext {
   // And the work of encoding, which grows with the message.
   double encode_s_per_byte = 0;
   unsigned timed_encodings = 0;  // of the last few messages: how many tell that time
-  // A node begins so many messages at the same time, this one included. It encodes them one after
-  // another, and the last of them waits for all. At least 1.
-  unsigned encoded_at_once = 1;
   // How many of the hops encode; shared gathers are forwarded as they are. 0: all of them.
   unsigned encodings = 0;
+  bool searches_time = false;  // the mesh has chosen round_time, and not the config
+  // The encodings that a message waits for besides, on all its hops together: a node encodes
+  // messages that it makes at the same moment one after another.
+  unsigned encodings_waited_for = 0;
   // The largest message of the link that was acked lately; 0: none yet. What was only sent proves
   // nothing: several messages may be under way.
   std::size_t proven_bytes = 0;

@@ -10,9 +10,10 @@
 //
 //   a + b · D + u · (D / kDelayOfUnlikeData)²
 //
-// times as many rounds as one whose messages leave nothing out. a is 1, and kOverlapCost
-// with overlap; b depends on where gradients are taken (kCostOfDelay); u says how unlike the nodes'
-// data are (docs/architecture.md, "Round time"). With H local steps a round it needs about
+// times as many rounds as one whose messages leave nothing out. a is 1, and with overlap
+// OptimizerKind::overlap_cost(); b depends on where gradients are taken (kCostOfDelay); u says how
+// unlike the nodes' data are (docs/architecture.md, "Round time"). With H local steps a round it
+// needs about
 //
 //   s + (a − 1) + b · D + u · s · (D / kDelayOfUnlikeData)²,   s = (1 + κ (H − 1)) / H
 //

@@ -51,9 +51,6 @@ struct Channel {
   // it: in its tree, or on its link. A round of time t holds them all where each takes t / slots.
   unsigned slots = 1;
   unsigned nodes = 1;  // of a reduce: those whose sum it carries
-  // The messages, this one included, that its sender can make at the same moment: the reduces that
-  // wait for no child, or the gathers of one shard.
-  unsigned made_at_once = 1;
 };
 
 // The channels of one shard that end at one node. In the reduce tree messages come from the
@@ -78,6 +75,9 @@ struct Plan {
   // The most that a channel has: the number of equal parts of a round's time that hold all
   // messages. At least `hops`; ring 2(N-1), parameter_server 2.
   unsigned slots = 2;
+  // The most messages that a node makes at the same moment: reduces that wait for no child, and
+  // gathers of one shard, where each child gets one of its own.
+  unsigned reduces_at_once = 1, gathers_at_once = 1;
 
   [[nodiscard]] const Link& link_of(ChannelIndex channel) const {
     return links[channels[channel].link];
