@@ -49,8 +49,7 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.timed_encodings = static_cast<unsigned>(out.encode_per_byte.count());
   context.curve = out.curve.empty() ? nullptr : &out.curve;
   context.encodings = shares_gathers ? plan.hops / 2 + 1 : plan.hops;
-  context.encodings_waited_for =
-      plan.reduces_at_once - 1 + (shares_gathers ? 0 : plan.gathers_at_once - 1);
+  context.encodings_waited_for = encodings_waited_for();
   context.searches_time = searches && !options.policy.round_time;
   constexpr unsigned kHopsOfOneEachWay = 2;
   context.is_compressed_again = plan.hops > kHopsOfOneEachWay && !is_shared(channel) &&
@@ -58,6 +57,10 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   if (is_shared(channel))
     context.limit_bytes = static_cast<std::size_t>(shards[channel.shard].gather_limit);
   return context;
+}
+
+unsigned Core::State::encodings_waited_for() const {
+  return plan.reduces_at_once - 1 + (shares_gathers ? 0 : plan.gathers_at_once - 1);
 }
 
 // The setting of the channel's next message; nothing: the replayed log has none.

@@ -141,6 +141,8 @@ void Core::State::advance(OutgoingChannel& out) {
   const ShardState& shard = shards[channel.shard];
   const bool reduce = channel.phase == Phase::kReduce;
   const Feedback feedback = reduce ? options.feedback : Feedback::kEf21;
+  out.asked = now;
+  out.encoded = {};
   out.encoding = true;
   emit(AdvanceChannel{out.channel, of, reduce ? shard.reduce_terms : shard.gather_terms,
                       out.estimate, *setting, out.restart || feedback == Feedback::kNone,
@@ -178,6 +180,17 @@ void Core::State::report_layers(const AdvanceDone& event) {
   }
 }
 
+// With the waiting for other work, but for that for encodings that were asked for at the same
+// moment, where budgets know of it (MessageContext::encodings_waited_for).
+Duration Core::State::encoding_time(OutgoingChannel& out, Duration took) const {
+  out.encoded = took;
+  if (encodings_waited_for() == 0) return now - out.asked;
+  Duration of_others{0};
+  for (const OutgoingChannel& other : outs)
+    if (other.asked == out.asked && other.channel != out.channel) of_others += other.encoded;
+  return std::max(now - out.asked - of_others, took);
+}
+
 void Core::State::on(AdvanceDone event) {
   const Channel& channel = plan.channels[event.channel];
   OutgoingChannel& out = outgoing(event.channel);
@@ -199,7 +212,8 @@ void Core::State::on(AdvanceDone event) {
   const std::size_t bytes = wire_bytes_of(message);
   traffic += bytes;
   if (event.form != Form::kDense && out.has_usual_codec)  // others are copied, not encoded
-    out.encode_per_byte.add(to_seconds(event.took) / static_cast<double>(bytes));
+    out.encode_per_byte.add(to_seconds(encoding_time(out, event.took)) /
+                            static_cast<double>(bytes));
   links.add_message(event, channel, plan.elements(event.channel), bytes);
   report_layers(event);
   emit(SendMessage{out.link, std::move(message), links.send(out.link)});

@@ -39,6 +39,8 @@ void Core::State::make_shared_message(ShardIndex s) {
   lead.has_usual_codec = setting->codec == options.policy.codec;
   emit(Decided{{Decision::Kind::kSetting, round, lead.channel, *setting, {}}});
   shards[s].is_making = true;
+  lead.asked = now;
+  lead.encoded = {};
   emit(AdvanceChannel{lead.channel, round, shards[s].gather_terms, lead.estimate, *setting, false,
                       digest_is_due(round), Feedback::kEf21, wants_curve(round)});
 }
@@ -51,7 +53,8 @@ void Core::State::shared_message_made(AdvanceDone event) {
   observe(event, lead);
   const std::size_t bytes = event.payload.size() + overhead(control_for(channel));
   if (event.form != Form::kDense && lead.has_usual_codec)
-    lead.encode_per_byte.add(to_seconds(event.took) / static_cast<double>(bytes));
+    lead.encode_per_byte.add(to_seconds(encoding_time(lead, event.took)) /
+                             static_cast<double>(bytes));
   links.add_message(event, channel, plan.elements(event.channel), 0);
   report_layers(event);
   shards[channel.shard].shared = {event.form, event.digest, control_for(channel),

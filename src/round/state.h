@@ -116,6 +116,8 @@ class Core::State {
     bool waiting = false;   // `due` comes when it is
     bool encoding = false;  // it has not been sent yet
     MessageRound sent, due;
+    TimePoint asked{};             // when the message's encoding was
+    Duration encoded{0};           // what that took; 0: it has not ended
     RecentMedian encode_per_byte;  // seconds, of its last messages of the run's codec
     bool has_usual_codec = true;   // the message that is being made
     Generation generation = 0;
@@ -197,6 +199,8 @@ class Core::State {
   void make_due(OutgoingChannel& out);
   void send_when_free(OutgoingChannel& out);
   void begin_message(OutgoingChannel& out);
+  [[nodiscard]] unsigned encodings_waited_for() const;
+  [[nodiscard]] Duration encoding_time(OutgoingChannel& out, Duration took) const;
   [[nodiscard]] bool restarts(const OutgoingChannel& out, Round of) const;
   void advance(OutgoingChannel& out);
   void send_confirmation(OutgoingChannel& out);

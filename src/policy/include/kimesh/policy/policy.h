@@ -44,7 +44,8 @@ struct MessageContext {
   // What the messages of a round wait for besides gradients and the wire: the work of applying them
   // at each hop, and the owner's step.
   Duration work_time{0};
-  // And the work of encoding, which grows with the message.
+  // And the work of encoding, which grows with the message. What a message waits for other work of
+  // its node is counted.
   double encode_s_per_byte = 0;
   unsigned timed_encodings = 0;  // of the last few messages: how many tell that time
   // How many of the hops encode; shared gathers are forwarded as they are. 0: all of them.
