@@ -14,20 +14,22 @@ double magnitude_of_rank(const PieceCurve& piece, double rank) {
   return after == piece.points.end() ? 0 : after->magnitude;
 }
 
-// A block's scale reaches its largest element, and what is rounded is spread evenly over a level.
-// The squares of such scales have the mean of elements that are a little rarer than one in a block:
-// within a third for normal, Laplace and trained ones.
+// The scale of a block follows from its largest element, and rounding errors are spread evenly over
+// a level. The mean square of the blocks' largest elements is about the square of the element whose
+// rank is size / (kRarer · block_elements): within a third for normal, Laplace distributed and
+// trained elements.
 double missing_by_levels(const PieceCurve& piece, double level_max, double block_elements,
                          Rounding rounding) {
-  const double inverse_variance = rounding == Rounding::kNearest ? 12 : 3;  // of a level
+  // The mean square of a rounding error is scale² over this.
+  const double error_divisor = rounding == Rounding::kNearest ? 12 : 3;
   constexpr double kRarer = 1.4;
   const double elements = piece.points.back().kept;  // that are not 0
   const double scale = magnitude_of_rank(piece, piece.size / (kRarer * block_elements)) / level_max;
-  return elements * scale * scale / inverse_variance;
+  return elements * scale * scale / error_divisor;
 }
 
-// Σ(|x| − m)² with the mean magnitude m of the piece. Blocks have means of their own, and leave out
-// a little less.
+// Σ(|x| − m)², where m is the mean magnitude of the piece. A block is coded with its own mean, and
+// leaves out less.
 double missing_by_signs(const PieceCurve& piece) {
   double magnitudes = 0;
   for (std::size_t i = 1; i < piece.points.size(); ++i) {

@@ -15,16 +15,15 @@ namespace {
 constexpr std::size_t kTrainerItemsMax =
     4;  // a core asks for one evaluation and one gradient at a time
 
-// Gradients get what other work leaves of the cores: where processes share them, a message that
-// waited for a gradient would keep other nodes waiting, and its time would be taken for its link's.
-// The trainer is so much nicer than the process, as `nice` makes a command; the threads that a
-// gradient starts inherit it.
+// The trainer's nice value is raised by kTrainerNice, the default of the command `nice`; threads
+// that a gradient starts inherit it. Where processes share cores, a message that waits for a
+// gradient makes other nodes wait, and its link seems slow.
 constexpr int kTrainerNice = 10, kNiceMax = 19;
 
 void yield_to_other_threads() {
   const auto self = static_cast<id_t>(::gettid());
   const int nice = std::min(::getpriority(PRIO_PROCESS, self) + kTrainerNice, kNiceMax);
-  ::setpriority(PRIO_PROCESS, self, nice);  // nobody is refused to be nicer
+  ::setpriority(PRIO_PROCESS, self, nice);  // every user may raise it
 }
 
 // Gives the event to the engine. False: the engine is closed.

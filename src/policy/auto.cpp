@@ -1,5 +1,5 @@
-// policy: auto. As kimad, and the mesh finds the round time by itself (round_time_search.h). Where
-// coding costs more than the wire, messages are copied (coding.h).
+// policy: auto. As kimad, but the mesh finds the round time by itself (round_time_search.h), and
+// each message's codec follows from the costs of coding and of the wire (coding.h).
 #include "coding.h"
 #include "kimesh/policy/policy_options.h"
 #include "sized_settings.h"

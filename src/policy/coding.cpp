@@ -19,7 +19,7 @@ const CodecPtr& plain_codec() {
 // A codec whose messages have one size.
 struct Blocks {
   CodecPtr codec;
-  bool leave_out_little;  // so that nothing else is compared with them
+  bool leave_out_little;  // so little that no other codec is compared
 };
 // By size, the largest first.
 std::span<const Blocks> all_blocks() {
@@ -56,10 +56,10 @@ bool coding_costs_more(const MessageContext& message) {
   return encoding_s_per_byte(message) > (kBytesOfPlain - 1) * wire_s_per_byte(message);
 }
 
-// The largest block message that so many bytes hold, or nearly so; null: none does, or none suits
-// the route.
+// The codec with the largest block message that fits into `payload_bytes` (kBlocksOver); null: none
+// fits, or none suits the route.
 const Blocks* largest_blocks(std::size_t payload_bytes, const MessageContext& message) {
-  const double over = message.searches_time ? kBlocksOver : 1;
+  const double over = message.round_time_is_searched ? kBlocksOver : 1;
   const double most = over * static_cast<double>(payload_bytes);
   for (const Blocks& blocks : all_blocks()) {
     if (message.is_compressed_again && !blocks.codec->traits().conservative) continue;
@@ -74,11 +74,10 @@ double missing_of(const Coding& coding, const MessageContext& message) {
   return coding.codec->missing_within(*message.curve, payload, rounding_on(message)).front();
 }
 
-// What a message can be made with.
 struct Candidates {
   Coding usual;
-  std::optional<Coding> uncoded;  // blocks, topk or dense
-  bool compares = false;          // by their curve; else `uncoded` is taken where it is there
+  std::optional<Coding> uncoded;  // blocks, topk or dense; it is taken, unless both are compared
+  bool compares = false;          // the one that leaves out less is taken
 };
 
 Candidates candidates_for(const MessageContext& message, const CodecPtr& usual) {

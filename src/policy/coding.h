@@ -1,9 +1,10 @@
-// What a message of `policy: auto` is made with. The config's codec, dzq, needs fewest bytes for
-// what it says, and takes a core's time to find them. Blocks of one size (int8, int4, sign) and
-// topk are hardly more than copied. A message is dense, int8 or int4, whichever is the largest that
-// fits; where only signs fit, the codec of signs, topk and dzq that its curve says leaves out
-// least; else topk or dzq, by the costs of wire and coder. Where nothing is searched (round time,
-// overlap and local steps are written) there are no curves, and no signs.
+// The choice of a message's codec under `policy: auto`. dzq, the config's codec, needs the fewest
+// bytes for what it says, and much of a core's time. Block codecs, whose messages have one size
+// (int8, int4, sign), and topk take little time. A message is dense, int8 or int4, the largest that
+// fits. Where only sign fits, the message's curve tells which of sign, topk and dzq leaves out
+// least. Where no block codec fits, the costs of wire and coder decide between topk and dzq. Where
+// the config gives round time, overlap and local steps, no curves are measured, and sign is not
+// used.
 #pragma once
 
 #include <optional>
@@ -24,17 +25,19 @@ inline constexpr Round kCodedEvery = 64;
 // And so many messages at first.
 inline constexpr unsigned kTimedEncodingsMin = 3;
 
-// Budgets follow rates that are known to a fifth or so. Where the mesh has found the shortest time
-// that holds blocks, every second message would be made with another codec: there blocks may be
-// this factor larger than their budget.
+// Blocks may be larger than their budget by this factor where the mesh has chosen the round's time.
+// It chooses the shortest time in which blocks fit, and rates are known within about a fifth:
+// without the factor every second message would be made with another codec.
 inline constexpr double kBlocksOver = 1.25;
 
 struct Coding {
   CodecPtr codec;
-  std::size_t budget_bytes = 0;  // overhead included; without the coder's time where it has no part
-  std::size_t payload_bytes = 0;  // that fit into the budget, or less where messages have one size
-  std::optional<double>
-      missing{};  // the energy that it is predicted to leave out, where that counted
+  // Overhead included. The coder's time counts only where the codec has a coder.
+  std::size_t budget_bytes = 0;
+  // The payload that fits into the budget; of codecs with one size that of every message.
+  std::size_t payload_bytes = 0;
+  // The energy that the message is predicted to leave out; nothing: it was not predicted yet.
+  std::optional<double> missing{};
 };
 
 // With the measured time of coding, what is known of the link, and the message's curve where it has
@@ -46,12 +49,12 @@ struct Coding {
 [[nodiscard]] std::vector<Coding> codings_of(std::span<const MessageContext> messages,
                                              const CodecPtr& usual);
 
-// What the links of a message carry in time where nothing is coded: the limit of messages that
-// others make, who know what they are made with.
+// The budget of a message without the coder's time. It limits shared gathers, whose codec their
+// owner chooses.
 [[nodiscard]] std::size_t budget_without_coder(const MessageContext& message,
                                                const CodecPtr& usual);
 
-// Fills in what has not been predicted yet. Requires a curve.
+// Fills in Coding::missing where it is not known. Requires a curve.
 void predict_missing(std::span<Coding> codings, const MessageContext& message);
 
 // The rate that bounds a message (budget.cpp): β, or of a link whose β is a guess what it sustains.

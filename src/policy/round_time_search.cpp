@@ -78,7 +78,8 @@ class Search {
     if (pace.overlaps()) return std::max(beside_s(pace), used_s(pace));
     return alone_s(pace) + used_s(pace);
   }
-  // What a round takes at least, however much of their time present messages leave unused.
+  // The least time of a round, which holds even where present messages use a small part of their
+  // exchange.
   [[nodiscard]] double least_s(const Pace& pace) const {
     return std::max(pace.overlaps() ? beside_s(pace) : alone_s(pace), used_s(pace));
   }
@@ -94,21 +95,22 @@ class Search {
   [[nodiscard]] double compute_s(const Pace& pace) const {
     return rules_.compute_s * pace.local_steps;
   }
-  // The same where no messages go beside them. What was measured beside some holds their share.
+  // The time of the gradients without messages beside them. A time that was measured beside
+  // messages includes what these cost.
   [[nodiscard]] double alone_s(const Pace& pace) const {
     if (!now_.overlaps()) return compute_s(pace);
     if (rules_.overlap_stretch) return compute_s(pace) / *rules_.overlap_stretch;
     const double coding_s = offers_.coding_s / now_.local_steps;
     return std::max(rules_.compute_s - coding_s, 0.0) * pace.local_steps;
   }
-  // The same with messages beside them: what was measured so and what other messages take more of
-  // the coder's time, or as much longer as gradients were seen to take, by the coder's time at
-  // least.
+  // The time of the gradients with messages beside them. Where it is being measured, only the
+  // coder's share changes with the pace. Elsewhere gradients take longer by the measured factor,
+  // and by the coder's time at least.
   [[nodiscard]] double beside_s(const Pace& pace) const {
     const double alone = alone_s(pace);
     if (now_.overlaps()) {
-      const double present_s = offers_.coding_s * pace.local_steps / now_.local_steps;
-      return std::max(compute_s(pace) - present_s, alone) + coding_s(pace);
+      const double coding_now_s = offers_.coding_s * pace.local_steps / now_.local_steps;
+      return std::max(compute_s(pace) - coding_now_s + coding_s(pace), alone);
     }
     const double stretch = rules_.overlap_stretch.value_or(1);
     return alone + std::max(alone * (stretch - 1), coding_s(pace));

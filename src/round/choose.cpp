@@ -50,7 +50,7 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.curve = out.curve.empty() ? nullptr : &out.curve;
   context.encodings = shares_gathers ? plan.hops / 2 + 1 : plan.hops;
   context.encodings_waited_for = encodings_waited_for();
-  context.searches_time = searches && !options.policy.round_time;
+  context.round_time_is_searched = searches && !options.policy.round_time;
   constexpr unsigned kHopsOfOneEachWay = 2;
   context.is_compressed_again = plan.hops > kHopsOfOneEachWay && !is_shared(channel) &&
                                 !(reduce && options.feedback == Feedback::kEf14);

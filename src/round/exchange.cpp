@@ -135,14 +135,10 @@ void Core::State::advance(OutgoingChannel& out) {
   }
   const std::optional<Setting> setting = choose(out, out.sent);
   if (!setting) return fail(describe(out.channel) + ": the decision log ends before this round");
-  out.budget = setting->budget;
-  out.has_usual_codec = setting->codec == options.policy.codec;
-  emit(Decided{{Decision::Kind::kSetting, of, out.channel, *setting, {}}});
+  begin_encoding(out, of, *setting);
   const ShardState& shard = shards[channel.shard];
   const bool reduce = channel.phase == Phase::kReduce;
   const Feedback feedback = reduce ? options.feedback : Feedback::kEf21;
-  out.asked = now;
-  out.encoded = {};
   out.encoding = true;
   emit(AdvanceChannel{out.channel, of, reduce ? shard.reduce_terms : shard.gather_terms,
                       out.estimate, *setting, out.restart || feedback == Feedback::kNone,
@@ -180,15 +176,26 @@ void Core::State::report_layers(const AdvanceDone& event) {
   }
 }
 
-// With the waiting for other work, but for that for encodings that were asked for at the same
-// moment, where budgets know of it (MessageContext::encodings_waited_for).
-Duration Core::State::encoding_time(OutgoingChannel& out, Duration took) const {
-  out.encoded = took;
-  if (encodings_waited_for() == 0) return now - out.asked;
+void Core::State::begin_encoding(OutgoingChannel& out, Round of, const Setting& setting) {
+  out.budget = setting.budget;
+  out.has_usual_codec = setting.codec == options.policy.codec;
+  out.asked = now;
+  out.encoded = {};
+  emit(Decided{{Decision::Kind::kSetting, of, out.channel, setting, {}}});
+}
+
+// Counts the time that the message waited for other work of the node. The time that it waited for
+// messages that were asked for at the same moment is left out where budgets know of it
+// (MessageContext::encodings_waited_for).
+void Core::State::time_encoding(OutgoingChannel& out, const AdvanceDone& event, std::size_t bytes) {
+  if (event.form == Form::kDense || !out.has_usual_codec) return;  // it was copied
+  out.encoded = event.took;
   Duration of_others{0};
-  for (const OutgoingChannel& other : outs)
-    if (other.asked == out.asked && other.channel != out.channel) of_others += other.encoded;
-  return std::max(now - out.asked - of_others, took);
+  if (encodings_waited_for() > 0)
+    for (const OutgoingChannel& other : outs)
+      if (other.asked == out.asked && other.channel != out.channel) of_others += other.encoded;
+  const Duration time = std::max(now - out.asked - of_others, event.took);
+  out.encode_per_byte.add(to_seconds(time) / static_cast<double>(bytes));
 }
 
 void Core::State::on(AdvanceDone event) {
@@ -211,9 +218,7 @@ void Core::State::on(AdvanceDone event) {
   message.payload = std::move(event.payload);
   const std::size_t bytes = wire_bytes_of(message);
   traffic += bytes;
-  if (event.form != Form::kDense && out.has_usual_codec)  // others are copied, not encoded
-    out.encode_per_byte.add(to_seconds(encoding_time(out, event.took)) /
-                            static_cast<double>(bytes));
+  time_encoding(out, event, bytes);
   links.add_message(event, channel, plan.elements(event.channel), bytes);
   report_layers(event);
   emit(SendMessage{out.link, std::move(message), links.send(out.link)});

@@ -1,4 +1,4 @@
-// By what factor gradients take longer where messages go beside them.
+// The factor by which gradients take longer while messages are made and sent beside them.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace kimesh {
 
-// Coding, applying and sending take cores from a gradient. How much of it that costs depends on
-// what else these cores do: with several nodes on a machine it is far more than the coder's own
-// time. So it is measured: the gradients of the rounds before the mesh has begun or ceased to
-// overlap are compared with those after. Later ones say nothing, since the machine may have become
-// faster or slower. Thread: the engine's.
+// Coding, applying and sending messages take cores from a gradient. Where several nodes share a
+// machine, that costs far more than the coder's own time. So the factor is measured: when the mesh
+// begins or ceases to overlap, the gradients of the last rounds before are compared with those of
+// the first rounds after. Later rounds are not compared, since the machine may have become faster
+// or slower. Thread: the engine's.
 class OverlapStretch {
  public:
   // The longest gradient of the round, per local step, and whether messages went beside it.
@@ -26,11 +26,11 @@ class OverlapStretch {
     }
     overlapped_ = overlaps;
     ++rounds_;
-    times.add(compute_s);  // of medians: the first gradient after a change may be as before it
+    times.add(compute_s);
     const double alone = times_[0].value(), beside = times_[1].value();
     const bool is_measured = rounds_ >= kFirstMeasurement && rounds_ <= kLastMeasurement;
     if (is_measured && alone > 0 && beside > 0) factor_ = std::max(beside / alone, 1.0);
-    // What was once measured may no longer hold: the mesh tries again.
+    // The factor may no longer hold. As it is forgotten, the mesh tries overlap again.
     if (rounds_ > kLastMeasurement && !overlaps && is_known()) factor_ = 1 + kKept * (factor_ - 1);
   }
   [[nodiscard]] bool is_known() const { return factor_ > 0; }
@@ -43,7 +43,9 @@ class OverlapStretch {
   }
 
  private:
-  // From the rounds between two choices of a pace, and as long as the median gets better.
+  // The rounds after a change in which the factor is measured: from the next choice of a pace on,
+  // until the median has all its values. A median ignores the first gradient, which may have begun
+  // before the change.
   static constexpr std::uint64_t kFirstMeasurement = 4;
   static constexpr std::uint64_t kLastMeasurement = RecentMedian::kCount;
   // Half of what is over 1 is forgotten in 100 rounds.

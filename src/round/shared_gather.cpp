@@ -35,12 +35,8 @@ void Core::State::make_shared_message(ShardIndex s) {
   const std::optional<Setting> setting =
       choose(lead, {round, confirming, round == verdict.closing_round});
   if (!setting) return fail(describe(lead.channel) + ": the decision log ends before this round");
-  lead.budget = setting->budget;
-  lead.has_usual_codec = setting->codec == options.policy.codec;
-  emit(Decided{{Decision::Kind::kSetting, round, lead.channel, *setting, {}}});
+  begin_encoding(lead, round, *setting);
   shards[s].is_making = true;
-  lead.asked = now;
-  lead.encoded = {};
   emit(AdvanceChannel{lead.channel, round, shards[s].gather_terms, lead.estimate, *setting, false,
                       digest_is_due(round), Feedback::kEf21, wants_curve(round)});
 }
@@ -52,9 +48,7 @@ void Core::State::shared_message_made(AdvanceDone event) {
   shards[channel.shard].is_making = false;
   observe(event, lead);
   const std::size_t bytes = event.payload.size() + overhead(control_for(channel));
-  if (event.form != Form::kDense && lead.has_usual_codec)
-    lead.encode_per_byte.add(to_seconds(encoding_time(lead, event.took)) /
-                             static_cast<double>(bytes));
+  time_encoding(lead, event, bytes);
   links.add_message(event, channel, plan.elements(event.channel), 0);
   report_layers(event);
   shards[channel.shard].shared = {event.form, event.digest, control_for(channel),

@@ -116,8 +116,8 @@ class Core::State {
     bool waiting = false;   // `due` comes when it is
     bool encoding = false;  // it has not been sent yet
     MessageRound sent, due;
-    TimePoint asked{};             // when the message's encoding was
-    Duration encoded{0};           // what that took; 0: it has not ended
+    TimePoint asked{};             // when the encoding of its last message was
+    Duration encoded{0};           // how long that took; 0: it has not ended, or was a copy
     RecentMedian encode_per_byte;  // seconds, of its last messages of the run's codec
     bool has_usual_codec = true;   // the message that is being made
     Generation generation = 0;
@@ -200,7 +200,8 @@ class Core::State {
   void send_when_free(OutgoingChannel& out);
   void begin_message(OutgoingChannel& out);
   [[nodiscard]] unsigned encodings_waited_for() const;
-  [[nodiscard]] Duration encoding_time(OutgoingChannel& out, Duration took) const;
+  void begin_encoding(OutgoingChannel& out, Round of, const Setting& setting);
+  void time_encoding(OutgoingChannel& out, const AdvanceDone& event, std::size_t bytes);
   [[nodiscard]] bool restarts(const OutgoingChannel& out, Round of) const;
   void advance(OutgoingChannel& out);
   void send_confirmation(OutgoingChannel& out);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "kimesh/topology/address.h"
 #include "kimesh/config/local_steps.h"
 #include "kimesh/config/map_reader.h"
+#include "kimesh/topology/address.h"
 #include "limits.h"
 #include "written.h"
 

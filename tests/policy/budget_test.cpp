@@ -67,7 +67,8 @@ TEST(Budget, DoesNotWaitForTheAck) {
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 50'000u) << "never less than nothing";
 }
 
-// Seen to fail with slots in place of hops, without the encoder, and with one encoding at once.
+// Seen to fail with slots in place of hops, without the encoder, and without the encodings that
+// a message waits for.
 TEST(Budget, LeavesTimeForTheWorkOnTheWay) {
   MessageContext message = known_link();
   message.slots = 4;
@@ -82,7 +83,7 @@ TEST(Budget, LeavesTimeForTheWorkOnTheWay) {
       << "two of six parts of the time are the encoder's";
   message.encodings_waited_for = 4;
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 6'000u)
-      << "six of ten parts: the last of three messages waits for the others";
+      << "six of ten parts are the encoder's: three messages are made at once, on two hops";
 }
 
 // Seen to fail where dense messages were charged for encoding, and where they ignored the wire.

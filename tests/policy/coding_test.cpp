@@ -17,7 +17,7 @@ MessageContext coded_at(double bytes_per_s) {
   message.slots = message.hops = 2;
   message.encode_s_per_byte = 1e-6;
   message.timed_encodings = 3;
-  message.searches_time = true;
+  message.round_time_is_searched = true;
   message.link.bytes_per_s = bytes_per_s;
   return message;
 }
@@ -99,7 +99,7 @@ TEST(Coding, TakesTheLargestBlocksThatAreThereInTime) {
   message.curve = &alike;
   const auto policy = make_policy({policy_options("auto"), make_codec("dzq"), {}});
   EXPECT_GE(policy->choose(message).budget_bytes, 53'124u) << "what is sent was allowed";
-  message.searches_time = false;
+  message.round_time_is_searched = false;
   EXPECT_EQ(chosen(message), "sign") << "a time that the config gives is kept";
 }
 

@@ -6,6 +6,7 @@
 
 #include "kimesh/policy/round_time_search.h"
 #include "tests/policy/curves.h"
+#include "tests/policy/offers.h"
 #include "tests/settings.h"
 
 namespace kimesh::exchange_offer_test {
@@ -14,14 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kSame = kExchangeFactors.size() / 2;
-
-ExchangeOffer offer_of(double (*delay)(double factor)) {
-  ExchangeOffer offer;
-  offer.weight = 2;
-  for (std::size_t f = 0; f < kExchangeFactors.size(); ++f)
-    offer.delay[f] = delay(kExchangeFactors[f]);
-  return offer;
-}
 
 // Seen to fail with the present time for all factors.
 TEST(ExchangeOffer, OffersWhatTheLinkCarriesInEachTime) {

@@ -32,7 +32,8 @@ class OptimizerKind : public KindOptions {
   // rounds of one where data are alike. The cnn with sgd needs 1.5 times as many gradients with 8
   // steps as with one.
   [[nodiscard]] virtual double drift() const { return 0.1; }
-  // kOverlapCost of policy/round_time_search.h, for this optimizer.
+  // With overlap and messages that leave nothing out, training needs so many times the rounds (a of
+  // policy/round_time_search.h). The cnn with sgd needs 1.2 times as many.
   [[nodiscard]] virtual double overlap_cost() const { return 1.2; }
 
   // The step is parameters −= rate · direction, for which `lr: theory` is proven.

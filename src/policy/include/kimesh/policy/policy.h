@@ -21,8 +21,9 @@ struct MessageContext {
   std::size_t overhead_bytes = 0;        // headers and control that travel with the payload
   std::size_t chunk_overhead_bytes = 0;  // and what each of its chunks adds (bandwidth/sample.h)
   Round round = 0;
-  Duration round_time{0};    // that a round is to take: the config's, or what the mesh has chosen
-  unsigned link_number = 0;  // among the node's outgoing links, from 0
+  Duration round_time{0};  // that a round is to take: the config's, or what the mesh has chosen
+  bool round_time_is_searched = false;  // the mesh has chosen it
+  unsigned link_number = 0;             // among the node's outgoing links, from 0
   LinkEstimate link;
   // What the link may take in the long run: its max-min share of the node's sending cap, at most
   // what it was seen to sustain. Infinity or 0: neither is known.
@@ -50,9 +51,8 @@ struct MessageContext {
   unsigned timed_encodings = 0;  // of the last few messages: how many tell that time
   // How many of the hops encode; shared gathers are forwarded as they are. 0: all of them.
   unsigned encodings = 0;
-  bool searches_time = false;  // the mesh has chosen round_time, and not the config
-  // The encodings that a message waits for besides, on all its hops together: a node encodes
-  // messages that it makes at the same moment one after another.
+  // A node encodes messages that it makes at the same moment one after another. A message waits for
+  // so many encodings of others, on all its hops together.
   unsigned encodings_waited_for = 0;
   // The largest message of the link that was acked lately; 0: none yet. What was only sent proves
   // nothing: several messages may be under way.

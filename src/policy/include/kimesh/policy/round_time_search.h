@@ -51,7 +51,8 @@ inline constexpr Round kOfferEvery = 4;
 // messages.
 inline constexpr std::array<double, 3> kCostOfDelay{0.065, 0.04, 0.03};
 // A gradient that is computed beside messages misses the other nodes' last movements, whatever the
-// delay. That is what it costs with most optimizers.
+// delay. With most optimizers training then needs so many times the rounds
+// (OptimizerKind::overlap_cost).
 inline constexpr double kOverlapCost = 1.2;
 // Where data are unlike, what is late is what nodes disagree about. With 12 in place of 8 the cnn
 // on a ring of 1 Mbit/s becomes unstable in its first rounds. The digits' mlp bears more, which
@@ -194,7 +195,7 @@ struct PaceRules {
   // What the smallest messages take, however short the exchange; 0: not known.
   double floor_s = 0;
   double drift = kUsualDrift, overlap_cost = kOverlapCost;  // OptimizerKind's
-  // By what factor gradients took longer beside messages, where that has been seen.
+  // The factor by which gradients take longer beside messages; nothing: it was not measured yet.
   std::optional<double> overlap_stretch{};
 };
 // Whether the two keys of a config let gradients be taken so.
