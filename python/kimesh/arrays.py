@@ -30,15 +30,16 @@ class Parameters(Protocol):
 
     trained: list[tuple[str, Shape]]
     frozen: list[tuple[str, Shape]]  # with values of their own, which no step changes
-    adds_gradient: bool  # take_gradient() leaves what backward() has added; else it writes all of it
+    adds_gradient: bool  # backward() adds to the vector; else take_gradient() gives all of it
 
     def frozen_values(self) -> Floats: ...
 
     def bind(self, parameters: Floats, gradient: Floats) -> None:
         """Copies the first point to `parameters`; both vectors are meant from now on."""
 
-    def take_gradient(self, gradients: Any) -> None:
-        """Brings the gradient that the program has computed to the vector."""
+    def take_gradient(self, gradients: Any) -> list[Floats] | None:
+        """The gradient that the program has computed, as flat arrays in the order of `trained`;
+        None: the vector holds it."""
 
     def current(self) -> Any:
         """The parameters, in the form in which the program gave them."""
@@ -161,7 +162,6 @@ class TorchParameters:
         return np.concatenate([t.detach().numpy().reshape(-1) for _, t in self._frozen])
 
     def bind(self, parameters: Floats, gradient: Floats) -> None:
-        self._gradient = gradient
         flat, flat_gradient = (self._torch.from_dlpack(v) for v in (parameters, gradient))
         offset = 0
         for _, tensor in self._tensors:
@@ -174,15 +174,15 @@ class TorchParameters:
             tensor.grad = window
             offset += size
 
-    def take_gradient(self, gradients: Any) -> None:
+    def take_gradient(self, gradients: Any) -> list[Floats] | None:
         """The gradients that are given, or those that backward() has left. Where a program has
         taken the windows away (zero_grad), what is in their place is copied, and they are put
         back."""
         if gradients is not None:
-            _copy_gradients(gradients, self.trained, self._gradient)
+            arrays = _in_order(gradients, self.trained)
             for (_, tensor), window in zip(self._tensors, self._windows):
                 tensor.grad = window
-            return
+            return arrays
         if all(tensor.grad is None for _, tensor in self._tensors):
             raise ConfigError("no parameter has a gradient: call backward() before mesh.step(), or "
                               "write mesh.step(gradients)")
@@ -195,6 +195,7 @@ class TorchParameters:
             elif own.data_ptr() != window.data_ptr():
                 window.copy_(own)
             tensor.grad = window
+        return None
 
     def current(self) -> Any:
         return dict(self._tensors + self._frozen)
@@ -224,7 +225,6 @@ class ArrayParameters:
         return np.zeros(0, np.float32)
 
     def bind(self, parameters: Floats, gradient: Floats) -> None:
-        self._gradient = gradient
         self._windows: list[Floats] = []
         offset = 0
         for _, values in self._first:
@@ -234,10 +234,10 @@ class ArrayParameters:
             offset += values.size
         self._first.clear()
 
-    def take_gradient(self, gradients: Any) -> None:
+    def take_gradient(self, gradients: Any) -> list[Floats] | None:
         if gradients is None:
             raise ConfigError("arrays hold no gradient: write params = mesh.step(gradients)")
-        _copy_gradients(gradients, self.trained, self._gradient)
+        return _in_order(gradients, self.trained)
 
     def current(self) -> Any:
         # JAX may keep an array's memory for its own: it gets one that nobody writes any more.
@@ -251,8 +251,8 @@ class ArrayParameters:
         return f"NumPy {np.__version__}"
 
 
-def _copy_gradients(gradients: Any, trained: list[tuple[str, Shape]], vector: Floats) -> None:
-    """Copies a tree that has the form of the parameters to the vector; all of it or nothing."""
+def _in_order(gradients: Any, trained: list[tuple[str, Shape]]) -> list[Floats]:
+    """The leaves of a tree that has the form of the parameters, flat and in their order."""
     leaves = dict(flatten(gradients))
     names = [name for name, _ in trained]
     if list(leaves) != names and set(leaves) != set(names):
@@ -267,11 +267,8 @@ def _copy_gradients(gradients: Any, trained: list[tuple[str, Shape]], vector: Fl
         if values.shape != shape:
             raise ConfigError(f"the gradient of '{name}' has shape {list(values.shape)}, and "
                               f"the parameter {list(shape)}")
-        arrays.append(values)
-    offset = 0
-    for values in arrays:
-        vector[offset:offset + values.size] = values.reshape(-1)
-        offset += values.size
+        arrays.append(values.reshape(-1))
+    return arrays
 
 
 def _floats(leaf: Any, what: str) -> Floats:

@@ -176,10 +176,11 @@ class Mesh:
         if self._showing:
             raise ConfigError("step belongs behind the block of agreed()")
         if self._wanted():
-            self._parameters.take_gradient(gradients)
+            arrays = self._parameters.take_gradient(gradients)
             # To the node, NaN says that the loss is not known; one that is NaN ends the run.
             told = math.nan if loss is None else float(loss)
-            self._node.give_gradient(math.inf if loss is not None and math.isnan(told) else told, 0)
+            self._node.give_gradient(math.inf if loss is not None and math.isnan(told) else told, 0,
+                                     arrays)
             self._wanted()
         return self._parameters.current()
 

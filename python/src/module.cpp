@@ -114,6 +114,18 @@ class Node {
     return window(node_->vectors(), node_->vectors()->gradient.span());
   }
 
+  // `arrays`: the gradients of the parameters, flat, in order and of their sizes; none: gradient()
+  // holds them.
+  void give_gradient(double loss, std::uint64_t samples,
+                     const std::optional<std::vector<Floats>>& arrays) {
+    const GradientNumbers numbers{loss, samples};
+    if (!arrays) return node_->give(numbers);
+    std::vector<std::span<const float>> parts;
+    for (const Floats& array : *arrays) parts.emplace_back(array.data(), array.size());
+    const nb::gil_scoped_release others_may_run;
+    node_->give(numbers, parts);
+  }
+
   LoopWish wait(double seconds) {
     const nb::gil_scoped_release others_may_run;
     return node_->wait(from_seconds(seconds));
@@ -262,12 +274,7 @@ void define_node(nb::module_& module) {
       .def("deal_out", &Node::deal_out, "labels"_a)
       .def("indices", &Node::indices, "size"_a)
       .def("test_indices", &Node::test_indices, "labels"_a)
-      .def(
-          "give_gradient",
-          [](Node& n, double loss, std::uint64_t samples) {
-            n.node().give(GradientNumbers{loss, samples});
-          },
-          "loss"_a, "samples"_a)
+      .def("give_gradient", &Node::give_gradient, "loss"_a, "samples"_a, "arrays"_a.none())
       .def(
           "give_evaluation",
           [](Node& n, std::uint64_t correct, std::uint64_t samples, double loss_sum) {

@@ -36,7 +36,7 @@ void LoopNode::Exchange::answer(Slot<Answer>& slot, Answer value) {
   changed_.notify_all();
 }
 
-std::optional<Result<GradientNumbers>> LoopNode::Exchange::ask_gradient(
+std::optional<Result<LoopNode::GivenGradient>> LoopNode::Exchange::ask_gradient(
     std::uint64_t batch, const ParametersReader& read) {
   std::unique_lock lock(mutex_);
   batch_ = batch;
@@ -56,7 +56,7 @@ std::optional<Result<GradientNumbers>> LoopNode::Exchange::ask_gradient(
   }
   gradient_.wanted = false;
   if (interrupted_) return std::nullopt;
-  if (failed_) return Result<GradientNumbers>(*failed_);
+  if (failed_) return Result<GivenGradient>(*failed_);
   return std::exchange(gradient_.answer, std::nullopt);
 }
 
@@ -126,7 +126,7 @@ std::uint64_t LoopNode::Exchange::batch() const {
   return batch_;
 }
 
-void LoopNode::Exchange::give(Result<GradientNumbers> numbers) {
+void LoopNode::Exchange::give(Result<GivenGradient> numbers) {
   if (numbers) return answer(gradient_, std::move(numbers));
   const std::unique_lock lock(mutex_);
   if (!failed_) failed_ = numbers.error();

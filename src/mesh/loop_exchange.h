@@ -19,8 +19,8 @@ class LoopNode::Exchange {
   // ---- the node's threads. They wait until the loop has answered; nothing: nobody wants it any
   // more.
   // `read` is called meanwhile, when the loop wants to see w.
-  [[nodiscard]] std::optional<Result<GradientNumbers>> ask_gradient(std::uint64_t batch,
-                                                                    const ParametersReader& read);
+  [[nodiscard]] std::optional<Result<GivenGradient>> ask_gradient(std::uint64_t batch,
+                                                                  const ParametersReader& read);
   void begin_round(Round round);  // of the gradients that follow
   [[nodiscard]] std::optional<EvaluationNumbers> ask_evaluation();
   [[nodiscard]] std::optional<std::vector<std::byte>> ask_state();
@@ -33,7 +33,7 @@ class LoopNode::Exchange {
   [[nodiscard]] LoopWish wait(Duration limit);
   [[nodiscard]] Round round() const;
   [[nodiscard]] std::uint64_t batch() const;
-  void give(Result<GradientNumbers> numbers);
+  void give(Result<GivenGradient> numbers);
   void give(EvaluationNumbers numbers);
   void give_state(std::vector<std::byte> state);
   [[nodiscard]] std::vector<std::byte> take_restored();
@@ -56,7 +56,7 @@ class LoopNode::Exchange {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  Slot<Result<GradientNumbers>> gradient_;
+  Slot<Result<GivenGradient>> gradient_;
   Slot<EvaluationNumbers> evaluation_;
   Slot<std::vector<std::byte>> state_;
   std::optional<Error> failed_;  // of the loop, for the next gradient

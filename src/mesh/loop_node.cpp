@@ -17,13 +17,26 @@
 namespace kimesh {
 namespace {
 
-// A sum would wait for each of its additions; this does not.
+// 1 for infinity and NaN, else 0. A sum would wait for each of its additions; an "or" of these does
+// not.
+std::uint32_t is_bad(float value) {
+  constexpr std::uint32_t kExponent = 0x7f800000;
+  return static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent);
+}
+
 bool is_finite(std::span<const float> values) {
-  constexpr std::uint32_t kExponent = 0x7f800000;  // all ones: infinity or NaN
   std::uint32_t bad = 0;
-  for (const float value : values)
-    bad |=
-        static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent);
+  for (const float value : values) bad |= is_bad(value);
+  return bad == 0;
+}
+
+// The same, while values are copied to `to`.
+bool copy_finite(std::span<const float> values, std::span<float> to) {
+  std::uint32_t bad = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    bad |= is_bad(values[i]);
+    to[i] = values[i];
+  }
   return bad == 0;
 }
 
@@ -87,13 +100,14 @@ class LoopNode::Part final : public Objective {
   void begin_round(Round round) override { exchange_.begin_round(round); }
   Result<GradientNumbers> gradient(std::uint64_t batch) override {
     if (adds_gradient_) std::ranges::fill(gradient_, 0.0f);
-    auto numbers = exchange_.ask_gradient(batch, reader_);
+    const auto given = exchange_.ask_gradient(batch, reader_);
     // Nobody wants it, and the loop may still be at work on it.
-    if (!numbers) return Error{ErrorCode::kUserInput, "the run is over"};
-    if (!*numbers) return *numbers;
-    if (std::isinf((*numbers)->loss) || !is_finite(gradient_))
+    if (!given) return Error{ErrorCode::kUserInput, "the run is over"};
+    if (!*given) return given->error();
+    const auto& [numbers, is_known_finite] = **given;
+    if (std::isinf(numbers.loss) || !(is_known_finite || is_finite(gradient_)))
       return not_finite(layout_, gradient_);
-    return *numbers;
+    return numbers;
   }
   EvaluationNumbers evaluate() override {
     return exchange_.ask_evaluation().value_or(EvaluationNumbers{});
@@ -233,12 +247,26 @@ Round LoopNode::round() const {
 std::uint64_t LoopNode::batch() const {
   return exchange_->batch();
 }
-void LoopNode::give(GradientNumbers numbers) {
+void LoopNode::give(const GivenGradient& gradient) {
   KIMESH_CHECK(!shows_round_, "a gradient is of its point: show_point() comes before");
-  exchange_->give(Result<GradientNumbers>(numbers));
+  exchange_->give(Result<GivenGradient>(gradient));
+}
+void LoopNode::give(GradientNumbers numbers) {
+  give(GivenGradient{numbers, false});
+}
+void LoopNode::give(GradientNumbers numbers, std::span<const std::span<const float>> parts) {
+  std::span<float> to = vectors_->gradient.span();
+  bool finite = true;
+  for (const std::span<const float> part : parts) {
+    KIMESH_CHECK(part.size() <= to.size(), "parts of the layers' sizes");
+    finite = copy_finite(part, to.first(part.size())) && finite;
+    to = to.subspan(part.size());
+  }
+  KIMESH_CHECK(to.empty(), "a part for each layer");
+  give(GivenGradient{numbers, finite});
 }
 void LoopNode::give(Error error) {
-  exchange_->give(Result<GradientNumbers>(std::move(error)));
+  exchange_->give(Result<GivenGradient>(std::move(error)));
 }
 void LoopNode::give(EvaluationNumbers numbers) {
   exchange_->give(numbers);

@@ -69,6 +69,18 @@ struct LoopRun {
   std::vector<int> zeroes = std::vector<int>(kNodes);  // gradients that began at zero
 };
 
+// As the loop's own arrays, where `as_parts`, of which the node's vector has nothing. Seen to fail
+// without the copy, and with parts that are not looked through.
+void give(LoopNode& node, const GradientNumbers& numbers, bool as_parts) {
+  if (!as_parts) return node.give(numbers);
+  const auto vector = node.vectors()->gradient.span();
+  const std::vector<float> own(vector.begin(), vector.end());
+  std::ranges::fill(vector, -1.0f);
+  const std::span<const float> all(own);
+  const std::span<const float> parts[] = {all.first(7), all.subspan(7)};
+  node.give(numbers, parts);
+}
+
 // Called with every notice of a node.
 using Hear = std::function<void(NodeIndex, const std::string&)>;
 
@@ -92,7 +104,7 @@ void loop(LoopNode& node, const Task& problem, const Look& look, LoopRun& run,
           std::ranges::all_of(node.vectors()->gradient.span(), [](float x) { return x == 0; });
       const GradientNumbers numbers = part->gradient(node.batch()).value();
       if (look) look(node, self);
-      node.give(numbers);
+      give(node, numbers, self == 1);
     }
     if (wish == LoopWish::kEvaluation) node.give(EvaluationNumbers{1, 2, 3});
     if (wish == LoopWish::kState) {

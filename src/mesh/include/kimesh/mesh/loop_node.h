@@ -94,6 +94,9 @@ class LoopNode {
   // infinite loss; NaN says that the loss is not known. Each requires that it is wanted; an Error
   // ends the run with its sentence whenever it is given.
   void give(GradientNumbers numbers);
+  // The same, after a copy of `parts`, the gradients of the layout's layers in order, to the
+  // gradient: one pass both copies and looks through them. Requires the layers' sizes.
+  void give(GradientNumbers numbers, std::span<const std::span<const float>> parts);
   void give(EvaluationNumbers numbers);
   void give_state(std::vector<std::byte> state);
   void give(Error error);
@@ -113,12 +116,17 @@ class LoopNode {
   [[nodiscard]] const Result<MeshNodeEnd>& end() const { return *end_; }
 
  private:
+  struct GivenGradient {
+    GradientNumbers numbers;
+    bool is_finite = false;  // it has been looked through
+  };
   class Exchange;
   class Part;
   class Whole;
   LoopNode();
   void run();
   void take_end();
+  void give(const GivenGradient& gradient);
 
   std::shared_ptr<LoopVectors> vectors_;
   std::unique_ptr<Exchange> exchange_;
