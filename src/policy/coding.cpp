@@ -99,6 +99,8 @@ Candidates candidates_for(const MessageContext& message, const CodecPtr& usual) 
   const bool may_be_plain = coding_costs_more(message) && fits_all_links(message);
   if (blocks == nullptr) {
     if (may_be_plain || is_dense) its.uncoded = plain;
+    its.compares = may_be_plain && !is_dense && message.curve != nullptr;
+    if (its.compares) its.uncoded->missing = missing_of(plain, message);
     return its;
   }
   const std::size_t blocks_bytes = blocks->codec->bytes_max(message.elements, message.elements);

@@ -44,11 +44,11 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.round = of;
   context.round_time = round_time();
   context.compute_time = time_before_messages();
-  context.work_time = work_times.of_round(plan.hops);
-  context.encode_s_per_byte = out.encode_per_byte.value();
-  context.timed_encodings = static_cast<unsigned>(out.encode_per_byte.count());
+  context.encode_s_per_byte = out.coding_time.per_byte();
+  context.timed_encodings = static_cast<unsigned>(out.coding_time.count());
   context.curve = out.curve.empty() ? nullptr : &out.curve;
   context.encodings = shares_gathers ? plan.hops / 2 + 1 : plan.hops;
+  context.work_time = work_times.of_round(plan.hops, context.encodings);
   context.encodings_waited_for = encodings_waited_for();
   context.round_time_is_searched = searches && !options.policy.round_time;
   constexpr unsigned kHopsOfOneEachWay = 2;

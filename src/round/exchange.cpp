@@ -184,18 +184,18 @@ void Core::State::begin_encoding(OutgoingChannel& out, Round of, const Setting& 
   emit(Decided{{Decision::Kind::kSetting, of, out.channel, setting, {}}});
 }
 
-// Counts the time that the message waited for other work of the node. The time that it waited for
-// messages that were asked for at the same moment is left out where budgets know of it
-// (MessageContext::encodings_waited_for).
+// Budgets count the time of the bytes of messages that were asked for at the same moment
+// (MessageContext::encodings_waited_for). What the message took besides, it takes with any size.
 void Core::State::time_encoding(OutgoingChannel& out, const AdvanceDone& event, std::size_t bytes) {
-  if (event.form == Form::kDense || !out.has_usual_codec) return;  // it was copied
-  out.encoded = event.took;
-  Duration of_others{0};
+  if (event.form == Form::kDense || !out.has_usual_codec) return;  // it was hardly more than copied
+  const auto size = static_cast<double>(bytes);
+  out.coding_time.add(size, to_seconds(event.took));
+  out.encoded = from_seconds(out.coding_time.per_byte() * size);
+  Duration of_bytes = out.encoded;
   if (encodings_waited_for() > 0)
     for (const OutgoingChannel& other : outs)
-      if (other.asked == out.asked && other.channel != out.channel) of_others += other.encoded;
-  const Duration time = std::max(now - out.asked - of_others, event.took);
-  out.encode_per_byte.add(to_seconds(time) / static_cast<double>(bytes));
+      if (other.asked == out.asked && other.channel != out.channel) of_bytes += other.encoded;
+  work_times.waited(std::max(now - out.asked - of_bytes, Duration{0}));
 }
 
 void Core::State::on(AdvanceDone event) {

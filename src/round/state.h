@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "coding_time.h"
 #include "data_likeness.h"
 #include "kimesh/policy/loss_guard.h"
 #include "kimesh/round/core.h"
@@ -116,10 +117,10 @@ class Core::State {
     bool waiting = false;   // `due` comes when it is
     bool encoding = false;  // it has not been sent yet
     MessageRound sent, due;
-    TimePoint asked{};             // when the encoding of its last message was
-    Duration encoded{0};           // how long that took; 0: it has not ended, or was a copy
-    RecentMedian encode_per_byte;  // seconds, of its last messages of the run's codec
-    bool has_usual_codec = true;   // the message that is being made
+    TimePoint asked{};       // when the encoding of its last message was
+    Duration encoded{0};     // what its bytes took of that; 0: it has not ended, or has no coder
+    CodingTime coding_time;  // of messages of the run's codec
+    bool has_usual_codec = true;  // the message that is being made
     Generation generation = 0;
     bool restart = false;  // the next message begins a generation
     Budget budget;         // of the last message's setting
@@ -130,7 +131,7 @@ class Core::State {
     std::size_t observation = kUnobserved;  // its place in `observations`
     template <typename Self>
     static auto state_of(Self& self) {
-      return std::tie(self.encode_per_byte, self.generation, self.restart, self.budget, self.curve);
+      return std::tie(self.coding_time, self.generation, self.restart, self.budget, self.curve);
     }
   };
   // The content of a shared gather message, which goes to every child as it is.
@@ -342,11 +343,10 @@ class Core::State {
   Ahead ahead = Ahead::kNo;         // how this round takes gradients
   Round gradient_asked = kNoRound;  // the last one
   GradientPoint asked_at = GradientPoint::kParameters;
-  unsigned asked_steps = 1;  // local steps of the last gradient
-  unsigned next_steps = 1;   // local steps for which the last point was made
-  unsigned round_steps = 1;  // local steps of this round's gradient
-  // Local steps of all rounds before the next gradient; a round without a gradient counts as one.
-  std::uint64_t steps_taken = 0;
+  unsigned asked_steps = 1;       // local steps of the last gradient
+  unsigned next_steps = 1;        // local steps for which the last point was made
+  unsigned round_steps = 1;       // local steps of this round's gradient
+  std::uint64_t steps_taken = 0;  // before the next gradient; a round without one counts as one
   std::optional<GradientDone> gradient;  // of this round or the next one, until it is used
   bool ending = false;                   // the last round is over
   bool said_bye = false;

@@ -16,30 +16,35 @@ class WorkTimes {
   // last one.
   void applied(Duration waited) { apply_ = std::max(apply_, waited); }
   void stepped(Duration waited) { step_ = std::max(step_, waited); }
+  // Until a message was encoded, without what its bytes took.
+  void waited(Duration waited) { wait_ = std::max(wait_, waited); }
   // What every reduce waits for besides its gradient; 0 where the trainer does it.
   void moved(Duration took) { move_ = took; }
   void end_round() {
     moves_.add(to_seconds(move_));
     applies_.add(to_seconds(apply_));
     steps_.add(to_seconds(step_));
-    apply_ = step_ = move_ = Duration{0};
+    waits_.add(to_seconds(wait_));
+    apply_ = step_ = move_ = wait_ = Duration{0};
   }
-  // The work of a round in which `hops` messages follow one another. Only owners step: elsewhere
-  // the step is as long as applying, which passes over as many elements.
-  [[nodiscard]] Duration of_round(unsigned hops) const {
+  // The work of a round in which `hops` messages follow one another, so many of which are encoded.
+  // Only owners step: elsewhere the step is as long as applying, which passes over as many
+  // elements.
+  [[nodiscard]] Duration of_round(unsigned hops, unsigned encodings) const {
     const double apply_s = applies_.value(), step_s = steps_.value();
-    return from_seconds(moves_.value() + hops * apply_s + (step_s > 0 ? step_s : apply_s));
+    return from_seconds(moves_.value() + hops * apply_s + encodings * waits_.value() +
+                        (step_s > 0 ? step_s : apply_s));
   }
 
   // Between two rounds.
   template <typename Self>
   static auto state_of(Self& self) {
-    return std::tie(self.applies_, self.steps_, self.moves_);
+    return std::tie(self.applies_, self.steps_, self.moves_, self.waits_);
   }
 
  private:
-  Duration apply_{0}, step_{0}, move_{0};  // the longest of this round
-  RecentMedian applies_, steps_, moves_;
+  Duration apply_{0}, step_{0}, move_{0}, wait_{0};  // the longest of this round
+  RecentMedian applies_, steps_, moves_, waits_;
 };
 
 }  // namespace kimesh

@@ -103,6 +103,25 @@ TEST(Coding, TakesTheLargestBlocksThatAreThereInTime) {
   EXPECT_EQ(chosen(message), "sign") << "a time that the config gives is kept";
 }
 
+// Where a link has proven little yet, a message without the coder is no ten times as large as one
+// with it. Seen to fail where the costs of wire and coder alone decided.
+TEST(Coding, TakesTopkOnlyWhereItLeavesOutLess) {
+  Random random(1, 0, 0, Purpose::kNoise);
+  std::vector<float> values(100'000);
+  for (float& x : values) x = static_cast<float>(random.normal());
+  const Piece piece{0, values.size()};
+  const Curve curve = measure_curve(values, std::span(&piece, 1));
+  MessageContext message = coded_at(0.2e6);
+  message.encode_s_per_byte = 5e-5;
+  message.curve = &curve;
+  EXPECT_EQ(chosen(message), "topk") << "10 kB, and 0.9 with the coder";
+  message.link.lower_bound = true;
+  message.proven_bytes = 1'000;
+  EXPECT_EQ(chosen(message), "dzq") << "2 kB, and 0.9 with the coder";
+  message.curve = nullptr;
+  EXPECT_EQ(chosen(message), "topk") << "nothing is known of the elements";
+}
+
 // Seen to fail with signs wherever they fit, with the coder's budget for what is not coded, and
 // with signs on routes of conservative codecs.
 TEST(Coding, TakesSignsWhereTheyLeaveOutLeast) {
