@@ -7,8 +7,8 @@ namespace kimesh {
 Result<std::size_t> begin_state(std::span<const std::byte> core, const Vectors& vectors,
                                 std::vector<std::byte>& state) {
   // Asked for at once, and touched as it is filled: the second part's pages cost the pause nothing.
-  // The core's part grows from one checkpoint to the next. Memory that has no room for it would be
-  // copied as a whole, and for nothing.
+  // The core's part grows from one checkpoint to the next, and the memory has room for twice as
+  // much. Memory that is too small is given back first: reserve() would copy the old state.
   constexpr std::size_t kNumbersBytes = 4096;  // beside floats: the numbers of few optimizers
   const std::size_t needed = vectors.state_bytes() + core.size() + kNumbersBytes;
   if (state.capacity() < needed) {

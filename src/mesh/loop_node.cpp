@@ -17,8 +17,8 @@
 namespace kimesh {
 namespace {
 
-// 1 for infinity and NaN, else 0. A sum would wait for each of its additions; an "or" of these does
-// not.
+// 1 for infinity and NaN, else 0. An "or" of these is vectorised, unlike a sum of the values, whose
+// additions depend on one another.
 std::uint32_t is_bad(float value) {
   constexpr std::uint32_t kExponent = 0x7f800000;
   return static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent);

@@ -184,10 +184,11 @@ void Core::State::begin_encoding(OutgoingChannel& out, Round of, const Setting& 
   emit(Decided{{Decision::Kind::kSetting, of, out.channel, setting, {}}});
 }
 
-// Budgets count the time of the bytes of messages that were asked for at the same moment
-// (MessageContext::encodings_waited_for). What the message took besides, it takes with any size.
+// Splits the time of an encoding into the part that grows with the bytes and the rest, which is
+// work of the round. Where a node makes several messages at the same moment, budgets count the
+// bytes of all of them (MessageContext::encodings_waited_for), and the rest leaves them out.
 void Core::State::time_encoding(OutgoingChannel& out, const AdvanceDone& event, std::size_t bytes) {
-  if (event.form == Form::kDense || !out.has_usual_codec) return;  // it was hardly more than copied
+  if (event.form == Form::kDense || !out.has_usual_codec) return;  // no coder was at work
   const auto size = static_cast<double>(bytes);
   out.coding_time.add(size, to_seconds(event.took));
   out.encoded = from_seconds(out.coding_time.per_byte() * size);
@@ -195,7 +196,7 @@ void Core::State::time_encoding(OutgoingChannel& out, const AdvanceDone& event, 
   if (encodings_waited_for() > 0)
     for (const OutgoingChannel& other : outs)
       if (other.asked == out.asked && other.channel != out.channel) of_bytes += other.encoded;
-  work_times.waited(std::max(now - out.asked - of_bytes, Duration{0}));
+  work_times.encoded(std::max(now - out.asked - of_bytes, Duration{0}));
 }
 
 void Core::State::on(AdvanceDone event) {

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 #include <tuple>
+
+#include "median.h"
 
 namespace kimesh {
 
@@ -19,15 +22,11 @@ class RecentMedian {
     count_ = std::min(count_ + 1, kCount);
   }
   [[nodiscard]] std::size_t count() const { return count_; }
-  // 0: there was no value yet. With an even number of values it is the lower of the
-  // middle two: of two times one may be a hiccup's, or of cold caches.
+  // lower_median(); 0: there was no value yet.
   [[nodiscard]] double value() const {
     if (count_ == 0) return 0;
-    std::array<double, kCount> sorted = values_;
-    const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(count_);
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((count_ - 1) / 2);
-    std::nth_element(sorted.begin(), middle, end);
-    return *middle;
+    std::array<double, kCount> values = values_;
+    return lower_median(std::span(values).first(count_));
   }
 
   template <typename Self>

@@ -117,9 +117,9 @@ class Core::State {
     bool waiting = false;   // `due` comes when it is
     bool encoding = false;  // it has not been sent yet
     MessageRound sent, due;
-    TimePoint asked{};       // when the encoding of its last message was
-    Duration encoded{0};     // what its bytes took of that; 0: it has not ended, or has no coder
-    CodingTime coding_time;  // of messages of the run's codec
+    TimePoint asked{};            // when the encoding of its last message was
+    Duration encoded{0};          // its part that grows with the bytes; 0: none yet
+    CodingTime coding_time;       // of messages of the run's codec
     bool has_usual_codec = true;  // the message that is being made
     Generation generation = 0;
     bool restart = false;  // the next message begins a generation

@@ -16,35 +16,35 @@ class WorkTimes {
   // last one.
   void applied(Duration waited) { apply_ = std::max(apply_, waited); }
   void stepped(Duration waited) { step_ = std::max(step_, waited); }
-  // Until a message was encoded, without what its bytes took.
-  void waited(Duration waited) { wait_ = std::max(wait_, waited); }
+  // The part of a message's encoding, waiting included, that does not grow with its bytes.
+  void encoded(Duration waited) { encode_ = std::max(encode_, waited); }
   // What every reduce waits for besides its gradient; 0 where the trainer does it.
   void moved(Duration took) { move_ = took; }
   void end_round() {
     moves_.add(to_seconds(move_));
     applies_.add(to_seconds(apply_));
     steps_.add(to_seconds(step_));
-    waits_.add(to_seconds(wait_));
-    apply_ = step_ = move_ = wait_ = Duration{0};
+    encodings_.add(to_seconds(encode_));
+    apply_ = step_ = move_ = encode_ = Duration{0};
   }
   // The work of a round in which `hops` messages follow one another, so many of which are encoded.
   // Only owners step: elsewhere the step is as long as applying, which passes over as many
   // elements.
   [[nodiscard]] Duration of_round(unsigned hops, unsigned encodings) const {
     const double apply_s = applies_.value(), step_s = steps_.value();
-    return from_seconds(moves_.value() + hops * apply_s + encodings * waits_.value() +
+    return from_seconds(moves_.value() + hops * apply_s + encodings * encodings_.value() +
                         (step_s > 0 ? step_s : apply_s));
   }
 
   // Between two rounds.
   template <typename Self>
   static auto state_of(Self& self) {
-    return std::tie(self.applies_, self.steps_, self.moves_, self.waits_);
+    return std::tie(self.applies_, self.steps_, self.moves_, self.encodings_);
   }
 
  private:
-  Duration apply_{0}, step_{0}, move_{0}, wait_{0};  // the longest of this round
-  RecentMedian applies_, steps_, moves_, waits_;
+  Duration apply_{0}, step_{0}, move_{0}, encode_{0};  // the longest of this round
+  RecentMedian applies_, steps_, moves_, encodings_;
 };
 
 }  // namespace kimesh

@@ -77,8 +77,8 @@ TEST(Perform, NamesNodeAndRoundWhereALocalStepFails) {
   EXPECT_EQ(node.objective.computed, 4);
 }
 
-// A core's part grows a little from one checkpoint to the next. Seen to fail with memory that is
-// asked for without room for that, of which every few checkpoints one was copied as a whole.
+// The core's part of a state grows a little from one checkpoint to the next. Seen to fail where
+// memory had no room for that: it was allocated anew, and copied, at every few checkpoints.
 TEST(NodeState, IsWrittenToTheSameMemoryWhereTheCoresPartGrows) {
   const Node node;
   std::vector<std::byte> core(5'000, std::byte{7}), state;

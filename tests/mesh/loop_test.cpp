@@ -69,8 +69,9 @@ struct LoopRun {
   std::vector<int> zeroes = std::vector<int>(kNodes);  // gradients that began at zero
 };
 
-// As the loop's own arrays, where `as_parts`, of which the node's vector has nothing. Seen to fail
-// without the copy, and with parts that are not looked through.
+// Gives the gradient in the node's vector, or `as_parts`, in arrays of the loop's own, while the
+// node's vector holds something else. Seen to fail without the copy, and with parts that are not
+// checked for NaN.
 void give(LoopNode& node, const GradientNumbers& numbers, bool as_parts) {
   if (!as_parts) return node.give(numbers);
   const auto vector = node.vectors()->gradient.span();

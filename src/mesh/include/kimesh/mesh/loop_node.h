@@ -118,7 +118,7 @@ class LoopNode {
  private:
   struct GivenGradient {
     GradientNumbers numbers;
-    bool is_finite = false;  // it has been looked through
+    bool is_known_finite = false;  // false: it has to be checked
   };
   class Exchange;
   class Part;

@@ -43,10 +43,10 @@ struct MessageContext {
   // beside the next gradient.
   Duration compute_time{0};
   // What the messages of a round wait for besides gradients and the wire: the work of applying them
-  // at each hop, and the owner's step.
+  // at each hop, the owner's step, and the part of encodings that does not grow with the bytes.
   Duration work_time{0};
-  // And the work of encoding, which grows with the message. What a message waits for other work of
-  // its node is counted.
+  // How long each byte more takes to encode. What every encoding takes, whatever its message's
+  // size, is in work_time.
   double encode_s_per_byte = 0;
   unsigned timed_encodings = 0;  // of the last few messages: how many tell that time
   // How many of the hops encode; shared gathers are forwarded as they are. 0: all of them.
