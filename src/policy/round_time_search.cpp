@@ -42,7 +42,7 @@ class Search {
  public:
   Search(const Pace& now, const PaceRules& rules, const ExchangeOffer& offers)
       : now_(now), rules_(rules), offers_(offers), present_(feasible(now)) {
-    if (rules.round_s > 0) extra_s_ = rules.round_s - planned_s(present_);
+    if (rules.round_s > 0) compare_with_plan(rules.round_s);
   }
 
   [[nodiscard]] const Pace& present() const { return present_; }
@@ -70,18 +70,20 @@ class Search {
     const double without_delay = share_of_rounds + staleness;
     const double rounds =
         without_delay + std::max(rules_.caution, 1.0) * of_noise + rules_.caution * of_disagreement;
-    return rounds * std::max(planned_s(pace) + extra_s_, least_s(pace));
+    return rounds * (planned_s(pace) + extra_s_);
   }
 
  private:
-  [[nodiscard]] double planned_s(const Pace& pace) const {
-    if (pace.overlaps()) return std::max(beside_s(pace), used_s(pace));
-    return alone_s(pace) + used_s(pace);
+  // What present rounds, which take `round_s`, differ in from their plan: what they take more comes
+  // with any pace, and what they take less is the messages', some of which are small at first.
+  void compare_with_plan(double round_s) {
+    const double messages_s = present_.overlaps() ? round_s : round_s - alone_s(present_);
+    share_used_ = std::clamp(messages_s / used_s(present_), 0.0, 1.0);
+    extra_s_ = std::max(round_s - planned_s(present_), 0.0);
   }
-  // The least time of a round, which holds even where present messages use a small part of their
-  // exchange.
-  [[nodiscard]] double least_s(const Pace& pace) const {
-    return std::max(pace.overlaps() ? beside_s(pace) : alone_s(pace), used_s(pace));
+  [[nodiscard]] double planned_s(const Pace& pace) const {
+    const double messages_s = share_used_ * used_s(pace);
+    return pace.overlaps() ? std::max(beside_s(pace), messages_s) : alone_s(pace) + messages_s;
   }
   // The shortest exchange that links allow. The last rounds had messages, so that it is no longer
   // than what they took.
@@ -137,7 +139,8 @@ class Search {
   const ExchangeOffer& offers_;
   const double dense_s_ = offers_.most_s > 0 ? offers_.most_s : kExchangeMax;
   const Pace present_;
-  double extra_s_ = 0;  // by how much present rounds exceed their plan; may be negative
+  double share_used_ = 1;  // of used_s(), what present messages take
+  double extra_s_ = 0;     // by how much present rounds exceed their plan
 };
 
 }  // namespace

@@ -196,7 +196,7 @@ TEST(RoundTimeSearch, KeepsToWhatTheConfigAllows) {
   EXPECT_EQ(best_pace({0.1, Ahead::kOverlaps}, rules, steep).ahead, Ahead::kNo) << "and back";
   rules.look_ahead = rules.overlap = Use::kAlways;
   EXPECT_EQ(best_pace({0.1, Ahead::kOverlaps}, rules, steep).ahead, Ahead::kOverlaps);
-  rules = rules_of(0.1, 0.2, 0);
+  rules = rules_of(0.1, 0.3, 0);
   rules.round_time_s = 0.3;
   const Pace given = best_pace({0.2, Ahead::kNo}, rules, steep);
   EXPECT_EQ(given.ahead, Ahead::kLooks) << "a given round time leaves the way to choose";
@@ -242,15 +242,19 @@ TEST(RoundTimeSearch, OverlapsWhereTheOptimizerBearsIt) {
   EXPECT_TRUE(settled(0.1, 0.002, 0.01, 0, 1, kUsualDrift, 1).overlaps());
 }
 
-// Messages of first rounds, whose size is limited, use a little of an exchange of 0.7 s. Seen to
-// fail where what they leave unused was taken from the rounds of any pace: four local steps, of
-// 0.2 s each, seemed to take less time than one.
+// Messages of first rounds, whose size is limited, use a part of an exchange of 0.7 s. Seen to fail
+// where what they leave unused was taken from the rounds of any pace, down to their gradients: four
+// local steps, of 0.2 s each, seemed to take less time than one. Then seen to fail where it was
+// taken down to the exchange: a second step of 0.06 s seemed to cost nothing.
 TEST(RoundTimeSearch, CountsTheGradientsOfAPaceWhateverTheExchangeLeavesUnused) {
   ExchangeOffer offers = offer_of([](double factor) { return 3 / factor; });
   offers.most_s = 0.5;
   PaceRules rules{0.21, 0.2, 0, Use::kChosen, Use::kChosen, {}, 1, kLocalStepsMax};
   rules.drift = 0.5;
   EXPECT_EQ(best_pace({0.7, Ahead::kNo}, rules, offers).local_steps, 1u);
+  const ExchangeOffer of_cnn = offer_of([](double factor) { return 0.03 / factor; });
+  const PaceRules unlike{0.18, 0.06, 1, Use::kNever, Use::kNever, {}, 1, kLocalStepsMax};
+  EXPECT_EQ(best_pace({0.24, Ahead::kNo}, unlike, of_cnn).local_steps, 1u);
 }
 
 // Seen to fail with the coder's time alone, on both sides, and with a coder that is counted twice.
@@ -310,7 +314,7 @@ TEST(RoundTimeSearch, ShortensTheExchangesOfUnlikeDataByOneStepAtOnce) {
 TEST(RoundTimeSearch, StaysWithinItsLimits) {
   ExchangeOffer greedy = offer_of([](double factor) { return 1e9 / factor; });
   greedy.least_s = 1e6;
-  EXPECT_EQ(best_exchange(1e3, 1, greedy, 1), kExchangeMax);
+  EXPECT_EQ(best_exchange(1e3, 1001, greedy, 1), kExchangeMax);
   const ExchangeOffer modest = offer_of([](double) { return 0.0; });
   EXPECT_EQ(best_exchange(0, 1, modest, 0), kExchangeMin);
 }
