@@ -1,6 +1,7 @@
 #include "link_book.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "kimesh/emulation/max_min.h"
@@ -91,6 +92,7 @@ void LinkBook::add(Entry& e, const LinkSample& sample) {
   e.sustained.add(sample);
   e.estimator.add(sample);
   e.estimate = e.estimator.estimate();
+  e.steady.add(e.believed());
   e.unfilled = e.estimate.lower_bound ? e.unfilled + 1 : 0;
   e.report.wire += sample.elapsed;
   if (uplink_) share_uplink();
@@ -111,13 +113,25 @@ void LinkBook::share_uplink() {
   for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i].share = rates[i];
 }
 
-MessageContext LinkBook::context(LinkIndex link) const {
+double LinkBook::Entry::long_run() const {
+  const double sustains = sustained.bytes_per_s();
+  return sustains > 0 ? std::min(share, sustains) : share;
+}
+
+double LinkBook::Entry::believed() const {
+  return estimate.is_a_guess() ? long_run() : std::min(estimate.bytes_per_s, long_run());
+}
+
+MessageContext LinkBook::context(LinkIndex link, bool steady) const {
   const Entry& e = entry(link);
   MessageContext context;
   context.link = e.estimate;
   context.link_number = number(link);
-  const double sustained = e.sustained.bytes_per_s();
-  context.share_bytes_per_s = sustained > 0 ? std::min(e.share, sustained) : e.share;
+  context.share_bytes_per_s = e.long_run();
+  if (steady && e.estimate.known() && std::isfinite(e.long_run())) {
+    context.share_bytes_per_s = e.steady.of(e.believed());
+    context.link.bytes_per_s = std::max(context.link.bytes_per_s, context.share_bytes_per_s);
+  }
   context.proven_bytes = static_cast<std::size_t>(e.proven);
   context.largest_bytes = static_cast<std::size_t>(e.largest);
   context.unfilled_messages = e.unfilled;

@@ -7,6 +7,7 @@
 
 #include "kimesh/bandwidth/estimator.h"
 #include "kimesh/bandwidth/sending_pace.h"
+#include "kimesh/bandwidth/steady_rate.h"
 #include "kimesh/bandwidth/sustained_rate.h"
 #include "kimesh/policy/policy.h"
 #include "kimesh/round/action.h"
@@ -32,8 +33,8 @@ class LinkBook {
   [[nodiscard]] unsigned number(LinkIndex link) const { return link - first_; }
   [[nodiscard]] LinkIndex link(unsigned number) const { return first_ + number; }
   // The link's part of the input of a policy. The caller adds what belongs to the message and the
-  // round.
-  [[nodiscard]] MessageContext context(LinkIndex link) const;
+  // round. `steady`: with the link's SteadyRate in place of what it is believed to carry now.
+  [[nodiscard]] MessageContext context(LinkIndex link, bool steady = false) const;
   void add_budget(LinkIndex link, std::size_t budget_bytes);
   // `channel` is that of the message.
   void add_message(const AdvanceDone& done, const Channel& channel, std::size_t elements,
@@ -54,6 +55,7 @@ class LinkBook {
     LinkEstimator estimator;
     LinkEstimate estimate;
     SustainedRate sustained;
+    SteadyRate steady;
     SendingPace pace;
     std::deque<double> paces;  // of the messages that are not acked yet
     double share = 0;          // bytes/s of the node's cap
@@ -64,10 +66,14 @@ class LinkBook {
     double wanted = 0, missing = 0;
     template <typename Self>
     static auto state_of(Self& self) {
-      return std::tie(self.estimator, self.sustained, self.pace, self.share, self.proven,
-                      self.largest, self.unfilled);
+      return std::tie(self.estimator, self.sustained, self.steady, self.pace, self.share,
+                      self.proven, self.largest, self.unfilled);
     }
     [[nodiscard]] bool is_sound() const;
+    // Bytes/s that bound a message in the long run: of the node's cap, and of what is sustained.
+    [[nodiscard]] double long_run() const;
+    // Bytes/s that it is believed to carry. An estimate that is a guess tells nothing.
+    [[nodiscard]] double believed() const;
   };
   Entry& entry(LinkIndex link);
   const Entry& entry(LinkIndex link) const;

@@ -1,0 +1,37 @@
+#include "kimesh/bandwidth/steady_rate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace kimesh {
+namespace {
+
+// The value below which the share `quantile` of `values`, which it reorders, lies.
+double quantile_of(std::span<double> values, double quantile) {
+  const auto place = static_cast<std::size_t>(quantile * static_cast<double>(values.size() - 1));
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(place));
+  return values[place];
+}
+
+}  // namespace
+
+void SteadyRate::add(double bytes_per_s) {
+  if (!(bytes_per_s > 0) || !std::isfinite(bytes_per_s)) return;
+  rates_[next_] = bytes_per_s;
+  next_ = (next_ + 1) % kCount;
+  count_ = std::min(count_ + 1, kCount);
+}
+
+double SteadyRate::of(double now) const {
+  if (count_ < kRecent) return now;
+  std::array<double, kCount> all = rates_;
+  std::array<double, kRecent> recent{};
+  for (std::size_t age = 0; age < kRecent; ++age)
+    recent[age] = rates_[(next_ + kCount - 1 - age) % kCount];
+  const double most = quantile_of(std::span(all).first(count_), kQuantile);
+  const double least = std::min(quantile_of(recent, 0.5), most);
+  return std::clamp(now, least, most);
+}
+
+}  // namespace kimesh
