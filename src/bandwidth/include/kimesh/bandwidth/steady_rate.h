@@ -8,11 +8,12 @@
 namespace kimesh {
 
 // Where nodes wait for cores or share an interface, what a link is believed to carry jumps by a
-// factor of two to five from round to round, and so would the sizes of messages. A small one leaves
-// much for the next, and the next one that is large brings it all at once. Unlike data do not bear
-// that (docs/figures.md). So the rate of most messages bounds the present one: the third decile of
-// the last 64, which are about 30 rounds. A rise counts slowly, and a fall from the fifth message on,
-// in the third round, which leaves hiccups out.
+// factor of two to five from round to round, and so would the sizes of messages. A small message
+// leaves much for the next ones, and a large one then brings it all at once. Unlike data do not
+// bear that (docs/figures.md). So the present belief is held between two bounds. It is at most the
+// third decile of the last 64 messages' beliefs, which are about 30 rounds: a rise counts slowly.
+// It is at least the median of the last nine, where that is lower: a fall counts from the fifth
+// message on, and hiccups do not.
 // Pure; thread: the core's.
 class SteadyRate {
  public:
