@@ -7,31 +7,41 @@
 namespace kimesh {
 namespace {
 
-// The value below which the share `quantile` of `values`, which it reorders, lies.
+// The element of rank `quantile`, rounded down. Reorders `values`.
 double quantile_of(std::span<double> values, double quantile) {
   const auto place = static_cast<std::size_t>(quantile * static_cast<double>(values.size() - 1));
   std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(place));
   return values[place];
 }
 
+bool is_rate(double bytes_per_s) {
+  return bytes_per_s > 0 && std::isfinite(bytes_per_s);
+}
+
 }  // namespace
 
 void SteadyRate::add(double bytes_per_s) {
-  if (!(bytes_per_s > 0) || !std::isfinite(bytes_per_s)) return;
+  if (!is_rate(bytes_per_s)) return;
   rates_[next_] = bytes_per_s;
   next_ = (next_ + 1) % kCount;
   count_ = std::min(count_ + 1, kCount);
 }
 
-double SteadyRate::of(double now) const {
-  if (count_ < kRecent) return now;
+double SteadyRate::of(double believed_bytes_per_s) const {
+  if (count_ < kRecent) return believed_bytes_per_s;
   std::array<double, kCount> all = rates_;
   std::array<double, kRecent> recent{};
   for (std::size_t age = 0; age < kRecent; ++age)
     recent[age] = rates_[(next_ + kCount - 1 - age) % kCount];
-  const double most = quantile_of(std::span(all).first(count_), kQuantile);
+  const double most = quantile_of(std::span(all).first(count_), kUpperQuantile);
   const double least = std::min(quantile_of(recent, 0.5), most);
-  return std::clamp(now, least, most);
+  return std::clamp(believed_bytes_per_s, least, most);
+}
+
+// The first count_ values are in use: the ring is full, or has not gone round yet.
+bool SteadyRate::is_sound() const {
+  return next_ < kCount && count_ <= kCount && (count_ == kCount || next_ == count_) &&
+         std::ranges::all_of(std::span(rates_).first(count_), is_rate);
 }
 
 }  // namespace kimesh

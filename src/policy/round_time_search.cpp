@@ -74,16 +74,23 @@ class Search {
   }
 
  private:
-  // What present rounds, which take `round_s`, differ in from their plan: what they take more comes
-  // with any pace, and what they take less is the messages', some of which are small at first.
+  // A round that is longer than its plan has a cost that every pace has. In a shorter one messages
+  // fill a part of their exchange, as the first ones do, whose sizes are limited.
   void compare_with_plan(double round_s) {
     const double messages_s = present_.overlaps() ? round_s : round_s - alone_s(present_);
-    share_used_ = std::clamp(messages_s / used_s(present_), 0.0, 1.0);
+    filled_part_ = std::clamp(messages_s / full_s(present_), 0.0, 1.0);
     extra_s_ = std::max(round_s - planned_s(present_), 0.0);
   }
   [[nodiscard]] double planned_s(const Pace& pace) const {
-    const double messages_s = share_used_ * used_s(pace);
+    const double messages_s = messages_s_of(pace);
     return pace.overlaps() ? std::max(beside_s(pace), messages_s) : alone_s(pace) + messages_s;
+  }
+  // Messages fill the same part of a shorter exchange. What a longer one has more counts in full:
+  // sizes are not limited for long.
+  [[nodiscard]] double messages_s_of(const Pace& pace) const {
+    const double full = full_s(pace), present = full_s(present_);
+    const double filled = filled_part_ * std::min(full, present) + std::max(full - present, 0.0);
+    return std::max(filled, rules_.floor_s);
   }
   // The shortest exchange that links allow. The last rounds had messages, so that it is no longer
   // than what they took.
@@ -123,9 +130,9 @@ class Search {
     const double filled_s = std::min(pace.exchange_s, dense_s_);
     return now_.exchange_s > 0 ? offers_.coding_s * filled_s / now_.exchange_s : 0;
   }
-  // The time that messages use of the exchange: no more than dense ones take, and no less than the
-  // smallest do.
-  [[nodiscard]] double used_s(const Pace& pace) const {
+  // The time of messages that fill their exchange: no more than dense ones take, and no less than
+  // the smallest do.
+  [[nodiscard]] double full_s(const Pace& pace) const {
     return std::max(std::min(pace.exchange_s, dense_s_), rules_.floor_s);
   }
   // The delay D of reduces and gathers together.
@@ -139,8 +146,8 @@ class Search {
   const ExchangeOffer& offers_;
   const double dense_s_ = offers_.most_s > 0 ? offers_.most_s : kExchangeMax;
   const Pace present_;
-  double share_used_ = 1;  // of used_s(), what present messages take
-  double extra_s_ = 0;     // by how much present rounds exceed their plan
+  double filled_part_ = 1;  // of full_s(), what present messages take; with overlap at most
+  double extra_s_ = 0;      // by how much present rounds exceed their plan
 };
 
 }  // namespace

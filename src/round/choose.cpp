@@ -12,13 +12,6 @@ namespace {
 // back most of it, and take at most a few rounds' time once.
 constexpr std::uint64_t kRestartGrowth = 4;
 
-// Whether messages are to keep their sizes as far as links allow: where nodes may look ahead, and
-// do not, their data are unlike, or nobody knows yet.
-bool keeps_sizes(const CoreOptions& options, Ahead ahead) {
-  return options.feedback == Feedback::kEf14 && options.look_ahead == Use::kChosen &&
-         ahead == Ahead::kNo;
-}
-
 // The setting with so many times its budget; dense where that is no longer.
 Setting enlarged(Setting setting, std::uint64_t factor, std::size_t elements) {
   if (setting.budget.is_dense() || setting.budget.kind == Budget::Kind::kOwn) return setting;
@@ -40,7 +33,7 @@ Setting enlarged(Setting setting, std::uint64_t factor, std::size_t elements) {
 MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) const {
   const Channel& channel = plan.channels[out.channel];
   const bool reduce = channel.phase == Phase::kReduce;
-  MessageContext context = links.context(out.link, searches && keeps_sizes(options, ahead));
+  MessageContext context = links.context(out.link);
   context.phase = channel.phase;
   context.elements = plan.elements(out.channel);
   // A policy that divides the bytes of a link among its messages counts with equal parts.

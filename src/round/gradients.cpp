@@ -4,9 +4,20 @@
 #include "state.h"
 
 namespace kimesh {
+namespace {
+
+// Only the owner of shard 0 is told whether data are unlike. Others see that nodes may look ahead
+// and do not, which is so where data are unlike, and hardly elsewhere: looking ahead costs nothing.
+bool tells_unlike_data(const CoreOptions& options, Ahead ahead) {
+  return options.feedback == Feedback::kEf14 && options.look_ahead == Use::kChosen &&
+         ahead == Ahead::kNo;
+}
+
+}  // namespace
 
 void Core::State::begin_own_part() {
   ahead = way_of_round();
+  links.hold_rates(searches && round > kOfferEvery && tells_unlike_data(options, ahead));
   evaluates = options.has_test_set && !agreeing &&
               (confirming ||
                (options.evaluate_every > 0 && round > 0 && round % options.evaluate_every == 0));

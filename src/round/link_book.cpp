@@ -92,10 +92,10 @@ void LinkBook::add(Entry& e, const LinkSample& sample) {
   e.sustained.add(sample);
   e.estimator.add(sample);
   e.estimate = e.estimator.estimate();
-  e.steady.add(e.believed());
   e.unfilled = e.estimate.lower_bound ? e.unfilled + 1 : 0;
   e.report.wire += sample.elapsed;
   if (uplink_) share_uplink();
+  if (!sample.sender_limited) e.steady.add(e.believed_bytes_per_s());
 }
 
 // A link whose rate is not known yet takes part without a bound, so that the others get too small a
@@ -113,24 +113,28 @@ void LinkBook::share_uplink() {
   for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i].share = rates[i];
 }
 
-double LinkBook::Entry::long_run() const {
+double LinkBook::Entry::long_run_bytes_per_s() const {
   const double sustains = sustained.bytes_per_s();
   return sustains > 0 ? std::min(share, sustains) : share;
 }
 
-double LinkBook::Entry::believed() const {
-  return estimate.is_a_guess() ? long_run() : std::min(estimate.bytes_per_s, long_run());
+double LinkBook::Entry::believed_bytes_per_s() const {
+  const double long_run = long_run_bytes_per_s();
+  return estimate.is_a_guess() ? long_run : std::min(estimate.bytes_per_s, long_run);
 }
 
-MessageContext LinkBook::context(LinkIndex link, bool steady) const {
+// Where nothing has told a limit yet, messages grow until something does: there is no rate to hold.
+MessageContext LinkBook::context(LinkIndex link) const {
   const Entry& e = entry(link);
   MessageContext context;
   context.link = e.estimate;
   context.link_number = number(link);
-  context.share_bytes_per_s = e.long_run();
-  if (steady && e.estimate.known() && std::isfinite(e.long_run())) {
-    context.share_bytes_per_s = e.steady.of(e.believed());
-    context.link.bytes_per_s = std::max(context.link.bytes_per_s, context.share_bytes_per_s);
+  context.share_bytes_per_s = e.long_run_bytes_per_s();
+  if (holds_rates_ && e.estimate.known() && std::isfinite(context.share_bytes_per_s)) {
+    const double held = std::min(e.steady.of(e.believed_bytes_per_s()), e.share);
+    context.share_bytes_per_s = held;
+    if (!e.estimate.is_a_guess())
+      context.link.bytes_per_s = std::max(context.link.bytes_per_s, held);
   }
   context.proven_bytes = static_cast<std::size_t>(e.proven);
   context.largest_bytes = static_cast<std::size_t>(e.largest);

@@ -33,8 +33,11 @@ class LinkBook {
   [[nodiscard]] unsigned number(LinkIndex link) const { return link - first_; }
   [[nodiscard]] LinkIndex link(unsigned number) const { return first_ + number; }
   // The link's part of the input of a policy. The caller adds what belongs to the message and the
-  // round. `steady`: with the link's SteadyRate in place of what it is believed to carry now.
-  [[nodiscard]] MessageContext context(LinkIndex link, bool steady = false) const;
+  // round.
+  [[nodiscard]] MessageContext context(LinkIndex link) const;
+  // Whether links count, until the next call, with their SteadyRate in place of what they are
+  // believed to carry at present.
+  void hold_rates(bool steady) { holds_rates_ = steady; }
   void add_budget(LinkIndex link, std::size_t budget_bytes);
   // `channel` is that of the message.
   void add_message(const AdvanceDone& done, const Channel& channel, std::size_t elements,
@@ -70,10 +73,10 @@ class LinkBook {
                       self.proven, self.largest, self.unfilled);
     }
     [[nodiscard]] bool is_sound() const;
-    // Bytes/s that bound a message in the long run: of the node's cap, and of what is sustained.
-    [[nodiscard]] double long_run() const;
-    // Bytes/s that it is believed to carry. An estimate that is a guess tells nothing.
-    [[nodiscard]] double believed() const;
+    // What bounds a message in the long run, by the node's cap and what is sustained.
+    [[nodiscard]] double long_run_bytes_per_s() const;
+    // What the link is believed to carry: of an estimate that is a guess long_run_bytes_per_s().
+    [[nodiscard]] double believed_bytes_per_s() const;
   };
   Entry& entry(LinkIndex link);
   const Entry& entry(LinkIndex link) const;
@@ -88,6 +91,7 @@ class LinkBook {
   SharedUplink found_{0};
   std::optional<double> uplink_;
   bool keeps_pace_;
+  bool holds_rates_ = false;
 };
 
 }  // namespace kimesh

@@ -65,7 +65,7 @@ TEST(SteadyRate, VariesFarLessThanBeliefsThatJump) {
     least = std::min(least, steady.of(now));
     most = std::max(most, steady.of(now));
   }
-  EXPECT_LT(most, 2.1 * least);
+  EXPECT_LT(most, 2.1 * least) << "seed " << kSeed;
   EXPECT_GT(most, kRate) << "above the least of them";
 }
 
@@ -77,6 +77,24 @@ TEST(SteadyRate, IgnoresWhatIsNoRate) {
     EXPECT_EQ(steady.of(5 * kRate), kRate) << none;
     EXPECT_EQ(steady.of(kRate / 5), kRate) << none;
   }
+}
+
+// Seen to fail where only the counts are looked at.
+TEST(SteadyRate, IsSoundWithRatesOnly) {
+  const auto restored = [](double bytes_per_s, std::size_t next, std::size_t count) {
+    SteadyRate steady = after(SteadyRate::kCount, kRate);
+    auto [rates, next_place, rates_in_use] = SteadyRate::state_of(steady);
+    rates[0] = bytes_per_s;
+    next_place = next;
+    rates_in_use = count;
+    return steady.is_sound();
+  };
+  EXPECT_TRUE(restored(kRate, 5, SteadyRate::kCount));
+  EXPECT_TRUE(restored(kRate, 5, 5));
+  EXPECT_FALSE(restored(kRate, 5, 9)) << "four places are empty";
+  EXPECT_FALSE(restored(kRate, SteadyRate::kCount, 5));
+  for (const double none : {0.0, -kRate, double(INFINITY), double(NAN)})
+    EXPECT_FALSE(restored(none, 5, 5)) << none;
 }
 
 }  // namespace

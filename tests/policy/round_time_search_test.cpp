@@ -196,7 +196,7 @@ TEST(RoundTimeSearch, KeepsToWhatTheConfigAllows) {
   EXPECT_EQ(best_pace({0.1, Ahead::kOverlaps}, rules, steep).ahead, Ahead::kNo) << "and back";
   rules.look_ahead = rules.overlap = Use::kAlways;
   EXPECT_EQ(best_pace({0.1, Ahead::kOverlaps}, rules, steep).ahead, Ahead::kOverlaps);
-  rules = rules_of(0.1, 0.3, 0);
+  rules = rules_of(0.1, 0.2, 0);
   rules.round_time_s = 0.3;
   const Pace given = best_pace({0.2, Ahead::kNo}, rules, steep);
   EXPECT_EQ(given.ahead, Ahead::kLooks) << "a given round time leaves the way to choose";
@@ -255,6 +255,25 @@ TEST(RoundTimeSearch, CountsTheGradientsOfAPaceWhateverTheExchangeLeavesUnused) 
   const ExchangeOffer of_cnn = offer_of([](double factor) { return 0.03 / factor; });
   const PaceRules unlike{0.18, 0.06, 1, Use::kNever, Use::kNever, {}, 1, kLocalStepsMax};
   EXPECT_EQ(best_pace({0.24, Ahead::kNo}, unlike, of_cnn).local_steps, 1u);
+}
+
+// Rounds take what their gradients do, as with few rounds to judge by. Seen to fail where longer
+// messages took as little of their exchange.
+TEST(RoundTimeSearch, TakesNoLongerExchangesBecauseMessagesSeemToTakeNoTime) {
+  const ExchangeOffer offers = offer_of([](double factor) { return 1 / factor; });
+  const PaceRules rules{0.05, 0.05, 0, Use::kNever, Use::kNever, {}};
+  EXPECT_LE(best_pace({0.2, Ahead::kNo}, rules, offers).exchange_s, 0.2);
+}
+
+// Messages take 12 of 20 ms, and the smallest ones 10. Seen to fail where messages of a shorter
+// exchange seemed to take 6.
+TEST(RoundTimeSearch, CountsWithWhatTheSmallestMessagesTake) {
+  const ExchangeOffer offers = offer_of([](double) { return 0.0; });
+  PaceRules rules{0.02, 0.001, 0, Use::kNever, Use::kNever, {}};
+  rules.floor_s = 0.01;
+  EXPECT_DOUBLE_EQ(best_pace({0.02, Ahead::kNo, 8}, rules, offers).exchange_s,
+                   kExchangeFactors[1] * 0.02)
+      << "the longest of those that take as long";
 }
 
 // Seen to fail with the coder's time alone, on both sides, and with a coder that is counted twice.
