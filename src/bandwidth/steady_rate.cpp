@@ -4,15 +4,10 @@
 #include <cmath>
 #include <span>
 
+#include "kimesh/util/quantile.h"
+
 namespace kimesh {
 namespace {
-
-// The element of rank `quantile`, rounded down. Reorders `values`.
-double quantile_of(std::span<double> values, double quantile) {
-  const auto place = static_cast<std::size_t>(quantile * static_cast<double>(values.size() - 1));
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(place));
-  return values[place];
-}
 
 bool is_rate(double bytes_per_s) {
   return bytes_per_s > 0 && std::isfinite(bytes_per_s);
@@ -33,8 +28,8 @@ double SteadyRate::of(double believed_bytes_per_s) const {
   std::array<double, kRecent> recent{};
   for (std::size_t age = 0; age < kRecent; ++age)
     recent[age] = rates_[(next_ + kCount - 1 - age) % kCount];
-  const double most = quantile_of(std::span(all).first(count_), kUpperQuantile);
-  const double least = std::min(quantile_of(recent, 0.5), most);
+  const double most = lower_quantile(std::span(all).first(count_), kUpperQuantile);
+  const double least = std::min(lower_median(recent), most);
   return std::clamp(believed_bytes_per_s, least, most);
 }
 

@@ -74,8 +74,9 @@ class Search {
   }
 
  private:
-  // A round that is longer than its plan has a cost that every pace has. In a shorter one messages
-  // fill a part of their exchange, as the first ones do, whose sizes are limited.
+  // Compares the measured round with its plan. A longer round has a cost that every pace has. In a
+  // shorter round messages fill only a part of their exchange, as the first messages do, whose
+  // sizes are limited.
   void compare_with_plan(double round_s) {
     const double messages_s = present_.overlaps() ? round_s : round_s - alone_s(present_);
     filled_part_ = std::clamp(messages_s / full_s(present_), 0.0, 1.0);
@@ -85,8 +86,8 @@ class Search {
     const double messages_s = messages_s_of(pace);
     return pace.overlaps() ? std::max(beside_s(pace), messages_s) : alone_s(pace) + messages_s;
   }
-  // Messages fill the same part of a shorter exchange. What a longer one has more counts in full:
-  // sizes are not limited for long.
+  // The time of the messages of a round. They fill the same part of a shorter exchange. Of a longer
+  // exchange what exceeds the present one counts in full, because sizes are not limited for long.
   [[nodiscard]] double messages_s_of(const Pace& pace) const {
     const double full = full_s(pace), present = full_s(present_);
     const double filled = filled_part_ * std::min(full, present) + std::max(full - present, 0.0);
@@ -146,8 +147,9 @@ class Search {
   const ExchangeOffer& offers_;
   const double dense_s_ = offers_.most_s > 0 ? offers_.most_s : kExchangeMax;
   const Pace present_;
-  double filled_part_ = 1;  // of full_s(), what present messages take; with overlap at most
-  double extra_s_ = 0;      // by how much present rounds exceed their plan
+  // The part of full_s() that present messages take; with overlap an upper bound.
+  double filled_part_ = 1;
+  double extra_s_ = 0;  // by how much present rounds exceed their plan
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "kimesh/util/check.h"
+#include "kimesh/util/quantile.h"
 
 namespace kimesh {
 namespace {
@@ -153,12 +154,7 @@ void measure_rounds(const RunHistory& history, RunMeasures& measures) {
 
 Spread spread_of(std::vector<double> values) {
   if (values.empty()) return {};
-  const auto at = [&](double share) {
-    const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-    std::ranges::nth_element(values, values.begin() + place);
-    return values[static_cast<std::size_t>(place)];
-  };
-  return {at(0.5), at(0.95)};
+  return {lower_median(values), lower_quantile(values, 0.95)};
 }
 
 double seconds_of(const RoundRecord& round) {

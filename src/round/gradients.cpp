@@ -6,8 +6,8 @@
 namespace kimesh {
 namespace {
 
-// Only the owner of shard 0 is told whether data are unlike. Others see that nodes may look ahead
-// and do not, which is so where data are unlike, and hardly elsewhere: looking ahead costs nothing.
+// Whether the nodes' data seem unlike. Only the owner of shard 0 knows. Other nodes see that the
+// mesh may look ahead and does not: with like data it nearly always does, since that costs nothing.
 bool tells_unlike_data(const CoreOptions& options, Ahead ahead) {
   return options.feedback == Feedback::kEf14 && options.look_ahead == Use::kChosen &&
          ahead == Ahead::kNo;

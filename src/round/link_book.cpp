@@ -123,7 +123,7 @@ double LinkBook::Entry::believed_bytes_per_s() const {
   return estimate.is_a_guess() ? long_run : std::min(estimate.bytes_per_s, long_run);
 }
 
-// Where nothing has told a limit yet, messages grow until something does: there is no rate to hold.
+// Where no limit is known yet, the steady rate is not used: messages grow until they find one.
 MessageContext LinkBook::context(LinkIndex link) const {
   const Entry& e = entry(link);
   MessageContext context;

@@ -35,8 +35,8 @@ class LinkBook {
   // The link's part of the input of a policy. The caller adds what belongs to the message and the
   // round.
   [[nodiscard]] MessageContext context(LinkIndex link) const;
-  // Whether links count, until the next call, with their SteadyRate in place of what they are
-  // believed to carry at present.
+  // Sets whether contexts and paces use the SteadyRate of each link in place of the rate that the
+  // link is believed to have at present.
   void hold_rates(bool steady) { holds_rates_ = steady; }
   void add_budget(LinkIndex link, std::size_t budget_bytes);
   // `channel` is that of the message.
@@ -73,9 +73,11 @@ class LinkBook {
                       self.proven, self.largest, self.unfilled);
     }
     [[nodiscard]] bool is_sound() const;
-    // What bounds a message in the long run, by the node's cap and what is sustained.
+    // The rate that the link may have in the long run: its share of the node's cap, at most what it
+    // sustains. Infinite: neither is known.
     [[nodiscard]] double long_run_bytes_per_s() const;
-    // What the link is believed to carry: of an estimate that is a guess long_run_bytes_per_s().
+    // The rate that the link is believed to have at present. An estimate that is a guess does not
+    // count.
     [[nodiscard]] double believed_bytes_per_s() const;
   };
   Entry& entry(LinkIndex link);

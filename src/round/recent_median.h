@@ -8,7 +8,7 @@
 #include <span>
 #include <tuple>
 
-#include "median.h"
+#include "kimesh/util/quantile.h"
 
 namespace kimesh {
 

@@ -26,7 +26,7 @@ struct MessageContext {
   unsigned link_number = 0;             // among the node's outgoing links, from 0
   LinkEstimate link;
   // What the link may take in the long run: its max-min share of the node's sending cap, at most
-  // what it was seen to sustain. Infinity or 0: neither is known.
+  // what it was seen to sustain, or its SteadyRate. Infinity or 0: none of them is known.
   double share_bytes_per_s = 0;
   // The most that a shared gather message may take on every link of its tree; 0: nothing limits it.
   std::size_t limit_bytes = 0;
