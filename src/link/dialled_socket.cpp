@@ -6,9 +6,9 @@
 #include <cerrno>
 
 #include "accepted_connections.h"
+#include "endpoint.h"
 #include "handshake.h"
 #include "kimesh/util/check.h"
-#include "listen_places.h"
 
 namespace kimesh {
 namespace {
@@ -16,6 +16,8 @@ namespace {
 // Between a connection that ended by a mistake of one side, after which ZeroMQ does not dial again,
 // and the next one. The other side may be started again with other keys, or be a stranger's.
 constexpr Duration kDialAnew = std::chrono::seconds(1);
+// Until a name of which nothing is known is looked up again: that of a container that starts.
+constexpr Duration kAskAgain = std::chrono::milliseconds(500);
 constexpr int kHandshakeFailed = ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
                                  ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                                  ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
@@ -27,34 +29,61 @@ constexpr unsigned kHangUpsMax = 3;
 
 bool DialledSocket::dial(const std::string& endpoint) {
   endpoint_ = endpoint;
+  const std::string name = name_in(endpoint);
+  if (name.empty()) return connect();
+  name_.emplace(name, shared_.names);
+  name_->ask();
+  return true;
+}
+
+// To the host's number, in place of an earlier connection.
+bool DialledSocket::connect() {
+  is_connected_ = false;
+  tcp_ = TcpPeek();
   socket_ = ZmqSocket(shared_.zmq, ZMQ_DEALER);
   if (shared_.curve) {
     const auto far = shared_.curve->allowed.find(far_.name);
     KIMESH_CHECK(far != shared_.curve->allowed.end(), "the list has the keys of all peers");
     socket_.dial_curve(shared_.curve->own, far->second);
   }
-  if (by_ipv6_) socket_.take_ipv6();
-  const int why = socket_.connect(endpoint);
+  const int why = socket_.connect(name_ ? with_host(endpoint_, number_) : endpoint_);
   if (why == 0) return true;
   shared_.events.push(NetworkFailed{
-      fmt::format("cannot dial node {} at {}: {}", far_.name, endpoint, zmq_strerror(why))});
+      fmt::format("cannot dial node {} at {}: {}", far_.name, endpoint_, zmq_strerror(why))});
   close();
   return false;
+}
+
+// Whoever has several addresses is tried at the next one. What is known stays where a lookup finds
+// nothing: servers of names fail more often than addresses change.
+void DialledSocket::found(const std::vector<std::string>& numbers, TimePoint now) {
+  if (is_connected_) return;
+  if (numbers.empty()) {
+    if (number_.empty()) redial_at_ = now + kAskAgain;
+    return;
+  }
+  const auto present = std::ranges::find(numbers, number_);
+  const bool is_last = present == numbers.end() || present + 1 == numbers.end();
+  const std::string& next = is_last ? numbers.front() : *(present + 1);
+  if (socket_ && next == number_) return;  // ZeroMQ tries it again
+  number_ = next;
+  redial_at_ = redial_at_.value_or(now);
 }
 
 std::optional<DialledSocket::Change> DialledSocket::next_change() {
   while (socket_) {
     const auto event = socket_.next_monitor_event();
     if (!event) break;
-    if (event->event & (ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_DELAYED)) has_address_ = true;
     if (event->event == ZMQ_EVENT_CONNECTED) {
+      is_connected_ = true;
       tcp_ = TcpPeek(event->value);
       tcp_.limit_unsent(kUnsentBytes);
       undelivered_.begin(tcp_);
     }
     if (event->event == ZMQ_EVENT_CONNECT_RETRIED) {
+      is_connected_ = false;
       redial_at_.reset();
-      if (!has_address_) look_the_name_up();
+      if (name_) name_->ask();
     }
     if (event->event & kHandshakeFailed) handshake_failed(*event);
     if (event->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
@@ -63,20 +92,12 @@ std::optional<DialledSocket::Change> DialledSocket::next_change() {
       return Change::kUp;
     }
     if (event->event == ZMQ_EVENT_DISCONNECTED) {
+      is_connected_ = false;
       redial_at_ = std::chrono::steady_clock::now() + kDialAnew;  // unless ZeroMQ does it
       return Change::kDown;
     }
   }
   return std::nullopt;
-}
-
-// ZeroMQ has found no IPv4 address, or nobody there. It asks the system's resolver itself whenever
-// it connects, and waits for it as this does.
-void DialledSocket::look_the_name_up() {
-  const HostKind host = kind_of_host(endpoint_);
-  has_address_ = host != HostKind::kUnknownName;
-  by_ipv6_ = host == HostKind::kIpv6Name;
-  if (by_ipv6_) redial_at_ = std::chrono::steady_clock::now();
 }
 
 // Nothing here ends the link: what a connection says before its handshake is anybody's word.
@@ -97,19 +118,28 @@ void DialledSocket::handshake_failed(const ZmqSocket::MonitorEvent& event) {
 }
 
 void DialledSocket::redial(TimePoint now) {
+  if (!is_dialled()) return;
+  if (const auto numbers = name_ ? name_->take() : std::nullopt) found(*numbers, now);
   if (!redial_at_ || now < *redial_at_) return;
   redial_at_.reset();
-  socket_.close();
-  (void)dial(endpoint_);
+  if (name_ && number_.empty()) return name_->ask();
+  (void)connect();
 }
 
 void DialledSocket::hang_up() {
-  close();
+  end();
   redial_at_ = std::chrono::steady_clock::now() + kDialAnew;
 }
 
 void DialledSocket::close() {
+  end();
+  endpoint_.clear();
+  name_.reset();
+}
+
+void DialledSocket::end() {
   redial_at_.reset();
+  is_connected_ = false;
   tcp_ = TcpPeek();
   socket_.close();
 }

@@ -1,5 +1,6 @@
 // The connection of a link that this node dials: a DEALER, its monitor and its handshakes. It is
-// dialled again whenever it ends, until it is closed.
+// dialled again whenever it ends, until it is closed. A name is looked up anew for every try, since
+// the machine behind it may come back with another address.
 #pragma once
 
 #include <initializer_list>
@@ -9,6 +10,7 @@
 
 #include "event_gate.h"
 #include "fd.h"
+#include "name_lookup.h"
 #include "undelivered_bytes.h"
 #include "zmq_socket.h"
 
@@ -22,6 +24,7 @@ class DialledSocket {
     EventGate& events;
     const CurveKeys* curve;  // null: connections are not encrypted
     std::string self;        // this node's name
+    NameLookup::Shared names;
   };
   struct Far {
     NodeIndex node;
@@ -29,13 +32,14 @@ class DialledSocket {
   };
   DialledSocket(Shared shared, Far far) : shared_(std::move(shared)), far_(std::move(far)) {}
 
-  // False: the address cannot be dialled, which the engine is told.
+  // Dials tcp://HOST:PORT, once the host's address is known. False: it cannot be dialled, which the
+  // engine is told.
   bool dial(const std::string& endpoint);
   // The next thing that has happened to the connection; nothing: no more has. A connection that is
   // up can be spoken over; tcp() stays until it is dropped.
   enum class Change { kUp, kDown };
   [[nodiscard]] std::optional<Change> next_change();
-  // Dials what ZeroMQ has given up.
+  // Dials what ZeroMQ has given up, and the address that a lookup has found.
   void redial(TimePoint now);
   // Ends the connection; it is dialled again after a second.
   void hang_up();
@@ -53,8 +57,9 @@ class DialledSocket {
   [[nodiscard]] TcpPeek& tcp() { return tcp_; }
   [[nodiscard]] const TcpPeek& tcp() const { return tcp_; }
   void drop_tcp() { tcp_ = TcpPeek(); }
-  [[nodiscard]] TimePoint deadline() const;  // of redial() and floods()
-  explicit operator bool() const { return static_cast<bool>(socket_); }
+  [[nodiscard]] TimePoint deadline() const;                             // of redial() and floods()
+  [[nodiscard]] bool is_dialled() const { return !endpoint_.empty(); }  // and not closed
+  // Null, as monitor(): the host's address is not known yet, or nothing is dialled now.
   [[nodiscard]] void* socket() const { return socket_.raw(); }
   [[nodiscard]] void* monitor() const { return socket_.monitor(); }
   void linger(int ms) {
@@ -62,19 +67,22 @@ class DialledSocket {
   }
 
  private:
+  bool connect();
+  void end();
+  void found(const std::vector<std::string>& numbers, TimePoint now);
   void handshake_failed(const ZmqSocket::MonitorEvent& event);
-  void look_the_name_up();
 
   Shared shared_;
   Far far_;
-  std::string endpoint_;
+  std::string endpoint_;            // empty: it is closed
+  std::optional<NameLookup> name_;  // nothing: the host is a number
+  std::string number_;              // that is dialled for the name; empty: none is known yet
   ZmqSocket socket_;
+  bool is_connected_ = false;  // by TCP
   TcpPeek tcp_;
   UndeliveredBytes undelivered_;
   TimePoint looked_{};                  // at those
   unsigned hang_ups_ = 0;               // handshakes in a row
-  bool has_address_ = false;            // ZeroMQ knows where to connect to
-  bool by_ipv6_ = false;                // the name has no other addresses
   std::optional<TimePoint> redial_at_;  // ZeroMQ has given up, and this node has not
 };
 

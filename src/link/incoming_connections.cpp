@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "endpoint.h"
 #include "handshake.h"
 #include "kimesh/util/overloaded.h"
-#include "listen_places.h"
 
 namespace kimesh {
 namespace {
@@ -48,7 +48,8 @@ IncomingConnections::IncomingConnections(const std::vector<IncomingLink>& links,
                    .routing_id = {}});
     if (!link.dials) continue;
     connections_.back().dialled = std::make_unique<DialledSocket>(
-        DialledSocket::Shared{shared_.zmq, shared_.events, shared_.curve, shared_.hello.from},
+        DialledSocket::Shared{shared_.zmq, shared_.events, shared_.curve, shared_.hello.from,
+                              shared_.names},
         DialledSocket::Far{link.from, link.name});
     if (!link.endpoint.empty()) dial(link.link, link.endpoint);
   }

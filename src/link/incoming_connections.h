@@ -33,6 +33,7 @@ class IncomingConnections {
     Hello hello;  // ours
     Duration heartbeat;
     const CurveKeys* curve;  // null: connections are not encrypted
+    NameLookup::Shared names;
   };
   IncomingConnections(const std::vector<IncomingLink>& links, Shared shared);
 

@@ -16,13 +16,13 @@ bool IncomingConnections::dials(LinkIndex link) const {
 
 void IncomingConnections::dial(LinkIndex link, const std::string& endpoint) {
   Connection& connection = connection_on(link);
-  KIMESH_CHECK(connection.dialled && !*connection.dialled, "a link is dialled once");
+  KIMESH_CHECK(connection.dialled && !connection.dialled->is_dialled(), "a link is dialled once");
   (void)connection.dialled->dial(endpoint);
 }
 
 void IncomingConnections::poll(std::vector<zmq_pollitem_t>& items, short reading) const {
   for (const Connection& connection : connections_) {
-    if (!connection.dialled || !*connection.dialled) continue;
+    if (!connection.dialled || !connection.dialled->socket()) continue;
     const int writing = connection.open && !connection.replies.empty() ? ZMQ_POLLOUT : 0;
     items.push_back({connection.dialled->monitor(), 0, ZMQ_POLLIN, 0});
     items.push_back({connection.dialled->socket(), 0, static_cast<short>(reading | writing), 0});
@@ -55,7 +55,7 @@ void IncomingConnections::say_hello(Connection& connection, TimePoint now) {
 }
 
 void IncomingConnections::receive_from(Connection& connection, std::size_t frames) {
-  for (; frames > 0 && *connection.dialled && shared_.events.drain(); --frames) {
+  for (; frames > 0 && connection.dialled->socket() && shared_.events.drain(); --frames) {
     ZmqPart part;
     if (!connection.dialled->receive(part)) return;
     const TimePoint now = std::chrono::steady_clock::now();
@@ -127,7 +127,7 @@ void IncomingConnections::give_up(Connection& connection, const std::string& sen
 
 void IncomingConnections::hang_up(int linger_ms) {
   for (Connection& connection : connections_) {
-    if (!connection.dialled || !*connection.dialled) continue;
+    if (!connection.dialled || !connection.dialled->is_dialled()) continue;
     connection.dialled->linger(linger_ms);
     connection.dialled->close();
     leave(connection);

@@ -53,7 +53,7 @@ Network::Thread::Thread(NetworkOptions options, EventSink events, WakeEvent wake
       shaper_(specs_of(options_.outgoing), options_.uplink_bits_per_s,
               std::chrono::steady_clock::now()),
       incoming_(options_.incoming,
-                {zmq_, events_, peers_, options_.hello, options_.heartbeat, curve()}) {}
+                {zmq_, events_, peers_, options_.hello, options_.heartbeat, curve(), names()}) {}
 
 Status Network::Thread::listen() {
   if (auto bound = incoming_.listen(options_.listen); !bound.ok()) return bound.error();
@@ -66,10 +66,11 @@ void Network::Thread::begin() {
     const OutgoingLink& link = options_.outgoing[i];
     std::optional<std::size_t> shaper_index;
     if (emulated(link.spec) || options_.uplink_bits_per_s) shaper_index = i;
-    outgoing_.emplace_back(link,
-                           OutgoingConnection::Shared{zmq_, events_, peers_, shaper_,
-                                                      options_.hello, options_.heartbeat, curve()},
-                           shaper_index);
+    outgoing_.emplace_back(
+        link,
+        OutgoingConnection::Shared{zmq_, events_, peers_, shaper_, options_.hello,
+                                   options_.heartbeat, curve(), names()},
+        shaper_index);
     places_[link.link] = i;
     if (link.awaits) incoming_.await(outgoing_.back());
   }

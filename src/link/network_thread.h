@@ -89,6 +89,7 @@ class Network::Thread {
   [[nodiscard]] const CurveKeys* curve() const {
     return options_.curve ? &*options_.curve : nullptr;
   }
+  [[nodiscard]] NameLookup::Shared names() const { return {options_.resolve, wake_event_}; }
 
   NetworkOptions options_;
   // Order of destruction: sockets before their context.

@@ -8,7 +8,7 @@
 namespace kimesh {
 
 void OutgoingConnection::receive(std::size_t frames, TimePoint now) {
-  for (; frames > 0 && dialled_ && shared_.events.drain(); --frames) {
+  for (; frames > 0 && socket() && shared_.events.drain(); --frames) {
     ZmqPart part;
     if (!dialled_.receive(part)) return;
     if (part.more()) return misbehaved("a frame of several parts");

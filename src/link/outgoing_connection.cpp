@@ -33,7 +33,7 @@ OutgoingConnection::OutgoingConnection(OutgoingLink spec, Shared shared,
       shared_(std::move(shared)),
       tag_(shared_.hello.tag()),
       shaper_index_(shaper_index),
-      dialled_({shared_.zmq, shared_.events, shared_.curve, shared_.hello.from},
+      dialled_({shared_.zmq, shared_.events, shared_.curve, shared_.hello.from, shared_.names},
                {spec_.to, spec_.name}) {
   shared_.hello.to = spec_.name;
   if (spec_.awaits)
@@ -300,7 +300,7 @@ LinkCounters OutgoingConnection::counters() const {
 }
 
 void OutgoingConnection::hang_up(int linger_ms) {
-  if (!dialled_) return;
+  if (!dialled_.is_dialled()) return;
   linger(linger_ms);
   close();
 }

@@ -30,6 +30,7 @@ class OutgoingConnection {
     Hello hello;  // `to` and `connection` are ours to fill in
     Duration heartbeat;
     const CurveKeys* curve;  // null: connections are not encrypted
+    NameLookup::Shared names;
   };
   // `shaper_index` is the link's index in the shaper; nothing: the link is not emulated, and frames
   // go to the socket directly.

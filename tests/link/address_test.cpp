@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "src/link/listen_places.h"
+#include "src/link/endpoint.h"
 #include "tests/link/network_fixture.h"
 
 namespace kimesh::address_test {
@@ -70,15 +70,17 @@ TEST(Address, OfANameIsWhereOthersReachTheMachine) {
     EXPECT_EQ(places(number, {"192.0.2.7"}), Places{number});
 }
 
-TEST(Address, IsDialledByIPv6WhereItsNameHasNoOther) {
-  const auto kind = [](const std::string& endpoint, Places numbers) {
-    return kind_of_host(endpoint, [&](const std::string&) { return numbers; });
-  };
-  EXPECT_EQ(kind("tcp://six:7101", {"[fd00::7]"}), HostKind::kIpv6Name);
-  EXPECT_EQ(kind("tcp://alpha:7101", {"192.0.2.7"}), HostKind::kIpv4Name);
-  EXPECT_EQ(kind("tcp://unknown:7101", {}), HostKind::kUnknownName);
-  for (const char* number : {"tcp://192.0.2.9:7101", "tcp://[fd00::1]:7101"})
-    EXPECT_EQ(kind(number, {"[fd00::7]"}), HostKind::kNumber);
+TEST(Address, MayBeANameOfIPv6) {
+  if (!has_ipv6()) GTEST_SKIP() << "this machine has no ::1";
+  NetworkOptions of_b = options_of(1, {}, {0}), of_a = options_of(0, {1}, {});
+  of_b.listen = "tcp://[::1]:*";
+  of_a.resolve = [](const std::string&) { return Places{"[::1]"}; };
+  TestNode a, b;
+  start(b, std::move(of_b));
+  start(a, std::move(of_a));
+  a.network->dial(link_of(0, 1), with_host(b.network->bound_endpoint(), "six"));
+  a.network->send(on(link_of(0, 1), content(3000, 1)));
+  EXPECT_TRUE(b.await<MessageArrived>());
 }
 
 }  // namespace

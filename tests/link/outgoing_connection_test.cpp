@@ -64,8 +64,17 @@ class AwaitingLink : public testing::Test {
   TimePoint start_ = std::chrono::steady_clock::now();
   unsigned passes_ = 0;
   Shaper shaper_{{spec().spec}, std::nullopt, start_};
-  OutgoingConnection link_{
-      spec(), {zmq_, gate_, peers_, shaper_, test_hello("a"), kDeadAfter / 3, nullptr}, 0};
+  Result<WakeEvent> wake_event_ = WakeEvent::make();
+  OutgoingConnection link_{spec(),
+                           {zmq_,
+                            gate_,
+                            peers_,
+                            shaper_,
+                            test_hello("a"),
+                            kDeadAfter / 3,
+                            nullptr,
+                            {resolve_name, *wake_event_}},
+                           0};
 };
 
 // A send may fail before ZeroMQ's monitor tells that the connection has ended. Seen to fail:

@@ -16,6 +16,7 @@
 #include "kimesh/emulation/link_spec.h"
 #include "kimesh/events/links.h"
 #include "kimesh/link/curve.h"
+#include "kimesh/link/resolve.h"
 #include "kimesh/util/bounded_queue.h"
 #include "kimesh/util/ids.h"
 #include "kimesh/util/result.h"
@@ -64,6 +65,7 @@ struct NetworkOptions {
   // How long a silent link is believed in; connections give up, and are dialled, in parts of it.
   Duration dead_after{std::chrono::seconds(15)};
   Duration redial{std::chrono::milliseconds(200)};  // before the first try to dial again
+  Resolver resolve = resolve_name;                  // of the names in endpoints that are dialled
   // A node that refuses this one may be ending an earlier run: until a message was exchanged with
   // it, it is dialled again. PeerRefused says why, and neither LinkRefused nor PeerRestarted comes.
   bool dials_again = false;

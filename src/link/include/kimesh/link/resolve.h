@@ -1,0 +1,18 @@
+// What the name of a machine stands for.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace kimesh {
+
+// The IPv4 addresses that a name stands for, as numbers, or, where it has none, its IPv6 addresses
+// in brackets; empty: none. Thread: any.
+using Resolver = std::function<std::vector<std::string>(const std::string& name)>;
+
+// As the system knows them (getaddrinfo). Waits for it: where a server of names does not answer ten
+// seconds and more.
+[[nodiscard]] std::vector<std::string> resolve_name(const std::string& name);
+
+}  // namespace kimesh

@@ -1,0 +1,39 @@
+// The lookup of a name beside the network's thread and ZeroMQ's, which would stop for all links of
+// the node while a server of names does not answer.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fd.h"
+#include "kimesh/link/resolve.h"
+
+namespace kimesh {
+
+// Thread: the network's. A lookup runs in a thread of its own, for which nothing waits: what it
+// finds after the end of this object is dropped.
+class NameLookup {
+ public:
+  struct Shared {
+    Resolver resolve;
+    const WakeEvent& answered;  // signalled when take() has something; outlives the object
+  };
+  NameLookup(std::string name, const Shared& shared);
+  ~NameLookup();
+  NameLookup(const NameLookup&) = delete;
+  NameLookup& operator=(const NameLookup&) = delete;
+
+  // Begins a lookup, where none is under way.
+  void ask();
+  // What the last one has found, once: the numbers of Resolver.
+  [[nodiscard]] std::optional<std::vector<std::string>> take();
+
+ private:
+  struct State;
+  std::string name_;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace kimesh
