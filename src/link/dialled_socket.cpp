@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "accepted_connections.h"
 #include "endpoint.h"
@@ -38,6 +39,7 @@ bool DialledSocket::dial(const std::string& endpoint) {
 
 // To the host's number, in place of an earlier connection.
 bool DialledSocket::connect() {
+  socket_.close();  // its monitor first, for which ZeroMQ would wait
   is_connected_ = false;
   tcp_ = TcpPeek();
   socket_ = ZmqSocket(shared_.zmq, ZMQ_DEALER);
@@ -46,7 +48,7 @@ bool DialledSocket::connect() {
     KIMESH_CHECK(far != shared_.curve->allowed.end(), "the list has the keys of all peers");
     socket_.dial_curve(shared_.curve->own, far->second);
   }
-  const int why = socket_.connect(name_ ? with_host(endpoint_, number_) : endpoint_);
+  const int why = socket_.connect(name_ ? with_host(endpoint_, address_) : endpoint_);
   if (why == 0) return true;
   shared_.events.push(NetworkFailed{
       fmt::format("cannot dial node {} at {}: {}", far_.name, endpoint_, zmq_strerror(why))});
@@ -56,18 +58,20 @@ bool DialledSocket::connect() {
 
 // Whoever has several addresses is tried at the next one. What is known stays where a lookup finds
 // nothing: servers of names fail more often than addresses change.
-void DialledSocket::found(const std::vector<std::string>& numbers, TimePoint now) {
+void DialledSocket::found(const std::vector<std::string>& addresses, TimePoint now) {
   if (is_connected_) return;
-  if (numbers.empty()) {
-    if (number_.empty()) redial_at_ = now + kAskAgain;
+  if (addresses.empty()) {
+    if (address_.empty()) redial_at_ = now + kAskAgain;
     return;
   }
-  const auto present = std::ranges::find(numbers, number_);
-  const bool is_last = present == numbers.end() || present + 1 == numbers.end();
-  const std::string& next = is_last ? numbers.front() : *(present + 1);
-  if (socket_ && next == number_) return;  // ZeroMQ tries it again
-  number_ = next;
-  redial_at_ = redial_at_.value_or(now);
+  const auto present = std::ranges::find(addresses, address_);
+  const bool is_last = present == addresses.end() || present + 1 == addresses.end();
+  const std::string& next = is_last ? addresses.front() : *(present + 1);
+  if (socket_ && next == address_) return;  // ZeroMQ tries it again
+  const ZmqContext::Times& times = shared_.zmq.times();
+  if (socket_) pause_ = std::clamp(2 * pause_, times.redial, times.redial_max);
+  next_address_ = next;
+  redial_at_ = redial_at_.value_or(now + pause_);
 }
 
 std::optional<DialledSocket::Change> DialledSocket::next_change() {
@@ -76,18 +80,22 @@ std::optional<DialledSocket::Change> DialledSocket::next_change() {
     if (!event) break;
     if (event->event == ZMQ_EVENT_CONNECTED) {
       is_connected_ = true;
+      if (std::exchange(next_address_, std::nullopt)) redial_at_.reset();
       tcp_ = TcpPeek(event->value);
       tcp_.limit_unsent(kUnsentBytes);
       undelivered_.begin(tcp_);
     }
     if (event->event == ZMQ_EVENT_CONNECT_RETRIED) {
       is_connected_ = false;
-      redial_at_.reset();
-      if (name_) name_->ask();
+      if (!next_address_) {
+        redial_at_.reset();
+        if (name_) name_->ask();
+      }
     }
     if (event->event & kHandshakeFailed) handshake_failed(*event);
     if (event->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
       hang_ups_ = 0;
+      pause_ = Duration(0);
       redial_at_.reset();
       return Change::kUp;
     }
@@ -114,21 +122,29 @@ void DialledSocket::handshake_failed(const ZmqSocket::MonitorEvent& event) {
   else if (event.value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
     sentence = sentence_other_security(far_.name, endpoint_, is_encrypted);
   shared_.events.push_once({sentence, far_.node});
-  if (!without_detail) redial_at_ = std::chrono::steady_clock::now() + kDialAnew;
+  if (!without_detail) dial_anew();
 }
 
 void DialledSocket::redial(TimePoint now) {
   if (!is_dialled()) return;
-  if (const auto numbers = name_ ? name_->take() : std::nullopt) found(*numbers, now);
+  if (const auto addresses = name_ ? name_->take() : std::nullopt) found(*addresses, now);
   if (!redial_at_ || now < *redial_at_) return;
   redial_at_.reset();
-  if (name_ && number_.empty()) return name_->ask();
+  if (next_address_) address_ = *std::exchange(next_address_, std::nullopt);
+  if (name_ && address_.empty()) return name_->ask();
   (void)connect();
 }
 
 void DialledSocket::hang_up() {
   end();
+  dial_anew();
+}
+
+// Whoever answered there may be another node than the one that the name now stands for.
+void DialledSocket::dial_anew() {
+  is_connected_ = false;
   redial_at_ = std::chrono::steady_clock::now() + kDialAnew;
+  if (name_) name_->ask();
 }
 
 void DialledSocket::close() {
@@ -138,6 +154,7 @@ void DialledSocket::close() {
 }
 
 void DialledSocket::end() {
+  next_address_.reset();
   redial_at_.reset();
   is_connected_ = false;
   tcp_ = TcpPeek();

@@ -1,6 +1,7 @@
 // The connection of a link that this node dials: a DEALER, its monitor and its handshakes. It is
-// dialled again whenever it ends, until it is closed. A name is looked up anew for every try, since
-// the machine behind it may come back with another address.
+// dialled again whenever it ends, until it is closed. A name is looked up whenever a try has
+// failed, since the machine behind it may come back with another address; until there is an answer
+// the last address is tried again.
 #pragma once
 
 #include <initializer_list>
@@ -69,20 +70,23 @@ class DialledSocket {
  private:
   bool connect();
   void end();
-  void found(const std::vector<std::string>& numbers, TimePoint now);
+  void dial_anew();
+  void found(const std::vector<std::string>& addresses, TimePoint now);
   void handshake_failed(const ZmqSocket::MonitorEvent& event);
 
   Shared shared_;
   Far far_;
-  std::string endpoint_;            // empty: it is closed
-  std::optional<NameLookup> name_;  // nothing: the host is a number
-  std::string number_;              // that is dialled for the name; empty: none is known yet
+  std::string endpoint_;                     // empty: it is closed
+  std::optional<NameLookup> name_;           // nothing: the host is a number
+  std::optional<std::string> next_address_;  // to dial in its place, at redial_at_
+  std::string address_;  // that is dialled for the name; empty: none is known yet
   ZmqSocket socket_;
   bool is_connected_ = false;  // by TCP
   TcpPeek tcp_;
   UndeliveredBytes undelivered_;
   TimePoint looked_{};                  // at those
   unsigned hang_ups_ = 0;               // handshakes in a row
+  Duration pause_{0};                   // before the next address of a name, where one has failed
   std::optional<TimePoint> redial_at_;  // ZeroMQ has given up, and this node has not
 };
 

@@ -2,7 +2,6 @@
 
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -15,10 +14,10 @@ struct NameLookup::State {
   bool is_under_way = false;
   std::optional<std::vector<std::string>> answer;
 
-  void finish(std::vector<std::string> numbers) {
+  void finish(std::vector<std::string> addresses) {
     const std::lock_guard lock(mutex);
     is_under_way = false;
-    answer = std::move(numbers);
+    answer = std::move(addresses);
     if (answered != nullptr) answered->signal();
   }
 };
@@ -42,14 +41,14 @@ void NameLookup::ask() {
   }
   try {
     std::thread([state = state_, name = name_] {
-      std::vector<std::string> numbers;
+      std::vector<std::string> addresses;
       try {
-        numbers = state->resolve(name);
+        addresses = state->resolve(name);
       } catch (const std::exception&) {  // of memory: as if nothing were known
       }
-      state->finish(std::move(numbers));
+      state->finish(std::move(addresses));
     }).detach();
-  } catch (const std::system_error&) {  // no thread can be made now: the same
+  } catch (const std::exception&) {  // no thread can be made now: the same
     state_->finish({});
   }
 }

@@ -1,5 +1,5 @@
-// The lookup of a name beside the network's thread and ZeroMQ's, which would stop for all links of
-// the node while a server of names does not answer.
+// The lookup of a name in a thread of its own: in the network's thread, or ZeroMQ's, all links of
+// the node would stop while a server of names does not answer.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class NameLookup {
 
   // Begins a lookup, where none is under way.
   void ask();
-  // What the last one has found, once: the numbers of Resolver.
+  // What the last one has found, once: the addresses of Resolver.
   [[nodiscard]] std::optional<std::vector<std::string>> take();
 
  private:

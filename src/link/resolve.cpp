@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -17,21 +18,23 @@ std::vector<std::string> addresses_of(const std::string& name, int family) {
   addrinfo* found = nullptr;
   if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return {};
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, ::freeaddrinfo);
-  std::vector<std::string> numbers;
+  std::vector<std::string> addresses;
   for (const addrinfo* one = all.get(); one != nullptr; one = one->ai_next) {
     std::array<char, NI_MAXHOST> text{};
     if (::getnameinfo(one->ai_addr, one->ai_addrlen, text.data(), text.size(), nullptr, 0,
-                      NI_NUMERICHOST) == 0)
-      numbers.push_back(family == AF_INET6 ? fmt::format("[{}]", text.data()) : text.data());
+                      NI_NUMERICHOST) != 0)
+      continue;
+    const std::string address = family == AF_INET6 ? fmt::format("[{}]", text.data()) : text.data();
+    if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
   }
-  return numbers;
+  return addresses;
 }
 
 }  // namespace
 
 std::vector<std::string> resolve_name(const std::string& name) {
-  auto numbers = addresses_of(name, AF_INET);
-  return numbers.empty() ? addresses_of(name, AF_INET6) : numbers;
+  auto addresses = addresses_of(name, AF_INET);
+  return addresses.empty() ? addresses_of(name, AF_INET6) : addresses;
 }
 
 }  // namespace kimesh

@@ -109,9 +109,8 @@ void ZmqSocket::watch(ZmqContext& context) {
   must(zmq_socket_monitor(
            raw(), name.c_str(),
            ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
-               ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECT_DELAYED | ZMQ_EVENT_DISCONNECTED |
-               ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-               ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL),
+               ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+               ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL),
        "a monitor");
   monitor_.reset(zmq_socket(context.raw(), ZMQ_PAIR));
   KIMESH_CHECK(monitor_ != nullptr, "a monitor socket");
@@ -123,10 +122,8 @@ void ZmqSocket::watch(ZmqContext& context) {
   must(zmq_connect(monitor(), name.c_str()), "a monitor's connection");
 }
 
-// Only where an IPv6 address stands: a name that has addresses of both kinds stands for those of
-// IPv4.
 void ZmqSocket::take_addresses_of(const std::string& endpoint) {
-  if (endpoint.find('[') != std::string::npos) take_ipv6();
+  if (endpoint.find('[') != std::string::npos) set(ZMQ_IPV6, 1);
 }
 
 int ZmqSocket::bind(const std::string& endpoint) {

@@ -75,8 +75,7 @@ class ZmqSocket {
   void serve_curve(const CurvePair& own, const char* zap_domain);
   // Before connect: only to a node that holds the secret of `far_key`.
   void dial_curve(const CurvePair& own, const std::string& far_key);
-  // Before bind or connect: names stand for IPv6 addresses alone. An address in brackets is one.
-  void take_ipv6() { set(ZMQ_IPV6, 1); }
+  // Addresses are numbers, those of IPv6 in brackets.
   [[nodiscard]] int bind(const std::string& endpoint);     // 0 or errno
   [[nodiscard]] int connect(const std::string& endpoint);  // 0 or errno
   [[nodiscard]] std::string last_endpoint() const;

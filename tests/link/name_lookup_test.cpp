@@ -1,10 +1,11 @@
 // Links to nodes whose address is a name. A lookup may take long, fail, and find another address
-// than last time. Seen to fail: a lookup in the network's thread (HoldsUp), one address alone (Tries,
-// Finds), none after the first one (IsMadeAnew), an answer that ends a connection (LeavesAConnection).
+// than last time. Seen to fail: a lookup in the network's thread (HoldsUp), one address alone
+// (Tries, Finds), none after the first one (IsMadeAnew), an answer that ends a connection (Leaves).
 #include <fmt/format.h>
 
 #include <atomic>
 #include <future>
+#include <thread>
 
 #include "kimesh/link/free_ports.h"
 #include "src/link/endpoint.h"
@@ -14,14 +15,14 @@
 namespace kimesh::name_lookup_test {
 namespace {
 
-using Numbers = std::vector<std::string>;
+using Addresses = std::vector<std::string>;
 
 // A node that listens on one address of this machine, as which a name may be looked up.
 struct Listening {
   TestNode node;
-  explicit Listening(const std::string& number, NodeIndex self = 1) {
+  explicit Listening(const std::string& address, NodeIndex self = 1) {
     NetworkOptions options = options_of(self, {}, {0});
-    options.listen = "tcp://" + number + ":*";
+    options.listen = "tcp://" + address + ":*";
     start(node, std::move(options));
   }
   [[nodiscard]] std::string named(const std::string& name) const {
@@ -53,7 +54,7 @@ class Held {
         if (!asked->exchange(true)) asked->notify_all();
         end.wait();
       }
-      return Numbers{"127.0.0.1"};
+      return Addresses{"127.0.0.1"};
     };
   }
   void await_question() const { asked_->wait(false); }
@@ -82,13 +83,18 @@ TEST(NameLookup, HoldsUpNoOtherLink) {
 TEST(NameLookup, HoldsUpNoEnd) {
   Held held;
   Listening b("127.0.0.1");
-  {
-    Dialling a(held.resolver("slow"));
-    a.send(b, "slow");
-    held.await_question();
+  Dialling a(held.resolver("slow"));
+  a.send(b, "slow");
+  held.await_question();
+  std::promise<void> ended;
+  std::thread end([&] {
     a.node.network->flush(kWaitMax);
-  }
+    a.node.network.reset();
+    ended.set_value();
+  });
+  EXPECT_EQ(ended.get_future().wait_for(kWaitMax), std::future_status::ready);
   held.release();  // its answer goes nowhere
+  end.join();
 }
 
 TEST(NameLookup, IsMadeAnewForEveryTry) {
@@ -96,9 +102,9 @@ TEST(NameLookup, IsMadeAnewForEveryTry) {
   const auto times = std::make_shared<std::atomic<int>>(0);
   Dialling a([times](const std::string&) {
     const int time = times->fetch_add(1);
-    if (time < 2) return Numbers{};  // nothing is known at first, and later on for a while
-    if (time == 3) return Numbers{};
-    return Numbers{time < 5 ? "127.0.0.1" : "127.0.0.2"};
+    if (time < 2) return Addresses{};  // nothing is known at first, and later on for a while
+    if (time == 3) return Addresses{};
+    return Addresses{time < 5 ? "127.0.0.1" : "127.0.0.2"};
   });
   a.send(b, "moves");
   EXPECT_TRUE(b.node.await<MessageArrived>());
@@ -106,9 +112,29 @@ TEST(NameLookup, IsMadeAnewForEveryTry) {
 
 TEST(NameLookup, TriesAllAddressesOfAName) {
   Listening b("127.0.0.2");
-  Dialling a([](const std::string&) { return Numbers{"127.0.0.1", "127.0.0.2", "127.0.0.3"}; });
+  Dialling a([](const std::string&) { return Addresses{"127.0.0.1", "127.0.0.2", "127.0.0.3"}; });
   a.send(b, "three");
   EXPECT_TRUE(b.node.await<MessageArrived>());
+}
+
+// Seen to fail where the next address is dialled at once.
+TEST(NameLookup, PausesBetweenAddresses) {
+  constexpr int kLookups = 6;
+  constexpr Duration kRedial = std::chrono::milliseconds(20);
+  const auto asked = std::make_shared<std::atomic<int>>(0);
+  NetworkOptions options = options_of(0, {1}, {});
+  options.redial = kRedial;
+  options.resolve = [asked](const std::string&) {
+    ++*asked;
+    asked->notify_all();
+    return Addresses{"127.0.0.1", "127.0.0.2"};
+  };
+  TestNode a;
+  start(a, std::move(options));
+  const auto begun = std::chrono::steady_clock::now();
+  a.network->dial(link_of(0, 1), fmt::format("tcp://nobody:{}", free_ports(1).front()));
+  for (int seen = 0; seen < kLookups; seen = *asked) asked->wait(seen);
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, (kLookups - 2) * kRedial);
 }
 
 // What a lookup finds late does not end the connection that was made meanwhile.
@@ -119,9 +145,9 @@ TEST(NameLookup, LeavesAConnectionAlone) {
   Held held;
   Dialling a([first = std::make_shared<std::atomic<bool>>(true),
               later = held.resolver("b")](const std::string& name) {
-    if (first->exchange(false)) return Numbers{"127.0.0.1"};
+    if (first->exchange(false)) return Addresses{"127.0.0.1"};
     later(name);
-    return Numbers{"127.0.0.2"};
+    return Addresses{"127.0.0.2"};
   });
   a.node.network->dial(link_of(0, 1), "tcp://b" + at);
   held.await_question();  // nobody was there
@@ -141,7 +167,7 @@ TEST(NameLookup, LeavesAConnectionAlone) {
 
 TEST(NameLookup, FindsWhereTheNodeIsAfterACut) {
   Listening b("127.0.0.1");
-  Dialling a([](const std::string&) { return Numbers{"127.0.0.2", "127.0.0.1"}; });
+  Dialling a([](const std::string&) { return Addresses{"127.0.0.2", "127.0.0.1"}; });
   a.send(b, "two");
   EXPECT_TRUE(b.node.await<MessageArrived>());
   NetworkBreaker::cut(*a.node.network, link_of(0, 1));
@@ -154,7 +180,7 @@ TEST(NameLookup, OfADialledSender) {
   of_a.outgoing.front().awaits = true;
   NetworkOptions of_b = options_of(1, {}, {0});
   of_b.incoming.front().dials = true;
-  of_b.resolve = [](const std::string&) { return Numbers{"127.0.0.1"}; };
+  of_b.resolve = [](const std::string&) { return Addresses{"127.0.0.1"}; };
   TestNode a, b;
   start(a, std::move(of_a));
   start(b, std::move(of_b));

@@ -7,8 +7,8 @@
 
 namespace kimesh {
 
-// The IPv4 addresses that a name stands for, as numbers, or, where it has none, its IPv6 addresses
-// in brackets; empty: none. Thread: any.
+// The IPv4 addresses that a name stands for, in digits, each once, or, where it has none, its IPv6
+// addresses in brackets; empty: none. Thread: any.
 using Resolver = std::function<std::vector<std::string>(const std::string& name)>;
 
 // As the system knows them (getaddrinfo). Waits for it: where a server of names does not answer ten
