@@ -52,9 +52,10 @@ struct NodeOptions {
 };
 struct SimulateOptions {
   RunOptions run;
-  std::string replay;   // folder of the run whose decisions are replayed; empty: none
-  std::string compute;  // virtual duration of a gradient; empty: the default
-  std::string simd;     // as in NodeOptions
+  std::string replay;  // folder of the run whose decisions are replayed; empty: none
+  // Virtual durations of a gradient: TIME, or NODE=TIME for that node; empty: the default.
+  std::vector<std::string> compute;
+  std::string simd;  // as in NodeOptions
 };
 struct ExplainOptions {
   std::string section;    // empty: all are listed
@@ -66,7 +67,7 @@ struct PlanOptions {
   std::string config;  // empty: sizes are left out
   std::string json;
   bool predict = false;                 // time and bytes of the run; needs a config
-  std::string compute;                  // as in SimulateOptions
+  std::string compute;                  // of a gradient; empty: the default
   std::string suggest{};                // file for the best joins of the nodes; empty: not asked
   std::vector<std::string> measured{};  // folders of runs that tell rates
 };

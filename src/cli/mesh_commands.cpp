@@ -94,8 +94,11 @@ void add_simulate(CLI::App& app, SimulateOptions& options, int& code) {
   add_page(*command, options.run.page);
   command->add_option("--replay", options.replay, "repeat the decisions of this run's folder")
       ->type_name(kFolder);
-  command->add_option("--compute", options.compute, "virtual time of a gradient, such as 10ms")
-      ->type_name(kTime);
+  command
+      ->add_option("--compute", options.compute,
+                   "virtual time of a gradient, such as 10ms; NODE=TIME: at that node")
+      ->type_name(kTime)
+      ->allow_extra_args(false);
   command->add_option("--simd", options.simd, kSimdHelp)->type_name(kName);
   command->callback([&] { code = simulate(options); });
 }

@@ -1,13 +1,17 @@
 // kimesh simulate: the whole mesh in this process, in virtual time.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "commands.h"
 #include "ending.h"
 #include "job.h"
 #include "kimesh/kernels/simd.h"
 #include "kimesh/records/decision_log.h"
+#include "kimesh/run/options.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/units.h"
 #include "live_view.h"
@@ -46,6 +50,39 @@ int run_simulation(const Mesh& mesh, const RunFolder& folder, MeshSimulationOpti
   return code;
 }
 
+// Reads --compute. Errors: UserInput.
+Status set_gradients(const std::vector<std::string>& texts, const Mesh& mesh,
+                     SimulatedCosts& costs) {
+  const auto wrong = [](const std::string& what) {
+    return Error{ErrorCode::kUserInput, "--compute: " + what};
+  };
+  const std::vector<NodeSpec>& nodes = mesh.topology().nodes;
+  std::optional<Duration> of_all;
+  std::vector<std::optional<Duration>> of_nodes(nodes.size());
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    const bool is_of_node = equals != std::string::npos;
+    const std::string name = is_of_node ? text.substr(0, equals) : "";
+    const auto node = std::ranges::find(nodes, name, &NodeSpec::name);
+    if (is_of_node && node == nodes.end())
+      return wrong(fmt::format("the topology has no node {}; it has {}", name,
+                               fmt::join(mesh.plan().view.nodes, ", ")));
+    const auto time = parse_duration(is_of_node ? text.substr(equals + 1) : text);
+    if (!time) return wrong(time.error().message);
+    auto& place = is_of_node ? of_nodes[static_cast<std::size_t>(node - nodes.begin())] : of_all;
+    if (place)
+      return wrong("two times for " + (is_of_node ? "node " + name : "all nodes") + "; give one");
+    place = *time;
+  }
+  costs.gradient = of_all.value_or(costs.gradient);
+  if (std::ranges::none_of(of_nodes, [](const auto& time) { return time.has_value(); }))
+    return ok_status();
+  const std::vector<unsigned> steps = local_steps(mesh.config(), mesh.topology());
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    costs.node_gradients.push_back(steps[i] * of_nodes[i].value_or(costs.gradient));
+  return ok_status();
+}
+
 }  // namespace
 
 int simulate(const SimulateOptions& options) {
@@ -55,16 +92,13 @@ int simulate(const SimulateOptions& options) {
   if (!files) return kExitUser;
   MeshSimulationOptions run;
   run.run.digests = options.run.digests;
-  if (!options.compute.empty()) {
-    const auto compute = parse_duration(options.compute);
-    if (!compute) return fail({ErrorCode::kUserInput, "--compute: " + compute.error().message});
-    run.costs.gradient = *compute;
-  }
   const auto page = listen_for_page(options.run.page);
   if (!page) return fail(page.error());
   run.run.watched = *page != nullptr;
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
+  if (const Status set = set_gradients(options.compute, **mesh, run.costs); !set)
+    return fail(set.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
   if (!(*mesh)->config().quadratic) set_up_training(threads((*mesh)->config(), (*mesh)->nodes()));
   std::unique_ptr<LoggedDecisions> replay;

@@ -16,6 +16,8 @@ Status CarryOver::add(NodeIndex node, const VectorsOptions& options, StateReader
   KIMESH_CHECK(traffic_.empty() || progress->round == shared_.round, "states of one round");
   if (traffic_.empty() || before_.shards.front().owner == node) shared_ = *progress;
   traffic_[before_.view.nodes[node]] = progress->traffic;
+  steps_[before_.view.nodes[node]] = progress->steps;
+  most_steps_ = std::max(most_steps_, progress->steps);
   // A sound state has a positive weight; one that has none counts for nothing.
   const double weight = std::max(progress->data_weight, 0.0);
   weights_ += weight;
@@ -41,6 +43,8 @@ Result<std::vector<std::byte>> CarryOver::state_for(const Plan& plan, NodeIndex 
   Progress progress = shared_;
   const auto sent = traffic_.find(plan.view.nodes[node]);
   progress.traffic = sent == traffic_.end() ? 0 : sent->second;
+  const auto steps = steps_.find(plan.view.nodes[node]);  // no batch comes twice
+  progress.steps = steps == steps_.end() ? most_steps_ : steps->second;
   std::vector<std::byte> state;
   if (const Status written = write_state(core_state_of(progress), vectors, state); !written)
     return written.error();

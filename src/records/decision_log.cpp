@@ -63,6 +63,12 @@ Json to_json(const Plan& plan, const Decision& decision) {
       begin("ahead");
       json["ahead"] = ahead_name(decision.verdict.ahead);
       json["local_steps"] = decision.verdict.local_steps;
+      if (decision.verdict.mean_multiple > 1)
+        json["mean_multiple"] = decision.verdict.mean_multiple;
+      break;
+    case Decision::Kind::kMultiple:
+      begin("multiple");
+      json["multiple"] = decision.multiple;
       break;
     case Decision::Kind::kCheckpoint:
       begin("checkpoint");
@@ -119,13 +125,16 @@ class LoadedDecisions : public LoggedDecisions {
     return find(confirmed_stops, round);
   }
   [[nodiscard]] std::optional<Pace> pace(Round round) const override { return find(paces, round); }
-
+  [[nodiscard]] std::optional<unsigned> multiple(NodeIndex node, Round round) const override {
+    return find(multiples, {node, round});
+  }
   [[nodiscard]] bool checkpoint(Round round) const override { return checkpoints.contains(round); }
 
   std::map<Place, Setting> settings;
   std::set<Place> resets;
   std::map<Round, Verdict> closings, confirmed_stops;
   std::map<Round, Pace> paces;
+  std::map<std::pair<NodeIndex, Round>, unsigned> multiples;
   std::set<Round> checkpoints;
   Round first = 0;
 
@@ -162,6 +171,8 @@ class LogReader {
       add_verdict(fields, round, kind == "closing" ? out_.closings : out_.confirmed_stops);
     } else if (kind == "ahead") {
       add_pace(fields, round);
+    } else if (kind == "multiple") {
+      add_multiple(fields, round);
     } else if (kind == "checkpoint") {
       add_checkpoint(fields, round);
     } else if (kind == "resume") {
@@ -212,7 +223,9 @@ class LogReader {
     std::string name;
     unsigned steps = 1;
     fields.read("ahead", name);
+    double mean = 1;
     if (fields.has("local_steps")) fields.read("local_steps", steps);
+    if (fields.has("mean_multiple")) fields.read("mean_multiple", mean);
     if (!fields.ok()) return;
     const auto ahead = parse_ahead(name);
     if (!ahead) return fields.complain("'" + name + "' is no way to take gradients");
@@ -220,8 +233,20 @@ class LogReader {
       return fields.complain("only the owner of shard 0 decides how gradients are taken");
     if (steps < 1 || steps > kLocalStepsMax)
       return fields.complain(fmt::format("{} is no number of local steps", steps));
-    if (!out_.paces.emplace(round, Pace{0, *ahead, steps}).second)
+    if (!(mean >= 1 && mean <= kMultipleMax))
+      return fields.complain(fmt::format("{} is no mean of multiples", mean));
+    if (!out_.paces.emplace(round, Pace{0, *ahead, steps, mean}).second)
       fields.complain("this round's way to take gradients was told before");
+  }
+
+  void add_multiple(FieldReader& fields, Round round) {
+    unsigned multiple = 1;
+    fields.read("multiple", multiple);
+    if (!fields.ok()) return;
+    if (multiple < 1 || multiple > kMultipleMax)
+      return fields.complain(fmt::format("{} is no multiple of the local steps", multiple));
+    if (!out_.multiples.emplace(std::pair{self_, round}, multiple).second)
+      fields.complain("this round's multiple was told before");
   }
 
   // What the node decided on this round and later ones is void: it went on from before.
@@ -231,6 +256,9 @@ class LogReader {
     };
     std::erase_if(out_.settings, [&](const auto& entry) { return is_void(entry.first); });
     std::erase_if(out_.resets, is_void);
+    std::erase_if(out_.multiples, [&](const auto& entry) {
+      return entry.first.first == self_ && entry.first.second >= round;
+    });
     if (plan_.shards.front().owner != self_) return;
     const auto is_late = [&](const auto& entry) { return entry.first >= round; };
     std::erase_if(out_.closings, is_late);

@@ -58,7 +58,8 @@ template <typename Self>
 auto Core::State::plain_state_of(Self& self) {
   return std::tie(self.work_times, self.compute_times, self.stretch, self.round_times, self.settled,
                   self.agreement.sum, self.agreement.weight, self.data, self.loss_guard,
-                  self.offers, self.delay, self.floor_s, self.offered, self.complained_of_time);
+                  self.offers, self.delay, self.floor_s, self.offered, self.complained_of_time,
+                  self.multiple);
 }
 
 namespace {
@@ -119,7 +120,10 @@ void Core::State::restore(StateReader& reader) {
   if (!reader.ok()) return;
   go_on_from(from);
   // Without what was measured in the round before, an offer would know nothing.
-  if (!is_of_plan) return static_cast<void>(offered = round + 1);
+  if (!is_of_plan) {
+    verdict.mean_multiple = 1;  // of what other nodes have offered
+    return static_cast<void>(offered = round + 1);
+  }
   Control summed{};
   reader.get(summed);
   get_each(reader, ins);

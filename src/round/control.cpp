@@ -26,9 +26,9 @@ double seconds_at(std::span<const double> values, std::size_t index) {
 }
 
 // The offer's place among the values of a control vector.
-constexpr std::size_t kOfferBegins = 9;
+constexpr std::size_t kOfferBegins = 11;
 // Behind it; values that are seldom set come last.
-constexpr std::size_t kCheckpointsBegin = 19;
+constexpr std::size_t kCheckpointsBegin = 21;
 
 // Sums are never negative; what is no such number counts as 0. No energy or delay of a run comes
 // near the limits, between which their sums and ratios stay finite.
@@ -45,6 +45,12 @@ double from_round(Round round) {
 Round round_at(std::span<const double> values, std::size_t index) {
   const double value = value_at(values, index);
   return value >= 1 && value <= kNoRound ? static_cast<Round>(value - 1) : kNoRound;
+}
+
+// What is no mean of multiples counts as that of ones.
+double multiple_at(std::span<const double> values, std::size_t index) {
+  const double value = value_at(values, index);
+  return value > 1 && value <= kMultipleMax ? value : 1;
 }
 
 std::uint64_t lineage_at(std::span<const double> values, std::size_t index) {
@@ -72,6 +78,8 @@ void ControlVector::merge(const ControlVector& other) {
     held_lineage = kMixedLineages;
   checkpoint_held = std::min(checkpoint_held, other.checkpoint_held);
   checkpoint_wish = std::max(checkpoint_wish, other.checkpoint_wish);
+  step_s = std::max(step_s, other.step_s);
+  multiple += other.multiple;
 }
 
 double tighter_limit(double a, double b) {
@@ -88,8 +96,8 @@ double gather_limit_from_control(std::span<const double> values) {
 }
 
 Control ControlVector::to_control() const {
-  Control control{nodes,   loss,    compute_s, gather_limit, evaluate_s,
-                  correct, samples, test_loss, stop_wish,    offer.weight};
+  Control control{nodes,      loss,    compute_s, gather_limit, step_s,    multiple,
+                  evaluate_s, correct, samples,   test_loss,    stop_wish, offer.weight};
   control[kOfferBegins + 1] = offer.least_s;
   control[kOfferBegins + 2] = offer.agreement;
   control[kOfferBegins + 3] = offer.agreement_weight;
@@ -108,11 +116,13 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
   vector.loss = value_at(v, 1);
   vector.compute_s = seconds_at(v, 2);
   vector.gather_limit = limit_at(v, 3);
-  vector.evaluate_s = seconds_at(v, 4);
-  vector.correct = value_at(v, 5);
-  vector.samples = value_at(v, 6);
-  vector.test_loss = value_at(v, 7);
-  vector.stop_wish = value_at(v, 8);
+  vector.step_s = seconds_at(v, 4);
+  vector.multiple = sum_at(v, 5);
+  vector.evaluate_s = seconds_at(v, 6);
+  vector.correct = value_at(v, 7);
+  vector.samples = value_at(v, 8);
+  vector.test_loss = value_at(v, 9);
+  vector.stop_wish = value_at(v, 10);
   vector.offer.weight = sum_at(v, kOfferBegins);
   vector.offer.least_s = seconds_at(v, kOfferBegins + 1);
   vector.offer.agreement = sum_at(v, kOfferBegins + 2);
@@ -139,7 +149,9 @@ Control Verdict::to_control() const {
           static_cast<double>(reason),
           stop ? 1.0 : 0.0,
           static_cast<double>(ahead),
+          step_s,
           local_steps > 1 ? static_cast<double>(local_steps) : 0.0,
+          mean_multiple > 1 ? mean_multiple : 0.0,
           from_round(checkpoint_round),
           from_round(checkpoint_held),
           static_cast<double>(lineage),
@@ -163,13 +175,15 @@ Verdict Verdict::from_control(std::span<const double> v) {
   const double ahead = value_at(v, 10);
   const bool is_mode = ahead >= 0 && ahead <= static_cast<double>(Ahead::kOverlaps);
   verdict.ahead = is_mode ? static_cast<Ahead>(static_cast<int>(ahead)) : Ahead::kNo;
-  const double steps = value_at(v, 11);
+  verdict.step_s = seconds_at(v, 11);
+  const double steps = value_at(v, 12);
   const bool is_number = steps >= 1 && steps <= kLocalStepsMax;
   verdict.local_steps = is_number ? static_cast<unsigned>(steps) : 1;
-  verdict.checkpoint_round = round_at(v, 12);
-  verdict.checkpoint_held = round_at(v, 13);
-  verdict.lineage = lineage_at(v, 14);
-  verdict.held_lineage = lineage_at(v, 15);
+  verdict.mean_multiple = multiple_at(v, 13);
+  verdict.checkpoint_round = round_at(v, 14);
+  verdict.checkpoint_held = round_at(v, 15);
+  verdict.lineage = lineage_at(v, 16);
+  verdict.held_lineage = lineage_at(v, 17);
   return verdict;
 }
 

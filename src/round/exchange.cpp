@@ -57,14 +57,14 @@ void Core::State::try_reduce(ShardIndex s) {
   }
   if (shares_gathers && !confirming) limit_gather(s);
   if (!owns(s)) return send_when_free(outgoing(*here.reduce_out));
-  if (s == 0) verdict = decide_verdict(sum);
+  if (s == 0) take_verdict(decide_verdict(sum));
   if (confirming) {
     send_gathers(s);
     return shard_is_current(s);
   }
   shards[s].asked = now;
   emit(StepShard{s, round, shards[s].reduce_terms, options.digest_shards, wants_agreement(round),
-                 round_steps});
+                 round_steps.of_mesh()});
 }
 
 // Sends the gather messages of this round to the children.
@@ -299,7 +299,7 @@ void Core::State::applied(IncomingChannel& in, ApplyOutcome outcome) {
     const Round saved = next.checkpoint_round;
     if (saved != kNoRound && saved != round + 1)
       return fail(describe(in.channel) + ": a verdict with a checkpoint that cannot be");
-    verdict = next;
+    take_verdict(next);
   }
   if (!shares_gathers || confirming) send_gathers(channel.shard);
   shard_is_current(channel.shard);

@@ -45,7 +45,11 @@ void Core::State::continue_own_part() {
   KIMESH_CHECK(gradient->round == round, "a gradient is used in its round");
   own.loss = options.data_weight * gradient->loss;
   round_steps = asked_steps;
-  own.compute_s = to_seconds(gradient->took) / round_steps;
+  own.compute_s = to_seconds(gradient->took) / round_steps.slowest;
+  if (options.chooses_multiples) {
+    multiple.add(to_seconds(gradient->took) / round_steps.own());
+    own.step_s = multiple.step_s();
+  }
   report.own_loss = gradient->loss;
   report.compute += gradient->took;
   gradient.reset();
@@ -55,13 +59,15 @@ void Core::State::continue_own_part() {
 void Core::State::end_own_part() {
   own_ready = true;
   offer_exchange();
+  offer_multiple();
   if (!confirming && options.look_ahead != Use::kNever) {
     // A closing round is followed by a confirmation round, which has no gradient, and one that ends
     // with a checkpoint by a gradient that this holds nothing of.
     const bool overlap =
         ahead == Ahead::kOverlaps && verdict.closing_round != round && !saves_state;
     next_steps = steps_of_round();
-    emit(TakeMovement{round, asked_at != GradientPoint::kParameters, overlap, next_steps});
+    emit(TakeMovement{round, asked_at != GradientPoint::kParameters, overlap, next_steps.own(),
+                      next_steps.scale()});
   }
   for (const ShardIndex s : reduce_order) try_reduce(s);
   for (IncomingChannel& in : ins) apply_pending(in);
@@ -74,15 +80,23 @@ void Core::State::ask_gradient(Round of, GradientPoint at) {
   // The point of TakeMovement was made for next_steps. The owner of shard 0 may have a later
   // verdict by now, which the other nodes do not know yet.
   asked_steps = at == GradientPoint::kMade ? next_steps : steps_of_round();
-  emit(ComputeGradient{of, at, asked_steps, steps_taken});
-  steps_taken += asked_steps;
+  emit(ComputeGradient{of, at, asked_steps.own(), steps_taken, asked_steps.scale()});
+  steps_taken += asked_steps.own();
 }
 
 // The local steps of the next gradient, as the latest verdict says. It is called only when a round
 // begins and when its gradient has arrived, since the latest verdict is that of the round before
 // at every node then.
-unsigned Core::State::steps_of_round() const {
-  return options.local_steps_vary ? verdict.local_steps : 1;
+RoundSteps Core::State::steps_of_round() const {
+  if (!options.local_steps_vary) return {};
+  if (!options.chooses_multiples || verdict.mean_multiple <= 1) return {verdict.local_steps};
+  return {verdict.local_steps, multiple.agreed(), verdict.mean_multiple};
+}
+
+// Of this round. What this node has offered in it counts from now on.
+void Core::State::take_verdict(const Verdict& next) {
+  verdict = next;
+  multiple.agree();
 }
 
 // How this round takes gradients: as the config says, or as the mesh chooses.
@@ -101,7 +115,7 @@ void Core::State::on(const MovementTaken& event) {
 
 void Core::State::on(const GradientDone& event) {
   KIMESH_CHECK(event.round == gradient_asked, "the gradient that was asked for");
-  gradient_watch.end(now);
+  gradient_watch.end(now, asked_steps.own());
   gradient = event;
   if (event.round == round) continue_own_part();
 }

@@ -103,7 +103,8 @@ void Core::State::check_peers() {
 
 Duration Core::State::trainer_limit(const TrainerWatch& watch) const {
   if (watch.longest == Duration(0)) return options.first_gradient;
-  return kTimesLongest * (gradient_watch.longest + evaluation_watch.longest) + options.dead_after;
+  const Duration steps = asked_steps.own() * gradient_watch.longest;
+  return kTimesLongest * (steps + evaluation_watch.longest) + options.dead_after;
 }
 
 // What writing a state may add. A node that copies its state waits until the one before is written,

@@ -107,15 +107,32 @@ void Core::State::offer_exchange() {
   }
 }
 
+// Says in some rounds how many times the mesh's local steps this node takes while the slowest takes
+// its own.
+void Core::State::offer_multiple() {
+  if (!options.chooses_multiples || confirming) return;
+  unsigned wanted = multiple.offered();
+  if (replay)
+    wanted = replay->multiple(self, round).value_or(wanted);
+  else if (round > 0 && round % kOfferEvery == 0)
+    wanted = multiple.wanted(verdict.step_s);
+  if (wanted != multiple.offered())
+    emit(Decided{{Decision::Kind::kMultiple, round, 0, {}, {}, wanted}});
+  multiple.offer(wanted);
+  own.multiple = options.data_weight * wanted;
+}
+
 // At the owner of shard 0. It tells all nodes the median of the longest gradients, so that one slow
 // gradient takes no bytes from the next round.
 void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   compute_times.add(from_all.compute_s);
   stretch.add(from_all.compute_s, ahead == Ahead::kOverlaps);
+  next.step_s = from_all.step_s;
   if (replay) {
     if (const auto logged = replay->pace(round)) {
       next.ahead = logged->ahead;
       next.local_steps = logged->local_steps;
+      next.mean_multiple = logged->mean_multiple;
     }
   } else if (searches) {
     loss_guard.add(next.loss);
@@ -124,9 +141,13 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
     if (!options.policy.round_time) next.exchange_s = pace.exchange_s;
     next.ahead = pace.ahead;
     next.local_steps = pace.local_steps;
+    const bool may_take_more =
+        data.may_look_ahead() && next.local_steps * kMultipleMax <= kLocalStepsMax;
+    next.mean_multiple = may_take_more ? mean_multiple_of(from_all.multiple) : 1;
   }
   next.compute_s = compute_times.value() * next.local_steps;
-  const bool steps_change = next.local_steps != verdict.local_steps;
+  const bool steps_change =
+      next.local_steps != verdict.local_steps || next.mean_multiple != verdict.mean_multiple;
   constexpr double kSame = 1e-6;  // an exchange that stays is rounded to nanoseconds
   const bool exchange_changes =
       std::abs(next.exchange_s - verdict.exchange_s) > kSame * verdict.exchange_s;
@@ -186,9 +207,9 @@ void Core::State::learn_floor(const ExchangeOffer& offer) {
 
 // One JSON object for the run's record. What was offered is known at the owner of shard 0.
 std::string Core::State::search_state() const {
-  std::string text =
-      fmt::format(R"({{"round_time":{:.6g},"exchange":{:.6g},"ahead":"{}","local_steps":{})",
-                  to_seconds(round_time()), verdict.exchange_s, ahead_name(ahead), round_steps);
+  std::string text = fmt::format(
+      R"({{"round_time":{:.6g},"exchange":{:.6g},"ahead":"{}","local_steps":{})",
+      to_seconds(round_time()), verdict.exchange_s, ahead_name(ahead), round_steps.own());
   if (owns(0))
     text += fmt::format(R"(,"delay":{:.6g},"unlike":{:.6g},"caution":{:.6g})", delay, data.unlike(),
                         loss_guard.caution());

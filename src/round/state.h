@@ -21,6 +21,7 @@
 #include "link_book.h"
 #include "overlap_stretch.h"
 #include "recent_median.h"
+#include "step_multiple.h"
 #include "wait_watch.h"
 #include "work_times.h"
 
@@ -181,17 +182,8 @@ class Core::State {
   void end_own_part();
   void ask_gradient(Round of, GradientPoint at);
   [[nodiscard]] Ahead way_of_round() const;
-  [[nodiscard]] unsigned steps_of_round() const;
-  // How long the trainer works on what it was asked for, and has at most on something alike.
-  struct TrainerWatch {
-    std::optional<TimePoint> since;
-    Duration longest{0};
-    void begin(TimePoint now) { since = now; }
-    void end(TimePoint now) {
-      if (since) longest = std::max(longest, now - *since);
-      since.reset();
-    }
-  };
+  [[nodiscard]] RoundSteps steps_of_round() const;
+  void take_verdict(const Verdict& next);
 
   // exchange.cpp
   void begin_round(Round next);
@@ -274,6 +266,7 @@ class Core::State {
   [[nodiscard]] bool wants_agreement(Round of) const;
   [[nodiscard]] bool is_own_choice(const OutgoingChannel& out) const;
   void offer_exchange();
+  void offer_multiple();
   [[nodiscard]] std::string search_state() const;
   void choose_pace(const ControlVector& from_all, Verdict& next);
   [[nodiscard]] Pace next_pace(const ExchangeOffer& offer);
@@ -343,9 +336,10 @@ class Core::State {
   Ahead ahead = Ahead::kNo;         // how this round takes gradients
   Round gradient_asked = kNoRound;  // the last one
   GradientPoint asked_at = GradientPoint::kParameters;
-  unsigned asked_steps = 1;       // local steps of the last gradient
-  unsigned next_steps = 1;        // local steps for which the last point was made
-  unsigned round_steps = 1;       // local steps of this round's gradient
+  RoundSteps asked_steps;  // local steps of the last gradient
+  RoundSteps next_steps;   // local steps for which the last point was made
+  RoundSteps round_steps;  // local steps of this round's gradient
+  StepMultiple multiple;
   std::uint64_t steps_taken = 0;  // before the next gradient; a round without one counts as one
   std::optional<GradientDone> gradient;  // of this round or the next one, until it is used
   bool ending = false;                   // the last round is over

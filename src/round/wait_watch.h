@@ -71,4 +71,16 @@ class WorkWatch {
   TimePoint since_{};
 };
 
+// How long the trainer works on what it was asked for, and has at most on something alike, by the
+// part: a gradient's are its local steps.
+struct TrainerWatch {
+  std::optional<TimePoint> since;
+  Duration longest{0};
+  void begin(TimePoint now) { since = now; }
+  void end(TimePoint now, unsigned parts = 1) {
+    if (since) longest = std::max(longest, (now - *since) / parts);
+    since.reset();
+  }
+};
+
 }  // namespace kimesh

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kimesh/wire/frame.h"
 
 namespace kimesh {
@@ -31,6 +33,9 @@ CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, 
   options.look_ahead = config.compression.looks_ahead();
   options.overlap = config.compression.overlaps();
   options.local_steps_vary = local_steps_vary(config);
+  const auto has_own = [](const NodeSpec& any) { return any.local_steps.has_value(); };
+  options.chooses_multiples =
+      options.local_steps_vary && std::ranges::none_of(topology.nodes, has_own);
   options.drift = config.optimizer.kind->drift();
   options.overlap_cost = config.optimizer.kind->overlap_cost();
   options.data_weight = data_weight;

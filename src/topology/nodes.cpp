@@ -146,7 +146,7 @@ void NodeSpec::describe(Keys& keys) {
               "its weight in the loss; where no node has one, its share of the data");
   keys.whole("local_steps", local_steps, kLocalStepCounts,
              "its optimizer steps in a round, where it is faster or slower than others; else those "
-             "of the config");
+             "of the config, or as policy auto finds them");
   keys.number("shard_weight", shard_weight, {0, limits::kShardWeightMax, true},
               "the size of its shard beside the other servers'; where none has one, all equal");
 }

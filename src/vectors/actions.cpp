@@ -18,7 +18,7 @@ constexpr double kMovementUnderWay = 1, kNextMovement = 0.5;
 constexpr std::size_t kSumBlock = 4096;  // floats: the block and its terms fit into a core's cache
 
 Vectors::Store::Scaled Vectors::Store::wish(Round round) const {
-  if (is_sum_) return {options_.local_steps.scale(), options_.looks_ahead ? sent_ : moved_};
+  if (is_sum_) return {sum_scale_, options_.looks_ahead ? sent_ : moved_};
   return last_step(round);
 }
 
@@ -36,7 +36,7 @@ Vectors::Store::Scaled Vectors::Store::contribution(Round round) const {
 Status Vectors::Store::take_movement(const TakeMovement& action) {
   if (!allocated_) return allocated_;
   KIMESH_CHECK(options_.looks_ahead, "a node that looks ahead");
-  const bool next_sums = sums_steps(action.next_steps);
+  const bool next_sums = sums_steps(action.next_steps, action.next_scale);
   made_for_ = action.next_steps;
   if (sums_) {
     if (Status made = make(sent_, memory_); !made) return made;
@@ -49,6 +49,7 @@ Status Vectors::Store::take_movement(const TakeMovement& action) {
                  "a movement that the next gradient leaves alone");
   }
   is_sum_ = sums_;
+  sum_scale_ = scale_;
   if (action.overlap && next_sums && !is_sum_) {
     // Gradients of several steps change what this one is in.
     if (Status made = make(sent_, memory_); !made) return made;

@@ -53,7 +53,7 @@ void Vectors::Store::carry(double of_mean, CarriedVectors& to) const {
     }
   }
   if (!worker_optimizer_) return;
-  to.optimizer_steps = worker_optimizer_->steps();
+  to.optimizer_steps = std::max(to.optimizer_steps, worker_optimizer_->steps());
   for (std::size_t i = 0; i < to.moments.size(); ++i)
     add(share, memory_.view(worker_optimizer_->vectors()[i]), to.moments[i]);
 }

@@ -161,11 +161,13 @@ Status Vectors::Store::make(kernels::MemoryBuffer& buffer, kernels::Memory& memo
 
 Status Vectors::Store::prepare_point(const ComputeGradient& work) {
   if (!allocated_) return allocated_;
-  KIMESH_CHECK(work.local_steps == 1 || options_.local_steps_vary, "a number of steps that varies");
+  KIMESH_CHECK((work.local_steps == 1 && work.scale == 1) || options_.local_steps_vary,
+               "a number of steps that varies");
   KIMESH_CHECK(work.at != GradientPoint::kMade || work.local_steps == made_for_,
                "the number of steps that the point was made for");
   taken_ahead_ = work.at != GradientPoint::kParameters;
-  sums_ = sums_steps(work.local_steps);
+  sums_ = sums_steps(work.local_steps, work.scale);
+  scale_ = options_.local_steps.scale() * work.scale;
   if (sums_) {
     if (Status made = make(moved_, gradient_memory_); !made) return made;
     gradient_memory_.fill(moved_.floats(), 0);
@@ -240,7 +242,10 @@ void Vectors::Store::take_local_step(Round round) {
   kernels::Memory& memory = gradient_memory_;
   if (point_ahead_ != 0) move_point_ahead(-point_ahead_, memory);
   make_movement(round, memory, taken_ahead_);
-  if (!options_.looks_ahead) is_sum_ = true;
+  if (!options_.looks_ahead) {
+    is_sum_ = true;
+    sum_scale_ = scale_;
+  }
   if (options_.optimizer.kind->owner_decay() > 0) {
     const auto kept = static_cast<float>(options_.optimizer.kept_by_decay(round));
     memory.scale(kept, moved_.floats(), moved_.floats());

@@ -81,8 +81,10 @@ class Vectors::Store {
   }
   // Whether every movement is that of y over the whole round, scaled.
   [[nodiscard]] bool takes_local_steps() const { return !options_.local_steps.is_one_step(); }
-  // The same for a round whose ComputeGradient::local_steps is `steps`.
-  [[nodiscard]] bool sums_steps(unsigned steps) const { return steps > 1 || takes_local_steps(); }
+  // The same for a round whose ComputeGradient has these.
+  [[nodiscard]] bool sums_steps(unsigned steps, double scale) const {
+    return steps > 1 || scale != 1 || takes_local_steps();
+  }
   // Makes a buffer of the model's size, where it is not there yet. Errors: Io, where the memory has
   // no room for it.
   [[nodiscard]] Status make(kernels::MemoryBuffer& buffer, kernels::Memory& memory);
@@ -198,12 +200,14 @@ class Vectors::Store {
   kernels::MemoryBuffer moved_, sent_;
   bool taken_ahead_ = false;
   bool sums_ = false;      // the gradients of this round are of several steps
+  double scale_ = 1;       // ComputeGradient::scale of this round
   unsigned made_for_ = 1;  // the local steps of the gradient whose point was made last
   double point_ahead_ = 0;
   // Of the movement that was made last: its round, and whether it is in the velocity.
   Round movement_round_ = 0;
   bool is_in_velocity_ = false;
-  bool is_sum_ = false;  // and whether it is in `sent_`, or `moved_` where nodes do not look ahead
+  bool is_sum_ = false;   // and whether it is in `sent_`, or `moved_` where nodes do not look ahead
+  double sum_scale_ = 1;  // and what it is then multiplied with
   // The vectors of the objective, where the memory is a device's and the program has brought none.
   AlignedBuffer host_point_, host_gradient_;
   // The parameters changed since the last copy to the host. Not where nodes look ahead, whose

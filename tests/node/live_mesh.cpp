@@ -72,9 +72,9 @@ LiveRun run_live(Mesh& mesh, const LiveOptions& options) {
       if (options.on_round) options.on_round(i, report.round);
       return ok_status();
     };
-    observer.decision = [&](TimePoint, const Decision& decision) {
+    observer.decision = [&, i](TimePoint, const Decision& decision) {
       const std::lock_guard lock(mutex);
-      run.decisions.add(decision);
+      run.decisions.add(static_cast<NodeIndex>(i), decision);
       return ok_status();
     };
     observer.notice = [&](TimePoint, const std::string& text) {

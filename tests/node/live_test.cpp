@@ -166,7 +166,7 @@ TEST(Live, IsRepeatedBitForBitWhereTheMeshChoosesLocalSteps) {
   spec.core.feedback = Feedback::kEf14;
   spec.core.gather = Gather::kShared;
   spec.core.look_ahead = spec.core.overlap = Use::kChosen;
-  spec.core.local_steps_vary = true;
+  spec.core.local_steps_vary = spec.core.chooses_multiples = true;
   expect_the_replay_to_repeat(spec);
 }
 

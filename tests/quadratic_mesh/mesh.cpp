@@ -7,7 +7,7 @@
 
 namespace kimesh::test {
 
-void RecordedDecisions::add(const Decision& d) {
+void RecordedDecisions::add(NodeIndex node, const Decision& d) {
   switch (d.kind) {
     case Decision::Kind::kSetting:
       settings_[{d.channel, d.round}] = d.setting;
@@ -23,7 +23,10 @@ void RecordedDecisions::add(const Decision& d) {
       stops_[d.round] = d.verdict;
       return;
     case Decision::Kind::kPace:
-      paces_[d.round] = {0, d.verdict.ahead, d.verdict.local_steps};
+      paces_[d.round] = {0, d.verdict.ahead, d.verdict.local_steps, d.verdict.mean_multiple};
+      return;
+    case Decision::Kind::kMultiple:
+      multiples_[{node, d.round}] = d.multiple;
       return;
     case Decision::Kind::kCheckpoint:
       checkpoints_.insert(d.round);
@@ -57,6 +60,11 @@ std::optional<Pace> RecordedDecisions::pace(Round round) const {
   return found == paces_.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<unsigned> RecordedDecisions::multiple(NodeIndex node, Round round) const {
+  const auto found = multiples_.find({node, round});
+  return found == multiples_.end() ? std::nullopt : std::optional(found->second);
+}
+
 bool RecordedDecisions::checkpoint(Round round) const {
   return checkpoints_.contains(round);
 }
@@ -64,6 +72,7 @@ bool RecordedDecisions::checkpoint(Round round) const {
 void RecordedDecisions::forget_from(Round round) {
   std::erase_if(settings_, [&](const auto& entry) { return entry.first.second >= round; });
   std::erase_if(resets_, [&](const auto& entry) { return entry.first.second >= round; });
+  std::erase_if(multiples_, [&](const auto& entry) { return entry.first.second >= round; });
   const auto is_late = [&](const auto& entry) { return entry.first >= round; };
   std::erase_if(closings_, is_late);
   std::erase_if(stops_, is_late);
@@ -107,6 +116,7 @@ Mesh::Mesh(const MeshSpec& the_spec) : spec(the_spec) {
   config.heterogeneity = spec.heterogeneity;
   problem = make_quadratic(config, spec.nodes, weights, spec.seed);
   setup.plan = &plan;
+  setup.costs.node_gradients = spec.gradients;
   for (NodeIndex i = 0; i < spec.nodes; ++i) {
     SimulatedNode node;
     node.objective = make_quadratic_objective(problem, i);
@@ -133,7 +143,9 @@ Mesh::Mesh(const MeshSpec& the_spec) : spec(the_spec) {
   observer.report = [this](NodeIndex node, TimePoint, const RoundReport& report) {
     reports[node].push_back(report);
   };
-  observer.decision = [this](NodeIndex, TimePoint, const Decision& d) { decisions.add(d); };
+  observer.decision = [this](NodeIndex node, TimePoint, const Decision& d) {
+    decisions.add(node, d);
+  };
   observer.notice = [this](NodeIndex, TimePoint, const std::string& text) {
     notices.push_back(text);
   };

@@ -29,6 +29,7 @@ struct MeshSpec {
   OptimizerOptions optimizer;
   CoreOptions core;                   // of every node
   std::vector<unsigned> local_steps;  // by node; empty: one each
+  std::vector<Duration> gradients;    // virtual time, by node; empty: all alike
   double rate_bits_per_s = 10e6;      // of every link
   Duration delay{0};
 };
@@ -36,12 +37,13 @@ struct MeshSpec {
 // Decisions of all nodes, as a replay needs them.
 class RecordedDecisions : public DecisionSource {
  public:
-  void add(const Decision& decision);
+  void add(NodeIndex node, const Decision& decision);
   [[nodiscard]] std::optional<Setting> setting(ChannelIndex channel, Round round) const override;
   [[nodiscard]] bool reset(ChannelIndex channel, Round round) const override;
   [[nodiscard]] std::optional<Verdict> closing(Round round) const override;
   [[nodiscard]] std::optional<Verdict> confirmed_stop(Round round) const override;
   [[nodiscard]] std::optional<Pace> pace(Round round) const override;
+  [[nodiscard]] std::optional<unsigned> multiple(NodeIndex node, Round round) const override;
   [[nodiscard]] bool checkpoint(Round round) const override;
   // The run went on with `round`: what was decided on it and later ones is void.
   void forget_from(Round round);
@@ -52,15 +54,21 @@ class RecordedDecisions : public DecisionSource {
   std::map<std::pair<ChannelIndex, Round>, bool> resets_;
   std::map<Round, Verdict> closings_, stops_;
   std::map<Round, Pace> paces_;
+  std::map<std::pair<NodeIndex, Round>, unsigned> multiples_;
   std::set<Round> checkpoints_;
 };
 
 // The decisions of another run with other numbers of local steps: `steps(r)` is what the verdict of
-// round r says. `others` outlives this.
+// round r says, and `multiples(i, r)` what node i offers in it. `others` outlives this.
 class StepsByRound : public DecisionSource {
  public:
-  StepsByRound(const DecisionSource& others, std::function<unsigned(Round)> steps)
-      : others_(others), steps_(std::move(steps)) {}
+  using Multiples = std::function<unsigned(NodeIndex, Round)>;
+  StepsByRound(const DecisionSource& others, std::function<unsigned(Round)> steps,
+               std::vector<double> weights = {}, Multiples multiples = {})
+      : others_(others),
+        steps_(std::move(steps)),
+        weights_(std::move(weights)),
+        multiples_(std::move(multiples)) {}
   [[nodiscard]] std::optional<Setting> setting(ChannelIndex channel, Round round) const override {
     return others_.setting(channel, round);
   }
@@ -74,13 +82,20 @@ class StepsByRound : public DecisionSource {
     return others_.confirmed_stop(round);
   }
   [[nodiscard]] std::optional<Pace> pace(Round round) const override {
-    return Pace{0, Ahead::kNo, steps_(round)};
+    double mean = weights_.empty() ? 1 : 0;
+    for (NodeIndex i = 0; i < weights_.size(); ++i) mean += weights_[i] * multiples_(i, round);
+    return Pace{0, Ahead::kNo, steps_(round), mean};
+  }
+  [[nodiscard]] std::optional<unsigned> multiple(NodeIndex node, Round round) const override {
+    return multiples_ ? std::optional(multiples_(node, round)) : std::nullopt;
   }
   [[nodiscard]] bool checkpoint(Round round) const override { return others_.checkpoint(round); }
 
  private:
   const DecisionSource& others_;
   std::function<unsigned(Round)> steps_;
+  std::vector<double> weights_;  // ω of each node; empty: all multiples are 1
+  Multiples multiples_;
 };
 
 // Plan, problem and setup of a mesh; change `setup` before run().

@@ -111,7 +111,9 @@ TEST(DecisionLog, GivesBackResetsAndTheWordsOfTheEnd) {
   Verdict ahead;
   ahead.ahead = Ahead::kOverlaps;
   ahead.local_steps = 4;
+  ahead.mean_multiple = 1 + 1.0 / 3;
   logs.write(0, {Decision::Kind::kPace, 7, 0, {}, ahead});
+  logs.write(1, {Decision::Kind::kMultiple, 8, 0, {}, {}, 3});
   const auto loaded = logs.load();
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   EXPECT_TRUE((*loaded)->reset(1, 4));
@@ -122,7 +124,9 @@ TEST(DecisionLog, GivesBackResetsAndTheWordsOfTheEnd) {
   EXPECT_EQ((*loaded)->closing(9), verdict);
   EXPECT_EQ((*loaded)->closing(10), std::nullopt);
   EXPECT_EQ((*loaded)->confirmed_stop(9), std::nullopt);
-  EXPECT_EQ((*loaded)->pace(7), (Pace{0, Ahead::kOverlaps, 4}));
+  EXPECT_EQ((*loaded)->pace(7), (Pace{0, Ahead::kOverlaps, 4, ahead.mean_multiple}));
+  EXPECT_EQ((*loaded)->multiple(1, 8), 3u);
+  EXPECT_EQ((*loaded)->multiple(0, 8), std::nullopt);
   EXPECT_EQ((*loaded)->pace(8), std::nullopt);
 }
 
@@ -188,6 +192,14 @@ TEST(DecisionLog, NamesFileAndLineOfWhatItCannotUse) {
               EndsWith("this message's setting was another one before"));
   EXPECT_THAT(complaint_about(with("\"round\":1", "\"round\":4294967296")),
               EndsWith("round is too large"));
+  const std::string multiple = R"({"kind":"multiple","round":1,"multiple":3})";
+  EXPECT_EQ(complaint_about(multiple), "none");
+  EXPECT_THAT(complaint_about(multiple + "\n" + multiple),
+              EndsWith("this round's multiple was told before"));
+  for (const char* wrong : {"0", "5"})
+    EXPECT_THAT(
+        complaint_about(R"({"kind":"multiple","round":1,"multiple":)" + std::string(wrong) + "}"),
+        EndsWith(std::string(wrong) + " is no multiple of the local steps"));
   EXPECT_THAT(complaint_about(R"({"kind":"closing","round":1,"closing_round":2,"reason":"rounds",)"
                               R"("loss":0,"accuracy":-1,"accuracy_round":0,"test_loss":0,)"
                               R"("compute_s":0,"evaluate_s":0})"),

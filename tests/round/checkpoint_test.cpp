@@ -141,8 +141,9 @@ std::vector<std::byte> state_with_everything() {
 }
 
 // A core that goes on from this state, in round 2.
-std::unique_ptr<Hand> gone_on(const std::vector<std::byte>& state) {
-  auto other = std::make_unique<Hand>(two_nodes(), 0, resuming(Round{1}));
+std::unique_ptr<Hand> gone_on(const std::vector<std::byte>& state,
+                              const CoreOptions& options = resuming(Round{1})) {
+  auto other = std::make_unique<Hand>(two_nodes(), 0, options);
   other->start();
   other->feed(word_of_the_worker(*other, 2));
   other->feed(other->gather_applied(1, 0, ApplyOutcome::kApplied));
@@ -199,6 +200,19 @@ TEST(Checkpoint, OfAnotherPlanHoldsHowFarTheRunHasCome) {
   const Message& sent = other->last().get<SendMessage>().message;
   EXPECT_EQ(sent.generation, 0u);
   EXPECT_DOUBLE_EQ(Verdict::from_control(sent.control).accuracy, 0.4);
+}
+
+// Seen to fail where the mean of other nodes stays, of which none has offered anything.
+TEST(Checkpoint, OfAnotherPlanHoldsNoMultiplesOfLocalSteps) {
+  auto progress = progress_in(state_with_everything());
+  ASSERT_TRUE(progress.ok());
+  Verdict verdict = Verdict::from_control(progress->verdict);
+  verdict.mean_multiple = 2;
+  progress->verdict = verdict.to_control();
+  CoreOptions options = resuming(Round{1});
+  options.local_steps_vary = options.chooses_multiples = true;
+  const auto other = gone_on(core_state_of(*progress), options);
+  EXPECT_EQ(other->last().get<ComputeGradient>().scale, 1);
 }
 
 // Nodes were killed before the first checkpoint was written everywhere.

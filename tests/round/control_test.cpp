@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace kimesh::control_test {
 namespace {
@@ -31,10 +32,22 @@ TEST(Control, BringsBackEveryValueOfANode) {
        {&all.nodes, &all.loss, &all.correct, &all.samples, &all.test_loss, &all.compute_s,
         &all.evaluate_s, &all.gather_limit, &all.stop_wish, &all.offer.weight, &all.offer.agreement,
         &all.offer.agreement_weight, &all.offer.least_s, &all.offer.most_s, &all.offer.coding_s,
-        &all.checkpoint_held, &all.checkpoint_wish})
+        &all.checkpoint_held, &all.checkpoint_wish, &all.step_s, &all.multiple})
     *value = next++;
   for (double& delay : all.offer.delay) delay = next++;
   EXPECT_TRUE(ControlVector::from_control(all.to_control()) == all);
+}
+
+TEST(Control, TakesWhatIsNoMeanOfMultiplesForOne) {
+  Verdict verdict;
+  verdict.mean_multiple = 1.75;
+  verdict.step_s = 0.5;
+  EXPECT_EQ(Verdict::from_control(verdict.to_control()), verdict);
+  for (const double wrong : {0.5, 4.5, -2.0, std::nan(""), HUGE_VAL}) {
+    Control control = verdict.to_control();
+    std::ranges::replace(control, 1.75, wrong);
+    EXPECT_EQ(Verdict::from_control(control).mean_multiple, 1) << wrong;
+  }
 }
 
 TEST(Control, LeavesAWordThatSaysLittleShortAndAnUnsetRoundUnset) {

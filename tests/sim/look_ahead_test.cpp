@@ -151,6 +151,15 @@ MeshSpec choosing_steps() {
   return spec;
 }
 
+// The first node takes three times as long as the others for a gradient.
+MeshSpec uneven(double unlike) {
+  MeshSpec spec = choosing("parameter_server", unlike);
+  spec.core.local_steps_vary = spec.core.chooses_multiples = true;
+  spec.gradients.assign(spec.nodes, std::chrono::milliseconds(10));
+  spec.gradients[0] = std::chrono::milliseconds(30);
+  return spec;
+}
+
 Ahead way(const Mesh& mesh, Round round) {
   return mesh.reports[0][round].verdict.ahead;
 }
@@ -189,6 +198,35 @@ TEST(LocalSteps, AreChosenWhereMessagesTakeLongerThanGradients) {
   EXPECT_EQ(mesh.reports[0][0].verdict.local_steps, 1u) << "nothing is known";
   EXPECT_GT(mesh.reports[0][50].verdict.local_steps, 1u);
   EXPECT_EQ(fixed.reports[0][50].verdict.local_steps, 1u) << "the config says so";
+}
+
+// Seen to fail with a choice that does not ask whether data are alike, and with multiples of what a
+// round's longest gradient takes, which those of the faster nodes are a part of.
+TEST(LocalSteps, AreMoreAtNodesThatComputeFaster) {
+  Mesh alike(uneven(0)), unlike(uneven(30));
+  for (Mesh* each : {&alike, &unlike}) {
+    each->run();
+    ASSERT_TRUE(each->done()) << each->ends();
+  }
+  for (const auto& reports : alike.reports)
+    EXPECT_DOUBLE_EQ(reports[50].verdict.mean_multiple, (1 + 5 * 3) / 6.0);
+  EXPECT_EQ(alike.reports[1][50].compute, alike.reports[0][50].compute);
+  EXPECT_EQ(unlike.reports[0][50].verdict.mean_multiple, 1);
+  EXPECT_LT(unlike.reports[1][50].compute, unlike.reports[0][50].compute / 2);
+}
+
+// Seen to fail where nodes offer by their own clock, and with a log that lacks the mean.
+TEST(LocalSteps, OfUnevenNodesAreRepeatedByAReplay) {
+  Mesh first(uneven(0));
+  first.run();
+  ASSERT_TRUE(first.done()) << first.ends();
+  MeshSpec even = uneven(0);
+  even.gradients.clear();  // the log alone says who is faster
+  Mesh again(even);
+  again.setup.replay = &first.decisions;
+  again.run();
+  ASSERT_TRUE(again.done()) << again.ends();
+  EXPECT_EQ(again.simulator->owners_parameters(), first.simulator->owners_parameters());
 }
 
 // Seen to fail with a log that does not say when rounds began to overlap, and without the number of

@@ -30,18 +30,51 @@ MeshSpec movements(const std::string& kind, std::size_t nodes, double ratio) {
   return spec;
 }
 
+// What the movement is multiplied with that the gradient of a batch is a part of.
+using ScaleOf = std::function<double(NodeIndex node, std::uint64_t batch)>;
+
+ScaleOf written_scale(const Mesh& mesh) {
+  std::vector<double> scales;
+  for (const SimulatedNode& node : mesh.setup.nodes)
+    scales.push_back(node.vectors.local_steps.scale());
+  return [scales](NodeIndex node, std::uint64_t) { return scales[node]; };
+}
+
+// The numbers of local steps that verdicts say, and what nodes offer of them.
+unsigned steps_said(Round round) {
+  return 1 + round * round % 4;
+}
+unsigned offered(NodeIndex node, Round round) {
+  return 1 + (node + round / 3) % kMultipleMax;
+}
+// Where rounds have them: by batch, of `rounds` rounds.
+ScaleOf offered_scale(const Mesh& mesh, Round rounds) {
+  const Round behind = mesh.spec.core.overlap == Use::kAlways ? 2 : 1;
+  std::vector<std::vector<double>> scales(mesh.spec.nodes);
+  for (Round k = 0; k < rounds; ++k) {
+    double mean = 0;
+    for (NodeIndex i = 0; i < scales.size(); ++i)
+      mean += mesh.problem.weights[i] * (k < behind ? 1 : offered(i, k - behind));
+    for (NodeIndex i = 0; i < scales.size(); ++i) {
+      const unsigned multiple = k < behind ? 1 : offered(i, k - behind);
+      const unsigned steps = k < behind ? 1 : steps_said(k - behind);
+      scales[i].insert(scales[i].end(), multiple * steps, mean / multiple);
+    }
+  }
+  return [scales](NodeIndex node, std::uint64_t batch) { return scales[node].at(batch); };
+}
+
 // Sums what all nodes' movements come to, as their optimizers make them of the gradients that the
 // run computes: without momentum ω lr g, scaled where nodes take unlike numbers of local steps.
-void watch_movements(Mesh& mesh, std::vector<double>& sum) {
+void watch_movements(Mesh& mesh, const ScaleOf& scale, std::vector<double>& sum) {
   sum.assign(mesh.plan.layout.size(), 0);
-  for (std::size_t node = 0; node < mesh.setup.nodes.size(); ++node) {
+  for (NodeIndex node = 0; node < mesh.setup.nodes.size(); ++node) {
     auto& objective = mesh.setup.nodes[node].objective;
-    const LocalSteps steps = mesh.setup.nodes[node].vectors.local_steps;
-    const auto add = [&mesh, &sum, node, steps](std::uint64_t batch,
+    const auto add = [&mesh, &sum, scale, node](std::uint64_t batch,
                                                 std::span<const float> gradient) {
-      const auto round = static_cast<Round>(batch / steps.own);
+      constexpr Round kAny = 0;  // the rate is the same in all of them
       const double factor =
-          mesh.problem.weights[node] * steps.scale() * mesh.spec.optimizer.learning_rate(round);
+          mesh.problem.weights[node] * scale(node, batch) * mesh.spec.optimizer.learning_rate(kAny);
       for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += factor * gradient[j];
     };
     objective = std::make_unique<WatchedObjective>(std::move(objective), add);
@@ -83,8 +116,11 @@ TEST(Movements, AreDeliveredOrKeptAndNothingElse) {
     Mesh calm(spec);  // settings that do not depend on what links do
     calm.run();
     spec.core.local_steps_vary = random.below(2) == 0;
+    spec.core.chooses_multiples = spec.core.local_steps_vary && !takes_local_steps;
+    const StepsByRound decisions(
+        calm.decisions, steps_said,
+        spec.core.chooses_multiples ? calm.problem.weights : std::vector<double>(), offered);
     Mesh mesh(spec);
-    const StepsByRound decisions(calm.decisions, [](Round round) { return 1 + round * round % 5; });
     if (spec.core.local_steps_vary) mesh.setup.replay = &decisions;
     for (LinkSpec& link : mesh.setup.links)
       link.rate = RateTrace{{{0.0, rate * (1 + random.uniform())}}};
@@ -95,7 +131,8 @@ TEST(Movements, AreDeliveredOrKeptAndNothingElse) {
       mesh.setup.faults.push_back({Fault::Kind::kRestore, at + random.uniform() / 2, link, 0});
     }
     std::vector<double> moved;
-    watch_movements(mesh, moved);
+    const bool offers = spec.core.chooses_multiples;
+    watch_movements(mesh, offers ? offered_scale(mesh, 30) : written_scale(mesh), moved);
     mesh.run();
     ASSERT_TRUE(mesh.done()) << mesh.ends();
     const std::vector<double> kept = residuals(mesh);

@@ -86,7 +86,7 @@ MeshSpec ahead(MeshSpec spec, bool overlaps) {
 void choose_all(MeshSpec& spec) {
   spec.core.feedback = Feedback::kEf14;
   spec.core.look_ahead = spec.core.overlap = Use::kChosen;
-  spec.core.local_steps_vary = true;
+  spec.core.local_steps_vary = spec.core.chooses_multiples = true;
 }
 
 MeshSpec stepping(MeshSpec spec) {
@@ -297,7 +297,12 @@ TEST(Resume, IsReplayedFromTheDecisionsOfBothParts) {
     spec.core.gather = Gather::kShared;
     spec.core.checkpoints = {std::nullopt, from_seconds(0.15), false, std::nullopt};
     spec.core.stop_rounds = 2 * kRounds;
-    if (chooses) choose_all(spec);
+    if (chooses) {
+      choose_all(spec);
+      spec.heterogeneity = 0;
+      spec.gradients.assign(spec.nodes, std::chrono::milliseconds(3));
+      spec.gradients[2] = std::chrono::milliseconds(10);
+    }
     RecordedDecisions decisions;
     const AllStates states = killed_states(spec, 0.6, &decisions);
     ASSERT_GE(states[0]->states.size(), 2u);
@@ -309,6 +314,7 @@ TEST(Resume, IsReplayedFromTheDecisionsOfBothParts) {
     resumed.run();
     ASSERT_TRUE(resumed.done()) << resumed.ends();
     EXPECT_EQ(resumed.reports[0].front().round, held + 1);
+    EXPECT_EQ(resumed.reports[0].front().verdict.mean_multiple > 1, chooses);
 
     Mesh replayed(spec);
     replayed.setup.replay = &resumed.decisions;

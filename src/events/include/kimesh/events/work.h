@@ -57,7 +57,7 @@ struct StepShard {  // x[s] = optimizer(x[s], Σ terms) -> StepDone
   std::span<const BufferId> terms;
   bool digest = false;
   bool agreement = false;
-  unsigned local_steps = 1;  // ComputeGradient::local_steps of `round`
+  double local_steps = 1;  // the mean over all nodes of ComputeGradient::local_steps of `round`
 };
 // Makes this node's movement of the gradient of `round`, for the round's reduces, and, where the
 // next gradient is to be computed while they travel, its point. Only where nodes may look ahead
@@ -67,6 +67,7 @@ struct TakeMovement {
   bool taken_ahead = false;  // the gradient was, of w
   bool overlap = false;      // the next gradient's point is wanted
   unsigned next_steps = 1;   // ComputeGradient::local_steps of that gradient
+  double next_scale = 1;     // and its scale
 };
 // Which state of a node: that of the end of `round`, in the run, or the going on of one, that has
 // this number (CheckpointOptions::lineage).
@@ -101,10 +102,12 @@ enum class GradientPoint : std::uint8_t {
 struct ComputeGradient {
   Round round = 0;
   GradientPoint at = GradientPoint::kParameters;
-  // Every node takes so many local steps, or so many times its own number.
+  // This node takes so many local steps, or so many times those that the topology gives it.
   unsigned local_steps = 1;
   // The number of local steps, counted so, in all rounds before.
   std::uint64_t steps_before = 0;
+  // What its movement is multiplied with where nodes take unlike numbers: LocalSteps::scale().
+  double scale = 1;
 };  // then clip, decay and, without TakeMovement, momentum; or all local steps -> GradientDone
 struct Evaluate {
   Round round = 0;

@@ -38,7 +38,8 @@ class CarryOver {
 
  private:
   const Plan& before_;
-  std::map<std::string, std::uint64_t> traffic_;  // by name of the nodes that were added
+  std::map<std::string, std::uint64_t> traffic_, steps_;  // by name of the nodes that were added
+  std::uint64_t most_steps_ = 0;
   Progress shared_;                               // that of shard 0's owner, or the first one's
   CarriedVectors vectors_;
   double weights_ = 0;  // of the nodes that were added

@@ -180,6 +180,7 @@ struct Pace {
   double exchange_s = 0;
   Ahead ahead = Ahead::kNo;
   unsigned local_steps = 1;
+  double mean_multiple = 1;  // Verdict::mean_multiple, which the search leaves alone
   [[nodiscard]] bool overlaps() const { return ahead == Ahead::kOverlaps; }
   bool operator==(const Pace&) const = default;
 };

@@ -15,7 +15,10 @@
 //   {"kind":"ahead","round":16,"ahead":"overlaps","local_steps":4}
 //       What the owner of shard 0 decided, in its log only: how gradients are taken from the next
 //       round on: "no" at w, "looks" ahead of it, "overlaps" ahead and beside messages; and how
-//       many local steps those have that are asked for from then on.
+//       many local steps those have that are asked for from then on. `mean_multiple` over 1: how
+//       many times as many nodes take in the mean, where some are faster than others.
+//   {"kind":"multiple","round":16,"multiple":3}
+//       How many times the mesh's local steps the node offers to take, from the next verdict on.
 //   {"kind":"checkpoint","round":98}
 //       The next round ends with a checkpoint; in the log of the owner of shard 0 only.
 //   {"kind":"resume","round":93}

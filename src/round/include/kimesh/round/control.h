@@ -20,7 +20,7 @@ struct ControlVector {
   // Sums of the evaluation made at the start of this round; samples 0: none was made. A sample of a
   // text is a token. In an agreement on a checkpoint samples counts the nodes that hold one.
   double correct = 0, samples = 0, test_loss = 0;
-  double compute_s = 0;   // max: the round's longest gradient, over ComputeGradient::local_steps
+  double compute_s = 0;   // max: the round's longest gradient, over its Verdict::local_steps
   double evaluate_s = 0;  // max: what the run's clock leaves out
   // Min of those over 0: the most bytes that a shared gather message of shard 0 may take on every
   // link of its tree. 0: nothing limits it.
@@ -35,6 +35,9 @@ struct ControlVector {
   // Max. 1: a user asks for a checkpoint. In an agreement on a checkpoint, 1: the last run came to
   // its regular end at a node.
   double checkpoint_wish = 0;
+  // Where CoreOptions::chooses_multiples: a local step of the slowest node (max; of each the median
+  // of its last five), and Σ ω_i · (how many times Verdict::local_steps node i offers to take).
+  double step_s = 0, multiple = 0;
   // In an agreement on a checkpoint: the lineage of the one that checkpoint_held tells.
   // kMixedLineages: nodes hold some of one round that are of different runs.
   std::uint64_t held_lineage = 0;
@@ -53,6 +56,10 @@ struct ControlVector {
 // alone.
 [[nodiscard]] Control gather_limit_to_control(double limit);
 [[nodiscard]] double gather_limit_from_control(std::span<const double> values);
+
+// A node takes at most so many times the local steps of the slowest one. More than twice as many
+// gain little on the cnn (docs/figures.md).
+inline constexpr unsigned kMultipleMax = 4;
 
 // Stands for no round.
 inline constexpr Round kNoRound = 0xffffffff;
@@ -97,6 +104,10 @@ struct Verdict {
   // Where the mesh chooses: how gradients are taken from the next round on.
   Ahead ahead = Ahead::kNo;
   unsigned local_steps = 1;  // and how many those have that are asked for from then on
+  // Over 1: node i takes m_i times local_steps, with the m_i that it offered in this verdict's
+  // round. The value is Σ ω_i m_i, at most kMultipleMax. 1: all nodes take local_steps.
+  double mean_multiple = 1;
+  double step_s = 0;  // ControlVector::step_s
   // The next round, where it is to end with a checkpoint; else kNoRound.
   Round checkpoint_round = kNoRound;
   // In the verdict of a round that ends with a checkpoint: the newest one that all nodes hold.

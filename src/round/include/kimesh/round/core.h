@@ -55,6 +55,8 @@ class DecisionSource {
   // What the verdict of `round` changed the pace to, without its exchange; nothing: it changed
   // nothing.
   [[nodiscard]] virtual std::optional<Pace> pace(Round round) const = 0;
+  // What `node` began to offer in `round` (ControlVector::multiple); nothing: it changed nothing.
+  [[nodiscard]] virtual std::optional<unsigned> multiple(NodeIndex node, Round round) const = 0;
   // Whether the verdict of `round` said that the next round ends with a checkpoint.
   [[nodiscard]] virtual bool checkpoint(Round round) const = 0;
 };
@@ -110,6 +112,8 @@ struct CoreOptions {
   // Whether the mesh chooses how many local steps a round has. VectorsOptions::local_steps_vary
   // says so as well.
   bool local_steps_vary = false;
+  // With it: whether nodes that compute faster than others take more of them.
+  bool chooses_multiples = false;
   double drift = kUsualDrift, overlap_cost = kOverlapCost;  // OptimizerKind's
   std::optional<std::uint64_t> traffic_bytes;  // that the node may send in all; the run ends before
   Duration dead_after{std::chrono::seconds(15)};

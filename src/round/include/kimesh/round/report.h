@@ -68,13 +68,15 @@ struct Decision {
     kClosing,
     kConfirmedStop,
     kPace,
+    kMultiple,
     kCheckpoint,
     kResume
   } kind = Kind::kSetting;
   Round round = 0;           // resume: the one that the run goes on with
   ChannelIndex channel = 0;  // setting, reset
   Setting setting;           // setting
-  Verdict verdict;           // closing, confirmed stop, ahead, checkpoint
+  Verdict verdict;           // closing, confirmed stop, pace, checkpoint
+  unsigned multiple = 1;     // multiple: what the node offers from `round` on
 };
 struct Decided {
   Decision decision;
