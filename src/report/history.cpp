@@ -15,9 +15,10 @@
 namespace kimesh {
 namespace {
 
-Error is_no_run(const std::string& folder, const std::string& why) {
+Error is_no_run(const std::string& folder, std::string why) {
+  if (!why.ends_with('.')) why += '.';
   return {ErrorCode::kUserInput,
-          fmt::format("{} is no folder of a run: {}. Name one such as runs/digits-ring4-1", folder,
+          fmt::format("{} is no folder of a run: {} Name one such as runs/digits-ring4-1", folder,
                       why)};
 }
 

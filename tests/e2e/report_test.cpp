@@ -135,6 +135,11 @@ TEST_F(ReportCommand, RefusesWhatIsNoRun) {
   const Ended ended = run_program(scratch_, {"report", "runs/run", "runs/nothing"});
   EXPECT_EQ(ended.code, 2);
   EXPECT_NE(ended.err.find("runs/nothing is no folder of a run"), std::string::npos) << ended.err;
+  std::filesystem::create_directory(scratch_.path() + "/bare");
+  const Ended bare = run_program(scratch_, {"report", "bare"});
+  EXPECT_EQ(bare.code, 2);
+  EXPECT_NE(bare.err.find("bare is no folder of a run"), std::string::npos) << bare.err;
+  EXPECT_EQ(bare.err.find(".."), std::string::npos) << bare.err;
 }
 
 }  // namespace
