@@ -13,11 +13,9 @@ Status CarryOver::add(NodeIndex node, const VectorsOptions& options, StateReader
   if (!core) return core.error();
   const auto progress = progress_in(*core);
   if (!progress) return progress.error();
-  KIMESH_CHECK(traffic_.empty() || progress->round == shared_.round, "states of one round");
-  if (traffic_.empty() || before_.shards.front().owner == node) shared_ = *progress;
-  traffic_[before_.view.nodes[node]] = progress->traffic;
-  steps_[before_.view.nodes[node]] = progress->steps;
-  most_steps_ = std::max(most_steps_, progress->steps);
+  KIMESH_CHECK(nodes_.empty() || progress->round == shared_.round, "states of one round");
+  if (nodes_.empty() || before_.shards.front().owner == node) shared_ = *progress;
+  nodes_[before_.view.nodes[node]] = {progress->traffic, progress->steps};
   // A sound state has a positive weight; one that has none counts for nothing.
   const double weight = std::max(progress->data_weight, 0.0);
   weights_ += weight;
@@ -29,22 +27,26 @@ Status CarryOver::add(NodeIndex node, const VectorsOptions& options, StateReader
 
 bool CarryOver::loses_moments() const {
   const auto is_lost = [&](const Shard& shard) {
-    return !traffic_.contains(before_.view.nodes[shard.owner]);
+    return !nodes_.contains(before_.view.nodes[shard.owner]);
   };
   return owners_keep_moments_ && std::ranges::any_of(before_.shards, is_lost);
 }
 
 Result<std::vector<std::byte>> CarryOver::state_for(const Plan& plan, NodeIndex node,
                                                     const VectorsOptions& options) {
-  KIMESH_CHECK(!traffic_.empty(), "a state to go on from");
+  KIMESH_CHECK(!nodes_.empty(), "a state to go on from");
   if (loses_moments()) vectors_.moments.clear();
   Vectors vectors(plan, node, options);
   vectors.start(vectors_);
   Progress progress = shared_;
-  const auto sent = traffic_.find(plan.view.nodes[node]);
-  progress.traffic = sent == traffic_.end() ? 0 : sent->second;
-  const auto steps = steps_.find(plan.view.nodes[node]);  // no batch comes twice
-  progress.steps = steps == steps_.end() ? most_steps_ : steps->second;
+  // Each node goes on with its own batches; a new node begins behind those of all others.
+  const auto known = nodes_.find(plan.view.nodes[node]);
+  const auto steps = [](const auto& entry) { return entry.second.steps; };
+  const OfNode own = known != nodes_.end()
+                         ? known->second
+                         : OfNode{0, steps(*std::ranges::max_element(nodes_, {}, steps))};
+  progress.traffic = own.traffic;
+  progress.steps = own.steps;
   std::vector<std::byte> state;
   if (const Status written = write_state(core_state_of(progress), vectors, state); !written)
     return written.error();

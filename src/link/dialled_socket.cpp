@@ -37,9 +37,9 @@ bool DialledSocket::dial(const std::string& endpoint) {
   return true;
 }
 
-// To the host's number, in place of an earlier connection.
+// Connects to the host's address, with a new socket.
 bool DialledSocket::connect() {
-  socket_.close();  // its monitor first, for which ZeroMQ would wait
+  socket_.close();  // stops its monitor first: ZeroMQ would wait for a reader that is gone
   is_connected_ = false;
   tcp_ = TcpPeek();
   socket_ = ZmqSocket(shared_.zmq, ZMQ_DEALER);
@@ -56,8 +56,9 @@ bool DialledSocket::connect() {
   return false;
 }
 
-// Whoever has several addresses is tried at the next one. What is known stays where a lookup finds
-// nothing: servers of names fail more often than addresses change.
+// Takes the addresses that a lookup has found: the one behind the present address is dialled next.
+// Where the lookup found none the present address stays, since name servers fail more often than
+// addresses change.
 void DialledSocket::found(const std::vector<std::string>& addresses, TimePoint now) {
   if (is_connected_) return;
   if (addresses.empty()) {
@@ -140,7 +141,7 @@ void DialledSocket::hang_up() {
   dial_anew();
 }
 
-// Whoever answered there may be another node than the one that the name now stands for.
+// Looks the name up as well, since another node may have its former address.
 void DialledSocket::dial_anew() {
   is_connected_ = false;
   redial_at_ = std::chrono::steady_clock::now() + kDialAnew;

@@ -77,9 +77,9 @@ class DialledSocket {
   Shared shared_;
   Far far_;
   std::string endpoint_;                     // empty: it is closed
-  std::optional<NameLookup> name_;           // nothing: the host is a number
-  std::optional<std::string> next_address_;  // to dial in its place, at redial_at_
-  std::string address_;  // that is dialled for the name; empty: none is known yet
+  std::optional<NameLookup> name_;           // nothing: the host is an address
+  std::string address_;                      // dialled for the name; empty: none is known yet
+  std::optional<std::string> next_address_;  // dialled in place of address_ at redial_at_
   ZmqSocket socket_;
   bool is_connected_ = false;  // by TCP
   TcpPeek tcp_;

@@ -15,8 +15,8 @@ constexpr std::string_view kTcp = "tcp://";
 bool names_loopback(const std::string& name) {
   return name == "localhost" || name == "ip6-localhost" || name == "ip6-loopback";
 }
-bool is_loopback(const std::string& number) {
-  return number.starts_with("127.") || number == "[::1]";
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address == "[::1]";
 }
 
 }  // namespace
@@ -25,9 +25,9 @@ std::string name_in(const std::string& endpoint) {
   const std::size_t colon = endpoint.rfind(':');
   if (!endpoint.starts_with(kTcp) || colon < kTcp.size()) return "";
   const std::string host = endpoint.substr(kTcp.size(), colon - kTcp.size());
-  in_addr number{};
+  in_addr address{};
   const bool is_name = !host.empty() && host != "*" && host.find(':') == std::string::npos &&
-                       ::inet_pton(AF_INET, host.c_str(), &number) != 1;
+                       ::inet_pton(AF_INET, host.c_str(), &address) != 1;
   return is_name ? host : "";
 }
 
@@ -38,11 +38,11 @@ std::string with_host(const std::string& endpoint, const std::string& host) {
 std::vector<std::string> listen_places(const std::string& endpoint, const Resolver& resolve) {
   const std::string name = name_in(endpoint);
   if (name.empty()) return {endpoint};
-  std::vector<std::string> numbers = resolve(name);
-  if (!numbers.empty() && !names_loopback(name) && std::ranges::all_of(numbers, is_loopback))
-    numbers = {numbers.front() == "[::1]" ? "[::]" : "*"};
+  std::vector<std::string> addresses = resolve(name);
+  if (!addresses.empty() && !names_loopback(name) && std::ranges::all_of(addresses, is_loopback))
+    addresses = {addresses.front() == "[::1]" ? "[::]" : "*"};
   std::vector<std::string> places;
-  for (const std::string& number : numbers) places.push_back(with_host(endpoint, number));
+  for (const std::string& address : addresses) places.push_back(with_host(endpoint, address));
   return places.empty() ? std::vector{endpoint} : places;
 }
 

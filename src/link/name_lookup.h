@@ -1,5 +1,5 @@
-// The lookup of a name in a thread of its own: in the network's thread, or ZeroMQ's, all links of
-// the node would stop while a server of names does not answer.
+// The lookup of a name in a thread of its own. In the network's thread, or ZeroMQ's, all links of
+// the node would stop while a name server does not answer.
 #pragma once
 
 #include <memory>

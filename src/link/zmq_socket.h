@@ -75,7 +75,7 @@ class ZmqSocket {
   void serve_curve(const CurvePair& own, const char* zap_domain);
   // Before connect: only to a node that holds the secret of `far_key`.
   void dial_curve(const CurvePair& own, const std::string& far_key);
-  // Addresses are numbers, those of IPv6 in brackets.
+  // `endpoint` has an address, or *, and no name; an IPv6 address stands in brackets.
   [[nodiscard]] int bind(const std::string& endpoint);     // 0 or errno
   [[nodiscard]] int connect(const std::string& endpoint);  // 0 or errno
   [[nodiscard]] std::string last_endpoint() const;

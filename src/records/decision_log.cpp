@@ -222,8 +222,8 @@ class LogReader {
   void add_pace(FieldReader& fields, Round round) {
     std::string name;
     unsigned steps = 1;
-    fields.read("ahead", name);
     double mean = 1;
+    fields.read("ahead", name);
     if (fields.has("local_steps")) fields.read("local_steps", steps);
     if (fields.has("mean_multiple")) fields.read("mean_multiple", mean);
     if (!fields.ok()) return;

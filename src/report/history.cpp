@@ -15,8 +15,8 @@
 namespace kimesh {
 namespace {
 
-Error is_no_run(const std::string& folder, std::string why) {
-  if (!why.ends_with('.')) why += '.';
+// `why` is a whole sentence.
+Error is_no_run(const std::string& folder, const std::string& why) {
   return {ErrorCode::kUserInput,
           fmt::format("{} is no folder of a run: {} Name one such as runs/digits-ring4-1", folder,
                       why)};
@@ -150,7 +150,8 @@ NodeIndex RunHistory::furthest() const {
 Result<RunHistory> load_run(const std::string& path) {
   const RunFolder folder(path);
   std::error_code code;
-  if (!std::filesystem::is_directory(path, code)) return is_no_run(path, "there is no such folder");
+  if (!std::filesystem::is_directory(path, code))
+    return is_no_run(path, "there is no such folder.");
   RunHistory history;
   history.folder = path;
   const auto absolute = std::filesystem::weakly_canonical(path, code);

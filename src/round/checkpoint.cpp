@@ -121,7 +121,7 @@ void Core::State::restore(StateReader& reader) {
   go_on_from(from);
   // Without what was measured in the round before, an offer would know nothing.
   if (!is_of_plan) {
-    verdict.mean_multiple = 1;  // of what other nodes have offered
+    verdict.mean_multiple = 1;  // no node of this plan has offered a multiple yet
     return static_cast<void>(offered = round + 1);
   }
   Control summed{};

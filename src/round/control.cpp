@@ -47,7 +47,7 @@ Round round_at(std::span<const double> values, std::size_t index) {
   return value >= 1 && value <= kNoRound ? static_cast<Round>(value - 1) : kNoRound;
 }
 
-// What is no mean of multiples counts as that of ones.
+// A value that cannot be a mean of multiples counts as 1.
 double multiple_at(std::span<const double> values, std::size_t index) {
   const double value = value_at(values, index);
   return value > 1 && value <= kMultipleMax ? value : 1;

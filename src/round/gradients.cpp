@@ -93,7 +93,7 @@ RoundSteps Core::State::steps_of_round() const {
   return {verdict.local_steps, multiple.agreed(), verdict.mean_multiple};
 }
 
-// Of this round. What this node has offered in it counts from now on.
+// Takes the verdict of this round. The multiple that this node has offered counts from now on.
 void Core::State::take_verdict(const Verdict& next) {
   verdict = next;
   multiple.agree();

@@ -29,11 +29,12 @@ struct RoundSteps {
   return sum > 1 + kRounding ? std::min<double>(sum, kMultipleMax) : 1;
 }
 
-// What a node offers to take. Thread: that of the core.
+// The multiple that a node offers, and the one that counts. Thread: that of the core.
 class StepMultiple {
  public:
-  // What a local step of this node has taken, in seconds; and the median of the last five.
+  // Takes the time of one local step of this node, in seconds.
   void add(double took_s) { times_.add(took_s); }
+  // The median of the last five; 0: there was none.
   [[nodiscard]] double step_s() const { return times_.value(); }
   // The multiple to offer where the slowest node takes `slowest_s` for a local step: the largest
   // with which this node's gradient takes a twentieth longer than that one's at most. More than
@@ -52,8 +53,8 @@ class StepMultiple {
   }
   void offer(unsigned multiple) { offered_ = multiple; }
   [[nodiscard]] unsigned offered() const { return offered_; }
-  // The latest verdict holds what this node has offered. What it offers from now on counts with the
-  // next one.
+  // Called with every verdict, whose mean includes what this node has offered. What it offers later
+  // counts with the next verdict.
   void agree() { agreed_ = offered_; }
   [[nodiscard]] unsigned agreed() const { return agreed_; }
 

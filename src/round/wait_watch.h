@@ -71,8 +71,8 @@ class WorkWatch {
   TimePoint since_{};
 };
 
-// How long the trainer works on what it was asked for, and has at most on something alike, by the
-// part: a gradient's are its local steps.
+// When the trainer began its present task, and the longest time of a task of this kind, divided by
+// the number of its parts. The parts of a gradient are its local steps.
 struct TrainerWatch {
   std::optional<TimePoint> since;
   Duration longest{0};

@@ -200,14 +200,14 @@ class Vectors::Store {
   kernels::MemoryBuffer moved_, sent_;
   bool taken_ahead_ = false;
   bool sums_ = false;      // the gradients of this round are of several steps
-  double scale_ = 1;       // ComputeGradient::scale of this round
+  double scale_ = 1;       // LocalSteps::scale() times ComputeGradient::scale of this round
   unsigned made_for_ = 1;  // the local steps of the gradient whose point was made last
   double point_ahead_ = 0;
   // Of the movement that was made last: its round, and whether it is in the velocity.
   Round movement_round_ = 0;
   bool is_in_velocity_ = false;
   bool is_sum_ = false;   // and whether it is in `sent_`, or `moved_` where nodes do not look ahead
-  double sum_scale_ = 1;  // and what it is then multiplied with
+  double sum_scale_ = 1;  // the factor of that sum in the movement
   // The vectors of the objective, where the memory is a device's and the program has brought none.
   AlignedBuffer host_point_, host_gradient_;
   // The parameters changed since the last copy to the host. Not where nodes look ahead, whose

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "kimesh/compress/codecs.h"
 #include "kimesh/config/options_of_text.h"
@@ -125,6 +126,28 @@ unsigned varying(Round round) {
   return kSteps[round % kSteps.size()];
 }
 
+// The steps of node i by the verdict of that round; nothing: there was none yet.
+using StepsByVerdict = std::function<unsigned(NodeIndex i, std::optional<Round> verdict)>;
+
+// Runs 30 rounds with these decisions, of which a gradient follows the last verdict that was known
+// when it was asked for.
+void expect_as_decided(const MeshSpec& spec, const DecisionSource& decisions, Way way,
+                       const StepsByVerdict& steps) {
+  Mesh mesh(spec);
+  mesh.setup.replay = &decisions;
+  // The owner of shard 0 then has its verdict before its own movement is made.
+  mesh.setup.costs.node_gradients.assign(6, std::chrono::milliseconds(1));
+  mesh.setup.costs.node_gradients[0] = std::chrono::milliseconds(100);
+  mesh.run();
+  ASSERT_TRUE(mesh.done()) << mesh.ends();
+  const Round behind = way == Way::kOverlaps ? 2 : 1;
+  const auto in_round = [&](NodeIndex i, Round k) {
+    return steps(i, k < behind ? std::nullopt : std::optional(k - behind));
+  };
+  const auto expected = rounded(reference(mesh.problem, in_round, way, 30));
+  EXPECT_LT(relative_l2(mesh.simulator->owners_parameters(), expected), 1e-5);
+}
+
 // A gradient has as many steps as the last verdict said when it was asked for, which with overlap
 // is a round earlier. Seen to fail with an owner that asks by a verdict that others do not have
 // yet, without the copy of a single step that several follow, and with a point that is ahead by
@@ -138,20 +161,10 @@ TEST(LocalSteps, MayVaryFromRoundToRound) {
         Mesh calm(spec);
         calm.run();
         spec.core.local_steps_vary = true;
-        Mesh mesh(spec);
         const StepsByRound decisions(calm.decisions, varying);
-        mesh.setup.replay = &decisions;
-        // The owner of shard 0 then has its verdict before its own movement is made.
-        mesh.setup.costs.node_gradients.assign(6, std::chrono::milliseconds(1));
-        mesh.setup.costs.node_gradients[0] = std::chrono::milliseconds(100);
-        mesh.run();
-        ASSERT_TRUE(mesh.done()) << mesh.ends();
-        const Round behind = way == Way::kOverlaps ? 2 : 1;
-        const auto times = [&](NodeIndex i, Round k) {
-          return steps[i] * (k < behind ? 1 : varying(k - behind));
-        };
-        const auto expected = rounded(reference(mesh.problem, times, way, 30));
-        EXPECT_LT(relative_l2(mesh.simulator->owners_parameters(), expected), 1e-5);
+        expect_as_decided(spec, decisions, way, [&](NodeIndex i, std::optional<Round> verdict) {
+          return steps[i] * (verdict ? varying(*verdict) : 1);
+        });
       }
 }
 
@@ -173,19 +186,10 @@ TEST(LocalSteps, MayBeMoreAtNodesThatAreFaster) {
       Mesh calm(spec);
       calm.run();
       spec.core.local_steps_vary = spec.core.chooses_multiples = true;
-      Mesh mesh(spec);
-      const StepsByRound decisions(calm.decisions, varying, mesh.problem.weights, offered);
-      mesh.setup.replay = &decisions;
-      mesh.setup.costs.node_gradients.assign(6, std::chrono::milliseconds(1));
-      mesh.setup.costs.node_gradients[0] = std::chrono::milliseconds(100);
-      mesh.run();
-      ASSERT_TRUE(mesh.done()) << mesh.ends();
-      const Round behind = way == Way::kOverlaps ? 2 : 1;
-      const auto times = [&](NodeIndex i, Round k) {
-        return k < behind ? 1 : varying(k - behind) * offered(i, k - behind);
-      };
-      const auto expected = rounded(reference(mesh.problem, times, way, 30));
-      EXPECT_LT(relative_l2(mesh.simulator->owners_parameters(), expected), 1e-5);
+      const StepsByRound decisions(calm.decisions, varying, calm.problem.weights, offered);
+      expect_as_decided(spec, decisions, way, [](NodeIndex i, std::optional<Round> verdict) {
+        return verdict ? varying(*verdict) * offered(i, *verdict) : 1;
+      });
     }
 }
 

@@ -30,7 +30,7 @@ MeshSpec movements(const std::string& kind, std::size_t nodes, double ratio) {
   return spec;
 }
 
-// What the movement is multiplied with that the gradient of a batch is a part of.
+// The scale of the movement to which the gradient of a batch belongs.
 using ScaleOf = std::function<double(NodeIndex node, std::uint64_t batch)>;
 
 ScaleOf written_scale(const Mesh& mesh) {
@@ -47,7 +47,7 @@ unsigned steps_said(Round round) {
 unsigned offered(NodeIndex node, Round round) {
   return 1 + (node + round / 3) % kMultipleMax;
 }
-// Where rounds have them: by batch, of `rounds` rounds.
+// The scales of a run of so many rounds that has these numbers.
 ScaleOf offered_scale(const Mesh& mesh, Round rounds) {
   const Round behind = mesh.spec.core.overlap == Use::kAlways ? 2 : 1;
   std::vector<std::vector<double>> scales(mesh.spec.nodes);

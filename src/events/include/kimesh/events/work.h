@@ -57,7 +57,7 @@ struct StepShard {  // x[s] = optimizer(x[s], Σ terms) -> StepDone
   std::span<const BufferId> terms;
   bool digest = false;
   bool agreement = false;
-  double local_steps = 1;  // the mean over all nodes of ComputeGradient::local_steps of `round`
+  double local_steps = 1;  // Σ ω_i · ComputeGradient::local_steps of node i in `round`
 };
 // Makes this node's movement of the gradient of `round`, for the round's reduces, and, where the
 // next gradient is to be computed while they travel, its point. Only where nodes may look ahead
@@ -67,7 +67,7 @@ struct TakeMovement {
   bool taken_ahead = false;  // the gradient was, of w
   bool overlap = false;      // the next gradient's point is wanted
   unsigned next_steps = 1;   // ComputeGradient::local_steps of that gradient
-  double next_scale = 1;     // and its scale
+  double next_scale = 1;     // ComputeGradient::scale of that gradient
 };
 // Which state of a node: that of the end of `round`, in the run, or the going on of one, that has
 // this number (CheckpointOptions::lineage).

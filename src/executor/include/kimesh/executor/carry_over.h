@@ -38,9 +38,11 @@ class CarryOver {
 
  private:
   const Plan& before_;
-  std::map<std::string, std::uint64_t> traffic_, steps_;  // by name of the nodes that were added
-  std::uint64_t most_steps_ = 0;
-  Progress shared_;                               // that of shard 0's owner, or the first one's
+  struct OfNode {
+    std::uint64_t traffic = 0, steps = 0;  // as in Progress
+  };
+  std::map<std::string, OfNode> nodes_;  // by name, those that were added
+  Progress shared_;                      // that of shard 0's owner, or the first one's
   CarriedVectors vectors_;
   double weights_ = 0;  // of the nodes that were added
   bool owners_keep_moments_ = false;

@@ -65,7 +65,8 @@ struct NetworkOptions {
   // How long a silent link is believed in; connections give up, and are dialled, in parts of it.
   Duration dead_after{std::chrono::seconds(15)};
   Duration redial{std::chrono::milliseconds(200)};  // before the first try to dial again
-  Resolver resolve = resolve_name;                  // of the names in endpoints that are dialled
+  // Looks up the names in endpoints that are dialled, in threads of their own.
+  Resolver resolve = resolve_name;
   // A node that refuses this one may be ending an earlier run: until a message was exchanged with
   // it, it is dialled again. PeerRefused says why, and neither LinkRefused nor PeerRestarted comes.
   bool dials_again = false;

@@ -11,8 +11,8 @@ namespace kimesh {
 // addresses in brackets; empty: none. Thread: any.
 using Resolver = std::function<std::vector<std::string>(const std::string& name)>;
 
-// As the system knows them (getaddrinfo). Waits for it: where a server of names does not answer ten
-// seconds and more.
+// Asks the system (getaddrinfo) and waits for its answer: ten seconds and more where no name server
+// answers.
 [[nodiscard]] std::vector<std::string> resolve_name(const std::string& name);
 
 }  // namespace kimesh
