@@ -10,6 +10,7 @@
 #include "kimesh/mesh/keys.h"
 #include "kimesh/objective/plugin_model.h"
 #include "kimesh/objective/quadratic.h"
+#include "kimesh/train/trainer.h"
 #include "kimesh/train/training_mesh.h"
 #include "say.h"
 
@@ -129,6 +130,14 @@ int threads(const RunConfig& config, std::size_t local_nodes) {
   if (config.threads > 0) return config.threads;
   const auto cores = std::max(1u, std::thread::hardware_concurrency());
   return std::max(1, static_cast<int>(cores / std::max<std::size_t>(1, local_nodes)));
+}
+
+void set_up_training_of(const RunConfig& config, int threads) {
+  set_up_training(threads);
+  const bool is_libtorch = !config.quadratic && config.plugin() == nullptr;
+  if (config.device != DeviceKind::kCuda || !is_libtorch) return;
+  if (const Status gpu = use_gpu_for_training(); !gpu)
+    complain("the GPU makes messages, and the CPU computes gradients: " + gpu.error().message);
 }
 
 }  // namespace kimesh::cli

@@ -45,5 +45,8 @@ namespace kimesh::cli {
 
 // The number of LibTorch's threads per node when `local_nodes` nodes share this machine.
 [[nodiscard]] int threads(const RunConfig& config, std::size_t local_nodes);
+// As set_up_training of trainer.h, and on the GPU where the config asks for one; says so where
+// gradients stay on the CPU. Call before the first objective.
+void set_up_training_of(const RunConfig& config, int threads);
 
 }  // namespace kimesh::cli

@@ -153,7 +153,8 @@ int node(NodeOptions options) {
   if (!mesh) return fail(mesh.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
   const std::size_t local = nodes_on_the_host_of((*mesh)->topology(), *self);
-  set_up_training(options.threads > 0 ? options.threads : threads((*mesh)->config(), local));
+  set_up_training_of((*mesh)->config(),
+                     options.threads > 0 ? options.threads : threads((*mesh)->config(), local));
 
   const auto place = place_of(**mesh, options);
   if (!place) return fail(place.error());

@@ -100,7 +100,8 @@ int simulate(const SimulateOptions& options) {
   if (const Status set = set_gradients(options.compute, **mesh, run.costs); !set)
     return fail(set.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
-  if (!(*mesh)->config().quadratic) set_up_training(threads((*mesh)->config(), (*mesh)->nodes()));
+  if (!(*mesh)->config().quadratic)
+    set_up_training_of((*mesh)->config(), threads((*mesh)->config(), (*mesh)->nodes()));
   std::unique_ptr<LoggedDecisions> replay;
   const RunFolder replayed(options.replay);
   if (!options.replay.empty()) {

@@ -273,7 +273,7 @@ int up(RunOptions options) {
   if (!remote) {
     if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
     // run.json records the number of threads.
-    set_up_training(threads((*mesh)->config(), (*mesh)->nodes()));
+    set_up_training_of((*mesh)->config(), threads((*mesh)->config(), (*mesh)->nodes()));
   }
   const auto folder = folder_of(**mesh, options, remote.has_value());
   if (!folder) return fail(folder.error());

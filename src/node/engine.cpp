@@ -94,6 +94,7 @@ VectorsOptions vectors_options(const LiveNodeSetup& setup) {
   const ObjectiveMemory memory = setup.objective->memory();
   options.point_floats = memory.parameters;
   options.gradient_floats = memory.gradient;
+  options.objective_on_device = setup.objective->computes_on_gpu();
   return options;
 }
 
@@ -120,7 +121,7 @@ Engine::Engine(const LiveNodeSetup& setup, const LiveNodeObserver& observer)
       engine_(kEngineQueueBytes),
       thrown_(setup.thrown != nullptr ? *setup.thrown : own_thrown_) {
   setup_.objective->initialise(vectors_.point());
-  setup_.objective->bind(vectors_.point(), vectors_.gradient());
+  setup_.objective->bind(vectors_.bound_point(), vectors_.gradient());
   setup_.objective->lend([this](std::span<float> w) { return vectors_.read_parameters(w); });
   if (setup_.first_point == FirstPoint::kOfFirstNode)
     first_point_.emplace(plan_, setup_.self, vectors_.point());

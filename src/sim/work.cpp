@@ -41,10 +41,16 @@ double seconds_of(const VectorWork& work, const Event& end, const SimulatedCosts
       work);
 }
 
+VectorsOptions vectors_options(const SimulatedNode& node) {
+  VectorsOptions options = node.vectors;
+  options.objective_on_device = node.objective->computes_on_gpu();
+  return options;
+}
+
 }  // namespace
 
 Simulator::State::Node::Node(State& state, NodeIndex self, const SimulatedNode& options)
-    : vectors(state.plan, self, options.vectors),
+    : vectors(state.plan, self, vectors_options(options)),
       executor(Core(state.plan, self, options.core, state.setup.replay), *this),
       state_(state),
       self_(self) {}

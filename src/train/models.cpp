@@ -1,6 +1,7 @@
 #include "models.h"
 
 #include <ATen/autocast_mode.h>
+#include <c10/util/Exception.h>
 
 #include "check_model.h"
 #include "first_point.h"
@@ -14,16 +15,27 @@ namespace {
 // and convolutions, but no norms and no sums. Thread: the one that made it.
 class Bfloat16Compute {
  public:
-  Bfloat16Compute() {
-    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
-    at::autocast::set_autocast_enabled(at::kCPU, true);
+  explicit Bfloat16Compute(torch::DeviceType device) : device_(device) {
+    at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+    at::autocast::set_autocast_enabled(device_, true);
   }
   ~Bfloat16Compute() {
     at::autocast::clear_cache();  // of parameters that the next round changes
-    at::autocast::set_autocast_enabled(at::kCPU, false);
+    at::autocast::set_autocast_enabled(device_, false);
   }
   Bfloat16Compute(const Bfloat16Compute&) = delete;
   Bfloat16Compute& operator=(const Bfloat16Compute&) = delete;
+
+ private:
+  torch::DeviceType device_;
+};
+
+// Prints LibTorch's warnings but for one, which would come with every batch: the weights of a
+// recurrence lie where the mesh has them, so that cuDNN puts them together in each call.
+struct RecurrenceIsQuiet final : c10::WarningHandler {
+  void process(const c10::Warning& warning) override {
+    if (!warning.msg().starts_with("RNN module weights")) WarningHandler::process(warning);
+  }
 };
 
 }  // namespace
@@ -70,8 +82,10 @@ Layout layout_of(const torch::nn::Module& network) {
 }
 
 torch::Tensor scores_of(NeuralNetwork& network, const torch::Tensor& inputs, ComputeKind compute) {
+  RecurrenceIsQuiet handler;
+  const c10::WarningUtils::WarningHandlerGuard of_this_thread(&handler);
   if (compute == ComputeKind::kFloat32) return network.forward(inputs);
-  const Bfloat16Compute bfloat16;
+  const Bfloat16Compute bfloat16(inputs.device().type());
   return network.forward(inputs).to(torch::kFloat32);
 }
 

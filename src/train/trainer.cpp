@@ -17,6 +17,7 @@
 #include "kimesh/util/check.h"
 #include "models.h"
 #include "node_data.h"
+#include "torch_device.h"
 #include "whole_model.h"
 #include "with_torch.h"
 
@@ -45,8 +46,9 @@ class Trainer : public Objective {
         tell_(std::move(tell)),
         network_(make_network(*config.model.kind, data_.train.shape)),
         whole_(layout_of(*network_)),
-        layout_(part_of(whole_, config.model, false)) {
-    for (auto& parameter : network_->parameters()) parameter.set_data(torch::empty({0}));
+        layout_(part_of(whole_, config.model, false)),
+        device_(config.device == DeviceKind::kCuda ? torch_device() : torch::Device(torch::kCPU)) {
+    for (auto& parameter : network_->parameters()) parameter.set_data(torch::empty({0}, device_));
     if (layout_.layers.size() < whole_.layers.size()) freeze();
   }
 
@@ -68,10 +70,14 @@ class Trainer : public Objective {
     KIMESH_CHECK(!gradient_.empty(), "bind comes before gradient");
     const auto samples =
         batch_samples(data_.train_order, config_.data.batch, batch, node_, config_.seed);
-    const double loss = with_torch([&] { return backward(samples); });
-    if (!std::isfinite(loss) || !all_finite(gradient_)) return not_finite();
-    return GradientNumbers{loss, samples.size()};
+    return with_torch([&]() -> Result<GradientNumbers> {
+      const double loss = backward(samples);
+      if (!std::isfinite(loss) || !gradient_is_finite()) return not_finite();
+      return GradientNumbers{loss, samples.size()};
+    });
   }
+
+  bool computes_on_gpu() const override { return device_.is_cuda(); }
 
   EvaluationNumbers evaluate() override {
     KIMESH_CHECK(!gradient_.empty(), "bind comes before evaluate");
@@ -92,10 +98,22 @@ class Trainer : public Objective {
     auto layer = layout_.layers.begin();
     for (torch::Tensor& parameter : network_->parameters()) {
       if (!parameter.requires_grad()) continue;  // frozen
-      parameter.set_data(torch::from_blob(parameters_.data() + layer->offset, layer->shape));
-      parameter.mutable_grad() = torch::from_blob(gradient_.data() + layer->offset, layer->shape);
+      parameter.set_data(window(parameters_.subspan(layer->offset), layer->shape));
+      parameter.mutable_grad() = window(gradient_.subspan(layer->offset), layer->shape);
       ++layer;
     }
+  }
+
+  torch::Tensor window(std::span<float> values, const std::vector<std::int64_t>& shape) const {
+    return torch::from_blob(values.data(), shape, torch::TensorOptions(device_));
+  }
+  torch::Tensor flat(std::span<float> values) const {
+    return window(values, {static_cast<std::int64_t>(values.size())});
+  }
+
+  Batch batch_of(const Dataset& data, std::span<const std::uint32_t> samples) const {
+    const Batch batch = make_batch(data, samples);
+    return {batch.inputs.to(device_), batch.targets.to(device_)};
   }
 
   // Frozen parameters keep memory of their own.
@@ -106,14 +124,15 @@ class Trainer : public Objective {
       const LayoutLayer& layer = whole_.layers[i];
       if (!is_named_by(layer.name, config_.model.frozen)) continue;
       torch::Tensor parameter = parameters[i];
-      parameter.set_data(torch::from_blob(values.data() + layer.offset, layer.shape).clone());
+      const auto on_host = torch::from_blob(values.data() + layer.offset, layer.shape);
+      parameter.set_data(on_host.to(device_, /*non_blocking=*/false, /*copy=*/true));
       parameter.set_requires_grad(false);
     }
   }
 
   // The mean over equal parts is the mean of the parts' means.
   double backward(std::span<const std::uint32_t> samples) {
-    std::fill(gradient_.begin(), gradient_.end(), 0.0f);
+    flat(gradient_).zero_();
     const auto parts = static_cast<std::size_t>(config_.data.accumulate);
     const std::size_t size = samples.size() / parts;
     double loss = 0;
@@ -123,7 +142,7 @@ class Trainer : public Objective {
   }
 
   double backward_part(std::span<const std::uint32_t> samples, double parts) {
-    const Batch batch = make_batch(data_.train, samples);
+    const Batch batch = batch_of(data_.train, samples);
     const auto scores = one_row_a_target(scores_of(*network_, batch.inputs, config_.model.compute));
     auto loss = torch::nn::functional::cross_entropy(scores, batch.targets.flatten());
     if (parts > 1) loss = loss / parts;
@@ -133,7 +152,7 @@ class Trainer : public Objective {
 
   void score(std::span<const std::uint32_t> samples, EvaluationNumbers& numbers) {
     const torch::NoGradGuard no_gradient;
-    const Batch batch = make_batch(data_.test, samples);
+    const Batch batch = batch_of(data_.test, samples);
     const auto scores = one_row_a_target(scores_of(*network_, batch.inputs, config_.model.compute));
     const auto targets = batch.targets.flatten();
     const auto hits = scores.argmax(1).eq(targets).sum().item<std::int64_t>();
@@ -144,11 +163,18 @@ class Trainer : public Objective {
         torch::nn::functional::cross_entropy(scores, targets, options).item<float>();
   }
 
+  bool gradient_is_finite() const {
+    if (!device_.is_cuda()) return all_finite(gradient_);
+    return flat(gradient_).isfinite().all().item<bool>();
+  }
+
   // A parameter that is already broken spoils every layer's gradient, so it is named first.
   Error not_finite() const {
-    const auto where = [&](std::span<const float> vector) {
+    const auto where = [&](std::span<float> vector) {
+      const torch::Tensor on_host = flat(vector).cpu();
+      const std::span values(on_host.const_data_ptr<float>(), vector.size());
       return std::find_if(layout_.layers.begin(), layout_.layers.end(), [&](const auto& layer) {
-        return !all_finite(vector.subspan(layer.offset, layer.size));
+        return !all_finite(values.subspan(layer.offset, layer.size));
       });
     };
     if (const auto bad = where(parameters_); bad != layout_.layers.end())
@@ -169,7 +195,8 @@ class Trainer : public Objective {
   std::shared_ptr<NeuralNetwork> network_;  // torch's modules know no other ownership
   Layout whole_;                            // every parameter
   Layout layout_;                           // those that are trained
-  std::span<float> parameters_, gradient_;
+  torch::Device device_;                    // where gradients are computed
+  std::span<float> parameters_, gradient_;  // there
 };
 
 // What a step of training frees the next one takes again. glibc gives memory that the threads
@@ -228,9 +255,14 @@ void set_up_training(int threads) {
   at::globalContext().setDeterministicFillUninitializedMemory(false);
 }
 
+Status use_gpu_for_training() {
+  return with_torch([] { return load_torch_cuda(); });
+}
+
 std::string training_environment() {
   return "LibTorch " TORCH_VERSION ", " + std::to_string(at::get_num_threads()) +
-         (at::get_num_threads() == 1 ? " thread, " : " threads, ") + at::get_cpu_capability();
+         (at::get_num_threads() == 1 ? " thread, " : " threads, ") + at::get_cpu_capability() +
+         (torch_device().is_cuda() ? ", CUDA" : "");
 }
 
 }  // namespace kimesh

@@ -34,6 +34,7 @@ Vectors::Store::Store(const Plan& plan, NodeIndex self, const VectorsOptions& op
       gradient_(bound_floats(options.gradient_floats)),
       target_(allocate(largest_shard(plan))) {
   KIMESH_CHECK(memory_.on_host() == gradient_memory_.on_host(), "two queues of a device or none");
+  KIMESH_CHECK(!options.objective_on_device || !memory_.on_host(), "an objective on the device");
   if (options.optimizer.keeps_velocity() || keeps_movement_of_descent())
     velocity_ = allocate(plan.layout.size());
   allocate_estimates();
@@ -48,7 +49,8 @@ Vectors::Store::Store(const Plan& plan, NodeIndex self, const VectorsOptions& op
   if (takes_local_steps() && options.looks_ahead) sent_ = allocate(plan.layout.size());
   if (memory_.on_host()) return;
   if (options.point_floats.empty()) host_point_ = AlignedBuffer(plan.layout.size());
-  if (options.gradient_floats.empty()) host_gradient_ = AlignedBuffer(plan.layout.size());
+  if (options.gradient_floats.empty() && !options.objective_on_device)
+    host_gradient_ = AlignedBuffer(plan.layout.size());
 }
 
 kernels::MemoryBuffer Vectors::Store::bound_floats(std::span<float> given) {
@@ -115,7 +117,14 @@ std::span<float> Vectors::Store::point() {
   return options_.point_floats.empty() ? host_point_.span() : options_.point_floats;
 }
 
+std::span<float> Vectors::Store::bound_point() {
+  if (!options_.objective_on_device) return point();
+  const kernels::MemorySpan floats = point_buffer().floats();
+  return {floats.data, floats.size};
+}
+
 std::span<float> Vectors::Store::gradient() {
+  if (options_.objective_on_device) return {gradient_.floats().data, gradient_.size()};
   if (memory_.on_host()) return memory_.view(gradient_.floats());
   return options_.gradient_floats.empty() ? host_gradient_.span() : options_.gradient_floats;
 }
@@ -136,9 +145,9 @@ Status Vectors::Store::copy_parameters_to_point() {
   if (!allocated_) return allocated_;
   if (has_point()) {
     gradient_memory_.copy(parameters_.floats(), point_.floats());
-    return bring_point_to_host();
+    return show_point();
   }
-  if (memory_.on_host() || !host_is_behind_) return ok_status();
+  if (memory_.on_host() || options_.objective_on_device || !host_is_behind_) return ok_status();
   Status done = gradient_memory_.download(parameters_.floats(), point());
   if (done) host_is_behind_ = false;  // nothing changes them while they are read
   return done;
@@ -179,12 +188,12 @@ Status Vectors::Store::prepare_point(const ComputeGradient& work) {
   KIMESH_CHECK(options_.looks_ahead, "a node that may look ahead");
   if (work.at == GradientPoint::kAhead)
     look_ahead(0, share_of_next_step(), sums_, gradient_memory_);
-  return bring_point_to_host();
+  return show_point();
 }
 
-Status Vectors::Store::bring_point_to_host() {
-  return gradient_memory_.on_host() ? gradient_memory_.finish()
-                                    : gradient_memory_.download(point_.floats(), point());
+Status Vectors::Store::show_point() {
+  const bool is_there = gradient_memory_.on_host() || options_.objective_on_device;
+  return is_there ? gradient_memory_.finish() : gradient_memory_.download(point_.floats(), point());
 }
 
 void Vectors::Store::look_ahead(double under_way, double next, bool sums, kernels::Memory& memory) {
@@ -211,11 +220,11 @@ void Vectors::Store::look_ahead(double under_way, double next, bool sums, kernel
 
 Status Vectors::Store::prepare_gradient(Round round) {
   if (!allocated_) return allocated_;
-  gradient_memory_.upload(gradient(), gradient_.floats());
+  if (!options_.objective_on_device) gradient_memory_.upload(gradient(), gradient_.floats());
   clip_and_decay(options_.optimizer, gradient_memory_, point_buffer().floats(), gradient_.floats());
   if (sums_) {
     take_local_step(round);
-    return bring_point_to_host();
+    return show_point();
   }
   if (!options_.looks_ahead) {
     make_movement(round, gradient_memory_, false);

@@ -25,6 +25,7 @@ class Vectors::Store {
   Store(const Plan& plan, NodeIndex self, const VectorsOptions& options);
 
   [[nodiscard]] std::span<float> point();
+  [[nodiscard]] std::span<float> bound_point();
   [[nodiscard]] std::span<float> gradient();
   void start();
   [[nodiscard]] Status prepare_point(const ComputeGradient& work);
@@ -156,7 +157,8 @@ class Vectors::Store {
   // Takes momentum and, where workers send movements, the optimizer's step. Nesterov's momentum is
   // not added to a gradient that was taken ahead.
   void make_movement(Round round, kernels::Memory& memory, bool taken_ahead);
-  [[nodiscard]] Status bring_point_to_host();
+  // Waits until the objective can see the point.
+  [[nodiscard]] Status show_point();
   // Floats that the objective is bound to, where the memory is the host's: a program's, or new.
   [[nodiscard]] kernels::MemoryBuffer bound_floats(std::span<float> given);
   // y = w − kResidualAhead · e − under_way · (the movement that was made last) − next · (its last

@@ -43,6 +43,9 @@ Vectors::Vectors(Vectors&&) noexcept = default;
 std::span<float> Vectors::point() {
   return store_->point();
 }
+std::span<float> Vectors::bound_point() {
+  return store_->bound_point();
+}
 std::span<float> Vectors::gradient() {
   return store_->gradient();
 }

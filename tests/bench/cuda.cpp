@@ -1,12 +1,13 @@
-// What the CUDA twins take on this machine's GPU, beside a pass that only reads both vectors. Says
-// so and ends where there is no GPU. The times are those that a caller waits, copies to the host
-// among them.
+// What the CUDA twins take on this machine's GPU, beside one thread of its CPU and beside a pass
+// that only reads both vectors. Says so and ends where there is no GPU. The times are those that a
+// caller waits, copies to the host among them.
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <functional>
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "kimesh/kernels/memory.h"
@@ -18,13 +19,12 @@ using kernels::BlockFormat;
 using kernels::Memory;
 using kernels::MemoryBuffer;
 
-constexpr std::size_t kSize = 10'000'000;
 constexpr int kRuns = 15;
 
-MemoryBuffer held(Memory& device, const std::vector<float>& x) {
-  auto buffer = device.allocate(x.size());
+MemoryBuffer held(Memory& memory, const std::vector<float>& x) {
+  auto buffer = memory.allocate(x.size());
   KIMESH_CHECK(buffer.ok(), buffer.error().message);
-  device.upload(x, buffer->floats());
+  memory.upload(x, buffer->floats());
   return std::move(*buffer);
 }
 
@@ -32,65 +32,90 @@ struct Ignores final : kernels::MagnitudeObserver {
   void observe(const kernels::PartMagnitudes&) override {}
 };
 
+struct Timing {
+  std::string name;
+  double seconds;  // the median
+};
+
+// One memory, and vectors of `size` in it.
 class Bench {
  public:
-  explicit Bench(Memory& device) : device_(device) {
+  Bench(Memory& memory, std::size_t size) : memory_(memory), size_(size), host_(size) {
     std::mt19937 random(1);
     std::normal_distribution<float> normal;
-    std::vector<float> x(kSize);
-    for (float& value : x) value = normal(random);
-    target_ = held(device, x);
-    for (float& value : x) value = 0.9f * value + 0.1f * normal(random);
-    start_ = held(device, x);
-    estimate_ = held(device, x);
+    for (float& value : host_) value = normal(random);
+    target_ = held(memory, host_);
+    for (float& value : host_) value = 0.9f * value + 0.1f * normal(random);
+    start_ = held(memory, host_);
+    estimate_ = held(memory, host_);
   }
 
-  void run() {
+  std::vector<Timing> run() {
     using F = kernels::MemorySpan;
     const F t = target_.floats(), e = estimate_.floats();
     kernels::Entries entries;
-    const std::vector<kernels::Quota> hundredth = {{0, kSize, kSize / 100}};
+    const std::vector<kernels::Quota> hundredth = {
+        {0, size_, static_cast<std::uint32_t>(size_ / 100)}};
     kernels::SelectScratch scratch;
     Ignores ignores;
     const kernels::DifferencePass pass{t, e, hundredth, scratch, true};
     const kernels::DifferencePass observed{t, e, hundredth, scratch, false, &ignores};
-    say("read both (energies)", [&] { (void)(device_.energy(t).ok() && device_.energy(e).ok()); });
-    say("topk 1 %", [&] { (void)device_.select_largest(pass, 0, entries).ok(); });
-    say("threshold, about 1 %", [&] { (void)device_.select_reaching(pass, 0.36f, entries).ok(); });
-    say("magnitudes", [&] { (void)device_.observe_magnitudes(observed).ok(); });
-    for (const BlockFormat blocks :
-         {BlockFormat::kBfloat16, BlockFormat::kSign, BlockFormat::kInt8, BlockFormat::kInt4}) {
-      std::vector<std::byte> bytes(kernels::quantised_bytes(blocks, kSize));
-      const std::string name = "blocks " + std::to_string(static_cast<int>(blocks));
-      say(name.c_str(),
-          [&] { (void)device_.quantise(blocks, kernels::Rounding::kNearest, t, e, bytes).ok(); });
+    time("read both (energies)", [&] { return memory_.energies(t, e).ok(); });
+    time("topk 1 %", [&] { return memory_.select_largest(pass, 0, entries).ok(); });
+    time("threshold, about 1 %",
+         [&] { return memory_.select_reaching(pass, 0.36f, entries).ok(); });
+    time("magnitudes", [&] { return memory_.observe_magnitudes(observed).ok(); });
+    for (const auto& [blocks, name] :
+         {std::pair(BlockFormat::kBfloat16, "bfloat16"), std::pair(BlockFormat::kSign, "sign"),
+          std::pair(BlockFormat::kInt8, "int8"), std::pair(BlockFormat::kInt4, "int4")}) {
+      std::vector<std::byte> bytes(kernels::quantised_bytes(blocks, size_));
+      time(name,
+           [&] { return memory_.quantise(blocks, kernels::Rounding::kNearest, t, e, bytes).ok(); });
     }
-    say("digest", [&] { (void)device_.digest(e).ok(); });
-    say("momentum", [&] { device_.momentum(0.9f, t, e); });
+    time("digest", [&] { return memory_.digest(e).ok(); });
+    time("momentum", [&] { return memory_.momentum(0.9f, t, e), true; });
+    if (!memory_.on_host()) {
+      time("upload", [&] { return memory_.upload(host_, e), true; });
+      time("download", [&] { return memory_.download(e, host_).ok(); });
+    }
+    return std::move(timings_);
   }
 
  private:
-  void say(const char* name, const std::function<void()>& work) {
+  void time(const char* name, const std::function<bool()>& work) {
     std::vector<double> seconds;
     for (int run = 0; run < kRuns; ++run) {
-      device_.copy(start_.floats(), estimate_.floats());
-      KIMESH_CHECK(device_.finish().ok(), "the device works");
+      memory_.copy(start_.floats(), estimate_.floats());
+      KIMESH_CHECK(memory_.finish().ok(), "the memory works");
       const auto begin = std::chrono::steady_clock::now();
-      work();
-      KIMESH_CHECK(device_.finish().ok(), "the device works");
+      KIMESH_CHECK(work() && memory_.finish().ok(), name);
       seconds.push_back(
           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     }
     std::ranges::sort(seconds);
-    const double median = seconds[seconds.size() / 2];
-    if (read_ == 0) read_ = median;
-    std::printf("%-22s %8.3f ms, %5.2f x the read pass\n", name, 1e3 * median, median / read_);
+    timings_.push_back({name, seconds[seconds.size() / 2]});
   }
 
-  Memory& device_;
+  Memory& memory_;
+  std::size_t size_;
+  std::vector<float> host_;
   MemoryBuffer target_, start_, estimate_;
-  double read_ = 0;
+  std::vector<Timing> timings_;
 };
+
+void compare(Memory& device, std::size_t size) {
+  std::printf("%s, %zu elements, medians of %d runs\n", device.name().c_str(), size, kRuns);
+  const std::vector<Timing> gpu = Bench(device, size).run();
+  const std::vector<Timing> cpu = Bench(kernels::host_memory(), size).run();
+  for (std::size_t i = 0; i < gpu.size(); ++i) {
+    std::printf("  %-22s %8.3f ms, %6.2f x the read pass", gpu[i].name.c_str(),
+                1e3 * gpu[i].seconds, gpu[i].seconds / gpu[0].seconds);
+    if (i < cpu.size())
+      std::printf("; CPU %8.3f ms, %6.2f x the GPU", 1e3 * cpu[i].seconds,
+                  cpu[i].seconds / gpu[i].seconds);
+    std::printf("\n");
+  }
+}
 
 }  // namespace
 }  // namespace kimesh
@@ -101,8 +126,8 @@ int main() {
     std::printf("%s\n", device.error().message.c_str());
     return 0;
   }
-  std::printf("%s, %zu elements, medians of %d runs\n", (*device)->name().c_str(), kimesh::kSize,
-              kimesh::kRuns);
-  kimesh::Bench(**device).run();
+  for (const std::size_t size : {std::size_t{100'000}, std::size_t{1'000'000},
+                                 std::size_t{10'000'000}, std::size_t{100'000'000}})
+    kimesh::compare(**device, size);
   return 0;
 }

@@ -65,9 +65,25 @@ Setting draw_setting(Random& random) {
   }
 }
 
+// An objective that looks at its point: 0.1 y + noise, computed wherever its vectors lie.
+struct NoisyDescent {
+  kernels::Memory& memory;
+  Random noise;
+  Status fill_gradient(Vectors& node) {
+    const kernels::MemorySpan point(node.bound_point()), gradient(node.gradient());
+    std::vector<float> values(point.size);
+    if (Status read = memory.download(point, values); !read) return read;
+    for (float& value : values) value = 0.1f * value + static_cast<float>(noise.normal());
+    memory.upload(values, gradient);
+    return memory.finish();
+  }
+};
+
 // Rounds with drawn settings and restarts. Where nodes look ahead, every other gradient is computed
-// at the point that was made for overlap. Returns all messages.
-std::vector<Sent> run(Mesh& mesh, Round rounds, std::uint64_t seed, bool looks_ahead) {
+// at the point that was made for overlap. `objectives`: the memory of the vectors that objectives
+// are bound to. Returns all messages.
+std::vector<Sent> run(Mesh& mesh, kernels::Memory& objectives, Round rounds, std::uint64_t seed,
+                      bool looks_ahead) {
   std::vector<Sent> sent;
   mesh.watch = [&](ChannelIndex channel, const AdvanceDone& made, std::uint64_t far_digest) {
     const auto bytes = made.payload.bytes();
@@ -88,11 +104,10 @@ std::vector<Sent> run(Mesh& mesh, Round rounds, std::uint64_t seed, bool looks_a
                                : overlap    ? GradientPoint::kAhead
                                             : GradientPoint::kMade;
       EXPECT_TRUE(node.prepare_point(ComputeGradient{round, at}).ok());
-      // A gradient that looks at the parameters, as one of an objective does.
       for (unsigned step = 0; step < node.local_steps(); ++step) {
-        Random noise(seed, static_cast<std::uint32_t>(n), round + rounds * step, Purpose::kTest);
-        for (std::size_t j = 0; j < point.size(); ++j)
-          node.gradient()[j] = 0.1f * node.point()[j] + static_cast<float>(noise.normal());
+        NoisyDescent objective{objectives, Random(seed, static_cast<std::uint32_t>(n),
+                                                  round + rounds * step, Purpose::kTest)};
+        EXPECT_TRUE(objective.fill_gradient(node).ok());
         EXPECT_TRUE(node.prepare_gradient(round).ok());
       }
       if (looks_ahead) {
@@ -108,7 +123,8 @@ std::vector<Sent> run(Mesh& mesh, Round rounds, std::uint64_t seed, bool looks_a
 
 // Seen to fail with parameters that are not synced after a step, with a contribution without its
 // weight, with AdamW's steps not counted, without the velocity, and with a point that stays on the
-// device, after a local step too.
+// device, after a local step too; of objectives on the device: bound to the parameters where nodes
+// look ahead, and with a gradient that is overwritten.
 TEST_F(CudaVectors, SendTheHostsMessagesAndArriveAtTheSamePoint) {
   const OptimizerOptions plain;
   const auto momentum =
@@ -131,13 +147,19 @@ TEST_F(CudaVectors, SendTheHostsMessagesAndArriveAtTheSamePoint) {
           optimizer,        0.25,        true, seed >= 4 ? Feedback::kEf14 : Feedback::kEf21,
           Gather::kPerLink, looks_ahead, steps};
       Mesh host(plan, std::vector(kNodes, options));
+      VectorsOptions all_there = on_device(options);
+      all_there.objective_on_device = true;
       Mesh device(plan, std::vector(kNodes, on_device(options)));
-      const auto expected = run(host, 6, seed, looks_ahead),
-                 got = run(device, 6, seed, looks_ahead);
-      ASSERT_EQ(got.size(), expected.size());
-      for (std::size_t i = 0; i < got.size(); ++i)
-        ASSERT_TRUE(got[i] == expected[i]) << shape.name << ", message " << i << " of channel "
-                                           << got[i].channel << ", seed " << seed;
+      Mesh computing(plan, std::vector(kNodes, all_there));
+      kernels::Memory& on_host = kernels::host_memory();
+      const auto expected = run(host, on_host, 6, seed, looks_ahead);
+      for (const auto& got : {run(device, on_host, 6, seed, looks_ahead),
+                              run(computing, *gradient_memory_, 6, seed, looks_ahead)}) {
+        ASSERT_EQ(got.size(), expected.size());
+        for (std::size_t i = 0; i < got.size(); ++i)
+          ASSERT_TRUE(got[i] == expected[i]) << shape.name << ", message " << i << " of channel "
+                                             << got[i].channel << ", seed " << seed;
+      }
       for (std::size_t n = 0; n < kNodes; ++n)
         for (ShardIndex s = 0; s < plan.shards.size(); ++s)
           EXPECT_EQ(bits(device.nodes[n].shard(s)), bits(host.nodes[n].shard(s)))

@@ -41,7 +41,8 @@ struct ObjectiveMemory {
 using ParametersReader = std::function<Status(std::span<float> w)>;
 
 // One node's part. Thread: one at a time. Works on flat vectors that the caller owns; they keep
-// their addresses while this lives, are 64-byte aligned and have layout().size() elements.
+// their addresses while this lives, are 64-byte aligned and have layout().size() elements. Those of
+// bind() lie on a GPU where the objective computes on it.
 class Objective {
  public:
   virtual ~Objective() = default;
@@ -54,6 +55,10 @@ class Objective {
 
   // Called once, before gradient() and evaluate(): from now on these two vectors are meant.
   virtual void bind(std::span<float> parameters, std::span<float> gradient) = 0;
+
+  // Whether it computes on the machine's first GPU: where the node's vectors are there, too, it is
+  // bound to them, and no vector crosses to the host and back.
+  [[nodiscard]] virtual bool computes_on_gpu() const { return false; }
 
   // Overwrites the gradient with that of this node's batch number `batch` at the parameters, which
   // it only reads. Batches count from 0: the batch is the round where the node takes one local step

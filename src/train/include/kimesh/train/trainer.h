@@ -48,7 +48,13 @@ using EvaluationProgress = std::function<void(std::size_t scored, std::size_t sa
 // first objective.
 void set_up_training(int threads);
 
-// "LibTorch 2.15.0, 2 threads, AVX512": what equal bits depend on; recorded in the run.
+// From now on objectives whose config says `device: cuda` compute on the machine's first GPU, with
+// vectors that lie there; without this they compute on the CPU. Errors: UserInput: LibTorch has no
+// part for GPUs here, or sees none.
+[[nodiscard]] Status use_gpu_for_training();
+
+// "LibTorch 2.15.0, 2 threads, AVX512", and ", CUDA" after use_gpu_for_training(): what equal bits
+// depend on; recorded in the run.
 [[nodiscard]] std::string training_environment();
 
 }  // namespace kimesh

@@ -64,6 +64,8 @@ struct VectorsOptions {
   // work; the nodes of this process share them. The codec must have
   // CodecTraits::on_devices then.
   std::shared_ptr<kernels::Memory> memory{}, gradient_memory{};
+  // Whether the objective computes on that GPU, so that it is bound to vectors there.
+  bool objective_on_device = false;
   // Where point() and gradient() lie, zeroed and aligned to 64 bytes, of a program that outlives
   // the vectors; empty: the vectors own them.
   std::span<float> point_floats{}, gradient_floats{};
@@ -79,18 +81,21 @@ class Vectors {
   ~Vectors();
   Vectors(Vectors&&) noexcept;
 
-  // The vectors that the objective binds to, on the host, at fixed addresses: where it computes,
-  // and what it finds there.
+  // Where the objective puts its first point, on the host.
   [[nodiscard]] std::span<float> point();
+  // The vectors that the objective binds to, at fixed addresses: where it computes, and what it
+  // finds there. Host code may follow neither where VectorsOptions::objective_on_device; else the
+  // point is that above.
+  [[nodiscard]] std::span<float> bound_point();
   [[nodiscard]] std::span<float> gradient();
 
   // To be called once, after the point is initialised: makes the parameters, and the estimates of
   // all gather children, equal to it.
   void start();
 
-  // Makes point() what the work is to be done at; to be called before it begins. An evaluation's
-  // point is w. Errors: Io, when a device failed or has not enough memory for all vectors; the same
-  // below.
+  // Makes bound_point() what the work is to be done at; to be called before it begins. The point of
+  // an evaluation is w. Errors: Io, when a device failed or has not enough memory for all vectors;
+  // the same below.
   [[nodiscard]] Status prepare_point(const ComputeGradient& work);
   [[nodiscard]] Status prepare_point(const Evaluate& work);
   // H_i, of a round whose ComputeGradient::local_steps is 1: how often the objective computes a
@@ -99,7 +104,7 @@ class Vectors {
   // Clips the gradient of `round` that the objective has filled, and applies coupled decay, then
   // momentum; where workers send movements, the optimizer. Where nodes may look ahead all after the
   // decay is left to take_movement. A node of several local steps does all of it, adds the step to
-  // its movement and makes point() where the next one is to be taken.
+  // its movement and makes bound_point() where the next one is to be taken.
   [[nodiscard]] Status prepare_gradient(Round round);
   // A restarted gather channel must be sent dense: the far side's estimate are its parameters.
   // Errors: NotFinite, with layer and channel; also when a step before found that. The estimate is
