@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "kimesh/kernels/memory.h"
 #include "kimesh/mesh/keys.h"
 #include "kimesh/objective/plugin_model.h"
 #include "kimesh/objective/quadratic.h"
@@ -132,12 +133,19 @@ int threads(const RunConfig& config, std::size_t local_nodes) {
   return std::max(1, static_cast<int>(cores / std::max<std::size_t>(1, local_nodes)));
 }
 
-void set_up_training_of(const RunConfig& config, int threads) {
-  set_up_training(threads);
-  const bool is_libtorch = !config.quadratic && config.plugin() == nullptr;
-  if (config.device != DeviceKind::kCuda || !is_libtorch) return;
+void load_gpu(const RunConfig& config) {
+  if (config.device != DeviceKind::kCuda || config.quadratic) return;
+  if (!kernels::open_cuda()) return;  // check_device says what is missing
+  const auto stays = [](const std::string& why) {
+    complain("gradients are computed on the CPU: " + why);
+  };
+  if (config.plugin() != nullptr) return stays("a plugin computes them");
+  if (config.model.kind == nullptr) return;  // a program brings the objective
+  if (!config.model.kind->suits_gpus())
+    return stays("a script may hold values that stay where it was traced");
   if (const Status gpu = use_gpu_for_training(); !gpu)
-    complain("the GPU makes messages, and the CPU computes gradients: " + gpu.error().message);
+    stays(gpu.error().message +
+          ". Build with the LibTorch of a PyTorch for CUDA: README, On a GPU");
 }
 
 }  // namespace kimesh::cli

@@ -45,8 +45,8 @@ namespace kimesh::cli {
 
 // The number of LibTorch's threads per node when `local_nodes` nodes share this machine.
 [[nodiscard]] int threads(const RunConfig& config, std::size_t local_nodes);
-// As set_up_training of trainer.h, and on the GPU where the config asks for one; says so where
-// gradients stay on the CPU. Call before the first objective.
-void set_up_training_of(const RunConfig& config, int threads);
+// Where the config asks for a GPU: makes LibTorch compute there, or says why gradients are computed
+// on the CPU. Call before make_mesh.
+void load_gpu(const RunConfig& config);
 
 }  // namespace kimesh::cli

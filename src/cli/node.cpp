@@ -149,12 +149,12 @@ int node(NodeOptions options) {
   if (!check_security(files->topology, options.run.keys, std::array{*self})) return kExitUser;
   const auto servers = listen_for_node(options);
   if (!servers) return fail(servers.error());
+  load_gpu(files->config);
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
   const std::size_t local = nodes_on_the_host_of((*mesh)->topology(), *self);
-  set_up_training_of((*mesh)->config(),
-                     options.threads > 0 ? options.threads : threads((*mesh)->config(), local));
+  set_up_training(options.threads > 0 ? options.threads : threads((*mesh)->config(), local));
 
   const auto place = place_of(**mesh, options);
   if (!place) return fail(place.error());

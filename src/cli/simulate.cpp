@@ -95,13 +95,13 @@ int simulate(const SimulateOptions& options) {
   const auto page = listen_for_page(options.run.page);
   if (!page) return fail(page.error());
   run.run.watched = *page != nullptr;
+  load_gpu(files->config);
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
   if (const Status set = set_gradients(options.compute, **mesh, run.costs); !set)
     return fail(set.error());
   if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
-  if (!(*mesh)->config().quadratic)
-    set_up_training_of((*mesh)->config(), threads((*mesh)->config(), (*mesh)->nodes()));
+  if (!(*mesh)->config().quadratic) set_up_training(threads((*mesh)->config(), (*mesh)->nodes()));
   std::unique_ptr<LoggedDecisions> replay;
   const RunFolder replayed(options.replay);
   if (!options.replay.empty()) {

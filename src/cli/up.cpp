@@ -268,12 +268,13 @@ int up(RunOptions options) {
   }
   const auto page = listen_for_page(options.page);
   if (!page) return fail(page.error());
+  if (!remote) load_gpu(files->config);
   const auto mesh = make_mesh(std::move(*files));
   if (!mesh) return fail(mesh.error());
   if (!remote) {
     if (const Status there = (*mesh)->check_device(); !there) return fail(there.error());
     // run.json records the number of threads.
-    set_up_training_of((*mesh)->config(), threads((*mesh)->config(), (*mesh)->nodes()));
+    set_up_training(threads((*mesh)->config(), (*mesh)->nodes()));
   }
   const auto folder = folder_of(**mesh, options, remote.has_value());
   if (!folder) return fail(folder.error());

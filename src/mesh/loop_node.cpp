@@ -12,6 +12,7 @@
 
 #include "kimesh/mesh/keys.h"
 #include "kimesh/util/check.h"
+#include "kimesh/util/freed_memory.h"
 #include "loop_exchange.h"
 
 namespace kimesh {
@@ -174,6 +175,7 @@ Result<std::unique_ptr<LoopNode>> LoopNode::make(MeshFiles files, LoopNodeOption
   if (!self)
     return Error{ErrorCode::kUserInput, fmt::format("{}: the topology has no node '{}'",
                                                     files.topology_path, options.node)};
+  keep_freed_memory();
   std::unique_ptr<LoopNode> node(new LoopNode());
   node->self_ = *self;
   node->resumes_ = options.resumes;

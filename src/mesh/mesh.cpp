@@ -183,11 +183,9 @@ CoreOptions Mesh::core_options(NodeIndex node) const {
 }
 
 Result<VectorsOptions> Mesh::vectors_options(NodeIndex node) const {
-  if (const Status there = open_device(device_); !there) return there.error();
   VectorsOptions options =
       kimesh::vectors_options(config(), topology(), node, objective_->weights());
-  options.memory = device_.memory;
-  options.gradient_memory = device_.gradient_memory;
+  if (const Status there = open_device(options); !there) return there.error();
   return options;
 }
 

@@ -92,10 +92,15 @@ Result<SimulationSetup> Mesh::simulation() const {
   for (NodeIndex i = 0; i < nodes(); ++i) {
     auto part = objective_->part(i);
     if (!part) return part.error();
-    auto vectors = vectors_options(i);
-    if (!vectors) return vectors.error();
+    VectorsOptions vectors =
+        kimesh::vectors_options(config(), topology(), i, objective_->weights());
+    if (i > 0) {
+      vectors.memory = setup.nodes[0].vectors.memory;
+      vectors.gradient_memory = setup.nodes[0].vectors.gradient_memory;
+    }
+    if (const Status there = open_device(vectors); !there) return there.error();
     const NodeSpec& spec = topology().nodes[i];
-    setup.nodes.push_back({std::move(*part), core_options(i), std::move(*vectors),
+    setup.nodes.push_back({std::move(*part), core_options(i), std::move(vectors),
                            spec.sending_cap_bits_per_s(), spec.downlink_bits_per_s});
     // Checkpoints by the clock are for live runs; those by rounds change where gradients are taken.
     setup.nodes.back().core.checkpoints.every.reset();

@@ -159,7 +159,7 @@ void RunConfig::describe(Keys& keys) {
   keys.whole("threads", threads, limits::kThreads,
              "LibTorch's threads of a node; 0: the cores, shared among this machine's nodes");
   keys.choice("device", device, {{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}},
-              "where vectors lie, messages are made and gradients are computed");
+              "where vectors lie, messages are made and LibTorch's gradients are computed");
 }
 
 std::string RunConfig::canonical(PathsInText paths) const {

@@ -70,7 +70,8 @@ Simulator::State::State(SimulationSetup the_setup, SimulationObserver the_observ
     options.core.chunk_overhead_bytes = wire_bytes(0, 1);
     Node& node = nodes.emplace_back(*this, i, options);
     options.objective->initialise(node.vectors.point());
-    options.objective->bind(node.vectors.bound_point(), node.vectors.gradient());
+    if (node.vectors.are_there())
+      options.objective->bind(node.vectors.bound_point(), node.vectors.gradient());
     node.vectors.start();
   }
   running = nodes.size();

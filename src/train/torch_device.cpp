@@ -5,6 +5,7 @@
 #include <torch/cuda.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 namespace kimesh {
@@ -15,12 +16,19 @@ torch::Device& chosen() {
   return device;
 }
 
+// A library of the same LibTorch: the loader might find that of another.
+std::string beside_libtorch(const std::string& name) {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&torch::cuda::is_available), &info) == 0) return name;
+  return std::filesystem::path(info.dli_fname).replace_filename(name).string();
+}
+
 Status load() {
   // cuBLAS repeats its results only in a workspace that keeps its size: 8 times 4 MiB, as NVIDIA's
   // documentation has it. It reads this when it starts.
   constexpr int kKeepsWhatUsersSay = 0;
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", kKeepsWhatUsersSay);
-  if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr)
+  if (dlopen(beside_libtorch("libtorch_cuda.so").c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr)
     return Error{ErrorCode::kUserInput, dlerror()};
   if (!torch::cuda::is_available())
     return Error{ErrorCode::kUserInput, "LibTorch sees no GPU that it can use"};

@@ -83,6 +83,8 @@ class TorchScript final : public ModelKind {
     keys.flag("tokens", tokens_, "it reads tokens, and scores each one that may follow");
   }
   bool reads_tokens() const override { return tokens_; }
+  // What a script makes besides its parameters lies where it was traced.
+  bool suits_gpus() const override { return false; }
   std::string file() const override { return file_; }
   bool has_values() const override { return true; }
 

@@ -3,18 +3,17 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
-#include <malloc.h>
 #include <torch/nn/functional/loss.h>
 #include <torch/version.h>
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "batch.h"
 #include "first_point.h"
 #include "kimesh/train/weights.h"
 #include "kimesh/util/check.h"
+#include "kimesh/util/freed_memory.h"
 #include "models.h"
 #include "node_data.h"
 #include "torch_device.h"
@@ -35,6 +34,11 @@ bool all_finite(std::span<const float> values) {
   return bad == 0;
 }
 
+torch::Device device_for(const RunConfig& config) {
+  const bool wants_gpu = config.device == DeviceKind::kCuda && config.model.kind->suits_gpus();
+  return wants_gpu ? torch_device() : torch::Device(torch::kCPU);
+}
+
 class Trainer : public Objective {
  public:
   Trainer(const RunConfig& config, std::shared_ptr<const std::vector<float>> start, NodeData data,
@@ -47,7 +51,7 @@ class Trainer : public Objective {
         network_(make_network(*config.model.kind, data_.train.shape)),
         whole_(layout_of(*network_)),
         layout_(part_of(whole_, config.model, false)),
-        device_(config.device == DeviceKind::kCuda ? torch_device() : torch::Device(torch::kCPU)) {
+        device_(device_for(config)) {
     for (auto& parameter : network_->parameters()) parameter.set_data(torch::empty({0}, device_));
     if (layout_.layers.size() < whole_.layers.size()) freeze();
   }
@@ -198,20 +202,6 @@ class Trainer : public Objective {
   torch::Device device_;                    // where gradients are computed
   std::span<float> parameters_, gradient_;  // there
 };
-
-// What a step of training frees the next one takes again. glibc gives memory that the threads
-// beside the first one free back to the system, so that every step had its pages cleared anew: a
-// quarter of a round.
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  constexpr int kMappedBytesMin = 32 << 20;  // the largest that glibc takes: half of a heap
-  constexpr int kHeapBytes = 64 << 20;       // an empty heap of a thread is kept, too
-  constexpr int kNever = std::numeric_limits<int>::max();
-  KIMESH_CHECK(mallopt(M_MMAP_THRESHOLD, kMappedBytesMin) == 1, "a threshold that glibc takes");
-  mallopt(M_TOP_PAD, kHeapBytes);
-  mallopt(M_TRIM_THRESHOLD, kNever);
-#endif
-}
 
 }  // namespace
 

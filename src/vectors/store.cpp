@@ -1,6 +1,7 @@
 #include "store.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "kimesh/util/check.h"
@@ -361,7 +362,8 @@ std::span<const float> Vectors::Store::estimate(ChannelIndex channel) {
 std::span<const float> Vectors::Store::on_host(kernels::MemorySpan floats) {
   if (memory_.on_host()) return memory_.view(floats);
   downloaded_ = AlignedBuffer(floats.size);
-  (void)memory_.download(floats, downloaded_.span());
+  if (const Status copied = memory_.download(floats, downloaded_.span()); !copied)
+    throw std::runtime_error(copied.error().message);
   return downloaded_.span();
 }
 

@@ -24,6 +24,7 @@ class Vectors::Store {
   // `plan` outlives this.
   Store(const Plan& plan, NodeIndex self, const VectorsOptions& options);
 
+  [[nodiscard]] bool are_there() const { return allocated_.ok(); }
   [[nodiscard]] std::span<float> point();
   [[nodiscard]] std::span<float> bound_point();
   [[nodiscard]] std::span<float> gradient();
@@ -157,7 +158,8 @@ class Vectors::Store {
   // Takes momentum and, where workers send movements, the optimizer's step. Nesterov's momentum is
   // not added to a gradient that was taken ahead.
   void make_movement(Round round, kernels::Memory& memory, bool taken_ahead);
-  // Waits until the objective can see the point.
+  // Makes the point what the objective sees: copies it to the host, where the objective computes
+  // there and the memory is a device's. Waits for it.
   [[nodiscard]] Status show_point();
   // Floats that the objective is bound to, where the memory is the host's: a program's, or new.
   [[nodiscard]] kernels::MemoryBuffer bound_floats(std::span<float> given);
@@ -172,6 +174,7 @@ class Vectors::Store {
   void take_local_step(Round round);
   [[nodiscard]] kernels::MemorySpan readable(BufferId term) const;
   // A copy for observers where the memory is a device's, valid until the next call.
+  // Throws where the device has failed: what it had must not be taken for a model of zeros.
   [[nodiscard]] std::span<const float> on_host(kernels::MemorySpan floats);
   // Makes one message of an outgoing channel, with the action's feedback.
   [[nodiscard]] Result<Advanced> send(const AdvanceChannel& action, kernels::MemorySpan target,
@@ -210,7 +213,8 @@ class Vectors::Store {
   bool is_in_velocity_ = false;
   bool is_sum_ = false;   // and whether it is in `sent_`, or `moved_` where nodes do not look ahead
   double sum_scale_ = 1;  // the factor of that sum in the movement
-  // The vectors of the objective, where the memory is a device's and the program has brought none.
+  // Where the memory is a device's: the first point and, unless the objective computes there, its
+  // two vectors; empty where the program has brought its own.
   AlignedBuffer host_point_, host_gradient_;
   // The parameters changed since the last copy to the host. Not where nodes look ahead, whose
   // gradients may be computed beside actions.

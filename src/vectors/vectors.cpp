@@ -49,6 +49,9 @@ std::span<float> Vectors::bound_point() {
 std::span<float> Vectors::gradient() {
   return store_->gradient();
 }
+bool Vectors::are_there() const {
+  return store_->are_there();
+}
 void Vectors::start() {
   store_->start();
 }

@@ -86,7 +86,8 @@ class Gpu : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(Gpu, ComputesTheGradientsOfTheCpu) {
-  const RunConfig config = this->config();
+  RunConfig config = this->config();
+  config.data.accumulate = 2;
   const TrainingData data = make_data(config, 2);
   BoundTrainer cpu(config, data, 1);
   GpuTrainer gpu(on_gpu(config), data, 1);
@@ -145,11 +146,13 @@ TEST_P(Gpu, ComputesInBfloat16) {
 // "mlp" of "kind: mlp, hidden: [32]".
 std::string kind_of(const ::testing::TestParamInfo<const char*>& model) {
   const std::string keys = model.param;
-  return keys.substr(6, keys.find(',') - 6);
+  const bool is_frozen = keys.find("frozen") != std::string::npos;
+  return keys.substr(6, keys.find(',') - 6) + (is_frozen ? "_in_part" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Gpu,
                          ::testing::Values("kind: mlp, hidden: [32]",
+                                           "kind: mlp, hidden: [32], frozen: [layers.1]",
                                            "kind: cnn, channels: [8, 12], dense: 16",
                                            "kind: resnet, depth: 8, width: 8",
                                            "kind: lstm, embedding: 16, hidden: 24",

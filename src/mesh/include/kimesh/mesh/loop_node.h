@@ -68,8 +68,8 @@ struct LoopVectors {
 // Thread: one at a time, but for stop(), save_now(), round() and batch().
 class LoopNode {
  public:
-  // Checks all that can be checked before other nodes are called. Errors: UserInput, one sentence a
-  // line; Io.
+  // Checks all that can be checked before other nodes are called. Memory that the process frees
+  // stays with it from now on (util/freed_memory.h). Errors: UserInput, one sentence a line; Io.
   [[nodiscard]] static Result<std::unique_ptr<LoopNode>> make(MeshFiles files,
                                                               LoopNodeOptions options);
   // Ends the run, as stop() does, and waits for it.

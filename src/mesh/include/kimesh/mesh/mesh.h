@@ -226,7 +226,8 @@ class Mesh {
   // and nothing is encrypted, whatever the topology says. Errors: as run_node.
   [[nodiscard]] Result<MeshEnd> run_here(const MeshRunOptions& options) const;
 
-  // For a program's own drivers and tests: the options of one node, and the setup of a simulation.
+  // For a program's own drivers and tests: the options of one node, on a GPU with queues of its
+  // own, and the setup of a simulation, whose nodes share them.
   [[nodiscard]] CoreOptions core_options(NodeIndex node) const;
   [[nodiscard]] Result<VectorsOptions> vectors_options(NodeIndex node) const;
   [[nodiscard]] Result<SimulationSetup> simulation() const;
@@ -235,6 +236,7 @@ class Mesh {
   Mesh(MeshFiles files, std::unique_ptr<MeshObjective> objective);
   [[nodiscard]] Status add_old_node(const TopologyFile& before, const CheckpointPlace& place,
                                     Round round, CarryOver& over) const;
+  // Does nothing where the options have a memory, and for device: cpu.
   [[nodiscard]] Status open_device(VectorsOptions& options) const;
   [[nodiscard]] Result<LiveNodeSetup> node_setup(NodeIndex self, const TopologyFile& topology,
                                                  const MeshRunOptions& options) const;
@@ -242,7 +244,6 @@ class Mesh {
   MeshFiles files_;
   std::unique_ptr<MeshObjective> objective_;
   Plan plan_;
-  mutable VectorsOptions device_;  // nothing but the device, which the first run opens
 };
 
 // ---- what a run's folder gets at its end, for programs whose nodes are processes of their own

@@ -52,6 +52,8 @@ class ModelKind : public KindOptions {
   // network. Null: LibTorch computes.
   [[nodiscard]] virtual const PluginOptions* plugin() const { return nullptr; }
 
+  // Whether a GPU can compute it; else the CPU does, with `device: cuda`, too.
+  [[nodiscard]] virtual bool suits_gpus() const { return true; }
   // A file that the network is read from, which the key `file` names; empty: none.
   [[nodiscard]] virtual std::string file() const { return {}; }
   // Whether a fresh network comes with values that a run without `weights` starts from.

@@ -42,7 +42,7 @@ using ParametersReader = std::function<Status(std::span<float> w)>;
 
 // One node's part. Thread: one at a time. Works on flat vectors that the caller owns; they keep
 // their addresses while this lives, are 64-byte aligned and have layout().size() elements. Those of
-// bind() lie on a GPU where the objective computes on it.
+// bind() lie on the GPU where it says that it computes there.
 class Objective {
  public:
   virtual ~Objective() = default;
@@ -56,8 +56,9 @@ class Objective {
   // Called once, before gradient() and evaluate(): from now on these two vectors are meant.
   virtual void bind(std::span<float> parameters, std::span<float> gradient) = 0;
 
-  // Whether it computes on the machine's first GPU: where the node's vectors are there, too, it is
-  // bound to them, and no vector crosses to the host and back.
+  // Whether it computes on the machine's first GPU. bind() gives it addresses there then, which
+  // asks for vectors that are there (device: cuda). All work on them ends before gradient() and
+  // evaluate() begin, and that of these before they return. It has no memory() of its own.
   [[nodiscard]] virtual bool computes_on_gpu() const { return false; }
 
   // Overwrites the gradient with that of this node's batch number `batch` at the parameters, which

@@ -37,7 +37,7 @@ using EvaluationProgress = std::function<void(std::size_t scored, std::size_t sa
 // One node's objective: holds the node's part of the training set and of the test set, which it
 // reads now. Errors: as DataSource::read_train. Two objectives of one config at the same parameters
 // compute the same gradient bits, whichever process they live in, at equal LibTorch build, thread
-// count and CPU capability.
+// count and CPU capability; on GPUs at equal GPU and versions of CUDA and its libraries.
 [[nodiscard]] Result<std::unique_ptr<Objective>> make_trainer(const RunConfig& config,
                                                               const TrainingData& data,
                                                               NodeIndex node,
@@ -48,9 +48,10 @@ using EvaluationProgress = std::function<void(std::size_t scored, std::size_t sa
 // first objective.
 void set_up_training(int threads);
 
-// From now on objectives whose config says `device: cuda` compute on the machine's first GPU, with
-// vectors that lie there; without this they compute on the CPU. Errors: UserInput: LibTorch has no
-// part for GPUs here, or sees none.
+// Objectives whose config says `device: cuda` compute on the machine's first GPU, with vectors that
+// lie there; without this call they compute on the CPU. Call before anything of LibTorch is used,
+// set_up_training and make_training_mesh among it: LibTorch asks once whether there is a GPU.
+// Errors: UserInput: LibTorch has no part for GPUs here, or sees none.
 [[nodiscard]] Status use_gpu_for_training();
 
 // "LibTorch 2.15.0, 2 threads, AVX512", and ", CUDA" after use_gpu_for_training(): what equal bits

@@ -13,8 +13,8 @@
 // are made with the first round of several. Only where the policy
 // compresses: x[s] of the owned shard, per reduce_out channel the estimate of the far side (EF21)
 // or the residual (EF14), and with Gather::kPerLink per gather_out channel the estimate of the far
-// side, but for the owner's first one, whose estimate is w[s]. Where the memory is a GPU's, a
-// second point and g are on the host, where the objective computes.
+// side, but for the owner's first one, whose estimate is w[s]. Where the memory is a GPU's, and
+// the objective computes on the CPU, a second point and g are on the host.
 //
 // Thread: actions one at a time, in order of issue; gradient work may run beside actions that do
 // not touch what it does: g, v, the optimizer's movement, and y. Where nodes look ahead it does not
@@ -64,7 +64,7 @@ struct VectorsOptions {
   // work; the nodes of this process share them. The codec must have
   // CodecTraits::on_devices then.
   std::shared_ptr<kernels::Memory> memory{}, gradient_memory{};
-  // Whether the objective computes on that GPU, so that it is bound to vectors there.
+  // Objective::computes_on_gpu: it is bound to vectors in `memory`, a GPU's.
   bool objective_on_device = false;
   // Where point() and gradient() lie, zeroed and aligned to 64 bytes, of a program that outlives
   // the vectors; empty: the vectors own them.
@@ -84,10 +84,14 @@ class Vectors {
   // Where the objective puts its first point, on the host.
   [[nodiscard]] std::span<float> point();
   // The vectors that the objective binds to, at fixed addresses: where it computes, and what it
-  // finds there. Host code may follow neither where VectorsOptions::objective_on_device; else the
-  // point is that above.
+  // finds there. With VectorsOptions::objective_on_device these are addresses on the GPU, which
+  // code of the host must not read; else bound_point() is point().
   [[nodiscard]] std::span<float> bound_point();
   [[nodiscard]] std::span<float> gradient();
+
+  // Whether the device had room for all vectors; else they have no addresses, and prepare_point
+  // says what is missing.
+  [[nodiscard]] bool are_there() const;
 
   // To be called once, after the point is initialised: makes the parameters, and the estimates of
   // all gather children, equal to it.
