@@ -41,7 +41,7 @@ void LossGuard::end_window() {
 
 void LossGuard::choose(bool comes_back) {
   if (comes_back) {
-    caution_ = std::min(kCautionStep * std::max(caution_, 1.0), kCautionMax);
+    caution_ = caution_ < 1 ? 1 : std::min(kCautionStep * caution_, kCautionMax);
     had_alarm_ = true;
     calm_ = 0;
     return;

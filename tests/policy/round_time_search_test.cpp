@@ -322,11 +322,14 @@ TEST(RoundTimeSearch, GivesLessTimeWhereCautionIsLowAndDataAreUnlike) {
   EXPECT_LT(best(kCautionMin), best(1));
 }
 
-// Seen to fail without the limit.
-TEST(RoundTimeSearch, ShortensTheExchangesOfUnlikeDataByOneStepAtOnce) {
-  const ExchangeOffer full = offer_of([](double) { return 0.0; });
-  EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.2, full, kUnlikenessOfLookAhead),
+// Seen to fail without the limit, and with one that counts whatever the delay.
+TEST(RoundTimeSearch, ShortensTheExchangesOfUnlikeDataByOneStepWhereMessagesWouldBeLate) {
+  const ExchangeOffer late = offer_of([](double factor) { return 0.15 / factor; });
+  EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.2, late, kUnlikenessOfLookAhead),
                    kLeastFactorOfUnlikeData * 0.1);
+  EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.2, late, 0), 0.025);
+  const ExchangeOffer early = offer_of([](double factor) { return 0.12 / factor; });
+  EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.2, early, 1), 0.025);
 }
 
 // Whatever peers offer, the time stays one that a clock can hold. Seen to fail without the limits.

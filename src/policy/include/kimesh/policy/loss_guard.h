@@ -16,8 +16,9 @@ inline constexpr std::size_t kLossWindow = 8;
 inline constexpr double kLossComesBack = 0.06;
 // Noise is a rise of at most so many standard errors of the difference of two windows.
 inline constexpr double kLossErrors = 4;
-// By what an alarm multiplies the cost of delay. The best exchange is about proportional to the
-// root of it, so that messages get about twice the time.
+// By what an alarm multiplies the cost of delay, after one that takes a factor below 1 back to 1.
+// The best exchange is about proportional to the root of it, so that messages get about twice the
+// time.
 inline constexpr double kCautionStep = 4;
 // With so much no exchange is too short for dense messages, whose delay is 0.
 inline constexpr double kCautionMax = 256;
