@@ -115,7 +115,8 @@ bool CudaMemory::stage(std::span<const std::byte> from, void* to) {
   return true;
 }
 
-// The streams also wait for the default one, in which LibTorch computes, and it for them.
+// cudaStreamCreate makes streams that wait for the default one, in which LibTorch computes, and it
+// waits for them: kernels rely on that order.
 Result<std::unique_ptr<Memory>> open_cuda() {
   int count = 0;
   if (const cudaError_t code = cudaGetDeviceCount(&count); code != cudaSuccess)

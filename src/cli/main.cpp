@@ -228,7 +228,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return kimesh::cli::run(argc, argv);
-  } catch (const std::exception& error) {  // no memory: nothing below throws on purpose
+  } catch (const std::exception& error) {  // no memory, or a GPU that failed
     kimesh::cli::complain(error.what());
     return kimesh::cli::kExitFailed;
   }

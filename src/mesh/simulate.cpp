@@ -129,6 +129,8 @@ Result<MeshEnd> Mesh::simulate(const MeshSimulationOptions& options) const {
     return !reporter.files().ok() || (options.run.stop != nullptr && options.run.stop->load());
   };
   Simulator simulator(std::move(*setup), reporter.observer());
+  for (NodeIndex i = 0; i < nodes(); ++i)
+    if (const Status there = simulator.vectors(i).allocated(); !there) return there.error();
   simulator.run();
   reporter.end(simulator);
   if (!reporter.files()) return reporter.files().error();

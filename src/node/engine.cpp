@@ -121,7 +121,8 @@ Engine::Engine(const LiveNodeSetup& setup, const LiveNodeObserver& observer)
       engine_(kEngineQueueBytes),
       thrown_(setup.thrown != nullptr ? *setup.thrown : own_thrown_) {
   setup_.objective->initialise(vectors_.point());
-  if (vectors_.are_there()) setup_.objective->bind(vectors_.bound_point(), vectors_.gradient());
+  if (!vectors_.allocated()) return;  // open() says so
+  setup_.objective->bind(vectors_.bound_point(), vectors_.gradient());
   setup_.objective->lend([this](std::span<float> w) { return vectors_.read_parameters(w); });
   if (setup_.first_point == FirstPoint::kOfFirstNode)
     first_point_.emplace(plan_, setup_.self, vectors_.point());
@@ -134,6 +135,7 @@ TimePoint Engine::now() const {
 }
 
 Status Engine::open() {
+  if (const Status there = vectors_.allocated(); !there) return there;
   NetworkOptions options =
       network_options(setup_, digest_of(plan_.layout, setup_.first_point, vectors_.point()));
   options.thrown = &thrown_;

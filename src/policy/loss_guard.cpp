@@ -12,14 +12,14 @@ constexpr double kShareOfWindow = 0.25;
 
 }  // namespace
 
-void LossGuard::add(double loss) {
+void LossGuard::add(double loss, bool unlike) {
   if (!std::isfinite(loss)) return;  // ends the run, or comes from a broken peer
   sum_ += loss;
   squares_ += loss * loss;
-  if (++count_ == kLossWindow) end_window();
+  if (++count_ == kLossWindow) end_window(unlike);
 }
 
-void LossGuard::end_window() {
+void LossGuard::end_window(bool unlike) {
   constexpr double kCount = kLossWindow;
   const double mean = sum_ / kCount;
   const double variance = std::max(squares_ / kCount - mean * mean, 0.0) / (kCount - 1);
@@ -35,13 +35,14 @@ void LossGuard::end_window() {
   const double noise = kLossErrors * std::sqrt(2 * variance_);
   const bool comes_back = mean - best_ > std::max(kLossComesBack * (first_ - best_), noise);
   variance_ = std::lerp(variance_, variance, kShareOfWindow);
-  choose(comes_back);
+  choose(comes_back, unlike);
   best_ = comes_back ? mean : std::min(best_, mean);
 }
 
-void LossGuard::choose(bool comes_back) {
+void LossGuard::choose(bool comes_back, bool unlike) {
   if (comes_back) {
-    caution_ = caution_ < 1 ? 1 : std::min(kCautionStep * caution_, kCautionMax);
+    const bool takes_back = unlike && caution_ < 1;
+    caution_ = takes_back ? 1 : std::min(kCautionStep * std::max(caution_, 1.0), kCautionMax);
     had_alarm_ = true;
     calm_ = 0;
     return;

@@ -57,11 +57,6 @@ class Search {
       exchange_s = *rules_.round_time_s - compute_s(pace);
     return {std::clamp(exchange_s, kExchangeMin, kExchangeMax), pace.ahead, pace.local_steps};
   }
-  // The delay D of reduces and gathers together.
-  [[nodiscard]] double delay(double exchange_s) const {
-    const double factor = now_.exchange_s > 0 ? exchange_s / now_.exchange_s : 1;
-    return kPhases * delay_at(offers_, factor) / offers_.weight;
-  }
   [[nodiscard]] double seconds(const Pace& pace) const {
     const double late = delay(pace.exchange_s);
     const double disagreement = late / kDelayOfUnlikeData;
@@ -141,6 +136,12 @@ class Search {
   [[nodiscard]] double full_s(const Pace& pace) const {
     return std::max(std::min(pace.exchange_s, dense_s_), rules_.floor_s);
   }
+  // The delay D of reduces and gathers together.
+  [[nodiscard]] double delay(double exchange_s) const {
+    const double factor = now_.exchange_s > 0 ? exchange_s / now_.exchange_s : 1;
+    return kPhases * delay_at(offers_, factor) / offers_.weight;
+  }
+
   const Pace& now_;
   const PaceRules& rules_;
   const ExchangeOffer& offers_;
@@ -228,6 +229,10 @@ double present_delay(const ExchangeOffer& offers) {
   return offers.weight > 0 ? kPhases * offers.delay[kPresent] / offers.weight : 0;
 }
 
+double shortest_delay(const ExchangeOffer& offers) {
+  return offers.weight > 0 ? kPhases * offers.delay.front() / offers.weight : 0;
+}
+
 std::optional<double> mean_cosine(const ExchangeOffer& offers) {
   if (!(offers.agreement_weight > 0)) return std::nullopt;
   return offers.agreement / offers.agreement_weight - 1;
@@ -292,7 +297,7 @@ Pace best_pace(const Pace& now, const PaceRules& rules, const ExchangeOffer& off
       for (const double factor : kExchangeFactors) {
         const Pace pace = search.feasible({factor * now.exchange_s, ahead, steps});
         if (rules.unlike >= kUnlikenessOfLookAhead && factor < kLeastFactorOfUnlikeData &&
-            search.delay(pace.exchange_s) > kShortDelayOfUnlikeData)
+            rules.shortest_delay > kShortDelayOfUnlikeData)
           continue;
         if (!best || is_better(search, pace, *best)) best = pace;
       }

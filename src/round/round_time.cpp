@@ -135,8 +135,8 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
       next.mean_multiple = logged->mean_multiple;
     }
   } else if (searches) {
-    loss_guard.add(next.loss);
     if (const auto cosine = mean_cosine(from_all.offer)) data.add(*cosine);
+    loss_guard.add(next.loss, data.unlike() >= kUnlikenessOfLookAhead);
     const Pace pace = next_pace(from_all.offer);
     if (!options.policy.round_time) next.exchange_s = pace.exchange_s;
     next.ahead = pace.ahead;
@@ -179,6 +179,7 @@ Pace Core::State::next_pace(const ExchangeOffer& offer) {
   offers.add(exchange_s, offer);
   learn_floor(offer);
   rules.floor_s = floor_s;
+  rules.shortest_delay = shortest_delay(offer);
   rules.drift = options.drift;
   rules.overlap_cost = options.overlap_cost;
   if (stretch.is_known()) rules.overlap_stretch = stretch.factor();

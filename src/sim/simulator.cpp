@@ -70,7 +70,7 @@ Simulator::State::State(SimulationSetup the_setup, SimulationObserver the_observ
     options.core.chunk_overhead_bytes = wire_bytes(0, 1);
     Node& node = nodes.emplace_back(*this, i, options);
     options.objective->initialise(node.vectors.point());
-    if (node.vectors.are_there())
+    if (node.vectors.allocated())
       options.objective->bind(node.vectors.bound_point(), node.vectors.gradient());
     node.vectors.start();
   }

@@ -1,10 +1,10 @@
 #include "kimesh/util/freed_memory.h"
 
-#include <malloc.h>
-
 #include <limits>
 
-#include "kimesh/util/check.h"
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace kimesh {
 
@@ -13,7 +13,8 @@ void keep_freed_memory() {
   constexpr int kMappedBytesMin = 32 << 20;  // the largest that glibc takes: half of a heap
   constexpr int kHeapBytes = 64 << 20;       // an empty heap of a thread is kept, too
   constexpr int kNever = std::numeric_limits<int>::max();
-  KIMESH_CHECK(mallopt(M_MMAP_THRESHOLD, kMappedBytesMin) == 1, "a threshold that glibc takes");
+  // The allocator of a sanitizer takes none of these.
+  mallopt(M_MMAP_THRESHOLD, kMappedBytesMin);
   mallopt(M_TOP_PAD, kHeapBytes);
   mallopt(M_TRIM_THRESHOLD, kNever);
 #endif

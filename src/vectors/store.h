@@ -24,7 +24,7 @@ class Vectors::Store {
   // `plan` outlives this.
   Store(const Plan& plan, NodeIndex self, const VectorsOptions& options);
 
-  [[nodiscard]] bool are_there() const { return allocated_.ok(); }
+  [[nodiscard]] const Status& allocated() const { return allocated_; }
   [[nodiscard]] std::span<float> point();
   [[nodiscard]] std::span<float> bound_point();
   [[nodiscard]] std::span<float> gradient();

@@ -49,8 +49,8 @@ std::span<float> Vectors::bound_point() {
 std::span<float> Vectors::gradient() {
   return store_->gradient();
 }
-bool Vectors::are_there() const {
-  return store_->are_there();
+Status Vectors::allocated() const {
+  return store_->allocated();
 }
 void Vectors::start() {
   store_->start();

@@ -11,8 +11,8 @@
 namespace kimesh::loss_guard_test {
 namespace {
 
-void add_rounds(LossGuard& guard, double loss, std::size_t windows) {
-  for (std::size_t r = 0; r < windows * kLossWindow; ++r) guard.add(loss);
+void add_rounds(LossGuard& guard, double loss, std::size_t windows, bool unlike = true) {
+  for (std::size_t r = 0; r < windows * kLossWindow; ++r) guard.add(loss, unlike);
 }
 
 // Seen to fail with a guard that never compares, with one that compares with the first window, and
@@ -32,6 +32,16 @@ TEST(LossGuard, IsCautiousOnceTheLossComesBack) {
   EXPECT_EQ(guard.caution(), kCautionStep);
   for (double loss = 1; loss < 20; loss += 1) add_rounds(guard, loss, 1);
   EXPECT_EQ(guard.caution(), kCautionMax);
+}
+
+// A low caution says nothing of like data. Seen to fail where it is all that an alarm takes back.
+TEST(LossGuard, IsCautiousAtOnceWhereDataAreAlike) {
+  LossGuard guard;
+  add_rounds(guard, 2.3, 1, false);
+  add_rounds(guard, 0.2, 4, false);
+  ASSERT_EQ(guard.caution(), kCautionMin);
+  add_rounds(guard, 0.5, 1, false);
+  EXPECT_EQ(guard.caution(), kCautionStep);
 }
 
 // Seen to fail with a caution that stays.
@@ -73,7 +83,7 @@ TEST(LossGuard, TakesNoNoiseOfBatchesForARise) {
     LossGuard guard;
     bool is_calm = true;
     for (int r = 0; r < kRounds; ++r) {
-      guard.add(1 + 0.3 * (random.uniform() - 0.5));
+      guard.add(1 + 0.3 * (random.uniform() - 0.5), true);
       is_calm = is_calm && guard.caution() <= 1;
     }
     alarms += is_calm ? 0 : 1;
@@ -84,8 +94,8 @@ TEST(LossGuard, TakesNoNoiseOfBatchesForARise) {
 // Seen to fail where such losses are added.
 TEST(LossGuard, LeavesOutWhatIsNoNumber) {
   LossGuard guard;
-  guard.add(std::numeric_limits<double>::quiet_NaN());
-  guard.add(std::numeric_limits<double>::infinity());
+  guard.add(std::numeric_limits<double>::quiet_NaN(), true);
+  guard.add(std::numeric_limits<double>::infinity(), true);
   add_rounds(guard, 2.3, 1);
   add_rounds(guard, 0.2, 1);
   add_rounds(guard, 2, 1);

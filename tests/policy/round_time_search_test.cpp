@@ -324,12 +324,17 @@ TEST(RoundTimeSearch, GivesLessTimeWhereCautionIsLowAndDataAreUnlike) {
 
 // Seen to fail without the limit, and with one that counts whatever the delay.
 TEST(RoundTimeSearch, ShortensTheExchangesOfUnlikeDataByOneStepWhereMessagesWouldBeLate) {
-  const ExchangeOffer late = offer_of([](double factor) { return 0.15 / factor; });
-  EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.2, late, kUnlikenessOfLookAhead),
-                   kLeastFactorOfUnlikeData * 0.1);
-  EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.2, late, 0), 0.025);
-  const ExchangeOffer early = offer_of([](double factor) { return 0.12 / factor; });
-  EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.2, early, 1), 0.025);
+  const ExchangeOffer offers = offer_of([](double) { return 0.0; });
+  const auto best = [&](double unlike, double shortest_delay) {
+    PaceRules rules{0.2, 0.1, unlike, Use::kNever, Use::kNever, {}};
+    rules.shortest_delay = shortest_delay;
+    return best_pace({0.1, Ahead::kNo}, rules, offers).exchange_s;
+  };
+  const double late = shortest_delay(offer_of([](double factor) { return 0.15 / factor; }));
+  EXPECT_DOUBLE_EQ(best(kUnlikenessOfLookAhead, late), kLeastFactorOfUnlikeData * 0.1);
+  EXPECT_DOUBLE_EQ(best(0, late), 0.025);
+  const double early = shortest_delay(offer_of([](double factor) { return 0.12 / factor; }));
+  EXPECT_DOUBLE_EQ(best(1, early), 0.025);
 }
 
 // Whatever peers offer, the time stays one that a clock can hold. Seen to fail without the limits.

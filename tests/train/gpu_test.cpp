@@ -59,8 +59,8 @@ struct GpuTrainer {
 class Gpu : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    set_up_training(1);
     if (const Status gpu = use_gpu_for_training(); !gpu) GTEST_SKIP() << gpu.error().message;
+    set_up_training(1);
     std::string pattern = (fs::temp_directory_path() / "kimesh-gpu-XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());
     std::ofstream(folder_ / "text.txt") << text();

@@ -17,12 +17,12 @@ namespace {
 // As messages of a large model do. Of a thread, since glibc has another place for the first one's.
 // Seen to fail: without the call, 12,000 pages a round.
 TEST(FreedMemory, IsTakenAgainByTheNextRound) {
+  keep_freed_memory();
   if (test::kSanitized) GTEST_SKIP() << "the sanitizer has an allocator of its own";
   constexpr std::size_t kMessageBytes = 25 << 20, kMessages = 4;
   constexpr int kWarmUp = 3, kRounds = 5;
   std::vector<long> faults;
   std::thread([&] {
-    keep_freed_memory();
     for (int round = 0; round < kWarmUp + kRounds; ++round) {
       rusage before{}, after{};
       getrusage(RUSAGE_THREAD, &before);

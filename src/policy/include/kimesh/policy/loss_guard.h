@@ -16,9 +16,9 @@ inline constexpr std::size_t kLossWindow = 8;
 inline constexpr double kLossComesBack = 0.06;
 // Noise is a rise of at most so many standard errors of the difference of two windows.
 inline constexpr double kLossErrors = 4;
-// By what an alarm multiplies the cost of delay, after one that takes a factor below 1 back to 1.
-// The best exchange is about proportional to the root of it, so that messages get about twice the
-// time.
+// By what an alarm multiplies the cost of delay; where data are unlike, after one that takes a
+// factor below 1 back to 1. The best exchange is about proportional to the root of it, so that
+// messages get about twice the time.
 inline constexpr double kCautionStep = 4;
 // With so much no exchange is too short for dense messages, whose delay is 0.
 inline constexpr double kCautionMax = 256;
@@ -34,8 +34,9 @@ inline constexpr double kBoldStep = 2, kCautionMin = 0.25;
 // Thread: that of the core, at the owner of shard 0.
 class LossGuard {
  public:
-  // `loss`: the mean loss of the mesh's batches in one more round.
-  void add(double loss);
+  // `loss`: the mean loss of the mesh's batches in one more round. `unlike`: whether data are
+  // unlike, so that a factor below 1 has been tried, which the first alarm takes back.
+  void add(double loss, bool unlike);
   // The factor of the cost of delay, from kCautionMin to kCautionMax. A factor below 1 is meant for
   // unlike data alone: the cost of delayed noise has been measured.
   [[nodiscard]] double caution() const { return caution_; }
@@ -50,8 +51,8 @@ class LossGuard {
   }
 
  private:
-  void end_window();
-  void choose(bool comes_back);
+  void end_window(bool unlike);
+  void choose(bool comes_back, bool unlike);
 
   double sum_ = 0, squares_ = 0;  // of the window's losses, and of their squares
   std::size_t count_ = 0;         // of the window's losses

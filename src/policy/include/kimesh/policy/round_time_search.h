@@ -80,7 +80,7 @@ inline constexpr double kUnlikenessOfLookAhead = 0.5;
 // Where data are unlike, an exchange gets shorter by no more than this factor at once, unless its
 // messages would be late by no more than so many rounds. Curves are of messages with the residuals
 // of the present exchange. Those of a much shorter one grow in the rounds after it, and with them
-// the delay: from 0.5 to about 2, which is harmless. On fast links a mesh finds its exchange in 20
+// the delay: from 0.5 to about 2, which is harmless. On fast links a mesh finds its exchange in 25
 // rounds that way, in place of 36 (docs/figures.md).
 inline constexpr double kLeastFactorOfUnlikeData = kExchangeFactors[1];
 inline constexpr double kShortDelayOfUnlikeData = 0.5;
@@ -158,8 +158,9 @@ class RecentOffers {
 [[nodiscard]] bool are_smallest(const ExchangeOffer& offers);
 
 // D: by how many rounds messages are late with the present time of the exchange, a reduce and a
-// gather together. Without offers: 0.
+// gather together; and with the shortest that is compared. Without offers: 0.
 [[nodiscard]] double present_delay(const ExchangeOffer& offers);
+[[nodiscard]] double shortest_delay(const ExchangeOffer& offers);
 
 // The mean cosine between what a node has to send and what others' messages bring, weighted by
 // their lengths. Nothing: no owner has summed anything.
@@ -201,6 +202,9 @@ struct PaceRules {
   double drift = kUsualDrift, overlap_cost = kOverlapCost;  // OptimizerKind's
   // The factor by which gradients take longer beside messages; nothing: it was not measured yet.
   std::optional<double> overlap_stretch{};
+  // shortest_delay() of the last offer. The means of several reach no further than the exchanges of
+  // those before.
+  double shortest_delay = kExchangeMax;
 };
 // Whether the two keys of a config let gradients be taken so.
 [[nodiscard]] bool allows(Use look_ahead, Use overlap, Ahead ahead);

@@ -1,6 +1,7 @@
-// What the threads of a node throw, kept for the one that can act on it. kimesh throws nothing on
-// purpose: what comes is a lack of memory, or a library's own. An exception that left a thread
-// would end the process without a word, and without the model.
+// What the threads of a node throw, kept for the one that can act on it. kimesh throws on purpose
+// only where a GPU has failed whose vectors are read; else what comes is a lack of memory, or a
+// library's own. An exception that left a thread would end the process without a word, and without
+// the model.
 #pragma once
 
 #include <atomic>

@@ -61,8 +61,8 @@ struct VectorsOptions {
   // Feedback::kEf14.
   bool local_steps_vary = false;
   // Null: the host's memory. Else a GPU's, and the same memory with a queue of its own for gradient
-  // work; the nodes of this process share them. The codec must have
-  // CodecTraits::on_devices then.
+  // work. Live nodes have queues of their own; those of a simulation, which has one thread, share
+  // them. The codec must have CodecTraits::on_devices then.
   std::shared_ptr<kernels::Memory> memory{}, gradient_memory{};
   // Objective::computes_on_gpu: it is bound to vectors in `memory`, a GPU's.
   bool objective_on_device = false;
@@ -89,9 +89,9 @@ class Vectors {
   [[nodiscard]] std::span<float> bound_point();
   [[nodiscard]] std::span<float> gradient();
 
-  // Whether the device had room for all vectors; else they have no addresses, and prepare_point
-  // says what is missing.
-  [[nodiscard]] bool are_there() const;
+  // Whether the device had room for all vectors; else some have no address, and nothing but this
+  // may be asked. Errors: Io.
+  [[nodiscard]] Status allocated() const;
 
   // To be called once, after the point is initialised: makes the parameters, and the estimates of
   // all gather children, equal to it.
