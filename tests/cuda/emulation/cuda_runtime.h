@@ -49,6 +49,8 @@ void wait_for_block();
 // Every lane's value of this operation, once all lanes of the warp have given theirs.
 const std::uint64_t* exchange(std::uint64_t mine);
 void* allocate(std::size_t bytes);  // filled with what no kernel can take for zeros
+// Lets so many more allocations succeed, and none after them.
+void limit_allocations(std::size_t count);
 
 template <typename T>
 T lane_value(const std::uint64_t* values, unsigned lane) {

@@ -1,6 +1,7 @@
 #include <ucontext.h>
 
 #include <array>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -11,6 +12,8 @@ dim3 threadIdx, blockIdx, gridDim;
 
 namespace kimesh::emulation {
 namespace {
+
+std::size_t allocations_left = std::numeric_limits<std::size_t>::max();
 
 constexpr unsigned kWarp = 32;
 constexpr std::size_t kStackBytes = 256 << 10;  // sanitizers make frames large
@@ -153,7 +156,13 @@ const std::uint64_t* exchange(std::uint64_t mine) {
   return values.data();
 }
 
+void limit_allocations(std::size_t count) {
+  allocations_left = count;
+}
+
 void* allocate(std::size_t bytes) {
+  if (allocations_left == 0) return nullptr;
+  --allocations_left;
   void* memory = std::malloc(bytes);
   if (memory != nullptr) std::memset(memory, 0xa5, bytes);
   return memory;
