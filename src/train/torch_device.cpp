@@ -16,7 +16,8 @@ torch::Device& chosen() {
   return device;
 }
 
-// A library of the same LibTorch: the loader might find that of another.
+// The path of a library in the folder of libtorch_cpu.so. By its name alone the loader might find
+// the library of another LibTorch.
 std::string beside_libtorch(const std::string& name) {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&torch::cuda::is_available), &info) == 0) return name;

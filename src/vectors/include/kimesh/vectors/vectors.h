@@ -64,7 +64,8 @@ struct VectorsOptions {
   // work. Live nodes have queues of their own; those of a simulation, which has one thread, share
   // them. The codec must have CodecTraits::on_devices then.
   std::shared_ptr<kernels::Memory> memory{}, gradient_memory{};
-  // Objective::computes_on_gpu: it is bound to vectors in `memory`, a GPU's.
+  // Whether the objective computes on that GPU (Objective::computes_on_gpu) and is bound to vectors
+  // there.
   bool objective_on_device = false;
   // Where point() and gradient() lie, zeroed and aligned to 64 bytes, of a program that outlives
   // the vectors; empty: the vectors own them.
