@@ -10,6 +10,7 @@
 #include "kimesh/records/recorder.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/run/compare_joins.h"
+#include "kimesh/run/options.h"
 #include "kimesh/topology/placed_topology.h"
 #include "kimesh/util/units.h"
 #include "say.h"
@@ -154,7 +155,7 @@ int suggest_joins(const Mesh& mesh, const PlanOptions& options, const SimulatedC
       return fail(taken.error());
   const ComparedMessages messages = compared_messages(mesh.config());
   const ComparedMesh compared{topology, mesh.plan().layout, mesh.objective().weights(), rates,
-                              costs};
+                              costs, shard_elements_max(mesh.config())};
   const auto rows = compare_joins(compared, mesh.config());
   if (!rows) return fail(rows.error());
   if (rows->empty())

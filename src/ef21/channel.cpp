@@ -29,9 +29,9 @@ Result<Advanced> advance_residual(const ChannelEnd& sender, kernels::MemorySpan 
 
 Status apply_to_channel(const ChannelEnd& receiver, Form form, std::span<const std::byte> bytes,
                         bool restart) {
-  if (restart) {
+  if (restart && form != Form::kDense) {  // a dense message assigns, and apply() looks at it once
     if (Status valid = validate(form, bytes, receiver.estimate.size); !valid) return valid;
-    if (form != Form::kDense) receiver.memory.fill(receiver.estimate, 0);
+    receiver.memory.fill(receiver.estimate, 0);
   }
   return apply(form, bytes, receiver.memory, receiver.estimate);
 }

@@ -10,6 +10,7 @@
 #include "kimesh/records/run_folder.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/report/measures.h"
+#include "kimesh/run/options.h"
 #include "kimesh/util/overloaded.h"
 
 namespace kimesh {
@@ -136,8 +137,9 @@ std::vector<Result<NodeHistory>> read_nodes(const RunFolder& folder,
 }
 
 // A plan of the layout that run.json tells, or of a stand-in with a row for every shard.
-Result<Plan> plan_of(const TopologyFile& topology, const Layout& layout) {
-  return make_plan(topology, layout.layers.empty() ? Layout::vector(kNodesMax) : layout);
+Result<Plan> plan_of(const RunHistory& history, const Layout& layout) {
+  return make_plan(history.topology, history.layout_known ? layout : Layout::vector(kNodesMax),
+                   shard_elements_max(history.config));
 }
 
 }  // namespace
@@ -164,7 +166,7 @@ Result<RunHistory> load_run(const std::string& path) {
   history.config = std::move(*config);
   const Layout layout = folder.layout();
   history.layout_known = !layout.layers.empty();
-  auto plan = plan_of(history.topology, layout);
+  auto plan = plan_of(history, layout);
   if (!plan) return plan.error();
   history.plan = std::move(*plan);
   return history;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kimesh/run/compare_joins.h"
+#include "kimesh/run/options.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/units.h"
 
@@ -123,7 +124,8 @@ WhatIf::WhatIf(const RunHistory& history, const RunMeasures& measures)
     return;
   }
   scale_ = scale_to(kElementsMax, history);
-  auto plan = make_plan(history.topology, stand_in(history, scale_));
+  auto plan = make_plan(history.topology, stand_in(history, scale_),
+                        shard_elements_max(history.config, scale_));
   if (!plan) {
     trouble_ = plan.error().message;
     return;
@@ -180,7 +182,8 @@ std::optional<OtherJoins> WhatIf::other_joins() const {
   const std::vector<double> weights(topology.nodes.size(),
                                     1.0 / static_cast<double>(topology.nodes.size()));
   const SimulatedCosts costs = measured_costs(measures_, {}, scale);
-  const ComparedMesh mesh{topology, layout, weights, rates, costs};
+  const ComparedMesh mesh{topology, layout, weights,
+                          rates,    costs,  shard_elements_max(history_.config, scale)};
   const auto before = simulated_round(mesh, history_.config, as_it_is(mesh));
   if (!before || !is_believed(*before)) return std::nullopt;
   const auto all = compare_joins(mesh, history_.config, kLaidOutMaxOfJoins);

@@ -19,7 +19,7 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
       options(the_options),
       replay(the_replay),
       compresses(!the_options.policy.sends_everything()),
-      shares_gathers(compresses && the_options.gather == Gather::kShared),
+      shares_gathers(!compresses || the_options.gather == Gather::kShared),
       policy(make_policy(the_options.policy)),
       searches(!the_replay && the_options.policy.searches() &&
                (!the_options.policy.round_time || the_options.look_ahead == Use::kChosen ||

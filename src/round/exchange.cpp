@@ -311,10 +311,10 @@ void Core::State::on(const StepDone& event) {
   agreement.sum += event.agreement.sum;
   agreement.weight += event.agreement.weight;
   if (event.digest != 0) report.digests.emplace_back(event.shard, event.digest);
-  const bool apart = keeps_owned_apart(event.shard);
-  if (apart && shares_gathers) return make_shared_message(event.shard);
+  if (shares_gathers) return make_shared_message(event.shard);
   send_gathers(event.shard);
-  if (!apart) shard_is_current(event.shard);  // else once the lead's message has moved w[s]
+  // Where w[s] is kept apart, the lead's message moves it.
+  if (!keeps_owned_apart(event.shard)) shard_is_current(event.shard);
 }
 
 // Called when the parameters of a shard are those of this round. Ends the round after the last

@@ -247,7 +247,8 @@ class Core::State {
   [[nodiscard]] bool keeps_owned_apart(ShardIndex shard) const {
     return compresses && owns(shard) && !plan.node_channels[shard][self].gather_out.empty();
   }
-  // The channel whose messages move w[s] at the owner. Requires keeps_owned_apart.
+  // The channel that stands for a shared message, and whose messages move w[s] where
+  // keeps_owned_apart. Requires an owner with children.
   [[nodiscard]] ChannelIndex lead_of(ShardIndex shard) const {
     return plan.node_channels[shard][self].gather_out.front();
   }
@@ -310,7 +311,7 @@ class Core::State {
   const CoreOptions options;
   const DecisionSource* const replay;
   const bool compresses;      // some messages are not dense
-  const bool shares_gathers;  // Gather::kShared has a meaning
+  const bool shares_gathers;  // owners' messages are forwarded: Gather::kShared, or all are dense
   std::unique_ptr<Policy> policy;
   const bool searches;  // for the round time (round_time.cpp)
   const Duration slowest_round;

@@ -67,28 +67,60 @@ std::vector<LayerSlice> slices(const Layout& layout, std::size_t begin, std::siz
   return result;
 }
 
-// The element at which each shard would end if rows could be cut.
-std::vector<std::size_t> wanted_ends(std::size_t size, std::size_t count,
-                                     std::span<const double> weights) {
+// The element at which each of `count` equal parts of `size` elements would end if rows could be
+// cut.
+std::vector<std::size_t> even_ends(std::size_t size, std::size_t count) {
+  std::vector<std::size_t> ends;
+  for (std::size_t i = 1; i <= count; ++i)
+    ends.push_back(size / count * i + size % count * i / count);
+  return ends;
+}
+
+// The same for parts of these weights.
+std::vector<std::size_t> weighted_ends(std::size_t size, std::span<const double> weights) {
   std::vector<std::size_t> ends;
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   double before = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (weights.empty()) {
-      ends.push_back(size / count * (i + 1) + size % count * (i + 1) / count);
-      continue;
-    }
-    before += weights[i];
+  for (const double weight : weights) {
+    before += weight;
     const auto end = std::llround(static_cast<double>(size) * std::min(before / sum, 1.0));
     ends.push_back(std::min(static_cast<std::size_t>(end), size - 1));  // the index of an element
   }
   return ends;
 }
 
+struct RowRange {
+  std::size_t first = 0, last = 0;  // up to `last`, exclusive
+};
+
+// Cuts rows into as many parts as there are wanted ends, which count from their first element.
+std::vector<RowRange> cut_rows(const Rows& rows, RowRange whole,
+                               std::span<const std::size_t> wanted_ends) {
+  const std::size_t begin = rows.begin_of(whole.first);
+  std::vector<RowRange> parts;
+  std::size_t first = whole.first;
+  for (std::size_t i = 0; i < wanted_ends.size(); ++i) {
+    const std::size_t parts_left = wanted_ends.size() - 1 - i;
+    const std::size_t last = parts_left == 0 ? whole.last
+                                             : std::clamp(rows.nearest(begin + wanted_ends[i]),
+                                                          first + 1, whole.last - parts_left);
+    parts.push_back({first, last});
+    first = last;
+  }
+  return parts;
+}
+
+// The number of shards of an owner's part.
+std::size_t shards_of(std::size_t size, std::size_t rows, std::optional<std::size_t> elements_max) {
+  if (!elements_max) return 1;
+  return std::min({(size + *elements_max - 1) / *elements_max, rows, kShardsPerOwnerMax});
+}
+
 }  // namespace
 
 Result<std::vector<Shard>> cut_shards(const Layout& layout, std::span<const NodeIndex> owners,
-                                      std::span<const double> weights) {
+                                      std::span<const double> weights,
+                                      std::optional<std::size_t> elements_max) {
   KIMESH_CHECK(weights.empty() || weights.size() == owners.size(), "each owner has a weight");
   const Rows rows(layout);
   const std::size_t count = owners.size();
@@ -99,24 +131,26 @@ Result<std::vector<Shard>> cut_shards(const Layout& layout, std::span<const Node
                     "tensor at least. Name fewer servers or nodes, or train a larger model.",
                     count, rows.count())};
   }
-  const std::vector<std::size_t> ends = wanted_ends(layout.size(), count, weights);
+  const auto size_of = [&](const RowRange& range) {
+    return rows.begin_of(range.last) - rows.begin_of(range.first);
+  };
+  const auto parts = cut_rows(
+      rows, {0, rows.count()},
+      weights.empty() ? even_ends(layout.size(), count) : weighted_ends(layout.size(), weights));
   std::vector<Shard> shards;
-  std::size_t first = 0;  // row at which the next shard begins
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t shards_left = count - 1 - i;
-    const std::size_t end =
-        shards_left == 0 ? rows.count()
-                         : std::clamp(rows.nearest(ends[i]), first + 1, rows.count() - shards_left);
-    const std::size_t begin = rows.begin_of(first);
-    const std::size_t size = rows.begin_of(end) - begin;
-    if (size > kShardElementsMax) {
-      return Error{ErrorCode::kUserInput,
-                   fmt::format("A server would own {} parameters, and a message has room for {}. "
-                               "Name more servers, or weigh them more evenly.",
-                               size, kShardElementsMax)};
+    const RowRange& part = parts[i];
+    const std::size_t cuts = shards_of(size_of(part), part.last - part.first, elements_max);
+    for (const RowRange& range : cut_rows(rows, part, even_ends(size_of(part), cuts))) {
+      const std::size_t begin = rows.begin_of(range.first), size = size_of(range);
+      if (size > kShardElementsMax) {
+        return Error{ErrorCode::kUserInput,
+                     fmt::format("A server would own {} parameters, and a message has room for {}. "
+                                 "Name more servers, or weigh them more evenly.",
+                                 size, kShardElementsMax)};
+      }
+      shards.push_back({owners[i], begin, size, slices(layout, begin, size)});
     }
-    shards.push_back({owners[i], begin, size, slices(layout, begin, size)});
-    first = end;
   }
   return shards;
 }

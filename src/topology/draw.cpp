@@ -102,11 +102,30 @@ std::string draw_gather(const Plan& plan, ShardIndex shard) {
   return text;
 }
 
-std::string draw_shard(const Plan& plan, ShardIndex index, bool layout_known) {
-  const Shard& shard = plan.shards[index];
-  return fmt::format("shard {}, owned by {}\n{}{}{}", index, plan.view.nodes[shard.owner],
-                     layout_known ? describe_contents(plan, shard) : "", draw_reduce(plan, index),
-                     draw_gather(plan, index));
+// The shards from `first` up to `last`, exclusive, as one.
+Shard joined(const Plan& plan, std::size_t first, std::size_t last) {
+  Shard whole = plan.shards[first];
+  for (std::size_t s = first + 1; s < last; ++s) {
+    for (const LayerSlice& slice : plan.shards[s].layers) {
+      if (whole.layers.back().layer == slice.layer)
+        whole.layers.back().size += slice.size;
+      else
+        whole.layers.push_back({slice.layer, whole.size + slice.offset, slice.size});
+    }
+    whole.size += plan.shards[s].size;
+  }
+  return whole;
+}
+
+// The shards of one owner from `first` up to `last`, exclusive, which go the same ways.
+std::string draw_shards(const Plan& plan, std::size_t first, std::size_t last, bool layout_known) {
+  const auto index = static_cast<ShardIndex>(first);
+  const std::string which = last - first == 1
+                                ? fmt::format("shard {}", first)
+                                : fmt::format("shards {} to {}", first, last - 1);
+  return fmt::format("{}, owned by {}\n{}{}{}", which, plan.view.nodes[plan.shards[first].owner],
+                     layout_known ? describe_contents(plan, joined(plan, first, last)) : "",
+                     draw_reduce(plan, index), draw_gather(plan, index));
 }
 
 std::string headline(const Plan& plan, const TopologyKind& kind) {
@@ -120,8 +139,10 @@ std::string headline(const Plan& plan, const TopologyKind& kind) {
 std::string draw_plan(const Plan& plan, const TopologyFile& topology, bool layout_known) {
   std::string text = fmt::format("{}\n{}\n{}", headline(plan, *topology.kind),
                                  topology.kind->picture(topology), draw_links(plan, topology));
-  for (std::size_t s = 0; s < plan.shards.size(); ++s)
-    text += fmt::format("\n{}", draw_shard(plan, static_cast<ShardIndex>(s), layout_known));
+  for (std::size_t first = 0, last = 0; first < plan.shards.size(); first = last) {
+    while (last < plan.shards.size() && plan.shards[last].owner == plan.shards[first].owner) ++last;
+    text += fmt::format("\n{}", draw_shards(plan, first, last, layout_known));
+  }
   return text;
 }
 

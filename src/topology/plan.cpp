@@ -19,12 +19,14 @@ struct Transfer {
   auto operator<=>(const Transfer&) const = default;  // the order of Plan::channels
 };
 
-// `trees` by shard.
+// `trees` by server, of which each owns one shard or several in a row.
 std::vector<Transfer> transfers(const std::vector<Trees>& trees, const std::vector<Shard>& shards) {
   std::vector<Transfer> result;
+  std::size_t server = 0;
   for (std::size_t s = 0; s < shards.size(); ++s) {
     const auto shard = static_cast<ShardIndex>(s);
-    const auto& [reduce_parent, gather_parent] = trees[s];
+    if (s > 0 && shards[s].owner != shards[s - 1].owner) ++server;
+    const auto& [reduce_parent, gather_parent] = trees[server];
     for (std::size_t n = 0; n < reduce_parent.size(); ++n) {
       const auto node = static_cast<NodeIndex>(n);
       if (node == shards[s].owner) continue;
@@ -162,9 +164,11 @@ std::optional<ChannelIndex> Plan::find_channel(LinkIndex link, ShardIndex shard,
   return static_cast<ChannelIndex>(found - channels.begin());
 }
 
-Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout) {
+Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout,
+                       std::optional<std::size_t> shard_elements_max) {
   check_servers(topology);
-  Result<std::vector<Shard>> shards = cut_shards(layout, topology.servers, weights_of(topology));
+  Result<std::vector<Shard>> shards =
+      cut_shards(layout, topology.servers, weights_of(topology), shard_elements_max);
   if (!shards) return shards.error();
 
   Plan plan;

@@ -107,7 +107,7 @@ Mesh::Mesh(const MeshSpec& the_spec) : spec(the_spec) {
   topology = spec.file.empty() ? make_topology(spec.kind, spec.nodes, spec.servers)
                                : load_topology(spec.file).value;
   spec.nodes = topology.nodes.size();
-  plan = *make_plan(topology, Layout::vector(spec.dimension));
+  plan = *make_plan(topology, Layout::vector(spec.dimension), spec.shard_elements_max);
   std::vector<double> weights = spec.weights;
   if (weights.empty()) weights.assign(spec.nodes, 1.0 / static_cast<double>(spec.nodes));
   QuadraticOptions config;

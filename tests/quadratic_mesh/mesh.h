@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct MeshSpec {
   // the rate below.
   std::string file;
   std::uint32_t dimension = 60;
+  std::optional<std::size_t> shard_elements_max{};  // make_plan
   double condition = 100;
   double heterogeneity = 1;
   std::vector<double> weights;  // empty: equal

@@ -108,9 +108,36 @@ TEST_F(OwnerOfTwo, AssignsItsParametersToAChildWhoseDigestDiffers) {
   EXPECT_EQ(hand.plan.links[hand.last().get<SendMessage>().link].to, 2);
 }
 
+CoreOptions dense_options() {
+  CoreOptions options = Hand::default_options();
+  options.policy = {policy_options("none"), make_codec("topk")};
+  return options;
+}
+
+// Dense messages are the same for all children, whatever the config says of the gather. Seen to
+// fail with a message made for each child.
+TEST(SharedGather, WhereEveryMessageIsDenseTheOwnerMakesOne) {
+  Hand hand{tree_of({0, 0, 0}), 0, dense_options()};
+  hand.start();
+  hand.feed(GradientDone{0, 1.0, {}});
+  hand.apply(hand.reduce_from(1, 0));
+  hand.apply(hand.reduce_from(2, 0));
+  hand.feed(StepDone{0, 0, 0, {}});
+  const AdvanceChannel work = hand.last().get<AdvanceChannel>();
+  EXPECT_EQ(hand.last().count<AdvanceChannel>(), 1u);
+  EXPECT_TRUE(work.setting.budget.is_dense());
+  hand.feed(advanced(work));
+  const auto sent = hand.last().all<SendMessage>();
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[0]->message.payload.bytes().data(), sent[1]->message.payload.bytes().data());
+  EXPECT_TRUE(hand.last().has<ComputeGradient>());
+}
+
 // n0 -> n1 -> n2: n1 forwards.
 struct Forwarder : testing::Test {
-  Hand hand{tree_of({0, 0, 1}), 1, shared_options()};
+  explicit Forwarder(const CoreOptions& options = shared_options())
+      : hand(tree_of({0, 0, 1}), 1, options) {}
+  Hand hand;
 
   void SetUp() override { hand.start(); }
   void until_gather(Round round) {
@@ -134,6 +161,24 @@ TEST_F(Forwarder, SendsTheMessageOnBeforeItIsAppliedHere) {
   EXPECT_EQ(sent.payload.bytes().data(), bytes);
   EXPECT_EQ(sent.digest, 17u);
   EXPECT_EQ(sent.form, Form::kDense);
+  EXPECT_FALSE(hand.last().has<AdvanceChannel>());
+}
+
+struct DenseForwarder : Forwarder {
+  DenseForwarder() : Forwarder(dense_options()) {}
+};
+
+// Seen to fail with a message that is made from the parameters.
+TEST_F(DenseForwarder, SendsOnBeforeItAppliesAndTellsNoLimit) {
+  hand.feed(GradientDone{0, 1.0, {}});
+  hand.apply(hand.reduce_from(2, 0));
+  hand.feed(advanced(hand.last().get<AdvanceChannel>()));
+  const Control& control = hand.last().get<SendMessage>().message.control;
+  EXPECT_EQ(ControlVector::from_control(control).gather_limit, 0);
+  hand.feed(MessageApplied{*hand.plan.find_link(1, 0), {0, 0, 0, Phase::kReduce, {}}});
+  hand.feed(hand.from(0, 0, Phase::kGather, 0));
+  EXPECT_TRUE(hand.last().has<SendMessage>());
+  EXPECT_TRUE(hand.last().has<ApplyMessage>());
   EXPECT_FALSE(hand.last().has<AdvanceChannel>());
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/random.h"
@@ -121,6 +122,61 @@ TEST(Cuts, MoreServersThanRowsAreRefusedWithASentence) {
   EXPECT_EQ(plan.error().message,
             "4 servers cannot share a model of 3 rows: each needs one row of a tensor at least. "
             "Name fewer servers or nodes, or train a larger model.");
+}
+
+TEST(Cuts, APartIsCutIntoAsFewEqualShardsAsTheLimitAllows) {
+  const auto cut = [](std::size_t size, std::size_t most) {
+    return sizes(*make_plan(star(2, {0, 1}), Layout::vector(size), most));
+  };
+  EXPECT_THAT(cut(20, 10), ElementsAre(10, 10));
+  EXPECT_THAT(cut(20, 9), ElementsAre(5, 5, 5, 5));
+  EXPECT_THAT(cut(20, 4), ElementsAre(3, 3, 4, 3, 3, 4));
+  EXPECT_THAT(cut(4, 1), ElementsAre(1, 1, 1, 1));
+}
+
+TEST(Cuts, APartHasAtMost64Shards) {
+  const Plan plan = *make_plan(star(2, {0, 1}), Layout::vector(20'000), 1);
+  EXPECT_EQ(plan.shards.size(), 128u);
+}
+
+// The part of each owner, from its shards, which follow one another.
+std::vector<std::pair<NodeIndex, std::size_t>> parts(const Plan& plan) {
+  std::vector<std::pair<NodeIndex, std::size_t>> result;
+  for (const Shard& shard : plan.shards) {
+    if (result.empty() || result.back().first != shard.owner) result.push_back({shard.owner, 0});
+    result.back().second += shard.size;
+  }
+  return result;
+}
+
+// Seen to fail: with shards cut at the even element; with shards of the next owner's trees.
+TEST(Cuts, ShardsOfAnOwnerAreItsPartLieOnRowsAndGoTheWaysOfTheWholePart) {
+  constexpr std::uint64_t kSeed = 9;
+  for (std::uint32_t round = 0; round < 1000; ++round) {
+    Random random(kSeed, 0, round, Purpose::kTest);
+    const Layout layout = random_layout(random);
+    const std::size_t nodes = 2 + random.below(5), most = 1 + random.below(200);
+    const std::set<std::size_t> begins = row_begins(layout);
+    if (begins.size() < nodes) continue;
+    SCOPED_TRACE("seed " + std::to_string(kSeed) + ", round " + std::to_string(round));
+    const Plan whole = *make_plan(ring(nodes), layout), cut = *make_plan(ring(nodes), layout, most);
+    EXPECT_EQ(parts(cut), parts(whole));
+    std::size_t end = 0;
+    for (ShardIndex s = 0; s < cut.shards.size(); ++s) {
+      const Shard& shard = cut.shards[s];
+      EXPECT_EQ(shard.begin, end);
+      end += shard.size;
+      EXPECT_TRUE(begins.contains(shard.begin)) << "a cut within a row at " << shard.begin;
+      EXPECT_LE(shard.size, most + 2 * largest_row(layout));
+      for (const Phase phase : {Phase::kReduce, Phase::kGather}) {
+        const auto ways = hops_of(cut, s, phase), of_part = hops_of(whole, shard.owner, phase);
+        ASSERT_EQ(ways.size(), of_part.size());
+        for (std::size_t i = 0; i < ways.size(); ++i)
+          EXPECT_EQ(cut.link_of(ways[i].channel), whole.link_of(of_part[i].channel));
+      }
+    }
+    if (HasFailure()) break;
+  }
 }
 
 // Seen to fail with a limit of one more.

@@ -19,6 +19,19 @@ std::string draw(const TopologyFile& topology, const Layout& layout) {
   return draw_plan(*make_plan(topology, layout), topology, true);
 }
 
+TEST(Draw, ShardsOfOneOwnerGoTheSameWaysAndAreDrawnOnce) {
+  const TopologyFile topology = star(2, {0, 1});
+  const Plan plan = *make_plan(topology, layout_of({{10, 2}, {6}}), 4);
+  ASSERT_EQ(plan.shards.size(), 7u);
+  const std::string text = draw_plan(plan, topology, true);
+  EXPECT_THAT(text, HasSubstr("shards 0 to 2, owned by a\n"
+                              "  12 elements, 48.0 B dense: layer0 rows 0 to 5 of 10\n"
+                              "  reduce   1   b -> a   gradient of 1 node\n"
+                              "  gather   1   a -> b   parameters\n"
+                              "\nshards 3 to 6, owned by b\n"
+                              "  14 elements, 56.0 B dense: layer0 rows 6 to 9 of 10, layer1\n"));
+}
+
 constexpr const char* kRingOfFour = R"(ring: 4 nodes, 4 shards, 4 links, 6 hops a round
 
   a --> b --> c --> d --+

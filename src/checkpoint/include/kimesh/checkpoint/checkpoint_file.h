@@ -34,8 +34,8 @@
 
 namespace kimesh {
 
-// Rises with every change of what a core, its parts or the vectors save.
-inline constexpr std::uint32_t kCheckpointFormat = 11;
+// Rises with every change of what a core, its parts or the vectors save, or of the plan.
+inline constexpr std::uint32_t kCheckpointFormat = 12;
 // Whose checkpoints these are. A node goes on only from one that was written with the same.
 struct CheckpointOwner {
   std::string version;  // of kimesh

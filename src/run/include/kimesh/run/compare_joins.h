@@ -2,6 +2,8 @@
 // prints them before a run, a report names the best after one.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +32,7 @@ struct ComparedMesh {
   std::span<const double> weights;  // ω_i, one a node
   const PairRates& rates;
   const SimulatedCosts& costs;
+  std::optional<std::size_t> shard_elements_max{};  // of the plan: that of the run's config
 };
 
 // The mean time of a round of a config in seconds, simulated with the nodes joined so. Requires a

@@ -3,7 +3,9 @@
 // each.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,6 +28,13 @@ namespace kimesh {
 // H_i of all nodes: what the topology file says of a node, else what the config says.
 [[nodiscard]] std::vector<unsigned> local_steps(const RunConfig& config,
                                                 const TopologyFile& topology);
+
+// The most elements of a shard of a run's plan (make_plan). Where every message is dense a shard is
+// 1 MiB: its message is sent, added and stepped while others are on their way. Nothing where
+// messages are sized by their links: each has a head to pay for. `scale`: the elements of the
+// plan's layout for each of the model that it stands for.
+[[nodiscard]] std::optional<std::size_t> shard_elements_max(const RunConfig& config,
+                                                            double scale = 1);
 
 // What `lr: theory` stands for: the step size of docs/architecture.md, invariant 6, with the share
 // of a vector that the config's messages keep at least. Requires a config and a topology without

@@ -90,11 +90,14 @@ struct Plan {
                                                          Phase phase) const;
 };
 
-// Cuts the layout into one shard per server, as evenly (or by shard_weight) as rows of tensors
-// allow, and lays the trees that the topology's kind gives (topology_kind.h). Requires a topology
-// as load_topology reads it, or as set_kind() completes it. Errors: UserInput when there are more
-// servers than rows.
-[[nodiscard]] Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout);
+// Cuts the layout into a part for each server, as evenly (or by shard_weight) as rows of tensors
+// allow, and lays the trees that the topology's kind gives (topology_kind.h). A part is one shard,
+// or, where `shard_elements_max` is given, as few as have about so many elements at most, up to 64:
+// while the message of one is on its way, those of others are made and added.
+// Requires a topology as load_topology reads it, or as set_kind() completes it. Errors: UserInput
+// when there are more servers than rows.
+[[nodiscard]] Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout,
+                                     std::optional<std::size_t> shard_elements_max = {});
 
 // Text for people: the links, then for each shard the sender, receiver and content of every hop.
 // `layout_known` false leaves sizes out.
