@@ -75,7 +75,9 @@ std::string certainty(const Suggestion& found) {
   return fmt::format("no other {} can have rounds shorter by more than {:.1f} %", kind, 100 * gap);
 }
 
-void say_certainty(const std::vector<ComparedJoins>& rows, const TopologyFile& topology) {
+// `is_cut`: shards are shorter than a server's part.
+void say_certainty(const std::vector<ComparedJoins>& rows, const TopologyFile& topology,
+                   bool is_cut) {
   const Arrangement& best = rows.front().suggestion.arrangement;
   if (!best.shard_weights.empty()) say("the shards of the best were found by trial");
   if (best.kind == ArrangementKind::kServers) say("the servers of the best were found by trial");
@@ -86,8 +88,11 @@ void say_certainty(const std::vector<ComparedJoins>& rows, const TopologyFile& t
     const bool is_ring = arrangement.kind == ArrangementKind::kRing;
     if (!arrangement.shard_weights.empty() || arrangement.kind == ArrangementKind::kServers)
       continue;
-    if (is_ring || !shares) say(certainty(row.suggestion));
+    if (!is_cut && (is_ring || !shares)) say(certainty(row.suggestion));
   }
+  if (is_cut)
+    say("the search took a server's part of the model for one message, the simulation for those of "
+        "1 MiB that it is sent in");
   if (shares && best.kind != ArrangementKind::kRing)
     say("links share interfaces: the search gave each link all of them, the simulation shared "
         "them");
@@ -155,7 +160,7 @@ int suggest_joins(const Mesh& mesh, const PlanOptions& options, const SimulatedC
       return fail(taken.error());
   const ComparedMessages messages = compared_messages(mesh.config());
   const ComparedMesh compared{topology, mesh.plan().layout, mesh.objective().weights(), rates,
-                              costs, shard_elements_max(mesh.config())};
+                              costs};
   const auto rows = compare_joins(compared, mesh.config());
   if (!rows) return fail(rows.error());
   if (rows->empty())
@@ -172,7 +177,8 @@ int suggest_joins(const Mesh& mesh, const PlanOptions& options, const SimulatedC
     say(fmt::format("{}  the topology as it is{}", time_text(*before), stays ? "  <-" : ""));
   for (const ComparedJoins& row : *rows) say(row_text(row, topology, !stays && &row == &best));
   put(rates_text(rates));
-  say_certainty(*rows, topology);
+  const auto most = shard_elements_max(messages.config);
+  say_certainty(*rows, topology, most && mesh.plan().layout.size() > *most);
   if (stays) {
     say("nothing is written: no ring, tree or parameter server has shorter rounds than the "
         "topology as it is");

@@ -9,7 +9,8 @@
 namespace kimesh {
 namespace {
 
-constexpr std::size_t kCommandsMax = 65536;  // more than the channels of a node
+// More than a node's messages at one moment, but in meshes of a thousand: who sends waits then.
+constexpr std::size_t kCommandsMax = 65536;
 constexpr std::size_t kFramesPerPass = 64;   // read from one socket before the others are read
 // The engine signals no room: its queue is tried again after this, and then less and less often.
 constexpr Duration kRetryGate = std::chrono::milliseconds(1);

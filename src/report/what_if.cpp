@@ -115,6 +115,11 @@ Layout stand_in(const RunHistory& history, double scale) {
       std::max<std::size_t>(static_cast<std::size_t>(size), 4 * history.topology.servers.size()));
 }
 
+// A stand-in is not smaller than four elements a server.
+double scale_of(const Layout& stand_in, const RunHistory& history) {
+  return static_cast<double>(stand_in.size()) / static_cast<double>(history.plan.layout.size());
+}
+
 }  // namespace
 
 WhatIf::WhatIf(const RunHistory& history, const RunMeasures& measures)
@@ -124,8 +129,9 @@ WhatIf::WhatIf(const RunHistory& history, const RunMeasures& measures)
     return;
   }
   scale_ = scale_to(kElementsMax, history);
-  auto plan = make_plan(history.topology, stand_in(history, scale_),
-                        shard_elements_max(history.config, scale_));
+  const Layout layout = stand_in(history, scale_);
+  auto plan = make_plan(history.topology, layout,
+                        shard_elements_max(history.config, scale_of(layout, history)));
   if (!plan) {
     trouble_ = plan.error().message;
     return;
@@ -182,8 +188,7 @@ std::optional<OtherJoins> WhatIf::other_joins() const {
   const std::vector<double> weights(topology.nodes.size(),
                                     1.0 / static_cast<double>(topology.nodes.size()));
   const SimulatedCosts costs = measured_costs(measures_, {}, scale);
-  const ComparedMesh mesh{topology, layout, weights,
-                          rates,    costs,  shard_elements_max(history_.config, scale)};
+  const ComparedMesh mesh{topology, layout, weights, rates, costs, scale_of(layout, history_)};
   const auto before = simulated_round(mesh, history_.config, as_it_is(mesh));
   if (!before || !is_believed(*before)) return std::nullopt;
   const auto all = compare_joins(mesh, history_.config, kLaidOutMaxOfJoins);

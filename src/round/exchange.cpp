@@ -55,7 +55,7 @@ void Core::State::try_reduce(ShardIndex s) {
     for (ChannelIndex channel : here.reduce_in)
       sum.merge(ControlVector::from_control(incoming(channel).control));
   }
-  if (shares_gathers && !confirming) limit_gather(s);
+  if (compresses && shares_gathers && !confirming) limit_gather(s);
   if (!owns(s)) return send_when_free(outgoing(*here.reduce_out));
   if (s == 0) take_verdict(decide_verdict(sum));
   if (confirming) {

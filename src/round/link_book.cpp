@@ -160,8 +160,11 @@ void LinkBook::add_message(const AdvanceDone& done, const Channel& channel, std:
   energies.missing += done.missing_energy;
 }
 
-void LinkBook::add_forwarded(LinkIndex link, std::size_t bytes) {
-  entry(link).report.bytes += bytes;
+void LinkBook::add_forwarded(LinkIndex link, std::size_t elements, std::size_t bytes) {
+  LinkReport& report = entry(link).report;
+  report.bytes += bytes;
+  report.elements += elements;
+  report.kept += elements;
 }
 
 std::vector<LinkReport> LinkBook::take_reports() {
@@ -173,7 +176,8 @@ std::vector<LinkReport> LinkBook::take_reports() {
     e.report.relative_error = e.estimate.relative_error;
     e.report.lower_bound = e.estimate.known() && e.estimate.lower_bound;
     e.report.fixed_cost = e.estimate.fixed_cost;
-    e.report.gain = e.wanted > 0 ? 1 - e.missing / e.wanted : 0;
+    const bool has_all = e.report.elements > 0 && e.report.kept == e.report.elements;
+    e.report.gain = e.wanted > 0 ? 1 - e.missing / e.wanted : has_all ? 1 : 0;
     reports.push_back(e.report);
     e.report = {};
     e.report.link = e.link;

@@ -42,7 +42,9 @@ class LinkBook {
   // `channel` is that of the message.
   void add_message(const AdvanceDone& done, const Channel& channel, std::size_t elements,
                    std::size_t bytes);
-  void add_forwarded(LinkIndex link, std::size_t bytes);
+  // A message that this node has not made for this link. `elements`: those of it, where it carries
+  // all; 0 where nobody here knows how many it carries.
+  void add_forwarded(LinkIndex link, std::size_t elements, std::size_t bytes);
 
   // The figures since the last call, by outgoing link; called at the end of a round.
   [[nodiscard]] std::vector<LinkReport> take_reports();

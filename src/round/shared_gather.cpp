@@ -1,7 +1,7 @@
-// A shared gather: the owner makes one message of a shard, and every node forwards it as it is, with
-// `gather: shared` and wherever every message is dense. All copies of the shard are equal then, the
-// owner's w[s] among them. A channel that is to begin a new generation, because its far side's
-// digest differed, is sent w[s] itself instead.
+// A shared gather: the owner makes one message of a shard, and every node forwards it as it is. It is
+// what `gather: shared` asks for, and what is done wherever every message is dense. All copies of the
+// shard are equal then, the owner's w[s] among them. A channel that is to begin a new generation,
+// because its far side's digest differed, is sent w[s] itself instead.
 #include <algorithm>
 #include <utility>
 
@@ -80,7 +80,9 @@ void Core::State::send_shared_message(OutgoingChannel& out) {
   message.payload = shared.payload.share();
   const std::size_t bytes = wire_bytes_of(message);
   traffic += bytes;
-  links.add_forwarded(out.link, bytes);
+  // The lead's elements were counted when the message was made.
+  const bool adds_all = message.form == Form::kDense && !is_own_choice(out);
+  links.add_forwarded(out.link, adds_all ? plan.elements(out.channel) : 0, bytes);
   emit(SendMessage{out.link, std::move(message), links.send(out.link)});
 }
 

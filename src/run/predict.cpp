@@ -11,8 +11,9 @@
 namespace kimesh {
 namespace {
 
-// Limits the elements of all nodes and rounds together: some seconds of a core, whatever the model.
-constexpr double kElementsMax = 1e9;
+// Limit the elements of all nodes and rounds together, and their messages: some seconds of a core,
+// whatever the model.
+constexpr double kElementsMax = 1e9, kMessagesMax = 1e6;
 // The least number of rounds shows the steady state of policies that do not measure links. Policies
 // that measure them reach theirs within a hundred rounds.
 constexpr double kRoundsMin = 8;
@@ -51,8 +52,9 @@ class StandIn final : public Objective {
 Round rounds_for(const Plan& plan, Round most) {
   const double elements =
       static_cast<double>(plan.layout.size()) * static_cast<double>(plan.view.nodes.size());
-  return static_cast<Round>(
-      std::clamp(kElementsMax / elements, kRoundsMin, static_cast<double>(most)));
+  const auto messages = static_cast<double>(plan.channels.size());
+  return static_cast<Round>(std::clamp(std::min(kElementsMax / elements, kMessagesMax / messages),
+                                       kRoundsMin, static_cast<double>(most)));
 }
 
 // Measured rounds are [first, first + count) of every node.

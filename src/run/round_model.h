@@ -1,6 +1,7 @@
 // Computes how long a round of a mesh takes, from a schedule of its messages. With it `kimesh plan
 // --suggest` compares thousands of arrangements. The simulator, which takes a thousand times as
-// long, decides between the best of them. Both agree except for the bytes of headers.
+// long, decides between the best of them. Both agree except for the bytes of headers, and where
+// dense messages are shorter than a server's part of the model.
 //
 // Each directed link sends one message at a time, in the order in which they become ready. A
 // gradient makes several messages ready at once: then those with the longest way ahead go first, as

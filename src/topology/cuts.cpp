@@ -110,10 +110,12 @@ std::vector<RowRange> cut_rows(const Rows& rows, RowRange whole,
   return parts;
 }
 
-// The number of shards of an owner's part.
-std::size_t shards_of(std::size_t size, std::size_t rows, std::optional<std::size_t> elements_max) {
+// The number of shards of a part of so many elements, of one of `owners`.
+std::size_t shards_of(std::size_t size, std::size_t rows, std::size_t owners,
+                      std::optional<std::size_t> elements_max) {
   if (!elements_max) return 1;
-  return std::min({(size + *elements_max - 1) / *elements_max, rows, kShardsPerOwnerMax});
+  const std::size_t most = std::clamp<std::size_t>(kCutShardsMax / owners, 1, kShardsPerOwnerMax);
+  return std::min({(size + *elements_max - 1) / *elements_max, rows, most});
 }
 
 }  // namespace
@@ -140,16 +142,17 @@ Result<std::vector<Shard>> cut_shards(const Layout& layout, std::span<const Node
   std::vector<Shard> shards;
   for (std::size_t i = 0; i < count; ++i) {
     const RowRange& part = parts[i];
-    const std::size_t cuts = shards_of(size_of(part), part.last - part.first, elements_max);
-    for (const RowRange& range : cut_rows(rows, part, even_ends(size_of(part), cuts))) {
-      const std::size_t begin = rows.begin_of(range.first), size = size_of(range);
-      if (size > kShardElementsMax) {
+    const std::size_t size = size_of(part);
+    const std::size_t cuts = shards_of(size, part.last - part.first, count, elements_max);
+    for (const RowRange& range : cut_rows(rows, part, even_ends(size, cuts))) {
+      const std::size_t begin = rows.begin_of(range.first), elements = size_of(range);
+      if (elements > kShardElementsMax) {
         return Error{ErrorCode::kUserInput,
                      fmt::format("A server would own {} parameters, and a message has room for {}. "
                                  "Name more servers, or weigh them more evenly.",
                                  size, kShardElementsMax)};
       }
-      shards.push_back({owners[i], begin, size, slices(layout, begin, size)});
+      shards.push_back({owners[i], begin, elements, slices(layout, begin, elements)});
     }
   }
   return shards;

@@ -214,10 +214,20 @@ int main(int count, char** words) {
   job.config.data.batch = 8;
   weigh(job, "memory, cnn, ring of 4", figures);
   job.config.model = options_of_text<ModelOptions>("{kind: mlp, hidden: [4096, 2048]}");
-  weigh(job, "memory, large mlp, ring of 4", figures);
+  const Job ring = job;
   job.kind = "parameter_server";
   job.single_server = true;
-  weigh(job, "memory, large mlp, one server of 4", figures);
+  for (const std::string policy : {"fixed", "auto"}) {
+    const CompressionOptions compression =
+        policy == "auto" ? compression_options({{"policy", policy}}) : ring.config.compression;
+    for (Job which : {ring, job}) {
+      which.config.compression = compression;
+      weigh(which,
+            fmt::format("memory, large mlp, {}, {}", which.single_server ? "one server of 4"
+                                                                         : "ring of 4", policy),
+            figures);
+    }
+  }
   return figures.write(argument(count, words, "--json", "")) ? 0 : 1;
 }
 

@@ -51,6 +51,34 @@ TEST_P(EveryTopology, EndsLiveWithTheBitsOfItsSimulation) {
 INSTANTIATE_TEST_SUITE_P(Mesh, EveryTopology,
                          ::testing::Values("ring", "parameter_server", "tree"));
 
+// A server's part of a large model has several shards where every message is dense.
+TEST(Mesh, OfSeveralShardsAServerEndsLiveWithTheBitsOfItsSimulation) {
+  for (const char* topology : {"ring", "parameter_server"}) {
+    SCOPED_TRACE(topology);
+    MeshFiles files = files_of(topology);
+    files.config.quadratic->dimension = 1'700'000;
+    files.config.compression = CompressionOptions();
+    files.config.stop.rounds = 5;
+    const auto mesh = mesh_of(std::move(files));
+    EXPECT_GT(mesh->plan().shards.size(), mesh->nodes());
+    MeshRunOptions options;
+    options.callbacks.round = [](NodeIndex, const RoundRecord& round, const RunTally&) {
+      for (const LinkRecord& link : round.links) {
+        EXPECT_EQ(link.kept, link.elements);
+        if (round.confirmation) continue;
+        EXPECT_NEAR(static_cast<double>(link.bytes) / (4.0 * static_cast<double>(link.elements)),
+                    1, 0.01);
+      }
+    };
+    const auto live = mesh->run_here(options);
+    ASSERT_TRUE(live.ok()) << live.error().message;
+    ASSERT_EQ(live->run.outcome, Outcome::kDone) << live->run.text;
+    const auto simulated = mesh->simulate({});
+    ASSERT_TRUE(simulated.ok()) << simulated.error().message;
+    EXPECT_EQ(live->run.model, simulated->run.model);
+  }
+}
+
 TEST(Mesh, StopsInOrderWhenItIsTold) {
   MeshFiles files = files_of("ring");
   files.config.stop.rounds = 1'000'000;

@@ -114,8 +114,7 @@ CoreOptions dense_options() {
   return options;
 }
 
-// Dense messages are the same for all children, whatever the config says of the gather. Seen to
-// fail with a message made for each child.
+// Dense messages are the same for all children. Seen to fail with a message made for each child.
 TEST(SharedGather, WhereEveryMessageIsDenseTheOwnerMakesOne) {
   Hand hand{tree_of({0, 0, 0}), 0, dense_options()};
   hand.start();
@@ -164,22 +163,53 @@ TEST_F(Forwarder, SendsTheMessageOnBeforeItIsAppliedHere) {
   EXPECT_FALSE(hand.last().has<AdvanceChannel>());
 }
 
+// What is forwarded counts as what is made. Seen to fail: with the bytes of forwarded messages
+// alone; with those of the lead counted twice.
+TEST(SharedGather, WhereEveryMessageIsDenseEveryLinkIsReportedToCarryAll) {
+  Hand hand{tree_of({0, 0, 0}), 0, dense_options()};
+  hand.start();
+  hand.feed(GradientDone{0, 1.0, {}});
+  hand.apply(hand.reduce_from(1, 0));
+  hand.apply(hand.reduce_from(2, 0));
+  hand.feed(StepDone{0, 0, 0, {}});
+  AdvanceDone made = advanced(hand.last().get<AdvanceChannel>());
+  made.missing_energy = 0;
+  made.kept = hand.plan.shards[0].size;
+  hand.feed(std::move(made));
+  const std::vector<LinkReport> links = hand.last().get<Report>().round.links;
+  ASSERT_EQ(links.size(), 2u);
+  for (const LinkReport& link : links) {
+    EXPECT_EQ(link.elements, hand.plan.shards[0].size);
+    EXPECT_EQ(link.kept, link.elements);
+    EXPECT_EQ(link.gain, 1);
+  }
+}
+
 struct DenseForwarder : Forwarder {
   DenseForwarder() : Forwarder(dense_options()) {}
 };
 
 // Seen to fail with a message that is made from the parameters.
-TEST_F(DenseForwarder, SendsOnBeforeItAppliesAndTellsNoLimit) {
-  hand.feed(GradientDone{0, 1.0, {}});
-  hand.apply(hand.reduce_from(2, 0));
-  hand.feed(advanced(hand.last().get<AdvanceChannel>()));
-  const Control& control = hand.last().get<SendMessage>().message.control;
-  EXPECT_EQ(ControlVector::from_control(control).gather_limit, 0);
-  hand.feed(MessageApplied{*hand.plan.find_link(1, 0), {0, 0, 0, Phase::kReduce, {}}});
+TEST_F(DenseForwarder, SendsOnBeforeItApplies) {
+  until_gather(0);
   hand.feed(hand.from(0, 0, Phase::kGather, 0));
   EXPECT_TRUE(hand.last().has<SendMessage>());
   EXPECT_TRUE(hand.last().has<ApplyMessage>());
   EXPECT_FALSE(hand.last().has<AdvanceChannel>());
+}
+
+TEST_F(DenseForwarder, AssignsItsParametersToAChildWhoseDigestDiffers) {
+  until_gather(0);
+  hand.apply(hand.from(0, 0, Phase::kGather, 0));
+  hand.feed(hand.gather_applied(2, 0, ApplyOutcome::kDigestDiffers));
+  until_gather(1);
+  hand.feed(hand.from(0, 0, Phase::kGather, 1));
+  EXPECT_FALSE(hand.last().has<SendMessage>());
+  hand.feed(applied(hand.last().get<ApplyMessage>()));
+  const AdvanceChannel again = hand.last().get<AdvanceChannel>();
+  EXPECT_EQ(again.terms[0], (BufferId{BufferId::Kind::kParameters, 0}));
+  hand.feed(advanced(again));
+  EXPECT_TRUE(hand.last().get<SendMessage>().message.restart);
 }
 
 // Seen to fail: with parameters that are sent before this round's message is in them.

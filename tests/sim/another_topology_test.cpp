@@ -92,8 +92,14 @@ std::vector<float> end_of(const MeshSpec& spec) {
 struct Change {
   const char* kind;
   std::size_t nodes;
+  std::optional<std::size_t> shard_elements_max{};  // of both
 };
-constexpr Change kChanges[] = {{"parameter_server", 4}, {"ring", 3}, {"ring", 6}, {"tree", 5}};
+constexpr Change kChanges[] = {{"parameter_server", 4},
+                               {"ring", 3},
+                               {"ring", 6},
+                               {"tree", 5},
+                               {"parameter_server", 4, 4},
+                               {"ring", 3, 4}};
 
 // Dense messages and like data: the run is that of one process, whoever takes part, so that
 // parameters, momentum, moments, schedule and round must all have come over. Seen to fail without
@@ -103,8 +109,9 @@ TEST(AnotherTopology, ContinuesTheRunOfOneProcess) {
                                 "{kind: adamw, lr: 0.01, weight_decay: 0.01}"})
     for (const Change& change : kChanges) {
       SCOPED_TRACE(std::string(optimizer) + " to " + change.kind + std::to_string(change.nodes));
-      const MeshSpec from = spec_of("ring", 4, optimizer);
-      const MeshSpec to = spec_of(change.kind, change.nodes, optimizer);
+      MeshSpec from = spec_of("ring", 4, optimizer);
+      MeshSpec to = spec_of(change.kind, change.nodes, optimizer);
+      from.shard_elements_max = to.shard_elements_max = change.shard_elements_max;
       const AllStates states = killed(from);
       const Round held = newest_of_all(states);
       const AllStates made = carried(from, states, to);

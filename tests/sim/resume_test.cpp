@@ -104,6 +104,9 @@ std::vector<Case> cases() {
     };
     add("none, momentum", spec_of(kind, kSgd));
     add("none, adamw", spec_of(kind, kAdamw));
+    MeshSpec cut = spec_of(kind, kSgd);
+    cut.shard_elements_max = 5;
+    add("none, several shards a server", cut);
     for (const Gather gather : {Gather::kShared, Gather::kPerLink}) {
       const std::string way = gather == Gather::kShared ? ", shared" : ", per link";
       const auto with = [&](const char* steps, Feedback feedback) {

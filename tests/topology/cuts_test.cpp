@@ -134,9 +134,13 @@ TEST(Cuts, APartIsCutIntoAsFewEqualShardsAsTheLimitAllows) {
   EXPECT_THAT(cut(4, 1), ElementsAre(1, 1, 1, 1));
 }
 
-TEST(Cuts, APartHasAtMost64Shards) {
-  const Plan plan = *make_plan(star(2, {0, 1}), Layout::vector(20'000), 1);
-  EXPECT_EQ(plan.shards.size(), 128u);
+TEST(Cuts, APartHasAtMost64ShardsAndAllHaveAtMost1024) {
+  const auto count = [](std::size_t nodes) {
+    return make_plan(ring(nodes), Layout::vector(20'000), 1)->shards.size();
+  };
+  EXPECT_EQ(count(2), 2 * 64u);
+  EXPECT_EQ(count(16), 16 * 64u);
+  EXPECT_EQ(count(20), 20 * 51u);
 }
 
 // The part of each owner, from its shards, which follow one another.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,7 +31,7 @@ struct ComparedMesh {
   std::span<const double> weights;  // ω_i, one a node
   const PairRates& rates;
   const SimulatedCosts& costs;
-  std::optional<std::size_t> shard_elements_max{};  // of the plan: that of the run's config
+  double scale = 1;  // elements of the layout for each of the model that it stands for
 };
 
 // The mean time of a round of a config in seconds, simulated with the nodes joined so. Requires a

@@ -71,9 +71,9 @@ struct Plan {
   std::vector<Link> links;                               // sorted by (from, to)
   std::vector<Channel> channels;                         // sorted by (link, phase, shard)
   std::vector<std::vector<NodeChannels>> node_channels;  // [shard][node]
-  unsigned hops = 2;  // messages one after another in a round: ring 2(N-1), parameter_server 2
+  unsigned hops = 2;  // of one shard, one after another: ring 2(N-1), parameter_server 2
   // The most that a channel has: the number of equal parts of a round's time that hold all
-  // messages. At least `hops`; ring 2(N-1), parameter_server 2.
+  // messages. At least `hops`; with one shard a server ring 2(N-1), parameter_server 2.
   unsigned slots = 2;
   // The most messages that a node makes at the same moment: reduces that wait for no child, and
   // gathers of one shard, where each child gets one of its own.
@@ -92,8 +92,8 @@ struct Plan {
 
 // Cuts the layout into a part for each server, as evenly (or by shard_weight) as rows of tensors
 // allow, and lays the trees that the topology's kind gives (topology_kind.h). A part is one shard,
-// or, where `shard_elements_max` is given, as few as have about so many elements at most, up to 64:
-// while the message of one is on its way, those of others are made and added.
+// or, where `shard_elements_max` is given, as few as have about so many elements at most, up to 64
+// and 1,024 in all: while the message of one is on its way, those of others are made and added.
 // Requires a topology as load_topology reads it, or as set_kind() completes it. Errors: UserInput
 // when there are more servers than rows.
 [[nodiscard]] Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout,
