@@ -1,7 +1,7 @@
-// A shared gather: the owner makes one message of a shard, and every node forwards it as it is. It is
-// what `gather: shared` asks for, and what is done wherever every message is dense. All copies of the
-// shard are equal then, the owner's w[s] among them. A channel that is to begin a new generation,
-// because its far side's digest differed, is sent w[s] itself instead.
+// A shared gather: the owner makes one message of a shard, and every node forwards it as it is. It
+// is what `gather: shared` asks for, and what is done wherever every message is dense. All copies
+// of the shard are equal then, the owner's w[s] among them. A channel that is to begin a new
+// generation, because its far side's digest differed, is sent w[s] itself instead.
 #include <algorithm>
 #include <utility>
 
