@@ -75,7 +75,7 @@ std::string certainty(const Suggestion& found) {
   return fmt::format("no other {} can have rounds shorter by more than {:.1f} %", kind, 100 * gap);
 }
 
-// `is_cut`: shards are shorter than a server's part.
+// `is_cut`: a run sends servers' parts in several messages, which the search does not know.
 void say_certainty(const std::vector<ComparedJoins>& rows, const TopologyFile& topology,
                    bool is_cut) {
   const Arrangement& best = rows.front().suggestion.arrangement;
@@ -91,8 +91,8 @@ void say_certainty(const std::vector<ComparedJoins>& rows, const TopologyFile& t
     if (!is_cut && (is_ring || !shares)) say(certainty(row.suggestion));
   }
   if (is_cut)
-    say("the search took a server's part of the model for one message, the simulation for those of "
-        "1 MiB that it is sent in");
+    say("the search counted each server's part of the model as one message; the simulation sent it "
+        "in messages of 1 MiB, as a run does");
   if (shares && best.kind != ArrangementKind::kRing)
     say("links share interfaces: the search gave each link all of them, the simulation shared "
         "them");

@@ -29,7 +29,8 @@ Result<Advanced> advance_residual(const ChannelEnd& sender, kernels::MemorySpan 
 
 Status apply_to_channel(const ChannelEnd& receiver, Form form, std::span<const std::byte> bytes,
                         bool restart) {
-  if (restart && form != Form::kDense) {  // a dense message assigns, and apply() looks at it once
+  // A dense message assigns, whatever was there, and apply() checks it.
+  if (restart && form != Form::kDense) {
     if (Status valid = validate(form, bytes, receiver.estimate.size); !valid) return valid;
     receiver.memory.fill(receiver.estimate, 0);
   }

@@ -9,9 +9,10 @@
 namespace kimesh {
 namespace {
 
-// More than a node's messages at one moment, but in meshes of a thousand: who sends waits then.
+// More than a node sends at one moment, except in meshes of about a thousand nodes: there a thread
+// that sends waits for room.
 constexpr std::size_t kCommandsMax = 65536;
-constexpr std::size_t kFramesPerPass = 64;   // read from one socket before the others are read
+constexpr std::size_t kFramesPerPass = 64;  // read from one socket before the others are read
 // The engine signals no room: its queue is tried again after this, and then less and less often.
 constexpr Duration kRetryGate = std::chrono::milliseconds(1);
 constexpr Duration kRetryGateMax = std::chrono::milliseconds(16);

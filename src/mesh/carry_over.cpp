@@ -34,8 +34,7 @@ Status write_state(const RunFolder& folder, const CheckpointOwner& owner, Round 
 
 Result<CarriedOver> Mesh::carry_over(const OldRun& old, const NewRunFolder& to,
                                      const std::vector<std::string>& command) const {
-  const auto plan =
-      make_plan(old.topology, objective_->layout(), shard_elements_max(config()));
+  const auto plan = make_plan(old.topology, objective_->layout(), shard_elements_max(config()));
   if (!plan) return plan.error();
   const std::uint64_t topology_digest = digest_text(old.topology.canonical());
   CarriedOver carried;

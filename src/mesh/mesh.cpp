@@ -57,8 +57,8 @@ Result<std::unique_ptr<Mesh>> Mesh::make(MeshFiles files,
                                             "objective has none. Write stop: {rounds: 1000}."};
   KIMESH_CHECK(objective->weights().size() == files.topology.nodes.size(), "one weight a node");
   std::unique_ptr<Mesh> mesh(new Mesh(std::move(files), std::move(objective)));
-  auto plan = make_plan(mesh->topology(), mesh->objective().layout(),
-                        shard_elements_max(mesh->config()));
+  auto plan =
+      make_plan(mesh->topology(), mesh->objective().layout(), shard_elements_max(mesh->config()));
   if (!plan) return plan.error();
   mesh->plan_ = std::move(*plan);
   if (mesh->config().optimizer.lr_is_theory) {

@@ -115,7 +115,7 @@ Layout stand_in(const RunHistory& history, double scale) {
       std::max<std::size_t>(static_cast<std::size_t>(size), 4 * history.topology.servers.size()));
 }
 
-// A stand-in is not smaller than four elements a server.
+// The scale that a stand-in really has: stand_in() makes it no smaller than four elements a server.
 double scale_of(const Layout& stand_in, const RunHistory& history) {
   return static_cast<double>(stand_in.size()) / static_cast<double>(history.plan.layout.size());
 }

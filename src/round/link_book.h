@@ -42,8 +42,9 @@ class LinkBook {
   // `channel` is that of the message.
   void add_message(const AdvanceDone& done, const Channel& channel, std::size_t elements,
                    std::size_t bytes);
-  // A message that this node has not made for this link. `elements`: those of it, where it carries
-  // all; 0 where nobody here knows how many it carries.
+  // Counts a shared message that is sent on this link. `elements` is the size of its shard where
+  // the message carries all of them, and 0 where this node does not know how many it carries or has
+  // counted them with add_message.
   void add_forwarded(LinkIndex link, std::size_t elements, std::size_t bytes);
 
   // The figures since the last call, by outgoing link; called at the end of a round.

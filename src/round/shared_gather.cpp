@@ -80,7 +80,7 @@ void Core::State::send_shared_message(OutgoingChannel& out) {
   message.payload = shared.payload.share();
   const std::size_t bytes = wire_bytes_of(message);
   traffic += bytes;
-  // The lead's elements were counted when the message was made.
+  // The elements on the lead's link were counted when the message was made.
   const bool adds_all = message.form == Form::kDense && !is_own_choice(out);
   links.add_forwarded(out.link, adds_all ? plan.elements(out.channel) : 0, bytes);
   emit(SendMessage{out.link, std::move(message), links.send(out.link)});

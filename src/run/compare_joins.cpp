@@ -38,8 +38,7 @@ ComparedMessages compared_messages(const RunConfig& config) {
 
 Result<double> simulated_round(const ComparedMesh& mesh, const RunConfig& config,
                                const ArrangedTopology& joined) {
-  const auto plan =
-      make_plan(joined.topology, mesh.layout, shard_elements_max(config, mesh.scale));
+  const auto plan = make_plan(joined.topology, mesh.layout, shard_elements_max(config, mesh.scale));
   if (!plan) return plan.error();
   std::vector<double> weights;
   SimulatedCosts costs = mesh.costs;

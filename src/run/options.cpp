@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kBitsPerByte = 8;
 
-// 1 MiB in float32. No other of 0.5, 2 and 4 MiB made an all-reduce of 100 MB shorter
+// 1 MiB in float32. Shards of 0.5, 2 and 4 MiB did not make an all-reduce of 100 MB faster
 // (docs/figures.md), and each message has a cost of its own.
 constexpr double kDenseShardElements = 1 << 18;
 

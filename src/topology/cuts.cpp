@@ -53,20 +53,6 @@ class Rows {
   std::size_t count_ = 0;
 };
 
-// The slices of layers within [begin, begin + size).
-std::vector<LayerSlice> slices(const Layout& layout, std::size_t begin, std::size_t size) {
-  std::vector<LayerSlice> result;
-  const auto after = std::ranges::upper_bound(layout.layers, begin, {}, &LayoutLayer::offset);
-  auto layer = static_cast<std::size_t>(after - layout.layers.begin()) - 1;
-  for (; layer < layout.layers.size() && layout.layers[layer].offset < begin + size; ++layer) {
-    const LayoutLayer& whole = layout.layers[layer];
-    const std::size_t from = std::max(begin, whole.offset);
-    const std::size_t to = std::min(begin + size, whole.offset + whole.size);
-    result.push_back({static_cast<std::uint32_t>(layer), from - begin, to - from});
-  }
-  return result;
-}
-
 // The element at which each of `count` equal parts of `size` elements would end if rows could be
 // cut.
 std::vector<std::size_t> even_ends(std::size_t size, std::size_t count) {
@@ -119,6 +105,19 @@ std::size_t shards_of(std::size_t size, std::size_t rows, std::size_t owners,
 }
 
 }  // namespace
+
+std::vector<LayerSlice> slices(const Layout& layout, std::size_t begin, std::size_t size) {
+  std::vector<LayerSlice> result;
+  const auto after = std::ranges::upper_bound(layout.layers, begin, {}, &LayoutLayer::offset);
+  auto layer = static_cast<std::size_t>(after - layout.layers.begin()) - 1;
+  for (; layer < layout.layers.size() && layout.layers[layer].offset < begin + size; ++layer) {
+    const LayoutLayer& whole = layout.layers[layer];
+    const std::size_t from = std::max(begin, whole.offset);
+    const std::size_t to = std::min(begin + size, whole.offset + whole.size);
+    result.push_back({static_cast<std::uint32_t>(layer), from - begin, to - from});
+  }
+  return result;
+}
 
 Result<std::vector<Shard>> cut_shards(const Layout& layout, std::span<const NodeIndex> owners,
                                       std::span<const double> weights,

@@ -14,16 +14,21 @@ namespace kimesh {
 
 // A payload's length has 32 bits, and a dense payload has 4 bytes an element.
 inline constexpr std::size_t kShardElementsMax = (std::size_t{1} << 30) - 1;
-// Each shard has channels at all nodes, and messages in each phase of a round: with more than so
-// many, of one owner and of all, the memory and the work for each would be felt. A plan that has
-// more owners has one shard of each.
+// The most shards of one owner, and of all owners together where parts are cut into several. Each
+// shard has channels at all nodes and messages in both phases of a round, and their number is what
+// memory and work grow with. Where there are more owners than kCutShardsMax, each has one shard.
 inline constexpr std::size_t kShardsPerOwnerMax = 64, kCutShardsMax = 1024;
 
-// A part of the vector for each owner, in order, sized by `weights` (> 0, one an owner; empty: all
-// equal), and each part in one shard, or, where `elements_max` is given, in as few equal ones as
-// have at most so many elements, within the numbers above. Every cut lies between two rows: at
-// the one that is nearest to the wanted cut and leaves no shard empty, so that shards may be larger
-// by a row. Errors: UserInput when there are more owners than rows, or a shard is too large.
+// The slices of layers within the elements [begin, begin + size) of the vector.
+[[nodiscard]] std::vector<LayerSlice> slices(const Layout& layout, std::size_t begin,
+                                             std::size_t size);
+
+// Gives each owner a part of the vector, in order, sized by `weights` (> 0, one an owner; empty:
+// all equal). Without `elements_max` a part is one shard. With it a part is cut into equal shards,
+// the fewest that have at most `elements_max` elements each, within the limits above. Every cut
+// lies between two rows, as near to the wanted place as leaves no shard empty, so that a shard may
+// exceed `elements_max` by a row. Errors: UserInput when there are more owners than rows, or a
+// shard is too large for a message.
 [[nodiscard]] Result<std::vector<Shard>> cut_shards(const Layout& layout,
                                                     std::span<const NodeIndex> owners,
                                                     std::span<const double> weights,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cuts.h"
 #include "kimesh/topology/plan.h"
 #include "kimesh/util/units.h"
 
@@ -104,25 +105,16 @@ std::string draw_gather(const Plan& plan, ShardIndex shard) {
 
 // The shards from `first` up to `last`, exclusive, as one.
 Shard joined(const Plan& plan, std::size_t first, std::size_t last) {
-  Shard whole = plan.shards[first];
-  for (std::size_t s = first + 1; s < last; ++s) {
-    for (const LayerSlice& slice : plan.shards[s].layers) {
-      if (whole.layers.back().layer == slice.layer)
-        whole.layers.back().size += slice.size;
-      else
-        whole.layers.push_back({slice.layer, whole.size + slice.offset, slice.size});
-    }
-    whole.size += plan.shards[s].size;
-  }
-  return whole;
+  const Shard &front = plan.shards[first], &back = plan.shards[last - 1];
+  const std::size_t size = back.begin + back.size - front.begin;
+  return {front.owner, front.begin, size, slices(plan.layout, front.begin, size)};
 }
 
-// The shards of one owner from `first` up to `last`, exclusive, which go the same ways.
+// Draws the shards from `first` up to `last`, exclusive. They have one owner and the same trees.
 std::string draw_shards(const Plan& plan, std::size_t first, std::size_t last, bool layout_known) {
   const auto index = static_cast<ShardIndex>(first);
-  const std::string which = last - first == 1
-                                ? fmt::format("shard {}", first)
-                                : fmt::format("shards {} to {}", first, last - 1);
+  const std::string which = last - first == 1 ? fmt::format("shard {}", first)
+                                              : fmt::format("shards {} to {}", first, last - 1);
   return fmt::format("{}, owned by {}\n{}{}{}", which, plan.view.nodes[plan.shards[first].owner],
                      layout_known ? describe_contents(plan, joined(plan, first, last)) : "",
                      draw_reduce(plan, index), draw_gather(plan, index));

@@ -19,7 +19,7 @@ struct Transfer {
   auto operator<=>(const Transfer&) const = default;  // the order of Plan::channels
 };
 
-// `trees` by server, of which each owns one shard or several in a row.
+// `trees` is by server. A server owns one shard, or several that follow one another.
 std::vector<Transfer> transfers(const std::vector<Trees>& trees, const std::vector<Shard>& shards) {
   std::vector<Transfer> result;
   std::size_t server = 0;

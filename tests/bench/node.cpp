@@ -223,8 +223,8 @@ int main(int count, char** words) {
     for (Job which : {ring, job}) {
       which.config.compression = compression;
       weigh(which,
-            fmt::format("memory, large mlp, {}, {}", which.single_server ? "one server of 4"
-                                                                         : "ring of 4", policy),
+            fmt::format("memory, large mlp, {}, {}",
+                        which.single_server ? "one server of 4" : "ring of 4", policy),
             figures);
     }
   }

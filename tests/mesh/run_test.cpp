@@ -66,8 +66,8 @@ TEST(Mesh, OfSeveralShardsAServerEndsLiveWithTheBitsOfItsSimulation) {
       for (const LinkRecord& link : round.links) {
         EXPECT_EQ(link.kept, link.elements);
         if (round.confirmation) continue;
-        EXPECT_NEAR(static_cast<double>(link.bytes) / (4.0 * static_cast<double>(link.elements)),
-                    1, 0.01);
+        EXPECT_NEAR(static_cast<double>(link.bytes) / (4.0 * static_cast<double>(link.elements)), 1,
+                    0.01);
       }
     };
     const auto live = mesh->run_here(options);

@@ -20,7 +20,9 @@ CoreOptions shared_options() {
 
 // n0 -> n1, n2: n0 owns the only shard.
 struct OwnerOfTwo : testing::Test {
-  Hand hand{tree_of({0, 0, 0}), 0, shared_options()};
+  explicit OwnerOfTwo(const CoreOptions& options = shared_options())
+      : hand(tree_of({0, 0, 0}), 0, options) {}
+  Hand hand;
 
   void SetUp() override { hand.start(); }
   // Up to the work that makes the shared message.
@@ -114,15 +116,13 @@ CoreOptions dense_options() {
   return options;
 }
 
+struct DenseOwnerOfTwo : OwnerOfTwo {
+  DenseOwnerOfTwo() : OwnerOfTwo(dense_options()) {}
+};
+
 // Dense messages are the same for all children. Seen to fail with a message made for each child.
-TEST(SharedGather, WhereEveryMessageIsDenseTheOwnerMakesOne) {
-  Hand hand{tree_of({0, 0, 0}), 0, dense_options()};
-  hand.start();
-  hand.feed(GradientDone{0, 1.0, {}});
-  hand.apply(hand.reduce_from(1, 0));
-  hand.apply(hand.reduce_from(2, 0));
-  hand.feed(StepDone{0, 0, 0, {}});
-  const AdvanceChannel work = hand.last().get<AdvanceChannel>();
+TEST_F(DenseOwnerOfTwo, MakesOneMessageForBothChildren) {
+  const AdvanceChannel work = step(0);
   EXPECT_EQ(hand.last().count<AdvanceChannel>(), 1u);
   EXPECT_TRUE(work.setting.budget.is_dense());
   hand.feed(advanced(work));
@@ -163,16 +163,10 @@ TEST_F(Forwarder, SendsTheMessageOnBeforeItIsAppliedHere) {
   EXPECT_FALSE(hand.last().has<AdvanceChannel>());
 }
 
-// What is forwarded counts as what is made. Seen to fail: with the bytes of forwarded messages
-// alone; with those of the lead counted twice.
-TEST(SharedGather, WhereEveryMessageIsDenseEveryLinkIsReportedToCarryAll) {
-  Hand hand{tree_of({0, 0, 0}), 0, dense_options()};
-  hand.start();
-  hand.feed(GradientDone{0, 1.0, {}});
-  hand.apply(hand.reduce_from(1, 0));
-  hand.apply(hand.reduce_from(2, 0));
-  hand.feed(StepDone{0, 0, 0, {}});
-  AdvanceDone made = advanced(hand.last().get<AdvanceChannel>());
+// Seen to fail: where only the bytes of forwarded messages count; where the elements of the first
+// child's message count twice.
+TEST_F(DenseOwnerOfTwo, ReportsThatEveryLinkCarriesAllElements) {
+  AdvanceDone made = advanced(step(0));
   made.missing_energy = 0;
   made.kept = hand.plan.shards[0].size;
   hand.feed(std::move(made));

@@ -94,12 +94,8 @@ struct Change {
   std::size_t nodes;
   std::optional<std::size_t> shard_elements_max{};  // of both
 };
-constexpr Change kChanges[] = {{"parameter_server", 4},
-                               {"ring", 3},
-                               {"ring", 6},
-                               {"tree", 5},
-                               {"parameter_server", 4, 4},
-                               {"ring", 3, 4}};
+constexpr Change kChanges[] = {{"parameter_server", 4},    {"ring", 3},   {"ring", 6}, {"tree", 5},
+                               {"parameter_server", 4, 4}, {"ring", 3, 4}};
 
 // Dense messages and like data: the run is that of one process, whoever takes part, so that
 // parameters, momentum, moments, schedule and round must all have come over. Seen to fail without

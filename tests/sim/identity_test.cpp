@@ -44,7 +44,7 @@ class Identity : public testing::TestWithParam<const char*> {
       }
     return all;
   }
-  // Shards of seven elements give the same bits as those of all that a server has.
+  // A mesh whose shards have seven elements ends with the same bits as one with a shard a server.
   static void expect_reference(MeshSpec spec) {
     spec.optimizer = options_of_text<OptimizerOptions>(GetParam());
     spec.core.stop_rounds = 50;

@@ -29,10 +29,11 @@ namespace kimesh {
 [[nodiscard]] std::vector<unsigned> local_steps(const RunConfig& config,
                                                 const TopologyFile& topology);
 
-// The most elements of a shard of a run's plan (make_plan). Where every message is dense they take
-// 1 MiB: the message of one is sent, added and stepped while others are on their way. Nothing where
-// messages are compressed: each has a head to pay for. `scale`: the elements of the plan's layout
-// for each of the model that it stands for.
+// The most elements of a shard of a run's plan, for make_plan. Where every message is dense a shard
+// takes 1 MiB, so that it is sent, added and stepped while others are on their way. Nothing where
+// messages are compressed: more of them would cost more in heads. `scale` is the number of elements
+// of the plan's layout for each element of the model, where the layout stands in for that of a
+// model.
 [[nodiscard]] std::optional<std::size_t> shard_elements_max(const RunConfig& config,
                                                             double scale = 1);
 

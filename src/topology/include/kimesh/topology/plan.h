@@ -71,7 +71,8 @@ struct Plan {
   std::vector<Link> links;                               // sorted by (from, to)
   std::vector<Channel> channels;                         // sorted by (link, phase, shard)
   std::vector<std::vector<NodeChannels>> node_channels;  // [shard][node]
-  unsigned hops = 2;  // of one shard, one after another: ring 2(N-1), parameter_server 2
+  // Messages of one shard, one after another in a round: ring 2(N-1), parameter_server 2.
+  unsigned hops = 2;
   // The most that a channel has: the number of equal parts of a round's time that hold all
   // messages. At least `hops`; with one shard a server ring 2(N-1), parameter_server 2.
   unsigned slots = 2;
@@ -91,11 +92,11 @@ struct Plan {
 };
 
 // Cuts the layout into a part for each server, as evenly (or by shard_weight) as rows of tensors
-// allow, and lays the trees that the topology's kind gives (topology_kind.h). A part is one shard,
-// or, where `shard_elements_max` is given, as few as have about so many elements at most, up to 64
-// and 1,024 in all: while the message of one is on its way, those of others are made and added.
-// Requires a topology as load_topology reads it, or as set_kind() completes it. Errors: UserInput
-// when there are more servers than rows.
+// allow, and lays the trees that the topology's kind gives (topology_kind.h). Without
+// `shard_elements_max` a part is one shard. With it a part is cut into several equal shards of
+// about so many elements at most, 64 a server and 1,024 in all, so that the message of one shard
+// can travel while those of others are made and added. Requires a topology as load_topology reads
+// it, or as set_kind() completes it. Errors: UserInput when there are more servers than rows.
 [[nodiscard]] Result<Plan> make_plan(const TopologyFile& topology, const Layout& layout,
                                      std::optional<std::size_t> shard_elements_max = {});
 
