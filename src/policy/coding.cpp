@@ -165,10 +165,10 @@ void predict_missing(std::span<Coding> codings, const MessageContext& message) {
     if (!coding.missing) left.push_back(&coding);
   while (!left.empty()) {
     const CodecPtr codec = left.front()->codec;
-    const auto others =
-        std::ranges::partition(left, [&](const Coding* coding) { return coding->codec == codec; });
-    predict(std::span(left.begin(), others.begin()), message);
-    left.assign(others.begin(), others.end());
+    const auto others = std::partition(
+        left.begin(), left.end(), [&](const Coding* coding) { return coding->codec == codec; });
+    predict(std::span(left.begin(), others), message);
+    left.erase(left.begin(), others);
   }
 }
 

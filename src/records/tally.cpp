@@ -83,9 +83,9 @@ void RunTally::add_round(NodeIndex index, const RoundRecord& round) {
 
 // Links are sorted by sender, so that those of a node are consecutive.
 std::span<LinkTally> RunTally::links_of(NodeIndex node) {
-  const auto of_node = std::ranges::equal_range(
-      links_, node, {}, [this](const LinkTally& link) { return plan_->links[link.link].from; });
-  return {of_node.begin(), of_node.end()};
+  const auto sender = [this](const LinkTally& link) { return plan_->links[link.link].from; };
+  return {std::ranges::lower_bound(links_, node, {}, sender),
+          std::ranges::upper_bound(links_, node, {}, sender)};
 }
 
 void RunTally::keep(NodeIndex node) {
