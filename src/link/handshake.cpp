@@ -41,11 +41,14 @@ std::uint64_t doctors_config_digest() {
   return digest_text("kimesh doctor");
 }
 
-std::string printable(const std::string& text) {
-  std::string out = text.substr(0, kShownMax);
-  for (char& c : out)
+std::string without_controls(std::string text) {
+  for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return out;
+  return text;
+}
+
+std::string printable(const std::string& text) {
+  return without_controls(text.substr(0, kShownMax));
 }
 
 std::optional<Refusal> refusal_of(const Hello& hello, const Hello& ours) {
@@ -193,7 +196,7 @@ std::string sentence_no_handshake(const std::string& name, const std::string& ad
 
 PeerHalted halted_by(NodeIndex node, const Halt& halt) {
   const bool is_known = halt.kind == HaltKind::kUserStop || halt.kind == HaltKind::kPermanent;
-  return {node, is_known ? halt.kind : HaltKind::kFailure, halt.reason};
+  return {node, is_known ? halt.kind : HaltKind::kFailure, without_controls(halt.reason)};
 }
 
 }  // namespace kimesh

@@ -44,8 +44,11 @@ struct Refusal {
 [[nodiscard]] std::string sentence_no_handshake(const std::string& name, const std::string& address,
                                                 bool is_encrypted);
 [[nodiscard]] std::string printable(const std::string& text);
+// The same in full length, which a frame bounds.
+[[nodiscard]] std::string without_controls(std::string text);
 
-// The event for a halt. A kind that this version does not know counts as a failure.
+// The event for a halt, whose reason is shown without control characters. A kind that this version
+// does not know counts as a failure.
 [[nodiscard]] PeerHalted halted_by(NodeIndex node, const Halt& halt);
 
 }  // namespace kimesh

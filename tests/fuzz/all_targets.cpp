@@ -6,7 +6,8 @@ namespace kimesh::fuzz {
 
 std::vector<Target> all_targets() {
   std::vector<Target> all;
-  for (const auto& some : {payload_targets(), link_targets(), config_targets(), run_file_targets()})
+  for (const auto& some :
+       {payload_targets(), link_targets(), answer_targets(), config_targets(), run_file_targets()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

@@ -31,6 +31,8 @@ struct Target {
 [[nodiscard]] std::vector<Target> payload_targets();
 // What arrives on a link: frames, whole messages, chunks in any order, acks in any order.
 [[nodiscard]] std::vector<Target> link_targets();
+// What a node reads on the connections that it dials, by real connections over loopback.
+[[nodiscard]] std::vector<Target> answer_targets();
 // What users write: configs, topologies, traces.
 [[nodiscard]] std::vector<Target> config_targets();
 // What runs leave and later commands read: weights, records, decisions.
