@@ -54,7 +54,9 @@ class TrainingMesh {
     stop_ = true;
     thread_.join();
   }
-  [[nodiscard]] std::string address() const { return mesh_.topology.nodes[0].address; }
+  [[nodiscard]] test::Target target() const {
+    return test::target_of(mesh_.topology.nodes[0].address, options_.curves);
+  }
   // Waits so long. False: the mesh has ended.
   bool goes_on_for(std::chrono::nanoseconds time) {
     if (!ended_.try_acquire_for(time)) return true;
@@ -100,7 +102,7 @@ bool under(std::size_t kind, const test::Attacker& attacker, TrainingMesh& mesh,
   for (int pair = 0; pair < plan.pairs; ++pair) {
     if (!mesh.goes_on_for(kSettles)) return false;
     const auto rest = watch(mesh, plan.time);
-    attacker.begin(kind, {mesh.address(), plan.is_encrypted});
+    attacker.begin(kind, mesh.target());
     const auto span = watch(mesh, plan.time);
     done.push_back(attacker.end().done / static_cast<double>(plan.time.count()));
     if (!rest || !span) return false;

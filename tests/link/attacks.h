@@ -26,15 +26,11 @@
 #include "kimesh/util/random.h"
 #include "kimesh/wire/frame.h"
 #include "tests/link/fuzzed_frames.h"
+#include "tests/link/keyed_thieves.h"
 #include "tests/link/raw_client.h"
+#include "tests/link/target.h"
 
 namespace kimesh::test {
-
-// Whom an attack is for: node n0 of a ring n0 to n3.
-struct Target {
-  std::string endpoint;
-  bool is_encrypted = false;
-};
 
 // What an attack has come to.
 struct AttackCount {
@@ -56,7 +52,7 @@ class Attack {
   }
   // As far as somebody gets without a key.
   [[nodiscard]] bool greet(RawClient& client, const std::string& routing_id = "") const {
-    return target_.is_encrypted ? client.begin_curve() : client.greet("DEALER", routing_id);
+    return target_.is_encrypted() ? client.begin_curve() : client.greet("DEALER", routing_id);
   }
   const Target target_;
   double count_ = 0, most_bytes_sent_ = 0;
@@ -160,10 +156,17 @@ class ClaimedIds final : public Attack {
 };
 
 // Somebody who says that he is one of the node's peers, and speaks for it: its names are no secret.
+// Where the port is encrypted he has a key, which is not that of the name.
 class StolenNames final : public Attack {
  public:
-  using Attack::Attack;
+  explicit StolenNames(const Target& target) : Attack(target) {
+    if (target.is_encrypted()) thieves_ = std::make_unique<KeyedThieves>(target);
+  }
   void step() override {
+    if (thieves_) {
+      count_ += thieves_->step();
+      return;
+    }
     for (const char* name : {"n1", "n3"}) {
       Hello hello;
       hello.from = name;
@@ -179,6 +182,9 @@ class StolenNames final : public Attack {
       }
     }
   }
+
+ private:
+  std::unique_ptr<KeyedThieves> thieves_;
 };
 
 // All of them in turn.
@@ -252,8 +258,14 @@ class Attacker {
   [[nodiscard]] pid_t process() const { return process_; }
   // Begins an attack that ends after so many steps, or, where that is 0, with end().
   void begin(std::size_t kind, const Target& target, std::uint32_t steps = 0) const {
-    Order order{static_cast<std::uint32_t>(kind), steps, target.is_encrypted, {}};
-    target.endpoint.copy(order.endpoint.data(), order.endpoint.size() - 1);
+    Order order{.kind = static_cast<std::uint32_t>(kind), .steps = steps};
+    const auto write = [](const std::string& text, auto& place) {
+      text.copy(place.data(), place.size() - 1);
+    };
+    write(target.endpoint, order.endpoint);
+    write(target.key, order.key);
+    write(target.member.public_key, order.member_public);
+    write(target.member.secret_key, order.member_secret);
     tell(order);
   }
   AttackCount end() const {
@@ -270,9 +282,10 @@ class Attacker {
  private:
   // No endpoint: the end of an attack.
   struct Order {
+    using Key = std::array<char, kCurveKeyChars + 1>;
     std::uint32_t kind = 0, steps = 0;
-    bool is_encrypted = false;
     std::array<char, 64> endpoint{};
+    Key key{}, member_public{}, member_secret{};
   };
   void tell(const Order& order) const {
     static_cast<void>(::send(here_.get(), &order, sizeof order, MSG_NOSIGNAL));
@@ -286,7 +299,10 @@ class Attacker {
     return order;
   }
   AttackCount carry_out(const Order& order) {
-    const auto attack = kAttacks[order.kind].make({order.endpoint.data(), order.is_encrypted});
+    const auto attack =
+        kAttacks[order.kind].make({order.endpoint.data(),
+                                   order.key.data(),
+                                   {order.member_public.data(), order.member_secret.data()}});
     auto next = std::chrono::steady_clock::now();
     const auto left = [&] {
       return std::max(std::chrono::milliseconds(0),
