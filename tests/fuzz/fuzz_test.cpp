@@ -20,7 +20,8 @@ INSTANTIATE_TEST_SUITE_P(Fuzz, EveryTarget, testing::ValuesIn(all_targets()), []
 });
 
 // Seen to fail with a seed's size of a vector written as one more, and with acks' times that no
-// Duration holds.
+// Duration holds; of dialled links, with frames before a welcome believed, a second welcome taken,
+// a second ack counted, and the words of refusals and halts shown as they came.
 TEST_P(EveryTarget, AcceptsItsSeeds) {
   const std::vector<Bytes> seeds = GetParam().seeds();
   ASSERT_FALSE(seeds.empty());

@@ -135,7 +135,8 @@ INSTANTIATE_TEST_SUITE_P(All, LiveUnderAttack, testing::Bool(), [](const auto& e
   return encrypted.param ? "WithKeys" : "WithoutKeys";
 });
 
-// Seen to fail: frames of strangers taken for those of the node that they name.
+// Seen to fail: frames of strangers taken for those of the node that they name, and names not
+// compared with keys.
 TEST_P(LiveUnderAttack, TrainsToTheSameBits) {
   Mesh live(ring());
   LiveOptions options;
