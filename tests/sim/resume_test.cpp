@@ -82,6 +82,13 @@ MeshSpec ahead(MeshSpec spec, bool overlaps) {
   return spec;
 }
 
+// Another ratio before, at and behind checkpoints. Seen to fail: rounds counted from a checkpoint.
+MeshSpec by_round(MeshSpec spec) {
+  spec.core.policy.policy = policy_options(
+      "ratio_by_round", {{"ratio_from_round", "0: 0.3, 9: 0.05, 12: 0.5, 20: 0.1, 36: 0.8"}});
+  return spec;
+}
+
 // The mesh chooses where gradients are taken, and how many local steps a round has.
 void choose_all(MeshSpec& spec) {
   spec.core.feedback = Feedback::kEf14;
@@ -114,6 +121,8 @@ std::vector<Case> cases() {
       };
       add("ef21" + way, with(kSgd, Feedback::kEf21));
       add("ef21, adamw" + way, with(kAdamw, Feedback::kEf21));
+      add("ef21, ratios by round" + way, by_round(with(kSgd, Feedback::kEf21)));
+      add("ef14, ratios by round" + way, by_round(with(kSgd, Feedback::kEf14)));
       add("ef14" + way, with(kNesterov, Feedback::kEf14));
       add("ef14, adamw" + way, with(kAdamw, Feedback::kEf14));
       for (const char* steps : {kNesterov, kDescent, kAdamw})
