@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <random>
+#include <set>
 
 #include "tests/e2e/program.h"
 
@@ -43,12 +44,20 @@ class Resume : public testing::Test {
   static std::vector<std::string> up(const std::string& run) {
     return {"up", "--config", "config.yaml", "--topology", "mesh.yaml", "--run", run};
   }
-  // A run whose nodes were all killed once there were checkpoints.
-  void kill_all(const std::string& run) {
-    Program program(scratch, up(run));
+  // A run whose nodes were all killed once there were checkpoints, and decisions on later rounds,
+  // which the death made void.
+  void kill_all(const std::string& run, const std::string& option = "") {
+    std::vector<std::string> words = up(run);
+    if (!option.empty()) words.push_back(option);
+    Program program(scratch, words);
     ASSERT_TRUE(program.says("\nround ")) << program.wait().err;
     const auto has_two = [&](const char* name) { return checkpoints(run, name).size() >= 2; };
     while (!(has_two("a") && has_two("b") && has_two("c"))) std::this_thread::yield();
+    const auto is_ahead = [&](const char* name) {
+      return last_decided(run, name) > checkpoints(run, name).rbegin()->first + 1;
+    };
+    while (program.running() && !(is_ahead("a") && is_ahead("b") && is_ahead("c")))
+      std::this_thread::yield();
     for (const char* name : {"a", "b", "c"})
       ::kill(find_node_process(program.process(), name), SIGKILL);
     EXPECT_EQ(program.wait().code, 1);
@@ -83,6 +92,51 @@ class Resume : public testing::Test {
         paths[std::stol(file.path().stem().string())] = file.path().string();
     return paths;
   }
+  // The config with another policy.
+  void write_config(const std::string& compression,
+                    const std::string& checkpoints = "every_rounds: 4", int rounds = 200) const {
+    std::string config = kConfig;
+    const auto replace = [&config](const std::string& old, const std::string& by) {
+      config.replace(config.find(old), old.size(), by);
+    };
+    replace("policy: fixed, compressor: topk, ratio: 0.05", compression);
+    replace("every_rounds: 4", checkpoints);
+    replace("stop: {rounds: 200}", "stop: {rounds: " + std::to_string(rounds) + "}");
+    if (compression.find("kimad") != std::string::npos) config += "round_time: 40ms\n";
+    scratch.write("config.yaml", config);
+  }
+  // The round of the last decision in a node's log; -1: there is none.
+  [[nodiscard]] long last_decided(const std::string& run, const std::string& node) const {
+    const auto lines =
+        lines_of(read_text(scratch.run_file(run, "nodes/" + node + ".decisions.jsonl")));
+    const auto last =
+        lines.empty() ? nlohmann::json() : nlohmann::json::parse(lines.back(), nullptr, false);
+    return last.is_object() ? last.value("round", -1L) : -1;
+  }
+  // The digests of the shards that a node owns, by round. What a round that is void left is not
+  // among them, since the run that went on came to that round again.
+  [[nodiscard]] std::map<long, nlohmann::json> digests(const std::string& run,
+                                                       const std::string& node) const {
+    std::map<long, nlohmann::json> of_rounds;
+    for (const std::string& line :
+         lines_of(read_text(scratch.run_file(run, "nodes/" + node + ".jsonl")))) {
+      const auto record = nlohmann::json::parse(line, nullptr, false);
+      if (record.contains("digests")) of_rounds[record["round"]] = record["digests"];
+    }
+    return of_rounds;
+  }
+  // How many unlike sizes a node has chosen.
+  [[nodiscard]] std::size_t settings(const std::string& run, const std::string& node) const {
+    std::set<std::string> unlike;
+    for (const std::string& line :
+         lines_of(read_text(scratch.run_file(run, "nodes/" + node + ".decisions.jsonl")))) {
+      auto decision = nlohmann::json::parse(line, nullptr, false);
+      if (decision.value("kind", "") != "setting") continue;
+      for (const char* place : {"round", "to", "shard", "phase"}) decision.erase(place);
+      unlike.insert(decision.dump());
+    }
+    return unlike.size();
+  }
   // The path of a node's newest checkpoint; empty: there is none.
   [[nodiscard]] std::string newest(const std::string& run, const std::string& node) const {
     const auto paths = checkpoints(run, node);
@@ -102,7 +156,10 @@ class Resume : public testing::Test {
 };
 
 // The replay of both parts ends with the same bits, too.
-TEST_F(Resume, OfAKilledRunEndsWithTheBitsOfOneThatWasNotKilled) {
+class ResumeUnder : public Resume, public testing::WithParamInterface<const char*> {};
+
+TEST_P(ResumeUnder, OfAKilledRunEndsWithTheBitsOfOneThatWasNotKilled) {
+  write_config(GetParam());
   ASSERT_EQ(run_program(scratch, up("whole")).code, 0);
   kill_all("r");
   const Ended ended = run_program(scratch, {"up", "--resume", "runs/r"});
@@ -120,6 +177,49 @@ TEST_F(Resume, OfAKilledRunEndsWithTheBitsOfOneThatWasNotKilled) {
   ASSERT_EQ(replayed.code, 0) << replayed.err;
   EXPECT_TRUE(model == read_text(scratch.run_file("replayed", "model.safetensors")));
 }
+
+INSTANTIATE_TEST_SUITE_P(Policies, ResumeUnder,
+                         testing::Values("policy: fixed, compressor: topk, ratio: 0.05",
+                                         "policy: ratio_by_round, compressor: topk, "
+                                         "ratio_from_round: {0: 0.2, 9: 0.05, 60: 0.3, 150: 0.02}"),
+                         [](const auto& each) {
+                           return each.index == 0 ? "Fixed" : "RatioByRound";
+                         });
+
+// Where time decides what messages carry, when checkpoints are made and how gradients are taken,
+// the logs of both parts make the bits of every round in which the run went on. Seen to fail:
+// decisions kept that the death had made void.
+class ResumeInTime : public Resume, public testing::WithParamInterface<const char*> {};
+
+TEST_P(ResumeInTime, IsReplayedRoundByRoundFromTheLogsOfBothParts) {
+  write_config(GetParam(), "every: 600ms", 100);
+  std::string mesh = read_text(scratch.path() + "/mesh.yaml");
+  mesh.replace(mesh.find("delay: 5ms"), 10, "delay: 5ms, rate: 1Mbit");
+  scratch.write("mesh.yaml", mesh);
+  kill_all("r", "--digests");
+  const Ended ended = run_program(scratch, {"up", "--resume", "runs/r", "--digests"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("runs/r goes on from its checkpoint of round "));
+  EXPECT_GT(settings("r", "b"), 5u) << "time has decided little";
+  const Ended replayed =
+      run_program(scratch, {"simulate", "--config", "config.yaml", "--topology", "mesh.yaml",
+                            "--replay", "runs/r", "--run", "replayed", "--digests"});
+  ASSERT_EQ(replayed.code, 0) << replayed.err;
+  EXPECT_EQ(scratch.summary("replayed")["digests"], scratch.summary("r")["digests"]);
+  for (const char* name : {"a", "b", "c"}) {
+    const auto of_run = digests("r", name), of_replay = digests("replayed", name);
+    EXPECT_EQ(of_run.size(), 100u);
+    EXPECT_EQ(of_run.size(), of_replay.size());
+    const auto unlike = std::ranges::mismatch(of_run, of_replay).in1;
+    if (unlike == of_run.end()) continue;
+    ADD_FAILURE() << "node " << name << ", round " << unlike->first;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, ResumeInTime,
+                         testing::Values("policy: kimad, compressor: topk",
+                                         "policy: auto, compressor: topk"),
+                         [](const auto& each) { return each.index == 0 ? "Kimad" : "Auto"; });
 
 TEST_F(Resume, IsRefusedWithOneSentenceWhereItCannotBe) {
   kill_all("r");
