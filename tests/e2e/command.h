@@ -29,6 +29,9 @@ class Command {
     if (::pipe2(ends, O_CLOEXEC) != 0) ADD_FAILURE() << "no pipe";
     process_ = ::fork();
     if (process_ == 0) {
+      sigset_t none;  // a shell that inherits a blocked SIGCHLD waits for ever
+      ::sigemptyset(&none);
+      ::sigprocmask(SIG_SETMASK, &none, nullptr);
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       ::dup2(ends[1], STDOUT_FILENO);
       ::dup2(ends[1], STDERR_FILENO);
@@ -49,6 +52,7 @@ class Command {
   Command& operator=(const Command&) = delete;
 
   [[nodiscard]] const std::string& said() const { return said_; }
+  [[nodiscard]] pid_t process() const { return process_; }
   void signal(int number) const { ::kill(process_, number); }
 
   // Waits until it says anything more. False: it ended without, or patience was over.

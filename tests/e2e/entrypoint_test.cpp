@@ -1,0 +1,121 @@
+// docker/entrypoint.sh without a container: with which code it ends, so that `restart: on-failure`
+// starts a node again where that helps, and only there.
+#include <gmock/gmock.h>
+
+#include <memory>
+
+#include "tests/e2e/command.h"
+#include "tests/e2e/program.h"
+
+namespace kimesh::test::entrypoint_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kConfig = R"(model: {kind: mlp, hidden: [16]}
+data: {kind: digits, batch: 8}
+optimizer: {kind: sgd, lr: 0.02}
+compression: {policy: fixed, compressor: topk, ratio: 0.05}
+stop: {rounds: 1000000}
+checkpoint: {every_rounds: 4}
+threads: 1
+)";
+const std::vector<std::string> kNames{"a", "b", "c"};
+
+// Nodes as Docker starts them where it starts them again.
+class Entrypoint : public testing::Test {
+ protected:
+  void SetUp() override {
+    scratch.write("config.yaml", kConfig);
+    std::string mesh = "kind: ring\ndead_after: 3s\nlinks: {default: {delay: 5ms}}\nnodes:\n";
+    for (std::size_t i = 0; i < kNames.size(); ++i)
+      mesh += "  " + kNames[i] + ": {address: \"tcp://" + own_host() + ":" +
+              std::to_string(7101 + i) + "\"}\n";
+    scratch.write("mesh.yaml", mesh);
+    std::filesystem::create_directory(scratch.path() + "/bin");
+    std::filesystem::create_symlink(KIMESH_BINARY, scratch.path() + "/bin/kimesh");
+    // In a container root would become a user that is not there in this test.
+    scratch.write("bin/id", "#!/bin/sh\necho 1000\n");
+    std::filesystem::permissions(scratch.path() + "/bin/id", std::filesystem::perms::owner_all);
+  }
+
+  // A gradient of the first rounds holds NaN or infinity.
+  void make_steep() const {
+    std::string steep = kConfig;
+    steep.replace(steep.find("lr: 0.02"), 8, "lr: 10000, weight_decay: 1");
+    scratch.write("config.yaml", steep);
+  }
+  [[nodiscard]] std::vector<std::string> words_of(const std::string& name,
+                                                  const std::string& variable = "") const {
+    std::vector<std::string> words{"env",
+                                   "--chdir=" + scratch.path(),
+                                   "PATH=" + scratch.path() + "/bin:/usr/bin:/bin",
+                                   "KIMESH_NODE=" + name,
+                                   "KIMESH_CONFIG=config.yaml",
+                                   "KIMESH_TOPOLOGY=mesh.yaml",
+                                   "KIMESH_HEALTH=" + scratch.path() + "/" + name + ".health",
+                                   "KIMESH_RESTARTED=1"};
+    if (!variable.empty()) words.push_back(variable);
+    words.insert(words.end(), {"sh", KIMESH_SOURCE_DIR "/docker/entrypoint.sh"});
+    return words;
+  }
+  [[nodiscard]] std::vector<std::unique_ptr<Command>> start_all(
+      const std::string& variable = "") const {
+    std::vector<std::unique_ptr<Command>> nodes;
+    for (const std::string& name : kNames)
+      nodes.push_back(std::make_unique<Command>(words_of(name, variable)));
+    return nodes;
+  }
+
+  const Scratch scratch;
+};
+
+// From the same parameters and batches it would come again. Docker starts nothing again that ends
+// with 0. Seen to fail: code 3 passed on.
+TEST_F(Entrypoint, AGradientThatIsNotFiniteIsNotTriedAgain) {
+  make_steep();
+  for (const auto& node : start_all()) {
+    EXPECT_EQ(node->wait(), 0) << node->said();
+    EXPECT_THAT(node->said(), HasSubstr("NaN or inf"));
+    EXPECT_THAT(node->said(), HasSubstr("would end with code 3 again"));
+  }
+}
+
+// Kubernetes starts a pod anew whatever its code is. Seen to fail: code 3 passed on.
+TEST_F(Entrypoint, AGradientThatIsNotFiniteIsNotTriedAgainWhereAPodStays) {
+  make_steep();
+  const auto nodes = start_all("KIMESH_STAY=1");
+  for (const auto& node : nodes) {
+    ASSERT_TRUE(node->says("this container stays until it is stopped")) << node->said();
+    EXPECT_THAT(node->said(), HasSubstr("would end with code 3 again"));
+    node->signal(SIGTERM);
+    EXPECT_EQ(node->wait(), 0) << node->said();
+  }
+}
+
+// Seen to fail: code 2 passed on.
+TEST_F(Entrypoint, BadInputIsNotTriedAgain) {
+  scratch.write("config.yaml", "model: {kind: mpl}\n");
+  const CommandEnd ended = run_command(words_of("a"));
+  EXPECT_EQ(ended.code, 0) << ended.said;
+  EXPECT_THAT(ended.said, HasSubstr("would end with code 2 again"));
+}
+
+// The node itself ends with a code that starts it again, and so do all that lose it. Seen to fail:
+// every code taken for one that would come again.
+TEST_F(Entrypoint, ADeathIsTriedAgain) {
+  const auto nodes = start_all();
+  for (const auto& node : nodes) ASSERT_TRUE(node->says("\nround ")) << node->said();
+  const pid_t killed = find_node_process(nodes[2]->process(), "c");
+  ASSERT_GT(killed, 0);
+  ::kill(killed, SIGKILL);
+  EXPECT_EQ(nodes[2]->wait(), 128 + SIGKILL) << nodes[2]->said();
+  for (const std::size_t other : {0, 1}) {
+    EXPECT_EQ(nodes[other]->wait(), 1) << nodes[other]->said();
+    EXPECT_THAT(nodes[other]->said(), Not(HasSubstr("would end with code")));
+  }
+}
+
+}  // namespace
+}  // namespace kimesh::test::entrypoint_test
