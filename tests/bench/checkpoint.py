@@ -11,6 +11,7 @@ pauses over the median of the other rounds. Then a ring of four is killed and go
 import argparse
 import itertools
 import json
+import math
 import os
 import pathlib
 import signal
@@ -88,8 +89,21 @@ def costs_of(path):
     return costs, usual
 
 
+def bytes_of_listed_state(run_folder, nodes):
+    """The floats that a node of a ring has to keep under ef21 and SGD with momentum, by
+    docs/architecture.md: w, the velocity, x of its own shard, the estimates of its messages of the
+    reduce (it sends all shards but one, and receives all but one), and those of the gathers that it
+    forwards. Of the other gathers w is the estimate."""
+    with open(run_folder / "model.safetensors", "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    parameters = sum(math.prod(tensor["shape"]) for name, tensor in header.items()
+                     if name != "__metadata__")
+    copies = 1 + 1 + 1 / nodes + 2 * (nodes - 1) / nodes + (nodes - 2) / nodes
+    return 4 * parameters * copies
+
+
 def measure(args, nodes):
-    pauses, extra, usual, sizes = [], [], [], []
+    pauses, extra, usual, sizes, ratios = [], [], [], [], []
     for run in range(args.runs):
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)
@@ -105,8 +119,10 @@ def measure(args, nodes):
                 pauses.append([pause for pause, _ in costs])
                 extra += [seconds for _, seconds in costs]
                 usual.append(round_s)
+            listed = bytes_of_listed_state(run_folder, nodes)
             for state in run_folder.glob("checkpoints/*"):
                 sizes.append(max(f.stat().st_size for f in state.rglob("*") if f.is_file()))
+                ratios.append(sizes[-1] / listed)
         tell(f"{nodes} nodes, run {run + 1}: first pauses, ms",
              [p[0] * 1e3 for p in pauses[-nodes:]])
         tell(f"{nodes} nodes, run {run + 1}: later pauses, ms",
@@ -118,12 +134,13 @@ def measure(args, nodes):
     tell(f"{nodes} nodes: extra time of a checkpoint, % of {args.every} rounds",
          [100 * seconds / (args.every * round_s) for seconds in extra])
     tell(f"{nodes} nodes: a checkpoint of a node, MB", [size / 1e6 for size in sizes])
+    tell(f"{nodes} nodes: the same over the bytes of the state that it lists", ratios, digits=6)
 
 
-def tell(what, values):
+def tell(what, values, digits=1):
     values = sorted(values)
-    print(f"{what}: median {statistics.median(values):.1f}, {values[0]:.1f} to {values[-1]:.1f}, "
-          f"of {len(values)}", flush=True)
+    print(f"{what}: median {statistics.median(values):.{digits}f}, {values[0]:.{digits}f} to "
+          f"{values[-1]:.{digits}f}, of {len(values)}", flush=True)
 
 
 def last_round(run_folder):
