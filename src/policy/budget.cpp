@@ -27,10 +27,14 @@ double slots_of(const MessageContext& message) {
   return std::max(message.slots, 1u);
 }
 
-// What a round takes besides the bytes of its messages and their encoding.
-double besides_s(const MessageContext& message) {
+// What a round takes besides the bytes of its messages and their encodings.
+double besides_coding_s(const MessageContext& message) {
   return to_seconds(message.compute_time + message.work_time) +
          hops_of(message) * to_seconds(message.link.way());
+}
+// As above, with what encodings take whatever the sizes of their messages.
+double besides_s(const MessageContext& message) {
+  return besides_coding_s(message) + to_seconds(message.encode_time);
 }
 
 // What one byte of every message adds to a round, on links of this rate.
@@ -148,7 +152,7 @@ std::optional<Duration> least_round_time(const MessageContext& message, const Co
 std::optional<Duration> dense_round_time(const MessageContext& message) {
   if (!message.link.known()) return std::nullopt;
   const double wire_s = slots_of(message) * dense_message_bytes(message) / usable_rate(message);
-  return from_seconds(std::min(besides_s(message) + wire_s, kForever));
+  return from_seconds(std::min(besides_coding_s(message) + wire_s, kForever));
 }
 
 }  // namespace kimesh

@@ -30,6 +30,7 @@ std::span<const Blocks> all_blocks() {
 
 MessageContext without_coder(const MessageContext& message) {
   MessageContext plain = message;
+  plain.encode_time = Duration{0};
   plain.encode_s_per_byte = 0;
   return plain;
 }

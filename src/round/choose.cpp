@@ -48,7 +48,9 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.timed_encodings = static_cast<unsigned>(out.coding_time.count());
   context.curve = out.curve.empty() ? nullptr : &out.curve;
   context.encodings = shares_gathers ? plan.hops / 2 + 1 : plan.hops;
-  context.work_time = work_times.of_round(plan.hops, context.encodings);
+  const WorkTimes::OfRound work = work_times.of_round(plan.hops, context.encodings);
+  context.work_time = work.work;
+  context.encode_time = work.encodings;
   context.encodings_waited_for = encodings_waited_for();
   context.round_time_is_searched = searches && !options.policy.round_time;
   constexpr unsigned kHopsOfOneEachWay = 2;

@@ -338,13 +338,13 @@ void Core::State::try_finish_round() {
 }
 
 void Core::State::finish_round() {
-  if (!confirming) work_times.end_round();
   if (round == 0) lineage = verdict.lineage;
   report.ended = now;
+  const Duration took = now - report.begun - from_seconds(verdict.evaluate_s);
+  if (!confirming) work_times.end_round(took - time_before_messages());
   report.verdict = verdict;
   report.links = links.take_reports();
-  if (!confirming && round >= settled)
-    round_times.add(to_seconds(now - report.begun) - verdict.evaluate_s);
+  if (!confirming && round >= settled) round_times.add(to_seconds(took));
   tell_policy();
   emit(Report{report});
   evaluated += from_seconds(verdict.evaluate_s);

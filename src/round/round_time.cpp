@@ -26,7 +26,7 @@ void Core::State::check_round_time(const MessageContext& context) {
     return;
   }
   // Of a link whose rate is a bound only work is sure.
-  const Duration work = context.compute_time + context.work_time;
+  const Duration work = context.compute_time + context.encode_time + context.work_time;
   const auto with_messages = least_round_time(context, *options.policy.codec);
   const Duration least = with_messages.value_or(work);
   if (least <= *wanted) return;

@@ -20,31 +20,41 @@ class WorkTimes {
   void encoded(Duration waited) { encode_ = std::max(encode_, waited); }
   // What every reduce waits for besides its gradient; 0 where the trainer does it.
   void moved(Duration took) { move_ = took; }
-  void end_round() {
+  // `beside`: what the round took besides gradients and evaluations.
+  void end_round(Duration beside) {
+    besides_.add(to_seconds(std::max(beside, Duration{0})));
     moves_.add(to_seconds(move_));
     applies_.add(to_seconds(apply_));
     steps_.add(to_seconds(step_));
     encodings_.add(to_seconds(encode_));
     apply_ = step_ = move_ = encode_ = Duration{0};
   }
+  struct OfRound {
+    Duration work{0}, encodings{0};
+  };
   // The work of a round in which `hops` messages follow one another, so many of which are encoded.
   // Only owners step: elsewhere the step is as long as applying, which passes over as many
-  // elements.
-  [[nodiscard]] Duration of_round(unsigned hops, unsigned encodings) const {
+  // elements. All of it is no longer than what recent rounds took besides their gradients: where
+  // nodes share cores, one waits while others are still at their gradients, and the sum of the
+  // longest waits exceeds the round.
+  [[nodiscard]] OfRound of_round(unsigned hops, unsigned encodings) const {
     const double apply_s = applies_.value(), step_s = steps_.value();
-    return from_seconds(moves_.value() + hops * apply_s + encodings * encodings_.value() +
-                        (step_s > 0 ? step_s : apply_s));
+    const double work_s = moves_.value() + hops * apply_s + (step_s > 0 ? step_s : apply_s);
+    const double encodings_s = encodings * encodings_.value(), sum_s = work_s + encodings_s;
+    const bool exceeds = besides_.count() > 0 && sum_s > besides_.value();
+    const double share = exceeds ? besides_.value() / sum_s : 1;
+    return {from_seconds(share * work_s), from_seconds(share * encodings_s)};
   }
 
   // Between two rounds.
   template <typename Self>
   static auto state_of(Self& self) {
-    return std::tie(self.applies_, self.steps_, self.moves_, self.encodings_);
+    return std::tie(self.applies_, self.steps_, self.moves_, self.encodings_, self.besides_);
   }
 
  private:
   Duration apply_{0}, step_{0}, move_{0}, encode_{0};  // the longest of this round
-  RecentMedian applies_, steps_, moves_, encodings_;
+  RecentMedian applies_, steps_, moves_, encodings_, besides_;
 };
 
 }  // namespace kimesh

@@ -84,6 +84,8 @@ TEST(Budget, LeavesTimeForTheWorkOnTheWay) {
   message.encodings_waited_for = 4;
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 6'000u)
       << "six of ten parts are the encoder's: three messages are made at once, on two hops";
+  message.encode_time = milliseconds(10);
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 5'000u) << "50 ms are left";
 }
 
 // Seen to fail where dense messages were charged for encoding, and where they ignored the wire.

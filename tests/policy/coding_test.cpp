@@ -43,6 +43,16 @@ TEST(Coding, IsLeftOutWhereItCostsMoreThanTheWire) {
   EXPECT_EQ(chosen(coded_at(100e6), "topk"), "dense");
 }
 
+// Seen to fail where the encoder's time was charged to every message.
+TEST(Coding, TakesNoTimeFromMessagesThatAreNotCoded) {
+  MessageContext message = coded_at(10e6);  // 80 ms for two dense messages
+  message.encode_time = milliseconds(60);
+  EXPECT_EQ(chosen(message), "dense");
+  message.encode_time = Duration{0};
+  message.work_time = milliseconds(60);
+  EXPECT_NE(chosen(message), "dense") << "other work is that of all messages";
+}
+
 TEST(Coding, IsMeasuredNowAndThen) {
   MessageContext message = coded_at(100e6);
   message.elements = 10'000'000;

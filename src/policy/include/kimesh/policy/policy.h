@@ -42,11 +42,12 @@ struct MessageContext {
   // T_comp: the mesh's longest gradient of a round, the median of five rounds. 0 where messages go
   // beside the next gradient.
   Duration compute_time{0};
-  // What the messages of a round wait for besides gradients and the wire: the work of applying them
-  // at each hop, the owner's step, and the part of encodings that does not grow with the bytes.
+  // What the messages of a round wait for besides gradients, encodings and the wire: the work of
+  // applying them at each hop, and the owner's step.
   Duration work_time{0};
-  // How long each byte more takes to encode. What every encoding takes, whatever its message's
-  // size, is in work_time.
+  // What the encodings of a round take whatever the sizes of its messages, and how long each byte
+  // more takes. Messages that no coder makes take neither.
+  Duration encode_time{0};
   double encode_s_per_byte = 0;
   unsigned timed_encodings = 0;  // of the last few messages: how many tell that time
   // How many of the hops encode; shared gathers are forwarded as they are. 0: all of them.
@@ -143,8 +144,8 @@ inline constexpr double kShareOfLongRound = 0.1;
 // messages of `codec`. Where dense messages fit into the time it is at least theirs.
 [[nodiscard]] std::size_t budget_bytes(Duration round_time, const MessageContext& message,
                                        const Codec& codec);
-// What a round takes besides the bytes of its messages: gradients, other work, and the way of its
-// hops.
+// What a round takes besides the bytes of its messages: gradients, encodings, other work, and the
+// way of its hops.
 [[nodiscard]] Duration time_without_bytes(const MessageContext& message);
 // As budgets count it, first chunk included.
 [[nodiscard]] RoundCost round_cost(const MessageContext& message);
