@@ -116,10 +116,9 @@ void Core::State::observe(const AdvanceDone& event, OutgoingChannel& out) {
   observations.push_back(observation);
 }
 
-void Core::State::tell_policy() {
+void Core::State::tell_policy(Duration took) {
   if (searches) report.policy_state = search_state();
   if (!measures) return;
-  const Duration took = now - report.begun - from_seconds(verdict.evaluate_s);
   if (!confirming) policy->observe({round, std::max(took, Duration{0}), observations});
   observations.clear();
   for (OutgoingChannel& out : outs) out.observation = OutgoingChannel::kUnobserved;

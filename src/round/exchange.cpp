@@ -345,7 +345,7 @@ void Core::State::finish_round() {
   report.verdict = verdict;
   report.links = links.take_reports();
   if (!confirming && round >= settled) round_times.add(to_seconds(took));
-  tell_policy();
+  tell_policy(took);
   emit(Report{report});
   evaluated += from_seconds(verdict.evaluate_s);
   if (confirming && verdict.stop) {

@@ -239,7 +239,7 @@ class Core::State {
   [[nodiscard]] MessageContext context_of(const OutgoingChannel& out, Round of) const;
   void report_layers(const AdvanceDone& event);
   void observe(const AdvanceDone& event, OutgoingChannel& out);
-  void tell_policy();
+  void tell_policy(Duration took);
   [[nodiscard]] double stop_wish() const;
   [[nodiscard]] double checkpoint_wish() const;
   [[nodiscard]] bool owns(ShardIndex shard) const { return plan.shards[shard].owner == self; }

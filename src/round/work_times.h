@@ -20,9 +20,9 @@ class WorkTimes {
   void encoded(Duration waited) { encode_ = std::max(encode_, waited); }
   // What every reduce waits for besides its gradient; 0 where the trainer does it.
   void moved(Duration took) { move_ = took; }
-  // `beside`: what the round took besides gradients and evaluations.
-  void end_round(Duration beside) {
-    besides_.add(to_seconds(std::max(beside, Duration{0})));
+  // `exchange`: what the round took besides gradients and evaluations.
+  void end_round(Duration exchange) {
+    exchanges_.add(to_seconds(std::max(exchange, Duration{0})));
     moves_.add(to_seconds(move_));
     applies_.add(to_seconds(apply_));
     steps_.add(to_seconds(step_));
@@ -41,20 +41,20 @@ class WorkTimes {
     const double apply_s = applies_.value(), step_s = steps_.value();
     const double work_s = moves_.value() + hops * apply_s + (step_s > 0 ? step_s : apply_s);
     const double encodings_s = encodings * encodings_.value(), sum_s = work_s + encodings_s;
-    const bool exceeds = besides_.count() > 0 && sum_s > besides_.value();
-    const double share = exceeds ? besides_.value() / sum_s : 1;
+    const bool exceeds = exchanges_.count() > 0 && sum_s > exchanges_.value();
+    const double share = exceeds ? exchanges_.value() / sum_s : 1;
     return {from_seconds(share * work_s), from_seconds(share * encodings_s)};
   }
 
   // Between two rounds.
   template <typename Self>
   static auto state_of(Self& self) {
-    return std::tie(self.applies_, self.steps_, self.moves_, self.encodings_, self.besides_);
+    return std::tie(self.applies_, self.steps_, self.moves_, self.encodings_, self.exchanges_);
   }
 
  private:
   Duration apply_{0}, step_{0}, move_{0}, encode_{0};  // the longest of this round
-  RecentMedian applies_, steps_, moves_, encodings_, besides_;
+  RecentMedian applies_, steps_, moves_, encodings_, exchanges_;
 };
 
 }  // namespace kimesh

@@ -28,11 +28,8 @@ class Entrypoint : public testing::Test {
  protected:
   void SetUp() override {
     scratch.write("config.yaml", kConfig);
-    std::string mesh = "kind: ring\ndead_after: 3s\nlinks: {default: {delay: 5ms}}\nnodes:\n";
-    for (std::size_t i = 0; i < kNames.size(); ++i)
-      mesh += "  " + kNames[i] + ": {address: \"tcp://" + own_host() + ":" +
-              std::to_string(7101 + i) + "\"}\n";
-    scratch.write("mesh.yaml", mesh);
+    scratch.write("mesh.yaml", "kind: ring\ndead_after: 3s\nlinks: {default: {delay: 5ms}}\n" +
+                                   nodes_at_own_host(kNames));
     std::filesystem::create_directory(scratch.path() + "/bin");
     std::filesystem::create_symlink(KIMESH_BINARY, scratch.path() + "/bin/kimesh");
     // In a container root would become a user that is not there in this test.

@@ -14,9 +14,7 @@ stop: {rounds: 20}
 
 // A second loopback address of this process.
 std::string second_host() {
-  const int pid = ::getpid();
-  return "127." + std::to_string(128 + (pid >> 16)) + "." + std::to_string((pid >> 8) & 255) + "." +
-         std::to_string(pid & 255);
+  return own_host(128);
 }
 
 // The nodes a and b, where a listens at `host` and all but the link of `way` dial it at own_host().

@@ -44,10 +44,22 @@ inline std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-inline std::string own_host() {
+// A loopback address of this process alone. Its second byte is `first` and up to 63 more, so that
+// 128 gives a second address.
+inline std::string own_host(int first = 64) {
   const int pid = ::getpid();
-  return "127." + std::to_string(64 + (pid >> 16)) + "." + std::to_string((pid >> 8) & 255) + "." +
-         std::to_string(pid & 255);
+  return "127." + std::to_string(first + (pid >> 16)) + "." + std::to_string((pid >> 8) & 255) +
+         "." + std::to_string(pid & 255);
+}
+
+// The section `nodes` of a topology whose nodes listen at own_host(), from port 7101 on.
+inline std::string nodes_at_own_host(const std::vector<std::string>& names) {
+  std::string nodes = "nodes:\n";
+  int port = 7101;
+  for (const std::string& name : names)
+    nodes +=
+        "  " + name + ": {address: \"tcp://" + own_host() + ":" + std::to_string(port++) + "\"}\n";
+  return nodes;
 }
 
 // A folder that is gone at the end, with the shipped files in it.

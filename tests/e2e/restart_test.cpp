@@ -76,11 +76,8 @@ class Restart : public testing::Test {
  protected:
   void SetUp() override {
     scratch.write("config.yaml", kConfig);
-    std::string mesh = "kind: ring\ndead_after: 3s\nlinks: {default: {delay: 5ms}}\nnodes:\n";
-    for (std::size_t i = 0; i < kNames.size(); ++i)
-      mesh += "  " + kNames[i] + ": {address: \"tcp://" + own_host() + ":" +
-              std::to_string(7101 + i) + "\"}\n";
-    scratch.write("mesh.yaml", mesh);
+    scratch.write("mesh.yaml", "kind: ring\ndead_after: 3s\nlinks: {default: {delay: 5ms}}\n" +
+                                   nodes_at_own_host(kNames));
   }
   void TearDown() override { EXPECT_TRUE(Program::all_gone()) << "something is left running"; }
 

@@ -34,12 +34,8 @@ class Resume : public testing::Test {
 
   std::string write_mesh(const std::vector<std::string>& names,
                          const std::string& file = "other.yaml", const std::string& kind = "ring") {
-    std::string mesh = "kind: " + kind + "\nnodes:\n";
-    int port = 7101;
-    for (const std::string& name : names)
-      mesh += "  " + name + ": {address: \"tcp://" + own_host() + ":" + std::to_string(port++) +
-              "\"}\n";
-    return scratch.write(file, mesh + "links: {default: {delay: 5ms}}\n");
+    return scratch.write(file, "kind: " + kind + "\n" + nodes_at_own_host(names) +
+                                   "links: {default: {delay: 5ms}}\n");
   }
   static std::vector<std::string> up(const std::string& run) {
     return {"up", "--config", "config.yaml", "--topology", "mesh.yaml", "--run", run};
@@ -155,9 +151,9 @@ class Resume : public testing::Test {
   const Scratch scratch;
 };
 
-// The replay of both parts ends with the same bits, too.
 class ResumeUnder : public Resume, public testing::WithParamInterface<const char*> {};
 
+// The replay of both parts ends with the same bits, too.
 TEST_P(ResumeUnder, OfAKilledRunEndsWithTheBitsOfOneThatWasNotKilled) {
   write_config(GetParam());
   ASSERT_EQ(run_program(scratch, up("whole")).code, 0);

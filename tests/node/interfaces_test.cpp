@@ -46,8 +46,8 @@ MeshSpec star() {
 }
 
 // n0 listens on all addresses: n1 and n3 dial the one that it names for all, n2 the one of its own
-// link, and n3 a third one for the link back, which it opens as well. Seen to
-// fail: addresses of links ignored, and taken by all links to the node.
+// link, and n3 a third one for the link back, which it opens as well. Seen to fail: addresses of
+// links ignored, and taken by all links to the node.
 TEST(Interfaces, ALinkGoesOverTheAddressThatItNames) {
   Mesh simulated(star()), live(star());
   simulated.run();

@@ -8,13 +8,13 @@ namespace {
 using std::chrono::milliseconds;
 
 // After a round that took so long besides its gradients.
-WorkTimes after_round(Duration beside) {
+WorkTimes after_round(Duration exchange) {
   WorkTimes times;
   times.applied(milliseconds(1));
   times.applied(milliseconds(2));
   times.stepped(milliseconds(3));
   times.encoded(milliseconds(4));
-  times.end_round(beside);
+  times.end_round(exchange);
   return times;
 }
 
