@@ -32,28 +32,55 @@ __device__ void write_bfloat16(const Chunk& c) {
   if (threadIdx.x < c.size) write16(c.out + 2 * threadIdx.x, to_bfloat16(c.difference, c.rounding));
 }
 
-// The sum of the mean is made of 8 partial sums, as on the CPU.
-__device__ void write_sign(const Chunk& c) {
-  __shared__ float magnitudes[kChunk];
+// The sum of the threads' numbers, for every thread. It is made of 8 partial sums, as on the CPU.
+__device__ double sum_of(double x) {
+  __shared__ double all[kChunk];
   __shared__ double sums[kPartialSums];
-  magnitudes[threadIdx.x] = fabsf(c.difference);
+  all[threadIdx.x] = x;
   __syncthreads();
   if (threadIdx.x < kPartialSums) {
     double sum = 0;
-    for (unsigned j = threadIdx.x; j < kChunk; j += kPartialSums)
-      sum += static_cast<double>(magnitudes[j]);
+    for (unsigned j = threadIdx.x; j < kChunk; j += kPartialSums) sum += all[j];
     sums[threadIdx.x] = sum;
   }
   __syncthreads();
+  const double total =
+      ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+  __syncthreads();  // the next sum uses the same shared memory
+  return total;
+}
+
+// Of the magnitudes of `count` threads; those of the others are 0.
+__device__ std::uint16_t mean_code(double magnitude, double count) {
+  return to_bfloat16(static_cast<float>(sum_of(magnitude) / count), Rounding::kNearest);
+}
+
+__device__ void write_bits(bool is_one, std::size_t size, std::uint8_t* out) {
+  const std::uint32_t bits = __ballot_sync(kAllLanes, is_one);
+  if (threadIdx.x % 8 == 0 && threadIdx.x < size)
+    out[threadIdx.x / 8] = static_cast<std::uint8_t>(bits >> threadIdx.x % kWarp);
+}
+
+__device__ void write_sign(const Chunk& c) {
+  const std::uint16_t code = mean_code(fabsf(c.difference), static_cast<double>(c.size));
+  if (threadIdx.x == 0) write16(c.out, code);
+  write_bits(c.difference < 0, c.size, c.out + 2);
+}
+
+__device__ void write_sign2(const Chunk& c) {
+  const double magnitude = fabsf(c.difference), size = static_cast<double>(c.size);
+  const auto limit = static_cast<float>(sqrt(sum_of(magnitude * magnitude) / size));
+  const bool is_large = magnitude > static_cast<double>(limit);
+  const double count = sum_of(is_large ? 1 : 0);
+  const std::uint16_t small = mean_code(is_large ? 0 : magnitude, size - count);
+  const std::uint16_t large = mean_code(is_large ? magnitude : 0, count);
   if (threadIdx.x == 0) {
-    const double total =
-        ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-    const double mean = total / static_cast<double>(c.size);
-    write16(c.out, to_bfloat16(static_cast<float>(mean), Rounding::kNearest));
+    const std::uint16_t low = count < size ? small : 0;
+    write16(c.out, low);
+    write16(c.out + 2, count > 0 ? large : low);
   }
-  const std::uint32_t signs = __ballot_sync(kAllLanes, c.difference < 0);
-  if (threadIdx.x % 8 == 0 && threadIdx.x < c.size)
-    c.out[2 + threadIdx.x / 8] = static_cast<std::uint8_t>(signs >> threadIdx.x % kWarp);
+  write_bits(c.difference < 0, c.size, c.out + 4);
+  write_bits(is_large, c.size, c.out + 4 + code_bytes(BlockFormat::kSign, c.size));
 }
 
 __device__ std::int32_t signed_level(float difference, std::uint16_t code, float level_max,
@@ -101,6 +128,8 @@ __device__ void write_chunk(BlockFormat blocks, const Chunk& chunk) {
       return write_bfloat16(chunk);
     case BlockFormat::kSign:
       return write_sign(chunk);
+    case BlockFormat::kSign2:
+      return write_sign2(chunk);
     case BlockFormat::kInt8:
       return write_int8(chunk);
     case BlockFormat::kInt4:
@@ -126,13 +155,24 @@ __global__ void quantise_kernel(BlockFormat blocks, Rounding rounding, StepJob j
   write_partials(wanted, missing, partials);
 }
 
-// What the bytes say of element j.
-__device__ float decoded(BlockFormat blocks, const std::uint8_t* bytes, std::size_t j) {
+// What a block of `size` elements says of element `at`.
+__device__ float decoded_sign2(const std::uint8_t* in, std::size_t size, std::size_t at) {
+  const std::uint8_t* larger = in + 4 + code_bytes(BlockFormat::kSign, size);
+  const bool is_large = (larger[at / 8] >> at % 8 & 1) != 0;
+  const float scale = from_bfloat16(read16(is_large ? in + 2 : in));
+  return (in[4 + at / 8] >> at % 8 & 1) != 0 ? -scale : scale;
+}
+
+// What the bytes of `size` elements say of element j.
+__device__ float decoded(BlockFormat blocks, const std::uint8_t* bytes, std::size_t size,
+                         std::size_t j) {
   const std::size_t block = j / block_elements(blocks), at = j % block_elements(blocks);
+  const std::size_t rest = size - block * block_elements(blocks);
   const std::uint8_t* in = bytes + quantised_bytes(blocks, block * block_elements(blocks));
   if (blocks == BlockFormat::kBfloat16) return from_bfloat16(read16(in + 2 * at));
   const float scale = from_bfloat16(read16(in));
   if (blocks == BlockFormat::kSign) return (in[2 + at / 8] >> at % 8 & 1) != 0 ? -scale : scale;
+  if (blocks == BlockFormat::kSign2) return decoded_sign2(in, rest < kChunk ? rest : kChunk, at);
   if (blocks == BlockFormat::kInt8)
     return static_cast<float>(static_cast<std::int8_t>(in[2 + at])) * scale;
   const std::int32_t nibble = in[2 + at / 2] >> 4 * (at % 2) & 15;
@@ -147,7 +187,7 @@ __global__ void add_blocks_kernel(BlockFormat blocks, StepJob job, const std::ui
   const std::size_t first = blockIdx.x * kSpan;
   const std::size_t last = first + kSpan < job.size ? first + kSpan : job.size;
   for (std::size_t j = first + threadIdx.x; j < last; j += kThreads) {
-    const float after = job.estimate[j] + decoded(blocks, bytes, j);
+    const float after = job.estimate[j] + decoded(blocks, bytes, job.size, j);
     job.estimate[j] = after;
     if (partials == nullptr) continue;
     const float rest = job.target[j] - after;  // rounded, as on the CPU

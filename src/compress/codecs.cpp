@@ -18,6 +18,7 @@ namespace kimesh {
   X(dgc)                 \
   X(redsync)             \
   X(sign)                \
+  X(sign2)               \
   X(int8)                \
   X(int4)                \
   X(natural)             \

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kimesh/util/check.h"
 
@@ -28,17 +29,28 @@ double missing_by_levels(const PieceCurve& piece, double level_max, double block
   return elements * scale * scale / error_divisor;
 }
 
-// Σ(|x| − m)², where m is the mean magnitude of the piece. A block is coded with its own mean, and
-// leaves out less.
-double missing_by_signs(const PieceCurve& piece) {
-  double magnitudes = 0;
+// Σ(|x| − m)² over the piece, where m is the mean magnitude of the elements that are larger than
+// `limit`, or of the others. A block is coded with its own means, and leaves out less.
+double missing_by_means(const PieceCurve& piece, double limit) {
+  struct Class {
+    double elements = 0, magnitudes = 0;
+    [[nodiscard]] double kept_energy() const {
+      return elements > 0 ? magnitudes * magnitudes / elements : 0;
+    }
+  } large, small;
   for (std::size_t i = 1; i < piece.points.size(); ++i) {
     const double count = piece.points[i].kept - piece.points[i - 1].kept;
     const double energy = piece.points[i - 1].missing_energy - piece.points[i].missing_energy;
-    magnitudes += std::sqrt(std::max(count * energy, 0.0));
+    Class& its = piece.points[i].magnitude > limit ? large : small;
+    its.elements += count;
+    its.magnitudes += std::sqrt(std::max(count * energy, 0.0));
   }
-  const double energy = piece.points.front().missing_energy;
-  return piece.size > 0 ? energy - magnitudes * magnitudes / piece.size : 0;
+  small.elements = piece.size - large.elements;  // with those that are 0
+  return piece.points.front().missing_energy - large.kept_energy() - small.kept_energy();
+}
+
+double root_mean_square(const PieceCurve& piece) {
+  return piece.size > 0 ? std::sqrt(piece.points.front().missing_energy / piece.size) : 0;
 }
 
 double missing_by(kernels::BlockFormat blocks, const PieceCurve& piece, Rounding rounding) {
@@ -48,7 +60,9 @@ double missing_by(kernels::BlockFormat blocks, const PieceCurve& piece, Rounding
     case BlockFormat::kBfloat16:
       break;
     case BlockFormat::kSign:
-      return missing_by_signs(piece);
+      return missing_by_means(piece, std::numeric_limits<double>::infinity());
+    case BlockFormat::kSign2:
+      return missing_by_means(piece, root_mean_square(piece));
     case BlockFormat::kInt8:
       return missing_by_levels(piece, 127, elements, rounding);
     case BlockFormat::kInt4:

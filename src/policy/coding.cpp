@@ -23,8 +23,10 @@ struct Blocks {
 };
 // By size, the largest first.
 std::span<const Blocks> all_blocks() {
-  static const std::array<Blocks, 3> all{
-      {{make_codec("int8"), true}, {make_codec("int4"), true}, {make_codec("sign"), false}}};
+  static const std::array<Blocks, 4> all{{{make_codec("int8"), true},
+                                          {make_codec("int4"), true},
+                                          {make_codec("sign2"), false},
+                                          {make_codec("sign"), false}}};
   return all;
 }
 

@@ -105,7 +105,7 @@ TEST(Codecs, DeclareWhatTheyPromise) {
   EXPECT_THAT(those(&CodecTraits::keeps_elements), ElementsAre("topk", "randk", "dgc", "redsync"));
   EXPECT_THAT(those(&CodecTraits::keeps_largest), ElementsAre("topk", "dgc", "redsync"));
   EXPECT_THAT(those(&CodecTraits::on_devices),
-              ElementsAre("identity", "topk", "threshold", "sign", "int8", "int4", "dzq"));
+              ElementsAre("identity", "topk", "threshold", "sign", "sign2", "int8", "int4", "dzq"));
   EXPECT_THAT(those(&CodecTraits::has_curves), ElementsAre("topk", "dzq"));
   EXPECT_FALSE(make_codec("randk", {{"scaled", "true"}})->traits().conservative);
 }

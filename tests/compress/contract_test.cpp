@@ -79,7 +79,8 @@ TEST_P(EveryCompressor, TakesNoMoreBytesThanItSays) {
     const bool has_one_size =
         !setting.codec->traits().meets_budgets && setting.codec->size_key().empty();
     if (has_one_size) {
-      ASSERT_EQ(made->bytes.size(), bytes_of(setting, input.target.size()));
+      const std::size_t size = input.target.size();  // one element takes less when it is dense
+      ASSERT_EQ(made->bytes.size(), std::min(bytes_of(setting, size), dense_bytes(size)));
     }
   });
 }

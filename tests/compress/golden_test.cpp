@@ -86,6 +86,7 @@ const Golden kGolden[] = {
     {"bfloat16 to nearest", dense("identity", kNearest, {{"values", kBfloat16}}), Form::kBfloat16,
      "c03f9abe00004640e0c0243c863520c0403f"},
     {"sign", dense("sign", kToZero), Form::kSign, "d83f9200"},
+    {"sign2", dense("sign2", kToZero), Form{12}, "393fa24092001800"},
     {"int8", dense("int8", kToZero), Form::kInt8, "623d1bfb0038820000d30d"},
     {"int8 to nearest", dense("int8", kNearest), Form::kInt8, "623d1bfb0038810000d30e"},
     {"int4", dense("int4", kToZero), Form::kInt4, "803f013009e000"},

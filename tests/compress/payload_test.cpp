@@ -122,6 +122,13 @@ TEST(Apply, RefusesBlocksThatNoCorrectPeerSends) {
   expect_malformed(Form::kSign, raw({0x80, 0x3f, 0x1f}), "a fifth sign");
   expect_malformed(Form::kSign, raw({0x80, 0xbf, 0x0f}), "a scale below 0");
   expect_malformed(Form::kSign, raw({0x80, 0x7f, 0x0f}), "an infinite scale");
+  const Form sign2{12};
+  EXPECT_TRUE(validate(sign2, raw({0x80, 0x3f, 0x80, 0x40, 0x0f, 0x0a}), 4).ok());
+  expect_malformed(sign2, raw({0x80, 0x3f, 0x80, 0x40, 0x1f, 0x0a}), "a fifth sign");
+  expect_malformed(sign2, raw({0x80, 0x3f, 0x80, 0x40, 0x0f, 0x1a}), "a fifth that is large");
+  expect_malformed(sign2, raw({0x80, 0x3f, 0x70, 0x3f, 0x0f, 0x0a}), "a large one that is smaller");
+  expect_malformed(sign2, raw({0x80, 0x3f, 0x80, 0x7f, 0x0f, 0x0a}), "an infinite scale");
+  expect_malformed(sign2, raw({0x80, 0x3f, 0x80, 0xbf, 0x0f, 0x0a}), "a scale below 0");
   expect_malformed(Form::kBfloat16, raw({0, 0, 0, 0, 0, 0, 0xc0, 0x7f}), "NaN");
 }
 

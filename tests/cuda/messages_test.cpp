@@ -70,7 +70,7 @@ std::vector<Asked> everything(std::size_t size, std::span<const Piece> pieces) {
       {"threshold, longer than all of it", setting_of("threshold", {{"threshold", "1e-30"}})});
   for (const Rounding rounding : {Rounding::kTowardsZero, Rounding::kNearest}) {
     const std::string how = rounding == Rounding::kNearest ? ", nearest" : "";
-    for (const std::string name : {"int8", "int4", "sign"}) {
+    for (const std::string name : {"int8", "int4", "sign", "sign2"}) {
       all.push_back({name + how, setting_of(name)});
       all.back().setting.rounding = rounding;
     }

@@ -33,7 +33,7 @@ class CudaQuantise : public Cuda {
 };
 
 constexpr BlockFormat kAllBlocks[] = {BlockFormat::kBfloat16, BlockFormat::kSign,
-                                      BlockFormat::kInt8, BlockFormat::kInt4};
+                                      BlockFormat::kInt8, BlockFormat::kInt4, BlockFormat::kSign2};
 
 // Seen to fail with the odd elements of int4 blocks one level off.
 TEST_F(CudaQuantise, BytesAndEstimatesAreTheCpus) {

@@ -81,6 +81,7 @@ TEST_P(MixedInstructionSets, KeepBothEndsOfEveryChannelEqual) {
 INSTANTIATE_TEST_SUITE_P(All, MixedInstructionSets,
                          testing::Values("compressor: topk, ratio: 0.05", "compressor: int8",
                                          "compressor: int4", "compressor: sign",
+                                         "compressor: sign2",
                                          "compressor: redsync, ratio: 0.05, values: float16",
                                          "compressor: dzq, bits: 0.5"),
                          [](const auto& a) {

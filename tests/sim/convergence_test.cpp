@@ -162,6 +162,7 @@ TEST(Convergence, ReachesTheFloorOfDenseDescentWithEveryCompressor) {
       {"dgc", {}, {{"ratio", "0.1"}}},
       {"redsync", {{"values", "bfloat16"}}, {{"ratio", "0.1"}}},
       {"sign", {}, {}, false, 0.02},
+      {"sign2", {}, {}, false, 0.2},
   };
   for (const std::string kind : {"ring", "parameter_server"}) {
     for (const Way& way : ways) {

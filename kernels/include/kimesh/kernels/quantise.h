@@ -4,6 +4,10 @@
 //   bfloat16   each element's upper half of a float32
 //   sign       blocks of 256: the mean magnitude as scale, then a bit an element, 1 below zero, the
 //              first element in the lowest bit; decodes to ± scale
+//   sign2      blocks of 256: two scales, the mean magnitude of the elements that are no larger
+//              than the block's root mean square, and that of the larger ones (the first again,
+//              where none is larger); then the bits of sign, then as many that are 1 for the larger
+//              elements; decodes to ± one of the scales
 //   int8       blocks of 256: scale, then levels -127..127 as i8; decodes to level · scale
 //   int4       blocks of 64: scale, then levels -7..7 in two's complement, an even element in the
 //              lower half of its byte; decodes to level · scale
@@ -22,11 +26,12 @@
 
 namespace kimesh::kernels {
 
-enum class BlockFormat : std::uint8_t { kBfloat16, kSign, kInt8, kInt4 };
+enum class BlockFormat : std::uint8_t { kBfloat16, kSign, kInt8, kInt4, kSign2 };
 
-// Bytes of a block's scale and elements of a whole block.
+// Bytes of a block's scales and elements of a whole block.
 [[nodiscard]] constexpr std::size_t scale_bytes(BlockFormat blocks) {
-  return blocks == BlockFormat::kBfloat16 ? 0 : sizeof(std::uint16_t);
+  constexpr std::size_t kScales[] = {0, 1, 1, 1, 2};
+  return kScales[static_cast<std::size_t>(blocks)] * sizeof(std::uint16_t);
 }
 [[nodiscard]] constexpr std::size_t block_elements(BlockFormat blocks) {
   return blocks == BlockFormat::kInt4 ? 64 : 256;
@@ -34,6 +39,7 @@ enum class BlockFormat : std::uint8_t { kBfloat16, kSign, kInt8, kInt4 };
 
 // Bytes of the codes of `size` elements of one block.
 [[nodiscard]] constexpr std::size_t code_bytes(BlockFormat blocks, std::size_t size) {
+  if (blocks == BlockFormat::kSign2) return 2 * code_bytes(BlockFormat::kSign, size);
   constexpr std::size_t kBits[] = {16, 1, 8, 4};
   return (size * kBits[static_cast<std::size_t>(blocks)] + 7) / 8;
 }
