@@ -2,10 +2,10 @@
 // bytes for what it says, and much of a core's time. Block codecs, whose messages have one size
 // (int8, int4, sign2, sign), and topk take little time. A message is dense, int8 or int4, the
 // largest that fits. Where only sign2 or sign fits, the message's curve tells which of it (sign2,
-// if both fit), topk and dzq leaves out least. Where no block codec fits, dzq is used, unless a byte
-// takes over nine times as long to code as to send, and topk leaves out less. Where the config
-// gives round time, overlap and local steps, no curves are measured, neither of the two is used, and topk
-// counts as leaving out less.
+// if both fit), topk and dzq leaves out least. Where no block codec fits, dzq is used, unless a
+// byte takes over nine times as long to code as to send, and topk leaves out less. Where the config
+// gives round time, overlap and local steps, no curves are measured, neither of the two is used,
+// and topk counts as leaving out less.
 #pragma once
 
 #include <optional>
