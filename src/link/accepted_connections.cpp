@@ -13,9 +13,31 @@ AcceptedConnections::Accepted* AcceptedConnections::find(int fd) {
 
 void AcceptedConnections::accepted(int fd, TimePoint now) {
   Accepted& connection = all_[fd];
-  connection = {TcpPeek(fd), State::kStranger, now + kHelloMax, kStrangerBytesMax, {}};
+  connection = {TcpPeek(fd),     State::kStranger,  holds_newcomers_,
+                now + kHelloMax, kStrangerBytesMax, {}};
   if (!connection.tcp) return end(fd, connection);  // no descriptor is left
   keep_to_cap();
+}
+
+// As many bytes as a stranger may bring: before it has brought them it is let in, or has ended.
+void AcceptedConnections::hold_newcomers(int listening_fd) {
+  wake_accepted_at(listening_fd, kStrangerBytesMax);
+  holds_newcomers_ = true;
+}
+
+AcceptedConnections::Accepted* AcceptedConnections::oldest_that_waits() {
+  Accepted* oldest = nullptr;
+  for (auto& [fd, connection] : all_)
+    if (connection.waits && (!oldest || connection.until < oldest->until)) oldest = &connection;
+  return oldest;
+}
+
+void AcceptedConnections::let_in(TimePoint now, bool all) {
+  while (Accepted* next = oldest_that_waits()) {
+    if (!all && !pace_.take(now)) return;
+    next->waits = false;
+    next->tcp.wake_at(1);
+  }
 }
 
 void AcceptedConnections::keep_to_cap() {
@@ -62,6 +84,7 @@ void AcceptedConnections::end(int fd, Accepted& connection) {
   if (connection.state == State::kEnded) return;
   if (connection.state != State::kPeer) ++strangers_ended_;
   connection.state = State::kEnded;
+  connection.waits = false;
   // Without a handle of our own `fd` may be another socket by now, whose connection is then made
   // anew.
   if (!connection.tcp) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "fd.h"
+#include "handshake_pace.h"
 #include "kimesh/link/limits.h"
 #include "kimesh/util/ids.h"
 #include "undelivered_bytes.h"
@@ -34,6 +35,15 @@ inline constexpr Duration kLookAtPeers = std::chrono::milliseconds(100);
 // Thread: the network's.
 class AcceptedConnections {
  public:
+  explicit AcceptedConnections(HandshakeLimit handshakes) : pace_(handshakes) {}
+
+  // From now on newcomers wait before their handshake, since ZeroMQ is not told of what they say.
+  // It reads only once, when it accepts a connection: whose greeting and first command are there by
+  // then is answered, which takes half the multiplications, and waits before its second command.
+  void hold_newcomers(int listening_fd);
+  // Lets them begin it, the oldest first: all, or as many as are due.
+  void let_in(TimePoint now, bool all);
+
   // From the monitor, in its order: a descriptor is another connection's after `disconnected`.
   void accepted(int fd, TimePoint now);
   void disconnected(int fd) { all_.erase(fd); }
@@ -62,15 +72,19 @@ class AcceptedConnections {
   struct Accepted {
     TcpPeek tcp;
     State state = State::kStranger;
+    bool waits = false;            // for let_in()
     TimePoint until{};             // kStranger, kRefused
     std::uint64_t bytes_max = 0;   // the same: what it may have brought in all
     UndeliveredBytes undelivered;  // kPeer
   };
   [[nodiscard]] Accepted* find(int fd);
+  [[nodiscard]] Accepted* oldest_that_waits();
   void end(int fd, Accepted& connection);
   void make_stranger(Accepted& connection, State state, TimePoint until);
   void keep_to_cap();
 
+  HandshakePace pace_;
+  bool holds_newcomers_ = false;
   std::map<int, Accepted> all_;  // by descriptor
   TimePoint looked_{};
   std::uint64_t strangers_ended_ = 0;

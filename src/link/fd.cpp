@@ -115,6 +115,10 @@ void TcpPeek::limit_unsent(int bytes) const {
   if (fd_) ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
 }
 
+void TcpPeek::wake_at(std::size_t bytes) const {
+  if (fd_) wake_accepted_at(fd_.get(), bytes);
+}
+
 void TcpPeek::keep_pace(double bytes_per_s) const {
   constexpr double kAnyRate = 4e9;  // the option has 32 bits, and all of them mean no limit
   const bool limited = bytes_per_s > 0 && bytes_per_s < kAnyRate;
@@ -129,6 +133,11 @@ void TcpPeek::break_connection() const {
   sockaddr nobody{};
   nobody.sa_family = AF_UNSPEC;
   ::connect(fd_.get(), &nobody, sizeof nobody);
+}
+
+void wake_accepted_at(int listening_fd, std::size_t bytes) {
+  const int least = static_cast<int>(bytes);
+  (void)::setsockopt(listening_fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
 }
 
 void raise_descriptor_limit() {

@@ -2,6 +2,7 @@
 // and the TCP sockets that it looks into.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -62,6 +63,8 @@ class TcpPeek {
   // Bytes that the kernel holds and nobody has read (FIONREAD); 0 where unknown.
   [[nodiscard]] std::uint64_t unread() const;
   void limit_unsent(int bytes) const;  // TCP_NOTSENT_LOWAT
+  // Who polls the socket is not told of fewer bytes (SO_RCVLOWAT); of its end it is.
+  void wake_at(std::size_t bytes) const;
   // The kernel sends no faster (SO_MAX_PACING_RATE); 0: as fast as it can.
   void keep_pace(double bytes_per_s) const;
   // With a reset, as a failing network: queued bytes are lost. ZeroMQ reads the end.
@@ -72,6 +75,9 @@ class TcpPeek {
  private:
   Fd fd_;
 };
+
+// As TcpPeek::wake_at, for all connections that a listening socket accepts from now on.
+void wake_accepted_at(int listening_fd, std::size_t bytes);
 
 // Raises this process's limit on descriptors to the highest that it may have: each connection of a
 // stranger takes two.

@@ -36,7 +36,10 @@ std::string why_not_bound(int why) {
 }  // namespace
 
 IncomingConnections::IncomingConnections(const std::vector<IncomingLink>& links, Shared shared)
-    : shared_(std::move(shared)), tag_(shared_.hello.tag()), socket_(shared_.zmq, ZMQ_ROUTER) {
+    : shared_(std::move(shared)),
+      tag_(shared_.hello.tag()),
+      socket_(shared_.zmq, ZMQ_ROUTER),
+      accepted_(shared_.handshakes) {
   if (shared_.curve) {
     zap_.emplace(shared_.zmq, shared_.curve->allowed);
     socket_.serve_curve(shared_.curve->own, kZapDomain);
@@ -107,6 +110,8 @@ void IncomingConnections::read_monitor() {
   if (const std::string stranger = zap_ ? zap_->answer() : ""; !stranger.empty())
     tell_of_stranger(stranger);
   while (const auto event = socket_.next_monitor_event()) {
+    if (event->event == ZMQ_EVENT_LISTENING && shared_.curve)
+      accepted_.hold_newcomers(event->value);
     if (event->event == ZMQ_EVENT_ACCEPTED)
       accepted_.accepted(event->value, std::chrono::steady_clock::now());
     if (event->event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL && shared_.curve)
@@ -265,8 +270,21 @@ void IncomingConnections::put_replies(Connection& connection, TimePoint now) {
     malformed(&connection, connection.fd, "nothing: it reads no answers");
 }
 
+// Whether nobody who dials this node is missing, so that newcomers may wait.
+bool IncomingConnections::all_are_here(TimePoint now) const {
+  const auto sends = [&](const Connection& connection) {
+    return connection.dialled ||
+           (connection.open && shared_.peers.heard_lately(connection.spec.link, now));
+  };
+  const auto receives = [&](const OutgoingConnection* link) {
+    return link->is_ready() && shared_.peers.heard_lately(link->spec().link, now);
+  };
+  return std::ranges::all_of(connections_, sends) && std::ranges::all_of(awaiting_, receives);
+}
+
 void IncomingConnections::pump(TimePoint now) {
   end_those_over_limits(now);
+  accepted_.let_in(now, !all_are_here(now));
   for (Connection& connection : connections_) {
     if (connection.dialled) keep_dialled(connection, now);
     if (!connection.replies.empty()) put_replies(connection, now);

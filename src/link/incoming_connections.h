@@ -34,6 +34,7 @@ class IncomingConnections {
     Duration heartbeat;
     const CurveKeys* curve;  // null: connections are not encrypted
     NameLookup::Shared names;
+    HandshakeLimit handshakes{};
   };
   IncomingConnections(const std::vector<IncomingLink>& links, Shared shared);
 
@@ -128,6 +129,7 @@ class IncomingConnections {
   void reply(Connection& connection, const Frame& frame, TimePoint now);
   void put_replies(Connection& connection, TimePoint now);
   void leave(Connection& connection);
+  [[nodiscard]] bool all_are_here(TimePoint now) const;
   [[nodiscard]] Connection* connection_of(const std::string& routing_id);
   [[nodiscard]] Connection& connection_on(LinkIndex link);
   [[nodiscard]] OutgoingConnection* awaiting_of(const std::string& routing_id);

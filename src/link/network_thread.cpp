@@ -54,8 +54,8 @@ Network::Thread::Thread(NetworkOptions options, EventSink events, WakeEvent wake
       peers_(kHeartbeatsOfLife * options_.heartbeat, options_.dials_again),
       shaper_(specs_of(options_.outgoing), options_.uplink_bits_per_s,
               std::chrono::steady_clock::now()),
-      incoming_(options_.incoming,
-                {zmq_, events_, peers_, options_.hello, options_.heartbeat, curve(), names()}) {}
+      incoming_(options_.incoming, {zmq_, events_, peers_, options_.hello, options_.heartbeat,
+                                    curve(), names(), options_.handshakes}) {}
 
 Status Network::Thread::listen() {
   if (auto bound = incoming_.listen(options_.listen); !bound.ok()) return bound.error();

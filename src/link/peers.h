@@ -42,6 +42,11 @@ class Peers {
     told = now;
     return true;
   }
+  // Whether a frame came over the link within the time after which silence is no proof of life.
+  [[nodiscard]] bool heard_lately(LinkIndex link, TimePoint now) const {
+    const auto told = told_.find(link);  // at most a PeerHeard older than the last frame
+    return told != told_.end() && told->second && now - *told->second < silence_;
+  }
   // Notes that a message of the node was handed on, or that it has one of ours.
   void exchanged(NodeIndex node) { peers_[node].exchanged = true; }
   // Whether a refusal of the node may be one of its earlier process.

@@ -139,5 +139,18 @@ TEST(Peers, TellsOfALinkAtMostOnceIn100Milliseconds) {
   EXPECT_TRUE(peers.heard(1, 8, TimePoint(std::chrono::milliseconds(999))));
 }
 
+// Seen to fail: a link that was heard once taken for heard for ever.
+TEST(Peers, ALinkIsHeardLatelyUntilItWasSilentForSoLong) {
+  const auto at = [](int ms) { return TimePoint(std::chrono::milliseconds(ms)); };
+  Peers peers(std::chrono::milliseconds(300));
+  EXPECT_FALSE(peers.heard_lately(7, at(0)));
+  EXPECT_TRUE(peers.heard(1, 7, at(0)));
+  EXPECT_TRUE(peers.heard_lately(7, at(299)));
+  EXPECT_FALSE(peers.heard_lately(7, at(300)));
+  EXPECT_FALSE(peers.heard_lately(8, at(0)));
+  EXPECT_TRUE(peers.heard(1, 7, at(310)));
+  EXPECT_TRUE(peers.heard_lately(7, at(320)));
+}
+
 }  // namespace
 }  // namespace kimesh::handshake_test
