@@ -160,8 +160,7 @@ Result<NodeResult> run(const NodeRun& run) {
     whole_states = std::make_shared<ObjectiveStates>(**states, *run.setup.objective);
     setup->states = whole_states.get();
   }
-  auto reporter =
-      NodeReporter::open(run.mesh, self, run.options, NodeRecorder::Flush::kEveryLine, run.sink);
+  auto reporter = NodeReporter::open(run.mesh, self, run.options, RecordFiles{}, run.sink);
   if (!reporter) return reporter.error();
   if (run.options.folder != nullptr && run.mesh.config().records.most)
     if (const Status limited =

@@ -29,15 +29,15 @@ void MeshObserver::take(const NodeUpdate& update) {
     callbacks_.notice(update.node, notice->text);
 }
 
-Status NodeReporter::open_files(const RunFolder& folder, bool resumes, NodeRecorder::Flush flush) {
+Status NodeReporter::open_files(const RunFolder& folder, bool resumes, RecordFiles files) {
   const std::string& name = mesh_->plan().view.nodes[self_];
   const Status ready = resumes ? folder.prepare_resumed_node() : folder.prepare_node(name);
   if (!ready) return ready;
-  auto recorder = resumes ? NodeRecorder::extend(folder.events(name), flush)
-                          : NodeRecorder::create(folder.events(name), flush);
+  auto recorder = resumes ? NodeRecorder::extend(folder.events(name), files.flush, files.hold)
+                          : NodeRecorder::create(folder.events(name), files.flush, files.hold);
   if (!recorder) return recorder.error();
-  auto decisions = resumes ? DecisionLog::extend(mesh_->plan(), folder.decisions(name))
-                           : DecisionLog::create(mesh_->plan(), folder.decisions(name));
+  auto decisions = resumes ? DecisionLog::extend(mesh_->plan(), folder.decisions(name), files.hold)
+                           : DecisionLog::create(mesh_->plan(), folder.decisions(name), files.hold);
   if (!decisions) return decisions.error();
   model_path_ = folder.node_model(name);
   recorder_ = std::move(*recorder);
@@ -46,11 +46,11 @@ Status NodeReporter::open_files(const RunFolder& folder, bool resumes, NodeRecor
 }
 
 Result<NodeReporter> NodeReporter::open(const Mesh& mesh, NodeIndex self,
-                                        const MeshRunOptions& options, NodeRecorder::Flush flush,
+                                        const MeshRunOptions& options, RecordFiles files,
                                         const UpdateSink& sink) {
   NodeReporter reporter(mesh, self, sink);
   if (options.folder != nullptr) {
-    const Status opened = reporter.open_files(*options.folder, options.resumes, flush);
+    const Status opened = reporter.open_files(*options.folder, options.resumes, files);
     if (!opened) return opened.error();
   }
   const std::string& name = mesh.plan().view.nodes[self];

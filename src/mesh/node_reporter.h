@@ -41,8 +41,8 @@ class NodeReporter {
   // Makes the node's files and begins them, or goes on with those of a run that is resumed. `mesh`
   // and `sink` outlive this. Errors: UserInput, Io.
   [[nodiscard]] static Result<NodeReporter> open(const Mesh& mesh, NodeIndex self,
-                                                 const MeshRunOptions& options,
-                                                 NodeRecorder::Flush flush, const UpdateSink& sink);
+                                                 const MeshRunOptions& options, RecordFiles files,
+                                                 const UpdateSink& sink);
 
   // The records take so many bytes at most, and decisions so many again; of these all are kept that
   // a replay needs which begins with the oldest checkpoint in the folder. Requires files in the
@@ -61,7 +61,7 @@ class NodeReporter {
  private:
   NodeReporter(const Mesh& mesh, NodeIndex self, const UpdateSink& sink)
       : mesh_(&mesh), self_(self), sink_(&sink) {}
-  Status open_files(const RunFolder& folder, bool resumes, NodeRecorder::Flush flush);
+  Status open_files(const RunFolder& folder, bool resumes, RecordFiles files);
   Status rotate(const RoundReport& report);
   Status keep(const Status& status);
   Status record(NodeRecord record);

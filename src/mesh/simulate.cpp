@@ -20,10 +20,11 @@ class SimulationReporter {
   SimulationReporter& operator=(const SimulationReporter&) = delete;
 
   [[nodiscard]] Status open(const Mesh& mesh, const MeshRunOptions& options) {
-    const auto flush =
-        options.watched ? NodeRecorder::Flush::kEveryLine : NodeRecorder::Flush::kWhenFull;
+    const RecordFiles files{
+        .flush = options.watched ? NodeRecorder::Flush::kEveryLine : NodeRecorder::Flush::kWhenFull,
+        .hold = LineFile::Hold::kClosed};
     for (NodeIndex i = 0; i < mesh.nodes(); ++i) {
-      auto reporter = NodeReporter::open(mesh, i, options, flush, sink_);
+      auto reporter = NodeReporter::open(mesh, i, options, files, sink_);
       if (!reporter) return reporter.error();
       nodes_.push_back(std::move(*reporter));
     }

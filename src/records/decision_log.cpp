@@ -326,14 +326,14 @@ Status load_log(const Plan& plan, NodeIndex node, const std::string& path, Loade
 
 }  // namespace
 
-Result<DecisionLog> DecisionLog::create(const Plan& plan, std::string path) {
-  auto file = LineFile::create(path);
+Result<DecisionLog> DecisionLog::create(const Plan& plan, std::string path, LineFile::Hold hold) {
+  auto file = LineFile::create(path, hold);
   if (!file) return file.error();
   return DecisionLog(plan, std::move(path), std::move(*file));
 }
 
-Result<DecisionLog> DecisionLog::extend(const Plan& plan, std::string path) {
-  auto file = LineFile::extend(path);
+Result<DecisionLog> DecisionLog::extend(const Plan& plan, std::string path, LineFile::Hold hold) {
+  auto file = LineFile::extend(path, hold);
   if (!file) return file.error();
   DecisionLog log(plan, std::move(path), std::move(*file));
   if (const Status found = log.find_parts(); !found) return found.error();
@@ -364,11 +364,12 @@ Status DecisionLog::find_parts() {
 }
 
 Status DecisionLog::begin_file(Round round, std::uint64_t bytes_max, Round kept) {
-  parts_.push_back({part_path(path_, next_number_++), file_.bytes(), round + 1});
-  if (Status moved = file_.move_to(parts_.back().path); !moved) return moved;
-  Json begin;
-  begin["kind"] = "begin";
-  begin["round"] = round + 1;
+  Part full{part_path(path_, next_number_), file_.bytes(), round + 1};
+  const auto moved = file_.move_to(full.path);
+  if (!moved || !*moved) return moved ? ok_status() : Status(moved.error());
+  parts_.push_back(std::move(full));
+  ++next_number_;
+  const Json begin = {{"kind", "begin"}, {"round", round + 1}};
   if (Status written = file_.append(text_of(begin)); !written) return written;
   std::uint64_t bytes = 0;
   for (const Part& part : parts_) bytes += part.bytes;

@@ -276,21 +276,22 @@ void add_perplexity(RoundRecord& record) {
   if (record.test_loss) record.perplexity = std::exp(*record.test_loss);
 }
 
-Result<NodeRecorder> NodeRecorder::create(std::string path, Flush flush) {
-  auto file = LineFile::create(std::move(path));
+Result<NodeRecorder> NodeRecorder::create(std::string path, Flush flush, LineFile::Hold hold) {
+  auto file = LineFile::create(std::move(path), hold);
   if (!file) return file.error();
   return NodeRecorder(std::move(*file), flush);
 }
 
-Result<NodeRecorder> NodeRecorder::extend(std::string path, Flush flush) {
-  auto file = LineFile::extend(std::move(path));
+Result<NodeRecorder> NodeRecorder::extend(std::string path, Flush flush, LineFile::Hold hold) {
+  auto file = LineFile::extend(std::move(path), hold);
   if (!file) return file.error();
   return NodeRecorder(std::move(*file), flush);
 }
 
 Status NodeRecorder::begin_file(const std::string& earlier, const BeforeRecord& before) {
-  if (Status moved = file_.move_to(earlier); !moved) return moved;
-  return write(before);
+  const auto moved = file_.move_to(earlier);
+  if (!moved) return moved.error();
+  return *moved ? write(before) : ok_status();
 }
 
 Status NodeRecorder::write(const NodeRecord& record) {

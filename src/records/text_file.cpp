@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "io_error.h"
-#include "kimesh/util/fd.h"
 
 namespace kimesh {
 namespace {
@@ -20,6 +19,7 @@ namespace {
 constexpr std::size_t kBufferBytes = 64 * 1024;  // a write of this size costs no more than its copy
 constexpr std::size_t kReadBytes = 256 * 1024;
 constexpr std::size_t kLastBytesMax = 4096;
+constexpr int kAppends = O_APPEND | O_CLOEXEC;
 
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -72,14 +72,19 @@ std::optional<std::uint64_t> identity_of(int fd) {
 
 }  // namespace
 
-Result<LineFile> LineFile::create(std::string path) {
-  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file) return io_error(path, "written");
-  return LineFile(std::move(path));
+LineFile::LineFile(std::string path, Hold hold, Fd file, std::uint64_t written)
+    : path_(std::move(path)), hold_(hold), written_(written) {
+  if (hold == Hold::kOpen) file_ = std::move(file);
 }
 
-Result<LineFile> LineFile::extend(std::string path) {
-  const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+Result<LineFile> LineFile::create(std::string path, Hold hold) {
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | kAppends, 0644));
+  if (!file) return io_error(path, "written");
+  return LineFile(std::move(path), hold, std::move(file));
+}
+
+Result<LineFile> LineFile::extend(std::string path, Hold hold) {
+  Fd file(::open(path.c_str(), O_RDWR | O_CREAT | kAppends, 0644));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) return io_error(path, "written");
   const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
@@ -95,7 +100,7 @@ Result<LineFile> LineFile::extend(std::string path) {
   const std::uint64_t kept = line_end == std::string::npos ? begin : begin + line_end + 1;
   if (kept < size && ::ftruncate(file.get(), static_cast<off_t>(kept)) != 0)
     return io_error(path, "written");
-  return LineFile(std::move(path), kept);
+  return LineFile(std::move(path), hold, std::move(file), kept);
 }
 
 Status LineFile::append(std::string_view line) {
@@ -105,26 +110,47 @@ Status LineFile::append(std::string_view line) {
   return buffer_.size() < kBufferBytes ? ok_status() : flush();
 }
 
+// Lines in a file that was removed would be lost without a word.
+Status LineFile::write(Fd& file) {
+  struct stat status {};
+  if (file && ::fstat(file.get(), &status) == 0 && status.st_nlink == 0) {
+    errno = ENOENT;
+    return io_error(path_, "written");
+  }
+  if (hold_ == Hold::kClosed) return write_and_close(file, path_, buffer_);
+  return write_all(file.get(), buffer_) ? ok_status() : Status(io_error(path_, "written"));
+}
+
 Status LineFile::flush() {
   if (failed_) return *failed_;
   if (buffer_.empty()) return ok_status();
-  Fd file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  Status written = write_and_close(file, path_, buffer_);
+  Fd opened(hold_ == Hold::kOpen ? -1 : ::open(path_.c_str(), O_WRONLY | kAppends));
+  Status written = write(hold_ == Hold::kOpen ? file_ : opened);
   if (!written.ok()) failed_ = written.error();
   written_ += buffer_.size();
   buffer_.clear();
   return written;
 }
 
-// What a checkpoint relies on is on the disk before it, under whatever name.
-Status LineFile::move_to(const std::string& path) {
-  if (Status written = flush(); !written) return written;
-  if (Status synced = sync_file(path_); !synced) return synced;
-  if (std::rename(path_.c_str(), path.c_str()) != 0) return io_error(path, "written");
-  const Fd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file) return io_error(path_, "written");
+// What a checkpoint relies on is on the disk before it, under whatever name. The empty file is
+// there before the full one is moved: without a descriptor for it all stays as it is.
+Result<bool> LineFile::move_to(const std::string& path) {
+  const std::string beside = path_ + ".tmp";
+  Fd empty(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | kAppends, 0644));
+  if (!empty && (errno == EMFILE || errno == ENFILE)) return false;
+  if (!empty) return io_error(path_, "written");
+  if (Status written = flush(); !written) return written.error();
+  if (hold_ == Hold::kClosed) {
+    if (Status synced = sync_file(path_); !synced) return synced.error();
+  } else if (::fsync(file_.get()) != 0) {
+    return io_error(path_, "written");
+  }
+  if (std::rename(path_.c_str(), path.c_str()) != 0 ||
+      std::rename(beside.c_str(), path_.c_str()) != 0)
+    return io_error(path_, "written");
+  if (hold_ == Hold::kOpen) file_ = std::move(empty);
   written_ = 0;
-  return ok_status();
+  return true;
 }
 
 // Reads on in the file at `path`, if that is the one that is being read, or if none is.

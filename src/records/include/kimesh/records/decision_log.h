@@ -48,9 +48,11 @@ namespace kimesh {
 class DecisionLog {
  public:
   // `plan` outlives this. Errors: Io.
-  [[nodiscard]] static Result<DecisionLog> create(const Plan& plan, std::string path);
+  [[nodiscard]] static Result<DecisionLog> create(const Plan& plan, std::string path,
+                                                  LineFile::Hold hold = LineFile::Hold::kOpen);
   // Goes on with the log of a run that is resumed. Errors: Io.
-  [[nodiscard]] static Result<DecisionLog> extend(const Plan& plan, std::string path);
+  [[nodiscard]] static Result<DecisionLog> extend(const Plan& plan, std::string path,
+                                                  LineFile::Hold hold = LineFile::Hold::kOpen);
   // Errors: Io, the same sentence from then on.
   [[nodiscard]] Status write(const Decision& decision);
   // Writes the buffered lines; to be called at least once a round, and at the end. Errors: as
@@ -62,7 +64,8 @@ class DecisionLog {
     return file_.bytes() > bytes_max / 8;
   }
   // Goes on in a new file with the round after `round`, and removes the oldest ones as long as all
-  // take more than `bytes_max` and hold nothing of the rounds after `kept`. Errors: Io.
+  // take more than `bytes_max` and hold nothing of the rounds after `kept`. Without a descriptor
+  // for the new file all stays as it is. Errors: Io.
   [[nodiscard]] Status begin_file(Round round, std::uint64_t bytes_max, Round kept);
 
  private:

@@ -200,14 +200,16 @@ class NodeRecorder {
     kWhenFull,   // simulated: for speed
   };
   // Errors: Io.
-  [[nodiscard]] static Result<NodeRecorder> create(std::string path, Flush flush);
+  [[nodiscard]] static Result<NodeRecorder> create(std::string path, Flush flush,
+                                                   LineFile::Hold hold = LineFile::Hold::kOpen);
   // Goes on with the file of a run that is resumed. Errors: Io.
-  [[nodiscard]] static Result<NodeRecorder> extend(std::string path, Flush flush);
+  [[nodiscard]] static Result<NodeRecorder> extend(std::string path, Flush flush,
+                                                   LineFile::Hold hold = LineFile::Hold::kOpen);
 
   // Errors: Io, the same sentence from then on.
   [[nodiscard]] Status write(const NodeRecord& record);
   // The file becomes `earlier`, in place of what has that name, and a new one begins with `before`.
-  // Errors: as write.
+  // Without a descriptor for that one all stays as it is. Errors: as write.
   [[nodiscard]] Status begin_file(const std::string& earlier, const BeforeRecord& before);
   [[nodiscard]] std::uint64_t bytes() const { return file_.bytes(); }
   // To be called at the end: with kWhenFull, lines may wait until then.
@@ -217,6 +219,12 @@ class NodeRecorder {
   NodeRecorder(LineFile file, Flush flush) : file_(std::move(file)), flush_(flush) {}
   LineFile file_;
   Flush flush_;
+};
+
+// How the files of a node are written: its events, and its decisions once a round.
+struct RecordFiles {
+  NodeRecorder::Flush flush = NodeRecorder::Flush::kEveryLine;
+  LineFile::Hold hold = LineFile::Hold::kOpen;
 };
 
 }  // namespace kimesh

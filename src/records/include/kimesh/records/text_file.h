@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "kimesh/util/fd.h"
 #include "kimesh/util/result.h"
 
 namespace kimesh {
@@ -16,29 +17,37 @@ namespace kimesh {
 // The longest line of a JSON-lines file of kimesh.
 inline constexpr std::size_t kLineBytesMax = 4 << 20;  // a node with 1,000 links, 1 KB each
 
-// Appends lines through a buffer. It holds no descriptor between flushes, so that a simulation of a
-// thousand nodes does not need a thousand. Thread: one at a time.
+// Appends lines through a buffer. Thread: one at a time.
 class LineFile {
  public:
+  // kOpen: the file stays open, so that a process writes on whose descriptors are used up.
+  // kClosed: it is open during a write alone, so that a simulation of a thousand nodes does not
+  // need a thousand descriptors.
+  enum class Hold { kOpen, kClosed };
   // Creates the file, or empties it. Errors: Io.
-  [[nodiscard]] static Result<LineFile> create(std::string path);
+  [[nodiscard]] static Result<LineFile> create(std::string path, Hold hold = Hold::kOpen);
   // Goes on behind the whole lines of a file; the part of a line that a killed process left is cut
   // off. Creates the file where there is none. Errors: Io.
-  [[nodiscard]] static Result<LineFile> extend(std::string path);
+  [[nodiscard]] static Result<LineFile> extend(std::string path, Hold hold = Hold::kOpen);
 
-  // Adds `line` and a line feed, and writes when the buffer is full. Errors: Io, and again for
-  // every later call: a line that could not be written is never skipped.
+  // Adds `line` and a line feed, and writes when the buffer is full. Errors: Io (so is a file that
+  // was removed), and again for every later call: a line that could not be written is never
+  // skipped.
   [[nodiscard]] Status append(std::string_view line);
   // Writes the buffer. To be called before destruction, which drops buffered lines.
   [[nodiscard]] Status flush();
-  // Gives the file another name, in place of what has it, and goes on with an empty one.
-  [[nodiscard]] Status move_to(const std::string& path);
+  // Gives the file another name, in place of what has it, and goes on with an empty one. False:
+  // nothing was changed, since the process has no descriptor for the empty one; it may have one
+  // later. Errors: Io.
+  [[nodiscard]] Result<bool> move_to(const std::string& path);
   [[nodiscard]] std::uint64_t bytes() const { return written_ + buffer_.size(); }
 
  private:
-  explicit LineFile(std::string path, std::uint64_t written = 0)
-      : path_(std::move(path)), written_(written) {}
+  LineFile(std::string path, Hold hold, Fd file, std::uint64_t written = 0);
+  [[nodiscard]] Status write(Fd& file);
   std::string path_, buffer_;
+  Hold hold_;
+  Fd file_;  // Hold::kOpen
   std::uint64_t written_ = 0;
   std::optional<Error> failed_;
 };
