@@ -210,7 +210,7 @@ std::vector<Bytes> chunk_seeds() {
 }
 
 // What a script does to an outbox: op as u8, then what the op takes.
-enum Op : std::uint32_t { kPush, kPlace, kNewConnection, kAck, kOps };
+enum Op : std::uint32_t { kPush, kPlace, kNewConnection, kAck, kResume, kOps };
 
 void ack(Outbox& outbox, Script& script, TimePoint now, bool& all_good) {
   const Ack said{.sequence = script.number(1),
@@ -226,6 +226,31 @@ void ack(Outbox& outbox, Script& script, TimePoint now, bool& all_good) {
   if (!taken) return;
   KIMESH_CHECK((*sample)->elapsed >= Duration(0), "no time is negative");
   KIMESH_CHECK((*sample)->tail_time >= Duration(0), "no time is negative");
+}
+
+// A welcome says where the far side is: so many messages as u8, and so many chunks of the next one.
+void resume(Outbox& outbox, Script& script, bool& all_good) {
+  const std::uint64_t delivered = script.number(1);
+  const auto far_holds = static_cast<std::uint16_t>(script.number(1));
+  const auto before = outbox.next();
+  const std::size_t held = outbox.held();
+  const auto removed = outbox.resume(delivered, far_holds);
+  all_good = all_good && removed.ok();
+  const auto next = outbox.next();
+  if (!removed.ok()) {
+    const bool stays =
+        next ? before && before->sequence == next->sequence && before->index == next->index
+             : !before;
+    KIMESH_CHECK(stays && outbox.held() == held, "a welcome that cannot be changes nothing");
+    return;
+  }
+  KIMESH_CHECK(*removed <= held && outbox.held() == held - *removed, "what was sent is removed");
+  KIMESH_CHECK(next || far_holds == 0, "chunks that are held are those of a message");
+  if (!next) return;
+  KIMESH_CHECK(next->sequence > delivered && next->index < next->count,
+               "the next chunk is one of a message");
+  if (next->sequence == delivered + 1)
+    KIMESH_CHECK(next->index == far_holds, "the link goes on at the chunk where the far side is");
 }
 
 bool accepts_acks(Input input) {
@@ -244,6 +269,9 @@ bool accepts_acks(Input input) {
         break;
       case kNewConnection:
         outbox.restart();
+        break;
+      case kResume:
+        resume(outbox, script, all_good);
         break;
       default:
         ack(outbox, script, now, all_good);
@@ -264,7 +292,10 @@ std::vector<Bytes> ack_seeds() {
       script({kPush, 9, 0, kPlace, 1, kAck, 1, 9, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 32, 1, 0}),
       script({kPush,  9, 0,    kPush, 8, 0, kPlace, 1, kPlace, 1, kNewConnection,
               kPlace, 0, kAck, 2,     8, 0, 0,      0, 0,      0, 0,
-              9,      0, 0,    0,     2, 1, 0})};
+              9,      0, 0,    0,     2, 1, 0}),
+      script({kPush, 160, 15, kPush, 160, 15, kPush, 9, 0, kPlace, 1, kPlace, 1, kNewConnection,
+              kResume, 1, 3, kPlace, 0}),
+      script({kPush, 9, 0, kPlace, 0, kNewConnection, kResume, 1, 0, kResume, 1, 0})};
 }
 
 }  // namespace
