@@ -16,6 +16,10 @@
 #                    container that ends is started anew. Started anew with the same two files after
 #                    a good end, it stays as well, and trains nothing
 #   KIMESH_HEALTH    file for healthy.sh (default /run/kimesh/health)
+#   KIMESH_DESCRIPTORS, KIMESH_THREADS
+#                    the most descriptors of the container's processes, and the most threads of this
+#                    user on the machine, where who runs the container cannot limit them. A lower
+#                    limit that is there stays; empty: no further limit
 #   KIMESH_SHAPE     rate of all that leaves eth0, such as 10mbit; empty: as fast as the network
 set -eu
 
@@ -32,6 +36,20 @@ if [ "$(id -u)" = 0 ]; then
   exec setpriv --reuid=kimesh --regid=kimesh --clear-groups --inh-caps=-all --bounding-set=-all \
     entrypoint.sh "$@"
 fi
+
+# limit RESOURCE VARIABLE NUMBER. The kernel refuses a number over the limit that is there.
+limit() {
+  case $3 in
+    '') ;;
+    *[!0-9]*)
+      echo "kimesh: $2=$3 is no number: write one such as 8192, or leave it out." >&2
+      exit 2
+      ;;
+    *) prlimit --pid $$ "--$1=$3:$3" 2>/dev/null || true ;;
+  esac
+}
+limit nofile KIMESH_DESCRIPTORS "${KIMESH_DESCRIPTORS:-}"
+limit nproc KIMESH_THREADS "${KIMESH_THREADS:-}"
 
 health=${KIMESH_HEALTH:-/run/kimesh/health}
 if [ -n "${KIMESH_NODES:-}" ]; then

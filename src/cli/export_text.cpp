@@ -18,6 +18,11 @@ constexpr std::uint64_t kRequestedMebibytes = 512;
 // From the word to stop to the kill.
 constexpr std::int64_t kGraceSeconds = std::chrono::ceil<std::chrono::seconds>(kTimeToStop).count();
 
+// As compose's files have them for a container. The kernel counts the threads of a user on a
+// machine, and not those in a pod: there is room for 16 pods, so that none fails for others.
+constexpr int kDescriptorsMax = 8192;
+constexpr int kThreadsMax = 16 * 512;
+
 // Rounds up.
 std::uint64_t mebibytes(std::uint64_t bytes) {
   constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
@@ -151,6 +156,10 @@ spec:
         - {{name: KIMESH_RESTARTED, value: "1"}}
         # Kubernetes would start a pod anew that has come to its end.
         - {{name: KIMESH_STAY, value: "1"}}
+        # Of a pod, and of all pods of this user on a machine. The threads of each pod are limited
+        # by its kubelet alone (podPidsLimit; 512 are enough), and so is the size of its log.
+        - {{name: KIMESH_DESCRIPTORS, value: "{descriptors}"}}
+        - {{name: KIMESH_THREADS, value: "{threads}"}}
         ports:
         - {{name: mesh, containerPort: {port}}}
         resources:
@@ -246,9 +255,9 @@ std::string kubernetes_text(const ExportedMesh& mesh) {
   return text +
          fmt::format(kKubernetesSet, arg("name", mesh.name), arg("replicas", mesh.nodes.size()),
                      arg("user", kImageUser), arg("grace", kGraceSeconds),
-                     arg("image", quoted(mesh.image, false)),
-                     arg("nodes", fmt::join(mesh.nodes, " ")), arg("port", kExportPort),
-                     arg("memory", mebibytes(mesh.memory_bytes)),
+                     arg("image", quoted(mesh.image, false)), arg("descriptors", kDescriptorsMax),
+                     arg("threads", kThreadsMax), arg("nodes", fmt::join(mesh.nodes, " ")),
+                     arg("port", kExportPort), arg("memory", mebibytes(mesh.memory_bytes)),
                      arg("requested", std::min(mebibytes(mesh.memory_bytes), kRequestedMebibytes)),
                      arg("disk", mebibytes(mesh.disk_bytes)),
                      arg("keys_environment", mesh.is_encrypted ? kKeysEnvironment : ""),

@@ -88,6 +88,15 @@ TEST(Export, AContainerOfComposeGetsItsOwnSecretKeyOnly) {
   EXPECT_EQ(read_text(out + "keys/public.yaml"), before) << "keys that are there stay";
 }
 
+// docker/entrypoint.sh sets them. Seen to fail: without the two variables.
+TEST(Export, APodLimitsItsDescriptorsAndThreadsItself) {
+  const Scratch scratch;
+  ASSERT_EQ(run_program(scratch, export_words("kubernetes", "ring4")).code, 0);
+  const std::string text = read_text(scratch.path() + "/out/kubernetes.yaml");
+  EXPECT_THAT(text, HasSubstr("- {name: KIMESH_DESCRIPTORS, value: \"8192\"}\n"));
+  EXPECT_THAT(text, HasSubstr("- {name: KIMESH_THREADS, value: \"8192\"}\n"));
+}
+
 TEST(Export, NothingIsSecretInWhatKubernetesIsTold) {
   const Scratch scratch;
   const Ended ended = run_program(scratch, export_words("kubernetes", "ring4"));
