@@ -2,8 +2,10 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 #include "kimesh/kernels/vector_math.h"
+#include "kimesh/util/check.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vector_math_cpu.cpp"
@@ -66,6 +68,18 @@ double sum_of(const PartialSums& sums) {
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
+// Fills `sum` with the part of the terms' sum that begins at `begin`.
+void sum_of_block(std::span<const SumTerm> terms, std::size_t begin, std::span<float> sum) {
+  bool is_first = true;
+  for (const SumTerm& term : terms) {
+    const auto x = term.floats.subspan(begin, sum.size());
+    if (std::exchange(is_first, false))
+      term.factor ? scale(*term.factor, x, sum) : void(std::ranges::copy(x, sum.begin()));
+    else
+      term.factor ? add_scaled(*term.factor, x, sum) : add(x, sum);
+  }
+}
+
 bool is_finite(float x) {
   constexpr std::uint32_t kInfinityBits = 0x7f800000;  // a NaN has more
   return (std::bit_cast<std::uint32_t>(x) & 0x7fffffff) < kInfinityBits;
@@ -84,6 +98,22 @@ double append_with_energy(std::span<const float> x, std::vector<std::byte>& byte
   PartialSums sums{};
   for (std::size_t begin = 0; begin < x.size(); begin += kBlock) {
     const auto block = x.subspan(begin, std::min(kBlock, x.size() - begin));
+    add_energy(block, sums);
+    const auto of_block = std::as_bytes(block);
+    bytes.insert(bytes.end(), of_block.begin(), of_block.end());
+  }
+  return sum_of(sums);
+}
+
+double append_sum_with_energy(std::span<const SumTerm> terms, std::vector<std::byte>& bytes) {
+  KIMESH_CHECK(!terms.empty(), "a sum has a term");
+  const std::size_t size = terms.front().floats.size();
+  bytes.reserve(bytes.size() + size * sizeof(float));
+  PartialSums sums{};
+  std::array<float, kBlock> space;
+  for (std::size_t begin = 0; begin < size; begin += kBlock) {
+    const auto block = std::span(space).first(std::min(kBlock, size - begin));
+    sum_of_block(terms, begin, block);
     add_energy(block, sums);
     const auto of_block = std::as_bytes(block);
     bytes.insert(bytes.end(), of_block.begin(), of_block.end());

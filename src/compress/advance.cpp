@@ -1,6 +1,9 @@
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "kimesh/codec/difference.h"
+#include "kimesh/codec/payload.h"
 #include "kimesh/compress/compressor.h"
 #include "kimesh/kernels/host_memory.h"
 #include "kimesh/util/check.h"
@@ -17,14 +20,22 @@ void check_pieces(std::span<const Piece> pieces, std::size_t size) {
   KIMESH_CHECK(end == size, "pieces cover the vector");
 }
 
-// Makes a dense message: the whole target in float32, assigned.
-Result<Advanced> advance_dense(const AdvanceJob& job) {
+// All of a vector of this energy, in float32, assigned.
+Advanced dense(std::vector<std::byte> bytes, double energy) {
   Advanced result;
-  auto assigned = job.difference.assign(job, result.bytes);
-  if (!assigned) return assigned.error();
   result.form = Form::kDense;
-  result.kept = job.size();
-  result.wanted_energy = result.energy_to_send = assigned->energies.target;
+  result.kept = bytes.size() / sizeof(float);
+  result.wanted_energy = result.energy_to_send = energy;
+  result.bytes = std::move(bytes);
+  return result;
+}
+
+// Makes a dense message of the target.
+Result<Advanced> advance_dense(const AdvanceJob& job) {
+  std::vector<std::byte> bytes;
+  auto assigned = job.difference.assign(job, bytes);
+  if (!assigned) return assigned.error();
+  Advanced result = dense(std::move(bytes), assigned->energies.target);
   result.curve = std::move(assigned->curve);
   return result;
 }
@@ -65,6 +76,16 @@ Result<Advanced> advance(std::span<const float> target, std::span<float> estimat
                          CompressScratch& scratch, bool with_curve) {
   return advance(kernels::host_memory(), kernels::ConstMemorySpan(target),
                  kernels::MemorySpan(estimate), pieces, setting, scratch, with_curve);
+}
+
+Result<Advanced> advance_sum(std::span<const kernels::SumTerm> terms) {
+  std::vector<std::byte> bytes;
+  const double energy = kernels::append_sum_with_energy(terms, bytes);
+  if (std::isfinite(energy)) return dense(std::move(bytes), energy);
+  const auto sum = floats_in_place(bytes);
+  const auto bad = sum ? kernels::first_not_finite(*sum) : std::nullopt;
+  KIMESH_CHECK(bad, "an energy is finite where every element is");
+  return not_finite_at(*bad);
 }
 
 }  // namespace kimesh

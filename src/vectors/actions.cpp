@@ -3,12 +3,14 @@
 #include <cmath>
 #include <utility>
 
+#include "kimesh/codec/payload.h"
 #include "kimesh/ef21/channel.h"
 #include "kimesh/util/check.h"
 #include "store.h"
 
 namespace kimesh {
 
+using kernels::ConstMemorySpan;
 using kernels::MemorySpan;
 
 // While a movement is under way w lacks it, and what it predicts of the next one is known with the
@@ -16,6 +18,22 @@ using kernels::MemorySpan;
 // second. Of 1, 1.5, 1.9 and 2.5 movements together 1.5 took fewest rounds (docs/figures.md).
 constexpr double kMovementUnderWay = 1, kNextMovement = 0.5;
 constexpr std::size_t kSumBlock = 4096;  // floats: the block and its terms fit into a core's cache
+
+namespace {
+
+// The floats of a dense payload that begins where floats may lie.
+ConstMemorySpan floats_of(std::span<const std::byte> payload) {
+  const auto floats = floats_in_place(payload);
+  KIMESH_CHECK(floats, "a payload that begins where floats may lie");
+  return ConstMemorySpan(*floats);
+}
+
+}  // namespace
+
+ConstMemorySpan Vectors::Store::brought_by(ChannelIndex channel) const {
+  const auto found = brought_.find(channel);
+  return found == brought_.end() ? ConstMemorySpan{} : floats_of(found->second.bytes());
+}
 
 Vectors::Store::Scaled Vectors::Store::wish(Round round) const {
   if (is_sum_) return {sum_scale_, options_.looks_ahead ? sent_ : moved_};
@@ -69,27 +87,27 @@ Vectors::Store::Term Vectors::Store::term_of(BufferId term, ShardIndex shard, Ro
     const auto [factor, vector] = contribution(round);
     return {shard_of(vector, shard), static_cast<float>(factor)};
   }
-  const MemorySpan source = readable(term);
+  const ConstMemorySpan source = readable(term);
   KIMESH_CHECK(source.size == plan_.shards[shard].size,
                "a term that this node holds, of the shard's size");
   return {source, std::nullopt};
 }
 
 void Vectors::Store::add_term(const Term& term, std::size_t begin, MemorySpan out, bool first) {
-  const MemorySpan source = term.floats.subspan(begin, out.size);
+  const ConstMemorySpan source = term.floats.subspan(begin, out.size);
   if (!term.factor) return first ? memory_.copy(source, out) : memory_.add(source, out);
   return first ? memory_.scale(*term.factor, source, out)
                : memory_.add_scaled(*term.factor, source, out);
 }
 
-MemorySpan Vectors::Store::readable(BufferId term) const {
+ConstMemorySpan Vectors::Store::readable(BufferId term) const {
   switch (term.kind) {
     case BufferId::Kind::kParameters:
       return shard_of(parameters_, term.index);
     case BufferId::Kind::kOwned:
       return owned_of(term.index);
     case BufferId::Kind::kEstimate:
-      return estimate_of(term.index);
+      return reads_payloads() ? brought_by(term.index) : estimate_of(term.index);
     case BufferId::Kind::kContribution:
       break;
   }
@@ -97,11 +115,16 @@ MemorySpan Vectors::Store::readable(BufferId term) const {
   return {};
 }
 
+bool Vectors::Store::is_in_place(std::span<const BufferId> terms) {
+  return terms.size() == 1 &&
+         (terms[0].kind == BufferId::Kind::kParameters || terms[0].kind == BufferId::Kind::kOwned);
+}
+
 MemorySpan Vectors::Store::sum(std::span<const BufferId> terms, ShardIndex shard, Round round) {
   KIMESH_CHECK(!terms.empty(), "a sum has a term");
-  const bool in_place = terms.size() == 1 && (terms[0].kind == BufferId::Kind::kParameters ||
-                                              terms[0].kind == BufferId::Kind::kOwned);
-  if (in_place) return readable(terms[0]);
+  if (is_in_place(terms))
+    return terms[0].kind == BufferId::Kind::kOwned ? owned_of(terms[0].index)
+                                                   : shard_of(parameters_, terms[0].index);
   std::vector<Term> found;
   for (const BufferId term : terms) found.push_back(term_of(term, shard, round));
   const MemorySpan whole = target_.floats().subspan(0, plan_.shards[shard].size);
@@ -112,6 +135,15 @@ MemorySpan Vectors::Store::sum(std::span<const BufferId> terms, ShardIndex shard
     for (const Term& term : found) add_term(term, begin, out, &term == &found.front());
   }
   return whole;
+}
+
+Result<Advanced> Vectors::Store::send_sum(const AdvanceChannel& action) {
+  std::vector<kernels::SumTerm> terms;
+  for (const BufferId term : action.terms) {
+    const Term found = term_of(term, plan_.channels[action.channel].shard, action.round);
+    terms.push_back({memory_.view(found.floats), found.factor});
+  }
+  return advance_sum(terms);
 }
 
 Result<Advanced> Vectors::Store::send(const AdvanceChannel& action, MemorySpan target,
@@ -130,15 +162,21 @@ Result<AdvanceDone> Vectors::Store::advance(const AdvanceChannel& action) {
   if (!allocated_) return allocated_.error();
   const ShardIndex shard = plan_.channels[action.channel].shard;
   const MemorySpan estimate = writable(action.estimate, shard);
-  const MemorySpan target = sum(action.terms, shard, action.round);
-  auto made = send(action, target, estimate);
+  if (Status there = check_brought(action.terms); !there) return there.error();
+  const bool only_sends = memory_.on_host() && estimate.empty() && !is_in_place(action.terms);
+  MemorySpan target;
+  if (!only_sends) target = sum(action.terms, shard, action.round);
+  auto made = only_sends ? send_sum(action) : send(action, target, estimate);
   if (!made && made.error().code == ErrorCode::kNotFinite) {
+    if (only_sends) target = sum(action.terms, shard, action.round);
     const auto bad = memory_.first_not_finite(target);
     return bad ? not_finite(*bad, shard) : bad.error();
   }
   if (!made) return made.error();
+  release(action.terms);
   if (action.estimate.kind == BufferId::Kind::kParameters) host_is_behind_ = true;
-  const auto digest = action.digest ? channel_digest({memory_, estimate}, target) : finish();
+  const ConstMemorySpan sent = only_sends ? floats_of(made->bytes) : target;
+  const auto digest = action.digest ? channel_digest({memory_, estimate}, sent) : finish();
   if (!digest) return digest.error();
   AdvanceDone done;
   done.channel = action.channel;
@@ -155,13 +193,41 @@ Result<AdvanceDone> Vectors::Store::advance(const AdvanceChannel& action) {
   return done;
 }
 
-Result<std::uint64_t> Vectors::Store::apply(const ApplyMessage& action,
-                                            std::span<const std::byte> payload) {
+Status Vectors::Store::hold(const ApplyMessage& action) {
+  const std::size_t size = plan_.shards[plan_.channels[action.channel].shard].size;
+  if (action.form != Form::kDense) return malformed("a part of the elements, where all are sent");
+  const std::span<const std::byte> bytes = action.payload.bytes();
+  if (Status valid = validate(action.form, bytes, size); !valid) return valid;
+  brought_[action.estimate.index] =
+      floats_in_place(bytes) ? action.payload.share()
+                             : Payload(std::vector<std::byte>(bytes.begin(), bytes.end()));
+  return ok_status();
+}
+
+// A peer that breaks the protocol may have said a round early that it sends nothing.
+Status Vectors::Store::check_brought(std::span<const BufferId> terms) const {
+  const auto is_missing = [this](BufferId term) {
+    return term.kind == BufferId::Kind::kEstimate && !brought_.contains(term.index);
+  };
+  if (!reads_payloads() || std::ranges::none_of(terms, is_missing)) return ok_status();
+  return malformed("nothing, where all elements are sent");
+}
+
+void Vectors::Store::release(std::span<const BufferId> terms) {
+  for (const BufferId term : terms)
+    if (term.kind == BufferId::Kind::kEstimate) brought_.erase(term.index);
+}
+
+Result<std::uint64_t> Vectors::Store::apply(const ApplyMessage& action) {
   if (!allocated_) return allocated_.error();
+  if (reads_payloads() && action.estimate.kind == BufferId::Kind::kEstimate) {
+    if (Status held = hold(action); !held) return held.error();
+    return action.digest ? memory_.digest(brought_by(action.estimate.index)) : finish();
+  }
   const MemorySpan estimate = writable(action.estimate, plan_.channels[action.channel].shard);
   KIMESH_CHECK(!estimate.empty(), "a receiver holds its estimate");
   const Status applied =
-      apply_to_channel({memory_, estimate}, action.form, payload, action.restart);
+      apply_to_channel({memory_, estimate}, action.form, action.payload.bytes(), action.restart);
   if (!applied) return applied.error();
   if (action.estimate.kind == BufferId::Kind::kParameters) host_is_behind_ = true;
   return action.digest ? memory_.digest(estimate) : finish();
@@ -193,6 +259,7 @@ Result<Agreement> Vectors::Store::agreement(const StepShard& action,
 
 Result<StepDone> Vectors::Store::step(const StepShard& action) {
   if (!allocated_) return allocated_.error();
+  if (Status there = check_brought(action.terms); !there) return there.error();
   const MemorySpan direction = sum(action.terms, action.shard, action.round);
   const auto bad = memory_.first_not_finite(direction);
   if (!bad) return bad.error();
@@ -210,6 +277,7 @@ Result<StepDone> Vectors::Store::step(const StepShard& action) {
                      {direction, options_.local_steps.of_mesh * action.local_steps}, parameters);
   else
     optimizers_.at(action.shard).step(action.round, parameters, direction);
+  release(action.terms);
   const auto digest = action.digest ? memory_.digest(parameters) : finish();
   if (!digest) return digest.error();
   done.digest = *digest;

@@ -74,7 +74,8 @@ kernels::MemoryBuffer Vectors::Store::allocate(std::size_t size) {
 void Vectors::Store::allocate_estimates() {
   for (const auto& by_node : plan_.node_channels) {
     const NodeChannels& here = by_node[self_];
-    std::vector<ChannelIndex> kept(here.reduce_in.begin(), here.reduce_in.end());
+    std::vector<ChannelIndex> kept;
+    if (!reads_payloads()) kept.assign(here.reduce_in.begin(), here.reduce_in.end());
     if (options_.keeps_estimates) {
       if (here.reduce_out) kept.push_back(*here.reduce_out);
       for (const ChannelIndex channel : here.gather_out)
@@ -356,10 +357,10 @@ std::span<const float> Vectors::Store::owned(ShardIndex shard) {
 }
 
 std::span<const float> Vectors::Store::estimate(ChannelIndex channel) {
-  return on_host(estimate_of(channel));
+  return on_host(reads_payloads() ? brought_by(channel) : estimate_of(channel));
 }
 
-std::span<const float> Vectors::Store::on_host(kernels::MemorySpan floats) {
+std::span<const float> Vectors::Store::on_host(kernels::ConstMemorySpan floats) {
   if (memory_.on_host()) return memory_.view(floats);
   downloaded_ = AlignedBuffer(floats.size);
   if (const Status copied = memory_.download(floats, downloaded_.span()); !copied)
@@ -374,6 +375,7 @@ std::size_t Vectors::Store::bytes_held() const {
   for (const auto& [channel, estimate] : estimates_) floats += estimate.size();
   for (const auto& [shard, owned] : owned_) floats += owned.size();
   std::size_t bytes = floats * sizeof(float);
+  for (const auto& [channel, payload] : brought_) bytes += payload.size();
   for (const auto& [shard, optimizer] : optimizers_) bytes += optimizer.bytes_held();
   if (worker_optimizer_) bytes += worker_optimizer_->bytes_held();
   return bytes;

@@ -37,8 +37,7 @@ class Vectors::Store {
   // Errors: NotFinite, with the layer, or Io.
   [[nodiscard]] Result<AdvanceDone> advance(const AdvanceChannel& action);
   // Errors: Malformed or Io.
-  [[nodiscard]] Result<std::uint64_t> apply(const ApplyMessage& action,
-                                            std::span<const std::byte> payload);
+  [[nodiscard]] Result<std::uint64_t> apply(const ApplyMessage& action);
   // Errors: NotFinite, with the layer; x[s] is untouched then. Io.
   [[nodiscard]] Result<StepDone> step(const StepShard& action);
   [[nodiscard]] Status take_movement(const TakeMovement& action);
@@ -52,7 +51,7 @@ class Vectors::Store {
   void start(const CarriedVectors& from);
 
   [[nodiscard]] bool has_estimate(ChannelIndex channel) const {
-    return estimates_.contains(channel);
+    return estimates_.contains(channel) || brought_.contains(channel);
   }
   // Whether w[s] is what this end of a gather channel holds.
   [[nodiscard]] bool is_parameters(ChannelIndex channel) const;
@@ -116,18 +115,32 @@ class Vectors::Store {
   [[nodiscard]] kernels::MemorySpan owned_of(ShardIndex shard) const;
   // Empty when none is kept.
   [[nodiscard]] kernels::MemorySpan estimate_of(ChannelIndex channel) const;
+  // Whether what a reduce brings is read where it lies, in the message's payload.
+  [[nodiscard]] bool reads_payloads() const {
+    return memory_.on_host() && !options_.keeps_estimates;
+  }
+  // Empty where no payload is held.
+  [[nodiscard]] kernels::ConstMemorySpan brought_by(ChannelIndex channel) const;
+  // Keeps the payload of a reduce for the sum that reads it.
+  [[nodiscard]] Status hold(const ApplyMessage& action);
+  // Errors: Malformed, where a term was to be brought, and was not.
+  [[nodiscard]] Status check_brought(std::span<const BufferId> terms) const;
+  // Gives back what a sum has read.
+  void release(std::span<const BufferId> terms);
   // Where an action's estimate lies. Requires a buffer of the action's shard that may change.
   [[nodiscard]] kernels::MemorySpan writable(BufferId buffer, ShardIndex shard) const;
   // The layers' slices of a shard; valid until the next call.
   [[nodiscard]] std::span<const Piece> pieces_of(ShardIndex shard);
 
+  // Whether the sum is one of this node's own buffers.
+  [[nodiscard]] static bool is_in_place(std::span<const BufferId> terms);
   // The sum of the terms in `round`, added in order with one rounding each: in place where there is
   // but one buffer to read, else in `target_`.
   [[nodiscard]] kernels::MemorySpan sum(std::span<const BufferId> terms, ShardIndex shard,
                                         Round round);
   // A term of a sum: floats of the shard's size, and the factor to take them with, if any.
   struct Term {
-    kernels::MemorySpan floats;
+    kernels::ConstMemorySpan floats;
     std::optional<float> factor;
   };
   [[nodiscard]] Term term_of(BufferId term, ShardIndex shard, Round round) const;
@@ -172,10 +185,12 @@ class Vectors::Store {
   [[nodiscard]] double share_of_next_step() const;
   // Adds the step that the gradient at y asks for to the movement, and moves y by it.
   void take_local_step(Round round);
-  [[nodiscard]] kernels::MemorySpan readable(BufferId term) const;
+  [[nodiscard]] kernels::ConstMemorySpan readable(BufferId term) const;
   // A copy for observers where the memory is a device's, valid until the next call.
   // Throws where the device has failed: what it had must not be taken for a model of zeros.
-  [[nodiscard]] std::span<const float> on_host(kernels::MemorySpan floats);
+  [[nodiscard]] std::span<const float> on_host(kernels::ConstMemorySpan floats);
+  // Makes the dense message of a sum of which nothing else is kept. Requires memory on the host.
+  [[nodiscard]] Result<Advanced> send_sum(const AdvanceChannel& action);
   // Makes one message of an outgoing channel, with the action's feedback.
   [[nodiscard]] Result<Advanced> send(const AdvanceChannel& action, kernels::MemorySpan target,
                                       kernels::MemorySpan estimate);
@@ -194,6 +209,8 @@ class Vectors::Store {
 
   kernels::MemoryBuffer parameters_, gradient_, velocity_, target_;
   std::unordered_map<ChannelIndex, kernels::MemoryBuffer> estimates_;
+  // Where reads_payloads(): what reduces have brought, until a sum has read it.
+  std::unordered_map<ChannelIndex, Payload> brought_;
   std::map<ShardIndex, kernels::MemoryBuffer> owned_;  // x[s], where it is kept apart from w[s]
   std::map<ShardIndex, ShardOptimizer> optimizers_;    // of the owned shards
   // Where workers send movements and their optimizer has a state: minus the movement.

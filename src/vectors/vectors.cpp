@@ -95,7 +95,7 @@ Result<std::uint64_t> Vectors::apply(const ApplyMessage& action) {
                                  plan.channels[action.channel].phase == Phase::kGather;
   auto applied = zeroes_parameters
                      ? Error{ErrorCode::kMalformed, "a restarted gather that is not dense"}
-                     : store_->apply(action, action.payload.bytes());
+                     : store_->apply(action);
   if (!applied) return about(applied.error(), name_of(plan, action.channel, action.round));
   return applied;
 }

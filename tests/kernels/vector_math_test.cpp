@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -69,6 +70,26 @@ TEST(AppendWithEnergy, IsNotFiniteWhereAnElementIsNot) {
       x[place] = bad;
       EXPECT_FALSE(std::isfinite(append_with_energy(x, bytes))) << place;
     }
+}
+
+// Seen to fail with terms that all begin at the first block, with the first term's factor left out,
+// and with an energy of each block by itself.
+TEST(AppendSumWithEnergy, AppendsTheSumInOrderAndHasTheBitsOfItsEnergy) {
+  for (const std::size_t size : kSizes) {
+    const std::vector<float> a = uneven(size, 1), b = uneven(size, 2), c = uneven(size, 3);
+    for (const std::optional<float> factor : {std::optional<float>{}, std::optional(0.3f)}) {
+      std::vector<float> sum = a;
+      if (factor) scale(*factor, a, sum);
+      add(b, sum);
+      add_scaled(0.7f, c, sum);
+      const std::vector<SumTerm> terms{{a, factor}, {b}, {c, 0.7f}};
+      std::vector<std::byte> bytes(3, std::byte{7});
+      EXPECT_EQ(append_sum_with_energy(terms, bytes), lane_sum(sum)) << size;
+      ASSERT_EQ(bytes.size(), 3 + 4 * size);
+      const auto appended = std::span(bytes).subspan(3);
+      EXPECT_TRUE(std::ranges::equal(appended, std::as_bytes(std::span(sum)))) << size;
+    }
+  }
 }
 
 // Seen to fail with the block's begin left out of the position.

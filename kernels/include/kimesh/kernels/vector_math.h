@@ -16,6 +16,18 @@ namespace kimesh::kernels {
 // It is not finite where an element is not, and is finite otherwise.
 [[nodiscard]] double append_with_energy(std::span<const float> x, std::vector<std::byte>& bytes);
 
+// A term of a sum: the floats, or `factor` times each of them.
+struct SumTerm {
+  std::span<const float> floats;
+  std::optional<float> factor{};
+};
+
+// Appends the sum of the terms, added in order, to `bytes`, and returns its energy, as
+// append_with_energy does. The sum lies nowhere else: a block of it is made at a time. Requires a
+// term; all have one size.
+[[nodiscard]] double append_sum_with_energy(std::span<const SumTerm> terms,
+                                            std::vector<std::byte>& bytes);
+
 // Position of the first element that is NaN or infinite.
 [[nodiscard]] std::optional<std::size_t> first_not_finite(std::span<const float> x);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "kimesh/codec/codec.h"
@@ -17,6 +18,10 @@ template <typename T>
   std::memcpy(&value, bytes.data() + position * sizeof(T), sizeof(T));
   return value;
 }
+
+// The float32 numbers of `bytes`, where they lie; nothing: no float may lie at their address.
+[[nodiscard]] std::optional<std::span<const float>> floats_in_place(
+    std::span<const std::byte> bytes);
 
 // Checks float32 numbers. Errors: Malformed, where one is NaN or infinite.
 [[nodiscard]] Status check_floats(std::span<const std::byte> values);

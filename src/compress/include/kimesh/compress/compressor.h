@@ -12,6 +12,7 @@
 #include "kimesh/codec/allocation.h"
 #include "kimesh/codec/codec.h"
 #include "kimesh/kernels/memory.h"
+#include "kimesh/kernels/vector_math.h"
 #include "kimesh/util/aligned_buffer.h"
 #include "kimesh/util/result.h"
 
@@ -35,6 +36,11 @@ namespace kimesh {
                                        kernels::MemorySpan estimate, std::span<const Piece> pieces,
                                        const Setting& setting, CompressScratch& scratch,
                                        bool with_curve = false);
+
+// Makes the dense message of the sum of the terms, on the host, for a channel that keeps no
+// estimate: as advance of a target that holds the sum, which this makes in the message alone.
+// Requires a term; all have one size. Errors: NotFinite, with the index.
+[[nodiscard]] Result<Advanced> advance_sum(std::span<const kernels::SumTerm> terms);
 
 // Checks that `bytes` are a payload for `size` elements. Errors: Malformed, for a form that no
 // codec writes, and for lengths, counts, symbols, indices or values that no correct sender writes.
