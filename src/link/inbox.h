@@ -34,6 +34,13 @@ class Inbox {
   [[nodiscard]] Result<Arrival> add(const Chunk& chunk, TimePoint now,
                                     std::uint64_t connection_bytes = 0);
 
+  // Whether add() looks at the connection's bytes with this chunk: the tail begins or ends behind
+  // it. To ask the system with every chunk would take a call that waits for ZeroMQ's.
+  [[nodiscard]] static bool bounds_tail(const Chunk& chunk) {
+    const unsigned next = chunk.index + 1U;
+    return next == chunk.count / 2U || next == chunk.count;
+  }
+
   // Called for a new connection, on which the sender goes on behind what is here. Bytes are counted
   // anew.
   void restart() { partial_.half_bytes = 0; }

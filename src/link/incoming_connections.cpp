@@ -207,7 +207,8 @@ void IncomingConnections::heard(const Connection& connection, TimePoint now) {
 }
 
 void IncomingConnections::chunk(Connection& connection, const Chunk& chunk, TimePoint now) {
-  auto arrival = connection.inbox.add(chunk, now, connection.tcp.received());
+  const std::uint64_t bytes = Inbox::bounds_tail(chunk) ? connection.tcp.received() : 0;
+  auto arrival = connection.inbox.add(chunk, now, bytes);
   if (!arrival.ok()) return malformed(&connection, connection.fd, arrival.error().message);
   if (arrival->ack) reply(connection, *arrival->ack, now);
   if (++connection.chunks == connection.cut_after) connection.tcp.break_connection();

@@ -190,7 +190,12 @@ bool OutgoingConnection::put(std::initializer_list<std::span<const std::byte>> p
   return true;
 }
 
+// A full socket is asked first: the frame would be copied for nothing.
 bool OutgoingConnection::put(const Chunk& chunk, TimePoint now) {
+  if (!spec_.awaits && !dialled_.has_room()) {
+    blocked_ = true;
+    return false;
+  }
   std::array<std::byte, kChunkHeadBytes> head;
   encode_chunk_head(chunk, tag_, head);
   return put({head, chunk.bytes, chunk.more}, now);
@@ -215,7 +220,9 @@ void OutgoingConnection::pump(TimePoint now) {
 
 void OutgoingConnection::put_direct(TimePoint now) {
   while (const auto chunk = outbox_.next()) {
-    const bool drained = tcp().drained();
+    // Only a message that begins, and one behind a full socket, asks the system.
+    const bool begins = !outbox_.begun(chunk->sequence);
+    const bool drained = (begins || stalled_) && tcp().drained();
     if (chunk->index == 0) tcp().keep_pace(outbox_.pace_bytes_per_s(chunk->sequence));
     if (!put(*chunk, now)) {
       stalled_ = true;

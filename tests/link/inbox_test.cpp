@@ -72,6 +72,23 @@ TEST(Inbox, CountsAsItsTailWhatCameAfterTheFirstHalfAndNotWhatTheChunksHold) {
   EXPECT_EQ(arrival->ack->tail_ns, 27'000'000u);
 }
 
+// Seen to fail where only the last chunk bounds a tail, and where a tail begins one chunk late.
+TEST(Inbox, TheBytesOfTheConnectionCountOnlyWhereTheTailBeginsAndEnds) {
+  for (const std::uint16_t count : {1, 2, 3, 4, 7, 8}) {
+    Inbox asked_always(8000), asked_at_bounds(8000);
+    for (std::uint16_t i = 0; i < count; ++i) {
+      const Chunk part = chunk(1, i, count);
+      const std::uint64_t bytes = 5000 + 1041 * i;
+      const auto always = asked_always.add(part, at(i), bytes);
+      const auto bounds =
+          asked_at_bounds.add(part, at(i), Inbox::bounds_tail(part) ? bytes : std::uint64_t{0});
+      ASSERT_TRUE(always.ok() && bounds.ok());
+      EXPECT_EQ(always->ack, bounds->ack) << count;
+      EXPECT_EQ(bounds->ack.has_value(), i + 1 == count);
+    }
+  }
+}
+
 TEST(Inbox, AMessageOfOneChunkTellsNothingAboutTheRate) {
   Inbox inbox(4000);
   const auto arrival = inbox.add(chunk(1, 0, 1), at(5));
