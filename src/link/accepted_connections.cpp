@@ -19,7 +19,8 @@ void AcceptedConnections::accepted(int fd, TimePoint now) {
   keep_to_cap();
 }
 
-// As many bytes as a stranger may bring: before it has brought them it is let in, or has ended.
+// As many bytes as a stranger may bring. One that brings them is told of, and ends with the next
+// look at the connections.
 void AcceptedConnections::hold_newcomers(int listening_fd) {
   wake_accepted_at(listening_fd, kStrangerBytesMax);
   holds_newcomers_ = true;
@@ -32,10 +33,15 @@ AcceptedConnections::Accepted* AcceptedConnections::oldest_that_waits() {
   return oldest;
 }
 
+bool AcceptedConnections::any_waits() const {
+  return std::ranges::any_of(all_, [](const auto& entry) { return entry.second.waits; });
+}
+
 void AcceptedConnections::let_in(TimePoint now, bool all) {
   while (Accepted* next = oldest_that_waits()) {
     if (!all && !pace_.take(now)) return;
     next->waits = false;
+    next->until = now + kHelloMax;
     next->tcp.wake_at(1);
   }
 }

@@ -38,10 +38,12 @@ class AcceptedConnections {
   explicit AcceptedConnections(HandshakeLimit handshakes) : pace_(handshakes) {}
 
   // From now on newcomers wait before their handshake, since ZeroMQ is not told of what they say.
-  // It reads only once, when it accepts a connection: whose greeting and first command are there by
-  // then is answered, which takes half the multiplications, and waits before its second command.
+  // ZeroMQ reads once when it accepts a connection: a newcomer whose greeting and first command
+  // have arrived by then gets its answer, which is half of the work, and waits before its second
+  // command.
   void hold_newcomers(int listening_fd);
-  // Lets them begin it, the oldest first: all, or as many as are due.
+  [[nodiscard]] bool any_waits() const;
+  // Lets them begin it, the oldest first: all, or as many as are due. They have kHelloMax from then.
   void let_in(TimePoint now, bool all);
 
   // From the monitor, in its order: a descriptor is another connection's after `disconnected`.

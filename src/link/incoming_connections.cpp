@@ -285,7 +285,7 @@ bool IncomingConnections::all_are_here(TimePoint now) const {
 
 void IncomingConnections::pump(TimePoint now) {
   end_those_over_limits(now);
-  accepted_.let_in(now, !all_are_here(now));
+  if (accepted_.any_waits()) accepted_.let_in(now, !all_are_here(now));
   for (Connection& connection : connections_) {
     if (connection.dialled) keep_dialled(connection, now);
     if (!connection.replies.empty()) put_replies(connection, now);

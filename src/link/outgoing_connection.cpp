@@ -190,9 +190,9 @@ bool OutgoingConnection::put(std::initializer_list<std::span<const std::byte>> p
   return true;
 }
 
-// A full socket is asked first: the frame would be copied for nothing.
+// A socket that was full is asked first: the frame would be copied for nothing.
 bool OutgoingConnection::put(const Chunk& chunk, TimePoint now) {
-  if (!spec_.awaits && !dialled_.has_room()) {
+  if (!spec_.awaits && stalled_ && !dialled_.has_room()) {
     blocked_ = true;
     return false;
   }

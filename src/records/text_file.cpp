@@ -139,15 +139,23 @@ Result<bool> LineFile::move_to(const std::string& path) {
   Fd empty(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | kAppends, 0644));
   if (!empty && (errno == EMFILE || errno == ENFILE)) return false;
   if (!empty) return io_error(path_, "written");
-  if (Status written = flush(); !written) return written.error();
-  if (hold_ == Hold::kClosed) {
-    if (Status synced = sync_file(path_); !synced) return synced.error();
-  } else if (::fsync(file_.get()) != 0) {
-    return io_error(path_, "written");
+  const auto moved = [&]() -> Status {
+    if (Status written = flush(); !written) return written;
+    if (hold_ == Hold::kClosed) {
+      if (Status synced = sync_file(path_); !synced) return synced;
+    } else if (::fsync(file_.get()) != 0) {
+      return io_error(path_, "written");
+    }
+    if (std::rename(path_.c_str(), path.c_str()) != 0 ||
+        std::rename(beside.c_str(), path_.c_str()) != 0)
+      return io_error(path_, "written");
+    return ok_status();
+  };
+  if (Status done = moved(); !done) {
+    ::unlink(beside.c_str());
+    failed_ = done.error();  // a line more would go to a file of another name
+    return done.error();
   }
-  if (std::rename(path_.c_str(), path.c_str()) != 0 ||
-      std::rename(beside.c_str(), path_.c_str()) != 0)
-    return io_error(path_, "written");
   if (hold_ == Hold::kOpen) file_ = std::move(empty);
   written_ = 0;
   return true;

@@ -54,7 +54,9 @@ struct IncomingLink {
 // every peer that dials it is connected and was heard within three heartbeats. The others wait, and
 // the oldest goes first. While a peer is missing nobody waits, since it may be among them. A
 // handshake takes a node 0.8 to 0.9 ms of CPU (six multiplications on the curve, TCP, and memory
-// for keys, which is locked), so that strangers take per_s · 0.9 ms = 4.5 % of a core with it.
+// for keys, which is locked): per_s of them take 4.5 % of a core. What is not bounded is the first
+// half of the handshakes of those whose first command is there when ZeroMQ accepts them, and the
+// second half of those who send about 64 KiB more with it (AcceptedConnections::hold_newcomers).
 struct HandshakeLimit {
   double per_s = 50;    // >= 0
   double at_once = 16;  // >= 0, after a pause: nodes that dial at the same moment do not wait

@@ -20,7 +20,7 @@ inline constexpr std::size_t kLineBytesMax = 4 << 20;  // a node with 1,000 link
 // Appends lines through a buffer. Thread: one at a time.
 class LineFile {
  public:
-  // kOpen: the file stays open, so that a process writes on whose descriptors are used up.
+  // kOpen: the file stays open, so that a process without a free descriptor can go on writing.
   // kClosed: it is open during a write alone, so that a simulation of a thousand nodes does not
   // need a thousand descriptors.
   enum class Hold { kOpen, kClosed };
