@@ -39,8 +39,7 @@ class AcceptedConnections {
 
   // From now on newcomers wait before their handshake, since ZeroMQ is not told of what they say.
   // ZeroMQ reads once when it accepts a connection: a newcomer whose greeting and first command
-  // have arrived by then gets its answer, which is half of the work, and waits before its second
-  // command.
+  // have arrived by then gets its answer, which is half of the work, and waits before its second.
   void hold_newcomers(int listening_fd);
   [[nodiscard]] bool any_waits() const;
   // Lets them begin it, the oldest first: all, or as many as are due. They have kHelloMax from then.
