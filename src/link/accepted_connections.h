@@ -42,7 +42,8 @@ class AcceptedConnections {
   // have arrived by then gets its answer, which is half of the work, and waits before its second.
   void hold_newcomers(int listening_fd);
   [[nodiscard]] bool any_waits() const;
-  // Lets them begin it, the oldest first: all, or as many as are due. They have kHelloMax from then.
+  // Lets them begin it, the oldest first: all, or as many as are due. From then on they have
+  // kHelloMax.
   void let_in(TimePoint now, bool all);
 
   // From the monitor, in its order: a descriptor is another connection's after `disconnected`.
