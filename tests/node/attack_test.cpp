@@ -21,14 +21,15 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-// In this order, so many steps of 10 ms each.
+// In this order, so many steps of 10 ms each. At an encrypted port a step of all takes over half a
+// second: its clients wait until they are let in.
 struct Wave {
   const char* key;
   std::uint32_t steps, long_steps;
 };
 constexpr Wave kWaves[] = {
     {"idle", 100, 1'000}, {"churn", 200, 6'000}, {"flood", 100, 1'000}, {"fuzz", 100, 10'000},
-    {"ids", 50, 1'000},   {"names", 50, 1'000},  {"all", 50, 1'000},
+    {"ids", 50, 1'000},   {"names", 50, 1'000},  {"all", 20, 1'000},
 };
 constexpr Round kRest = 10;
 
