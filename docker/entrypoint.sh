@@ -19,7 +19,7 @@
 #   KIMESH_DESCRIPTORS, KIMESH_THREADS
 #                    the most descriptors of the container's processes, and the most threads of this
 #                    user on the machine, where who runs the container cannot limit them. A lower
-#                    limit that is there stays; empty: no further limit
+#                    hard limit stays; empty: no further limit
 #   KIMESH_SHAPE     rate of all that leaves eth0, such as 10mbit; empty: as fast as the network
 set -eu
 

@@ -2,7 +2,6 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <utility>
 
 #include "kimesh/kernels/vector_math.h"
 #include "kimesh/util/check.h"
@@ -70,13 +69,17 @@ double sum_of(const PartialSums& sums) {
 
 // Fills `sum` with the part of the terms' sum that begins at `begin`.
 void sum_of_block(std::span<const SumTerm> terms, std::size_t begin, std::span<float> sum) {
-  bool is_first = true;
-  for (const SumTerm& term : terms) {
-    const auto x = term.floats.subspan(begin, sum.size());
-    if (std::exchange(is_first, false))
-      term.factor ? scale(*term.factor, x, sum) : void(std::ranges::copy(x, sum.begin()));
+  const auto part_of = [&](const SumTerm& term) { return term.floats.subspan(begin, sum.size()); };
+  const SumTerm& first = terms.front();
+  if (first.factor)
+    scale(*first.factor, part_of(first), sum);
+  else
+    std::ranges::copy(part_of(first), sum.begin());
+  for (const SumTerm& term : terms.subspan(1)) {
+    if (term.factor)
+      add_scaled(*term.factor, part_of(term), sum);
     else
-      term.factor ? add_scaled(*term.factor, x, sum) : add(x, sum);
+      add(part_of(term), sum);
   }
 }
 

@@ -156,8 +156,9 @@ spec:
         - {{name: KIMESH_RESTARTED, value: "1"}}
         # Kubernetes would start a pod anew that has come to its end.
         - {{name: KIMESH_STAY, value: "1"}}
-        # Of a pod, and of all pods of this user on a machine. The threads of each pod are limited
-        # by its kubelet alone (podPidsLimit; 512 are enough), and so is the size of its log.
+        # The entrypoint lowers its limits to these: descriptors of a process, and threads of all
+        # pods of this user on a machine. Only the kubelet limits the threads of one pod
+        # (podPidsLimit; 512 are enough) and the size of its log.
         - {{name: KIMESH_DESCRIPTORS, value: "{descriptors}"}}
         - {{name: KIMESH_THREADS, value: "{threads}"}}
         ports:

@@ -32,21 +32,19 @@ double missing_by_levels(const PieceCurve& piece, double level_max, double block
 // Σ(|x| − m)² over the piece, where m is the mean magnitude of the elements that are larger than
 // `limit`, or of the others. A block is coded with its own means, and leaves out less.
 double missing_by_means(const PieceCurve& piece, double limit) {
-  struct Class {
-    double elements = 0, magnitudes = 0;
-    [[nodiscard]] double kept_energy() const {
-      return elements > 0 ? magnitudes * magnitudes / elements : 0;
-    }
-  } large, small;
+  double large_elements = 0, large_magnitudes = 0, small_magnitudes = 0;
   for (std::size_t i = 1; i < piece.points.size(); ++i) {
     const double count = piece.points[i].kept - piece.points[i - 1].kept;
     const double energy = piece.points[i - 1].missing_energy - piece.points[i].missing_energy;
-    Class& its = piece.points[i].magnitude > limit ? large : small;
-    its.elements += count;
-    its.magnitudes += std::sqrt(std::max(count * energy, 0.0));
+    const bool is_large = piece.points[i].magnitude > limit;
+    large_elements += is_large ? count : 0;
+    (is_large ? large_magnitudes : small_magnitudes) += std::sqrt(std::max(count * energy, 0.0));
   }
-  small.elements = piece.size - large.elements;  // with those that are 0
-  return piece.points.front().missing_energy - large.kept_energy() - small.kept_energy();
+  const auto kept_energy = [](double magnitudes, double elements) {
+    return elements > 0 ? magnitudes * magnitudes / elements : 0;
+  };
+  return piece.points.front().missing_energy - kept_energy(large_magnitudes, large_elements) -
+         kept_energy(small_magnitudes, piece.size - large_elements);
 }
 
 double root_mean_square(const PieceCurve& piece) {

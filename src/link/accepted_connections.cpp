@@ -19,8 +19,8 @@ void AcceptedConnections::accepted(int fd, TimePoint now) {
   keep_to_cap();
 }
 
-// As many bytes as a stranger may bring. One that brings them is told of, and ends with the next
-// look at the connections.
+// ZeroMQ is told of a newcomer that brings as many bytes as a stranger may; the next look at the
+// connections ends it.
 void AcceptedConnections::hold_newcomers(int listening_fd) {
   wake_accepted_at(listening_fd, kStrangerBytesMax);
   holds_newcomers_ = true;
@@ -34,7 +34,8 @@ AcceptedConnections::Accepted* AcceptedConnections::oldest_that_waits() {
 }
 
 bool AcceptedConnections::any_waits() const {
-  return std::ranges::any_of(all_, [](const auto& entry) { return entry.second.waits; });
+  return holds_newcomers_ &&
+         std::ranges::any_of(all_, [](const auto& entry) { return entry.second.waits; });
 }
 
 void AcceptedConnections::let_in(TimePoint now, bool all) {

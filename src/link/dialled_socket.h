@@ -46,7 +46,6 @@ class DialledSocket {
   void hang_up();
   void close();
 
-  [[nodiscard]] bool has_room() const { return socket_ && socket_.has_room(); }
   [[nodiscard]] SendOutcome send(std::initializer_list<std::span<const std::byte>> parts) {
     return socket_.send(parts);
   }

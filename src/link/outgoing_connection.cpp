@@ -190,12 +190,7 @@ bool OutgoingConnection::put(std::initializer_list<std::span<const std::byte>> p
   return true;
 }
 
-// A socket that was full is asked first: the frame would be copied for nothing.
 bool OutgoingConnection::put(const Chunk& chunk, TimePoint now) {
-  if (!spec_.awaits && stalled_ && !dialled_.has_room()) {
-    blocked_ = true;
-    return false;
-  }
   std::array<std::byte, kChunkHeadBytes> head;
   encode_chunk_head(chunk, tag_, head);
   return put({head, chunk.bytes, chunk.more}, now);

@@ -143,12 +143,6 @@ std::string ZmqSocket::last_endpoint() const {
   return text.data();
 }
 
-bool ZmqSocket::has_room() const {
-  int events = 0;
-  std::size_t size = sizeof events;
-  return zmq_getsockopt(raw(), ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLOUT) != 0;
-}
-
 SendOutcome ZmqSocket::send(std::initializer_list<std::span<const std::byte>> pieces,
                             const std::string& routing_id) {
   if (!routing_id.empty() &&

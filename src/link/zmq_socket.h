@@ -80,8 +80,6 @@ class ZmqSocket {
   [[nodiscard]] int connect(const std::string& endpoint);  // 0 or errno
   [[nodiscard]] std::string last_endpoint() const;
 
-  // Whether send would take a part now. A ROUTER always says so: it does not know for whom.
-  [[nodiscard]] bool has_room() const;
   // Sends `pieces` as one part, behind the routing id where there is one. Never blocks.
   [[nodiscard]] SendOutcome send(std::initializer_list<std::span<const std::byte>> pieces,
                                  const std::string& routing_id = {});

@@ -357,7 +357,9 @@ std::span<const float> Vectors::Store::owned(ShardIndex shard) {
 }
 
 std::span<const float> Vectors::Store::estimate(ChannelIndex channel) {
-  return on_host(reads_payloads() ? brought_by(channel) : estimate_of(channel));
+  const kernels::ConstMemorySpan held =
+      reads_payloads() ? brought_by(channel) : kernels::ConstMemorySpan(estimate_of(channel));
+  return held.empty() ? std::span<const float>{} : on_host(held);
 }
 
 std::span<const float> Vectors::Store::on_host(kernels::ConstMemorySpan floats) {

@@ -51,7 +51,7 @@ class Vectors::Store {
   void start(const CarriedVectors& from);
 
   [[nodiscard]] bool has_estimate(ChannelIndex channel) const {
-    return estimates_.contains(channel) || brought_.contains(channel);
+    return estimates_.contains(channel);
   }
   // Whether w[s] is what this end of a gather channel holds.
   [[nodiscard]] bool is_parameters(ChannelIndex channel) const;

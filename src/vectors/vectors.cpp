@@ -167,7 +167,7 @@ std::span<const float> Vectors::model(ShardIndex shard) const {
 
 std::span<const float> Vectors::estimate(ChannelIndex channel) const {
   if (store_->is_parameters(channel)) return shard(store_->plan().channels[channel].shard);
-  return store_->has_estimate(channel) ? store_->estimate(channel) : std::span<const float>{};
+  return store_->estimate(channel);
 }
 
 std::size_t Vectors::bytes_held() const {

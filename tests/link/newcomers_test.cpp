@@ -101,27 +101,29 @@ TEST(AcceptedConnections, LetsInAsManyAsAreDueAndTheOldestFirst) {
   EXPECT_EQ(let_in(), "yyyy");
 }
 
-// Seen to fail: those that wait not told of the end of their time.
-TEST(AcceptedConnections, EndWhereTheyWaitLongerThanAHelloMayTake) {
+// A newcomer that came at 0 ms, and is let in with all alone.
+struct OneNewcomer : testing::Test {
   Port port;
-  AcceptedConnections accepted(kNone);
-  accepted.hold_newcomers(port.fd.get());
-  Newcomer newcomer(port);
-  accepted.accepted(newcomer.fd.get(), at(0));
+  AcceptedConnections accepted{kNone};
+  std::optional<Newcomer> newcomer;
+  void SetUp() override {
+    accepted.hold_newcomers(port.fd.get());
+    newcomer.emplace(port);
+    accepted.accepted(newcomer->fd.get(), at(0));
+  }
+};
+
+// Seen to fail: those that wait not told of the end of their time.
+TEST_F(OneNewcomer, EndsWhereItWaitsLongerThanAHelloMayTake) {
   accepted.let_in(at(1), false);
-  EXPECT_FALSE(newcomer.is_let_in());
+  EXPECT_FALSE(newcomer->is_let_in());
   EXPECT_TRUE(accepted.look(at(0) + kHelloMax, true).empty());
   EXPECT_EQ(accepted.strangers_ended(), 1u);
-  EXPECT_TRUE(newcomer.far.ended());
+  EXPECT_TRUE(newcomer->far.ended());
 }
 
 // Seen to fail: the time counted from when they came.
-TEST(AcceptedConnections, HaveTheTimeOfAHelloFromWhenTheyAreLetIn) {
-  Port port;
-  AcceptedConnections accepted(kNone);
-  accepted.hold_newcomers(port.fd.get());
-  Newcomer newcomer(port);
-  accepted.accepted(newcomer.fd.get(), at(0));
+TEST_F(OneNewcomer, HasTheTimeOfAHelloFromWhenItIsLetIn) {
   const TimePoint late = at(0) + kHelloMax - milliseconds(1);
   accepted.let_in(late, true);
   (void)accepted.look(at(0) + kHelloMax, true);

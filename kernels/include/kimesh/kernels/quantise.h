@@ -1,5 +1,5 @@
 // Block quantisers: every element of a difference is coded, and its decoded value is added to the
-// estimate. Defined by kernels/quantise_cpu.cpp.
+// estimate. Implemented in kernels/simd_quantisers.h.
 //
 //   bfloat16   each element's upper half of a float32
 //   sign       blocks of 256: the mean magnitude as scale, then a bit an element, 1 below zero, the
