@@ -34,9 +34,12 @@ make_base() {
   local folder
   folder=$(mktemp -d)
   trap "rm -rf '$folder'" EXIT
-  debootstrap --variant=minbase bookworm "$folder" >&2 || die "debootstrap failed; see above"
-  rm -rf "$folder"/var/cache/apt/archives/*.deb "$folder"/var/lib/apt/lists/*
-  tar -C "$folder" -c . | docker import -c 'CMD ["bash"]' - "$base" >/dev/null
+  # A mirror may be away for a moment.
+  debootstrap --variant=minbase bookworm "$folder/root" >&2 ||
+    { rm -rf "$folder/root" && debootstrap --variant=minbase bookworm "$folder/root" >&2; } ||
+    die "debootstrap failed twice; see above"
+  rm -rf "$folder"/root/var/cache/apt/archives/*.deb "$folder"/root/var/lib/apt/lists/*
+  tar -C "$folder/root" -c . | docker import -c 'CMD ["bash"]' - "$base" >/dev/null
 }
 
 have_base() {

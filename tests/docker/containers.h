@@ -17,8 +17,12 @@ namespace kimesh::test {
 inline std::string own_name() {
   return "kimesh-test-" + std::to_string(::getpid());
 }
+// The image under test: the one that ctest has had made, else one of this process.
+inline bool image_is_given() {
+  return std::getenv("KIMESH_TEST_IMAGE") != nullptr;
+}
 inline std::string own_image() {
-  return "kimesh:" + own_name();
+  return image_is_given() ? std::getenv("KIMESH_TEST_IMAGE") : "kimesh:" + own_name();
 }
 
 inline std::string without_newline(std::string text) {
