@@ -1,8 +1,5 @@
 // The program itself in tests: started as a user starts it, in a folder of its own, on loopback
 // addresses of its own, and watched to its end.
-//
-// No test takes a port that another one wants: every test process has a loopback address of its
-// own, made of its process id, so that the ports of the shipped topologies are free there.
 #pragma once
 
 #include <fcntl.h>
@@ -25,6 +22,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/own_host.h"
+
 namespace kimesh::test {
 
 // Trains until somebody ends it; small, and calm thanks to the delay of its links.
@@ -42,14 +41,6 @@ inline constexpr std::chrono::seconds kPatience{100};
 inline std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// A loopback address of this process alone. Its second byte is `first` and up to 63 more, so that
-// 128 gives a second address.
-inline std::string own_host(int first = 64) {
-  const int pid = ::getpid();
-  return "127." + std::to_string(first + (pid >> 16)) + "." + std::to_string((pid >> 8) & 255) +
-         "." + std::to_string(pid & 255);
 }
 
 // The section `nodes` of a topology whose nodes listen at own_host(), from port 7101 on.

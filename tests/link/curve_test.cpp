@@ -7,6 +7,7 @@
 #include "src/link/endpoint.h"
 #include "tests/link/break_connection.h"
 #include "tests/link/network_fixture.h"
+#include "tests/own_host.h"
 
 namespace kimesh::curve_test {
 namespace {
@@ -77,16 +78,17 @@ TEST(Curve, AMeshWithKeysDeliversAlsoAfterACut) {
 TEST(Curve, ANameIsLookedUpAgainWhereItsAddressDeniesTheKey) {
   const Mesh mesh;
   NetworkOptions of_a = mesh.a(), of_b = mesh.b();
-  of_b.listen = "tcp://127.0.0.2:*";
+  const std::string first_host = test::own_host(), second_host = test::own_host(128);
+  of_b.listen = "tcp://" + second_host + ":*";
   TestNode a, b, earlier;
   start(b, std::move(of_b));
   const std::string endpoint = b.network->bound_endpoint();
   NetworkOptions denies = mesh.b();  // an earlier process, say, whose list lacked a
   denies.curve->allowed.erase("a");
-  denies.listen = with_host(endpoint, "127.0.0.1");
+  denies.listen = with_host(endpoint, first_host);
   start(earlier, std::move(denies));
-  of_a.resolve = [first = std::make_shared<std::atomic<bool>>(true)](const std::string&) {
-    return std::vector<std::string>{first->exchange(false) ? "127.0.0.1" : "127.0.0.2"};
+  of_a.resolve = [=, first = std::make_shared<std::atomic<bool>>(true)](const std::string&) {
+    return std::vector{first->exchange(false) ? first_host : second_host};
   };
   start(a, std::move(of_a));
   a.network->dial(kAtoB, with_host(endpoint, "b"));
