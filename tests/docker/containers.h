@@ -119,6 +119,13 @@ class Mesh {
     }
     return false;
   }
+  [[nodiscard]] int times_said(const std::string& service, const std::string& text) const {
+    const std::string log = logs(service);
+    int times = 0;
+    for (std::size_t at = log.find(text); at != std::string::npos; at = log.find(text, at + 1))
+      ++times;
+    return times;
+  }
   // A field of `docker inspect`, such as .State.Pid.
   [[nodiscard]] std::string inspect(const std::string& service, const std::string& field) const {
     return without_newline(
