@@ -200,10 +200,24 @@ void IncomingConnections::handle(Connection& connection, const Frame& frame, Tim
              frame);
 }
 
+// A frame of the connection's node has come.
+void IncomingConnections::heard(Connection& connection, TimePoint now) {
+  connection.arriving.frame(now);
+  tell_of_life(connection, now);
+}
+
 // The connection's node lives.
-void IncomingConnections::heard(const Connection& connection, TimePoint now) {
+void IncomingConnections::tell_of_life(const Connection& connection, TimePoint now) {
   if (shared_.peers.heard(connection.spec.from, connection.spec.link, now))
     shared_.events.try_push(PeerHeard{connection.spec.from, connection.spec.link});
+}
+
+// Where no frame comes, the bytes of one do. Only those of the connection that has said the node's
+// hello count. Whether it still stands is known by the second look, which alone can find a sign: a
+// heartbeat has been sent over it by then, and ZeroMQ refuses one for a connection that has ended.
+void IncomingConnections::look_for_bytes(Connection& connection, TimePoint now) {
+  if (!connection.open || now < connection.arriving.next_look(shared_.heartbeat)) return;
+  if (connection.arriving.look(connection.tcp.received(), now)) tell_of_life(connection, now);
 }
 
 void IncomingConnections::chunk(Connection& connection, const Chunk& chunk, TimePoint now) {
@@ -292,6 +306,7 @@ void IncomingConnections::pump(TimePoint now) {
     if (connection.open && connection.replies.empty() &&
         now >= connection.last_put + shared_.heartbeat)
       reply(connection, Heartbeat{}, now);
+    look_for_bytes(connection, now);
   }
 }
 
@@ -301,6 +316,7 @@ TimePoint IncomingConnections::deadline() const {
     if (connection.dialled) deadline = std::min(deadline, connection.dialled->deadline());
     if (connection.greeting) deadline = std::min(deadline, connection.last_put + shared_.heartbeat);
     if (!connection.open) continue;
+    deadline = std::min(deadline, connection.arriving.next_look(shared_.heartbeat));
     const TimePoint next = connection.replies.empty()
                                ? connection.last_put + shared_.heartbeat
                                : std::chrono::steady_clock::now() + kRetryReplies;

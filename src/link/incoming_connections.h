@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "accepted_connections.h"
+#include "arriving_bytes.h"
 #include "dialled_socket.h"
 #include "event_gate.h"
 #include "fd.h"
@@ -89,7 +90,8 @@ class IncomingConnections {
     std::string routing_id;  // of the connection with the latest good hello; empty: none
     int fd = -1;             // of that connection
     TcpPeek tcp{};           // while it stands
-    bool open = false;       // not known to be lost
+    ArrivingBytes arriving{};
+    bool open = false;                             // not known to be lost
     unsigned cut_after = 0, chunks = 0;            // cut_after(); chunks of this connection
     std::deque<std::vector<std::byte>> replies{};  // that found no room in the socket
     std::map<std::pair<ShardIndex, Phase>, Applied> applied{};  // last by (shard, phase)
@@ -112,7 +114,9 @@ class IncomingConnections {
   void admit(Connection& connection, const std::string& routing_id, int fd, TimePoint now);
   void opened(Connection& connection, TimePoint now);
   void handle(Connection& connection, const Frame& frame, TimePoint now);
-  void heard(const Connection& connection, TimePoint now);
+  void heard(Connection& connection, TimePoint now);
+  void tell_of_life(const Connection& connection, TimePoint now);
+  void look_for_bytes(Connection& connection, TimePoint now);
   void chunk(Connection& connection, const Chunk& chunk, TimePoint now);
   void malformed(Connection* connection, int fd, const std::string& what);
   // Of a connection that this node has dialled (incoming_dialled.cpp).

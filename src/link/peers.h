@@ -33,7 +33,8 @@ class Peers {
   }
   void incoming(NodeIndex node, bool open) { peers_[node].incoming = open; }
   void outgoing(NodeIndex node, bool open) { peers_[node].outgoing = open; }
-  // Notes that a frame of the node came over the link. True: PeerHeard is due again.
+  // Notes a sign of life of the node over the link: a frame, or bytes of a long one. True:
+  // PeerHeard is due again.
   [[nodiscard]] bool heard(NodeIndex node, LinkIndex link, TimePoint now) {
     constexpr Duration kTellAfter = std::chrono::milliseconds(100);  // between PeerHeard of a link
     peers_[node].heard = now;
@@ -42,9 +43,10 @@ class Peers {
     told = now;
     return true;
   }
-  // Whether a frame came over the link within the time after which silence is no proof of life.
+  // Whether a sign of life came over the link within the time after which an open connection is
+  // none.
   [[nodiscard]] bool heard_lately(LinkIndex link, TimePoint now) const {
-    const auto told = told_.find(link);  // at most a PeerHeard older than the last frame
+    const auto told = told_.find(link);  // at most a PeerHeard older than the last sign
     return told != told_.end() && told->second && now - *told->second < silence_;
   }
   // Notes that a message of the node was handed on, or that it has one of ours.

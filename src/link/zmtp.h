@@ -8,7 +8,7 @@ namespace kimesh {
 
 // What a frame has besides its content: flags and length; encrypted, it is the content of a command
 // with a name, a nonce, an authenticator and flags of its own.
-inline std::size_t zmtp_overhead_bytes(std::size_t frame_bytes, bool is_encrypted) {
+constexpr std::size_t zmtp_overhead_bytes(std::size_t frame_bytes, bool is_encrypted) {
   constexpr std::size_t kShort = 2, kLong = 9, kShortMax = 255;
   constexpr std::size_t kMessageCommand = 8 + 8 + 16 + 1;
   const std::size_t inside = is_encrypted ? kMessageCommand : 0;

@@ -1,5 +1,6 @@
 // A TCP relay on loopback: it can stop one direction (a way that is dead while the way back is
-// alive), hold connections back, delay bytes, and cut connections at any byte.
+// alive), hold connections back, delay bytes, let few of them pass, and cut connections at any
+// byte.
 #pragma once
 
 #include <arpa/inet.h>
@@ -13,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <limits>
 #include <list>
 #include <string>
 #include <thread>
@@ -49,6 +51,23 @@ class Relay {
   void let_through() { held_ = false; }
   // From now on nothing goes from those who connect to the target.
   void block() { blocked_ = true; }
+  // From now on only so many bytes go this way, over all connections together.
+  static constexpr std::ptrdiff_t kNoStint = std::numeric_limits<std::ptrdiff_t>::max();
+  void stint(Way way, std::ptrdiff_t bytes) { left_[index(way)] = bytes; }
+  // So many go each time that `every` has passed, so many times, and after it all, or, as with
+  // block(), none to the target.
+  struct Pace {
+    Way way;
+    std::ptrdiff_t bytes;
+    std::chrono::milliseconds every;
+    int times;
+    bool then_blocks = false;
+  };
+  // Called once, before anybody connects.
+  void keep(const Pace& pace) {
+    pace_ = pace;
+    paced_ = true;
+  }
   // From now on each connection ends once so many bytes have gone one way: `first` for the next
   // one, and `step` more for each that follows. Called before anybody connects.
   void cut_at(Way way, std::size_t first, std::size_t step) {
@@ -65,6 +84,7 @@ class Relay {
       Clock::time_point due;
       std::vector<char> bytes;
     };
+    Way way;
     int from, to;
     bool drops = false, ended = false;   // ended: what is on its way still arrives
     std::size_t left = ~std::size_t{0};  // until the cut
@@ -77,6 +97,7 @@ class Relay {
   // As much as a way of 200 ms holds at 40 Mbit/s: behind it the sender waits.
   static constexpr std::size_t kWaitingMax = 1 << 20;
 
+  static constexpr std::size_t index(Way way) { return way == Way::kThere ? 0 : 1; }
   static sockaddr_in loopback(int port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -87,6 +108,7 @@ class Relay {
   void run() {
     std::list<Pipe> pipes;
     while (!stop_) {
+      keep_pace();
       std::vector<pollfd> polled{{listener_, static_cast<short>(held_ ? 0 : POLLIN), 0}};
       for (const Pipe& pipe : pipes)
         for (const Flow* flow : {&pipe.there, &pipe.back})
@@ -106,13 +128,21 @@ class Relay {
     }
     for (const Pipe& pipe : pipes) close(pipe);
   }
+  void keep_pace() {
+    if (!paced_ || next_ > Clock::now()) return;
+    next_ = Clock::now() + pace_.every;
+    left_[index(pace_.way)] = pace_.times > 0 ? pace_.bytes : kNoStint;
+    if (pace_.times-- > 0) return;
+    blocked_ = pace_.then_blocks;
+    paced_ = false;
+  }
   // Until bytes are due, or somebody may have told this thread something.
-  static int patience(const std::list<Pipe>& pipes) {
+  [[nodiscard]] int patience(const std::list<Pipe>& pipes) const {
     constexpr std::chrono::milliseconds kLookAtOrders{50};
     auto wait = std::chrono::duration_cast<std::chrono::microseconds>(kLookAtOrders);
     for (const Pipe& pipe : pipes)
       for (const Flow* flow : {&pipe.there, &pipe.back})
-        if (!flow->waiting.empty())
+        if (!flow->waiting.empty() && left_[index(flow->way)] > 0)
           wait = std::min(wait, std::chrono::ceil<std::chrono::microseconds>(
                                     flow->waiting.front().due - Clock::now()));
     return static_cast<int>(std::max<std::int64_t>((wait.count() + 999) / 1000, 0));
@@ -121,7 +151,7 @@ class Relay {
     const int to = ::socket(AF_INET, SOCK_STREAM, 0);
     const sockaddr_in address = loopback(target_port_);
     (void)::connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    Pipe pipe{{from, to}, {to, from}};
+    Pipe pipe{{Way::kThere, from, to}, {Way::kBack, to, from}};
     if (cut_at_ > 0) (cut_way_ == Way::kThere ? pipe.there : pipe.back).left = cut_at_;
     cut_at_ += cut_step_;
     ++connections_;
@@ -145,13 +175,21 @@ class Relay {
     return true;
   }
   // Passes on what is due. False: one of the two has ended, or the cut has come.
-  static bool give(Flow& flow) {
-    while (!flow.waiting.empty() && flow.waiting.front().due <= Clock::now()) {
-      const std::vector<char>& bytes = flow.waiting.front().bytes;
-      if (::send(flow.to, bytes.data(), bytes.size(), MSG_NOSIGNAL) != std::ssize(bytes))
+  bool give(Flow& flow) {
+    if (flow.drops) {
+      flow.waiting.clear();
+      flow.waiting_bytes = 0;
+    }
+    std::atomic<std::ptrdiff_t>& left = left_[index(flow.way)];
+    while (!flow.waiting.empty() && flow.waiting.front().due <= Clock::now() && left > 0) {
+      std::vector<char>& bytes = flow.waiting.front().bytes;
+      const std::ptrdiff_t stint = left, count = std::min(stint, std::ssize(bytes));
+      if (::send(flow.to, bytes.data(), static_cast<std::size_t>(count), MSG_NOSIGNAL) != count)
         return false;
-      flow.waiting_bytes -= bytes.size();
-      flow.waiting.pop_front();
+      if (stint != kNoStint) left -= count;
+      bytes.erase(bytes.begin(), bytes.begin() + count);
+      flow.waiting_bytes -= static_cast<std::size_t>(count);
+      if (bytes.empty()) flow.waiting.pop_front();
     }
     return (flow.left > 0 && !flow.ended) || !flow.waiting.empty();
   }
@@ -162,7 +200,10 @@ class Relay {
   Way cut_way_ = Way::kThere;
   std::size_t cut_at_ = 0, cut_step_ = 0;  // of the next connection; 0: it is not cut
   std::atomic<std::size_t> connections_{0};
-  std::atomic<bool> stop_{false}, blocked_{false}, held_{false};
+  std::array<std::atomic<std::ptrdiff_t>, 2> left_{kNoStint, kNoStint};  // of the stint, by way
+  Pace pace_{};
+  Clock::time_point next_{};  // of the pace
+  std::atomic<bool> stop_{false}, blocked_{false}, held_{false}, paced_{false};
   std::thread thread_;
 };
 

@@ -33,7 +33,7 @@ struct MessageApplied {
 struct PeerHeard {
   NodeIndex node;
   LinkIndex link;  // either way, over which it came
-};                 // any frame of it, chunks included
+};                 // any frame of it, or bytes of a chunk that is on its way
 // These two come again after a reconnect, and once for each link between the two nodes.
 struct PeerBye {
   NodeIndex node;
