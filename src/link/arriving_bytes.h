@@ -13,7 +13,7 @@ namespace kimesh {
 
 // So many bytes are a sign of life. Fewer would let somebody between the two nodes, who can add
 // bytes to a connection until the first frame of them is whole and found wrong, keep a dead node
-// alive for long: now they do for kFrameBytes / kSignBytes = 17 times dead_after at most. More
+// alive for long: now they do for kFrameBytes / kSignBytes = 33 times dead_after at most. More
 // would ask more of a link than 4 KiB in dead_after less two looks, 2.5 kbit/s with 15 s.
 inline constexpr std::uint64_t kSignBytes = 4 * 1024;
 

@@ -40,8 +40,10 @@ inline constexpr double kTailSecondsMin = 0.002;
 // half (error measured at 1 MB: 0.3 % p50, 1.2 % p95).
 inline constexpr std::size_t kChunksPerMessage = 8;
 inline constexpr std::size_t kChunkBytesMin = 512;  // below, headers take over 5 %
-inline constexpr std::size_t kChunkBytesMax =
-    64 * 1024;  // above, acks of other messages wait too long on slow links
+// An eighth of a dense message of 1 MiB with its head. It has 8 chunks in place of 17 of 64 KiB,
+// which take a third fewer calls of the system. A link that breaks more often than a chunk takes
+// delivers nothing.
+inline constexpr std::size_t kChunkBytesMax = 129 * 1024;
 
 // The number of chunks of a message of `bytes` bytes: 8 where their size stays within the bounds.
 // Chunks differ by at most one byte.
