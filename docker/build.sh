@@ -33,13 +33,15 @@ make_base() {
   say "$base cannot be pulled: making it with debootstrap (about a minute)"
   local folder
   folder=$(mktemp -d)
-  trap "rm -rf '$folder'" EXIT
+  trap "rm -rf --one-file-system '$folder'" EXIT
   # A mirror may be away for a moment.
   debootstrap --variant=minbase bookworm "$folder/root" >&2 ||
-    { rm -rf "$folder/root" && debootstrap --variant=minbase bookworm "$folder/root" >&2; } ||
+    { sleep 10 && debootstrap --variant=minbase bookworm "$folder/again" >&2 &&
+      rm -rf --one-file-system "$folder/root" && mv "$folder/again" "$folder/root"; } ||
     die "debootstrap failed twice; see above"
   rm -rf "$folder"/root/var/cache/apt/archives/*.deb "$folder"/root/var/lib/apt/lists/*
   tar -C "$folder/root" -c . | docker import -c 'CMD ["bash"]' - "$base" >/dev/null
+  rm -rf --one-file-system "$folder"
 }
 
 have_base() {

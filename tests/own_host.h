@@ -1,5 +1,5 @@
-// No test takes a port that another one wants: every test process has loopback addresses of its own,
-// made of its process id, so that the ports of the shipped topologies are free there.
+// No test takes a port that another one wants: every test process has loopback addresses of its
+// own, made of its process id, so that the ports of the shipped topologies are free there.
 #pragma once
 
 #include <unistd.h>

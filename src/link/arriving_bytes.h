@@ -11,10 +11,11 @@
 
 namespace kimesh {
 
-// So many bytes are a sign of life. Fewer would let somebody between the two nodes, who can add
-// bytes to a connection until the first frame of them is whole and found wrong, keep a dead node
-// alive for long: now they do for kFrameBytes / kSignBytes = 33 times dead_after at most. More
-// would ask more of a link than 4 KiB in dead_after less two looks, 2.5 kbit/s with 15 s.
+// So many bytes are a sign of life. Somebody between the two nodes can add bytes to a connection
+// until the first frame of theirs is whole and found wrong: with that a dead node seems alive for
+// kFrameBytes / kSignBytes = 33 times dead_after at most, and with fewer bytes for a sign it would
+// for longer. More bytes would ask more of a link: these come in time at 2.5 kbit/s, where
+// dead_after is 15 s and a look comes each second.
 inline constexpr std::uint64_t kSignBytes = 4 * 1024;
 
 // Of one connection that has said a good hello. Looks at TCP only while no frame comes: once a

@@ -213,8 +213,8 @@ void IncomingConnections::tell_of_life(const Connection& connection, TimePoint n
 }
 
 // Where no frame comes, the bytes of one do. Only those of the connection that has said the node's
-// hello count. Whether it still stands is known by the second look, which alone can find a sign: a
-// heartbeat has been sent over it by then, and ZeroMQ refuses one for a connection that has ended.
+// hello count. Only a second look finds a sign. A heartbeat has been sent by then, which ZeroMQ
+// refuses where an accepted connection has ended, so that its descriptor may be another one's.
 void IncomingConnections::look_for_bytes(Connection& connection, TimePoint now) {
   if (!connection.open || now < connection.arriving.next_look(shared_.heartbeat)) return;
   if (connection.arriving.look(connection.tcp.received(), now)) tell_of_life(connection, now);

@@ -90,7 +90,7 @@ void OutgoingConnection::send_halt(const Halt& halt) {
   halt_ = halt;
   if (state_ != State::kReady) return;
   const bool is_next =
-      tcp().drained() && (shaper_index_ || outbox_.bytes_under_way() < kUnsentBytes);
+      tcp().drained() && (shaper_index_ || outbox_.bytes_under_way() <= kChunkFrameBytesMax);
   if (!tcp() || is_next) return control(halt);
   halt_waits_ = true;
   cut();

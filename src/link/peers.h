@@ -43,8 +43,8 @@ class Peers {
     told = now;
     return true;
   }
-  // Whether a sign of life came over the link within the time after which an open connection is
-  // none.
+  // Whether a sign of life came over the link lately: within the time after which an open
+  // connection alone proves nothing.
   [[nodiscard]] bool heard_lately(LinkIndex link, TimePoint now) const {
     const auto told = told_.find(link);  // at most a PeerHeard older than the last sign
     return told != told_.end() && told->second && now - *told->second < silence_;

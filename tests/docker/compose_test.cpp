@@ -238,7 +238,8 @@ TEST_F(Compose, AMeshOutlivesAPauseACutNetworkAndTheDeathOfItsProcesses) {
   EXPECT_TRUE(health.says("healthy")) << health.said();
   EXPECT_THAT(health.said(), Not(HasSubstr("unhealthy")));
 
-  // A node says every five seconds what it waits for, where it never has waited so long.
+  // A node says every five seconds what it waits for, where that takes twice as long as it lately
+  // did.
   const std::string waits = "waiting for link";
   ASSERT_EQ(run_command({"docker", "pause", mesh.container("c")}).code, 0);
   EXPECT_TRUE(mesh.says_again("a", waits, 1, "")) << mesh.logs("a");

@@ -63,7 +63,7 @@ struct Way {
   bool receiver_dials, encrypted;
 };
 
-// A sign comes with the next look, unless that is the first one since a frame came.
+// Whether a sign comes within two heartbeats. None may: a look that follows a frame finds none.
 bool hears_soon(TestNode& node) {
   const auto event = node.events.pop_for(std::chrono::seconds(2));
   return event && std::holds_alternative<PeerHeard>(*event);

@@ -62,7 +62,7 @@ struct FrozenReader : testing::Test {
 TEST_F(FrozenReader, HoldsNoMoreMessagesThanItsBoundAndLosesNone) {
   Message message;
   message.form = Form::kDense;
-  message.payload = Payload(content(60'000, 1));
+  message.payload = Payload(content(kChunkBytesMax - 1000, 1));
   std::vector<std::byte> whole = encode_message_head(message);
   const auto payload = message.payload.bytes();
   whole.insert(whole.end(), payload.begin(), payload.end());

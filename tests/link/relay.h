@@ -54,8 +54,8 @@ class Relay {
   // From now on only so many bytes go this way, over all connections together.
   static constexpr std::ptrdiff_t kNoStint = std::numeric_limits<std::ptrdiff_t>::max();
   void stint(Way way, std::ptrdiff_t bytes) { left_[index(way)] = bytes; }
-  // So many go each time that `every` has passed, so many times, and after it all, or, as with
-  // block(), none to the target.
+  // From the first byte on `bytes` of them go in each interval of length `every`, for `times`
+  // intervals. Behind these all go, or none to the target (block()).
   struct Pace {
     Way way;
     std::ptrdiff_t bytes;
@@ -129,7 +129,7 @@ class Relay {
     for (const Pipe& pipe : pipes) close(pipe);
   }
   void keep_pace() {
-    if (!paced_ || next_ > Clock::now()) return;
+    if (!paced_ || !pace_begun_ || next_ > Clock::now()) return;
     next_ = Clock::now() + pace_.every;
     left_[index(pace_.way)] = pace_.times > 0 ? pace_.bytes : kNoStint;
     if (pace_.times-- > 0) return;
@@ -186,6 +186,7 @@ class Relay {
       const std::ptrdiff_t stint = left, count = std::min(stint, std::ssize(bytes));
       if (::send(flow.to, bytes.data(), static_cast<std::size_t>(count), MSG_NOSIGNAL) != count)
         return false;
+      if (flow.way == pace_.way) pace_begun_ = true;
       if (stint != kNoStint) left -= count;
       bytes.erase(bytes.begin(), bytes.begin() + count);
       flow.waiting_bytes -= static_cast<std::size_t>(count);
@@ -202,6 +203,7 @@ class Relay {
   std::atomic<std::size_t> connections_{0};
   std::array<std::atomic<std::ptrdiff_t>, 2> left_{kNoStint, kNoStint};  // of the stint, by way
   Pace pace_{};
+  bool pace_begun_ = false;
   Clock::time_point next_{};  // of the pace
   std::atomic<bool> stop_{false}, blocked_{false}, held_{false}, paced_{false};
   std::thread thread_;

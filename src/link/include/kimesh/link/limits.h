@@ -22,8 +22,9 @@
 namespace kimesh {
 
 inline constexpr std::size_t kChunkFrameBytesMax = kChunkBytesMax + kChunkHeadBytes;
-// 32 chunks: what comes in while this thread is late by 30 ms at 1 Gbit/s.
-inline constexpr std::size_t kReceiveQueueBytes = 32 * kChunkFrameBytesMax;
+// 48 frames, whatever they hold: of the largest chunks what comes in while this thread is late by
+// 50 ms at 1 Gbit/s.
+inline constexpr std::size_t kReceiveQueueBytes = 48 * kChunkFrameBytesMax;
 // 16 chunks: few enough that a halt does not wait long behind them, and enough for 2 GB/s where the
 // network's thread wakes after half of them.
 inline constexpr std::size_t kSendQueueBytes = 16 * kChunkFrameBytesMax;
