@@ -212,9 +212,10 @@ void IncomingConnections::tell_of_life(const Connection& connection, TimePoint n
     shared_.events.try_push(PeerHeard{connection.spec.from, connection.spec.link});
 }
 
-// Where no frame comes, the bytes of one do. Only those of the connection that has said the node's
-// hello count. Only a second look finds a sign. A heartbeat has been sent by then, which ZeroMQ
-// refuses where an accepted connection has ended, so that its descriptor may be another one's.
+// Looks for bytes of a frame that is not complete yet. Only the connection whose hello was accepted
+// counts. The descriptor of an accepted connection that has ended may be another one's. Therefore a
+// sign takes two looks: between them ZeroMQ refuses a heartbeat on the ended connection, which then
+// closes here.
 void IncomingConnections::look_for_bytes(Connection& connection, TimePoint now) {
   if (!connection.open || now < connection.arriving.next_look(shared_.heartbeat)) return;
   if (connection.arriving.look(connection.tcp.received(), now)) tell_of_life(connection, now);

@@ -9,6 +9,7 @@
 
 #include "accepted_connections.h"
 #include "handshake.h"
+#include "kimesh/link/limits.h"
 #include "kimesh/util/overloaded.h"
 #include "zmtp.h"
 

@@ -119,6 +119,7 @@ class Mesh {
     }
     return false;
   }
+  // How many times it has said `text` so far.
   [[nodiscard]] int times_said(const std::string& service, const std::string& text) const {
     const std::string log = logs(service);
     int times = 0;

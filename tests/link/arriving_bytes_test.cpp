@@ -3,14 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/link/network_fixture.h"
-#include "tests/link/relay.h"
+#include "tests/link/relayed.h"
 
 namespace kimesh::arriving_bytes_test {
 namespace {
 
 constexpr Duration kHeartbeat = std::chrono::seconds(1);
-const LinkIndex kAtoB = link_of(0, 1);
 
 // Looks once a heartbeat at what a connection has brought, from its first frame on.
 struct Looks {
@@ -59,56 +57,38 @@ TEST(ArrivingBytes, ThatAreUnknownAreNone) {
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(looks.at(0));
 }
 
-struct Way {
-  bool receiver_dials, encrypted;
-};
-
-// Whether a sign comes within two heartbeats. None may: a look that follows a frame finds none.
+// Whether the next event is a sign of life. The first look after a frame finds none, so that the
+// wait may end without one.
 bool hears_soon(TestNode& node) {
   const auto event = node.events.pop_for(std::chrono::seconds(2));
   return event && std::holds_alternative<PeerHeard>(*event);
 }
 
 // No chunk is whole when the last sign has come.
-void expect_signs_within_a_chunk(const Way& way) {
+void expect_signs_within_a_chunk(const Dialling& dialling) {
   constexpr std::ptrdiff_t kStep = 2 * kSignBytes;
   constexpr std::size_t kSteps = kChunkBytesMax / kStep - 1;
-  TestNode a, b;
-  Relay relay;
-  NetworkOptions of_a = options_of(0, {1}, {}), of_b = options_of(1, {}, {0});
-  of_a.outgoing[0].awaits = of_b.incoming[0].dials = way.receiver_dials;
-  if (way.encrypted) {
-    const CurvePair keys[] = {make_curve_pair(), make_curve_pair()};
-    of_a.curve = CurveKeys{keys[0], {{"a", keys[0].public_key}, {"b", keys[1].public_key}}};
-    of_b.curve = CurveKeys{keys[1], of_a.curve->allowed};
-  }
-  start(a, std::move(of_a));
-  start(b, std::move(of_b));
-  TestNode &dialling = way.receiver_dials ? b : a, &listening = way.receiver_dials ? a : b;
-  relay.lead_to(listening.network->bound_endpoint());
-  dialling.network->dial(kAtoB, relay.address());
-  ASSERT_TRUE(a.await<LinkUp>() && b.await<PeerArrived>());
-  const Relay::Way to_b = way.receiver_dials ? Relay::Way::kBack : Relay::Way::kThere;
-  relay.stint(to_b, 0);
-  const auto payload = content(kChunksPerMessage * kChunkBytesMax - 1000, 1);
-  a.network->send(on(kAtoB, payload));
+  constexpr std::size_t kBytes = kChunksPerMessage * kChunkBytesMax - 1000;
+  Relayed link(dialling);
+  ASSERT_TRUE(link.a.await<LinkUp>() && link.b.await<PeerArrived>());
+  const Relay::Way to_b = dialling.receiver_dials ? Relay::Way::kBack : Relay::Way::kThere;
+  link.relay.stint(to_b, 0);
+  link.send(kBytes, 1);
   std::size_t signs = 0;
   for (std::size_t i = 0; i < kSteps; ++i) {
-    relay.stint(to_b, kStep);
-    signs += hears_soon(b) ? 1 : 0;
+    link.relay.stint(to_b, kStep);
+    signs += hears_soon(link.b) ? 1 : 0;
   }
   EXPECT_GT(signs, kSteps / 2);
-  relay.stint(to_b, Relay::kNoStint);
-  const auto got = b.await<MessageArrived>();
-  ASSERT_TRUE(got);
-  EXPECT_EQ(payload_of(*got), payload);
+  link.relay.stint(to_b, Relay::kNoStint);
+  link.expect_arrival(kBytes, 1);
 }
 
 // Seen to fail: no looks.
 TEST(ArrivingBytes, OfAChunkAreHeardBeforeItIsWhole) {
-  for (const Way& way : {Way{false, false}, Way{true, true}}) {
-    SCOPED_TRACE(testing::Message() << way.receiver_dials << way.encrypted);
-    expect_signs_within_a_chunk(way);
+  for (const Dialling& dialling : {Dialling{false, false}, Dialling{true, true}}) {
+    SCOPED_TRACE(testing::Message() << dialling.receiver_dials << dialling.encrypted);
+    expect_signs_within_a_chunk(dialling);
   }
 }
 

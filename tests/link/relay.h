@@ -54,8 +54,8 @@ class Relay {
   // From now on only so many bytes go this way, over all connections together.
   static constexpr std::ptrdiff_t kNoStint = std::numeric_limits<std::ptrdiff_t>::max();
   void stint(Way way, std::ptrdiff_t bytes) { left_[index(way)] = bytes; }
-  // From the first byte on `bytes` of them go in each interval of length `every`, for `times`
-  // intervals. Behind these all go, or none to the target (block()).
+  // From the first byte on, `bytes` bytes go this way in each interval of length `every`, for
+  // `times` intervals. After these all bytes go, or none to the target (block()).
   struct Pace {
     Way way;
     std::ptrdiff_t bytes;
@@ -203,7 +203,7 @@ class Relay {
   std::atomic<std::size_t> connections_{0};
   std::array<std::atomic<std::ptrdiff_t>, 2> left_{kNoStint, kNoStint};  // of the stint, by way
   Pace pace_{};
-  bool pace_begun_ = false;
+  bool pace_begun_ = false;   // a byte has gone that way
   Clock::time_point next_{};  // of the pace
   std::atomic<bool> stop_{false}, blocked_{false}, held_{false}, paced_{false};
   std::thread thread_;

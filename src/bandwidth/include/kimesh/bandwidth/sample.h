@@ -40,9 +40,9 @@ inline constexpr double kTailSecondsMin = 0.002;
 // half (error measured at 1 MB: 0.3 % p50, 1.2 % p95).
 inline constexpr std::size_t kChunksPerMessage = 8;
 inline constexpr std::size_t kChunkBytesMin = 512;  // below, headers take over 5 %
-// An eighth of a dense message of 1 MiB with its head. Its 8 chunks take a third fewer calls of the
-// system than 17 of 64 KiB would. A link that breaks more often than a chunk takes
-// delivers nothing.
+// A dense message of 1 MiB and its head fill 8 chunks, which take a third fewer system calls than
+// 17 chunks of 64 KiB. Larger chunks would need links that break less often: one that breaks more
+// often than a chunk takes delivers nothing.
 inline constexpr std::size_t kChunkBytesMax = 129 * 1024;
 
 // The number of chunks of a message of `bytes` bytes: 8 where their size stays within the bounds.

@@ -22,8 +22,8 @@
 namespace kimesh {
 
 inline constexpr std::size_t kChunkFrameBytesMax = kChunkBytesMax + kChunkHeadBytes;
-// 48 frames, whatever they hold: of the largest chunks what comes in while this thread is late by
-// 50 ms at 1 Gbit/s.
+// 48 frames of any size. Where they are the largest chunks, that is what comes in at 1 Gbit/s while
+// this thread is late by 50 ms.
 inline constexpr std::size_t kReceiveQueueBytes = 48 * kChunkFrameBytesMax;
 // 16 chunks: few enough that a halt does not wait long behind them, and enough for 2 GB/s where the
 // network's thread wakes after half of them.
