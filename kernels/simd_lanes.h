@@ -37,10 +37,10 @@ inline constexpr std::size_t kStep = kRegisters * kLanes;
 
 inline constexpr std::size_t kPartialSums = 8;
 
-// Σ x² in float64, element j in the partial sum j % 8: the same bits in any instruction set. The
-// square of a float32 is exact in float64, so that a fused multiply-add rounds as the two
-// operations do.
-class SquareSum {
+// Σ f(x) in float64, element j in the partial sum j % 8: the same bits in any instruction set.
+// `Term` adds f of a register of doubles to a partial sum.
+template <typename Term>
+class PartedSum {
  public:
 #if HWY_TARGET == HWY_SCALAR
   using Doubles = hn::ScalableTag<double>;
@@ -51,7 +51,10 @@ class SquareSum {
   static constexpr std::size_t kWide = hn::MaxLanes(Doubles());
   static constexpr std::size_t kParts = kPartialSums / kWide;
 
-  explicit HWY_INLINE SquareSum(const double* sums) {
+  HWY_INLINE PartedSum() {
+    for (auto& part : parts_) part = hn::Zero(Doubles());
+  }
+  explicit HWY_INLINE PartedSum(const double* sums) {
     for (std::size_t p = 0; p < kParts; ++p) parts_[p] = hn::LoadU(Doubles(), sums + p * kWide);
   }
   HWY_INLINE void store(double* sums) const {
@@ -76,10 +79,27 @@ class SquareSum {
 
  private:
   HWY_INLINE void add_part(hn::Vec<Doubles> x, std::size_t part) {
-    parts_[part] = hn::MulAdd(x, x, parts_[part]);
+    parts_[part] = Term::added(x, parts_[part]);
   }
   hn::Vec<Doubles> parts_[kParts];
 };
+
+// The square of a float32 is exact in float64, so that a fused multiply-add rounds as the two
+// operations do.
+struct SquareTerm {
+  template <typename V>
+  static HWY_INLINE V added(V x, V sum) {
+    return hn::MulAdd(x, x, sum);
+  }
+};
+struct PlainTerm {
+  template <typename V>
+  static HWY_INLINE V added(V x, V sum) {
+    return hn::Add(x, sum);
+  }
+};
+using SquareSum = PartedSum<SquareTerm>;
+using PlainSum = PartedSum<PlainTerm>;
 
 // The lanes that `hits` names, packed to the front; what follows them is arbitrary. Highway's own
 // Compress keeps its tables on the stack with g++ 12 and copies them there at every call.

@@ -155,35 +155,44 @@ struct Bfloat16 {
   }
 };
 
-// Packs eight bytes of 0 or 1 into the bits of one byte, the first into the lowest; and back.
-Code gathered(std::uint64_t bytes) {
-  return static_cast<Code>(bytes * 0x0102040810204080u >> 56);
-}
+// Unpacks the bits of a byte into eight bytes of 0 or 1, the lowest into the first.
 std::uint64_t scattered(Code bits) {
   const std::uint64_t own = bits * std::uint64_t{0x0101010101010101} & 0x8040201008040201u;
   return (own + 0x7f7f7f7f7f7f7f7fu) >> 7 & 0x0101010101010101u;
 }
 
-// Writes a bit for each element, 1 where `is_one` says so of a register of elements.
-template <typename IsOne>
-HWY_INLINE void write_bits(const float* x, std::size_t size, Code* out, Chunk& scratch,
-                           IsOne&& is_one) {
-  const Integers one = hn::Set(kIntegers, 1);
-  for (std::size_t j = 0; j < size; j += kLanes) {
-    const auto mask = hn::RebindMask(kIntegers, is_one(hn::Load(kFloats, x + j)));
-    const Integers bit = hn::IfThenElseZero(mask, one);
-    hn::StoreU(hn::DemoteTo(kBytes, bit), kBytes, scratch.levels.data() + j);
-  }
-  for (std::size_t i = 0; i < size; i += 8) {  // zeros follow the last element
-    std::uint64_t bytes;
-    std::memcpy(&bytes, scratch.levels.data() + i, sizeof(bytes));
-    const std::size_t there = std::min<std::size_t>(8, size - i);
-    out[i / 8] = static_cast<Code>(gathered(bytes) & (0xff >> (8 - there)));
-  }
+// The mask of a register as bits, the first lane in the lowest.
+HWY_INLINE std::uint64_t bits_of(Hits hits) {
+  std::uint8_t bytes[8] = {};
+  hn::StoreMaskBits(kFloats, hits, bytes);
+  std::uint64_t bits;
+  std::memcpy(&bits, bytes, sizeof(bits));
+  return bits;
 }
 
-HWY_INLINE void write_signs(const float* x, std::size_t size, Code* out, Chunk& scratch) {
-  write_bits(x, size, out, scratch,
+// Calls body(register, its first element modulo kGroup) for all elements, and for the zeros that
+// fill up the last group: the second number is a constant where the loop is unrolled.
+template <typename Body>
+HWY_INLINE void for_registers(const float* x, std::size_t size, Body&& body) {
+  for (std::size_t group = 0; group < size; group += kGroup)
+    for (std::size_t j = 0; j < kGroup; j += kLanes) body(hn::Load(kFloats, x + group + j), j);
+}
+
+// Writes a bit for each element, 1 where `is_one` says so of a register of elements: never of 0.
+template <typename IsOne>
+HWY_INLINE void write_bits(const float* x, std::size_t size, Code* out, IsOne&& is_one) {
+  std::array<std::uint64_t, kChunk / 64> words;
+  for (std::size_t i = 0; i < size; i += 64) {
+    std::uint64_t word = 0;
+    for (std::size_t j = 0; j < 64; j += kLanes)
+      word |= bits_of(is_one(hn::Load(kFloats, x + i + j))) << j;
+    words[i / 64] = word;
+  }
+  std::memcpy(out, words.data(), (size + 7) / 8);
+}
+
+HWY_INLINE void write_signs(const float* x, std::size_t size, Code* out) {
+  write_bits(x, size, out,
              [](Floats values) HWY_ATTR { return hn::Lt(values, hn::Zero(kFloats)); });
 }
 
@@ -202,28 +211,25 @@ HWY_INLINE Words sign_of_bit(Integers bit) {
   return hn::ShiftLeft<31>(hn::BitCast(kWords, bit));
 }
 
-using PartialSums = std::array<double, kPartialSums>;
-
-double mean_of(const PartialSums& sums, std::size_t count) {
-  const double sum =
-      ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-  return sum / static_cast<double>(count);
+template <typename Term>
+double total_of(const PartedSum<Term>& parted) {
+  double sums[kPartialSums];
+  parted.store(sums);
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
-std::uint16_t mean_code(const PartialSums& sums, std::size_t count) {
-  return to_bfloat16(static_cast<float>(mean_of(sums, count)), Rounding::kNearest);
-}
-
-double magnitude_of(float x) {
-  return static_cast<double>(std::bit_cast<float>(magnitude_bits(x)));
+std::uint16_t mean_code(const PlainSum& sum, std::size_t count) {
+  const double mean = total_of(sum) / static_cast<double>(count);
+  return to_bfloat16(static_cast<float>(mean), Rounding::kNearest);
 }
 
 struct Sign {
-  static void encode(const float* x, std::size_t size, Rounding, Code* out, Chunk& scratch) {
-    PartialSums sums{};
-    for (std::size_t j = 0; j < size; j += kPartialSums)
-      for (std::size_t l = 0; l < kPartialSums; ++l) sums[l] += magnitude_of(x[j + l]);
-    write16(out, mean_code(sums, size));
-    write_signs(x, size, out + 2, scratch);
+  static void encode(const float* x, std::size_t size, Rounding, Code* out, Chunk&) {
+    PlainSum magnitudes;
+    for_registers(x, size, [&](Floats values, std::size_t position) HWY_ATTR {
+      magnitudes.add(hn::Abs(values), position);
+    });
+    write16(out, mean_code(magnitudes, size));
+    write_signs(x, size, out + 2);
   }
   static void decode(const Code* in, std::size_t size, Chunk& scratch, float* x) {
     const Words scale = hn::Set(kWords, std::uint32_t{read16(in)} << 16);
@@ -237,30 +243,27 @@ struct Sign {
 };
 
 struct Sign2 {
-  static void encode(const float* x, std::size_t size, Rounding, Code* out, Chunk& scratch) {
-    PartialSums squares{};
-    for (std::size_t j = 0; j < size; j += kPartialSums)
-      for (std::size_t l = 0; l < kPartialSums; ++l)
-        squares[l] += magnitude_of(x[j + l]) * magnitude_of(x[j + l]);
-    const auto limit = static_cast<float>(std::sqrt(mean_of(squares, size)));
-    PartialSums small{}, large{};
-    std::array<std::uint32_t, kPartialSums> counts{};
-    for (std::size_t j = 0; j < size; j += kPartialSums)
-      for (std::size_t l = 0; l < kPartialSums; ++l) {
-        const double magnitude = magnitude_of(x[j + l]);
-        const bool is_large = magnitude > static_cast<double>(limit);
-        small[l] += is_large ? 0 : magnitude;
-        large[l] += is_large ? magnitude : 0;
-        counts[l] += is_large ? 1 : 0;
-      }
+  static void encode(const float* x, std::size_t size, Rounding, Code* out, Chunk&) {
+    SquareSum squares;
+    for_registers(x, size, [&](Floats values, std::size_t position) HWY_ATTR {
+      squares.add(values, position);
+    });
+    const double mean_square = total_of(squares) / static_cast<double>(size);
+    const Floats limits = hn::Set(kFloats, static_cast<float>(std::sqrt(mean_square)));
+    PlainSum small, large;
     std::size_t count = 0;
-    for (const std::uint32_t its : counts) count += its;
+    for_registers(x, size, [&](Floats values, std::size_t position) HWY_ATTR {
+      const Floats magnitudes = hn::Abs(values);
+      const Hits is_large = hn::Gt(magnitudes, limits);
+      small.add(hn::IfThenZeroElse(is_large, magnitudes), position);
+      large.add(hn::IfThenElseZero(is_large, magnitudes), position);
+      count += hn::CountTrue(kFloats, is_large);
+    });
     const std::uint16_t low = count < size ? mean_code(small, size - count) : 0;
     write16(out, low);
     write16(out + 2, count > 0 ? mean_code(large, count) : low);
-    const Floats limits = hn::Set(kFloats, limit);
-    write_signs(x, size, out + 4, scratch);
-    write_bits(x, size, out + 4 + code_bytes(BlockFormat::kSign, size), scratch,
+    write_signs(x, size, out + 4);
+    write_bits(x, size, out + 4 + code_bytes(BlockFormat::kSign, size),
                [&](Floats values) HWY_ATTR { return hn::Gt(hn::Abs(values), limits); });
   }
   static void decode(const Code* in, std::size_t size, Chunk& scratch, float* x) {

@@ -67,7 +67,8 @@ class Bench {
     time("magnitudes", [&] { return memory_.observe_magnitudes(observed).ok(); });
     for (const auto& [blocks, name] :
          {std::pair(BlockFormat::kBfloat16, "bfloat16"), std::pair(BlockFormat::kSign, "sign"),
-          std::pair(BlockFormat::kInt8, "int8"), std::pair(BlockFormat::kInt4, "int4")}) {
+          std::pair(BlockFormat::kSign2, "sign2"), std::pair(BlockFormat::kInt8, "int8"),
+          std::pair(BlockFormat::kInt4, "int4")}) {
       std::vector<std::byte> bytes(kernels::quantised_bytes(blocks, size_));
       time(name,
            [&] { return memory_.quantise(blocks, kernels::Rounding::kNearest, t, e, bytes).ok(); });

@@ -50,6 +50,7 @@ const Format kSparse[] = {
 };
 const Format kDense[] = {
     {"sign", dense("sign")},
+    {"sign2", dense("sign2")},
     {"int4", dense("int4")},
     {"int8", dense("int8")},
     {"bfloat16", dense("identity", {{"values", "bfloat16"}})},
