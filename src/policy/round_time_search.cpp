@@ -187,6 +187,7 @@ void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Cod
     if (now.limit_bytes > 0)
       others[f].limit_bytes =
           1 + static_cast<std::size_t>(kExchangeFactors[f] * static_cast<double>(now.limit_bytes));
+    others[f].even_bits = 0;  // another exchange has room for others
     others[f].round_time = now.compute_time + from_seconds(kExchangeFactors[f] * exchange_s);
   }
   std::vector<Coding> codings = codings_of(others, usual);

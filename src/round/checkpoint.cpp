@@ -58,8 +58,8 @@ template <typename Self>
 auto Core::State::plain_state_of(Self& self) {
   return std::tie(self.work_times, self.compute_times, self.stretch, self.round_times, self.settled,
                   self.agreement.sum, self.agreement.weight, self.data, self.loss_guard,
-                  self.offers, self.delay, self.floor_s, self.offered, self.complained_of_time,
-                  self.multiple);
+                  self.agreed_bits, self.offers, self.delay, self.floor_s, self.offered,
+                  self.complained_of_time, self.multiple);
 }
 
 namespace {

@@ -47,14 +47,15 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.encode_s_per_byte = out.coding_time.per_byte();
   context.timed_encodings = static_cast<unsigned>(out.coding_time.count());
   context.curve = out.curve.empty() ? nullptr : &out.curve;
+  context.is_even = sends_even_messages();
+  context.even_bits = verdict.even_bits;
   context.encodings = shares_gathers ? plan.hops / 2 + 1 : plan.hops;
   const WorkTimes::OfRound work = work_times.of_round(plan.hops, context.encodings);
   context.work_time = work.work;
   context.encode_time = work.encodings;
   context.encodings_waited_for = encodings_waited_for();
   context.round_time_is_searched = searches && !options.policy.round_time;
-  constexpr unsigned kHopsOfOneEachWay = 2;
-  context.is_compressed_again = plan.hops > kHopsOfOneEachWay && !is_shared(channel) &&
+  context.is_compressed_again = !plan.has_one_hop_each_way() && !is_shared(channel) &&
                                 !(reduce && options.feedback == Feedback::kEf14);
   if (is_shared(channel))
     context.limit_bytes = static_cast<std::size_t>(shards[channel.shard].gather_limit);

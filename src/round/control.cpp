@@ -26,9 +26,15 @@ double seconds_at(std::span<const double> values, std::size_t index) {
 }
 
 // The offer's place among the values of a control vector.
-constexpr std::size_t kOfferBegins = 11;
+constexpr std::size_t kOfferBegins = 13;
 // Behind it; values that are seldom set come last.
-constexpr std::size_t kCheckpointsBegin = 21;
+constexpr std::size_t kCheckpointsBegin = 23;
+
+// Dense messages have 32 bits an element.
+double bits_at(std::span<const double> values, std::size_t index) {
+  const double value = value_at(values, index);
+  return value > 0 ? std::min(value, kBitsOfDense) : 0;
+}
 
 // Sums are never negative; what is no such number counts as 0. No energy or delay of a run comes
 // near the limits, between which their sums and ratios stay finite.
@@ -80,6 +86,7 @@ void ControlVector::merge(const ControlVector& other) {
   checkpoint_wish = std::max(checkpoint_wish, other.checkpoint_wish);
   step_s = std::max(step_s, other.step_s);
   multiple += other.multiple;
+  bits_room.merge(other.bits_room);
 }
 
 double tighter_limit(double a, double b) {
@@ -96,8 +103,9 @@ double gather_limit_from_control(std::span<const double> values) {
 }
 
 Control ControlVector::to_control() const {
-  Control control{nodes,      loss,    compute_s, gather_limit, step_s,    multiple,
-                  evaluate_s, correct, samples,   test_loss,    stop_wish, offer.weight};
+  Control control{nodes,           loss,      compute_s, gather_limit, bits_room.coded,
+                  bits_room.plain, step_s,    multiple,  evaluate_s,   correct,
+                  samples,         test_loss, stop_wish, offer.weight};
   control[kOfferBegins + 1] = offer.least_s;
   control[kOfferBegins + 2] = offer.agreement;
   control[kOfferBegins + 3] = offer.agreement_weight;
@@ -116,13 +124,14 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
   vector.loss = value_at(v, 1);
   vector.compute_s = seconds_at(v, 2);
   vector.gather_limit = limit_at(v, 3);
-  vector.step_s = seconds_at(v, 4);
-  vector.multiple = sum_at(v, 5);
-  vector.evaluate_s = seconds_at(v, 6);
-  vector.correct = value_at(v, 7);
-  vector.samples = value_at(v, 8);
-  vector.test_loss = value_at(v, 9);
-  vector.stop_wish = value_at(v, 10);
+  vector.bits_room = {bits_at(v, 4), bits_at(v, 5)};
+  vector.step_s = seconds_at(v, 6);
+  vector.multiple = sum_at(v, 7);
+  vector.evaluate_s = seconds_at(v, 8);
+  vector.correct = value_at(v, 9);
+  vector.samples = value_at(v, 10);
+  vector.test_loss = value_at(v, 11);
+  vector.stop_wish = value_at(v, 12);
   vector.offer.weight = sum_at(v, kOfferBegins);
   vector.offer.least_s = seconds_at(v, kOfferBegins + 1);
   vector.offer.agreement = sum_at(v, kOfferBegins + 2);
@@ -145,6 +154,7 @@ Control Verdict::to_control() const {
           accuracy_round == kNoRound ? 0 : accuracy,
           test_loss,
           evaluate_s,
+          even_bits,
           from_round(closing_round),
           static_cast<double>(reason),
           stop ? 1.0 : 0.0,
@@ -167,23 +177,24 @@ Verdict Verdict::from_control(std::span<const double> v) {
   if (verdict.accuracy_round != kNoRound) verdict.accuracy = value_at(v, 4);
   verdict.test_loss = value_at(v, 5);
   verdict.evaluate_s = seconds_at(v, 6);
-  verdict.closing_round = round_at(v, 7);
-  const double reason = value_at(v, 8);
+  verdict.even_bits = bits_at(v, 7);
+  verdict.closing_round = round_at(v, 8);
+  const double reason = value_at(v, 9);
   const bool known = reason >= 0 && reason <= static_cast<double>(StopReason::kLoss);
   verdict.reason = known ? static_cast<StopReason>(static_cast<int>(reason)) : StopReason::kNone;
-  verdict.stop = value_at(v, 9) != 0;
-  const double ahead = value_at(v, 10);
+  verdict.stop = value_at(v, 10) != 0;
+  const double ahead = value_at(v, 11);
   const bool is_mode = ahead >= 0 && ahead <= static_cast<double>(Ahead::kOverlaps);
   verdict.ahead = is_mode ? static_cast<Ahead>(static_cast<int>(ahead)) : Ahead::kNo;
-  verdict.step_s = seconds_at(v, 11);
-  const double steps = value_at(v, 12);
+  verdict.step_s = seconds_at(v, 12);
+  const double steps = value_at(v, 13);
   const bool is_number = steps >= 1 && steps <= kLocalStepsMax;
   verdict.local_steps = is_number ? static_cast<unsigned>(steps) : 1;
-  verdict.mean_multiple = multiple_at(v, 13);
-  verdict.checkpoint_round = round_at(v, 14);
-  verdict.checkpoint_held = round_at(v, 15);
-  verdict.lineage = lineage_at(v, 16);
-  verdict.held_lineage = lineage_at(v, 17);
+  verdict.mean_multiple = multiple_at(v, 14);
+  verdict.checkpoint_round = round_at(v, 15);
+  verdict.checkpoint_held = round_at(v, 16);
+  verdict.lineage = lineage_at(v, 17);
+  verdict.held_lineage = lineage_at(v, 18);
   return verdict;
 }
 

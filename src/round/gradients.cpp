@@ -4,20 +4,16 @@
 #include "state.h"
 
 namespace kimesh {
-namespace {
-
 // Whether the nodes' data seem unlike. Only the owner of shard 0 knows. Other nodes see that the
 // mesh may look ahead and does not: with like data it nearly always does, since that costs nothing.
-bool tells_unlike_data(const CoreOptions& options, Ahead ahead) {
+bool Core::State::data_seem_unlike() const {
   return options.feedback == Feedback::kEf14 && options.look_ahead == Use::kChosen &&
          ahead == Ahead::kNo;
 }
 
-}  // namespace
-
 void Core::State::begin_own_part() {
   ahead = way_of_round();
-  links.hold_rates(searches && round > kOfferEvery && tells_unlike_data(options, ahead));
+  links.hold_rates(searches && round > kOfferEvery && data_seem_unlike());
   evaluates = options.has_test_set && !agreeing &&
               (confirming ||
                (options.evaluate_every > 0 && round > 0 && round % options.evaluate_every == 0));
@@ -60,6 +56,7 @@ void Core::State::end_own_part() {
   own_ready = true;
   offer_exchange();
   offer_multiple();
+  tell_bits_room();
   if (!confirming && options.look_ahead != Use::kNever) {
     // A closing round is followed by a confirmation round, which has no gradient, and one that ends
     // with a checkpoint by a gradient that this holds nothing of.

@@ -107,6 +107,28 @@ void Core::State::offer_exchange() {
   }
 }
 
+// Whether messages may be of one size: where the mesh chooses all of it, and each message is made
+// by the codec that suits its size best. Not where sums of several nodes travel: residuals of each
+// hop differ anyway, and links that could carry more would stay idle (docs/figures.md: 1.5 times
+// the time on a tree).
+bool Core::State::may_send_even_messages() const {
+  return searches && !options.policy.round_time && shares_gathers && plan.has_one_hop_each_way() &&
+         options.policy.codec->kind_name() == "dzq" && data_seem_unlike();
+}
+
+bool Core::State::sends_even_messages() const {
+  return may_send_even_messages() && verdict.even_bits > 0;
+}
+
+void Core::State::tell_bits_room() {
+  if (!may_send_even_messages() || confirming || round < kOfferEvery) return;
+  for (const OutgoingChannel& out : outs) {
+    MessageContext context = context_of(out, round);
+    context.limit_bytes = 0;  // that of the round before
+    own.bits_room.merge(bits_room(context, options.policy.codec));
+  }
+}
+
 // Says in some rounds how many times the mesh's local steps this node takes while the slowest takes
 // its own.
 void Core::State::offer_multiple() {
@@ -144,6 +166,10 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
     const bool may_take_more =
         data.may_look_ahead() && next.local_steps * kMultipleMax <= kLocalStepsMax;
     next.mean_multiple = may_take_more ? mean_multiple_of(from_all.multiple) : 1;
+    if (data.unlike() >= kUnlikenessOfLookAhead && from_all.bits_room.plain > 0) {
+      agreed_bits.add(from_all.bits_room);
+      next.even_bits = agreed_bits.value();
+    }
   }
   next.compute_s = compute_times.value() * next.local_steps;
   const bool steps_change =
@@ -182,6 +208,9 @@ Pace Core::State::next_pace(const ExchangeOffer& offer) {
   rules.shortest_delay = shortest_delay(offer);
   rules.drift = options.drift;
   rules.overlap_cost = options.overlap_cost;
+  // Boldness (a caution under 1) is learnt from rounds that bore delays of uneven messages. Even
+  // messages become so small with it that they no longer suit a block codec.
+  if (sends_even_messages()) rules.caution = std::max(rules.caution, 1.0);
   if (stretch.is_known()) rules.overlap_stretch = stretch.factor();
   const ExchangeOffer mean = offers.at(exchange_s);
   delay = present_delay(mean);
@@ -214,6 +243,7 @@ std::string Core::State::search_state() const {
   if (owns(0))
     text += fmt::format(R"(,"delay":{:.6g},"unlike":{:.6g},"caution":{:.6g})", delay, data.unlike(),
                         loss_guard.caution());
+  if (sends_even_messages()) text += fmt::format(R"(,"even_bits":{:.6g})", verdict.even_bits);
   return text + "}";
 }
 

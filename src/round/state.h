@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "agreed_bits.h"
 #include "coding_time.h"
 #include "data_likeness.h"
 #include "kimesh/policy/loss_guard.h"
@@ -268,6 +269,10 @@ class Core::State {
   [[nodiscard]] bool is_own_choice(const OutgoingChannel& out) const;
   void offer_exchange();
   void offer_multiple();
+  [[nodiscard]] bool data_seem_unlike() const;
+  [[nodiscard]] bool may_send_even_messages() const;
+  [[nodiscard]] bool sends_even_messages() const;
+  void tell_bits_room();
   [[nodiscard]] std::string search_state() const;
   void choose_pace(const ControlVector& from_all, Verdict& next);
   [[nodiscard]] Pace next_pace(const ExchangeOffer& offer);
@@ -354,20 +359,20 @@ class Core::State {
   RecentMedian round_times;    // evaluation left out; of rounds from `settled` on, with one pace
   Round settled = 0;
   Agreement agreement;  // of owners' sums since the last offer
-  DataLikeness data;    // at the owner of shard 0, as the next three
+  DataLikeness data;    // at the owner of shard 0, as the next five
   LossGuard loss_guard;
+  AgreedBits agreed_bits;
   RecentOffers offers;
   double delay = 0;                 // present_delay() of their mean
   double floor_s = 0;               // PaceRules::floor_s
   Round offered = kNoRound;         // last round in which offer_exchange said something
   bool complained_of_time = false;  // check_round_time has
 
-  ControlVector own;  // of this round
-  ControlVector sum;  // of this round, with the children's
-  Verdict verdict;    // the owner's latest
-  // Evaluations in a row that reached the target (owner of shard 0).
-  unsigned accuracy_hits = 0, loss_hits = 0;
-  Round trained = 0;  // rounds with a gradient so far, this one included
+  ControlVector own;                          // of this round
+  ControlVector sum;                          // of this round, with the children's
+  Verdict verdict;                            // the owner's latest
+  unsigned accuracy_hits = 0, loss_hits = 0;  // in a row; at the owner of shard 0
+  Round trained = 0;                          // rounds with a gradient so far, this one included
   StopReason stop_reason = StopReason::kNone;
 
   bool wants_checkpoint = false;    // a user of this node does

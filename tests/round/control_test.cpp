@@ -29,10 +29,12 @@ TEST(Control, BringsBackEveryValueOfANode) {
   ControlVector all;
   double next = 1;
   for (double* value :
-       {&all.nodes, &all.loss, &all.correct, &all.samples, &all.test_loss, &all.compute_s,
-        &all.evaluate_s, &all.gather_limit, &all.stop_wish, &all.offer.weight, &all.offer.agreement,
-        &all.offer.agreement_weight, &all.offer.least_s, &all.offer.most_s, &all.offer.coding_s,
-        &all.checkpoint_held, &all.checkpoint_wish, &all.step_s, &all.multiple})
+       {&all.nodes,           &all.loss,         &all.correct,         &all.samples,
+        &all.test_loss,       &all.compute_s,    &all.evaluate_s,      &all.gather_limit,
+        &all.stop_wish,       &all.offer.weight, &all.offer.agreement, &all.offer.agreement_weight,
+        &all.offer.least_s,   &all.offer.most_s, &all.offer.coding_s,  &all.checkpoint_held,
+        &all.checkpoint_wish, &all.step_s,       &all.multiple,        &all.bits_room.coded,
+        &all.bits_room.plain})
     *value = next++;
   for (double& delay : all.offer.delay) delay = next++;
   EXPECT_TRUE(ControlVector::from_control(all.to_control()) == all);
@@ -48,6 +50,35 @@ TEST(Control, TakesWhatIsNoMeanOfMultiplesForOne) {
     std::ranges::replace(control, 1.75, wrong);
     EXPECT_EQ(Verdict::from_control(control).mean_multiple, 1) << wrong;
   }
+}
+
+// Seen to fail: 33 bits passed on.
+TEST(Control, TakesNoMoreThanDenseMessagesHaveForBits) {
+  ControlVector all;
+  all.bits_room = {0.25, 2.5};
+  Verdict verdict;
+  verdict.even_bits = 2.125;
+  EXPECT_EQ(Verdict::from_control(verdict.to_control()), verdict);
+  for (const double wrong : {-1.0, std::nan(""), 33.0, HUGE_VAL}) {
+    const double taken = wrong > 0 ? kBitsOfDense : 0;
+    Control control = all.to_control();
+    std::ranges::replace(control, 2.5, wrong);
+    EXPECT_EQ(ControlVector::from_control(control).bits_room, (BitsRoom{0.25, taken})) << wrong;
+    Control word = verdict.to_control();
+    std::ranges::replace(word, 2.125, wrong);
+    EXPECT_EQ(Verdict::from_control(word).even_bits, taken) << wrong;
+  }
+}
+
+// Seen to fail where the larger room counted.
+TEST(Control, MergesRoomsToTheSmallest) {
+  ControlVector all;
+  for (const BitsRoom room : {BitsRoom{0, 0}, {0.5, 2}, {0.25, 3}, {0, 0}}) {
+    ControlVector child;
+    child.bits_room = room;
+    all.merge(child);
+  }
+  EXPECT_EQ(all.bits_room, (BitsRoom{0.25, 2}));
 }
 
 TEST(Control, LeavesAWordThatSaysLittleShortAndAnUnsetRoundUnset) {

@@ -153,11 +153,12 @@ class Tamperer {
     }
   }
   void change_control(Message& message) {
-    const std::uint32_t paces[] = {10, 12, 13};  // of a verdict: ahead, local_steps, mean_multiple
+    // Of a verdict: even_bits, ahead, local_steps, mean_multiple.
+    const std::uint32_t paces[] = {7, 11, 13, 14};
     for (std::uint32_t i = 1 + random_.below(3); i > 0; --i) {
       const bool is_pace = message.phase == Phase::kGather && random_.below(2) == 0;
       double& value =
-          message.control[is_pace ? paces[random_.below(3)] : random_.below(kControlSlots)];
+          message.control[is_pace ? paces[random_.below(4)] : random_.below(kControlSlots)];
       value = wild(value);
     }
   }
