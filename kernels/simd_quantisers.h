@@ -49,7 +49,8 @@ void write16(Code* bytes, std::uint16_t value) {
   std::memcpy(bytes, &value, sizeof(value));
 }
 
-// The functions below work on `size` elements, and may touch more, up to whole registers.
+// The functions below work on `size` elements, and may touch more, up to a whole group (kGroup),
+// which has to hold zeros there.
 
 float largest_of(const float* x, std::size_t size) {
   Words largest = hn::Zero(kWords);
@@ -178,7 +179,8 @@ HWY_INLINE void for_registers(const float* x, std::size_t size, Body&& body) {
     for (std::size_t j = 0; j < kGroup; j += kLanes) body(hn::Load(kFloats, x + group + j), j);
 }
 
-// Writes a bit for each element, 1 where `is_one` says so of a register of elements: never of 0.
+// Writes a bit for each element, 1 where `is_one` says so of a register of elements.
+// It has to be false for 0, which fills up the last word.
 template <typename IsOne>
 HWY_INLINE void write_bits(const float* x, std::size_t size, Code* out, IsOne&& is_one) {
   std::array<std::uint64_t, kChunk / 64> words;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include "kimesh/compress/codecs.h"
@@ -141,18 +142,16 @@ std::span<const Blocks> even_blocks() {
   return all_blocks().first(3);
 }
 
-// With what the mesh has agreed on, or what the message's own link carries.
+// Requires bits that the mesh has agreed on. One round of kCodedEvery times the coder here, too.
 Coding even_coding(const MessageContext& message, const CodecPtr& usual) {
-  constexpr double kRounding = 1e-6;  // of a number of bits that travels as a float64
-  const double bits =
-      message.even_bits > 0 ? message.even_bits : even_bits_within(bits_room(message, usual));
-  const std::size_t dense = dense_bytes(message.elements);
+  const double bits = message.even_bits;
   const auto of = [&](const CodecPtr& codec, std::size_t payload) {
     return Coding{codec, whole_bytes(payload, message), payload};
   };
-  if (bits >= kBitsOfDense) return of(usual, dense);
+  if (bits >= kBitsOfDense) return of(usual, dense_bytes(message.elements));
+  const bool is_due = message.round % kCodedEvery == kCodedEvery - 1;
   for (const Blocks& blocks : even_blocks())
-    if (bits_of(blocks) <= bits * (1 + kRounding))
+    if (!is_due && bits_of(blocks) <= bits)
       return of(blocks.codec, blocks.codec->bytes_max(message.elements, message.elements));
   return of(usual, static_cast<std::size_t>(bits / 8 * static_cast<double>(message.elements)));
 }
@@ -179,17 +178,22 @@ void BitsRoom::merge(const BitsRoom& other) {
 BitsRoom bits_room(const MessageContext& message, const CodecPtr& usual) {
   const std::size_t coded = within_budget(usual, message).payload_bytes;
   // From dzq to a block codec is one large step, which growth limits would never let a link take.
+  // They hold only where nothing has told the rate.
   MessageContext free = without_coder(message);
-  free.link.lower_bound = false;
-  free.largest_bytes = 0;
+  const double share = message.share_bytes_per_s;
+  if (!message.link.is_a_guess() || (share > 0 && std::isfinite(share))) {
+    free.link.bytes_per_s = bounding_rate(message);
+    free.link.lower_bound = false;
+    free.largest_bytes = 0;
+  }
   const std::size_t plain = within_budget(plain_codec(), free).payload_bytes;
   return {bits_of(coded, message.elements), bits_of(plain, message.elements)};
 }
 
 double even_bits_within(const BitsRoom& room) {
-  // sign2 is taken far beyond its room: where it nearly fits, dzq gets a fifth of its bits, because
-  // most of the exchange goes into coding, and residuals of ten rounds come back with every change.
-  // With 1.25 and 2 the mesh falls from one to the other (docs/figures.md).
+  // sign2 is taken far beyond its room. Where it nearly fits dzq would get a fifth of its bits,
+  // since most of the exchange goes into coding. With 1.25 or 2 in place of 3 the mesh goes from one
+  // to the other and back (docs/figures.md).
   constexpr double kSign2Over = 3;
   if (room.plain >= kBitsOfDense) return kBitsOfDense;
   for (const Blocks& blocks : even_blocks()) {
@@ -208,7 +212,7 @@ Coding coding_of(const MessageContext& message, const CodecPtr& usual) {
 }
 
 std::vector<Coding> codings_of(std::span<const MessageContext> messages, const CodecPtr& usual) {
-  if (messages.front().is_even) {
+  if (messages.front().even_bits > 0 && messages.front().link.known()) {
     std::vector<Coding> codings;
     for (const MessageContext& message : messages) codings.push_back(even_coding(message, usual));
     return codings;

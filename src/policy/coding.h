@@ -6,6 +6,9 @@
 // byte takes over nine times as long to code as to send, and topk leaves out less. Where the config
 // gives round time, overlap and local steps, no curves are measured, neither of the two is used,
 // and topk counts as leaving out less.
+//
+// Where the mesh has agreed on the bits of its messages (even_bits.h), these alone say the codec:
+// dense, int8, int4, sign2 or, with fewer bits, dzq.
 #pragma once
 
 #include <optional>
@@ -45,8 +48,8 @@ struct Coding {
 // one. `usual` is what the run's config says; any other than dzq is kept.
 [[nodiscard]] Coding coding_of(const MessageContext& message, const CodecPtr& usual);
 
-// The same for other times of the round, and with other limits of a shared gather: `messages` are
-// alike but for these.
+// The same for other times of the round, other limits of a shared gather and other bits of even
+// messages: `messages` are alike but for these.
 [[nodiscard]] std::vector<Coding> codings_of(std::span<const MessageContext> messages,
                                              const CodecPtr& usual);
 

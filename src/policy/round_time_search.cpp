@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "coding.h"
+#include "kimesh/policy/even_bits.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {
@@ -20,6 +21,19 @@ constexpr double kDelayMax = 1 / kFloorRatio;
 
 // A change that promises less than this is noise of the curves.
 constexpr double kLeastProgress = 1.01;
+
+// With another exchange the mesh would agree on other bits. What this link has more room for than
+// the slowest one stays unused with all of them.
+void offer_even_bits(std::span<MessageContext> others, const CodecPtr& usual) {
+  const double of_mesh = others[kPresent].even_bits;
+  const double of_link = even_bits_within(bits_room(others[kPresent], usual));
+  const double used = of_link > 0 ? std::min(of_mesh / of_link, 1.0) : 1;
+  for (std::size_t f = 0; f < others.size(); ++f) {
+    if (f == kPresent) continue;
+    const BitsRoom room = bits_room(others[f], usual);
+    others[f].even_bits = even_bits_within({used * room.coded, used * room.plain});
+  }
+}
 
 double delay_of(double missing, double whole) {
   const double sent = whole - missing;
@@ -187,9 +201,9 @@ void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Cod
     if (now.limit_bytes > 0)
       others[f].limit_bytes =
           1 + static_cast<std::size_t>(kExchangeFactors[f] * static_cast<double>(now.limit_bytes));
-    others[f].even_bits = 0;  // another exchange has room for others
     others[f].round_time = now.compute_time + from_seconds(kExchangeFactors[f] * exchange_s);
   }
+  if (now.even_bits > 0) offer_even_bits(others, usual);
   std::vector<Coding> codings = codings_of(others, usual);
   predict_missing(codings, now);
   const Coding& present = codings[kPresent];

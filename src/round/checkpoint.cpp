@@ -121,7 +121,9 @@ void Core::State::restore(StateReader& reader) {
   go_on_from(from);
   // Without what was measured in the round before, an offer would know nothing.
   if (!is_of_plan) {
-    verdict.mean_multiple = 1;  // no node of this plan has offered a multiple yet
+    // No node of this plan has offered a multiple or told the room on its links yet.
+    verdict.mean_multiple = 1;
+    verdict.even_bits = 0;
     return static_cast<void>(offered = round + 1);
   }
   Control summed{};

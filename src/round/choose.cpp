@@ -47,8 +47,7 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.encode_s_per_byte = out.coding_time.per_byte();
   context.timed_encodings = static_cast<unsigned>(out.coding_time.count());
   context.curve = out.curve.empty() ? nullptr : &out.curve;
-  context.is_even = sends_even_messages();
-  context.even_bits = verdict.even_bits;
+  context.even_bits = even_bits;
   context.encodings = shares_gathers ? plan.hops / 2 + 1 : plan.hops;
   const WorkTimes::OfRound work = work_times.of_round(plan.hops, context.encodings);
   context.work_time = work.work;

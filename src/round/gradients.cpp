@@ -4,15 +4,9 @@
 #include "state.h"
 
 namespace kimesh {
-// Whether the nodes' data seem unlike. Only the owner of shard 0 knows. Other nodes see that the
-// mesh may look ahead and does not: with like data it nearly always does, since that costs nothing.
-bool Core::State::data_seem_unlike() const {
-  return options.feedback == Feedback::kEf14 && options.look_ahead == Use::kChosen &&
-         ahead == Ahead::kNo;
-}
-
 void Core::State::begin_own_part() {
   ahead = way_of_round();
+  even_bits = may_send_even_messages() ? verdict.even_bits : 0;
   links.hold_rates(searches && round > kOfferEvery && data_seem_unlike());
   evaluates = options.has_test_set && !agreeing &&
               (confirming ||

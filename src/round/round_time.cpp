@@ -107,6 +107,13 @@ void Core::State::offer_exchange() {
   }
 }
 
+// Whether the nodes' data seem unlike. Only the owner of shard 0 knows. Other nodes see that the
+// mesh may look ahead and does not: with like data it nearly always does, since that costs nothing.
+bool Core::State::data_seem_unlike() const {
+  return options.feedback == Feedback::kEf14 && options.look_ahead == Use::kChosen &&
+         ahead == Ahead::kNo;
+}
+
 // Whether messages may be of one size: where the mesh chooses all of it, and each message is made
 // by the codec that suits its size best. Not where sums of several nodes travel: residuals of each
 // hop differ anyway, and links that could carry more would stay idle (docs/figures.md: 1.5 times
@@ -116,17 +123,21 @@ bool Core::State::may_send_even_messages() const {
          options.policy.codec->kind_name() == "dzq" && data_seem_unlike();
 }
 
-bool Core::State::sends_even_messages() const {
-  return may_send_even_messages() && verdict.even_bits > 0;
-}
-
 void Core::State::tell_bits_room() {
   if (!may_send_even_messages() || confirming || round < kOfferEvery) return;
   for (const OutgoingChannel& out : outs) {
     MessageContext context = context_of(out, round);
     context.limit_bytes = 0;  // that of the round before
-    own.bits_room.merge(bits_room(context, options.policy.codec));
+    if (context.link.known()) own.bits_room.merge(bits_room(context, options.policy.codec));
   }
+}
+
+// At the owner of shard 0.
+void Core::State::agree_on_bits(const BitsRoom& room) {
+  if (data.unlike() < kUnlikenessOfLookAhead)
+    agreed_bits = {};
+  else if (room.coded > 0 && room.plain > 0)
+    agreed_bits.add(room);
 }
 
 // Says in some rounds how many times the mesh's local steps this node takes while the slowest takes
@@ -166,10 +177,8 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
     const bool may_take_more =
         data.may_look_ahead() && next.local_steps * kMultipleMax <= kLocalStepsMax;
     next.mean_multiple = may_take_more ? mean_multiple_of(from_all.multiple) : 1;
-    if (data.unlike() >= kUnlikenessOfLookAhead && from_all.bits_room.plain > 0) {
-      agreed_bits.add(from_all.bits_room);
-      next.even_bits = agreed_bits.value();
-    }
+    agree_on_bits(from_all.bits_room);
+    next.even_bits = agreed_bits.value();
   }
   next.compute_s = compute_times.value() * next.local_steps;
   const bool steps_change =
@@ -210,7 +219,7 @@ Pace Core::State::next_pace(const ExchangeOffer& offer) {
   rules.overlap_cost = options.overlap_cost;
   // Boldness (a caution under 1) is learnt from rounds that bore delays of uneven messages. Even
   // messages become so small with it that they no longer suit a block codec.
-  if (sends_even_messages()) rules.caution = std::max(rules.caution, 1.0);
+  if (even_bits > 0) rules.caution = std::max(rules.caution, 1.0);
   if (stretch.is_known()) rules.overlap_stretch = stretch.factor();
   const ExchangeOffer mean = offers.at(exchange_s);
   delay = present_delay(mean);
@@ -243,7 +252,7 @@ std::string Core::State::search_state() const {
   if (owns(0))
     text += fmt::format(R"(,"delay":{:.6g},"unlike":{:.6g},"caution":{:.6g})", delay, data.unlike(),
                         loss_guard.caution());
-  if (sends_even_messages()) text += fmt::format(R"(,"even_bits":{:.6g})", verdict.even_bits);
+  if (even_bits > 0) text += fmt::format(R"(,"even_bits":{:.6g})", even_bits);
   return text + "}";
 }
 

@@ -271,8 +271,8 @@ class Core::State {
   void offer_multiple();
   [[nodiscard]] bool data_seem_unlike() const;
   [[nodiscard]] bool may_send_even_messages() const;
-  [[nodiscard]] bool sends_even_messages() const;
   void tell_bits_room();
+  void agree_on_bits(const BitsRoom& room);
   [[nodiscard]] std::string search_state() const;
   void choose_pace(const ControlVector& from_all, Verdict& next);
   [[nodiscard]] Pace next_pace(const ExchangeOffer& offer);
@@ -340,6 +340,7 @@ class Core::State {
   bool evaluating = false, evaluates = false;  // now; in this round
   TrainerWatch gradient_watch, evaluation_watch;
   Ahead ahead = Ahead::kNo;         // how this round takes gradients
+  double even_bits = 0;             // of its messages; 0: each link has its own
   Round gradient_asked = kNoRound;  // the last one
   GradientPoint asked_at = GradientPoint::kParameters;
   RoundSteps asked_steps;  // local steps of the last gradient
@@ -347,9 +348,8 @@ class Core::State {
   RoundSteps round_steps;  // local steps of this round's gradient
   StepMultiple multiple;
   std::uint64_t steps_taken = 0;  // before the next gradient; a round without one counts as one
-  std::optional<GradientDone> gradient;  // of this round or the next one, until it is used
-  bool ending = false;                   // the last round is over
-  bool said_bye = false;
+  std::optional<GradientDone> gradient;   // of this round or the next one, until it is used
+  bool ending = false, said_bye = false;  // the last round is over; and peers know
   TimePoint started{}, ended_at{}, last_tick{};
   Duration evaluated{0};  // time of evaluations, which the run's clock leaves out
   std::size_t shards_current = 0;

@@ -64,5 +64,28 @@ TEST(AgreedBits, GrowByAQuarterARound) {
   EXPECT_EQ(before, even_bits_within({1, 1.2})) << "sign2, which 1.2 bits are nearly room for";
 }
 
+// A room that shrinks while messages grow. Seen to fail where the band was around what they had
+// come to.
+TEST(AgreedBits, DoNotStayBetweenTheSizesThatARoomHas) {
+  AgreedBits bits;
+  add(bits, {0.3, 0.45}, 5);
+  add(bits, {0.3, 1.2}, 6);
+  EXPECT_GT(bits.value(), 0.3);
+  EXPECT_LT(bits.value(), 2.125);
+  add(bits, {0.24, 0.6}, 20);
+  EXPECT_TRUE(bits.value() == 0.24 || bits.value() == 2.125) << bits.value();
+}
+
+// No room is told that is larger than that of dense messages. Seen to fail with the band alone.
+TEST(AgreedBits, BecomeDenseAgain) {
+  AgreedBits bits;
+  add(bits, {5, kBitsOfDense}, 5);
+  EXPECT_EQ(bits.value(), kBitsOfDense);
+  add(bits, {2, 9}, 5);
+  EXPECT_EQ(bits.value(), 8.0625);
+  add(bits, {5, kBitsOfDense}, 12);
+  EXPECT_EQ(bits.value(), kBitsOfDense);
+}
+
 }  // namespace
 }  // namespace kimesh::agreed_bits_test

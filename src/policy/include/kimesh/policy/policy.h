@@ -50,9 +50,7 @@ struct MessageContext {
   Duration encode_time{0};
   double encode_s_per_byte = 0;
   unsigned timed_encodings = 0;  // of the last few messages: how many tell that time
-  // All messages of the mesh are to have as many bits an element as its slowest link carries
-  // (even_bits.h): so many, or, where 0, what this message's own link carries.
-  bool is_even = false;
+  // Bits an element, where all messages of the mesh have as many (even_bits.h); 0: they have not.
   double even_bits = 0;
   // How many of the hops encode; shared gathers are forwarded as they are. 0: all of them.
   unsigned encodings = 0;

@@ -73,6 +73,7 @@ struct Plan {
   std::vector<std::vector<NodeChannels>> node_channels;  // [shard][node]
   // Messages of one shard, one after another in a round: ring 2(N-1), parameter_server 2.
   unsigned hops = 2;
+  // No node then adds what others send to its own before it passes it on.
   [[nodiscard]] bool has_one_hop_each_way() const { return hops <= 2; }
   // The most that a channel has: the number of equal parts of a round's time that hold all
   // messages. At least `hops`; with one shard a server ring 2(N-1), parameter_server 2.
