@@ -192,8 +192,8 @@ BitsRoom bits_room(const MessageContext& message, const CodecPtr& usual) {
 
 double even_bits_within(const BitsRoom& room) {
   // sign2 is taken far beyond its room. Where it nearly fits dzq would get a fifth of its bits,
-  // since most of the exchange goes into coding. With 1.25 or 2 in place of 3 the mesh goes from one
-  // to the other and back (docs/figures.md).
+  // since most of the exchange goes into coding. With 1.25 or 2 in place of 3 the mesh goes from
+  // one to the other and back (docs/figures.md).
   constexpr double kSign2Over = 3;
   if (room.plain >= kBitsOfDense) return kBitsOfDense;
   for (const Blocks& blocks : even_blocks()) {
