@@ -22,17 +22,11 @@ constexpr double kDelayMax = 1 / kFloorRatio;
 // A change that promises less than this is noise of the curves.
 constexpr double kLeastProgress = 1.01;
 
-// With another exchange the mesh would agree on other bits. What this link has more room for than
-// the slowest one stays unused with all of them.
+// The bits of even messages that this link has room for by itself, with the present exchange, too.
+// Offers of what the mesh has agreed on, which is less, made exchanges longer and runs slower: even
+// messages bear more delay than uneven ones.
 void offer_even_bits(std::span<MessageContext> others, const CodecPtr& usual) {
-  const double of_mesh = others[kPresent].even_bits;
-  const double of_link = even_bits_within(bits_room(others[kPresent], usual));
-  const double used = of_link > 0 ? std::min(of_mesh / of_link, 1.0) : 1;
-  for (std::size_t f = 0; f < others.size(); ++f) {
-    if (f == kPresent) continue;
-    const BitsRoom room = bits_room(others[f], usual);
-    others[f].even_bits = even_bits_within({used * room.coded, used * room.plain});
-  }
+  for (MessageContext& other : others) other.even_bits = even_bits_within(bits_room(other, usual));
 }
 
 double delay_of(double missing, double whole) {

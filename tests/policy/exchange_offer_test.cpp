@@ -57,30 +57,24 @@ TEST(ExchangeOffer, OffersWhatTheLinkCarriesInEachTime) {
   EXPECT_EQ(nothing.weight, 0) << "never measured";
 }
 
-// Seen to fail with the bits of the present exchange for all, and where a link offered what it
-// would carry by itself.
-TEST(ExchangeOffer, OfEvenMessagesHasTheBitsOfTheMesh) {
+// Seen to fail with the bits of the present exchange for all.
+TEST(ExchangeOffer, OfEvenMessagesHasTheBitsThatEachExchangeHasRoomFor) {
   std::vector<float> values(10'000);
   for (std::size_t j = 0; j < values.size(); ++j) values[j] = 1 / static_cast<float>(1 + j);
   const Piece piece{0, values.size()};
   const Curve curve = measure_curve(values, std::span(&piece, 1));
-  const auto offered = [&](double bytes_per_s, double even_bits) {
-    MessageContext message;
-    message.elements = values.size();
-    message.curve = &curve;
-    message.link = {bytes_per_s, 0.01, Duration{0}, false};
-    message.compute_time = milliseconds(10);
-    message.round_time = milliseconds(12);
-    message.even_bits = even_bits;
-    ExchangeOffer offer;
-    add_to_offer(offer, {message, 1}, make_codec("dzq"));
-    return offer.delay;
-  };
-  const auto slow = offered(0.1e6, 0.08), fast = offered(0.4e6, 0.08);
-  EXPECT_TRUE(std::ranges::is_sorted(slow, std::greater{}));
-  EXPECT_GT(slow.front(), 1.2 * slow[kSame]);
-  EXPECT_EQ(fast[kSame], slow[kSame]) << "both send as much";
-  for (std::size_t f = 0; f < slow.size(); ++f) EXPECT_NEAR(fast[f], slow[f], 0.3 * slow[f]) << f;
+  MessageContext message;
+  message.elements = values.size();
+  message.curve = &curve;
+  message.link = {0.1e6, 0.01, Duration{0}, false};
+  message.compute_time = milliseconds(10);
+  message.round_time = milliseconds(12);
+  message.even_bits = 0.08;
+  ExchangeOffer offer;
+  add_to_offer(offer, {message, 1}, make_codec("dzq"));
+  EXPECT_TRUE(std::ranges::is_sorted(offer.delay, std::greater{}));
+  EXPECT_GT(offer.delay.front(), 1.2 * offer.delay[kSame]);
+  EXPECT_GT(offer.delay[kSame], 1.2 * offer.delay.back());
 }
 
 // A fast link whose rate is only a lower bound: nothing but its way is known to take time. An
