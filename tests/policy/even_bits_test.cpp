@@ -95,6 +95,7 @@ TEST(EvenBits, GiveEveryLinkTheSameMessage) {
   }
 }
 
+// Seen to fail where agreed bits alone counted: a dense message.
 TEST(EvenBits, OfALinkOfWhichNothingIsKnownWait) {
   MessageContext message = message_at(0);
   message.even_bits = 32;

@@ -18,7 +18,7 @@ TEST(AgreedBits, AreNoneBeforeARoomIsTold) {
   EXPECT_EQ(AgreedBits().value(), 0);
 }
 
-// Seen to fail without the band, and where it was around the last room.
+// Seen to fail without the band.
 TEST(AgreedBits, StayWhereRatesAreNoise) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed, 0, 0, Purpose::kTest);

@@ -61,8 +61,7 @@ double mean_spread(const Mesh& mesh) {
   return sum / (kRounds - 1 - kSettled);
 }
 
-// The owner of shard 0 may have a later word than others when it makes its gather. Seen to fail
-// where every link filled its own budget.
+// Seen to fail where every link filled its own budget.
 TEST(EvenMessages, HaveTheSameBitsAnElementOnLinksOfUnlikeRates) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     SCOPED_TRACE(seed);
@@ -87,7 +86,7 @@ TEST(EvenMessages, AreOnlyThoseOfUnlikeDataThatNobodySumsOnTheWay) {
   }
 }
 
-// Seen to fail where the closing round was no exception: nodes ended with unlike models.
+// The log of settings alone says their sizes. Not seen to fail.
 TEST(EvenMessages, AreRepeatedByAReplayOverOtherLinks) {
   Mesh first(choosing("parameter_server", 30, 2));
   run(first);
