@@ -169,12 +169,6 @@ void predict(std::span<Coding* const> codings, const MessageContext& message) {
 
 }  // namespace
 
-void BitsRoom::merge(const BitsRoom& other) {
-  const auto smaller = [](double a, double b) { return a > 0 && b > 0 ? std::min(a, b) : a + b; };
-  coded = smaller(coded, other.coded);
-  plain = smaller(plain, other.plain);
-}
-
 BitsRoom bits_room(const MessageContext& message, const CodecPtr& usual) {
   const std::size_t coded = within_budget(usual, message).payload_bytes;
   // From dzq to a block codec is one large step, which growth limits would never let a link take.

@@ -86,12 +86,16 @@ void ControlVector::merge(const ControlVector& other) {
   checkpoint_wish = std::max(checkpoint_wish, other.checkpoint_wish);
   step_s = std::max(step_s, other.step_s);
   multiple += other.multiple;
-  bits_room.merge(other.bits_room);
+  bits_room = tighter_room(bits_room, other.bits_room);
 }
 
 double tighter_limit(double a, double b) {
   if (a > 0 && b > 0) return std::min(a, b);
   return std::max(a, b);
+}
+
+BitsRoom tighter_room(const BitsRoom& a, const BitsRoom& b) {
+  return {tighter_limit(a.coded, b.coded), tighter_limit(a.plain, b.plain)};
 }
 
 Control gather_limit_to_control(double limit) {

@@ -128,7 +128,8 @@ void Core::State::tell_bits_room() {
   for (const OutgoingChannel& out : outs) {
     MessageContext context = context_of(out, round);
     context.limit_bytes = 0;  // that of the round before
-    if (context.link.known()) own.bits_room.merge(bits_room(context, options.policy.codec));
+    if (context.link.known())
+      own.bits_room = tighter_room(own.bits_room, bits_room(context, options.policy.codec));
   }
 }
 

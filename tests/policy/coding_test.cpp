@@ -10,18 +10,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A message of 400 kB when dense, in rounds of 100 ms; the coder takes 1 us a byte.
-MessageContext coded_at(double bytes_per_s) {
-  MessageContext message = known_link();
-  message.round_time = milliseconds(100);
-  message.slots = message.hops = 2;
-  message.encode_s_per_byte = 1e-6;
-  message.timed_encodings = 3;
-  message.round_time_is_searched = true;
-  message.link.bytes_per_s = bytes_per_s;
-  return message;
-}
-
 // The codec's name, or "dense".
 std::string chosen(const MessageContext& message, const char* compressor = "dzq") {
   const auto policy = make_policy({policy_options("auto"), make_codec(compressor), {}});

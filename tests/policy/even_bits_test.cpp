@@ -33,22 +33,10 @@ TEST(EvenBits, GrowWithTheRoom) {
   EXPECT_EQ(before, kBitsOfDense);
 }
 
-// A message in rounds of 100 ms; the coder takes 1 us a byte.
-MessageContext message_at(double bytes_per_s) {
-  MessageContext message = known_link();
-  message.round_time = std::chrono::milliseconds(100);
-  message.slots = message.hops = 2;
-  message.encode_s_per_byte = 1e-6;
-  message.timed_encodings = 3;
-  message.round_time_is_searched = true;
-  message.link.bytes_per_s = bytes_per_s;
-  return message;
-}
-
 // Seen to fail where growth limits held the plain room as well: from dzq to sign2 is a step that
 // they never let a link take.
 TEST(EvenBits, OfALinkAreWhatItCarriesWhateverItHasProven) {
-  MessageContext message = message_at(1e6);
+  MessageContext message = coded_at(1e6);
   message.link.lower_bound = true;
   message.proven_bytes = 1000;
   const BitsRoom room = bits_room(message, make_codec("dzq"));
@@ -78,7 +66,7 @@ TEST(EvenBits, GiveEveryLinkTheSameMessage) {
                                     {4.25, "int4"},
                                     {8.0625, "int8"},
                                     {32.0, "dense"}}) {
-    MessageContext message = message_at(1e3);
+    MessageContext message = coded_at(1e3);
     message.even_bits = bits;
     const Choice slow = chosen(message);
     EXPECT_EQ(name_of(slow.setting), codec) << bits;
@@ -97,7 +85,7 @@ TEST(EvenBits, GiveEveryLinkTheSameMessage) {
 
 // Seen to fail where agreed bits alone counted: a dense message.
 TEST(EvenBits, OfALinkOfWhichNothingIsKnownWait) {
-  MessageContext message = message_at(0);
+  MessageContext message = coded_at(0);
   message.even_bits = 32;
   EXPECT_LT(chosen(message).budget_bytes, 10'000u);
 }

@@ -16,18 +16,31 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kSame = kExchangeFactors.size() / 2;
 
-// Seen to fail with the present time for all factors.
-TEST(ExchangeOffer, OffersWhatTheLinkCarriesInEachTime) {
-  std::vector<float> values(10'000);
+constexpr std::size_t kOfCurve = 10'000;  // elements
+
+// The curve of elements 1, 1/2, 1/3 ...
+Curve curve_of_few() {
+  std::vector<float> values(kOfCurve);
   for (std::size_t j = 0; j < values.size(); ++j) values[j] = 1 / static_cast<float>(1 + j);
   const Piece piece{0, values.size()};
-  const Curve curve = measure_curve(values, std::span(&piece, 1));
+  return measure_curve(values, std::span(&piece, 1));
+}
+
+// A message with 2 ms for the exchange. `curve` outlives it.
+MessageContext message_of(const Curve& curve, double bytes_per_s) {
   MessageContext message;
-  message.elements = values.size();
+  message.elements = kOfCurve;
   message.curve = &curve;
-  message.link = {1e6, 0.01, Duration{0}, false};
+  message.link = {bytes_per_s, 0.01, Duration{0}, false};
   message.compute_time = milliseconds(10);
-  message.round_time = milliseconds(12);  // 1 kB a message, a quarter of that up to 4 kB
+  message.round_time = milliseconds(12);
+  return message;
+}
+
+// Seen to fail with the present time for all factors.
+TEST(ExchangeOffer, OffersWhatTheLinkCarriesInEachTime) {
+  const Curve curve = curve_of_few();
+  MessageContext message = message_of(curve, 1e6);  // 1 kB a message, a quarter of that up to 4 kB
   for (const char* codec : {"topk", "dzq"}) {
     ExchangeOffer offer;
     add_to_offer(offer, {message, 0.25}, make_codec(codec));
@@ -59,16 +72,8 @@ TEST(ExchangeOffer, OffersWhatTheLinkCarriesInEachTime) {
 
 // Seen to fail with the bits of the present exchange for all.
 TEST(ExchangeOffer, OfEvenMessagesHasTheBitsThatEachExchangeHasRoomFor) {
-  std::vector<float> values(10'000);
-  for (std::size_t j = 0; j < values.size(); ++j) values[j] = 1 / static_cast<float>(1 + j);
-  const Piece piece{0, values.size()};
-  const Curve curve = measure_curve(values, std::span(&piece, 1));
-  MessageContext message;
-  message.elements = values.size();
-  message.curve = &curve;
-  message.link = {0.1e6, 0.01, Duration{0}, false};
-  message.compute_time = milliseconds(10);
-  message.round_time = milliseconds(12);
+  const Curve curve = curve_of_few();
+  MessageContext message = message_of(curve, 0.1e6);
   message.even_bits = 0.08;
   ExchangeOffer offer;
   add_to_offer(offer, {message, 1}, make_codec("dzq"));

@@ -22,6 +22,18 @@ inline MessageContext known_link() {
   return message;
 }
 
+// A message of 400 kB when dense, in rounds of 100 ms; the coder takes 1 us a byte.
+inline MessageContext coded_at(double bytes_per_s) {
+  MessageContext message = known_link();
+  message.round_time = std::chrono::milliseconds(100);
+  message.slots = message.hops = 2;
+  message.encode_s_per_byte = 1e-6;
+  message.timed_encodings = 3;
+  message.round_time_is_searched = true;
+  message.link.bytes_per_s = bytes_per_s;
+  return message;
+}
+
 inline std::size_t topk_budget_bytes(Duration round_time, const MessageContext& message) {
   return budget_bytes(round_time, message, *make_codec("topk"));
 }

@@ -3,9 +3,23 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kimesh/compress/codecs.h"
+#include "kimesh/config/options_of_text.h"
 #include "kimesh/optimizer/optimizer.h"
 
 namespace kimesh::test {
+
+MeshSpec auto_spec(const std::string& kind) {
+  MeshSpec spec;
+  spec.kind = kind;
+  spec.dimension = 20'000;
+  spec.optimizer =
+      options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.9, nesterov: true}");
+  spec.core.feedback = Feedback::kEf14;
+  spec.core.gather = Gather::kShared;
+  spec.core.policy = {policy_options("auto"), make_codec("dzq")};
+  return spec;
+}
 
 void RecordedDecisions::add(NodeIndex node, const Decision& d) {
   switch (d.kind) {

@@ -36,6 +36,9 @@ struct MeshSpec {
   Duration delay{0};
 };
 
+// A mesh of 20,000 elements under `policy: auto` as configs get it, with nesterov momentum.
+[[nodiscard]] MeshSpec auto_spec(const std::string& kind);
+
 // Decisions of all nodes, as a replay needs them.
 class RecordedDecisions : public DecisionSource {
  public:

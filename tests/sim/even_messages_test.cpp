@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "kimesh/compress/codecs.h"
-#include "kimesh/config/options_of_text.h"
 #include "kimesh/util/digest.h"
 #include "tests/quadratic_mesh/mesh.h"
 
@@ -16,18 +15,11 @@ constexpr Round kRounds = 60, kSettled = 20;
 constexpr double kRate = 2e6;  // bit/s; the links of the first node carry a quarter
 
 MeshSpec choosing(const std::string& kind, double heterogeneity, std::uint64_t seed) {
-  MeshSpec spec;
-  spec.kind = kind;
+  MeshSpec spec = auto_spec(kind);
   spec.nodes = 5;
   spec.seed = seed;
-  spec.dimension = 20'000;
   spec.heterogeneity = heterogeneity;
   spec.rate_bits_per_s = kRate;
-  spec.optimizer =
-      options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.9, nesterov: true}");
-  spec.core.feedback = Feedback::kEf14;
-  spec.core.gather = Gather::kShared;
-  spec.core.policy = {policy_options("auto"), make_codec("dzq")};
   spec.core.look_ahead = spec.core.overlap = Use::kChosen;
   spec.core.stop_rounds = kRounds;
   return spec;

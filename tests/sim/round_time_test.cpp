@@ -15,16 +15,9 @@ constexpr const char* kKinds[] = {"ring", "parameter_server", "tree", "graph"};
 constexpr Round kRounds = 80;
 
 MeshSpec searching(const std::string& kind, double rate_bits_per_s) {
-  MeshSpec spec;
-  spec.kind = kind;
+  MeshSpec spec = auto_spec(kind);
   spec.nodes = 4;
-  spec.dimension = 20'000;
   spec.rate_bits_per_s = rate_bits_per_s;
-  spec.optimizer =
-      options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1, momentum: 0.9, nesterov: true}");
-  spec.core.feedback = Feedback::kEf14;
-  spec.core.gather = Gather::kShared;
-  spec.core.policy = {policy_options("auto"), make_codec("dzq")};
   spec.core.stop_rounds = kRounds;
   return spec;
 }

@@ -19,8 +19,6 @@ inline constexpr double kBitsOfDense = 32;
 // nothing limits them.
 struct BitsRoom {
   double coded = 0, plain = 0;
-  // Takes the smaller limits.
-  void merge(const BitsRoom& other);
   bool operator==(const BitsRoom&) const = default;
 };
 

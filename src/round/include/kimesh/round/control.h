@@ -55,6 +55,7 @@ struct ControlVector {
 
 // The smaller of two limits. A limit of 0 is none.
 [[nodiscard]] double tighter_limit(double a, double b);
+[[nodiscard]] BitsRoom tighter_room(const BitsRoom& a, const BitsRoom& b);
 
 // The control values of a reduce message of another shard than 0: its ControlVector::gather_limit
 // alone.
