@@ -35,6 +35,12 @@ ConstMemorySpan Vectors::Store::brought_by(ChannelIndex channel) const {
   return found == brought_.end() ? ConstMemorySpan{} : floats_of(found->second.bytes());
 }
 
+const Arrivals* Vectors::Store::arrivals_of(BufferId term) const {
+  if (!sums_arrivals() || term.kind != BufferId::Kind::kEstimate) return nullptr;
+  const auto found = arrivals_.find(plan_.channels[term.index].shard);
+  return found == arrivals_.end() ? nullptr : &found->second;
+}
+
 Vectors::Store::Scaled Vectors::Store::wish(Round round) const {
   if (is_sum_) return {sum_scale_, options_.looks_ahead ? sent_ : moved_};
   return last_step(round);
@@ -87,7 +93,8 @@ Vectors::Store::Term Vectors::Store::term_of(BufferId term, ShardIndex shard, Ro
     const auto [factor, vector] = contribution(round);
     return {shard_of(vector, shard), static_cast<float>(factor)};
   }
-  const ConstMemorySpan source = readable(term);
+  const Arrivals* const arrivals = arrivals_of(term);
+  const ConstMemorySpan source = arrivals != nullptr ? arrivals->sum() : readable(term);
   KIMESH_CHECK(source.size == plan_.shards[shard].size,
                "a term that this node holds, of the shard's size");
   return {source, std::nullopt};
@@ -126,7 +133,11 @@ MemorySpan Vectors::Store::sum(std::span<const BufferId> terms, ShardIndex shard
     return terms[0].kind == BufferId::Kind::kOwned ? owned_of(terms[0].index)
                                                    : shard_of(parameters_, terms[0].index);
   std::vector<Term> found;
-  for (const BufferId term : terms) found.push_back(term_of(term, shard, round));
+  for (const BufferId term : terms) {
+    const Arrivals* const arrivals = arrivals_of(term);  // one term for all children
+    if (arrivals != nullptr && !arrivals->is_first(term.index)) continue;
+    found.push_back(term_of(term, shard, round));
+  }
   const MemorySpan whole = target_.floats().subspan(0, plan_.shards[shard].size);
   // On the host a block of the sum stays in the cache while its terms are added.
   const std::size_t block = memory_.on_host() ? kSumBlock : whole.size;
@@ -206,16 +217,24 @@ Status Vectors::Store::hold(const ApplyMessage& action) {
 
 // A peer that breaks the protocol may have said a round early that it sends nothing.
 Status Vectors::Store::check_brought(std::span<const BufferId> terms) const {
-  const auto is_missing = [this](BufferId term) {
-    return term.kind == BufferId::Kind::kEstimate && !brought_.contains(term.index);
-  };
-  if (!reads_payloads() || std::ranges::none_of(terms, is_missing)) return ok_status();
-  return malformed("nothing, where all elements are sent");
+  for (const BufferId term : terms) {
+    if (term.kind != BufferId::Kind::kEstimate) continue;
+    if (reads_payloads() && !brought_.contains(term.index))
+      return malformed("nothing, where all elements are sent");
+    const Arrivals* const arrivals = arrivals_of(term);
+    if (arrivals != nullptr && !arrivals->are_all_there())
+      return malformed("nothing of a child, where all bring a part of the sum");
+  }
+  return ok_status();
 }
 
 void Vectors::Store::release(std::span<const BufferId> terms) {
-  for (const BufferId term : terms)
-    if (term.kind == BufferId::Kind::kEstimate) brought_.erase(term.index);
+  for (const BufferId term : terms) {
+    if (term.kind != BufferId::Kind::kEstimate) continue;
+    brought_.erase(term.index);
+    const auto arrivals = arrivals_.find(plan_.channels[term.index].shard);
+    if (arrivals != arrivals_.end()) arrivals->second.clear();
+  }
 }
 
 Result<std::uint64_t> Vectors::Store::apply(const ApplyMessage& action) {
@@ -224,7 +243,11 @@ Result<std::uint64_t> Vectors::Store::apply(const ApplyMessage& action) {
     if (Status held = hold(action); !held) return held.error();
     return action.digest ? memory_.digest(brought_by(action.estimate.index)) : finish();
   }
-  const MemorySpan estimate = writable(action.estimate, plan_.channels[action.channel].shard);
+  const ShardIndex shard = plan_.channels[action.channel].shard;
+  if (arrivals_of(action.estimate) != nullptr)
+    return arrivals_.at(shard).take(action, memory_,
+                                    target_.floats().subspan(0, plan_.shards[shard].size));
+  const MemorySpan estimate = writable(action.estimate, shard);
   KIMESH_CHECK(!estimate.empty(), "a receiver holds its estimate");
   const Status applied =
       apply_to_channel({memory_, estimate}, action.form, action.payload.bytes(), action.restart);
@@ -234,6 +257,7 @@ Result<std::uint64_t> Vectors::Store::apply(const ApplyMessage& action) {
 }
 
 Result<double> Vectors::Store::energy_of(BufferId term, ShardIndex shard, Round round) const {
+  if (const Arrivals* const arrivals = arrivals_of(term)) return arrivals->energy(term.index);
   if (term.kind != BufferId::Kind::kContribution) return memory_.energy(readable(term));
   const auto [factor, vector] = contribution(round);
   const auto energy = memory_.energy(shard_of(vector, shard));

@@ -93,6 +93,7 @@ void Vectors::Store::restore_vectors(const std::vector<kernels::MemorySpan>& vec
 // In the order of both parts, which is the same wherever the movement belongs.
 Status Vectors::Store::restore(StateReader& reader) {
   if (!allocated_) return allocated_;
+  for (auto& [shard, arrivals] : arrivals_) arrivals.clear();
   reader.get(movement_round_);
   reader.get(is_in_velocity_);
   reader.get(is_sum_);

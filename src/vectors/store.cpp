@@ -72,10 +72,13 @@ kernels::MemoryBuffer Vectors::Store::allocate(std::size_t size) {
 
 // Goes through this node's channels only, since a plan of 1,000 nodes has millions.
 void Vectors::Store::allocate_estimates() {
-  for (const auto& by_node : plan_.node_channels) {
-    const NodeChannels& here = by_node[self_];
+  for (ShardIndex s = 0; s < plan_.shards.size(); ++s) {
+    const NodeChannels& here = plan_.node_channels[s][self_];
+    if (sums_arrivals() && !here.reduce_in.empty())
+      arrivals_.emplace(s, Arrivals(here.reduce_in, allocate(plan_.shards[s].size)));
     std::vector<ChannelIndex> kept;
-    if (!reads_payloads()) kept.assign(here.reduce_in.begin(), here.reduce_in.end());
+    if (!reads_payloads() && !sums_arrivals())
+      kept.assign(here.reduce_in.begin(), here.reduce_in.end());
     if (options_.keeps_estimates) {
       if (here.reduce_out) kept.push_back(*here.reduce_out);
       for (const ChannelIndex channel : here.gather_out)
@@ -133,6 +136,7 @@ std::span<float> Vectors::Store::gradient() {
 
 void Vectors::Store::start() {
   if (!allocated_) return;
+  for (auto& [shard, arrivals] : arrivals_) arrivals.clear();
   memory_.upload(point(), parameters_.floats());
   for (std::size_t s = 0; s < plan_.shards.size(); ++s)
     for (const ChannelIndex channel : plan_.node_channels[s][self_].gather_out)
@@ -377,6 +381,7 @@ std::size_t Vectors::Store::bytes_held() const {
   for (const auto& [channel, estimate] : estimates_) floats += estimate.size();
   for (const auto& [shard, owned] : owned_) floats += owned.size();
   std::size_t bytes = floats * sizeof(float);
+  for (const auto& [shard, arrivals] : arrivals_) bytes += arrivals.bytes_held();
   for (const auto& [channel, payload] : brought_) bytes += payload.size();
   for (const auto& [shard, optimizer] : optimizers_) bytes += optimizer.bytes_held();
   if (worker_optimizer_) bytes += worker_optimizer_->bytes_held();

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "arrivals.h"
 #include "kimesh/kernels/memory.h"
 #include "kimesh/optimizer/optimizer.h"
 #include "kimesh/util/aligned_buffer.h"
@@ -119,6 +120,12 @@ class Vectors::Store {
   [[nodiscard]] bool reads_payloads() const {
     return memory_.on_host() && !options_.keeps_estimates;
   }
+  // Whether reduces bring what no later message adds to, so that their sum is all that is kept.
+  [[nodiscard]] bool sums_arrivals() const {
+    return options_.keeps_estimates && options_.feedback != Feedback::kEf21;
+  }
+  // The sum that a term of a reduce is part of; null for all other terms.
+  [[nodiscard]] const Arrivals* arrivals_of(BufferId term) const;
   // Empty where no payload is held.
   [[nodiscard]] kernels::ConstMemorySpan brought_by(ChannelIndex channel) const;
   // Keeps the payload of a reduce for the sum that reads it.
@@ -211,6 +218,7 @@ class Vectors::Store {
   std::unordered_map<ChannelIndex, kernels::MemoryBuffer> estimates_;
   // Where reads_payloads(): what reduces have brought, until a sum has read it.
   std::unordered_map<ChannelIndex, Payload> brought_;
+  std::map<ShardIndex, Arrivals> arrivals_;            // where sums_arrivals()
   std::map<ShardIndex, kernels::MemoryBuffer> owned_;  // x[s], where it is kept apart from w[s]
   std::map<ShardIndex, ShardOptimizer> optimizers_;    // of the owned shards
   // Where workers send movements and their optimizer has a state: minus the movement.

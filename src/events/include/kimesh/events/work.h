@@ -50,6 +50,7 @@ struct ApplyMessage {  // -> ApplyDone, or WorkFailed
   bool restart = false;  // the estimate starts from 0 first (reduce); a gather's message is dense
   bool digest = false;
   Payload payload{};
+  bool energy = false;  // of a reduce, whose shard's step will ask for StepShard::agreement
 };
 struct StepShard {  // x[s] = optimizer(x[s], Σ terms) -> StepDone
   ShardIndex shard = 0;
