@@ -129,6 +129,28 @@ TEST(Arrivals, BeginAnewBehindEveryStep) {
     EXPECT_FLOAT_EQ(all.server().owned(0)[j], 2 * once[j]) << j;
 }
 
+// Where a run goes on from a state, the messages of its rounds come anew. Seen to fail with messages
+// that are still held, and with a sum that has begun.
+TEST(Arrivals, AreForgottenWhereAStateIsRestored) {
+  std::vector<std::vector<float>> ends;
+  for (const bool restored : {false, true}) {
+    Server all(Feedback::kEf14);
+    std::vector<std::byte> state;
+    StateWriter writer(state);
+    ASSERT_TRUE(all.server().save_changing(writer).ok());
+    ASSERT_TRUE(all.server().save_rest(writer).ok());
+    if (restored) {
+      for (const std::size_t child : {0u, 2u}) ASSERT_TRUE(all.bring(child).ok());
+      StateReader reader(state);
+      ASSERT_TRUE(all.server().restore(reader).ok());
+    }
+    for (const std::size_t child : {0u, 1u, 2u}) ASSERT_TRUE(all.bring(child).ok());
+    (void)all.step();
+    ends.emplace_back(all.server().owned(0).begin(), all.server().owned(0).end());
+  }
+  EXPECT_TRUE(same_bits(ends[0], ends[1]));
+}
+
 // A peer that breaks the protocol may have sent nothing. Seen to fail without the check: the step
 // was made of what had come.
 TEST(Arrivals, OfWhichOneIsMissingAreNoSum) {
