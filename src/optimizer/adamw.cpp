@@ -32,6 +32,7 @@ class Adamw final : public OptimizerKind {
   // The transformer needs 1.03 (messages a round late) to 1.15 times as many rounds (int8) with
   // gradients that are computed beside messages (docs/figures.md).
   double overlap_cost() const override { return 1.1; }
+  bool begins_at_full_length() const override { return true; }
   double owner_decay() const override { return decay_; }
   std::size_t state_vectors() const override { return 2; }  // means of gradients and squares
   std::optional<StateAt> state_at() const override { return moments_; }

@@ -26,6 +26,18 @@ bool local_steps_vary(const RunConfig& config) {
   return config.compression.chooses_local_steps() && !config.own_objective;
 }
 
+// Policy auto knows no link in the first rounds: their messages leave nearly everything out, and
+// movements of full length would come all at once some rounds later. The transformer then needs a
+// tenth more rounds (docs/figures.md).
+OptimizerOptions optimizer_of_vectors(const RunConfig& config) {
+  OptimizerOptions optimizer = config.optimizer;
+  const CompressionOptions& compression = config.compression;
+  if (compression.sends_movements() && optimizer.kind->begins_at_full_length() &&
+      compression.policy->round_time_use() == RoundTimeUse::kChooses)
+    optimizer.schedule.warmup = std::max(optimizer.schedule.warmup, kOfferEvery);
+  return optimizer;
+}
+
 }  // namespace
 
 CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, NodeIndex node,
@@ -79,7 +91,7 @@ std::optional<std::size_t> shard_elements_max(const RunConfig& config, double sc
 VectorsOptions vectors_options(const RunConfig& config, const TopologyFile& topology,
                                NodeIndex node, std::span<const double> weights) {
   VectorsOptions options;
-  options.optimizer = config.optimizer;
+  options.optimizer = optimizer_of_vectors(config);
   options.data_weight = weights[node];
   options.local_steps = local_steps_of(node, local_steps(config, topology), weights);
   options.keeps_estimates = !config.compression.policy->sends_everything();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kimesh/config/options_of_text.h"
 #include "tests/settings.h"
 #include "tests/shipped.h"
 
@@ -22,6 +23,28 @@ TEST(Options, LeaveNodesTheLocalStepsThatAreWritten) {
   EXPECT_TRUE(chooses());
   config.compression = compression_options({{"policy", "auto"}, {"local_steps", "2"}});
   EXPECT_FALSE(chooses());
+}
+
+// Seen to fail with the optimizer as the config has it.
+TEST(Options, OfAutoLetAdamwRiseToItsFullSteps) {
+  const TopologyFile topology = load_topology(test::shipped_path("ps4")).value;
+  const std::vector<double> weights(4, 0.25);
+  RunConfig config;
+  config.quadratic.emplace();
+  const auto share_of_first = [&](const std::string& optimizer, const std::string& policy,
+                                  const std::string& feedback) {
+    config.optimizer = options_of_text<OptimizerOptions>(optimizer);
+    config.compression = compression_options({{"policy", policy}, {"feedback", feedback}});
+    const OptimizerOptions made = vectors_options(config, topology, 1, weights).optimizer;
+    EXPECT_EQ(made.learning_rate(100), made.lr);
+    return made.learning_rate(0) / made.lr;
+  };
+  const std::string adamw = "{kind: adamw, lr: 0.1}";
+  EXPECT_EQ(share_of_first(adamw, "auto", "ef14"), 0.25);
+  EXPECT_EQ(share_of_first(adamw, "auto", "ef21"), 1) << "the owner's steps wait for nothing";
+  EXPECT_EQ(share_of_first(adamw, "fixed", "ef14"), 1);
+  EXPECT_EQ(share_of_first("{kind: sgd, lr: 0.1}", "auto", "ef14"), 1);
+  EXPECT_EQ(share_of_first("{kind: adamw, lr: 0.1, schedule: {warmup: 8}}", "auto", "ef14"), 0.125);
 }
 
 }  // namespace

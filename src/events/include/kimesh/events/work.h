@@ -23,7 +23,7 @@ struct BufferId {
     kOwned,         // index: shard. x[s] at its owner; the parameters where every message is dense
     kContribution,  // index: shard. What the node adds to the reduce, read only
     kEstimate,      // index: channel. What this end of a channel holds (gather_in channels: use
-                    // kParameters)
+                    // kParameters), or brought: a sum of reduces names all of a shard's
   };
   Kind kind = Kind::kParameters;
   std::uint32_t index = 0;
