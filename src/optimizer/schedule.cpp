@@ -22,11 +22,15 @@ KindTable<ScheduleKind>& schedule_kinds() {
 
 void ScheduleOptions::describe(Keys& keys) {
   keys.kind("kind", kind, schedule_kinds(), "how lr changes with the rounds");
-  keys.whole("warmup", warmup, limits::kRoundCountsOrNone, "rounds of linear rise at the start");
+  keys.whole(
+      "warmup", warmup, limits::kRoundCountsOrNone,
+      "rounds of linear rise at the start; without it none, or 4 where adamw sends its steps "
+      "under policy auto (ef14)");
 }
 
 double ScheduleOptions::factor(Round round) const {
-  const double rise = round < warmup ? (static_cast<double>(round) + 1) / warmup : 1;
+  const Round rounds = warmup.value_or(0);
+  const double rise = round < rounds ? (static_cast<double>(round) + 1) / rounds : 1;
   return rise * kind->factor(round);
 }
 

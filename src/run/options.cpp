@@ -26,15 +26,16 @@ bool local_steps_vary(const RunConfig& config) {
   return config.compression.chooses_local_steps() && !config.own_objective;
 }
 
-// Policy auto knows no link in the first rounds: their messages leave nearly everything out, and
-// movements of full length would come all at once some rounds later. The transformer then needs a
-// tenth more rounds (docs/figures.md).
+// Policy auto knows no link in a run's first rounds: their messages leave nearly everything out,
+// and movements of full length would come all at once some rounds later. The transformer then needs
+// a tenth more rounds (docs/figures.md).
 OptimizerOptions optimizer_of_vectors(const RunConfig& config) {
   OptimizerOptions optimizer = config.optimizer;
   const CompressionOptions& compression = config.compression;
-  if (compression.sends_movements() && optimizer.kind->begins_at_full_length() &&
+  if (!optimizer.schedule.warmup && compression.sends_movements() &&
+      optimizer.kind->begins_at_full_length() &&
       compression.policy->round_time_use() == RoundTimeUse::kChooses)
-    optimizer.schedule.warmup = std::max(optimizer.schedule.warmup, kOfferEvery);
+    optimizer.schedule.warmup = kOfferEvery;
   return optimizer;
 }
 

@@ -122,6 +122,17 @@ ConstMemorySpan Vectors::Store::readable(BufferId term) const {
   return {};
 }
 
+std::vector<Vectors::Store::Term> Vectors::Store::terms_of(std::span<const BufferId> terms,
+                                                           ShardIndex shard, Round round) const {
+  std::vector<Term> found;
+  for (const BufferId term : terms) {
+    const Arrivals* const arrivals = arrivals_of(term);  // one sum for all children
+    if (arrivals != nullptr && !arrivals->is_first(term.index)) continue;
+    found.push_back(term_of(term, shard, round));
+  }
+  return found;
+}
+
 bool Vectors::Store::is_in_place(std::span<const BufferId> terms) {
   return terms.size() == 1 &&
          (terms[0].kind == BufferId::Kind::kParameters || terms[0].kind == BufferId::Kind::kOwned);
@@ -132,12 +143,7 @@ MemorySpan Vectors::Store::sum(std::span<const BufferId> terms, ShardIndex shard
   if (is_in_place(terms))
     return terms[0].kind == BufferId::Kind::kOwned ? owned_of(terms[0].index)
                                                    : shard_of(parameters_, terms[0].index);
-  std::vector<Term> found;
-  for (const BufferId term : terms) {
-    const Arrivals* const arrivals = arrivals_of(term);  // one term for all children
-    if (arrivals != nullptr && !arrivals->is_first(term.index)) continue;
-    found.push_back(term_of(term, shard, round));
-  }
+  const std::vector<Term> found = terms_of(terms, shard, round);
   const MemorySpan whole = target_.floats().subspan(0, plan_.shards[shard].size);
   // On the host a block of the sum stays in the cache while its terms are added.
   const std::size_t block = memory_.on_host() ? kSumBlock : whole.size;
@@ -150,10 +156,9 @@ MemorySpan Vectors::Store::sum(std::span<const BufferId> terms, ShardIndex shard
 
 Result<Advanced> Vectors::Store::send_sum(const AdvanceChannel& action) {
   std::vector<kernels::SumTerm> terms;
-  for (const BufferId term : action.terms) {
-    const Term found = term_of(term, plan_.channels[action.channel].shard, action.round);
-    terms.push_back({memory_.view(found.floats), found.factor});
-  }
+  const ShardIndex shard = plan_.channels[action.channel].shard;
+  for (const Term& term : terms_of(action.terms, shard, action.round))
+    terms.push_back({memory_.view(term.floats), term.factor});
   return advance_sum(terms);
 }
 
@@ -173,7 +178,7 @@ Result<AdvanceDone> Vectors::Store::advance(const AdvanceChannel& action) {
   if (!allocated_) return allocated_.error();
   const ShardIndex shard = plan_.channels[action.channel].shard;
   const MemorySpan estimate = writable(action.estimate, shard);
-  if (Status there = check_brought(action.terms); !there) return there.error();
+  if (Status there = check_brought(action.terms, action.round); !there) return there.error();
   const bool only_sends = memory_.on_host() && estimate.empty() && !is_in_place(action.terms);
   MemorySpan target;
   if (!only_sends) target = sum(action.terms, shard, action.round);
@@ -215,15 +220,16 @@ Status Vectors::Store::hold(const ApplyMessage& action) {
   return ok_status();
 }
 
-// A peer that breaks the protocol may have said a round early that it sends nothing.
-Status Vectors::Store::check_brought(std::span<const BufferId> terms) const {
+// A peer that breaks the protocol may have said a round early that it sends nothing, or have sent
+// what another round was to bring.
+Status Vectors::Store::check_brought(std::span<const BufferId> terms, Round round) const {
   for (const BufferId term : terms) {
     if (term.kind != BufferId::Kind::kEstimate) continue;
     if (reads_payloads() && !brought_.contains(term.index))
       return malformed("nothing, where all elements are sent");
     const Arrivals* const arrivals = arrivals_of(term);
-    if (arrivals != nullptr && !arrivals->are_all_there())
-      return malformed("nothing of a child, where all bring a part of the sum");
+    if (arrivals != nullptr && !arrivals->are_all_of(round))
+      return malformed("nothing of a child for this round, where all bring a part of the sum");
   }
   return ok_status();
 }
@@ -283,11 +289,14 @@ Result<Agreement> Vectors::Store::agreement(const StepShard& action,
 
 Result<StepDone> Vectors::Store::step(const StepShard& action) {
   if (!allocated_) return allocated_.error();
-  if (Status there = check_brought(action.terms); !there) return there.error();
+  if (Status there = check_brought(action.terms, action.round); !there) return there.error();
   const MemorySpan direction = sum(action.terms, action.shard, action.round);
   const auto bad = memory_.first_not_finite(direction);
   if (!bad) return bad.error();
-  if (*bad) return not_finite(*bad, action.shard);
+  if (*bad) {
+    release(action.terms);  // the next messages may be there before the run ends by this
+    return not_finite(*bad, action.shard);
+  }
   StepDone done{action.shard, action.round};
   if (action.agreement) {
     const auto agreement = this->agreement(action, direction);

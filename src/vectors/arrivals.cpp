@@ -3,16 +3,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "kimesh/ef21/channel.h"
+#include "kimesh/codec/payload.h"
+#include "kimesh/compress/compressor.h"
 #include "kimesh/util/check.h"
 
 namespace kimesh {
 namespace {
 
-// What the bytes decode to, from 0.
+// What the bytes decode to, from 0. Errors: Malformed, and `floats` are worth nothing then.
 Status decode(Form form, const Payload& payload, kernels::Memory& memory,
               kernels::MemorySpan floats) {
-  return apply_to_channel({memory, floats}, form, payload.bytes(), true);
+  if (form != Form::kDense) memory.fill(floats, 0);  // a dense message assigns
+  return apply(form, payload.bytes(), memory, floats);
 }
 
 }  // namespace
@@ -33,9 +35,8 @@ Result<std::uint64_t> Arrivals::take(const ApplyMessage& message, kernels::Memor
                                      kernels::MemorySpan work) {
   const std::size_t position = position_of(message.channel);
   Child& child = children_[position];
-  KIMESH_CHECK(position >= added_ && !child.held, "one message a round");
-  if (Status valid = validate(message.form, message.payload.bytes(), work.size); !valid)
-    return valid.error();
+  // A peer that breaks the protocol may be ahead of a sum that is not read yet.
+  if (position < added_ || child.held) return malformed("two messages for one sum");
   std::uint64_t digest = 0;
   if (message.digest) {
     if (Status decoded = decode(message.form, message.payload, memory, work); !decoded)
@@ -43,13 +44,21 @@ Result<std::uint64_t> Arrivals::take(const ApplyMessage& message, kernels::Memor
     const auto of_work = memory.digest(work);
     if (!of_work) return of_work.error();
     digest = *of_work;
+  } else if (position != added_) {
+    if (Status valid = validate(message.form, message.payload.bytes(), work.size); !valid)
+      return valid.error();
   }
+  child.round = message.round;
   child.form = message.form;
   child.wants_energy = message.energy;
   child.held = message.payload.share();
-  while (!are_all_there() && children_[added_].held)
-    if (Status added = add(children_[added_], memory, work); !added) return added.error();
-  if (Status done = memory.finish(); !done) return done.error();
+  while (added_ < children_.size() && children_[added_].held) {
+    Status added = add(children_[added_], memory, work);
+    if (added) added = memory.finish();
+    children_[added_].held.reset();
+    if (!added) return added.error();
+    ++added_;
+  }
   return digest;
 }
 
@@ -63,9 +72,12 @@ Status Arrivals::add(Child& child, kernels::Memory& memory, kernels::MemorySpan 
     child.energy = *energy;
   }
   if (!is_first) memory.add(work, sum_.floats());
-  child.held.reset();
-  ++added_;
   return ok_status();
+}
+
+bool Arrivals::are_all_of(Round round) const {
+  return added_ == children_.size() &&
+         std::ranges::all_of(children_, [=](const Child& c) { return c.round == round; });
 }
 
 double Arrivals::energy(ChannelIndex child) const {

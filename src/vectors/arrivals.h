@@ -16,7 +16,8 @@ namespace kimesh {
 
 // One sum in place of what each child has brought, which would be another vector a child. Messages
 // are added in the order of the children, whatever order they come in, so that every run has the
-// same bits: what comes too early is held as the bytes that came. Thread: that of actions.
+// same bits: those that come out of turn are held as the bytes that came, and decoded when it is
+// their turn. Thread: that of actions.
 class Arrivals {
  public:
   // `children`: the shard's reduce_in channels, at least one. `sum` has the shard's size.
@@ -24,15 +25,17 @@ class Arrivals {
 
   // Takes the message of a child, and adds all that it is the turn of. `work`: floats of the
   // shard's size, which are overwritten. Returns the digest of what the message brings, 0 where
-  // none is asked for. Errors: Malformed, and nothing has changed then; Io, where a device failed.
+  // none is asked for. Errors: Malformed, also for a second message of a child before the sum was
+  // read, and the sum has not changed then; Io, where a device failed.
   [[nodiscard]] Result<std::uint64_t> take(const ApplyMessage& message, kernels::Memory& memory,
                                            kernels::MemorySpan work);
-  [[nodiscard]] bool are_all_there() const { return added_ == children_.size(); }
-  // The sum, of all children once are_all_there().
+  // Whether every child has brought its part of `round`.
+  [[nodiscard]] bool are_all_of(Round round) const;
+  // The sum, where are_all_of() the round.
   [[nodiscard]] kernels::ConstMemorySpan sum() const { return sum_.floats(); }
   // ‖·‖² of what a child brought. Requires a message that asked for it and was added.
   [[nodiscard]] double energy(ChannelIndex child) const;
-  // Begins the next round.
+  // Begins the next sum.
   void clear();
   [[nodiscard]] bool is_first(ChannelIndex child) const {
     return children_.front().channel == child;
@@ -42,6 +45,7 @@ class Arrivals {
  private:
   struct Child {
     ChannelIndex channel = 0;
+    Round round = 0;
     Form form = Form::kDense;
     bool wants_energy = false;
     std::optional<Payload> held;
@@ -52,7 +56,7 @@ class Arrivals {
 
   std::vector<Child> children_;
   kernels::MemoryBuffer sum_;
-  std::size_t added_ = 0;  // children, the first ones
+  std::size_t added_ = 0;  // the number of children whose message is in the sum
 };
 
 }  // namespace kimesh

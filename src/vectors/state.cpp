@@ -10,7 +10,7 @@ namespace kimesh {
 bool Vectors::Store::keeps_between_rounds(ChannelIndex estimate) const {
   const Channel& channel = plan_.channels[estimate];
   const bool came_in = channel.phase == Phase::kReduce && plan_.links[channel.link].to == self_;
-  return !came_in || (options_.keeps_estimates && options_.feedback == Feedback::kEf21);
+  return !came_in || options_.keeps_estimates;
 }
 
 namespace {

@@ -136,7 +136,6 @@ std::span<float> Vectors::Store::gradient() {
 
 void Vectors::Store::start() {
   if (!allocated_) return;
-  for (auto& [shard, arrivals] : arrivals_) arrivals.clear();
   memory_.upload(point(), parameters_.floats());
   for (std::size_t s = 0; s < plan_.shards.size(); ++s)
     for (const ChannelIndex channel : plan_.node_channels[s][self_].gather_out)

@@ -131,7 +131,7 @@ class Vectors::Store {
   // Keeps the payload of a reduce for the sum that reads it.
   [[nodiscard]] Status hold(const ApplyMessage& action);
   // Errors: Malformed, where a term was to be brought, and was not.
-  [[nodiscard]] Status check_brought(std::span<const BufferId> terms) const;
+  [[nodiscard]] Status check_brought(std::span<const BufferId> terms, Round round) const;
   // Gives back what a sum has read.
   void release(std::span<const BufferId> terms);
   // Where an action's estimate lies. Requires a buffer of the action's shard that may change.
@@ -151,6 +151,8 @@ class Vectors::Store {
     std::optional<float> factor;
   };
   [[nodiscard]] Term term_of(BufferId term, ShardIndex shard, Round round) const;
+  [[nodiscard]] std::vector<Term> terms_of(std::span<const BufferId> terms, ShardIndex shard,
+                                           Round round) const;
   // Adds the floats from `begin` on to `out`, or assigns them where it is the first term.
   void add_term(const Term& term, std::size_t begin, kernels::MemorySpan out, bool first);
   // The energy of a term of a sum.

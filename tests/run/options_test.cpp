@@ -44,7 +44,13 @@ TEST(Options, OfAutoLetAdamwRiseToItsFullSteps) {
   EXPECT_EQ(share_of_first(adamw, "auto", "ef21"), 1) << "the owner's steps wait for nothing";
   EXPECT_EQ(share_of_first(adamw, "fixed", "ef14"), 1);
   EXPECT_EQ(share_of_first("{kind: sgd, lr: 0.1}", "auto", "ef14"), 1);
-  EXPECT_EQ(share_of_first("{kind: adamw, lr: 0.1, schedule: {warmup: 8}}", "auto", "ef14"), 0.125);
+  const auto written = [&](const std::string& warmup) {
+    return share_of_first("{kind: adamw, lr: 0.1, schedule: {warmup: " + warmup + "}}", "auto",
+                          "ef14");
+  };
+  EXPECT_EQ(written("0"), 1);
+  EXPECT_EQ(written("2"), 0.5);
+  EXPECT_EQ(written("8"), 0.125);
 }
 
 }  // namespace

@@ -215,7 +215,7 @@ class Memory {
                                                     ConstMemorySpan target, MemorySpan estimate,
                                                     std::span<std::byte> bytes) = 0;
 
-  // What a channel's receiver does with bytes that were found correct.
+  // What a channel's receiver does with bytes that were found correct. They may be freed at once.
 
   // As add_sparse of sparse.h.
   virtual void add_sparse(std::span<const std::byte> indices, std::span<const std::byte> values,

@@ -23,7 +23,7 @@ struct BufferId {
     kOwned,         // index: shard. x[s] at its owner; the parameters where every message is dense
     kContribution,  // index: shard. What the node adds to the reduce, read only
     kEstimate,      // index: channel. What this end of a channel holds (gather_in channels: use
-                    // kParameters), or brought: a sum of reduces names all of a shard's
+                    // kParameters). The reduce_in channels of one shard may share one sum
   };
   Kind kind = Kind::kParameters;
   std::uint32_t index = 0;
@@ -50,14 +50,14 @@ struct ApplyMessage {  // -> ApplyDone, or WorkFailed
   bool restart = false;  // the estimate starts from 0 first (reduce); a gather's message is dense
   bool digest = false;
   Payload payload{};
-  bool energy = false;  // of a reduce, whose shard's step will ask for StepShard::agreement
+  bool energy = false;  // the step of this round will ask for StepShard::agreement
 };
 struct StepShard {  // x[s] = optimizer(x[s], Σ terms) -> StepDone
   ShardIndex shard = 0;
   Round round = 0;
   std::span<const BufferId> terms;
   bool digest = false;
-  bool agreement = false;
+  bool agreement = false;  // requires ApplyMessage::energy of all that the terms have brought
   double local_steps = 1;  // Σ ω_i · ComputeGradient::local_steps of node i in `round`
 };
 // Makes this node's movement of the gradient of `round`, for the round's reduces, and, where the

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "kimesh/config/kind_table.h"
 #include "kimesh/util/ids.h"
@@ -20,7 +21,8 @@ class ScheduleKind : public KindOptions {
 // The section `optimizer.schedule` of a config.
 struct ScheduleOptions {
   std::shared_ptr<ScheduleKind> kind = schedule_kinds().make("constant");
-  Round warmup = 0;  // rounds of linear rise: factor (round + 1) / warmup
+  // Rounds of linear rise: factor (round + 1) / warmup. Nothing: none, or what the run needs.
+  std::optional<Round> warmup;
 
   void describe(Keys& keys);
   // The factor of warm-up and kind together.

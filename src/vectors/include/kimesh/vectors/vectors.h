@@ -6,8 +6,9 @@
 // Buffers (d: size of the model): parameters w [d], gradient g [d], velocity v [d] with momentum
 // (where nodes look ahead without one, the movement is in its place), a target of the largest
 // shard; per reduce_in channel what it brought, which is an estimate under EF21 (a host that keeps
-// no estimates holds the message's payload, until the sum that reads it is made), or per shard the
-// sum of all that its reduces bring, where no later message adds to it; AdamW's moments
+// no estimates holds the message's payload, until the sum that reads it is made), or under EF14 and
+// kNone per shard the sum of what its reduces bring, and the payloads that wait for their turn in
+// it; AdamW's moments
 // for the owned shard, or for all d where workers send movements, and then the movement [d]; where
 // nodes look ahead the gradient's point y [d], which else is w. A node of several local steps takes
 // them at y, which begins at w or ahead of it and is given up at the end; their sum is the movement
