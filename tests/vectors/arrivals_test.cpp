@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
+#include <map>
 
 #include "kimesh/compress/compressor.h"
 #include "kimesh/config/options_of_text.h"
@@ -11,6 +13,7 @@
 #include "kimesh/util/random.h"
 #include "kimesh/vectors/vectors.h"
 #include "tests/settings.h"
+#include "tests/shipped.h"
 #include "tests/vectors/mesh.h"
 
 namespace kimesh::arrivals_test {
@@ -129,8 +132,8 @@ TEST(Arrivals, BeginAnewBehindEveryStep) {
     EXPECT_FLOAT_EQ(all.server().owned(0)[j], 2 * once[j]) << j;
 }
 
-// Where a run goes on from a state, the messages of its rounds come anew. Seen to fail with messages
-// that are still held, and with a sum that has begun.
+// Where a run goes on from a state, the messages of its rounds come anew. Seen to fail with those
+// that were held before, and with a sum that has begun.
 TEST(Arrivals, AreForgottenWhereAStateIsRestored) {
   std::vector<std::vector<float>> ends;
   for (const bool restored : {false, true}) {
@@ -160,6 +163,90 @@ TEST(Arrivals, OfWhichOneIsMissingAreNoSum) {
   const std::vector<float> before(all.server().owned(0).begin(), all.server().owned(0).end());
   EXPECT_EQ(all.step().digest, digest_floats(before));
   EXPECT_TRUE(same_bits(all.server().owned(0), before));
+}
+
+// A peer that is ahead of a sum that is not read yet. Seen to fail with a check that ends the
+// process.
+TEST(Arrivals, RefuseASecondMessageForOneSum) {
+  Server all(Feedback::kEf14);
+  ASSERT_TRUE(all.bring(0).ok());
+  ASSERT_TRUE(all.bring(2).ok());
+  for (const std::size_t child : {0u, 2u}) {
+    const auto refused = all.bring(child);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kMalformed);
+  }
+}
+
+// Seen to fail without the rounds of what was brought.
+TEST(Arrivals, OfAnotherRoundAreNoSum) {
+  Server all(Feedback::kEf14);
+  for (const std::size_t child : {0u, 1u}) ASSERT_TRUE(all.bring(child).ok());
+  const ChannelIndex last = all.children[2];
+  ASSERT_TRUE(all.server()
+                  .apply({last, kRound - 1, Server::estimate(last), all.sent[2].form, true, false,
+                          all.sent[2].payload.share()})
+                  .ok());
+  const std::vector<float> before(all.server().owned(0).begin(), all.server().owned(0).end());
+  (void)all.step();
+  EXPECT_TRUE(same_bits(all.server().owned(0), before));
+}
+
+// Its error ends the run, and the children's next messages may come first. Seen to fail with a sum
+// that stays.
+TEST(Arrivals, MayGoOnBehindAStepThatFails) {
+  Server all(Feedback::kEf14);
+  for (const std::size_t child : {0u, 1u, 2u}) ASSERT_TRUE(all.bring(child).ok());
+  all.server().gradient()[3] = std::numeric_limits<float>::quiet_NaN();
+  (void)all.step();
+  for (const std::size_t child : {2u, 0u}) EXPECT_TRUE(all.bring(child).ok());
+}
+
+// An inner node sends its own part and the sum of its children's. Seen to fail with a sum that
+// stays, and with the sum added once for each child.
+TEST(Arrivals, OfAnInnerNodeGoOnInItsMessage) {
+  TopologyFile topology = load_topology(test::shipped_path("tree7")).value;
+  topology.servers = {0};
+  const auto made_plan = make_plan(topology, {.layers = {{"layer0", {kSize}, 0, kSize}}});
+  ASSERT_TRUE(made_plan.ok());
+  const Plan& plan = *made_plan;
+  Mesh mesh(plan, std::vector<VectorsOptions>(7, Server::options(Feedback::kEf14).front()));
+  std::map<NodeIndex, std::vector<float>> sums;
+  for (NodeIndex n = 0; n < 7; ++n) {
+    Random random(7, n, 0, Purpose::kTest);
+    mesh.nodes[n].start();
+    for (float& g : mesh.nodes[n].gradient()) g = static_cast<float>(random.normal());
+    ASSERT_TRUE(mesh.nodes[n].prepare_gradient(kRound).ok());
+    for (const float g : mesh.nodes[n].gradient()) sums[n].push_back(0.25f * g);
+  }
+  std::size_t inner = 0;
+  for (int round = 0; round < 2; ++round) {
+    std::map<NodeIndex, std::vector<float>> brought;
+    for (const Hop& hop : hops_of(plan, 0, Phase::kReduce)) {
+      const NodeIndex from = plan.link_of(hop.channel).from, to = plan.link_of(hop.channel).to;
+      const auto terms = mesh.reduce_terms(0, from);
+      auto made =
+          mesh.nodes[from].advance({hop.channel, kRound, terms, Server::estimate(hop.channel),
+                                    Setting{}, false, false, Feedback::kEf14});
+      ASSERT_TRUE(made.ok()) << made.error().message;
+      std::vector<float> sent(kSize), expected = sums[from];
+      ASSERT_TRUE(apply(made->form, made->payload.bytes(), sent).ok());
+      if (terms.size() > 2) ++inner;
+      for (std::size_t j = 0; j < kSize && terms.size() > 1; ++j) expected[j] += brought[from][j];
+      EXPECT_TRUE(same_bits(sent, expected)) << "node " << from;
+      auto& sum = brought[to];
+      if (sum.empty())
+        sum = sent;
+      else
+        for (std::size_t j = 0; j < kSize; ++j) sum[j] += sent[j];
+      ASSERT_TRUE(mesh.nodes[to]
+                      .apply({hop.channel, kRound, Server::estimate(hop.channel), made->form, true,
+                              false, made->payload.share()})
+                      .ok());
+    }
+    (void)mesh.nodes[0].step({0, kRound, mesh.reduce_terms(0, 0), false});
+  }
+  EXPECT_EQ(inner, 4u) << "two inner nodes of two children, twice";
 }
 
 // Seen to fail without the check before anything is added.
