@@ -264,13 +264,10 @@ void Core::State::apply_pending(IncomingChannel& in) {
   const BufferId target = channel.phase == Phase::kReduce
                               ? BufferId{BufferId::Kind::kEstimate, in.channel}
                               : BufferId{BufferId::Kind::kParameters, channel.shard};
-  // Without EF21 the receiver of a reduce keeps nothing of earlier messages.
-  const bool restart =
-      message.restart || (channel.phase == Phase::kReduce && options.feedback != Feedback::kEf21);
   const bool energy = target.kind == BufferId::Kind::kEstimate && owns(channel.shard) &&
                       wants_agreement(message.round);
-  emit(ApplyMessage{in.channel, message.round, target, message.form, restart, message.digest != 0,
-                    std::move(message.payload), energy});
+  emit(ApplyMessage{in.channel, message.round, target, message.form, message.restart,
+                    message.digest != 0, std::move(message.payload), energy});
 }
 
 void Core::State::on(const ApplyDone& event) {

@@ -23,10 +23,11 @@ class Arrivals {
   // `children`: the shard's reduce_in channels, at least one. `sum` has the shard's size.
   Arrivals(std::span<const ChannelIndex> children, kernels::MemoryBuffer sum);
 
-  // Takes the message of a child, and adds all that it is the turn of. `work`: floats of the
-  // shard's size, which are overwritten. Returns the digest of what the message brings, 0 where
-  // none is asked for. Errors: Malformed, also for a second message of a child before the sum was
-  // read, and the sum has not changed then; Io, where a device failed.
+  // Takes the message of a child. Where it is the child's turn, adds the message and those that
+  // were held for the turns behind it. `work`: floats of the shard's size, which are overwritten.
+  // Returns the digest of what the message brings, 0 where none is asked for. Errors: Malformed,
+  // also for a second message of a child before the sum was read, and the sum has not changed then;
+  // Io, where a device failed.
   [[nodiscard]] Result<std::uint64_t> take(const ApplyMessage& message, kernels::Memory& memory,
                                            kernels::MemorySpan work);
   // Whether every child has brought its part of `round`.

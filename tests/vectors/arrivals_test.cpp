@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 #include <map>
 
@@ -22,21 +21,20 @@ namespace {
 constexpr std::size_t kSize = 1'000;
 constexpr Round kRound = 4;
 
-bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+// Starts the node with a gradient drawn for it.
+void start(Vectors& node, NodeIndex n) {
+  node.start();
+  Random random(7, n, 0, Purpose::kTest);
+  for (float& g : node.gradient()) g = static_cast<float>(random.normal());
+  EXPECT_TRUE(node.prepare_gradient(kRound).ok());
 }
 
 // One server and three workers: a dense message and two sparse ones.
 struct Server {
   explicit Server(Feedback feedback)
-      : plan(plan_of("parameter_server", 4, {0}, {kSize})), mesh(plan, options(feedback)) {
-    for (NodeIndex n = 0; n < 4; ++n) {
-      Vectors& node = mesh.nodes[n];
-      node.start();
-      Random random(7, n, 0, Purpose::kTest);
-      for (float& g : node.gradient()) g = static_cast<float>(random.normal());
-      EXPECT_TRUE(node.prepare_gradient(kRound).ok());
-    }
+      : plan(plan_of("parameter_server", 4, {0}, {kSize})),
+        mesh(plan, std::vector<VectorsOptions>(4, options(feedback))) {
+    for (NodeIndex n = 0; n < 4; ++n) start(mesh.nodes[n], n);
     children = plan.node_channels[0][0].reduce_in;
     for (std::size_t i = 0; i < children.size(); ++i) {
       const ChannelIndex channel = children[i];
@@ -50,12 +48,12 @@ struct Server {
     }
   }
 
-  static std::vector<VectorsOptions> options(Feedback feedback) {
+  static VectorsOptions options(Feedback feedback) {
     VectorsOptions of_node;
     of_node.optimizer = options_of_text<OptimizerOptions>("{kind: sgd, lr: 1}");
     of_node.data_weight = 0.25;
     of_node.feedback = feedback;
-    return std::vector<VectorsOptions>(4, of_node);
+    return of_node;
   }
   static BufferId estimate(ChannelIndex channel) { return {BufferId::Kind::kEstimate, channel}; }
 
@@ -192,8 +190,8 @@ TEST(Arrivals, OfAnotherRoundAreNoSum) {
   EXPECT_TRUE(same_bits(all.server().owned(0), before));
 }
 
-// Its error ends the run, and the children's next messages may come first. Seen to fail with a sum
-// that stays.
+// The error of a step ends the run, and the children's next messages may come before that. Seen to
+// fail with a sum that stays.
 TEST(Arrivals, MayGoOnBehindAStepThatFails) {
   Server all(Feedback::kEf14);
   for (const std::size_t child : {0u, 1u, 2u}) ASSERT_TRUE(all.bring(child).ok());
@@ -210,13 +208,10 @@ TEST(Arrivals, OfAnInnerNodeGoOnInItsMessage) {
   const auto made_plan = make_plan(topology, {.layers = {{"layer0", {kSize}, 0, kSize}}});
   ASSERT_TRUE(made_plan.ok());
   const Plan& plan = *made_plan;
-  Mesh mesh(plan, std::vector<VectorsOptions>(7, Server::options(Feedback::kEf14).front()));
+  Mesh mesh(plan, std::vector<VectorsOptions>(7, Server::options(Feedback::kEf14)));
   std::map<NodeIndex, std::vector<float>> sums;
   for (NodeIndex n = 0; n < 7; ++n) {
-    Random random(7, n, 0, Purpose::kTest);
-    mesh.nodes[n].start();
-    for (float& g : mesh.nodes[n].gradient()) g = static_cast<float>(random.normal());
-    ASSERT_TRUE(mesh.nodes[n].prepare_gradient(kRound).ok());
+    start(mesh.nodes[n], n);
     for (const float g : mesh.nodes[n].gradient()) sums[n].push_back(0.25f * g);
   }
   std::size_t inner = 0;
@@ -266,8 +261,8 @@ TEST(Arrivals, AreUntouchedByAMalformedMessage) {
   EXPECT_TRUE(same_bits(all.server().owned(0), other.server().owned(0)));
 }
 
-// As where each child has a vector of its own, which ef21 keeps. Seen to fail with the energies of
-// sums in place of those of what was added.
+// The agreement is that of separate vectors, which ef21 keeps for the children. Seen to fail with
+// the energies of sums in place of those of what was added.
 TEST(Arrivals, TellHowFarTheyAgreeAsSeparateVectorsDo) {
   const auto agreement = [](Feedback feedback) {
     Server all(feedback);

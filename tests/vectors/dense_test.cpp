@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/util/digest.h"
@@ -14,10 +13,6 @@ namespace kimesh::dense_vectors_test {
 namespace {
 
 const Setting kDense{};
-
-bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
-}
 
 Mesh started(const Plan& plan, std::size_t nodes) {
   VectorsOptions options;

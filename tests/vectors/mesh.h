@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,10 @@
 #include "tests/settings.h"
 
 namespace kimesh {
+
+inline bool same_bits(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
 
 inline Plan plan_of(const std::string& kind, std::size_t nodes, std::vector<NodeIndex> servers,
                     std::vector<std::int64_t> rows) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "kimesh/config/options_of_text.h"
@@ -22,10 +21,6 @@ const Setting kDense{};
 void fill(std::span<float> out, std::uint64_t seed, std::uint32_t node, Round round) {
   Random random(seed, node, round, Purpose::kTest);
   for (float& value : out) value = static_cast<float>(random.normal());
-}
-
-bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
 // Two nodes, each server and worker, one element a shard: few enough numbers to follow by hand.

@@ -34,9 +34,9 @@ struct ChannelMessage {
                                                CompressScratch& scratch);
 
 // The sender's end of a channel with the classic residual e (EF14: Seide et al., 2014), which the
-// estimate holds as −e: sends C(target + e) and keeps what that dropped. The far end applies it
-// with `restart`, whatever the message says of it here. `target` becomes target + e. The energies
-// are of target + e, too. Requires an estimate.
+// estimate holds as −e: sends C(target + e) and keeps what that dropped. The far end decodes it
+// from 0, whatever the message says of a restart. `target` becomes target + e. The energies are of
+// target + e, too. Requires an estimate.
 [[nodiscard]] Result<Advanced> advance_residual(const ChannelEnd& sender,
                                                 kernels::MemorySpan target,
                                                 const ChannelMessage& message,

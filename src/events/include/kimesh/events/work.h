@@ -47,7 +47,8 @@ struct ApplyMessage {  // -> ApplyDone, or WorkFailed
   Round round = 0;
   BufferId estimate;
   Form form = Form::kDense;
-  bool restart = false;  // the estimate starts from 0 first (reduce); a gather's message is dense
+  bool restart = false;  // the estimate starts from 0 first (reduce); a gather's message is dense.
+                         // A sum of reduces starts from 0 in every round
   bool digest = false;
   Payload payload{};
   bool energy = false;  // the step of this round will ask for StepShard::agreement
@@ -57,7 +58,7 @@ struct StepShard {  // x[s] = optimizer(x[s], Σ terms) -> StepDone
   Round round = 0;
   std::span<const BufferId> terms;
   bool digest = false;
-  bool agreement = false;  // requires ApplyMessage::energy of all that the terms have brought
+  bool agreement = false;  // requires ApplyMessage::energy in all messages of its terms
   double local_steps = 1;  // Σ ω_i · ComputeGradient::local_steps of node i in `round`
 };
 // Makes this node's movement of the gradient of `round`, for the round's reduces, and, where the

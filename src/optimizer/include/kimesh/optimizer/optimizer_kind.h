@@ -36,8 +36,8 @@ class OptimizerKind : public KindOptions {
   // policy/round_time_search.h). The cnn with sgd needs 1.2 times as many.
   [[nodiscard]] virtual double overlap_cost() const { return 1.2; }
 
-  // The first steps have full length, however small the gradients are. With momentum alone they
-  // grow to it.
+  // Whether the first steps have full length, however small the gradients are. Steps of momentum
+  // alone grow over the first rounds.
   [[nodiscard]] virtual bool begins_at_full_length() const { return false; }
 
   // The step is parameters −= rate · direction, for which `lr: theory` is proven.

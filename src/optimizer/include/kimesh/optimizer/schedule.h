@@ -21,7 +21,8 @@ class ScheduleKind : public KindOptions {
 // The section `optimizer.schedule` of a config.
 struct ScheduleOptions {
   std::shared_ptr<ScheduleKind> kind = schedule_kinds().make("constant");
-  // Rounds of linear rise: factor (round + 1) / warmup. Nothing: none, or what the run needs.
+  // Rounds of linear rise: factor (round + 1) / warmup. Without a value there is no rise, unless
+  // the policy of the run asks for one (run/options.cpp).
   std::optional<Round> warmup;
 
   void describe(Keys& keys);
