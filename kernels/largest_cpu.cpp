@@ -185,6 +185,29 @@ Kth kth_largest(std::span<std::uint32_t> keys, std::size_t k) {
   }
 }
 
+std::uint32_t key_of(float value) {
+  return std::bit_cast<std::uint32_t>(std::abs(value));
+}
+
+// Of values that are not empty. What is above it, and its ties, are the k largest without zeros.
+Kth kth_of(std::span<const float> values, std::size_t k, SelectScratch& scratch) {
+  if (k == 0) return {std::numeric_limits<std::int32_t>::max(), 0};
+  if (values.size() <= k) return {};  // drops zeros only
+  scratch.keys.resize(values.size());
+  HWY_DYNAMIC_DISPATCH(magnitude_keys)(values.data(), values.size(), scratch.keys.data());
+  Kth kth = kth_largest(scratch.keys, k);
+  if (kth.key == 0) kth.ties = 0;
+  return kth;
+}
+
+// Keeps what is above the key, and its first ties, of the entries from `first` on.
+void keep_from(std::size_t first, const Kth& kth, Entries& entries) {
+  const std::size_t kept = HWY_DYNAMIC_DISPATCH(keep_above)(
+      entries.indices.data() + first, entries.values.data() + first, entries.size() - first,
+      kth.key, kth.ties);
+  entries.resize(first + kept);
+}
+
 std::span<std::uint32_t> copied(std::span<const std::uint32_t> from,
                                 UninitializedVector<std::uint32_t>& scratch) {
   scratch.resize(from.size());
@@ -247,20 +270,25 @@ Energies collect_topk(std::span<const float> target, std::span<const float> esti
 
 void keep_largest(std::size_t k, Entries& entries, SelectScratch& scratch, std::size_t first) {
   KIMESH_CHECK(first <= entries.size(), "a position of the entries");
-  const std::size_t size = entries.size() - first;
-  if (size == 0) return;
-  Kth kth;  // the default drops zeros only
-  if (k == 0) kth.key = std::numeric_limits<std::int32_t>::max();
-  if (k > 0 && size > k) {
-    scratch.keys.resize(size);
-    HWY_DYNAMIC_DISPATCH(magnitude_keys)
-    (entries.values.data() + first, size, scratch.keys.data());
-    kth = kth_largest(scratch.keys, k);
-    if (kth.key == 0) kth.ties = 0;
+  if (entries.size() == first) return;
+  const Kth kth = kth_of(std::span<const float>(entries.values).subspan(first), k, scratch);
+  keep_from(first, kth, entries);
+}
+
+void append_largest(std::size_t k, const Entries& from, std::size_t first, std::size_t last,
+                    Entries& to, SelectScratch& scratch) {
+  KIMESH_CHECK(first <= last && last <= from.size() && &from != &to, "a part of other entries");
+  if (first == last) return;
+  Kth kth = kth_of(std::span<const float>(from.values).subspan(first, last - first), k, scratch);
+  constexpr std::size_t kBlock = 4096;
+  for (std::size_t begin = first; begin < last; begin += kBlock) {
+    const std::size_t before = to.size();
+    append(from, begin, std::min(begin + kBlock, last), to);
+    keep_from(before, kth, to);
+    if (kth.ties == 0) continue;
+    kth.ties -= static_cast<std::size_t>(
+        std::ranges::count(std::span(to.values).subspan(before), kth.key, key_of));
   }
-  const std::size_t kept = HWY_DYNAMIC_DISPATCH(keep_above)(
-      entries.indices.data() + first, entries.values.data() + first, size, kth.key, kth.ties);
-  entries.resize(first + kept);
 }
 
 }  // namespace kimesh::kernels

@@ -106,12 +106,11 @@ Energies collect_with_floor(const DifferencePass& pass, std::size_t in_all, Entr
     entries.clear();
     scratch.floor.clear();
     for (std::size_t l = 0; l < pass.parts.size(); ++l) {
-      const std::size_t before = entries.size(), floor_before = scratch.floor.size();
+      const std::size_t before = entries.size();
       const Quota& quota = pass.parts[l];
       energies += collect_most({pass, l}, wanted_of(pass, quota.size, quota.keep), lower, entries);
       if (quota.keep == 0) continue;
-      append(entries, before, entries.size(), scratch.floor);
-      keep_largest(quota.keep, scratch.floor, scratch, floor_before);
+      append_largest(quota.keep, entries, before, entries.size(), scratch.floor, scratch);
     }
     if (!energies.finite() || takes_all || count_reaching(lower, entries) >= in_all)
       return energies;

@@ -68,26 +68,25 @@ Result<std::vector<dzq::Floor>> find_floors(const AdvanceJob& job, std::uint32_t
   if (floor == 0) return floors;
   scratch.shares.resize(job.pieces.size());
   share_out(floor, job.setting.rotation, job.pieces, scratch.shares);
+  kernels::Entries& all = scratch.floor_entries;
   kernels::Entries own;
   for (std::size_t l = 0; l < job.pieces.size(); ++l) {
     const Piece& piece = job.pieces[l];
     if (scratch.shares[l] == 0) continue;
     const std::size_t first = first_from(piece.offset, scratch.entries);
     const std::size_t last = first_from(piece.offset + piece.size, scratch.entries);
+    const std::size_t before = all.size();
     if (last - first < scratch.shares[l]) {
       const Status found = job.difference.select_piece(job, piece, scratch.shares[l], own);
       if (!found) return found.error();
+      append(own, 0, own.size(), all);
     } else {
-      own.clear();
-      append(scratch.entries, first, last, own);
-      kernels::keep_largest(scratch.shares[l], own, scratch.select);
+      append_largest(scratch.shares[l], scratch.entries, first, last, all, scratch.select);
     }
-    if (own.size() == 0) continue;
-    const auto [least, most] =
-        std::ranges::minmax(own.values, {}, [](float v) { return std::abs(v); });
-    kernels::Entries& all = scratch.floor_entries;
-    floors.push_back({piece, all.size(), all.size() + own.size(), std::abs(least), std::abs(most)});
-    append(own, 0, own.size(), all);
+    if (all.size() == before) continue;
+    const auto [least, most] = std::ranges::minmax(std::span(all.values).subspan(before), {},
+                                                   [](float v) { return std::abs(v); });
+    floors.push_back({piece, before, all.size(), std::abs(least), std::abs(most)});
   }
   return floors;
 }

@@ -42,7 +42,7 @@ const Arrivals* Vectors::Store::arrivals_of(BufferId term) const {
 }
 
 Vectors::Store::Scaled Vectors::Store::wish(Round round) const {
-  if (is_sum_) return {sum_scale_, options_.looks_ahead ? sent_ : moved_};
+  if (is_sum_) return {sum_scale_, is_sum_apart_ ? sent_ : moved_};
   return last_step(round);
 }
 
@@ -62,9 +62,11 @@ Status Vectors::Store::take_movement(const TakeMovement& action) {
   KIMESH_CHECK(options_.looks_ahead, "a node that looks ahead");
   const bool next_sums = sums_steps(action.next_steps, action.next_scale);
   made_for_ = action.next_steps;
-  if (sums_) {
+  is_sum_apart_ = action.overlap && (sums_ || next_sums);
+  if (is_sum_apart_)
     if (Status made = make(sent_, memory_); !made) return made;
-    memory_.copy(moved_.floats(), sent_.floats());
+  if (sums_) {
+    if (is_sum_apart_) std::swap(moved_, sent_);
   } else {
     kernels::Memory& memory = moves_with_gradient() ? gradient_memory_ : memory_;
     make_movement(action.round, memory, action.taken_ahead);
@@ -76,7 +78,6 @@ Status Vectors::Store::take_movement(const TakeMovement& action) {
   sum_scale_ = scale_;
   if (action.overlap && next_sums && !is_sum_) {
     // Gradients of several steps change what this one is in.
-    if (Status made = make(sent_, memory_); !made) return made;
     const auto [factor, step] = last_step(action.round);
     memory_.scale(static_cast<float>(factor), step.floats(), sent_.floats());
     is_sum_ = true;

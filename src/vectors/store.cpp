@@ -47,7 +47,6 @@ Vectors::Store::Store(const Plan& plan, NodeIndex self, const VectorsOptions& op
   }
   KIMESH_CHECK(!options.local_steps_vary || sends_movements(), "movements may be sums");
   if (takes_local_steps()) moved_ = allocate(plan.layout.size());
-  if (takes_local_steps() && options.looks_ahead) sent_ = allocate(plan.layout.size());
   if (memory_.on_host()) return;
   if (options.point_floats.empty()) host_point_ = AlignedBuffer(plan.layout.size());
   if (options.gradient_floats.empty() && !options.objective_on_device)

@@ -261,6 +261,32 @@ TEST(KeepLargest, LeavesWhatComesBeforeAndDropsZeros) {
   EXPECT_EQ(entries.size(), 1u);
 }
 
+// Ties lie in several blocks of the copy, and a part of them is kept.
+TEST(AppendLargest, IsWhatKeepLargestLeavesOfACopy) {
+  constexpr std::size_t kSize = 20'000;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Random random(seed, 0, 0, Purpose::kTest);
+    Entries from;
+    from.resize(kSize);
+    std::iota(from.indices.begin(), from.indices.end(), 7u);
+    for (float& value : from.values)
+      value = static_cast<float>(random.below(40)) * (random.below(2) == 0 ? 1.0f : -1.0f);
+    const std::size_t first = random.below(50), last = kSize - random.below(50);
+    for (const std::size_t k : {std::size_t{0}, std::size_t{1}, std::size_t{9000}, kSize}) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed << ", k " << k);
+      SelectScratch scratch;
+      Entries expected, made;
+      append(from, 0, 5, expected);
+      append(from, 0, 5, made);
+      append(from, first, last, expected);
+      keep_largest(k, expected, scratch, 5);
+      append_largest(k, from, first, last, made, scratch);
+      EXPECT_EQ(made.indices, expected.indices);
+      EXPECT_EQ(made.values, expected.values);
+    }
+  }
+}
+
 // Seen to fail with `removed` taken from the values where these are not the whole difference, and
 // with what follows the last four whole entries left out.
 TEST(AddEntries, ReportsWhatItRemovesAndLeaves) {

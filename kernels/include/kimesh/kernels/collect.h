@@ -70,6 +70,11 @@ class Bracket {
 // Keeps the k largest of the entries from the position `first` on, in the order of collect_topk.
 void keep_largest(std::size_t k, Entries& entries, SelectScratch& scratch, std::size_t first = 0);
 
+// Appends the k largest of from[first, last) to `to`: what keep_largest leaves of a copy, without
+// the memory for it. `from` and `to` are not the same.
+void append_largest(std::size_t k, const Entries& from, std::size_t first, std::size_t last,
+                    Entries& to, SelectScratch& scratch);
+
 // Fills the sample with the magnitude bits of about max(1024, size / 256) elements of the
 // difference, at most 65536: whole cache lines that a hash spreads over the vector. Vectors of
 // fewer than 4096 elements are sampled completely.

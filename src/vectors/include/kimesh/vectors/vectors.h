@@ -3,26 +3,31 @@
 // bytes of the same floats. Energies, and with them the decisions of policies, may differ in their
 // last digits between memories, and so may a clipped gradient.
 //
-// Buffers (d: size of the model): parameters w [d], gradient g [d], velocity v [d] with momentum
-// (where nodes look ahead without one, the movement is in its place), a target of the largest
-// shard; per reduce_in channel what it brought, which is an estimate under EF21 (a host that keeps
-// no estimates holds the message's payload, until the sum that reads it is made), or under EF14 and
-// kNone per shard the sum of what its reduces bring, and the payloads that wait for their turn in
-// it; AdamW's moments
-// for the owned shard, or for all d where workers send movements, and then the movement [d]; where
-// nodes look ahead the gradient's point y [d], which else is w. A node of several local steps takes
-// them at y, which begins at w or ahead of it and is given up at the end; their sum is the movement
-// [d], and where nodes look ahead what is sent is a copy of it [d]. Where their number varies both
-// are made with the first round of several. Only where the policy
-// compresses: x[s] of the owned shard, per reduce_out channel the estimate of the far side (EF21)
-// or the residual (EF14), and with Gather::kPerLink per gather_out channel the estimate of the far
-// side, but for the owner's first one, whose estimate is w[s]. Where the memory is a GPU's, and
-// the objective computes on the CPU, a second point and g are on the host.
+// Buffers, each of the model's size where nothing else is said:
+//   w         the parameters
+//   g         the gradient
+//   v         the velocity, with momentum; where nodes look ahead without one, the movement
+//   y         where gradients are taken, if nodes look ahead or take several local steps; else w
+//   moments   AdamW's, of the owned shards; where workers send movements of all, and the movement
+//   moved     of several local steps, which begin at w or ahead of it: their sum, the movement
+//   sent      that sum, where the next gradient begins before it is sent
+//   target    of the largest shard: the sum of which a message is made
+// and by shard or channel, of a shard's size:
+//   reduce_in    what it brought: under EF21 an estimate; under EF14 and kNone a sum for all of a
+//                shard, and the payloads that wait for their turn in it; of a host that keeps no
+//                estimates the payload, until the sum that reads it is made
+//   x[s]         of an owned shard, where the policy compresses
+//   reduce_out   the same: the estimate of the far side (EF21) or the residual (EF14)
+//   gather_out   the same with Gather::kPerLink: the estimate of the far side, but for the owner's
+//                first one, whose estimate is w[s]
+// `moved` and `sent` are made with the first round that needs them where the number of steps
+// varies. Where the memory is a GPU's, and the objective computes on the CPU, a second point and g
+// are on the host.
 //
 // Thread: actions one at a time, in order of issue; gradient work may run beside actions that do
 // not touch what it does: g, v, the optimizer's movement, and y. Where nodes look ahead it does not
-// touch v and the movement, which belong to actions then; of a node of several local steps only the
-// copy does.
+// touch v and the movement, which belong to actions then; of a node of several local steps it
+// touches all but the sum that is being sent.
 #pragma once
 
 #include <cstddef>
