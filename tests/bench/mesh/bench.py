@@ -19,7 +19,8 @@ BUILD = os.path.join(ROOT, "build", "mesh")
 TASKS = ("mesh-cnn", "mesh-cnn-by-label", "mesh-transformer")
 NETWORKS = ("unlimited", "100", "10", "1", "sinusoid", "one-slow")
 QUICK_NETWORKS = ("unlimited", "10", "1")
-LR_FACTORS = (1, 0.5, 2)   # of the config's lr, tried on unlimited links
+LR_FACTORS = (1, 0.5, 2)   # of the config's lr, tried on unlimited links; and on beyond the best
+LR_FARTHEST = 8            # of these factors, or its inverse
 WARM_STEPS = 3             # first steps, which are not typical: DDP's buckets, PowerSGD's start
 PACE_STEPS = 20
 LOSSES_ALIKE = 1e-4        # relative; float32 in another order differs by less
@@ -50,13 +51,22 @@ class Bench:
         return key
 
     def lr_of(self, task, side):
-        """The lr with the fewest steps on unlimited links, with the first seed."""
-        lr = task.config["optimizer"]["lr"]
+        """The lr with the fewest steps on unlimited links, with the first seed. Those beside it
+        have been tried as well."""
+        usual = task.config["optimizer"]["lr"]
         if self.options.quick:
-            return lr
-        tried = {lr * f: self.path(task, side, "unlimited", 1, lr * f, side.settings[0])["steps"]
-                 for f in LR_FACTORS}
-        return min(tried, key=lambda lr: tried[lr] or float("inf"))
+            return usual
+
+        def steps(factor):
+            path = self.path(task, side, "unlimited", 1, usual * factor, side.settings[0])
+            return path["steps"] or float("inf")
+        tried = {factor: steps(factor) for factor in LR_FACTORS}
+        while True:
+            best = min(tried, key=tried.get)
+            beyond = best / 2 if best == min(tried) else best * 2
+            if beyond in tried or not 1 / LR_FARTHEST <= beyond <= LR_FARTHEST:
+                return usual * best
+            tried[beyond] = steps(beyond)
 
     def quietly(self, key, make):
         """The result of `key`, which tells how much others worked while it was measured."""
