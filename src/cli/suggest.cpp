@@ -18,7 +18,7 @@
 namespace kimesh::cli {
 namespace {
 
-// Replaces declared rates and delays by what each sender of a run recorded last: a message's fixed
+// Replaces emulated rates and delays by what each sender of a run recorded last: a message's fixed
 // cost is the way there and back. Errors: UserInput, Io.
 Status take_measured(const std::string& run, const TopologyFile& topology, PairRates& rates) {
   bool found = false;

@@ -108,7 +108,7 @@ class Graph final : public TopologyKind {
     keys.require("edges", "edges: [a-b, b-c]");
     keys.texts("edges", names_, kEdgesRule,
                "the pairs of nodes that are joined, both ways; shards take the shortest ways by "
-               "the declared rates, where all links have one");
+               "the emulated rates, where all links have one");
   }
 
   bool resolve(const TopologyFile& topology, Findings& findings) override {

@@ -28,7 +28,7 @@ class OptimizerKind : public KindOptions {
   // (VectorsOptions::looks_ahead): of a step that repeats itself, what the next one will repeat.
   [[nodiscard]] virtual double look_ahead() const { return 0; }
 
-  // κ of policy/round_time_search.h: H local steps of a round bring as much as H / (1 + κ (H − 1))
+  // ρ of policy/round_time_search.h: H local steps of a round bring as much as H / (1 + ρ (H − 1))
   // rounds of one where data are alike. The cnn with sgd needs 1.5 times as many gradients with 8
   // steps as with one.
   [[nodiscard]] virtual double drift() const { return 0.1; }

@@ -15,9 +15,9 @@
 // unlike the nodes' data are (docs/architecture.md, "Round time"). With H local steps a round it
 // needs about
 //
-//   s + (a − 1) + b · D + u · s · (D / kDelayOfUnlikeData)²,   s = (1 + κ (H − 1)) / H
+//   s + (a − 1) + b · D + u · s · (D / kDelayOfUnlikeData)²,   s = (1 + ρ (H − 1)) / H
 //
-// times as many: a step brings less the further nodes go apart (κ is the optimizer's drift, and
+// times as many: a step brings less the further nodes go apart (ρ is the optimizer's drift, and
 // more where data are unlike), and a round of delay holds back H steps. Where data are unlike, H
 // steps save the same part of the rounds whatever D is.
 //
@@ -58,7 +58,7 @@ inline constexpr double kOverlapCost = 1.2;
 // on a ring of 1 Mbit/s becomes unstable in its first rounds. The digits' mlp bears more, which
 // LossGuard::caution finds out.
 inline constexpr double kDelayOfUnlikeData = 8;
-// The drift κ of most optimizers (OptimizerKind::drift), and what is added to κ where data are
+// The drift ρ of most optimizers (OptimizerKind::drift), and what is added to ρ where data are
 // unlike. Two steps a round then pay from an exchange of about fifteen gradients on: digits gain
 // from there, the cnn loses before (docs/figures.md, "Beside what a person could have written").
 inline constexpr double kUsualDrift = 0.1, kDriftOfUnlikeData = 0.75;
