@@ -197,7 +197,9 @@ Result<NodeResult> run(const NodeRun& run) {
   if (*states)
     if (const Status written = (*states)->finish(); end.files) end.files = written;
   // A run without its model has not come to its end: who starts again goes on with it.
+  std::vector<float> parameters = std::move(end.node.parameters);  // no copy of what is large
   LiveNodeEnd told = end.node;
+  end.node.parameters = std::move(parameters);
   if (!saved && told.outcome == Outcome::kDone) {
     told.outcome = Outcome::kFailed;
     told.text = saved.error().message;

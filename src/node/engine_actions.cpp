@@ -87,6 +87,7 @@ void Engine::send(const SendBye& action) {
   health_told_ = {};
   tell_health(now() + kTimeToSave, "saving the model");
   end_.outcome = Outcome::kDone;
+  vectors_.end_training();
   save_model();
   agreed_saved_ = true;
   network_->send(action);

@@ -285,6 +285,11 @@ void Vectors::Store::make_movement(Round round, kernels::Memory& memory, bool ta
   worker_optimizer_->step(round, step_.floats(), direction.floats());
 }
 
+void Vectors::Store::end_training() {
+  for (kernels::MemoryBuffer* buffer : {&velocity_, &step_, &moved_, &sent_}) *buffer = {};
+  worker_optimizer_.reset();
+}
+
 kernels::MemorySpan Vectors::Store::shard_of(const kernels::MemoryBuffer& whole,
                                              ShardIndex shard) const {
   return whole.floats().subspan(plan_.shards[shard].begin, plan_.shards[shard].size);

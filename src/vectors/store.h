@@ -48,6 +48,7 @@ class Vectors::Store {
   [[nodiscard]] std::size_t state_bytes() const;
   [[nodiscard]] Status restore(StateReader& reader);
 
+  void end_training();
   void carry(double of_mean, CarriedVectors& to) const;
   void start(const CarriedVectors& from);
 

@@ -141,6 +141,10 @@ void Vectors::start(const CarriedVectors& from) {
   store_->start(from);
 }
 
+void Vectors::end_training() {
+  store_->end_training();
+}
+
 std::span<const float> Vectors::shard(ShardIndex shard) const {
   return store_->shard(shard);
 }

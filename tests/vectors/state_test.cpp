@@ -1,5 +1,7 @@
-// What a checkpoint holds of the vectors.
+// What a checkpoint holds of the vectors, and which of them a node keeps at all.
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "kimesh/config/options_of_text.h"
 #include "tests/vectors/mesh.h"
@@ -48,6 +50,40 @@ TEST(VectorsState, HoldsTheMovementThatTheNextPointIsAheadBy) {
   const std::vector<float> ahead = point_of(node, {1, GradientPoint::kAhead});
   EXPECT_NE(ahead, parameters);
   EXPECT_EQ(point_of(other, {1, GradientPoint::kAhead}), ahead);
+}
+
+// The sum of a round is sent from where it was made, unless the next gradient's steps begin there.
+TEST(VectorsHeld, ASecondSumOfStepsOnlyWhereTheNextGradientBeginsBeforeTheFirstIsSent) {
+  const Plan plan = plan_of("ring", 2, {0, 1}, {4, 4});
+  VectorsOptions options = looking_ahead();
+  options.local_steps_vary = true;
+  Vectors node(plan, 0, options);
+  node.start();
+  std::size_t held = 0;
+  for (Round round = 0; round < 4; ++round) {
+    SCOPED_TRACE(round);
+    ASSERT_TRUE(node.prepare_point({round, GradientPoint::kParameters, 2}).ok());
+    for (int step = 0; step < 2; ++step) {
+      std::ranges::fill(node.gradient(), 1.0f);
+      ASSERT_TRUE(node.prepare_gradient(round).ok());
+    }
+    const bool overlap = round >= 2;
+    ASSERT_TRUE(node.take_movement({round, false, overlap, 2}).ok());
+    if (round == 1) held = node.bytes_held();
+  }
+  EXPECT_EQ(node.bytes_held(), held + plan.layout.size() * sizeof(float));
+}
+
+TEST(VectorsHeld, TheModelAndNothingOfItsTrainingAtTheEnd) {
+  const Plan plan = plan_of("ring", 2, {0, 1}, {4, 4});
+  Vectors node(plan, 0, looking_ahead());
+  std::ranges::fill(node.point(), 3.0f);
+  node.start();
+  const std::size_t before = node.bytes_held();
+  const std::vector<float> model = node.model();
+  node.end_training();
+  EXPECT_EQ(node.bytes_held(), before - plan.layout.size() * sizeof(float)) << "the velocity";
+  EXPECT_EQ(node.model(), model);
 }
 
 }  // namespace

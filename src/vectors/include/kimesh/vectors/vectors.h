@@ -150,6 +150,10 @@ class Vectors {
   // are those of a run's start. On the host only.
   void start(const CarriedVectors& from);
 
+  // Gives up what only gradients and their movements need, so that the copy of the model at the end
+  // finds room there. No gradient, movement or checkpoint may be asked for after it.
+  void end_training();
+
   // Copies w_i. To be called while no action is under way. Errors: Io.
   [[nodiscard]] Status read_parameters(std::span<float> w);
   // w_i[s], valid until the next call.
