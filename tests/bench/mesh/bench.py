@@ -162,10 +162,11 @@ class Bench:
         return result
 
     def estimate(self, task, side, where, seed, lr):
-        """(seconds, best accuracy) by the steps on unlimited links and the time of a step here."""
+        """(seconds, best accuracy) by the steps on unlimited links and the time of a step here. On
+        unlimited links it is the run itself."""
         path = self.path(task, side, "unlimited", seed, lr, side.settings[0])
-        if path["steps"] is None:
-            return None, path["best"]
+        if path["steps"] is None or where == "unlimited":
+            return path["seconds"], path["best"]
         try:
             pace = self.pace(task, side, where)
         except runs.RunError as error:
@@ -179,7 +180,7 @@ class Bench:
         cell = self.cells[task.name, side.name, where]
         if not side.in_full:
             seconds, best = self.estimate(task, side, where, seed, lr)
-            return cell.add(seconds, best, "", True)
+            return cell.add(seconds, best, "", where != "unlimited")
         setting = side.settings[0]
         if not self.options.quick:
             setting = min(side.settings, key=lambda s: (
