@@ -28,7 +28,7 @@ bool local_steps_vary(const RunConfig& config) {
 
 // Policy auto knows no link in a run's first rounds: their messages leave nearly everything out,
 // and movements of full length would come all at once some rounds later. The transformer then needs
-// a tenth more rounds (docs/figures.md).
+// a fifth more rounds (docs/figures.md).
 OptimizerOptions optimizer_of_vectors(const RunConfig& config) {
   OptimizerOptions optimizer = config.optimizer;
   const CompressionOptions& compression = config.compression;

@@ -54,6 +54,7 @@ Vectors::Store::Scaled Vectors::Store::last_step(Round round) const {
 
 Vectors::Store::Scaled Vectors::Store::contribution(Round round) const {
   const auto [factor, vector] = wish(round);
+  KIMESH_CHECK(!vector.empty(), "a movement, before training has ended");
   return {options_.data_weight * factor, vector};
 }
 
@@ -62,7 +63,7 @@ Status Vectors::Store::take_movement(const TakeMovement& action) {
   KIMESH_CHECK(options_.looks_ahead, "a node that looks ahead");
   const bool next_sums = sums_steps(action.next_steps, action.next_scale);
   made_for_ = action.next_steps;
-  is_sum_apart_ = action.overlap && (sums_ || next_sums);
+  is_sum_apart_ = action.overlap && next_sums;
   if (is_sum_apart_)
     if (Status made = make(sent_, memory_); !made) return made;
   if (sums_) {

@@ -228,9 +228,8 @@ class Vectors::Store {
   std::optional<ShardOptimizer> worker_optimizer_;
   kernels::MemoryBuffer step_;
   kernels::MemoryBuffer point_;  // y, where nodes look ahead or take local steps
-  // Of local steps: their sum, and where the next gradient begins before it is sent, a place of its
-  // own for that sum. y is ahead of where the steps have come to by the share `point_ahead_` of the
-  // last one.
+  // Of local steps: their sum, and a place of its own for what is sent while the next ones begin. y
+  // is ahead of where the steps have come to by the share `point_ahead_` of the last one.
   kernels::MemoryBuffer moved_, sent_;
   bool taken_ahead_ = false;
   bool sums_ = false;      // the gradients of this round are of several steps

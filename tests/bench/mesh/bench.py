@@ -51,8 +51,8 @@ class Bench:
         return key
 
     def lr_of(self, task, side):
-        """The lr with the fewest steps on unlimited links, with the first seed. Those beside it
-        have been tried as well."""
+        """The lr with the fewest steps on unlimited links, with the first seed. Half of it and twice
+        of it have been tried as well, as far as LR_FARTHEST goes."""
         usual = task.config["optimizer"]["lr"]
         if self.options.quick:
             return usual

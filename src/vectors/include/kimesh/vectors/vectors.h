@@ -10,7 +10,7 @@
 //   y         where gradients are taken, if nodes look ahead or take several local steps; else w
 //   moments   AdamW's, of the owned shards; where workers send movements of all, and the movement
 //   moved     of several local steps, which begin at w or ahead of it: their sum, the movement
-//   sent      that sum, where the next gradient begins before it is sent
+//   sent      that sum, or a single step, where several next ones begin before it is sent
 //   target    of the largest shard: the sum of which a message is made
 // and by shard or channel, of a shard's size:
 //   reduce_in    what it brought: under EF21 an estimate; under EF14 and kNone a sum for all of a
@@ -20,8 +20,8 @@
 //   reduce_out   the same: the estimate of the far side (EF21) or the residual (EF14)
 //   gather_out   the same with Gather::kPerLink: the estimate of the far side, but for the owner's
 //                first one, whose estimate is w[s]
-// `moved` and `sent` are made with the first round that needs them where the number of steps
-// varies. Where the memory is a GPU's, and the objective computes on the CPU, a second point and g
+// `moved`, where the number of steps varies, and `sent` are made with the first round that needs
+// them. Where the memory is a GPU's, and the objective computes on the CPU, a second point and g
 // are on the host.
 //
 // Thread: actions one at a time, in order of issue; gradient work may run beside actions that do
