@@ -189,7 +189,8 @@ std::uint32_t key_of(float value) {
   return std::bit_cast<std::uint32_t>(std::abs(value));
 }
 
-// Of values that are not empty. What is above it, and its ties, are the k largest without zeros.
+// The values with keys above the returned one, and its first ties, are the k largest, zeros left
+// out. Requires values.
 Kth kth_of(std::span<const float> values, std::size_t k, SelectScratch& scratch) {
   if (k == 0) return {std::numeric_limits<std::int32_t>::max(), 0};
   if (values.size() <= k) return {};  // drops zeros only
@@ -200,7 +201,7 @@ Kth kth_of(std::span<const float> values, std::size_t k, SelectScratch& scratch)
   return kth;
 }
 
-// Keeps what is above the key, and its first ties, of the entries from `first` on.
+// Removes all other entries from the position `first` on.
 void keep_from(std::size_t first, const Kth& kth, Entries& entries) {
   const std::size_t kept = HWY_DYNAMIC_DISPATCH(keep_above)(
       entries.indices.data() + first, entries.values.data() + first, entries.size() - first,
@@ -280,7 +281,7 @@ void append_largest(std::size_t k, const Entries& from, std::size_t first, std::
   KIMESH_CHECK(first <= last && last <= from.size() && &from != &to, "a part of other entries");
   if (first == last) return;
   Kth kth = kth_of(std::span<const float>(from.values).subspan(first, last - first), k, scratch);
-  constexpr std::size_t kBlock = 4096;
+  constexpr std::size_t kBlock = 4096;  // entries: a block stays in the first cache
   for (std::size_t begin = first; begin < last; begin += kBlock) {
     const std::size_t before = to.size();
     append(from, begin, std::min(begin + kBlock, last), to);

@@ -197,14 +197,12 @@ Result<NodeResult> run(const NodeRun& run) {
   if (*states)
     if (const Status written = (*states)->finish(); end.files) end.files = written;
   // A run without its model has not come to its end: who starts again goes on with it.
-  std::vector<float> parameters = std::move(end.node.parameters);  // no copy of what is large
-  LiveNodeEnd told = end.node;
-  end.node.parameters = std::move(parameters);
-  if (!saved && told.outcome == Outcome::kDone) {
-    told.outcome = Outcome::kFailed;
-    told.text = saved.error().message;
+  EndRecord record = record_of(run.mesh.plan(), end.node, origin);
+  if (!saved && record.outcome == Outcome::kDone) {
+    record.outcome = Outcome::kFailed;
+    record.text = saved.error().message;
   }
-  const Status recorded = reporter->end(record_of(run.mesh.plan(), told, origin));
+  const Status recorded = reporter->end(record);
   if (end.files) end.files = recorded;
   return end;
 }

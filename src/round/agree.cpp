@@ -124,8 +124,8 @@ void Core::State::try_end() {
   if (!said_bye && std::all_of(outs.begin(), outs.end(), idle_out) &&
       std::all_of(ins.begin(), ins.end(), idle_in)) {
     said_bye = true;
-    // A peer that left without an answer may still send it. Nothing is made for it any more, since
-    // what a message would be made of may be gone.
+    // A peer that has said bye may still answer an earlier message. The message that waited for the
+    // answer is not made any more: after SendBye the vectors may lack what it is made of.
     for (OutgoingChannel& out : outs) out.waiting = false;
     emit(SendBye{});
   }

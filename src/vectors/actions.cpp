@@ -63,26 +63,26 @@ Status Vectors::Store::take_movement(const TakeMovement& action) {
   KIMESH_CHECK(options_.looks_ahead, "a node that looks ahead");
   const bool next_sums = sums_steps(action.next_steps, action.next_scale);
   made_for_ = action.next_steps;
-  is_sum_apart_ = action.overlap && next_sums;
-  if (is_sum_apart_)
-    if (Status made = make(sent_, memory_); !made) return made;
-  if (sums_) {
-    if (is_sum_apart_) std::swap(moved_, sent_);
-  } else {
+  if (!sums_) {
     kernels::Memory& memory = moves_with_gradient() ? gradient_memory_ : memory_;
     make_movement(action.round, memory, action.taken_ahead);
     if (Status made = memory.finish(); !made) return made;
     KIMESH_CHECK(!action.overlap || is_in_velocity_ || worker_optimizer_,
                  "a movement that the next gradient leaves alone");
   }
-  is_sum_ = sums_;
-  sum_scale_ = scale_;
-  if (action.overlap && next_sums && !is_sum_) {
-    // Gradients of several steps change what this one is in.
-    const auto [factor, step] = last_step(action.round);
-    memory_.scale(static_cast<float>(factor), step.floats(), sent_.floats());
-    is_sum_ = true;
+  // The next gradient's steps change what this movement is in, before it is sent.
+  is_sum_apart_ = action.overlap && next_sums;
+  if (is_sum_apart_) {
+    if (Status made = make(sent_, memory_); !made) return made;
+    if (sums_) {
+      std::swap(moved_, sent_);
+    } else {
+      const auto [factor, step] = last_step(action.round);
+      memory_.scale(static_cast<float>(factor), step.floats(), sent_.floats());
+    }
   }
+  is_sum_ = sums_ || is_sum_apart_;
+  sum_scale_ = scale_;
   // The parameters do not hold this movement yet.
   if (action.overlap)
     look_ahead(kMovementUnderWay, kNextMovement * share_of_next_step(), next_sums, memory_);

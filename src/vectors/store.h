@@ -228,8 +228,9 @@ class Vectors::Store {
   std::optional<ShardOptimizer> worker_optimizer_;
   kernels::MemoryBuffer step_;
   kernels::MemoryBuffer point_;  // y, where nodes look ahead or take local steps
-  // Of local steps: their sum, and a place of its own for what is sent while the next ones begin. y
-  // is ahead of where the steps have come to by the share `point_ahead_` of the last one.
+  // `moved_` is the sum of the local steps of a gradient. `sent_` holds the movement of the round
+  // before, where it is sent while the next steps are added up in `moved_`. y is ahead of where the
+  // steps have come to by the share `point_ahead_` of the last one.
   kernels::MemoryBuffer moved_, sent_;
   bool taken_ahead_ = false;
   bool sums_ = false;      // the gradients of this round are of several steps
@@ -239,8 +240,8 @@ class Vectors::Store {
   // Of the movement that was made last: its round, and whether it is in the velocity.
   Round movement_round_ = 0;
   bool is_in_velocity_ = false;
-  bool is_sum_ = false;        // and whether it is in `moved_`,
-  bool is_sum_apart_ = false;  // or in `sent_`
+  bool is_sum_ = false;        // it is a sum of steps, in `moved_` unless
+  bool is_sum_apart_ = false;  // it is in `sent_`
   double sum_scale_ = 1;       // the factor of that sum in the movement
   // Where the memory is a device's: the first point and, unless the objective computes there, its
   // two vectors; empty where the program has brought its own.

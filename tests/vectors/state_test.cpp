@@ -1,4 +1,4 @@
-// What a checkpoint holds of the vectors, and which of them a node keeps at all.
+// Which vectors a checkpoint holds, and which a node holds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,9 +52,9 @@ TEST(VectorsState, HoldsTheMovementThatTheNextPointIsAheadBy) {
   EXPECT_EQ(point_of(other, {1, GradientPoint::kAhead}), ahead);
 }
 
-// The sum of a round is sent from where it was made, unless the next gradient's steps begin there.
-// Seen to fail with one place always, and with two.
-TEST(VectorsHeld, ASecondSumOfStepsOnlyWhereTheNextGradientBeginsBeforeTheFirstIsSent) {
+// Without overlap the sum of steps is sent before the next steps overwrite it. Seen to fail where
+// the second buffer was always made, and where it never was.
+TEST(VectorsHeld, HaveASecondSumOfStepsOnlyWithOverlap) {
   const Plan plan = plan_of("ring", 2, {0, 1}, {4, 4});
   VectorsOptions options = looking_ahead();
   options.local_steps_vary = true;
@@ -76,7 +76,7 @@ TEST(VectorsHeld, ASecondSumOfStepsOnlyWhereTheNextGradientBeginsBeforeTheFirstI
 }
 
 // Seen to fail with the buffers kept.
-TEST(VectorsHeld, TheModelAndNoStateOfTheWorkersOptimizerAtTheEnd) {
+TEST(VectorsHeld, EndWithoutTheStateOfTheWorkersOptimizer) {
   const Plan plan = plan_of("ring", 2, {0, 1}, {4, 4});
   for (const auto& [optimizer, given_up] :
        {std::pair("{kind: sgd, lr: 0.1, momentum: 0.9}", 3), {"{kind: adamw, lr: 0.1}", 5}}) {

@@ -19,8 +19,8 @@ BUILD = os.path.join(ROOT, "build", "mesh")
 TASKS = ("mesh-cnn", "mesh-cnn-by-label", "mesh-transformer")
 NETWORKS = ("unlimited", "100", "10", "1", "sinusoid", "one-slow")
 QUICK_NETWORKS = ("unlimited", "10", "1")
-LR_FACTORS = (1, 0.5, 2)   # of the config's lr, tried on unlimited links; and on beyond the best
-LR_FARTHEST = 8            # of these factors, or its inverse
+LR_FACTORS = (1, 0.5, 2)   # of the config's lr, tried first, on unlimited links
+LR_FARTHEST = 8            # the largest factor that is tried at all; the smallest is 1/8
 WARM_STEPS = 3             # first steps, which are not typical: DDP's buckets, PowerSGD's start
 PACE_STEPS = 20
 LOSSES_ALIKE = 1e-4        # relative; float32 in another order differs by less
@@ -51,8 +51,8 @@ class Bench:
         return key
 
     def lr_of(self, task, side):
-        """The lr with the fewest steps on unlimited links, with the first seed. Half of it and twice
-        of it have been tried as well, as far as LR_FARTHEST goes."""
+        """The lr with the fewest steps on unlimited links, with the first seed. While the best one
+        is the smallest or the largest that was tried, the next one beyond it is tried, too."""
         usual = task.config["optimizer"]["lr"]
         if self.options.quick:
             return usual
@@ -162,11 +162,10 @@ class Bench:
         return result
 
     def estimate(self, task, side, where, seed, lr):
-        """(seconds, best accuracy) by the steps on unlimited links and the time of a step here. On
-        unlimited links it is the run itself."""
+        """(seconds, best accuracy) by the steps on unlimited links and the time of a step here."""
         path = self.path(task, side, "unlimited", seed, lr, side.settings[0])
-        if path["steps"] is None or where == "unlimited":
-            return path["seconds"], path["best"]
+        if path["steps"] is None:
+            return None, path["best"]
         try:
             pace = self.pace(task, side, where)
         except runs.RunError as error:
@@ -178,9 +177,9 @@ class Bench:
     def measure(self, task, side, where, seed):
         lr = self.lr_of(task, side)
         cell = self.cells[task.name, side.name, where]
-        if not side.in_full:
+        if not side.in_full and where != "unlimited":
             seconds, best = self.estimate(task, side, where, seed, lr)
-            return cell.add(seconds, best, "", where != "unlimited")
+            return cell.add(seconds, best, "", True)
         setting = side.settings[0]
         if not self.options.quick:
             setting = min(side.settings, key=lambda s: (

@@ -70,8 +70,8 @@ class Bracket {
 // Keeps the k largest of the entries from the position `first` on, in the order of collect_topk.
 void keep_largest(std::size_t k, Entries& entries, SelectScratch& scratch, std::size_t first = 0);
 
-// Appends the k largest of from[first, last) to `to`: what keep_largest leaves of a copy, without
-// the memory for it. `from` and `to` are not the same.
+// Appends the k largest of from[first, last) to `to`: the entries that keep_largest would leave of
+// a copy. It copies no more than a block at a time. Requires that `from` and `to` differ.
 void append_largest(std::size_t k, const Entries& from, std::size_t first, std::size_t last,
                     Entries& to, SelectScratch& scratch);
 

@@ -3,31 +3,37 @@
 // bytes of the same floats. Energies, and with them the decisions of policies, may differ in their
 // last digits between memories, and so may a clipped gradient.
 //
-// Buffers, each of the model's size where nothing else is said:
+// Buffers of the model's size:
 //   w         the parameters
 //   g         the gradient
-//   v         the velocity, with momentum; where nodes look ahead without one, the movement
-//   y         where gradients are taken, if nodes look ahead or take several local steps; else w
-//   moments   AdamW's, of the owned shards; where workers send movements of all, and the movement
-//   moved     of several local steps, which begin at w or ahead of it: their sum, the movement
-//   sent      that sum, or a single step, where several next ones begin before it is sent
-//   target    of the largest shard: the sum of which a message is made
-// and by shard or channel, of a shard's size:
-//   reduce_in    what it brought: under EF21 an estimate; under EF14 and kNone a sum for all of a
-//                shard, and the payloads that wait for their turn in it; of a host that keeps no
-//                estimates the payload, until the sum that reads it is made
-//   x[s]         of an owned shard, where the policy compresses
-//   reduce_out   the same: the estimate of the far side (EF21) or the residual (EF14)
-//   gather_out   the same with Gather::kPerLink: the estimate of the far side, but for the owner's
-//                first one, whose estimate is w[s]
-// `moved`, where the number of steps varies, and `sent` are made with the first round that needs
-// them. Where the memory is a GPU's, and the objective computes on the CPU, a second point and g
-// are on the host.
+//   v         the velocity, with momentum. Where nodes look ahead without momentum, the movement
+//   y         the point at which gradients are taken, if nodes look ahead or take several local
+//             steps. Else that is w
+//   moments   the two of AdamW, and the movement that is made of them, where workers send
+//             movements. Else owners have the moments of their own shards only
+//   moved     the sum of a gradient's local steps, where it has several. They begin at w, or ahead
+//             of it
+//   sent      a movement that is sent while the next gradient's steps are added up in `moved`
+// `sent`, and `moved` where the number of steps varies, are made in the first round that needs
+// them.
+// Where the memory is a GPU's, and the objective computes on the CPU, a second y and g are on the
+// host.
+//
+// Buffers of a shard's size:
+//   target       the sum that a message is made of; one, of the largest shard
+//   reduce_in    what the children's messages bring. Under EF21 each channel has an estimate. Under
+//                EF14 and kNone the shard has one sum, and messages that came out of turn are held
+//                as bytes. A host that keeps no estimates holds the payloads until they are summed
+//   x[s]         each owned shard, where the policy compresses
+//   reduce_out   the estimate of the far side (EF21) or the residual (EF14) of each channel, where
+//                the policy compresses
+//   gather_out   the estimate of the far side of each channel, where the policy compresses and
+//                gathers are kPerLink. That of an owner's first channel is w[s]
 //
 // Thread: actions one at a time, in order of issue; gradient work may run beside actions that do
 // not touch what it does: g, v, the optimizer's movement, and y. Where nodes look ahead it does not
-// touch v and the movement, which belong to actions then; of a node of several local steps it
-// touches all but the sum that is being sent.
+// touch v and the movement, which belong to actions then. Where gradients have several local steps,
+// it touches all of these, and `moved`; actions read `sent` meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -150,8 +156,8 @@ class Vectors {
   // are those of a run's start. On the host only.
   void start(const CarriedVectors& from);
 
-  // Gives up what only gradients and their movements need, so that the copy of the model at the end
-  // finds room there. No gradient, movement or checkpoint may be asked for after it.
+  // Frees v, the worker's moments and the movements, so that a copy of the model at the end of a
+  // run does not add to the peak. No gradient, movement or checkpoint may be asked for after it.
   void end_training();
 
   // Copies w_i. To be called while no action is under way. Errors: Io.
