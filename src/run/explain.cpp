@@ -43,7 +43,7 @@ constexpr std::array kSections{
                    describe_section<StopOptions>},
     ExplainSection{"checkpoint", "section `checkpoint` of a config: what survives a loss of power",
                    describe_section<CheckpointKeys>},
-    ExplainSection{"records", "section `records` of a config: how large a node's records may become",
+    ExplainSection{"records", "section `records` of a config: how large a node's records may be",
                    describe_section<RecordKeys>},
     ExplainSection{"hosts", "hosts.yaml: the machines on which `kimesh up --ssh` starts the nodes",
                    describe_section<HostsFile>},

@@ -71,7 +71,7 @@ class RingOfThree {
 };
 
 // A peer may answer an earlier message after it has said bye. The vectors of a live node are freed
-// by then.
+// by then. Seen to fail where the message that waited for the answer was made.
 TEST(Leaving, BeginsNoMessageBehindBye) {
   RingOfThree ring;
   ring.round_is(0, false);

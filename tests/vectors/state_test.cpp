@@ -75,7 +75,7 @@ TEST(VectorsHeld, HaveASecondSumOfStepsOnlyWithOverlap) {
   EXPECT_EQ(node.bytes_held(), held + plan.layout.size() * sizeof(float));
 }
 
-// Seen to fail with the buffers kept.
+// Seen to fail with a sum of steps kept, and with the moments kept.
 TEST(VectorsHeld, EndWithoutTheStateOfTheWorkersOptimizer) {
   const Plan plan = plan_of("ring", 2, {0, 1}, {4, 4});
   for (const auto& [optimizer, given_up] :
