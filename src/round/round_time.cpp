@@ -198,7 +198,8 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
 
 Pace Core::State::next_pace(const ExchangeOffer& offer) {
   const double compute_s = compute_times.value();
-  if (round < kOfferEvery) return {kFirstExchange * compute_s, ahead, verdict.local_steps};
+  if (round < kOfferEvery)
+    return {std::max(compute_s, kFirstExchangeMin), ahead, verdict.local_steps};
   PaceRules rules{round_times.value(),  compute_s,
                   data.unlike(),        options.look_ahead,
                   options.overlap,      {},
