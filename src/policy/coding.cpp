@@ -137,9 +137,10 @@ double bits_of(const Blocks& blocks) {
   return bits_of(blocks.codec->bytes_max(kMany, kMany), kMany);
 }
 
-// The block codecs of even messages. sign2 leaves out a fifth, and sign a half.
+// The block codecs of even messages: int8 and int4. sign2 takes ten times kEvenBits, for no fewer
+// rounds.
 std::span<const Blocks> even_blocks() {
-  return all_blocks().first(3);
+  return all_blocks().first(2);
 }
 
 // Requires bits that the mesh has agreed on. One round of kCodedEvery times the coder here, too.
@@ -169,32 +170,20 @@ void predict(std::span<Coding* const> codings, const MessageContext& message) {
 
 }  // namespace
 
-BitsRoom bits_room(const MessageContext& message, const CodecPtr& usual) {
-  const std::size_t coded = within_budget(usual, message).payload_bytes;
-  // From dzq to a block codec is one large step, which growth limits would never let a link take.
-  // They hold only where nothing has told the rate.
-  MessageContext free = without_coder(message);
+double room_for_blocks(const MessageContext& message) {
   const double share = message.share_bytes_per_s;
-  if (!message.link.is_a_guess() || (share > 0 && std::isfinite(share))) {
-    free.link.bytes_per_s = bounding_rate(message);
-    free.link.lower_bound = false;
-    free.largest_bytes = 0;
-  }
-  const std::size_t plain = within_budget(plain_codec(), free).payload_bytes;
-  return {bits_of(coded, message.elements), bits_of(plain, message.elements)};
+  const bool is_told = !message.link.is_a_guess() || (share > 0 && std::isfinite(share));
+  const double bytes_per_s = is_told ? bounding_rate(message) : usable_rate(message);
+  const double exchange_s = kExchangeOfEvenBlocks * to_seconds(message.compute_time);
+  const double bytes = exchange_s * bytes_per_s / std::max(message.slots, 1U);
+  return std::min(8 * bytes / static_cast<double>(message.elements), kBitsOfDense);
 }
 
-double even_bits_within(const BitsRoom& room) {
-  // sign2 is taken far beyond its room. Where it nearly fits dzq would get a fifth of its bits,
-  // since most of the exchange goes into coding. With 1.25 or 2 in place of 3 the mesh goes from
-  // one to the other and back (docs/figures.md).
-  constexpr double kSign2Over = 3;
-  if (room.plain >= kBitsOfDense) return kBitsOfDense;
-  for (const Blocks& blocks : even_blocks()) {
-    const double over = blocks.leave_out_little ? kBlocksOver : kSign2Over;
-    if (bits_of(blocks) <= over * room.plain) return bits_of(blocks);
-  }
-  return room.coded;
+double even_bits_within(double room) {
+  if (room >= kBitsOfDense) return kBitsOfDense;
+  for (const Blocks& blocks : even_blocks())
+    if (bits_of(blocks) <= kBlocksOver * room) return bits_of(blocks);
+  return kEvenBits;
 }
 
 std::size_t budget_without_coder(const MessageContext& message, const CodecPtr& usual) {

@@ -22,13 +22,6 @@ constexpr double kDelayMax = 1 / kFloorRatio;
 // A change that promises less than this is noise of the curves.
 constexpr double kLeastProgress = 1.01;
 
-// The bits of even messages that this link has room for by itself, with the present exchange, too.
-// Offers of what the mesh has agreed on, which is less, made exchanges longer and runs slower: even
-// messages bear more delay than uneven ones.
-void offer_even_bits(std::span<MessageContext> others, const CodecPtr& usual) {
-  for (MessageContext& other : others) other.even_bits = even_bits_within(bits_room(other, usual));
-}
-
 double delay_of(double missing, double whole) {
   const double sent = whole - missing;
   return sent > 0 ? std::min(missing / sent, kDelayMax) : kDelayMax;
@@ -197,7 +190,9 @@ void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Cod
           1 + static_cast<std::size_t>(kExchangeFactors[f] * static_cast<double>(now.limit_bytes));
     others[f].round_time = now.compute_time + from_seconds(kExchangeFactors[f] * exchange_s);
   }
-  if (now.even_bits > 0) offer_even_bits(others, usual);
+  // Even messages take an exchange that is about proportional to their bits.
+  for (std::size_t f = 0; f < others.size(); ++f)
+    others[f].even_bits = std::min(kExchangeFactors[f] * now.even_bits, kBitsOfDense);
   std::vector<Coding> codings = codings_of(others, usual);
   predict_missing(codings, now);
   const Coding& present = codings[kPresent];

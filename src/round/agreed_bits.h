@@ -12,16 +12,13 @@ namespace kimesh {
 
 class AgreedBits {
  public:
-  // What all links of the mesh had room for in one more round. The medians of five rounds count,
-  // and what they have room for stays while it is within kAlike of them. Larger messages bring the
+  // room_for_blocks() of one more round, the least of the mesh. The median of five rounds counts,
+  // and what it has room for stays while it is within kAlike of it. Larger messages bring the
   // residuals of many rounds at once, which unlike data do not bear, so that messages grow slowly;
   // they shrink at once.
-  void add(const BitsRoom& room) {
-    coded_.add(room.coded);
-    plain_.add(room.plain);
-    const auto within = [&](double factor) {
-      return even_bits_within({factor * coded_.value(), factor * plain_.value()});
-    };
+  void add(double room) {
+    room_.add(room);
+    const auto within = [&](double factor) { return even_bits_within(factor * room_.value()); };
     // Rooms end where messages are dense.
     const bool differs =
         target_ > within(kAlike) || target_ < within(1 / kAlike) || within(1) == kBitsOfDense;
@@ -33,7 +30,7 @@ class AgreedBits {
 
   template <typename Self>
   static auto state_of(Self& self) {
-    return std::tie(self.coded_, self.plain_, self.target_, self.bits_);
+    return std::tie(self.room_, self.target_, self.bits_);
   }
   [[nodiscard]] bool is_sound() const { return bits_ >= 0 && bits_ <= kBitsOfDense; }
 
@@ -41,7 +38,7 @@ class AgreedBits {
   // Rates and times of coding are known within about a half where nodes share cores.
   static constexpr double kAlike = 1.5;
   static constexpr double kGrowth = 1.25;  // a round
-  RecentMedian coded_, plain_;
+  RecentMedian room_;
   double target_ = 0, bits_ = 0;
 };
 

@@ -26,9 +26,9 @@ double seconds_at(std::span<const double> values, std::size_t index) {
 }
 
 // The offer's place among the values of a control vector.
-constexpr std::size_t kOfferBegins = 13;
+constexpr std::size_t kOfferBegins = 12;
 // Behind it; values that are seldom set come last.
-constexpr std::size_t kCheckpointsBegin = 23;
+constexpr std::size_t kCheckpointsBegin = 22;
 
 // Dense messages have 32 bits an element.
 double bits_at(std::span<const double> values, std::size_t index) {
@@ -86,16 +86,12 @@ void ControlVector::merge(const ControlVector& other) {
   checkpoint_wish = std::max(checkpoint_wish, other.checkpoint_wish);
   step_s = std::max(step_s, other.step_s);
   multiple += other.multiple;
-  bits_room = tighter_room(bits_room, other.bits_room);
+  room_for_blocks = tighter_limit(room_for_blocks, other.room_for_blocks);
 }
 
 double tighter_limit(double a, double b) {
   if (a > 0 && b > 0) return std::min(a, b);
   return std::max(a, b);
-}
-
-BitsRoom tighter_room(const BitsRoom& a, const BitsRoom& b) {
-  return {tighter_limit(a.coded, b.coded), tighter_limit(a.plain, b.plain)};
 }
 
 Control gather_limit_to_control(double limit) {
@@ -107,9 +103,9 @@ double gather_limit_from_control(std::span<const double> values) {
 }
 
 Control ControlVector::to_control() const {
-  Control control{nodes,           loss,      compute_s, gather_limit, bits_room.coded,
-                  bits_room.plain, step_s,    multiple,  evaluate_s,   correct,
-                  samples,         test_loss, stop_wish, offer.weight};
+  Control control{nodes,     loss,      compute_s,   gather_limit, room_for_blocks,
+                  step_s,    multiple,  evaluate_s,  correct,      samples,
+                  test_loss, stop_wish, offer.weight};
   control[kOfferBegins + 1] = offer.least_s;
   control[kOfferBegins + 2] = offer.agreement;
   control[kOfferBegins + 3] = offer.agreement_weight;
@@ -128,14 +124,14 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
   vector.loss = value_at(v, 1);
   vector.compute_s = seconds_at(v, 2);
   vector.gather_limit = limit_at(v, 3);
-  vector.bits_room = {bits_at(v, 4), bits_at(v, 5)};
-  vector.step_s = seconds_at(v, 6);
-  vector.multiple = sum_at(v, 7);
-  vector.evaluate_s = seconds_at(v, 8);
-  vector.correct = value_at(v, 9);
-  vector.samples = value_at(v, 10);
-  vector.test_loss = value_at(v, 11);
-  vector.stop_wish = value_at(v, 12);
+  vector.room_for_blocks = bits_at(v, 4);
+  vector.step_s = seconds_at(v, 5);
+  vector.multiple = sum_at(v, 6);
+  vector.evaluate_s = seconds_at(v, 7);
+  vector.correct = value_at(v, 8);
+  vector.samples = value_at(v, 9);
+  vector.test_loss = value_at(v, 10);
+  vector.stop_wish = value_at(v, 11);
   vector.offer.weight = sum_at(v, kOfferBegins);
   vector.offer.least_s = seconds_at(v, kOfferBegins + 1);
   vector.offer.agreement = sum_at(v, kOfferBegins + 2);

@@ -123,21 +123,20 @@ bool Core::State::may_send_even_messages() const {
          options.policy.codec->kind_name() == "dzq" && data_seem_unlike();
 }
 
-void Core::State::tell_bits_room() {
+void Core::State::tell_room_for_blocks() {
   if (!may_send_even_messages() || confirming || round < kOfferEvery) return;
   for (const OutgoingChannel& out : outs) {
-    MessageContext context = context_of(out, round);
-    context.limit_bytes = 0;  // that of the round before
+    const MessageContext context = context_of(out, round);
     if (context.link.known())
-      own.bits_room = tighter_room(own.bits_room, bits_room(context, options.policy.codec));
+      own.room_for_blocks = tighter_limit(own.room_for_blocks, room_for_blocks(context));
   }
 }
 
 // At the owner of shard 0.
-void Core::State::agree_on_bits(const BitsRoom& room) {
+void Core::State::agree_on_bits(double room) {
   if (data.unlike() < kUnlikenessOfLookAhead)
     agreed_bits = {};
-  else if (room.coded > 0 && room.plain > 0)
+  else if (room > 0)
     agreed_bits.add(room);
 }
 
@@ -178,7 +177,7 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
     const bool may_take_more =
         data.may_look_ahead() && next.local_steps * kMultipleMax <= kLocalStepsMax;
     next.mean_multiple = may_take_more ? mean_multiple_of(from_all.multiple) : 1;
-    agree_on_bits(from_all.bits_room);
+    agree_on_bits(from_all.room_for_blocks);
     next.even_bits = agreed_bits.value();
   }
   next.compute_s = compute_times.value() * next.local_steps;
@@ -219,13 +218,18 @@ Pace Core::State::next_pace(const ExchangeOffer& offer) {
   rules.shortest_delay = shortest_delay(offer);
   rules.drift = options.drift;
   rules.overlap_cost = options.overlap_cost;
-  // Boldness (a caution under 1) is learnt from rounds that bore delays of uneven messages. Even
-  // messages become so small with it that they no longer suit a block codec.
+  // Boldness (a caution under 1) is learnt from rounds that bore delays of uneven messages.
   if (even_bits > 0) rules.caution = std::max(rules.caution, 1.0);
   if (stretch.is_known()) rules.overlap_stretch = stretch.factor();
   const ExchangeOffer mean = offers.at(exchange_s);
   delay = present_delay(mean);
-  return best_pace(present, rules, mean);
+  Pace pace = best_pace(present, rules, mean);
+  // An exchange of even messages is as long as they take.
+  if (even_bits > 0) {
+    const double messages_s = round_times.value() - to_seconds(time_before_messages());
+    pace.exchange_s = round_times.count() > 0 ? std::max(messages_s, kExchangeMin) : exchange_s;
+  }
+  return pace;
 }
 
 // Learns what the smallest messages take: the time of a round beside its gradient where messages

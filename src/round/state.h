@@ -271,8 +271,8 @@ class Core::State {
   void offer_multiple();
   [[nodiscard]] bool data_seem_unlike() const;
   [[nodiscard]] bool may_send_even_messages() const;
-  void tell_bits_room();
-  void agree_on_bits(const BitsRoom& room);
+  void tell_room_for_blocks();
+  void agree_on_bits(double room);
   [[nodiscard]] std::string search_state() const;
   void choose_pace(const ControlVector& from_all, Verdict& next);
   [[nodiscard]] Pace next_pace(const ExchangeOffer& offer);

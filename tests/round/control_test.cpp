@@ -33,8 +33,7 @@ TEST(Control, BringsBackEveryValueOfANode) {
         &all.test_loss,       &all.compute_s,    &all.evaluate_s,      &all.gather_limit,
         &all.stop_wish,       &all.offer.weight, &all.offer.agreement, &all.offer.agreement_weight,
         &all.offer.least_s,   &all.offer.most_s, &all.offer.coding_s,  &all.checkpoint_held,
-        &all.checkpoint_wish, &all.step_s,       &all.multiple,        &all.bits_room.coded,
-        &all.bits_room.plain})
+        &all.checkpoint_wish, &all.step_s,       &all.multiple,        &all.room_for_blocks})
     *value = next++;
   for (double& delay : all.offer.delay) delay = next++;
   EXPECT_TRUE(ControlVector::from_control(all.to_control()) == all);
@@ -55,7 +54,7 @@ TEST(Control, TakesWhatIsNoMeanOfMultiplesForOne) {
 // Seen to fail: 33 bits passed on.
 TEST(Control, TakesNoMoreThanDenseMessagesHaveForBits) {
   ControlVector all;
-  all.bits_room = {0.25, 2.5};
+  all.room_for_blocks = 2.5;
   Verdict verdict;
   verdict.even_bits = 2.125;
   EXPECT_EQ(Verdict::from_control(verdict.to_control()), verdict);
@@ -63,7 +62,7 @@ TEST(Control, TakesNoMoreThanDenseMessagesHaveForBits) {
     const double taken = wrong > 0 ? kBitsOfDense : 0;
     Control control = all.to_control();
     std::ranges::replace(control, 2.5, wrong);
-    EXPECT_EQ(ControlVector::from_control(control).bits_room, (BitsRoom{0.25, taken})) << wrong;
+    EXPECT_EQ(ControlVector::from_control(control).room_for_blocks, taken) << wrong;
     Control word = verdict.to_control();
     std::ranges::replace(word, 2.125, wrong);
     EXPECT_EQ(Verdict::from_control(word).even_bits, taken) << wrong;
@@ -73,12 +72,12 @@ TEST(Control, TakesNoMoreThanDenseMessagesHaveForBits) {
 // Seen to fail where the larger room counted.
 TEST(Control, MergesRoomsToTheSmallest) {
   ControlVector all;
-  for (const BitsRoom room : {BitsRoom{0, 0}, {0.5, 2}, {0.25, 3}, {0, 0}}) {
+  for (const double room : {0.0, 3.0, 2.0, 0.0}) {
     ControlVector child;
-    child.bits_room = room;
+    child.room_for_blocks = room;
     all.merge(child);
   }
-  EXPECT_EQ(all.bits_room, (BitsRoom{0.25, 2}));
+  EXPECT_EQ(all.room_for_blocks, 2);
 }
 
 TEST(Control, LeavesAWordThatSaysLittleShortAndAnUnsetRoundUnset) {

@@ -39,14 +39,14 @@ struct ControlVector {
   // Where CoreOptions::chooses_multiples: a local step of the slowest node (max; of each the median
   // of its last five), and Σ ω_i · (how many times Verdict::local_steps node i offers to take).
   double step_s = 0, multiple = 0;
-  // Where data seem unlike: the room of this round's messages on the node's links, bits an element,
-  // at most kBitsOfDense. The smaller limits.
-  BitsRoom bits_room{};
+  // Min of those over 0, where data seem unlike: room_for_blocks() of this round's messages on the
+  // node's links, bits an element, at most kBitsOfDense.
+  double room_for_blocks = 0;
   // In an agreement on a checkpoint: the lineage of the one that checkpoint_held tells.
   // kMixedLineages: nodes hold some of one round that are of different runs.
   std::uint64_t held_lineage = 0;
-  // Adds the sums, merges the offers, takes the tighter gather_limit and bits_room, the smaller
-  // checkpoint_held with its lineage, and the larger of the others.
+  // Adds the sums, merges the offers, takes the tighter gather_limit and room_for_blocks, the
+  // smaller checkpoint_held with its lineage, and the larger of the others.
   void merge(const ControlVector& other);
   [[nodiscard]] Control to_control() const;
   static ControlVector from_control(std::span<const double> values);  // missing values are 0
@@ -55,7 +55,6 @@ struct ControlVector {
 
 // The smaller of two limits. A limit of 0 is none.
 [[nodiscard]] double tighter_limit(double a, double b);
-[[nodiscard]] BitsRoom tighter_room(const BitsRoom& a, const BitsRoom& b);
 
 // The control values of a reduce message of another shard than 0: its ControlVector::gather_limit
 // alone.
