@@ -8,7 +8,7 @@
 // and topk counts as leaving out less.
 //
 // Where the mesh has agreed on the bits of its messages (even_bits.h), these alone say the codec:
-// dense, int8, int4, sign2 or, with fewer bits, dzq.
+// dense, int8, int4 or, with fewer bits, dzq.
 #pragma once
 
 #include <optional>

@@ -31,8 +31,8 @@ TEST(EvenBits, GrowWithTheRoom) {
   EXPECT_EQ(before, kBitsOfDense);
 }
 
-// Gradients of 80 ms: 40 ms for two slots of 100,000 elements. Seen to fail where what the link has
-// proven, or the round's time, counted.
+// Gradients of 80 ms: 40 ms for two slots of 100,000 elements. What the link has proven, the time
+// of the round and that of coding do not count.
 TEST(EvenBits, HaveRoomForWhatTheLinkCarriesInHalfAGradient) {
   MessageContext message = coded_at(1e6);
   message.compute_time = std::chrono::milliseconds(80);

@@ -71,7 +71,7 @@ TEST(ExchangeOffer, OffersWhatTheLinkCarriesInEachTime) {
 }
 
 // Seen to fail with the bits of the present exchange for all.
-TEST(ExchangeOffer, OfEvenMessagesHasTheBitsThatEachExchangeHasRoomFor) {
+TEST(ExchangeOffer, OfEvenMessagesHasBitsInProportionToTheExchange) {
   const Curve curve = curve_of_few();
   MessageContext message = message_of(curve, 0.1e6);
   message.even_bits = 0.08;

@@ -9,7 +9,7 @@
 // How many bits are best depends on the movements, and hardly on the links. The cnn takes least
 // time with 0.15 to 0.3 at 1, 10 and 100 Mbit/s: fewer leave so much out that rounds multiply, and
 // more make a round longer for little. So messages have kEvenBits, and a slow link makes rounds
-// longer. Where dense messages, or those of int8 or int4, take a part of a gradient, all are so.
+// longer. Where dense messages, or those of int8 or int4, take half a gradient or less, all are so.
 #pragma once
 
 #include "kimesh/codec/codec.h"
@@ -25,8 +25,9 @@ inline constexpr double kEvenBits = 0.2;
 // The exchange in which block messages have to fit, in gradients.
 inline constexpr double kExchangeOfEvenBlocks = 0.5;
 
-// The most bits an element that this message may have without a coder, if an exchange takes
-// kExchangeOfEvenBlocks gradients.
+// The bits an element that this message's link carries in its slot of an exchange of
+// kExchangeOfEvenBlocks gradients, at most kBitsOfDense. A guessed rate counts as it is. Requires a
+// link that is known.
 [[nodiscard]] double room_for_blocks(const MessageContext& message);
 
 // The bits an element of even messages with this room: 32 for dense ones, those of int8 or int4, or
