@@ -63,8 +63,7 @@ TEST(AgreedBits, GrowByAQuarterARound) {
   EXPECT_EQ(before, kInt4);
 }
 
-// A room that shrinks while messages grow. Seen to fail where the band was around what they had
-// come to.
+// A room that shrinks while messages grow. Not seen to fail.
 TEST(AgreedBits, DoNotStayBetweenTheSizesThatARoomHas) {
   AgreedBits bits;
   add(bits, 0.4, 5);
