@@ -197,8 +197,11 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
 
 Pace Core::State::next_pace(const ExchangeOffer& offer) {
   const double compute_s = compute_times.value();
-  if (round < kOfferEvery)
-    return {std::max(compute_s, kFirstExchangeMin), ahead, verdict.local_steps};
+  if (round < kOfferEvery) {
+    const double first_s = plan.has_one_hop_each_way() ? std::max(compute_s, kFirstExchangeMin)
+                                                       : kFirstExchangeOfHops * compute_s;
+    return {first_s, ahead, verdict.local_steps};
+  }
   PaceRules rules{round_times.value(),  compute_s,
                   data.unlike(),        options.look_ahead,
                   options.overlap,      {},

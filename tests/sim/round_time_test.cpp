@@ -124,7 +124,7 @@ TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
     EXPECT_EQ(bytes / rounds > 0.2 * dense, rate > 1e9) << bytes / rounds / dense;
     EXPECT_TRUE(rate < 1e9 || energy.missing < 0.02 * energy.to_send)
         << energy.missing / energy.to_send;
-    EXPECT_LT(coded_share(mesh), 0.2) << "in rounds that time the coder, and after waits";
+    EXPECT_LT(coded_share(mesh), 0.3) << "in rounds that time the coder, and after waits";
 
     Mesh again(spec);
     again.setup.replay = &mesh.decisions;
