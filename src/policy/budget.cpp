@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "coding.h"
+#include "kimesh/policy/even_bits.h"
 #include "kimesh/policy/policy.h"
 #include "message_size.h"
 
@@ -134,6 +135,14 @@ double encoding_s_per_byte(const MessageContext& message) {
 
 double wire_s_per_byte(const MessageContext& message) {
   return slots_of(message) / bounding_rate(message);
+}
+
+double room_for_blocks(const MessageContext& message) {
+  const bool is_told = !message.link.is_a_guess() || has_share(message);
+  const double bytes_per_s = is_told ? bounding_rate(message) : usable_rate(message);
+  const double exchange_s = kExchangeOfEvenBlocks * to_seconds(message.compute_time);
+  const double bytes = exchange_s * bytes_per_s / slots_of(message);
+  return std::min(8 * bytes / static_cast<double>(message.elements), kBitsOfDense);
 }
 
 RoundCost round_cost(const MessageContext& message) {

@@ -35,7 +35,7 @@ class AgreedBits {
   [[nodiscard]] bool is_sound() const { return bits_ >= 0 && bits_ <= kBitsOfDense; }
 
  private:
-  // Rates and times of coding are known within about a half where nodes share cores.
+  // Rates are known within about a half where nodes share cores.
   static constexpr double kAlike = 1.5;
   static constexpr double kGrowth = 1.25;  // a round
   RecentMedian room_;

@@ -216,7 +216,12 @@ Pace Core::State::next_pace(const ExchangeOffer& offer) {
   const Pace present{exchange_s, ahead, verdict.local_steps};
   if (!(offer.weight > 0)) return best_pace(present, rules, {});
   offers.add(exchange_s, offer);
-  learn_floor(offer);
+  // What messages have taken in the last rounds, or are to take where none was measured yet.
+  const bool is_measured = round_times.count() > 0;
+  const double messages_s =
+      is_measured ? std::max(round_times.value() - to_seconds(time_before_messages()), kExchangeMin)
+                  : exchange_s;
+  if (is_measured) learn_floor(offer, messages_s);
   rules.floor_s = floor_s;
   rules.shortest_delay = shortest_delay(offer);
   rules.drift = options.drift;
@@ -227,18 +232,14 @@ Pace Core::State::next_pace(const ExchangeOffer& offer) {
   const ExchangeOffer mean = offers.at(exchange_s);
   delay = present_delay(mean);
   Pace pace = best_pace(present, rules, mean);
-  // An exchange of even messages is as long as they take.
-  if (even_bits > 0) {
-    const double messages_s = round_times.value() - to_seconds(time_before_messages());
-    pace.exchange_s = round_times.count() > 0 ? std::max(messages_s, kExchangeMin) : exchange_s;
-  }
+  // The size of even messages does not follow from the exchange: the exchange is what they take.
+  if (even_bits > 0) pace.exchange_s = messages_s;
   return pace;
 }
 
-// Learns what the smallest messages take: the time of a round beside its gradient where messages
-// are the smallest, and at most that time where they are larger.
-void Core::State::learn_floor(const ExchangeOffer& offer) {
-  if (round_times.count() == 0) return;
+// Learns what the smallest messages take: what messages have taken where they are the smallest, and
+// at most that where they are larger.
+void Core::State::learn_floor(const ExchangeOffer& offer, double messages_s) {
   // A gradient that takes as long hides the time of messages, and links may have become faster.
   // Then the floor falls, so slowly that a mesh tries fewer steps about every 40 rounds.
   constexpr double kLonger = 1.25, kForgets = 0.95;
@@ -248,8 +249,6 @@ void Core::State::learn_floor(const ExchangeOffer& offer) {
     floor_s *= kForgets;
     return;
   }
-  const double messages_s =
-      std::max(round_times.value() - to_seconds(time_before_messages()), kExchangeMin);
   floor_s = are_smallest(offer) ? messages_s : std::min(floor_s, messages_s);
 }
 

@@ -276,7 +276,7 @@ class Core::State {
   [[nodiscard]] std::string search_state() const;
   void choose_pace(const ControlVector& from_all, Verdict& next);
   [[nodiscard]] Pace next_pace(const ExchangeOffer& offer);
-  void learn_floor(const ExchangeOffer& offer);
+  void learn_floor(const ExchangeOffer& offer, double messages_s);
   void check_round_time(const MessageContext& context);
 
   // agree.cpp

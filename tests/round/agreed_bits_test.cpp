@@ -63,7 +63,7 @@ TEST(AgreedBits, GrowByAQuarterARound) {
   EXPECT_EQ(before, kInt4);
 }
 
-// A room that shrinks while messages grow. Not seen to fail.
+// A room that shrinks while messages grow. Seen to fail where they grew at once.
 TEST(AgreedBits, DoNotStayBetweenTheSizesThatARoomHas) {
   AgreedBits bits;
   add(bits, 0.4, 5);

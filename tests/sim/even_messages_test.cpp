@@ -1,4 +1,4 @@
-// Where data are unlike, all messages of a mesh have one size, which its slowest link carries.
+// Where data are unlike, all messages of a mesh have the same bits an element.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -81,10 +81,10 @@ TEST(RoundTime, IsSharedEquallyByMessagesThatAreMadeOneAfterAnother) {
   }
 }
 
-// Of the settings of all nodes' channels in the second half of a run, those with the run's codec.
-double coded_share(const Mesh& mesh) {
+// The share of settings with the run's codec, of all nodes' channels in the second half of a run.
+double coded_share(const Mesh& mesh, Round stop) {
   double coded = 0, all = 0;
-  for (Round round = kRounds / 2; round + 2 < kRounds; ++round)
+  for (Round round = stop / 2; round + 2 < stop; ++round)
     for (ChannelIndex channel = 0; channel < mesh.plan.channels.size(); ++channel) {
       const std::optional<Setting> setting = mesh.decisions.setting(channel, round);
       if (!setting) continue;
@@ -102,6 +102,9 @@ TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
     SCOPED_TRACE(rate);
     MeshSpec spec = searching("parameter_server", rate);
     spec.dimension = 200'000;
+    // At 10 Mbit/s the loss comes back once, and the mesh needs 70 rounds to find its exchange.
+    const Round stop = rate > 1e9 ? kRounds : 2 * kRounds;
+    spec.core.stop_rounds = stop;
     // With a larger lr the loss rises again at such delays, and the guard makes messages larger.
     spec.optimizer =
         options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.02, momentum: 0.9, nesterov: true}");
@@ -114,7 +117,7 @@ TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
     double bytes = 0, rounds = 0;
     EnergyReport energy;
     for (const RoundReport& report : mesh.reports[0]) {
-      if (report.round < kRounds / 2 || report.round + 2 >= kRounds) continue;
+      if (report.round < stop / 2 || report.round + 2 >= stop) continue;
       bytes += static_cast<double>(report.links[0].bytes);
       energy.to_send += report.links[0].reduce.to_send;
       energy.missing += report.links[0].reduce.missing;
@@ -124,7 +127,7 @@ TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
     EXPECT_EQ(bytes / rounds > 0.2 * dense, rate > 1e9) << bytes / rounds / dense;
     EXPECT_TRUE(rate < 1e9 || energy.missing < 0.02 * energy.to_send)
         << energy.missing / energy.to_send;
-    EXPECT_LT(coded_share(mesh), 0.3) << "in rounds that time the coder, and after waits";
+    EXPECT_LT(coded_share(mesh, stop), 0.2) << "in rounds that time the coder, and after waits";
 
     Mesh again(spec);
     again.setup.replay = &mesh.decisions;

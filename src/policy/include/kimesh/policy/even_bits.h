@@ -9,7 +9,8 @@
 // How many bits are best depends on the movements, and hardly on the links. The cnn takes least
 // time with 0.15 to 0.3 at 1, 10 and 100 Mbit/s: fewer leave so much out that rounds multiply, and
 // more make a round longer for little. So messages have kEvenBits, and a slow link makes rounds
-// longer. Where dense messages, or those of int8 or int4, take half a gradient or less, all are so.
+// longer. Where dense messages, or those of int8 or int4, take half a gradient or less, they are
+// all made so, without a coder.
 #pragma once
 
 #include "kimesh/codec/codec.h"
@@ -20,7 +21,7 @@ namespace kimesh {
 // Float32 values.
 inline constexpr double kBitsOfDense = 32;
 
-// The bits an element of even messages that are coded.
+// The bits an element of even messages that dzq makes.
 inline constexpr double kEvenBits = 0.2;
 // The exchange in which block messages have to fit, in gradients.
 inline constexpr double kExchangeOfEvenBlocks = 0.5;
