@@ -74,6 +74,15 @@ const Blocks* largest_blocks(std::size_t payload_bytes, const MessageContext& me
   return nullptr;
 }
 
+// What a coding that was predicted costs, for comparisons: the energy that it leaves out or, where
+// it is known what delay costs, seconds of every round.
+double cost_of(const Coding& coding, const CodecPtr& usual, const MessageContext& message) {
+  if (message.delay_cost_s == 0) return *coding.missing;
+  const double late = delay_of(*coding.missing, energy_of(*message.curve));
+  const double bytes = coding.codec == usual ? static_cast<double>(coding.payload_bytes) : 0;
+  return message.delay_cost_s * late + message.encode_s_per_byte * bytes;
+}
+
 double missing_of(const Coding& coding, const MessageContext& message) {
   const std::array payload{static_cast<double>(coding.payload_bytes)};
   return coding.codec->missing_within(*message.curve, payload, rounding_on(message)).front();
@@ -198,12 +207,19 @@ std::vector<Coding> codings_of(std::span<const MessageContext> messages, const C
     if (its.compares) compared.push_back(&its.usual);
   predict(compared, messages.front());
   std::vector<Coding> codings;
-  for (const Candidates& its : all) {
-    const bool is_uncoded =
-        its.uncoded && (!its.compares || *its.uncoded->missing <= *its.usual.missing);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Candidates& its = all[i];
+    const auto cost = [&](const Coding& coding) { return cost_of(coding, usual, messages[i]); };
+    const bool is_uncoded = its.uncoded && (!its.compares || cost(*its.uncoded) <= cost(its.usual));
     codings.push_back(is_uncoded ? *its.uncoded : its.usual);
   }
   return codings;
+}
+
+double delay_of(double missing, double whole) {
+  constexpr double kDelayMax = 1 / kFloorRatio;
+  const double sent = whole - missing;
+  return sent > 0 ? std::min(missing / sent, kDelayMax) : kDelayMax;
 }
 
 void predict_missing(std::span<Coding> codings, const MessageContext& message) {

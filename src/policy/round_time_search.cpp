@@ -16,16 +16,8 @@ static_assert(kExchangeFactors[kPresent] == 1);
 
 constexpr std::array<std::string_view, 3> kAheadNames{"no", "looks", "overlaps"};
 
-// A message that holds next to nothing is as late as one that brings every element in turn.
-constexpr double kDelayMax = 1 / kFloorRatio;
-
 // A change that promises less than this is noise of the curves.
 constexpr double kLeastProgress = 1.01;
-
-double delay_of(double missing, double whole) {
-  const double sent = whole - missing;
-  return sent > 0 ? std::min(missing / sent, kDelayMax) : kDelayMax;
-}
 
 // An offer's delay with `factor` times its exchange, interpolated in the logarithm.
 double delay_at(const ExchangeOffer& offer, double factor) {

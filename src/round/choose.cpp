@@ -47,6 +47,15 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.encode_s_per_byte = out.coding_time.per_byte();
   context.timed_encodings = static_cast<unsigned>(out.coding_time.count());
   context.curve = out.curve.empty() ? nullptr : &out.curve;
+  // A round of delay takes so many rounds more. Each node has a part in the delay as large as its
+  // own messages are, and all nodes code at once. Where nodes do not look ahead data may be unlike,
+  // and delay costs more than that.
+  if (searches && ahead != Ahead::kNo) {
+    const double round_s = std::max(to_seconds(context.round_time), verdict.compute_s);
+    const auto nodes = static_cast<double>(plan.view.nodes.size());
+    context.delay_cost_s =
+        kCostOfDelay[static_cast<std::size_t>(ahead)] * round_s * nodes * weight_of(out);
+  }
   context.even_bits = even_bits;
   context.encodings = shares_gathers ? plan.hops / 2 + 1 : plan.hops;
   const WorkTimes::OfRound work = work_times.of_round(plan.hops, context.encodings);

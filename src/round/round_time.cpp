@@ -80,6 +80,15 @@ bool Core::State::wants_agreement(Round of) const {
   return searches && options.feedback == Feedback::kEf14 && (of < kOfferEvery || wants_curve(of));
 }
 
+// The part of all messages of its phase that a channel's message has. A shard has one message of a
+// shared gather, and as many others as there are other nodes.
+double Core::State::weight_of(const OutgoingChannel& out) const {
+  const auto others = static_cast<double>(plan.view.nodes.size() - 1);
+  const double messages = is_shared(plan.channels[out.channel]) ? 1 : others;
+  return static_cast<double>(plan.elements(out.channel)) /
+         (messages * static_cast<double>(plan.layout.size()));
+}
+
 // Says in some rounds how late this node's messages would be with other times of the exchange, from
 // what was measured in the round before. Called while the gradient is computed, or, where it is
 // there already, before the first message.
@@ -90,20 +99,14 @@ void Core::State::offer_exchange() {
   offered = round;
   own.offer.agreement = std::exchange(agreement.sum, 0);
   own.offer.agreement_weight = std::exchange(agreement.weight, 0);
-  const auto elements = static_cast<double>(plan.layout.size());
-  const auto senders = static_cast<double>(plan.view.nodes.size() - 1);
   const CodecPtr& codec = options.policy.codec;
   for (OutgoingChannel& out : outs) {
-    const Channel& channel = plan.channels[out.channel];
     const MessageContext context = context_of(out, round);
     if (!is_own_choice(out)) {
       add_limits(own.offer, context);
       continue;
     }
-    // A shard has one message of a shared gather, and as many others as there are other nodes.
-    const double messages = is_shared(channel) ? 1 : senders;
-    const double weight = static_cast<double>(plan.elements(out.channel)) / (messages * elements);
-    add_to_offer(own.offer, {context, weight}, codec);
+    add_to_offer(own.offer, {context, weight_of(out)}, codec);
   }
 }
 

@@ -105,8 +105,7 @@ class Core::State {
       return std::tie(self.generation);
     }
   };
-  // The round to which a message belongs, and what that round is. The node may have begun the next
-  // round before the message is sent.
+  // The round of a message. Its node may have begun the next one before the message is sent.
   struct MessageRound {
     Round round = kNoRound;
     bool confirmation = false, closing = false;
@@ -267,6 +266,7 @@ class Core::State {
   [[nodiscard]] bool wants_curve(Round of) const;
   [[nodiscard]] bool wants_agreement(Round of) const;
   [[nodiscard]] bool is_own_choice(const OutgoingChannel& out) const;
+  [[nodiscard]] double weight_of(const OutgoingChannel& out) const;
   void offer_exchange();
   void offer_multiple();
   [[nodiscard]] bool data_seem_unlike() const;

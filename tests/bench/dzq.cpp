@@ -102,6 +102,17 @@ std::vector<double> message_times(const Source& source, const Setting& setting,
   return times;
 }
 
+// A message that fills a budget, and one of the step that was found for it.
+void time_messages(const Source& source, const std::string& name, const Setting& setting,
+                   const Options& options, Figures& figures) {
+  Setting stepped = setting;
+  stepped.budget = Budget::own();
+  const float step = step_in(send(source.residual, setting).made.bytes);
+  stepped.codec = make_codec("dzq", {{"step", fmt::format("{}", step)}});
+  figures.add(name + "message of a step", "ms", message_times(source, stepped, options));
+  figures.add(name + "message of a budget", "ms", message_times(source, setting, options));
+}
+
 // The coder by itself, and whole messages with it.
 void measure_speed(const Source& source, const Options& options, Figures& figures) {
   const std::span<const float> x = source.residual.values.span();
@@ -145,11 +156,17 @@ void measure_speed(const Source& source, const Options& options, Figures& figure
                                   if (!apply(sent.made.form, sent.made.bytes, far.span()))
                                     std::abort();
                                 })));
-  Setting stepped = setting;
-  stepped.budget = Budget::own();
-  stepped.codec = make_codec("dzq", {{"step", fmt::format("{}", step_in(sent.made.bytes))}});
-  figures.add(name + "message of a step", "ms", message_times(source, stepped, options));
-  figures.add(name + "message of a budget", "ms", message_times(source, setting, options));
+  time_messages(source, name, setting, options, figures);
+}
+
+// Messages of the sizes that shards of small models have.
+void measure_small_messages(const Options& options, Figures& figures) {
+  constexpr std::size_t kElements = 230'000;
+  const Source source{"", test::make_residual(kElements, 1)};
+  for (const double bits : {0.1, 0.3, 1.0}) {
+    const std::string name = fmt::format("{} elements, {} bits: ", kElements, bits);
+    time_messages(source, name, dzq(budget_of_bits(bits, kElements)), options, figures);
+  }
 }
 
 // Bytes until so little is missing, found by bisection.
@@ -261,6 +278,7 @@ int run(const Options& options) {
   Figures figures;
   fmt::print("{}\n", machine());
   for (const Source& source : sources(options.size)) measure_speed(source, options, figures);
+  measure_small_messages(options, figures);
   for (const Source& source : sources(options.size / 5)) {
     measure_sizes(source, figures);
     measure_errors(source, figures);
