@@ -74,15 +74,6 @@ const Blocks* largest_blocks(std::size_t payload_bytes, const MessageContext& me
   return nullptr;
 }
 
-// What a coding that was predicted costs, for comparisons: the energy that it leaves out or, where
-// it is known what delay costs, seconds of every round.
-double cost_of(const Coding& coding, const CodecPtr& usual, const MessageContext& message) {
-  if (message.delay_cost_s == 0) return *coding.missing;
-  const double late = delay_of(*coding.missing, energy_of(*message.curve));
-  const double bytes = coding.codec == usual ? static_cast<double>(coding.payload_bytes) : 0;
-  return message.delay_cost_s * late + message.encode_s_per_byte * bytes;
-}
-
 double missing_of(const Coding& coding, const MessageContext& message) {
   const std::array payload{static_cast<double>(coding.payload_bytes)};
   return coding.codec->missing_within(*message.curve, payload, rounding_on(message)).front();
@@ -91,8 +82,21 @@ double missing_of(const Coding& coding, const MessageContext& message) {
 struct Candidates {
   Coding usual;
   std::optional<Coding> uncoded;  // blocks, topk or dense; it is taken, unless both are compared
-  bool compares = false;          // the one that leaves out less is taken
+  bool compares = false;  // the better one is taken, by what they are predicted to leave out
+  bool signs_fit = false;
 };
+
+// Whether a message is better without the coder. What signs leave out is a round or two late, so
+// that they, and topk where it leaves out less, are compared with dzq by what delay and coding cost
+// a round. Where signs do not fit, topk may be late by a hundred rounds.
+bool is_better_uncoded(const Candidates& its, const MessageContext& message) {
+  const double missing = *its.uncoded->missing, of_usual = *its.usual.missing;
+  if (!its.signs_fit || message.delay_cost_s == 0) return missing <= of_usual;
+  const double whole = energy_of(*message.curve);
+  const double later = delay_of(missing, whole) - delay_of(of_usual, whole);
+  const double coding_s = message.encode_s_per_byte * static_cast<double>(its.usual.payload_bytes);
+  return message.delay_cost_s * later <= coding_s;
+}
 
 Candidates candidates_for(const MessageContext& message, const CodecPtr& usual) {
   Candidates its{within_budget(usual, message), {}};
@@ -126,7 +130,7 @@ Candidates candidates_for(const MessageContext& message, const CodecPtr& usual) 
     its.uncoded = may_be_plain ? std::optional(plain) : std::nullopt;
     return its;
   }
-  its.compares = true;
+  its.compares = its.signs_fit = true;
   its.uncoded->missing = missing_of(*its.uncoded, message);
   const double of_plain = missing_of(plain, message);
   if (of_plain < *its.uncoded->missing) {
@@ -209,8 +213,7 @@ std::vector<Coding> codings_of(std::span<const MessageContext> messages, const C
   std::vector<Coding> codings;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Candidates& its = all[i];
-    const auto cost = [&](const Coding& coding) { return cost_of(coding, usual, messages[i]); };
-    const bool is_uncoded = its.uncoded && (!its.compares || cost(*its.uncoded) <= cost(its.usual));
+    const bool is_uncoded = its.uncoded && (!its.compares || is_better_uncoded(its, messages[i]));
     codings.push_back(is_uncoded ? *its.uncoded : its.usual);
   }
   return codings;

@@ -5,8 +5,8 @@
 // both fit), topk and dzq leave out. What is left out comes later: the codec is taken whose delay
 // and coding together cost a round least or, where it is not known what delay costs, the one that
 // leaves out least. Where no block codec fits, dzq is used, unless a byte takes over nine times as
-// long to code as to send, and topk costs less. Where the config gives round time, overlap and
-// local steps, no curves are measured, signs are not used, and topk counts as cheaper.
+// long to code as to send, and topk leaves out less. Where the config gives round time, overlap and
+// local steps, no curves are measured, signs are not used, and topk counts as leaving out less.
 //
 // Where the mesh has agreed on the bits of its messages (even_bits.h), these alone say the codec:
 // dense, int8, int4 or, with fewer bits, dzq.

@@ -146,8 +146,8 @@ TEST(Coding, TakesSignsWhereTheyLeaveOutLeast) {
   EXPECT_EQ(chosen(message), "dzq") << "nothing is known of the elements";
 }
 
-// sign leaves out 0.36 of normal elements, and is 0.57 rounds late; 14 kB of dzq leave out less, and
-// take 14 ms of a core.
+// sign leaves out 0.36 of normal elements, and is 0.57 rounds late; 14 kB of dzq leave out less,
+// and take 14 ms of a core.
 TEST(Coding, TakesSignsWhereTheCoderCostsMoreThanTheirDelay) {
   const Curve curve = normal_curve();
   MessageContext message = coded_at(0.4e6);
