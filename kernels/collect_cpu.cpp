@@ -142,13 +142,17 @@ double total(const double* sums) {
 // Collects in chunks. Owns the end of the entries until finish().
 class Collector {
  public:
-  Collector(float lower, std::uint32_t index_base, Entries& entries)
-      : lower_(lower), index_base_(index_base), entries_(entries), count_(entries.size()) {}
+  // `size`: of the whole span.
+  Collector(float lower, std::uint32_t index_base, std::size_t size, Entries& entries)
+      : lower_(lower),
+        index_base_(index_base),
+        entries_(entries),
+        count_(entries.size()),
+        most_(count_ + size + kGroup + kSlack) {}
 
   // Collects at most kChunk elements, a multiple of kGroup, at `position` of the span.
   void add(const float* target, const float* estimate, std::size_t size, std::size_t position) {
-    if (entries_.size() < count_ + size + kSlack)
-      entries_.resize(std::max(2 * entries_.size(), count_ + kChunk + kSlack));
+    if (entries_.size() < count_ + size + kSlack) grow(count_ + size + kSlack);
     const auto collect = many_ ? HWY_DYNAMIC_DISPATCH(collect_many)  //
                                : HWY_DYNAMIC_DISPATCH(collect_few);
     const std::size_t hits =
@@ -163,10 +167,22 @@ class Collector {
   }
 
  private:
+  // Doubles the room, but takes no more than the whole span may need, where a vector would take up
+  // to twice as much. Where the entries of many spans are collected, room still grows by a quarter
+  // at least, so that few of them are copied.
+  void grow(std::size_t needed) {
+    const std::size_t now = entries_.size();
+    const std::size_t room = std::max(std::min(2 * now, std::max(most_, now + now / 4)), needed);
+    entries_.indices.reserve(room);
+    entries_.values.reserve(room);
+    entries_.resize(room);
+  }
+
   float lower_;
   std::uint32_t index_base_;
   Entries& entries_;
   std::size_t count_;
+  std::size_t most_;  // the most entries that there is ever room for
   bool many_ = false;
   std::array<double, 2 * kPartialSums> sums_{};
 };
@@ -221,7 +237,7 @@ Energies collect(std::span<const float> target, std::span<const float> estimate,
   KIMESH_CHECK(target.size() == estimate.size(), "a difference has the size of both sides");
   KIMESH_CHECK(target.size() + index_base <= std::numeric_limits<std::uint32_t>::max(),
                "positions fit 32 bits");
-  Collector collector(lower, index_base, entries);
+  Collector collector(lower, index_base, target.size(), entries);
   const std::size_t whole = target.size() / kGroup * kGroup;
   for (std::size_t begin = 0; begin < whole; begin += kChunk) {
     const std::size_t size = std::min(kChunk, whole - begin);

@@ -1,6 +1,7 @@
 #include "compose.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "kimesh/kernels/entries.h"
@@ -78,15 +79,16 @@ Composer::Cut Composer::cut(double dead_zone, std::size_t limit) {
   return {smallest, static_cast<std::size_t>(std::count(reaching_.begin(), last + 1, smallest))};
 }
 
-// Branch-free, because whether an element reaches the cut is unpredictable.
+// Takes the run of those of from[first, last) that reach the cut. Until the run ends its marks hold
+// values. Branch-free, because whether an element reaches the cut is unpredictable.
 void Composer::take(const kernels::Entries& from, std::size_t first, std::size_t last, Cut& cut) {
   std::uint32_t* const indices = message_.elements.indices.data();
-  float* const values = values_.data();
+  std::uint32_t* const marks = message_.elements.marks.data();
   std::size_t count = count_, ties = cut.ties;
   for (std::size_t i = first; i < last; ++i) {
     const float value = from.values[i], magnitude = std::abs(value);
     indices[count] = from.indices[i];
-    values[count] = value;
+    marks[count] = std::bit_cast<std::uint32_t>(value);
     const bool tie = magnitude == cut.magnitude && ties > 0;
     ties -= tie ? 1 : 0;
     count += magnitude > cut.magnitude || tie ? 1 : 0;
@@ -95,13 +97,12 @@ void Composer::take(const kernels::Entries& from, std::size_t first, std::size_t
   cut.ties = ties;
 }
 
-void Composer::end_run(std::uint32_t shift) {
+void Composer::end_run(std::uint32_t shift, const kernels::Entries& from, std::size_t first) {
   const std::size_t begin = runs_.empty() ? 0 : runs_.back().end;
   if (count_ == begin) return;
   Quantiser(message_.head, shift)
-      .mark(std::span(values_).subspan(begin, count_ - begin),
-            std::span(message_.elements.marks).subspan(begin, count_ - begin));
-  runs_.push_back({count_, shift});
+      .mark(std::span(message_.elements.marks).subspan(begin, count_ - begin));
+  runs_.push_back({count_, shift, &from, first});
 }
 
 void Composer::take_floor(const Floor& floor, const Quantiser& global) {
@@ -115,7 +116,7 @@ void Composer::take_floor(const Floor& floor, const Quantiser& global) {
   Cut own = cut(global.dead_zone() * scale, kNoLimit);
   const std::size_t before = count_;
   take(from_.floors, floor.first, floor.last, own);
-  end_run(shift);
+  end_run(shift, from_.floors, floor.first);
   floors_count_ += count_ - before;
   if (count_ == before || shift == 0) return;
   std::vector<Segment>& segments = message_.head.segments;
@@ -135,12 +136,12 @@ void Composer::choose(std::size_t limit) {
   for (const Floor& floor : from_.pieces) {
     if (floor.smallest >= where.magnitude) continue;
     take(entries, next, first_from(floor.piece.offset, entries), where);
-    end_run(0);
+    end_run(0, entries, next);
     take_floor(floor, global);
     next = first_from(floor.piece.offset + floor.piece.size, entries);
   }
   take(entries, next, entries.size(), where);
-  end_run(0);
+  end_run(0, entries, next);
 }
 
 void Composer::find_centroids() {
@@ -152,9 +153,11 @@ void Composer::find_centroids() {
   std::size_t i = 0;
   for (const Run& run : runs_) {
     const Quantiser quantiser(message_.head, run.shift);
+    std::size_t source = run.first;
     for (; i < run.end; ++i) {
+      while (run.from->indices[source] != message_.elements.indices[i]) ++source;
       const std::uint32_t level = message_.elements.marks[i] >> 1;
-      const double place = quantiser.place(std::abs(values_[i]), level);
+      const double place = quantiser.place(std::abs(run.from->values[source]), level);
       const bool first = level == 0, second = level == 1 || (fixed && level > 1);
       places[0] += first ? place : 0;
       places[1] += second ? place : 0;
@@ -179,7 +182,6 @@ std::size_t Composer::measure(std::uint32_t code, std::size_t limit) {
   const std::size_t most = from_.entries.size() + from_.floors.size() + 1;
   message_.elements.indices.resize(most);
   message_.elements.marks.resize(most);
-  values_.resize(most);
   runs_.clear();
   count_ = floors_count_ = 0;
   message_.bytes.clear();

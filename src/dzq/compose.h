@@ -74,17 +74,20 @@ class Composer {
     float magnitude;   // all elements above it are sent
     std::size_t ties;  // and this many of those that equal it
   };
-  // Elements of the message that share a quantiser, up to `end`.
+  // Elements of the message that share a quantiser, up to `end`, and where they came from: the
+  // first of them is from[first] or a later entry.
   struct Run {
     std::size_t end;
     std::uint32_t shift;
+    const kernels::Entries* from;
+    std::size_t first;
   };
   [[nodiscard]] std::uint32_t best_growth() const;
   [[nodiscard]] Cut cut(double dead_zone, std::size_t limit);
   void choose(std::size_t limit);
   void take(const kernels::Entries& from, std::size_t first, std::size_t last, Cut& cut);
   void take_floor(const Floor& floor, const Quantiser& global);
-  void end_run(std::uint32_t shift);
+  void end_run(std::uint32_t shift, const kernels::Entries& from, std::size_t first);
   void find_centroids();
 
   Candidates from_;
@@ -92,7 +95,6 @@ class Composer {
   Message message_;
   rans::Scratch scratch_;
   std::vector<float> reaching_;
-  kernels::UninitializedVector<float> values_;  // of the message's elements
   std::vector<Run> runs_;
   std::size_t count_ = 0, floors_count_ = 0;  // elements of the message, and those from floors
 };

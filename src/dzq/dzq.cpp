@@ -91,12 +91,19 @@ Result<std::vector<dzq::Floor>> find_floors(const AdvanceJob& job, std::uint32_t
   return floors;
 }
 
+// Frees what the selection leaves behind: as much memory as the marks of a message of all
+// candidates, which is made next.
+void free_keys(CompressScratch& scratch) {
+  decltype(scratch.select.keys)().swap(scratch.select.keys);
+}
+
 Result<dzq::Message> compose(const AdvanceJob& job, float step, dzq::Candidates candidates) {
   const Setting& setting = job.setting;
   if (step > 0) {
     auto floors = find_floors(job, setting.floor);
     if (!floors) return floors.error();
     candidates.pieces = std::move(*floors);
+    free_keys(job.scratch);
     dzq::Composer composer(std::move(candidates));
     (void)composer.measure(dzq::step_code_of(step));
     return std::move(composer.finish());
@@ -106,6 +113,7 @@ Result<dzq::Message> compose(const AdvanceJob& job, float step, dzq::Candidates 
     auto floors = find_floors(job, static_cast<std::uint32_t>(floor));
     if (!floors) return floors.error();
     candidates.pieces = std::move(*floors);
+    free_keys(job.scratch);
     dzq::Composer composer(candidates);
     dzq::Message message = dzq::fill(composer, setting.budget.amount);
     if (!message.bytes.empty() || floor == 0) return message;
@@ -237,7 +245,9 @@ Result<Advanced> Dzq::advance(const AdvanceJob& job) const {
   result.form = composed->coding == Coding::kEntropy ? Form::kDzq : Form::kDzqFixed;
   dzq::Message& message = composed->message;
   if (message.bytes.empty()) message.elements = {};
-  kernels::UninitializedVector<float> values;
+  // In the memory of the candidates, which are not needed any more.
+  job.scratch.entries.clear();
+  kernels::UninitializedVector<float>& values = job.scratch.entries.values;
   const Status finite = dzq::dequantise(message.head, message.elements, values);
   KIMESH_CHECK(finite.ok(), "levels of finite elements are finite");
   const auto added = job.difference.add(message.elements.indices, values, false);
@@ -245,6 +255,7 @@ Result<Advanced> Dzq::advance(const AdvanceJob& job) const {
   const kernels::Energies& energies = selected->energies;
   result.bytes = std::move(message.bytes);
   result.kept = values.size();
+  values.clear();
   result.piece_kept = count_by_piece(message.elements.indices, job.pieces);
   result.wanted_energy = energies.target;
   result.energy_to_send = energies.difference;

@@ -86,8 +86,9 @@ class Quantiser {
     return fixed_ ? fixed_magnitudes_[level]
                   : static_cast<float>(unit_ * (32.0 * level + offsets_[level < 2 ? level : 2]));
   }
-  // Computes 2 * level + sign of each value. Requires magnitudes of at least dead_zone().
-  void mark(std::span<const float> values, std::span<std::uint32_t> marks) const;
+  // Replaces the bits of each value by its mark, 2 * level + sign. Requires magnitudes of at least
+  // dead_zone().
+  void mark(std::span<std::uint32_t> values) const;
   // Where in the level's bin a magnitude lies: 0 at the inner edge, 1 at the outer one.
   [[nodiscard]] double place(float magnitude, std::uint32_t level) const;
 

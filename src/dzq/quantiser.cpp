@@ -55,16 +55,14 @@ std::uint32_t Quantiser::even_level(float magnitude) const {
   return static_cast<std::uint32_t>(std::max(level - over, 0));
 }
 
-void Quantiser::mark(std::span<const float> values, std::span<std::uint32_t> marks) const {
-  const auto sign = [](float value) { return std::bit_cast<std::uint32_t>(value) >> 31; };
+void Quantiser::mark(std::span<std::uint32_t> values) const {
+  const auto magnitude = [](std::uint32_t bits) { return std::abs(std::bit_cast<float>(bits)); };
   if (fixed_) {
-    for (std::size_t i = 0; i < values.size(); ++i)
-      marks[i] = fixed_level(std::abs(values[i])) << 1 | sign(values[i]);
+    for (std::uint32_t& bits : values) bits = fixed_level(magnitude(bits)) << 1 | bits >> 31;
     return;
   }
   const Quantiser own = *this;  // a copy: the compiler sees that no mark aliases it
-  for (std::size_t i = 0; i < values.size(); ++i)
-    marks[i] = own.even_level(std::abs(values[i])) << 1 | sign(values[i]);
+  for (std::uint32_t& bits : values) bits = own.even_level(magnitude(bits)) << 1 | bits >> 31;
 }
 
 void Quantiser::make_fixed(const Head& head) {

@@ -150,8 +150,8 @@ TEST(Coding, TakesSignsWhereTheyLeaveOutLeast) {
 }
 
 // sign leaves out 0.36 of normal elements, and is 0.57 rounds late; 14 kB of dzq leave out less,
-// and take 14 ms of a core. Seen to fail with what both leave out, with signs wherever they fit, and
-// with a second for every coder.
+// and take 14 ms of a core. Seen to fail with what both leave out, with signs wherever they fit,
+// and with a second for every coder.
 TEST(Coding, TakesSignsWhereTheCoderCostsMoreThanTheirDelay) {
   const Curve curve = normal_curve();
   MessageContext message = coded_at(0.4e6);
