@@ -1,5 +1,5 @@
 // policy: auto. As kimad, but the mesh finds the round time by itself (round_time_search.h), and
-// each message's codec follows from the costs of coding and of the wire (coding.h).
+// each message's codec follows from the costs of coding, of the wire and of delay (coding.h).
 #include "coding.h"
 #include "kimesh/policy/policy_options.h"
 #include "sized_settings.h"

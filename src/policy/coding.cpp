@@ -82,13 +82,14 @@ double missing_of(const Coding& coding, const MessageContext& message) {
 struct Candidates {
   Coding usual;
   std::optional<Coding> uncoded;  // blocks, topk or dense; it is taken, unless both are compared
-  bool compares = false;  // the better one is taken, by what they are predicted to leave out
-  bool signs_fit = false;
+  bool compares = false;          // both were predicted, and is_better_uncoded() decides
+  bool signs_fit = false;         // `uncoded` is signs, or topk that leaves out less than signs
 };
 
-// Whether a message is better without the coder. What signs leave out is a round or two late, so
-// that they, and topk where it leaves out less, are compared with dzq by what delay and coding cost
-// a round. Where signs do not fit, topk may be late by a hundred rounds.
+// Whether a message is better without the coder. Where signs fit, the codec is taken that costs a
+// round less by delay and coding together: delays are small enough to cost in proportion. Where
+// they do not fit, topk may be late by a hundred rounds, and the codec that leaves out less is
+// taken.
 bool is_better_uncoded(const Candidates& its, const MessageContext& message) {
   const double missing = *its.uncoded->missing, of_usual = *its.usual.missing;
   if (!its.signs_fit || message.delay_cost_s == 0) return missing <= of_usual;

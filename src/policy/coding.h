@@ -1,12 +1,13 @@
 // The choice of a message's codec under `policy: auto`. dzq, the config's codec, needs the fewest
 // bytes for what it says, and much of a core's time. Block codecs, whose messages have one size
 // (int8, int4, sign2, sign), and topk take little time. A message is dense, int8 or int4, the
-// largest that fits. Where only sign2 or sign fits, the message's curve tells what it (sign2, if
-// both fit), topk and dzq leave out. What is left out comes later: the codec is taken whose delay
-// and coding together cost a round least or, where it is not known what delay costs, the one that
-// leaves out least. Where no block codec fits, dzq is used, unless a byte takes over nine times as
-// long to code as to send, and topk leaves out less. Where the config gives round time, overlap and
-// local steps, no curves are measured, signs are not used, and topk counts as leaving out less.
+// largest that fits. Where only sign2 or sign fits, the message's curve tells what each of it
+// (sign2, if both fit), topk and dzq would leave out, and so how late the message would be: the
+// codec is taken whose delay and coding together cost a round least or, where it is not known what
+// delay costs, the one that leaves out least. Where no block codec fits, dzq is used, unless a byte
+// takes over nine times as long to code as to send, and topk leaves out less. Where the config
+// gives round time, overlap and local steps, no curves are measured, signs are not used, and topk
+// counts as leaving out less.
 //
 // Where the mesh has agreed on the bits of its messages (even_bits.h), these alone say the codec:
 // dense, int8, int4 or, with fewer bits, dzq.
@@ -59,9 +60,9 @@ struct Coding {
 [[nodiscard]] std::size_t budget_without_coder(const MessageContext& message,
                                                const CodecPtr& usual);
 
-// By how many rounds what a message says is late on the average, if it leaves out so much of the
-// energy `whole`: 1/α − 1. One that holds next to nothing is as late as one that brings every
-// element in turn.
+// By how many rounds a message is late on the average, 1/α − 1, that leaves out `missing` of the
+// energy `whole`. One that holds next to nothing is as late as one that brings every element in
+// turn.
 [[nodiscard]] double delay_of(double missing, double whole);
 
 // Fills in Coding::missing where it is not known. Requires a curve.

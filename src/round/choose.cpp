@@ -47,9 +47,9 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.encode_s_per_byte = out.coding_time.per_byte();
   context.timed_encodings = static_cast<unsigned>(out.coding_time.count());
   context.curve = out.curve.empty() ? nullptr : &out.curve;
-  // A round of delay takes so many rounds more. Each node has a part in the delay as large as its
-  // own messages are, and all nodes code at once. Where nodes do not look ahead data may be unlike,
-  // and delay costs more than that.
+  // A round of delay takes so many rounds more, with one local step. All nodes code at the same
+  // time and their delays add up, so that a message's part in them counts once for each node. Where
+  // nodes do not look ahead, data may be unlike, and delay may cost more than that.
   if (searches && ahead != Ahead::kNo) {
     const double round_s = std::max(to_seconds(context.round_time), verdict.compute_s);
     const auto nodes = static_cast<double>(plan.view.nodes.size());

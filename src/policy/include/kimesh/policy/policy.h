@@ -50,8 +50,8 @@ struct MessageContext {
   Duration encode_time{0};
   double encode_s_per_byte = 0;
   unsigned timed_encodings = 0;  // of the last few messages: how many tell that time
-  // What each round by which this message is late costs every round, in seconds, as a core's time
-  // for its coding does; 0: not known.
+  // What a round of delay of this message costs, in seconds of every round, to compare with the
+  // seconds that a core takes to code it; 0: not known.
   double delay_cost_s = 0;
   // Bits an element, where all messages of the mesh have as many (even_bits.h); 0: they have not.
   double even_bits = 0;
