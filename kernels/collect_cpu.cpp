@@ -142,7 +142,7 @@ double total(const double* sums) {
 // Collects in chunks. Owns the end of the entries until finish().
 class Collector {
  public:
-  // `size`: of the whole span.
+  // `size` is that of the whole span that add() collects.
   Collector(float lower, std::uint32_t index_base, std::size_t size, Entries& entries)
       : lower_(lower),
         index_base_(index_base),
@@ -182,7 +182,7 @@ class Collector {
   std::uint32_t index_base_;
   Entries& entries_;
   std::size_t count_;
-  std::size_t most_;  // the most entries that there is ever room for
+  std::size_t most_;  // the most entries that the whole span can need room for
   bool many_ = false;
   std::array<double, 2 * kPartialSums> sums_{};
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "kimesh/kernels/entries.h"
 #include "magnitudes.h"
@@ -79,9 +80,11 @@ Composer::Cut Composer::cut(double dead_zone, std::size_t limit) {
   return {smallest, static_cast<std::size_t>(std::count(reaching_.begin(), last + 1, smallest))};
 }
 
-// Takes the run of those of from[first, last) that reach the cut. Until the run ends its marks hold
-// values. Branch-free, because whether an element reaches the cut is unpredictable.
-void Composer::take(const kernels::Entries& from, std::size_t first, std::size_t last, Cut& cut) {
+// Appends the entries of from[first, last) that reach the cut, as a run of the message. The loop
+// stores values in the place of marks. It is branch-free, because whether an element reaches the
+// cut is unpredictable.
+void Composer::take_run(const kernels::Entries& from, std::size_t first, std::size_t last, Cut& cut,
+                        std::uint32_t shift) {
   std::uint32_t* const indices = message_.elements.indices.data();
   std::uint32_t* const marks = message_.elements.marks.data();
   std::size_t count = count_, ties = cut.ties;
@@ -93,16 +96,12 @@ void Composer::take(const kernels::Entries& from, std::size_t first, std::size_t
     ties -= tie ? 1 : 0;
     count += magnitude > cut.magnitude || tie ? 1 : 0;
   }
-  count_ = count;
+  const std::size_t begin = std::exchange(count_, count);
   cut.ties = ties;
-}
-
-void Composer::end_run(std::uint32_t shift, const kernels::Entries& from, std::size_t first) {
-  const std::size_t begin = runs_.empty() ? 0 : runs_.back().end;
-  if (count_ == begin) return;
+  if (count == begin) return;
   Quantiser(message_.head, shift)
-      .mark(std::span(message_.elements.marks).subspan(begin, count_ - begin));
-  runs_.push_back({count_, shift, &from, first});
+      .mark(std::span(message_.elements.marks).subspan(begin, count - begin));
+  runs_.push_back({count, shift, &from, first});
 }
 
 void Composer::take_floor(const Floor& floor, const Quantiser& global) {
@@ -115,8 +114,7 @@ void Composer::take_floor(const Floor& floor, const Quantiser& global) {
   }
   Cut own = cut(global.dead_zone() * scale, kNoLimit);
   const std::size_t before = count_;
-  take(from_.floors, floor.first, floor.last, own);
-  end_run(shift, from_.floors, floor.first);
+  take_run(from_.floors, floor.first, floor.last, own, shift);
   floors_count_ += count_ - before;
   if (count_ == before || shift == 0) return;
   std::vector<Segment>& segments = message_.head.segments;
@@ -135,13 +133,11 @@ void Composer::choose(std::size_t limit) {
   std::size_t next = 0;
   for (const Floor& floor : from_.pieces) {
     if (floor.smallest >= where.magnitude) continue;
-    take(entries, next, first_from(floor.piece.offset, entries), where);
-    end_run(0, entries, next);
+    take_run(entries, next, first_from(floor.piece.offset, entries), where, 0);
     take_floor(floor, global);
     next = first_from(floor.piece.offset + floor.piece.size, entries);
   }
-  take(entries, next, entries.size(), where);
-  end_run(0, entries, next);
+  take_run(entries, next, entries.size(), where, 0);
 }
 
 void Composer::find_centroids() {
@@ -178,7 +174,7 @@ std::size_t Composer::measure(std::uint32_t code, std::size_t limit) {
   message_.head.dead_zone = dead_zone(step_of(code));
   message_.head.coding = from_.coding;
   message_.head.growth = best_growth();
-  // One more than there can be: `take` writes an element before it knows that it is taken.
+  // One more than there can be: `take_run` writes an element before it knows that it is taken.
   const std::size_t most = from_.entries.size() + from_.floors.size() + 1;
   message_.elements.indices.resize(most);
   message_.elements.marks.resize(most);

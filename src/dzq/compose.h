@@ -74,8 +74,8 @@ class Composer {
     float magnitude;   // all elements above it are sent
     std::size_t ties;  // and this many of those that equal it
   };
-  // Elements of the message that share a quantiser, up to `end`, and where they came from: the
-  // first of them is from[first] or a later entry.
+  // Elements of the message, up to `end`, that share a quantiser. They were taken from the entries
+  // of `from` from the position `first` on.
   struct Run {
     std::size_t end;
     std::uint32_t shift;
@@ -85,9 +85,9 @@ class Composer {
   [[nodiscard]] std::uint32_t best_growth() const;
   [[nodiscard]] Cut cut(double dead_zone, std::size_t limit);
   void choose(std::size_t limit);
-  void take(const kernels::Entries& from, std::size_t first, std::size_t last, Cut& cut);
+  void take_run(const kernels::Entries& from, std::size_t first, std::size_t last, Cut& cut,
+                std::uint32_t shift);
   void take_floor(const Floor& floor, const Quantiser& global);
-  void end_run(std::uint32_t shift, const kernels::Entries& from, std::size_t first);
   void find_centroids();
 
   Candidates from_;

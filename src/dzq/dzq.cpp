@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "compose.h"
@@ -91,29 +92,29 @@ Result<std::vector<dzq::Floor>> find_floors(const AdvanceJob& job, std::uint32_t
   return floors;
 }
 
-// Frees what the selection leaves behind: as much memory as the marks of a message of all
-// candidates, which is made next.
-void free_keys(CompressScratch& scratch) {
-  decltype(scratch.select.keys)().swap(scratch.select.keys);
+// Gives the candidates their floors, which ends the selection. Its keys are freed: they take as
+// much memory as the marks of a message of all candidates, which is made next.
+Status add_floors(const AdvanceJob& job, std::uint32_t floor, dzq::Candidates& candidates) {
+  auto floors = find_floors(job, floor);
+  if (!floors) return floors.error();
+  candidates.pieces = std::move(*floors);
+  auto& keys = job.scratch.select.keys;
+  std::remove_reference_t<decltype(keys)>().swap(keys);
+  return ok_status();
 }
 
 Result<dzq::Message> compose(const AdvanceJob& job, float step, dzq::Candidates candidates) {
   const Setting& setting = job.setting;
   if (step > 0) {
-    auto floors = find_floors(job, setting.floor);
-    if (!floors) return floors.error();
-    candidates.pieces = std::move(*floors);
-    free_keys(job.scratch);
+    if (Status added = add_floors(job, setting.floor, candidates); !added) return added.error();
     dzq::Composer composer(std::move(candidates));
     (void)composer.measure(dzq::step_code_of(step));
     return std::move(composer.finish());
   }
   const std::uint64_t affordable = setting.budget.amount / kFloorShareOfBudget / kFloorBytesEach;
   for (std::uint64_t floor = std::min<std::uint64_t>(setting.floor, affordable);; floor /= 2) {
-    auto floors = find_floors(job, static_cast<std::uint32_t>(floor));
-    if (!floors) return floors.error();
-    candidates.pieces = std::move(*floors);
-    free_keys(job.scratch);
+    const Status added = add_floors(job, static_cast<std::uint32_t>(floor), candidates);
+    if (!added) return added.error();
     dzq::Composer composer(candidates);
     dzq::Message message = dzq::fill(composer, setting.budget.amount);
     if (!message.bytes.empty() || floor == 0) return message;
@@ -245,8 +246,7 @@ Result<Advanced> Dzq::advance(const AdvanceJob& job) const {
   result.form = composed->coding == Coding::kEntropy ? Form::kDzq : Form::kDzqFixed;
   dzq::Message& message = composed->message;
   if (message.bytes.empty()) message.elements = {};
-  // In the memory of the candidates, which are not needed any more.
-  job.scratch.entries.clear();
+  // The values take the memory of the candidates, which are not needed any more.
   kernels::UninitializedVector<float>& values = job.scratch.entries.values;
   const Status finite = dzq::dequantise(message.head, message.elements, values);
   KIMESH_CHECK(finite.ok(), "levels of finite elements are finite");
@@ -255,7 +255,7 @@ Result<Advanced> Dzq::advance(const AdvanceJob& job) const {
   const kernels::Energies& energies = selected->energies;
   result.bytes = std::move(message.bytes);
   result.kept = values.size();
-  values.clear();
+  job.scratch.entries.clear();
   result.piece_kept = count_by_piece(message.elements.indices, job.pieces);
   result.wanted_energy = energies.target;
   result.energy_to_send = energies.difference;

@@ -1,7 +1,7 @@
 // The choice of a message's codec under `policy: auto`. dzq, the config's codec, needs the fewest
 // bytes for what it says, and much of a core's time. Block codecs, whose messages have one size
 // (int8, int4, sign2, sign), and topk take little time. A message is dense, int8 or int4, the
-// largest that fits. Where only sign2 or sign fits, the message's curve tells what each of it
+// largest that fits. Where only sign2 or sign fits, the message's curve tells what signs
 // (sign2, if both fit), topk and dzq would leave out, and so how late the message would be: the
 // codec is taken whose delay and coding together cost a round least or, where it is not known what
 // delay costs, the one that leaves out least. Where no block codec fits, dzq is used, unless a byte
@@ -61,8 +61,8 @@ struct Coding {
                                                const CodecPtr& usual);
 
 // By how many rounds a message is late on the average, 1/α − 1, that leaves out `missing` of the
-// energy `whole`. One that holds next to nothing is as late as one that brings every element in
-// turn.
+// energy `whole`. A message that holds next to nothing is as late as one that brings every element
+// in turn.
 [[nodiscard]] double delay_of(double missing, double whole);
 
 // Fills in Coding::missing where it is not known. Requires a curve.

@@ -47,9 +47,10 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.encode_s_per_byte = out.coding_time.per_byte();
   context.timed_encodings = static_cast<unsigned>(out.coding_time.count());
   context.curve = out.curve.empty() ? nullptr : &out.curve;
-  // A round of delay takes so many rounds more, with one local step. All nodes code at the same
-  // time and their delays add up, so that a message's part in them counts once for each node. Where
-  // nodes do not look ahead, data may be unlike, and delay may cost more than that.
+  // With one local step, each round of delay adds the share kCostOfDelay to the rounds that
+  // training needs. A message's part in the mesh's delay counts once for each node: all nodes
+  // choose alike, and while their delays add up, they code at the same time. Where nodes do not
+  // look ahead, data may be unlike, and delay may cost more than that.
   if (searches && ahead != Ahead::kNo) {
     const double round_s = std::max(to_seconds(context.round_time), verdict.compute_s);
     const auto nodes = static_cast<double>(plan.view.nodes.size());

@@ -80,8 +80,8 @@ bool Core::State::wants_agreement(Round of) const {
   return searches && options.feedback == Feedback::kEf14 && (of < kOfferEvery || wants_curve(of));
 }
 
-// The part of all messages of its phase that a channel's message has. A shard has one message of a
-// shared gather, and as many others as there are other nodes.
+// The share of a channel's message in all messages of its phase, by elements. A shard has one
+// message of a shared gather, and as many others as there are other nodes.
 double Core::State::weight_of(const OutgoingChannel& out) const {
   const auto others = static_cast<double>(plan.view.nodes.size() - 1);
   const double messages = is_shared(plan.channels[out.channel]) ? 1 : others;

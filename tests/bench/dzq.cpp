@@ -102,7 +102,7 @@ std::vector<double> message_times(const Source& source, const Setting& setting,
   return times;
 }
 
-// A message that fills a budget, and one of the step that was found for it.
+// Times a message that fills a budget, and a message of the step that was found for that budget.
 void time_messages(const Source& source, const std::string& name, const Setting& setting,
                    const Options& options, Figures& figures) {
   Setting stepped = setting;
@@ -159,7 +159,7 @@ void measure_speed(const Source& source, const Options& options, Figures& figure
   time_messages(source, name, setting, options, figures);
 }
 
-// Messages of the sizes that shards of small models have.
+// Times messages of the size that shards of small models have.
 void measure_small_messages(const Options& options, Figures& figures) {
   constexpr std::size_t kElements = 230'000;
   const Source source{"", test::make_residual(kElements, 1)};

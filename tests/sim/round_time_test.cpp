@@ -137,8 +137,8 @@ TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
   }
 }
 
-// Signs fit, and dzq leaves out less. Seen to fail where nobody tells messages what delay costs:
-// three quarters were coded.
+// At 15 Mbit/s messages of signs fit, and those of dzq would leave out less. Seen to fail where the
+// policy is not told what delay costs: three quarters of the messages were coded.
 TEST(RoundTime, IsNotSpentOnCodingWhereSignsAreHardlyLater) {
   const auto coded_with = [](double encode_s_per_byte) {
     MeshSpec spec = searching("parameter_server", 15e6);

@@ -50,8 +50,8 @@ struct MessageContext {
   Duration encode_time{0};
   double encode_s_per_byte = 0;
   unsigned timed_encodings = 0;  // of the last few messages: how many tell that time
-  // What a round of delay of this message costs, in seconds of every round, to compare with the
-  // seconds that a core takes to code it; 0: not known.
+  // Each round by which this message is late costs training as much as if all rounds took so many
+  // seconds longer. It is compared with the time that coding the message takes. 0: not known.
   double delay_cost_s = 0;
   // Bits an element, where all messages of the mesh have as many (even_bits.h); 0: they have not.
   double even_bits = 0;
