@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kimesh/config/keys.h"
+#include "kimesh/kernels/blocks.h"
 #include "kimesh/util/check.h"
 #include "limits.h"
 
@@ -77,6 +78,21 @@ void ShardOptimizer::step(Round round, kernels::MemorySpan parameters,
   KIMESH_CHECK(parameters.size == size_ && direction.size == size_, "spans of the shard's size");
   options_.kind->step({options_.learning_rate(round), ++steps_}, *memory_, direction, vectors(),
                       parameters);
+}
+
+void ShardOptimizer::step_from_zero(Round round, kernels::MemorySpan moved,
+                                    kernels::ConstMemorySpan direction) {
+  KIMESH_CHECK(moved.size == size_ && direction.size == size_, "spans of the vector's size");
+  const OptimizerKind::Step step{options_.learning_rate(round), ++steps_};
+  const std::vector<kernels::MemorySpan> whole_state = vectors();
+  std::vector<kernels::MemorySpan> state(whole_state.size());
+  kernels::for_each_block(*memory_, size_, [&](std::size_t begin, std::size_t size) {
+    std::ranges::transform(whole_state, state.begin(),
+                           [=](kernels::MemorySpan vector) { return vector.subspan(begin, size); });
+    memory_->fill(moved.subspan(begin, size), 0);
+    options_.kind->step(step, *memory_, direction.subspan(begin, size), state,
+                        moved.subspan(begin, size));
+  });
 }
 
 void step_by_movement(const OptimizerOptions& options, kernels::Memory& memory, Round round,

@@ -21,9 +21,9 @@ struct CausalAttention : nn::Module {
 
   torch::Tensor forward(const torch::Tensor& x) {
     const auto count = x.size(0), length = x.size(1), width = x.size(2);
-    // [3][count][heads][length][width / heads]
+    // 3 of [count][heads][length][width / heads]
     const auto parts =
-        in_proj(x).view({count, length, 3, heads, width / heads}).permute({2, 0, 3, 1, 4});
+        in_proj(x).view({count, length, 3, heads, width / heads}).permute({2, 0, 3, 1, 4}).unbind();
     const auto mixed = at::scaled_dot_product_attention(parts[0], parts[1], parts[2], std::nullopt,
                                                         /*dropout_p=*/0, /*is_causal=*/true);
     return out_proj(mixed.transpose(1, 2).reshape({count, length, width}));

@@ -5,6 +5,7 @@
 
 #include "kimesh/codec/payload.h"
 #include "kimesh/ef21/channel.h"
+#include "kimesh/kernels/blocks.h"
 #include "kimesh/util/check.h"
 #include "store.h"
 
@@ -17,7 +18,6 @@ using kernels::MemorySpan;
 // noise of one node's batch: the point goes all of the way to the first, and half of the way to the
 // second. Of 1, 1.5, 1.9 and 2.5 movements together 1.5 took fewest rounds (docs/figures.md).
 constexpr double kMovementUnderWay = 1, kNextMovement = 0.5;
-constexpr std::size_t kSumBlock = 4096;  // floats: the block and its terms fit into a core's cache
 
 namespace {
 
@@ -147,12 +147,10 @@ MemorySpan Vectors::Store::sum(std::span<const BufferId> terms, ShardIndex shard
                                                    : shard_of(parameters_, terms[0].index);
   const std::vector<Term> found = terms_of(terms, shard, round);
   const MemorySpan whole = target_.floats().subspan(0, plan_.shards[shard].size);
-  // On the host a block of the sum stays in the cache while its terms are added.
-  const std::size_t block = memory_.on_host() ? kSumBlock : whole.size;
-  for (std::size_t begin = 0; begin < whole.size; begin += block) {
-    const MemorySpan out = whole.subspan(begin, std::min(block, whole.size - begin));
+  kernels::for_each_block(memory_, whole.size, [&](std::size_t begin, std::size_t size) {
+    const MemorySpan out = whole.subspan(begin, size);
     for (const Term& term : found) add_term(term, begin, out, &term == &found.front());
-  }
+  });
   return whole;
 }
 

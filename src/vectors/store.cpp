@@ -9,10 +9,6 @@
 namespace kimesh {
 namespace {
 
-// What is left out comes later, so that the point goes part of the way to it. On like data a
-// quarter saves a tenth of the steps, on unlike data it changes nothing (docs/figures.md).
-constexpr double kResidualAhead = 0.25;
-
 kernels::Memory& memory_of(const std::shared_ptr<kernels::Memory>& memory) {
   return memory == nullptr ? kernels::host_memory() : *memory;
 }
@@ -145,18 +141,6 @@ void Vectors::Store::start() {
   allocated_ = memory_.finish();
 }
 
-Status Vectors::Store::copy_parameters_to_point() {
-  if (!allocated_) return allocated_;
-  if (has_point()) {
-    gradient_memory_.copy(parameters_.floats(), point_.floats());
-    return show_point();
-  }
-  if (memory_.on_host() || options_.objective_on_device || !host_is_behind_) return ok_status();
-  Status done = gradient_memory_.download(parameters_.floats(), point());
-  if (done) host_is_behind_ = false;  // nothing changes them while they are read
-  return done;
-}
-
 Status Vectors::Store::read_parameters(std::span<float> w) {
   if (!allocated_) return allocated_;
   return gradient_memory_.download(parameters_.floats(), w);
@@ -172,56 +156,6 @@ Status Vectors::Store::make(kernels::MemoryBuffer& buffer, kernels::Memory& memo
   return memory.finish();
 }
 
-Status Vectors::Store::prepare_point(const ComputeGradient& work) {
-  if (!allocated_) return allocated_;
-  KIMESH_CHECK((work.local_steps == 1 && work.scale == 1) || options_.local_steps_vary,
-               "a number of steps that varies");
-  KIMESH_CHECK(work.at != GradientPoint::kMade || work.local_steps == made_for_,
-               "the number of steps that the point was made for");
-  taken_ahead_ = work.at != GradientPoint::kParameters;
-  sums_ = sums_steps(work.local_steps, work.scale);
-  scale_ = options_.local_steps.scale() * work.scale;
-  if (sums_) {
-    if (Status made = make(moved_, gradient_memory_); !made) return made;
-    gradient_memory_.fill(moved_.floats(), 0);
-  }
-  if (!taken_ahead_) {
-    point_ahead_ = 0;
-    return copy_parameters_to_point();
-  }
-  KIMESH_CHECK(options_.looks_ahead, "a node that may look ahead");
-  if (work.at == GradientPoint::kAhead)
-    look_ahead(0, share_of_next_step(), sums_, gradient_memory_);
-  return show_point();
-}
-
-Status Vectors::Store::show_point() {
-  const bool is_there = gradient_memory_.on_host() || options_.objective_on_device;
-  return is_there ? gradient_memory_.finish() : gradient_memory_.download(point_.floats(), point());
-}
-
-void Vectors::Store::look_ahead(double under_way, double next, bool sums, kernels::Memory& memory) {
-  memory.copy(parameters_.floats(), point_.floats());
-  // A sum holds more than the last step, and the first of several steps takes the last one back.
-  const bool apart = sums || is_sum_;
-  const double share = apart ? under_way : under_way + next;
-  if (share != 0) {
-    const auto [factor, movement] = wish(movement_round_);
-    memory.add_scaled(static_cast<float>(-share * factor), movement.floats(), point_.floats());
-  }
-  if (apart) move_point_ahead(next, memory);
-  for (const auto& by_node : plan_.node_channels) {
-    const auto& out = by_node[self_].reduce_out;
-    if (!out) continue;
-    // The buffer holds −e, of a mean over all nodes of which those behind the channel are a part.
-    const Channel& channel = plan_.channels[*out];
-    const double part =
-        static_cast<double>(channel.nodes) / static_cast<double>(plan_.view.nodes.size());
-    const auto less = static_cast<float>(kResidualAhead / part);
-    memory.add_scaled(less, estimate_of(*out), shard_of(point_, channel.shard));
-  }
-}
-
 Status Vectors::Store::prepare_gradient(Round round) {
   if (!allocated_) return allocated_;
   if (!options_.objective_on_device) gradient_memory_.upload(gradient(), gradient_.floats());
@@ -235,20 +169,6 @@ Status Vectors::Store::prepare_gradient(Round round) {
     is_sum_ = false;
   }
   return gradient_memory_.finish();
-}
-
-double Vectors::Store::share_of_next_step() const {
-  const bool keeps_step = worker_optimizer_ || !velocity_.empty();
-  return keeps_step || !takes_local_steps() ? options_.optimizer.kind->look_ahead() : 0;
-}
-
-// The velocity is what a gradient that was taken ahead asks for.
-void Vectors::Store::move_point_ahead(double share, kernels::Memory& memory) {
-  point_ahead_ = share;
-  if (share == 0) return;
-  const double factor = worker_optimizer_ ? -1 : options_.optimizer.learning_rate(movement_round_);
-  const kernels::MemoryBuffer& step = worker_optimizer_ ? step_ : velocity_;
-  memory.add_scaled(static_cast<float>(-share * factor), step.floats(), point_.floats());
 }
 
 void Vectors::Store::take_local_step(Round round) {
@@ -281,8 +201,7 @@ void Vectors::Store::make_movement(Round round, kernels::Memory& memory, bool ta
   if (keeps_movement_of_descent()) memory.copy(gradient_.floats(), velocity_.floats());
   if (!worker_optimizer_) return;
   const auto& direction = is_in_velocity_ ? velocity_ : gradient_;
-  memory.fill(step_.floats(), 0);
-  worker_optimizer_->step(round, step_.floats(), direction.floats());
+  worker_optimizer_->step_from_zero(round, step_.floats(), direction.floats());
 }
 
 void Vectors::Store::end_training() {

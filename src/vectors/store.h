@@ -166,6 +166,9 @@ class Vectors::Store {
     double factor = 1;
     const kernels::MemoryBuffer& vector;
   };
+  [[nodiscard]] static Scaled times(double factor, const Scaled& of) {
+    return {factor * of.factor, of.vector};
+  }
   // What this node's gradient of `round` asks for: its movement where workers send that.
   [[nodiscard]] Scaled wish(Round round) const;
   // What the last gradient, of `round`, asks for by itself.
@@ -189,6 +192,8 @@ class Vectors::Store {
   // y = w − kResidualAhead · e − under_way · (the movement that was made last) − next · (its last
   // step, which is all of it without local steps). `sums`: the gradients at y are of several steps.
   void look_ahead(double under_way, double next, bool sums, kernels::Memory& memory);
+  // The last local step, of which y goes a share ahead.
+  [[nodiscard]] Scaled step_of_point() const;
   // y −= share · (the last local step).
   void move_point_ahead(double share, kernels::Memory& memory);
   // The share of its last step by which a node looks ahead of the next one.

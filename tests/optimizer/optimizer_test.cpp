@@ -132,6 +132,21 @@ TEST(PrepareGradient, DoesNotHideWhatIsNotFinite) {
   EXPECT_EQ(gradient, before);
 }
 
+// Block by block, of which the last one is smaller.
+TEST(ShardOptimizer, StepsFromZeroAsFromAVectorOfZeros) {
+  const auto config = options("{kind: adamw, lr: 0.1, weight_decay: 0.1}");
+  const std::size_t size = 5000;
+  auto one = optimizer_of(config, size), other = optimizer_of(config, size);
+  for (Round round = 0; round < 3; ++round) {
+    const std::vector<float> direction = gauss(size, round);
+    std::vector<float> moved = gauss(size, 10), zeros(size, 0.0f);
+    one.step_from_zero(round, MemorySpan(moved), ConstMemorySpan(direction));
+    other.step(round, MemorySpan(zeros), ConstMemorySpan(direction));
+    ASSERT_EQ(moved, zeros) << "round " << round;
+  }
+  EXPECT_EQ(one.steps(), other.steps());
+}
+
 // Momentum at one worker and plain descent at the owner are torch.optim.SGD: its formulas in
 // float64.
 TEST(Sgd, EqualsTheFormulaOfTorch) {

@@ -61,9 +61,9 @@ class OptimizerKind : public KindOptions {
     double rate = 0;          // the learning rate of the round
     std::uint64_t count = 1;  // number of this step of the shard, from 1
   };
-  // The step against `direction`, the mesh's weighted gradient at an owner, one rounding per
-  // operation. Workers that send movements take it from 0 against their own gradient. Shapes:
-  // parameters, direction and each state [size], all in `memory`.
+  // The step against `direction`, the mesh's weighted gradient at an owner, elementwise with one
+  // rounding per operation. Workers that send movements take it from 0 against their own gradient.
+  // Shapes: parameters, direction and each state [size], all in `memory`.
   virtual void step(const Step& step, kernels::Memory& memory, kernels::ConstMemorySpan direction,
                     std::span<const kernels::MemorySpan> state,
                     kernels::MemorySpan parameters) const = 0;
