@@ -137,12 +137,13 @@ double wire_s_per_byte(const MessageContext& message) {
   return slots_of(message) / bounding_rate(message);
 }
 
-double room_for_blocks(const MessageContext& message) {
+double room_for_even(const MessageContext& message) {
   const bool is_told = !message.link.is_a_guess() || has_share(message);
   const double bytes_per_s = is_told ? bounding_rate(message) : usable_rate(message);
-  const double exchange_s = kExchangeOfEvenBlocks * to_seconds(message.compute_time);
-  const double bytes = exchange_s * bytes_per_s / slots_of(message);
-  return std::min(8 * bytes / static_cast<double>(message.elements), kBitsOfDense);
+  const double slot_s = to_seconds(message.compute_time) / slots_of(message);
+  const auto frame = static_cast<double>(message.overhead_bytes + message.chunk_overhead_bytes);
+  const double bytes = kExchangeOfEvenMessages * (slot_s * bytes_per_s - frame);
+  return std::clamp(8 * bytes / static_cast<double>(message.elements), kNoRoom, kBitsOfDense);
 }
 
 RoundCost round_cost(const MessageContext& message) {

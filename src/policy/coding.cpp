@@ -184,7 +184,12 @@ void predict(std::span<Coding* const> codings, const MessageContext& message) {
 
 }  // namespace
 
-double even_bits_within(double room) {
+double even_bits_of_like_data(double room) {
+  if (room >= kBitsOfDense) return kBitsOfDense;
+  return room < kRoomForEvenBits ? 0 : std::clamp(room, kLeastEvenBits, kEvenBits);
+}
+
+double even_bits_of_unlike_data(double room) {
   if (room >= kBitsOfDense) return kBitsOfDense;
   for (const Blocks& blocks : even_blocks())
     if (bits_of(blocks) <= kBlocksOver * room) return bits_of(blocks);

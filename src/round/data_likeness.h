@@ -19,14 +19,15 @@ class DataLikeness {
     recent_.add(unlike);
     if (!may_look_ahead_) may_look_ahead_ = unlike < kUnlikenessOfLookAhead;
     if (recent_.count() == kOffersOfAMedian) at_first_ = recent_.value();
-    if (recent_.count() >= kOffersOfAMedian && recent_.value() >= kUnlikenessOfLookAhead)
-      may_look_ahead_ = false;
+    if (is_sure() && recent_.value() >= kUnlikenessOfLookAhead) may_look_ahead_ = false;
   }
 
   // From 0 to 1, as unlikeness() has it. Data stay what they are. Once nodes have learnt them,
   // their movements are mostly noise of batches, which hides what is unlike: the first offers
   // bound it.
   [[nodiscard]] double unlike() const { return std::max(at_first_, recent_.value()); }
+  // Whether enough offers have told it.
+  [[nodiscard]] bool is_sure() const { return recent_.count() >= kOffersOfAMedian; }
   // The first offer says so, and data that seem unlike later end it for good.
   [[nodiscard]] bool may_look_ahead() const { return may_look_ahead_.value_or(false); }
 

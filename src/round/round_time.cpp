@@ -120,27 +120,54 @@ bool Core::State::data_seem_unlike() const {
 // Whether messages may be of one size: where the mesh chooses all of it, and each message is made
 // by the codec that suits its size best. Not where sums of several nodes travel: residuals of each
 // hop differ anyway, and links that could carry more would stay idle (docs/figures.md: 1.5 times
-// the time on a tree).
+// the time on a tree). Nor where nodes with like data may not look ahead: delay costs them more.
 bool Core::State::may_send_even_messages() const {
   return searches && !options.policy.round_time && shares_gathers && plan.has_one_hop_each_way() &&
-         options.policy.codec->kind_name() == "dzq" && data_seem_unlike();
+         options.policy.codec->kind_name() == "dzq" && options.feedback == Feedback::kEf14 &&
+         options.look_ahead == Use::kChosen;
 }
 
-void Core::State::tell_room_for_blocks() {
+void Core::State::tell_room_for_even() {
   if (!may_send_even_messages() || confirming || round < kOfferEvery) return;
   for (const OutgoingChannel& out : outs) {
-    const MessageContext context = context_of(out, round);
-    if (context.link.known())
-      own.room_for_blocks = tighter_limit(own.room_for_blocks, room_for_blocks(context));
+    MessageContext context = context_of(out, round);
+    if (!context.link.known()) continue;
+    // One gradient, also where several local steps hide long messages, or all of them overlap.
+    context.compute_time = from_seconds(verdict.compute_s / verdict.local_steps);
+    // Where delays and work take longer than gradients, whatever is sent, overlap and local steps
+    // hide them better than small messages do.
+    const Duration fixed = time_without_bytes(context) - context.compute_time;
+    if (!data_seem_unlike() && fixed > context.compute_time)
+      own.room_for_even = kNoRoom;
+    else
+      own.room_for_even = tighter_limit(own.room_for_even, room_for_even(context));
   }
 }
 
-// At the owner of shard 0.
-void Core::State::agree_on_bits(double room) {
-  if (data.unlike() < kUnlikenessOfLookAhead)
-    agreed_bits = {};
-  else if (room > 0)
-    agreed_bits.add(room);
+// The room for even messages by what the last rounds took; kBitsOfDense: they tell none. A link
+// that saves up bytes while it is idle seems too fast, until none are left. `by_rates`, the room by
+// the links' rates, is at most kTooHigh times too large: more has other reasons than bytes.
+double Core::State::room_by_rounds(double by_rates) const {
+  constexpr double kTooHigh = 4;
+  constexpr double kSure = 0.5;  // of the exchange that messages may take: less is noise
+  if (even_bits == 0 || round_times.count() == 0 || ahead == Ahead::kOverlaps) return kBitsOfDense;
+  const double exchange_s = std::max(round_times.value() - verdict.compute_s, kExchangeMin);
+  const double bytes_s = exchange_s - offers.at(exchange_s).least_s;
+  const double may_take_s = kExchangeOfEvenMessages * verdict.compute_s / verdict.local_steps;
+  if (bytes_s <= kSure * may_take_s) return kBitsOfDense;
+  return std::max({even_bits * may_take_s / bytes_s, by_rates / kTooHigh, kLeastEvenBits});
+}
+
+// At the owner of shard 0. Gives the bits an element of the next messages; 0: they are not even.
+// Small messages of one size hide that data are unlike: it has to be known before. An alarm of the
+// guard asks for less delay, which is larger messages where data are alike.
+double Core::State::agree_on_bits(double room) {
+  const bool are_unlike = data.unlike() >= kUnlikenessOfLookAhead;
+  if (room > 0) agreed_bits.add(room, are_unlike ? kBitsOfDense : room_by_rounds(room), are_unlike);
+  if (are_unlike) return agreed_bits.value();
+  if (!data.is_sure() || !data.may_look_ahead()) return 0;
+  const double more = std::clamp(loss_guard.caution(), 1.0, kCautionStep);
+  return std::min(more * agreed_bits.value(), kBitsOfDense);
 }
 
 // Says in some rounds how many times the mesh's local steps this node takes while the slowest takes
@@ -162,7 +189,10 @@ void Core::State::offer_multiple() {
 // gradient takes no bytes from the next round.
 void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   compute_times.add(from_all.compute_s);
-  stretch.add(from_all.compute_s, ahead == Ahead::kOverlaps);
+  const double exchange_s =
+      std::max(to_seconds(round_time() - time_before_messages()), kExchangeMin);
+  const Pace present{exchange_s, ahead, verdict.local_steps};
+  stretch.add(from_all.compute_s, present);
   next.step_s = from_all.step_s;
   if (replay) {
     if (const auto logged = replay->pace(round)) {
@@ -173,15 +203,14 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   } else if (searches) {
     if (const auto cosine = mean_cosine(from_all.offer)) data.add(*cosine);
     loss_guard.add(next.loss, data.unlike() >= kUnlikenessOfLookAhead);
-    const Pace pace = next_pace(from_all.offer);
+    next.even_bits = agree_on_bits(from_all.room_for_even);
+    const Pace pace = next_pace(present, from_all.offer);
     if (!options.policy.round_time) next.exchange_s = pace.exchange_s;
     next.ahead = pace.ahead;
     next.local_steps = pace.local_steps;
     const bool may_take_more =
         data.may_look_ahead() && next.local_steps * kMultipleMax <= kLocalStepsMax;
     next.mean_multiple = may_take_more ? mean_multiple_of(from_all.multiple) : 1;
-    agree_on_bits(from_all.room_for_blocks);
-    next.even_bits = agreed_bits.value();
   }
   next.compute_s = compute_times.value() * next.local_steps;
   const bool steps_change =
@@ -189,7 +218,11 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   constexpr double kSame = 1e-6;  // an exchange that stays is rounded to nanoseconds
   const bool exchange_changes =
       std::abs(next.exchange_s - verdict.exchange_s) > kSame * verdict.exchange_s;
-  if (round >= kOfferEvery && (steps_change || next.ahead != verdict.ahead || exchange_changes)) {
+  // Larger or smaller messages make other rounds; a part that is less than this is noise beside.
+  constexpr double kPart = 0.05;
+  const bool bits_change = std::abs(next.even_bits - verdict.even_bits) > kPart * verdict.even_bits;
+  if (round >= kOfferEvery &&
+      (steps_change || next.ahead != verdict.ahead || exchange_changes || bits_change)) {
     // The gradient of the next round may have been asked for before this choice.
     round_times = {};
     settled = round + 2;
@@ -198,7 +231,7 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
     emit(Decided{{Decision::Kind::kPace, round, 0, {}, next}});
 }
 
-Pace Core::State::next_pace(const ExchangeOffer& offer) {
+Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   const double compute_s = compute_times.value();
   if (round < kOfferEvery) {
     const double first_s = plan.has_one_hop_each_way() ? std::max(compute_s, kFirstExchangeMin)
@@ -214,25 +247,29 @@ Pace Core::State::next_pace(const ExchangeOffer& offer) {
     if (rules.look_ahead == Use::kChosen) rules.look_ahead = Use::kNever;
     if (rules.overlap == Use::kChosen) rules.overlap = Use::kNever;
   }
-  const double exchange_s =
-      std::max(to_seconds(round_time() - time_before_messages()), kExchangeMin);
-  const Pace present{exchange_s, ahead, verdict.local_steps};
   if (!(offer.weight > 0)) return best_pace(present, rules, {});
-  offers.add(exchange_s, offer);
+  offers.add(present.exchange_s, offer);
   // What messages have taken in the last rounds, or are to take where none was measured yet.
   const bool is_measured = round_times.count() > 0;
   const double messages_s =
       is_measured ? std::max(round_times.value() - to_seconds(time_before_messages()), kExchangeMin)
-                  : exchange_s;
+                  : present.exchange_s;
   if (is_measured) learn_floor(offer, messages_s);
   rules.floor_s = floor_s;
   rules.shortest_delay = shortest_delay(offer);
   rules.drift = options.drift;
   rules.overlap_cost = options.overlap_cost;
+  // Also before data are known, when messages are about to be even.
+  if (agreed_bits.value() > 0 && agreed_bits.value() < kBitsOfDense)
+    rules.overlap_cost = std::max(rules.overlap_cost, kOverlapCostOfEvenMessages);
   // Boldness (a caution under 1) is learnt from rounds that bore delays of uneven messages.
   if (even_bits > 0) rules.caution = std::max(rules.caution, 1.0);
-  if (stretch.is_known()) rules.overlap_stretch = stretch.factor();
-  const ExchangeOffer mean = offers.at(exchange_s);
+  rules.messages_are_even = even_bits > 0;
+  // Messages that take a part of a gradient are no reason for more steps.
+  if (even_bits > 0 && ahead != Ahead::kNo && options.local_steps_vary)
+    rules.local_steps_max = present.local_steps;
+  rules.stretch = stretch.measured();
+  const ExchangeOffer mean = offers.at(present.exchange_s);
   delay = present_delay(mean);
   Pace pace = best_pace(present, rules, mean);
   // The size of even messages does not follow from the exchange: the exchange is what they take.

@@ -20,9 +20,9 @@
 #include "kimesh/round/progress.h"
 #include "kimesh/util/state_bytes.h"
 #include "link_book.h"
-#include "overlap_stretch.h"
 #include "recent_median.h"
 #include "step_multiple.h"
+#include "stretch_watch.h"
 #include "wait_watch.h"
 #include "work_times.h"
 
@@ -247,8 +247,7 @@ class Core::State {
   [[nodiscard]] bool keeps_owned_apart(ShardIndex shard) const {
     return compresses && owns(shard) && !plan.node_channels[shard][self].gather_out.empty();
   }
-  // The channel that stands for a shared message, and whose messages move w[s] where
-  // keeps_owned_apart. Requires an owner with children.
+  // Stands for a shared message, and moves w[s] where keeps_owned_apart. Requires children.
   [[nodiscard]] ChannelIndex lead_of(ShardIndex shard) const {
     return plan.node_channels[shard][self].gather_out.front();
   }
@@ -271,11 +270,12 @@ class Core::State {
   void offer_multiple();
   [[nodiscard]] bool data_seem_unlike() const;
   [[nodiscard]] bool may_send_even_messages() const;
-  void tell_room_for_blocks();
-  void agree_on_bits(double room);
+  void tell_room_for_even();
+  [[nodiscard]] double room_by_rounds(double by_rates) const;
+  [[nodiscard]] double agree_on_bits(double room);
   [[nodiscard]] std::string search_state() const;
   void choose_pace(const ControlVector& from_all, Verdict& next);
-  [[nodiscard]] Pace next_pace(const ExchangeOffer& offer);
+  [[nodiscard]] Pace next_pace(const Pace& present, const ExchangeOffer& offer);
   void learn_floor(const ExchangeOffer& offer, double messages_s);
   void check_round_time(const MessageContext& context);
 
@@ -355,7 +355,7 @@ class Core::State {
   std::size_t shards_current = 0;
   WorkTimes work_times;
   RecentMedian compute_times;  // T_comp by round, of one local step; at the owner of shard 0
-  OverlapStretch stretch;      // at the owner of shard 0
+  StretchWatch stretch;        // at the owner of shard 0
   RecentMedian round_times;    // evaluation left out; of rounds from `settled` on, with one pace
   Round settled = 0;
   Agreement agreement;  // of owners' sums since the last offer

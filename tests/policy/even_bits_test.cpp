@@ -14,23 +14,35 @@ constexpr double kInt4 = 4.25, kInt8 = 8.0625;
 
 // Seen to fail without the factor of 1.25, and with fewer bits where the room is less.
 TEST(EvenBits, AreThoseOfTheLargestBlocksWithinTheRoomOrOfTheCoder) {
-  EXPECT_EQ(even_bits_within(40), kBitsOfDense);
-  EXPECT_EQ(even_bits_within(kInt8), kInt8);
-  EXPECT_EQ(even_bits_within(6), kInt4) << "1.25 times the room is too little for int8";
-  EXPECT_EQ(even_bits_within(kInt4 / 1.25 + 0.01), kInt4);
-  EXPECT_EQ(even_bits_within(kInt4 / 1.25 - 0.01), kEvenBits);
-  EXPECT_EQ(even_bits_within(0.001), kEvenBits) << "rounds become longer, not messages smaller";
+  EXPECT_EQ(even_bits_of_unlike_data(40), kBitsOfDense);
+  EXPECT_EQ(even_bits_of_unlike_data(kInt8), kInt8);
+  EXPECT_EQ(even_bits_of_unlike_data(6), kInt4) << "1.25 times the room is too little for int8";
+  EXPECT_EQ(even_bits_of_unlike_data(kInt4 / 1.25 + 0.01), kInt4);
+  EXPECT_EQ(even_bits_of_unlike_data(kInt4 / 1.25 - 0.01), kEvenBits);
+  EXPECT_EQ(even_bits_of_unlike_data(0.001), kEvenBits)
+      << "rounds become longer, not messages smaller";
+}
+
+TEST(EvenBits, AreAsFewAsSlowLinksHaveRoomForWhereDataAreAlike) {
+  EXPECT_EQ(even_bits_of_like_data(40), kBitsOfDense);
+  EXPECT_EQ(even_bits_of_like_data(20), kEvenBits) << "more would bring nothing";
+  EXPECT_EQ(even_bits_of_like_data(0.1), 0.1);
+  EXPECT_EQ(even_bits_of_like_data(kLeastEvenBits), kLeastEvenBits);
+  EXPECT_EQ(even_bits_of_like_data(kRoomForEvenBits), kLeastEvenBits);
+  EXPECT_EQ(even_bits_of_like_data(0.99 * kRoomForEvenBits), 0) << "each link has a budget";
 }
 
 // AgreedBits compares what smaller and larger rooms would have.
 TEST(EvenBits, GrowWithTheRoom) {
-  double before = 0;
-  for (double room = 0.01; room < 100; room *= 1.1) {
-    const double bits = even_bits_within(room);
-    EXPECT_GE(bits, before) << room;
-    before = bits;
+  for (const auto bits_within : {even_bits_of_unlike_data, even_bits_of_like_data}) {
+    double before = 0;
+    for (double room = 0.01; room < 100; room *= 1.1) {
+      const double bits = bits_within(room);
+      EXPECT_GE(bits, before) << room;
+      before = bits;
+    }
+    EXPECT_EQ(before, kBitsOfDense);
   }
-  EXPECT_EQ(before, kBitsOfDense);
 }
 
 // Gradients of 80 ms: 40 ms for two slots of 100,000 elements. What the link has proven, the time
@@ -39,15 +51,15 @@ TEST(EvenBits, GrowWithTheRoom) {
 TEST(EvenBits, HaveRoomForWhatTheLinkCarriesInHalfAGradient) {
   MessageContext message = coded_at(1e6);
   message.compute_time = std::chrono::milliseconds(80);
-  EXPECT_NEAR(room_for_blocks(message), 1.6, 1e-6);
+  EXPECT_NEAR(room_for_even(message), 1.6, 1e-6);
   message.link.lower_bound = true;
   message.proven_bytes = 1000;
   message.largest_bytes = 1000;
   message.round_time = std::chrono::milliseconds(500);
   message.encode_s_per_byte = 1;
-  EXPECT_NEAR(room_for_blocks(message), 1.6, 1e-6);
+  EXPECT_NEAR(room_for_even(message), 1.6, 1e-6);
   message.link.bytes_per_s = 1e9;
-  EXPECT_EQ(room_for_blocks(message), kBitsOfDense);
+  EXPECT_EQ(room_for_even(message), kBitsOfDense);
 }
 
 // A guessed rate limits the room where nothing else tells the rate. Without a limit, messages would
@@ -58,9 +70,9 @@ TEST(EvenBits, TakeAGuessedRateForARate) {
   message.proven_bytes = 1000;
   message.link.lower_bound = true;
   message.link.relative_error = 0.9;
-  EXPECT_NEAR(room_for_blocks(message), 1.6, 1e-6);
+  EXPECT_NEAR(room_for_even(message), 1.6, 1e-6);
   message.share_bytes_per_s = 0.5e6;
-  EXPECT_NEAR(room_for_blocks(message), 0.8, 1e-6) << "a tail has told";
+  EXPECT_NEAR(room_for_even(message), 0.8, 1e-6) << "a tail has told";
 }
 
 Choice chosen(const MessageContext& message) {

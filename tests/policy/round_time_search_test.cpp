@@ -276,6 +276,22 @@ TEST(RoundTimeSearch, CountsWithWhatTheSmallestMessagesTake) {
       << "the longest of those that take as long";
 }
 
+// 0.1 s alone, 0.16 beside messages of 0.08 s: with a quarter of these 0.13 if the root counts,
+// 0.115 in proportion, and 0.16 if the stretch does not depend on them.
+TEST(RoundTimeSearch, ScalesTheStretchByTheRootOfTheExchange) {
+  const ExchangeOffer offers = offer_of([](double) { return 0.0; });
+  PaceRules rules{0, 0.16, 0, Use::kAlways, Use::kChosen, {}};
+  rules.overlap_cost = 1;
+  rules.stretch = {0.06, 0.08};
+  const auto overlaps = [&] {
+    return best_pace({0.08, Ahead::kOverlaps}, rules, offers).overlaps();
+  };
+  rules.floor_s = 0.035;
+  EXPECT_TRUE(overlaps()) << "0.135 s otherwise";
+  rules.floor_s = 0.02;
+  EXPECT_FALSE(overlaps()) << "0.12 s otherwise";
+}
+
 // Seen to fail with the coder's time alone, on both sides, and with a coder that is counted twice.
 TEST(RoundTimeSearch, RemembersWhatGradientsTakeBesideMessages) {
   const ExchangeOffer offers = offer_of([](double) { return 0.0; });
@@ -283,18 +299,28 @@ TEST(RoundTimeSearch, RemembersWhatGradientsTakeBesideMessages) {
   rules.overlap_cost = 1;
   rules.floor_s = 0.02;
   EXPECT_TRUE(best_pace({0.02, Ahead::kLooks}, rules, offers).overlaps());
-  rules.overlap_stretch = 1.5;
+  rules.stretch = {0.05, 0.02};
   EXPECT_FALSE(best_pace({0.02, Ahead::kLooks}, rules, offers).overlaps()) << "0.15 s for 0.12";
   rules.compute_s = 0.15;
   EXPECT_FALSE(best_pace({0.02, Ahead::kOverlaps}, rules, offers).overlaps()) << "0.1 s alone";
-  rules.overlap_stretch = 1.3;
+  rules.stretch = {0.035, 0.04};
   rules.floor_s = 0.04;
   EXPECT_TRUE(best_pace({0.04, Ahead::kOverlaps}, rules, offers).overlaps()) << "0.155 s waiting";
   ExchangeOffer coded = offers;
   coded.coding_s = 0.05;
-  rules.overlap_stretch = 1;
+  rules.stretch = {0, 0.04};
   EXPECT_EQ(best_pace({0.04, Ahead::kOverlaps}, rules, coded), (Pace{0.04, Ahead::kOverlaps, 1}))
       << "the coder has cores of its own";
+}
+
+// A second more of messages would bring them 20 rounds earlier.
+TEST(RoundTimeSearch, BearsTheDelayOfMessagesOfOneSize) {
+  const ExchangeOffer offers = offer_of([](double factor) { return 10 / factor; });
+  PaceRules rules{0.2, 0.1, 0, Use::kAlways, Use::kNever, {}};
+  const auto best = [&] { return best_pace({0.1, Ahead::kLooks}, rules, offers).exchange_s; };
+  const double usual = best();
+  rules.messages_are_even = true;
+  EXPECT_LT(best(), usual);
 }
 
 // Seen to fail with a caution that is not asked, and with one that counts rounds without delay.

@@ -1,4 +1,4 @@
-// What the mesh agrees on where data are unlike: one size for all messages, which seldom changes.
+// What the mesh agrees on: one size for all messages, which seldom changes.
 #include "src/round/agreed_bits.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 constexpr double kRoomForInt4 = 5.5, kInt4 = 4.25;
 
 void add(AgreedBits& bits, double room, int rounds) {
-  for (int i = 0; i < rounds; ++i) bits.add(room);
+  for (int i = 0; i < rounds; ++i) bits.add(room, kBitsOfDense, true);
 }
 
 TEST(AgreedBits, AreNoneBeforeARoomIsTold) {
@@ -23,9 +23,9 @@ TEST(AgreedBits, StayWhereRatesAreNoise) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed, 0, 0, Purpose::kTest);
     AgreedBits bits;
-    bits.add(kRoomForInt4);
+    bits.add(kRoomForInt4, kBitsOfDense, true);
     for (int i = 0; i < 200; ++i) {
-      bits.add((0.6 + 0.8 * random.uniform()) * kRoomForInt4);
+      bits.add((0.6 + 0.8 * random.uniform()) * kRoomForInt4, kBitsOfDense, true);
       ASSERT_EQ(bits.value(), kInt4) << "seed " << seed << ", round " << i;
     }
   }
@@ -35,7 +35,7 @@ TEST(AgreedBits, StayWhereRatesAreNoise) {
 TEST(AgreedBits, LeaveOneOddRoundOut) {
   AgreedBits bits;
   add(bits, kRoomForInt4, 5);
-  bits.add(0.01);
+  bits.add(0.01, kBitsOfDense, true);
   EXPECT_EQ(bits.value(), kInt4);
 }
 
@@ -56,7 +56,7 @@ TEST(AgreedBits, GrowByAQuarterARound) {
   double before = bits.value();
   EXPECT_EQ(before, kEvenBits) << "the median of the last rounds";
   for (int i = 0; i < 16; ++i) {
-    bits.add(kRoomForInt4);
+    bits.add(kRoomForInt4, kBitsOfDense, true);
     EXPECT_LE(bits.value(), 1.25 * before + 1e-9);
     before = bits.value();
   }
@@ -83,6 +83,19 @@ TEST(AgreedBits, BecomeDenseAgain) {
   EXPECT_EQ(bits.value(), 8.0625);
   add(bits, kBitsOfDense, 12);
   EXPECT_EQ(bits.value(), kBitsOfDense);
+}
+
+// A link that was idle takes what it cannot carry for long.
+TEST(AgreedBits, RememberForWhatThereWasNoRoom) {
+  AgreedBits bits;
+  for (int i = 0; i < 5; ++i) bits.add(0.1, kBitsOfDense, false);
+  EXPECT_EQ(bits.value(), 0.1);
+  for (int i = 0; i < 3; ++i) bits.add(0.1, 0.04, false);
+  EXPECT_EQ(bits.value(), 0.04);
+  for (int i = 0; i < 20; ++i) bits.add(0.1, kBitsOfDense, false);
+  EXPECT_EQ(bits.value(), 0.04);
+  for (int i = 0; i < 40; ++i) bits.add(0.1, kBitsOfDense, false);
+  EXPECT_GT(bits.value(), 0.06) << "the link may have become faster";
 }
 
 }  // namespace

@@ -1,16 +1,22 @@
-// Messages of one size where the data of nodes are unlike. Each node's movement points to its own
-// data then, and the mesh moves well only if all of them arrive alike. Where every link fills its
-// own budget, sizes and codecs differ from link to link and from round to round: one node's
-// residual arrives in full while another one's grows, and the parameters swing between the nodes'
-// data. With the same bits an element in all messages of all rounds residuals are larger, and the
-// mesh needs a quarter fewer rounds (docs/figures.md). So the mesh agrees on it, and changes it
-// seldom (round/agreed_bits.h).
+// Messages of one size. Where every link fills its own budget, sizes and codecs differ from link to
+// link and from round to round: what a small message leaves out arrives with a later, larger one,
+// in a burst. With the same bits an element in all messages of all rounds delay does little harm:
+// residuals are larger, and the mesh needs fewer rounds (docs/figures.md). So the mesh agrees on
+// it, and changes it seldom (round/agreed_bits.h).
 //
-// How many bits are best depends on the movements, and hardly on the links. The cnn takes least
-// time with 0.15 to 0.3 at 1, 10 and 100 Mbit/s: fewer leave so much out that rounds multiply, and
-// more make a round longer for little. So messages have kEvenBits, and a slow link makes rounds
-// longer. Where dense messages, or those of int8 or int4, take half a gradient or less, they are
+// Where data are alike and nodes look ahead, movements may be late by fifteen rounds (0.2 bits) at
+// no cost, and by fifty (0.05) for a fifth more rounds. So messages have kEvenBits, or as few as
+// fit a slow link's share of half a gradient. Where even empty messages take longer than a
+// gradient, overlap and local steps hide their time better, and each link fills its own budget.
+//
+// Where data are unlike, each node's movement points to its own data, and the mesh moves well only
+// if all of them arrive alike and soon. How many bits are best hardly depends on the links then.
+// The cnn takes least time with 0.15 to 0.3 at 1, 10 and 100 Mbit/s: fewer leave so much out that
+// rounds multiply, and more make a round longer for little. So messages have kEvenBits, and a slow
+// link makes rounds longer. Where messages of int8 or int4 take half a gradient or less, they are
 // all made so, without a coder.
+//
+// Where dense messages take half a gradient or less, all are dense.
 #pragma once
 
 #include "kimesh/codec/codec.h"
@@ -21,18 +27,25 @@ namespace kimesh {
 // Float32 values.
 inline constexpr double kBitsOfDense = 32;
 
-// The bits an element of even messages that dzq makes.
-inline constexpr double kEvenBits = 0.2;
-// The exchange in which block messages have to fit, in gradients.
-inline constexpr double kExchangeOfEvenBlocks = 0.5;
+// The bits an element of even messages that dzq makes, and the fewest where data are alike, with
+// which the cnn needs 1.6 times the rounds of dense messages. With fewer, local steps pay more.
+inline constexpr double kEvenBits = 0.2, kLeastEvenBits = 0.0125;
+// Even messages take half a gradient or less, and those of kLeastEvenBits a whole one at most: with
+// less room than this messages are not even where data are alike.
+inline constexpr double kExchangeOfEvenMessages = 0.5;
+inline constexpr double kRoomForEvenBits = kExchangeOfEvenMessages * kLeastEvenBits;
+inline constexpr double kNoRoom = 1e-6;  // over 0, which says that no room was told
 
-// The bits an element that this message's link carries in its slot of an exchange of
-// kExchangeOfEvenBlocks gradients, at most kBitsOfDense. A guessed rate counts as it is. Requires a
-// link that is known.
-[[nodiscard]] double room_for_blocks(const MessageContext& message);
+// The room of a message: kExchangeOfEvenMessages times the bits an element that its link carries
+// besides the frame in the message's slot of an exchange, where the exchange takes a gradient.
+// From kNoRoom to kBitsOfDense. A guessed rate counts as it is. Requires a link that is known.
+[[nodiscard]] double room_for_even(const MessageContext& message);
 
-// The bits an element of even messages with this room: 32 for dense ones, those of int8 or int4, or
-// kEvenBits. They grow with the room.
-[[nodiscard]] double even_bits_within(double room);
+// The bits an element of even messages with this room, where data are unlike: 32 for dense ones,
+// those of int8 or int4, or kEvenBits. They grow with the room.
+[[nodiscard]] double even_bits_of_unlike_data(double room);
+// The same where data are alike: 32, or kEvenBits, or fewer where there is no room for that. 0:
+// the room is less than kRoomForEvenBits, and messages are not even.
+[[nodiscard]] double even_bits_of_like_data(double room);
 
 }  // namespace kimesh

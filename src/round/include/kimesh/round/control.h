@@ -39,13 +39,13 @@ struct ControlVector {
   // Where CoreOptions::chooses_multiples: a local step of the slowest node (max; of each the median
   // of its last five), and Σ ω_i · (how many times Verdict::local_steps node i offers to take).
   double step_s = 0, multiple = 0;
-  // Min of those over 0, where data seem unlike: room_for_blocks() of this round's messages on the
-  // node's links, bits an element, at most kBitsOfDense.
-  double room_for_blocks = 0;
+  // Min of those over 0, where messages may be even: room_for_even() of this round's messages on
+  // the node's links, bits an element, at most kBitsOfDense.
+  double room_for_even = 0;
   // In an agreement on a checkpoint: the lineage of the one that checkpoint_held tells.
   // kMixedLineages: nodes hold some of one round that are of different runs.
   std::uint64_t held_lineage = 0;
-  // Adds the sums, merges the offers, takes the tighter gather_limit and room_for_blocks, the
+  // Adds the sums, merges the offers, takes the tighter gather_limit and room_for_even, the
   // smaller checkpoint_held with its lineage, and the larger of the others.
   void merge(const ControlVector& other);
   [[nodiscard]] Control to_control() const;
@@ -117,8 +117,8 @@ struct Verdict {
   // In the verdict of a round that ends with a checkpoint: the newest one that all nodes hold.
   // kNoRound: there is none, or the round ends without a checkpoint.
   Round checkpoint_held = kNoRound;
-  // Where data seem unlike: the bits an element that all messages have from the next round on. 0:
-  // each message follows its own link.
+  // The bits an element that all messages have from the next round on (policy/even_bits.h). 0: each
+  // message follows its own link.
   double even_bits = 0;
   // In the verdict of round 0, and of an agreement: the number of the run that begins, or goes on.
   std::uint64_t lineage = 0;
