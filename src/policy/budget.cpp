@@ -137,7 +137,7 @@ double wire_s_per_byte(const MessageContext& message) {
   return slots_of(message) / bounding_rate(message);
 }
 
-double room_for_even(const MessageContext& message) {
+double room_for_even_messages(const MessageContext& message) {
   const bool is_told = !message.link.is_a_guess() || has_share(message);
   const double bytes_per_s = is_told ? bounding_rate(message) : usable_rate(message);
   const double slot_s = to_seconds(message.compute_time) / slots_of(message);

@@ -16,7 +16,8 @@ static_assert(kExchangeFactors[kPresent] == 1);
 
 constexpr std::array<std::string_view, 3> kAheadNames{"no", "looks", "overlaps"};
 
-// No gradient was seen to take four times as long beside messages.
+// The least share of a gradient's time beside messages that it takes without them: none was seen to
+// take four times as long.
 constexpr double kLeastAlone = 0.25;
 
 // A change that promises less than this is noise of the curves.
@@ -60,9 +61,9 @@ class Search {
     const double drift = rules_.drift + rules_.unlike * kDriftOfUnlikeData;
     // The rounds that these steps need without delay, over those that one step needs.
     const double share_of_rounds = (1 + drift * (steps - 1)) / steps;
-    const double share =
+    const double of_even =
         rules_.messages_are_even && pace.ahead != Ahead::kNo ? kCostOfDelayOfEvenMessages : 1;
-    const double of_noise = share * kCostOfDelay[static_cast<std::size_t>(pace.ahead)] * late;
+    const double of_noise = of_even * kCostOfDelay[static_cast<std::size_t>(pace.ahead)] * late;
     const double of_disagreement = rules_.unlike * share_of_rounds * disagreement * disagreement;
     const double staleness = pace.overlaps() ? rules_.overlap_cost - 1 : 0;
     const double without_delay = share_of_rounds + staleness;
@@ -114,17 +115,19 @@ class Search {
     const double stretch = stretch_s(pace);
     return alone_s(pace) + (now_.overlaps() ? stretch : std::max(stretch, coding_s(pace)));
   }
-  // By how much gradients get longer beside messages. Where it was not measured it is the coder's
-  // time. A part of what was measured grows with the bytes, and a part with the number of messages
-  // alone: the transformer's gradients got 58 ms longer with 1.1 MB a round, and 90 with 3.7.
+  // By how much gradients get longer beside messages: as unbounded_stretch_s() has it, but so that
+  // the present gradients, which with overlap were measured beside messages, keep kLeastAlone of
+  // their time without them.
   [[nodiscard]] double stretch_s(const Pace& pace) const {
-    const double told_s = told_stretch_s(pace);
-    if (!now_.overlaps()) return told_s;
-    // What was measured beside messages is longer than the stretch.
-    const double present_s = told_stretch_s(now_), most_s = (1 - kLeastAlone) * compute_s(now_);
-    return present_s > most_s ? told_s * most_s / present_s : told_s;
+    const double stretch = unbounded_stretch_s(pace);
+    if (!now_.overlaps()) return stretch;
+    const double present = unbounded_stretch_s(now_), most = (1 - kLeastAlone) * compute_s(now_);
+    return present > most ? stretch * most / present : stretch;
   }
-  [[nodiscard]] double told_stretch_s(const Pace& pace) const {
+  // The coder's time where nothing was measured. Of what was measured a part grows with the bytes,
+  // and a part with the number of messages alone, so that the root of the exchange counts: the
+  // transformer's gradients got 58 ms longer with 1.1 MB a round, and 90 with 3.7.
+  [[nodiscard]] double unbounded_stretch_s(const Pace& pace) const {
     const auto& measured = rules_.stretch;
     if (!measured) return coding_s(pace);
     return measured->seconds * std::sqrt(pace.exchange_s / measured->exchange_s);

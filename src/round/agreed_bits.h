@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <tuple>
-#include <utility>
 
 #include "kimesh/policy/even_bits.h"
 #include "recent_median.h"
@@ -13,18 +12,15 @@ namespace kimesh {
 
 class AgreedBits {
  public:
-  // room_for_even() of one more round, the least of the mesh, and the room by what the last rounds
-  // took (kBitsOfDense: they tell none). The latter bounds what rates seem to have room for, and is
-  // forgotten slowly: messages for which there is no room make several rounds longer. The median of
-  // five rounds counts, and what it has room for stays while it is within kAlike of it. Larger
-  // messages bring the residuals of many rounds at once, which unlike data do not bear, so that
-  // messages grow slowly; they shrink at once.
+  // `room`: the least room_for_even_messages() of the mesh in one more round. `room_by_rounds`: the
+  // room that follows from what the last rounds took, or kBitsOfDense where they do not tell it. It
+  // bounds `room`, also in later rounds, in which the bound rises slowly: messages that are too
+  // large make several rounds longer. The bits follow from the median room of five rounds, and stay
+  // while they suit rooms within a factor kAlike of it. They rise slowly, since a larger message
+  // brings the residuals of many rounds at once, which unlike data do not bear, and fall at once.
   void add(double room, double room_by_rounds, bool data_are_unlike) {
-    if (std::exchange(are_unlike_, data_are_unlike) != data_are_unlike) {
-      room_ = {};
-      bound_ = kBitsOfDense;
-      target_ = bits_ = 0;
-    }
+    if (data_are_unlike != are_unlike_) *this = {};  // what there was room for is another question
+    are_unlike_ = data_are_unlike;
     bound_ = std::min(kForgets * bound_, room_by_rounds);
     room_.add(std::min(room, bound_));
     const auto within = [&](double factor) {
@@ -49,7 +45,8 @@ class AgreedBits {
  private:
   // Rates are known within about a half where nodes share cores.
   static constexpr double kAlike = 1.5;
-  static constexpr double kGrowth = 1.25, kForgets = 1.02;  // a round
+  // Factors of a round, by which bits and the bound rise at most.
+  static constexpr double kGrowth = 1.25, kForgets = 1.02;
   bool are_unlike_ = false;
   RecentMedian room_;
   double bound_ = kBitsOfDense, target_ = 0, bits_ = 0;

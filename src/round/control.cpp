@@ -86,7 +86,7 @@ void ControlVector::merge(const ControlVector& other) {
   checkpoint_wish = std::max(checkpoint_wish, other.checkpoint_wish);
   step_s = std::max(step_s, other.step_s);
   multiple += other.multiple;
-  room_for_even = tighter_limit(room_for_even, other.room_for_even);
+  room_for_even_messages = tighter_limit(room_for_even_messages, other.room_for_even_messages);
 }
 
 double tighter_limit(double a, double b) {
@@ -103,7 +103,7 @@ double gather_limit_from_control(std::span<const double> values) {
 }
 
 Control ControlVector::to_control() const {
-  Control control{nodes,     loss,      compute_s,   gather_limit, room_for_even,
+  Control control{nodes,     loss,      compute_s,   gather_limit, room_for_even_messages,
                   step_s,    multiple,  evaluate_s,  correct,      samples,
                   test_loss, stop_wish, offer.weight};
   control[kOfferBegins + 1] = offer.least_s;
@@ -124,7 +124,7 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
   vector.loss = value_at(v, 1);
   vector.compute_s = seconds_at(v, 2);
   vector.gather_limit = limit_at(v, 3);
-  vector.room_for_even = bits_at(v, 4);
+  vector.room_for_even_messages = bits_at(v, 4);
   vector.step_s = seconds_at(v, 5);
   vector.multiple = sum_at(v, 6);
   vector.evaluate_s = seconds_at(v, 7);

@@ -26,7 +26,7 @@ class DataLikeness {
   // their movements are mostly noise of batches, which hides what is unlike: the first offers
   // bound it.
   [[nodiscard]] double unlike() const { return std::max(at_first_, recent_.value()); }
-  // Whether enough offers have told it.
+  // Whether enough offers have been made to know unlike().
   [[nodiscard]] bool is_sure() const { return recent_.count() >= kOffersOfAMedian; }
   // The first offer says so, and data that seem unlike later end it for good.
   [[nodiscard]] bool may_look_ahead() const { return may_look_ahead_.value_or(false); }

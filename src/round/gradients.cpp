@@ -50,7 +50,7 @@ void Core::State::end_own_part() {
   own_ready = true;
   offer_exchange();
   offer_multiple();
-  tell_room_for_even();
+  tell_room();
   if (!confirming && options.look_ahead != Use::kNever) {
     // A closing round is followed by a confirmation round, which has no gradient, and one that ends
     // with a checkpoint by a gradient that this holds nothing of.

@@ -127,26 +127,26 @@ bool Core::State::may_send_even_messages() const {
          options.look_ahead == Use::kChosen;
 }
 
-void Core::State::tell_room_for_even() {
+void Core::State::tell_room() {
   if (!may_send_even_messages() || confirming || round < kOfferEvery) return;
   for (const OutgoingChannel& out : outs) {
     MessageContext context = context_of(out, round);
     if (!context.link.known()) continue;
-    // One gradient, also where several local steps hide long messages, or all of them overlap.
+    // The room is that beside one gradient, also with several local steps or overlap.
     context.compute_time = from_seconds(verdict.compute_s / verdict.local_steps);
-    // Where delays and work take longer than gradients, whatever is sent, overlap and local steps
-    // hide them better than small messages do.
+    // Like data: where delays and work alone take longer than a gradient, overlap and local steps
+    // save more time than small messages do.
     const Duration fixed = time_without_bytes(context) - context.compute_time;
-    if (!data_seem_unlike() && fixed > context.compute_time)
-      own.room_for_even = kNoRoom;
-    else
-      own.room_for_even = tighter_limit(own.room_for_even, room_for_even(context));
+    const bool is_hopeless = !data_seem_unlike() && fixed > context.compute_time;
+    const double room = is_hopeless ? kNoRoom : room_for_even_messages(context);
+    own.room_for_even_messages = tighter_limit(own.room_for_even_messages, room);
   }
 }
 
-// The room for even messages by what the last rounds took; kBitsOfDense: they tell none. A link
-// that saves up bytes while it is idle seems too fast, until none are left. `by_rates`, the room by
-// the links' rates, is at most kTooHigh times too large: more has other reasons than bytes.
+// The room for even messages that follows from what the last rounds took, or kBitsOfDense where
+// they do not tell it. A link that saves up bytes while it is idle seems faster than it is, until
+// it has none left. `by_rates`: the room that follows from the links' rates. It is assumed to be at
+// most kTooHigh times too large: where rounds take still longer, bytes are not the reason.
 double Core::State::room_by_rounds(double by_rates) const {
   constexpr double kTooHigh = 4;
   constexpr double kSure = 0.5;  // of the exchange that messages may take: less is noise
@@ -158,9 +158,10 @@ double Core::State::room_by_rounds(double by_rates) const {
   return std::max({even_bits * may_take_s / bytes_s, by_rates / kTooHigh, kLeastEvenBits});
 }
 
-// At the owner of shard 0. Gives the bits an element of the next messages; 0: they are not even.
-// Small messages of one size hide that data are unlike: it has to be known before. An alarm of the
-// guard asks for less delay, which is larger messages where data are alike.
+// At the owner of shard 0. Returns the bits an element of the next messages, or 0 where they are
+// not even. Like data: even messages begin when enough offers have told that data are alike,
+// because small messages of one size hide whether they are. An alarm of the loss guard asks for
+// less delay, which takes larger messages.
 double Core::State::agree_on_bits(double room) {
   const bool are_unlike = data.unlike() >= kUnlikenessOfLookAhead;
   if (room > 0) agreed_bits.add(room, are_unlike ? kBitsOfDense : room_by_rounds(room), are_unlike);
@@ -203,7 +204,7 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   } else if (searches) {
     if (const auto cosine = mean_cosine(from_all.offer)) data.add(*cosine);
     loss_guard.add(next.loss, data.unlike() >= kUnlikenessOfLookAhead);
-    next.even_bits = agree_on_bits(from_all.room_for_even);
+    next.even_bits = agree_on_bits(from_all.room_for_even_messages);
     const Pace pace = next_pace(present, from_all.offer);
     if (!options.policy.round_time) next.exchange_s = pace.exchange_s;
     next.ahead = pace.ahead;
@@ -218,9 +219,10 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   constexpr double kSame = 1e-6;  // an exchange that stays is rounded to nanoseconds
   const bool exchange_changes =
       std::abs(next.exchange_s - verdict.exchange_s) > kSame * verdict.exchange_s;
-  // Larger or smaller messages make other rounds; a part that is less than this is noise beside.
-  constexpr double kPart = 0.05;
-  const bool bits_change = std::abs(next.even_bits - verdict.even_bits) > kPart * verdict.even_bits;
+  // A smaller change of the messages' size does not show in the time of rounds.
+  constexpr double kSameBits = 0.05;
+  const bool bits_change =
+      std::abs(next.even_bits - verdict.even_bits) > kSameBits * verdict.even_bits;
   if (round >= kOfferEvery &&
       (steps_change || next.ahead != verdict.ahead || exchange_changes || bits_change)) {
     // The gradient of the next round may have been asked for before this choice.
@@ -259,13 +261,13 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   rules.shortest_delay = shortest_delay(offer);
   rules.drift = options.drift;
   rules.overlap_cost = options.overlap_cost;
-  // Also before data are known, when messages are about to be even.
+  // This also counts before it is known that data are alike, when messages will soon be even.
   if (agreed_bits.value() > 0 && agreed_bits.value() < kBitsOfDense)
     rules.overlap_cost = std::max(rules.overlap_cost, kOverlapCostOfEvenMessages);
   // Boldness (a caution under 1) is learnt from rounds that bore delays of uneven messages.
   if (even_bits > 0) rules.caution = std::max(rules.caution, 1.0);
   rules.messages_are_even = even_bits > 0;
-  // Messages that take a part of a gradient are no reason for more steps.
+  // Messages that take less time than a gradient are no reason for more local steps.
   if (even_bits > 0 && ahead != Ahead::kNo && options.local_steps_vary)
     rules.local_steps_max = present.local_steps;
   rules.stretch = stretch.measured();

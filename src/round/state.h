@@ -247,7 +247,8 @@ class Core::State {
   [[nodiscard]] bool keeps_owned_apart(ShardIndex shard) const {
     return compresses && owns(shard) && !plan.node_channels[shard][self].gather_out.empty();
   }
-  // Stands for a shared message, and moves w[s] where keeps_owned_apart. Requires children.
+  // The channel that stands for a shared message, and whose messages move w[s] where
+  // keeps_owned_apart. Requires an owner with children.
   [[nodiscard]] ChannelIndex lead_of(ShardIndex shard) const {
     return plan.node_channels[shard][self].gather_out.front();
   }
@@ -270,7 +271,7 @@ class Core::State {
   void offer_multiple();
   [[nodiscard]] bool data_seem_unlike() const;
   [[nodiscard]] bool may_send_even_messages() const;
-  void tell_room_for_even();
+  void tell_room();
   [[nodiscard]] double room_by_rounds(double by_rates) const;
   [[nodiscard]] double agree_on_bits(double room);
   [[nodiscard]] std::string search_state() const;
@@ -334,8 +335,7 @@ class Core::State {
   bool saves_state = false;  // this round ends with a checkpoint
   bool is_saving = false;    // its state is being copied, or an earlier one brought back
   bool confirming = false;   // this round is a confirmation round
-  // The gradient (or a confirmation round's evaluation) of this round is there; until then the
-  // parameters are read only.
+  // This round's gradient (or confirming evaluation) is there; w is read only until then.
   bool own_ready = false;
   bool evaluating = false, evaluates = false;  // now; in this round
   TrainerWatch gradient_watch, evaluation_watch;

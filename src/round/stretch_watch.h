@@ -60,10 +60,11 @@ class StretchWatch {
   }
 
  private:
-  // The rounds after a change from which on gradients are compared: those of the next choice of a
-  // pace. A median ignores the first gradient, which may have begun before the change.
+  // Gradients are compared from this round after a change on, because the next pace is chosen then.
+  // A median ignores the first gradient, which may have begun before the change.
   static constexpr std::uint64_t kFirstMeasurement = 4;
-  // The last one that is compared with gradients beside messages: the median has all its values.
+  // After overlap has ended, gradients are compared up to this round, when their median has all its
+  // values.
   static constexpr std::uint64_t kLastMeasurementAlone = RecentMedian::kCount;
   // Half is forgotten in 100 rounds.
   static constexpr double kKept = 0.993;

@@ -69,16 +69,21 @@ void Vectors::Store::look_ahead(double under_way, double next, bool sums, kernel
   if (!memory.on_host()) move(0, point_.size());
   for (std::size_t s = 0; s < plan_.shards.size(); ++s) {
     const auto& out = plan_.node_channels[s][self_].reduce_out;
+    // The buffer holds −e, of a mean over all nodes of which those behind the channel are a part.
+    kernels::ConstMemorySpan residual;
+    float factor = 0;
+    if (out) {
+      residual = estimate_of(*out);
+      const double part = static_cast<double>(plan_.channels[*out].nodes) /
+                          static_cast<double>(plan_.view.nodes.size());
+      factor = static_cast<float>(kResidualAhead / part);
+    }
     kernels::for_each_block(memory, plan_.shards[s].size, [&](std::size_t begin, std::size_t size) {
       const std::size_t in_model = plan_.shards[s].begin + begin;
       if (memory.on_host()) move(in_model, size);
-      if (!out) return;
-      // The buffer holds −e, of a mean over all nodes of which those behind the channel are a part.
-      const double part = static_cast<double>(plan_.channels[*out].nodes) /
-                          static_cast<double>(plan_.view.nodes.size());
-      memory.add_scaled(static_cast<float>(kResidualAhead / part),
-                        estimate_of(*out).subspan(begin, size),
-                        point_.floats().subspan(in_model, size));
+      if (out)
+        memory.add_scaled(factor, residual.subspan(begin, size),
+                          point_.floats().subspan(in_model, size));
     });
   }
 }

@@ -51,15 +51,15 @@ TEST(EvenBits, GrowWithTheRoom) {
 TEST(EvenBits, HaveRoomForWhatTheLinkCarriesInHalfAGradient) {
   MessageContext message = coded_at(1e6);
   message.compute_time = std::chrono::milliseconds(80);
-  EXPECT_NEAR(room_for_even(message), 1.6, 1e-6);
+  EXPECT_NEAR(room_for_even_messages(message), 1.6, 1e-6);
   message.link.lower_bound = true;
   message.proven_bytes = 1000;
   message.largest_bytes = 1000;
   message.round_time = std::chrono::milliseconds(500);
   message.encode_s_per_byte = 1;
-  EXPECT_NEAR(room_for_even(message), 1.6, 1e-6);
+  EXPECT_NEAR(room_for_even_messages(message), 1.6, 1e-6);
   message.link.bytes_per_s = 1e9;
-  EXPECT_EQ(room_for_even(message), kBitsOfDense);
+  EXPECT_EQ(room_for_even_messages(message), kBitsOfDense);
 }
 
 // A guessed rate limits the room where nothing else tells the rate. Without a limit, messages would
@@ -70,9 +70,9 @@ TEST(EvenBits, TakeAGuessedRateForARate) {
   message.proven_bytes = 1000;
   message.link.lower_bound = true;
   message.link.relative_error = 0.9;
-  EXPECT_NEAR(room_for_even(message), 1.6, 1e-6);
+  EXPECT_NEAR(room_for_even_messages(message), 1.6, 1e-6);
   message.share_bytes_per_s = 0.5e6;
-  EXPECT_NEAR(room_for_even(message), 0.8, 1e-6) << "a tail has told";
+  EXPECT_NEAR(room_for_even_messages(message), 0.8, 1e-6) << "a tail has told";
 }
 
 Choice chosen(const MessageContext& message) {

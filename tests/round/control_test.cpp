@@ -33,7 +33,7 @@ TEST(Control, BringsBackEveryValueOfANode) {
         &all.test_loss,       &all.compute_s,    &all.evaluate_s,      &all.gather_limit,
         &all.stop_wish,       &all.offer.weight, &all.offer.agreement, &all.offer.agreement_weight,
         &all.offer.least_s,   &all.offer.most_s, &all.offer.coding_s,  &all.checkpoint_held,
-        &all.checkpoint_wish, &all.step_s,       &all.multiple,        &all.room_for_even})
+        &all.checkpoint_wish, &all.step_s,       &all.multiple,        &all.room_for_even_messages})
     *value = next++;
   for (double& delay : all.offer.delay) delay = next++;
   EXPECT_TRUE(ControlVector::from_control(all.to_control()) == all);
@@ -54,7 +54,7 @@ TEST(Control, TakesWhatIsNoMeanOfMultiplesForOne) {
 // Seen to fail: 33 bits passed on.
 TEST(Control, TakesNoMoreThanDenseMessagesHaveForBits) {
   ControlVector all;
-  all.room_for_even = 2.5;
+  all.room_for_even_messages = 2.5;
   Verdict verdict;
   verdict.even_bits = 2.125;
   EXPECT_EQ(Verdict::from_control(verdict.to_control()), verdict);
@@ -62,7 +62,7 @@ TEST(Control, TakesNoMoreThanDenseMessagesHaveForBits) {
     const double taken = wrong > 0 ? kBitsOfDense : 0;
     Control control = all.to_control();
     std::ranges::replace(control, 2.5, wrong);
-    EXPECT_EQ(ControlVector::from_control(control).room_for_even, taken) << wrong;
+    EXPECT_EQ(ControlVector::from_control(control).room_for_even_messages, taken) << wrong;
     Control word = verdict.to_control();
     std::ranges::replace(word, 2.125, wrong);
     EXPECT_EQ(Verdict::from_control(word).even_bits, taken) << wrong;
@@ -74,10 +74,10 @@ TEST(Control, MergesRoomsToTheSmallest) {
   ControlVector all;
   for (const double room : {0.0, 3.0, 2.0, 0.0}) {
     ControlVector child;
-    child.room_for_even = room;
+    child.room_for_even_messages = room;
     all.merge(child);
   }
-  EXPECT_EQ(all.room_for_even, 2);
+  EXPECT_EQ(all.room_for_even_messages, 2);
 }
 
 TEST(Control, LeavesAWordThatSaysLittleShortAndAnUnsetRoundUnset) {

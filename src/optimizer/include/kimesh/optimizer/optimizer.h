@@ -82,7 +82,7 @@ class ShardOptimizer {
   // Shapes: parameters [size], direction [size] (the mesh's weighted gradient). Queued, where the
   // memory has a queue.
   void step(Round round, kernels::MemorySpan parameters, kernels::ConstMemorySpan direction);
-  // The same from parameters of 0, whatever is in `moved`: what the step adds to them.
+  // The same step from parameters of 0. Overwrites `moved` with the result.
   void step_from_zero(Round round, kernels::MemorySpan moved, kernels::ConstMemorySpan direction);
   [[nodiscard]] std::size_t bytes_held() const;  // of the state
   // Its state, for who cuts it anew: vectors of `size`, and the number of its steps.

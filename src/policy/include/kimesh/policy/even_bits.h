@@ -30,16 +30,18 @@ inline constexpr double kBitsOfDense = 32;
 // The bits an element of even messages that dzq makes, and the fewest where data are alike, with
 // which the cnn needs 1.6 times the rounds of dense messages. With fewer, local steps pay more.
 inline constexpr double kEvenBits = 0.2, kLeastEvenBits = 0.0125;
-// Even messages take half a gradient or less, and those of kLeastEvenBits a whole one at most: with
-// less room than this messages are not even where data are alike.
+// Even messages are to take half of a gradient's time together.
 inline constexpr double kExchangeOfEvenMessages = 0.5;
+// Where data are alike messages are not even with less room than this, with which messages of
+// kLeastEvenBits take a whole gradient.
 inline constexpr double kRoomForEvenBits = kExchangeOfEvenMessages * kLeastEvenBits;
 inline constexpr double kNoRoom = 1e-6;  // over 0, which says that no room was told
 
-// The room of a message: kExchangeOfEvenMessages times the bits an element that its link carries
-// besides the frame in the message's slot of an exchange, where the exchange takes a gradient.
-// From kNoRoom to kBitsOfDense. A guessed rate counts as it is. Requires a link that is known.
-[[nodiscard]] double room_for_even(const MessageContext& message);
+// The room that a link has for a message, in bits an element. If the messages of a round shared the
+// time of a gradient, the link would carry the frame of this one and payload for so many bits; the
+// room is kExchangeOfEvenMessages times these. From kNoRoom to kBitsOfDense. A guessed rate counts
+// as it is. Requires a link that is known.
+[[nodiscard]] double room_for_even_messages(const MessageContext& message);
 
 // The bits an element of even messages with this room, where data are unlike: 32 for dense ones,
 // those of int8 or int4, or kEvenBits. They grow with the room.

@@ -50,14 +50,15 @@ inline constexpr Round kOfferEvery = 4;
 // delay costs 6.5 % more rounds, and less where gradients are taken ahead of w or beside
 // messages.
 inline constexpr std::array<double, 3> kCostOfDelay{0.065, 0.04, 0.03};
-// The share of this cost where all messages have one size (even_bits.h) and nodes look ahead: the
+// A factor of this cost where all messages have one size (even_bits.h) and nodes look ahead: the
 // cnn needs 1.08 times the rounds where movements are 25 rounds late, and 1.22 times with 48.
 inline constexpr double kCostOfDelayOfEvenMessages = 0.1;
 // A gradient that is computed beside messages misses the other nodes' last movements, whatever the
 // delay. With most optimizers training then needs so many times the rounds
 // (OptimizerKind::overlap_cost).
 inline constexpr double kOverlapCost = 1.2;
-// The same at least where all messages have one small size.
+// Where all messages have one size under that of dense ones, it is this at least: with up to 0.2
+// bits an element the cnn needed 1.6 times the rounds (docs/figures.md).
 inline constexpr double kOverlapCostOfEvenMessages = 1.6;
 // Where data are unlike, what is late is what nodes disagree about. With 12 in place of 8 the cnn
 // on a ring of 1 Mbit/s becomes unstable in its first rounds. The digits' mlp bears more, which
@@ -197,9 +198,10 @@ struct Pace {
   [[nodiscard]] bool overlaps() const { return ahead == Ahead::kOverlaps; }
   bool operator==(const Pace&) const = default;
 };
-// By how much the gradients of a round got longer beside messages of this exchange, in seconds.
+// By how many seconds the gradients of a round get longer while the messages of an exchange are
+// made and sent beside them.
 struct OverlapStretch {
-  double seconds = 0;     // 0: they have cores of their own
+  double seconds = 0;     // 0: the messages' work has cores of its own
   double exchange_s = 0;  // over 0
 };
 
@@ -216,7 +218,7 @@ struct PaceRules {
   double floor_s = 0;
   double drift = kUsualDrift, overlap_cost = kOverlapCost;  // OptimizerKind's
   bool messages_are_even = false;
-  std::optional<OverlapStretch> stretch{};  // nothing: it was not measured yet
+  std::optional<OverlapStretch> stretch{};  // as measured; nothing: not yet
   // shortest_delay() of the last offer. The means of several reach no further than the exchanges of
   // those before.
   double shortest_delay = kExchangeMax;

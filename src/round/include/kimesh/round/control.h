@@ -39,14 +39,14 @@ struct ControlVector {
   // Where CoreOptions::chooses_multiples: a local step of the slowest node (max; of each the median
   // of its last five), and Σ ω_i · (how many times Verdict::local_steps node i offers to take).
   double step_s = 0, multiple = 0;
-  // Min of those over 0, where messages may be even: room_for_even() of this round's messages on
-  // the node's links, bits an element, at most kBitsOfDense.
-  double room_for_even = 0;
+  // Min of those over 0, where messages may be even: room_for_even_messages() of this round's
+  // messages on the node's links, bits an element, at most kBitsOfDense.
+  double room_for_even_messages = 0;
   // In an agreement on a checkpoint: the lineage of the one that checkpoint_held tells.
   // kMixedLineages: nodes hold some of one round that are of different runs.
   std::uint64_t held_lineage = 0;
-  // Adds the sums, merges the offers, takes the tighter gather_limit and room_for_even, the
-  // smaller checkpoint_held with its lineage, and the larger of the others.
+  // Adds the sums, merges the offers, takes the tighter gather_limit and room_for_even_messages,
+  // the smaller checkpoint_held with its lineage, and the larger of the others.
   void merge(const ControlVector& other);
   [[nodiscard]] Control to_control() const;
   static ControlVector from_control(std::span<const double> values);  // missing values are 0
