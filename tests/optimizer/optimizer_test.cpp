@@ -132,7 +132,8 @@ TEST(PrepareGradient, DoesNotHideWhatIsNotFinite) {
   EXPECT_EQ(gradient, before);
 }
 
-// Block by block, of which the last one is smaller.
+// The step is made block by block, and the last block is smaller. Seen to fail where the vector was
+// not cleared, and where the number of the step differed between blocks.
 TEST(ShardOptimizer, StepsFromZeroAsFromAVectorOfZeros) {
   const auto config = options("{kind: adamw, lr: 0.1, weight_decay: 0.1}");
   const std::size_t size = 5000;

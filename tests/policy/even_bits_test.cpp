@@ -23,6 +23,7 @@ TEST(EvenBits, AreThoseOfTheLargestBlocksWithinTheRoomOrOfTheCoder) {
       << "rounds become longer, not messages smaller";
 }
 
+// Seen to fail without the least room.
 TEST(EvenBits, AreAsFewAsSlowLinksHaveRoomForWhereDataAreAlike) {
   EXPECT_EQ(even_bits_of_like_data(40), kBitsOfDense);
   EXPECT_EQ(even_bits_of_like_data(20), kEvenBits) << "more would bring nothing";
@@ -46,12 +47,15 @@ TEST(EvenBits, GrowWithTheRoom) {
 }
 
 // Gradients of 80 ms: 40 ms for two slots of 100,000 elements. What the link has proven, the time
-// of the round and that of coding do not count. Seen to fail with the exchange of the round, and
-// with one slot.
+// of the round and that of coding do not count. Seen to fail with the exchange of the round, with
+// one slot, and without the frame.
 TEST(EvenBits, HaveRoomForWhatTheLinkCarriesInHalfAGradient) {
   MessageContext message = coded_at(1e6);
   message.compute_time = std::chrono::milliseconds(80);
   EXPECT_NEAR(room_for_even_messages(message), 1.6, 1e-6);
+  message.overhead_bytes = 1000;
+  EXPECT_NEAR(room_for_even_messages(message), 1.56, 1e-6) << "besides the frame";
+  message.overhead_bytes = 0;
   message.link.lower_bound = true;
   message.proven_bytes = 1000;
   message.largest_bytes = 1000;

@@ -277,7 +277,7 @@ TEST(RoundTimeSearch, CountsWithWhatTheSmallestMessagesTake) {
 }
 
 // 0.1 s alone, 0.16 beside messages of 0.08 s: with a quarter of these 0.13 if the root counts,
-// 0.115 in proportion, and 0.16 if the stretch does not depend on them.
+// 0.115 in proportion, and 0.16 if the stretch does not depend on them. Seen to fail with both.
 TEST(RoundTimeSearch, ScalesTheStretchByTheRootOfTheExchange) {
   const ExchangeOffer offers = offer_of([](double) { return 0.0; });
   PaceRules rules{0, 0.16, 0, Use::kAlways, Use::kChosen, {}};
@@ -313,7 +313,7 @@ TEST(RoundTimeSearch, RemembersWhatGradientsTakeBesideMessages) {
       << "the coder has cores of its own";
 }
 
-// A second more of messages would bring them 20 rounds earlier.
+// Messages are 20 rounds late. Seen to fail where delay cost as much as that of uneven messages.
 TEST(RoundTimeSearch, BearsTheDelayOfMessagesOfOneSize) {
   const ExchangeOffer offers = offer_of([](double factor) { return 10 / factor; });
   PaceRules rules{0.2, 0.1, 0, Use::kAlways, Use::kNever, {}};

@@ -85,7 +85,8 @@ TEST(AgreedBits, BecomeDenseAgain) {
   EXPECT_EQ(bits.value(), kBitsOfDense);
 }
 
-// A link that was idle takes what it cannot carry for long.
+// A link that was idle takes what it cannot carry for long. Seen to fail where the last rounds
+// alone bounded the room.
 TEST(AgreedBits, RememberForWhatThereWasNoRoom) {
   AgreedBits bits;
   for (int i = 0; i < 5; ++i) bits.add(0.1, kBitsOfDense, false);
