@@ -86,6 +86,8 @@ double growth_limit(Duration round_time, const MessageContext& message) {
 
 // What the growth limits leave of a budget.
 double limited(double budget, Duration round_time, const MessageContext& message) {
+  if (message.first_rounds_bytes > 0)
+    budget = std::min(budget, static_cast<double>(message.first_rounds_bytes));
   if (message.largest_bytes > 0)
     budget = std::min(budget, kProbeGrowthMax * static_cast<double>(message.largest_bytes));
   const double limit = growth_limit(round_time, message);

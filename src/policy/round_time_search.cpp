@@ -305,6 +305,8 @@ Pace best_pace(const Pace& now, const PaceRules& rules, const ExchangeOffer& off
     if (!allows(rules.look_ahead, rules.overlap, ahead)) continue;
     for (const unsigned steps : numbers_of_steps(now, rules))
       for (const double factor : kExchangeFactors) {
+        // The size of even messages does not follow from the exchange.
+        if (rules.messages_are_even && factor != 1) continue;
         const Pace pace = search.feasible({factor * now.exchange_s, ahead, steps});
         if (rules.unlike >= kUnlikenessOfLookAhead && factor < kLeastFactorOfUnlikeData &&
             rules.shortest_delay > kShortDelayOfUnlikeData)

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
+#include "bits_by_rounds.h"
 #include "kimesh/policy/even_bits.h"
 #include "recent_median.h"
 
@@ -12,20 +14,15 @@ namespace kimesh {
 
 class AgreedBits {
  public:
-  // `room`: the least room_for_even_messages() of the mesh in one more round. `room_by_rounds`: the
-  // room that follows from what the last rounds took, or kBitsOfDense where they do not tell it. It
-  // bounds `room`, also in later rounds, in which the bound rises slowly: messages that are too
-  // large make several rounds longer. The bits follow from the median room of five rounds, and stay
-  // while they suit rooms within a factor kAlike of it. They rise slowly, since a larger message
-  // brings the residuals of many rounds at once, which unlike data do not bear, and fall at once.
-  void add(double room, double room_by_rounds, bool data_are_unlike) {
-    if (data_are_unlike != are_unlike_) *this = {};  // what there was room for is another question
-    are_unlike_ = data_are_unlike;
-    bound_ = std::min(kForgets * bound_, room_by_rounds);
-    room_.add(std::min(room, bound_));
+  // `room`: the least room_for_even_messages() of the mesh in one more round. Bits follow from the
+  // median room of five rounds.
+  // Unlike data: they stay while they suit rooms within a factor kAlike of it. They rise slowly,
+  // since a larger message brings the residuals of many rounds at once, which unlike data do not
+  // bear, and fall at once.
+  void add_of_unlike_data(double room) {
+    begin(room, true);
     const auto within = [&](double factor) {
-      const double part = factor * room_.value();
-      return data_are_unlike ? even_bits_of_unlike_data(part) : even_bits_of_like_data(part);
+      return even_bits_of_unlike_data(factor * room_.value());
     };
     // Rooms end where messages are dense.
     const bool differs =
@@ -33,23 +30,39 @@ class AgreedBits {
     if (differs) target_ = within(1);
     bits_ = bits_ > 0 ? std::min(kGrowth * bits_, target_) : target_;
   }
-  // 0: no room was told yet.
+  // Like data: rates tell only with what to begin.
+  void add_of_like_data(double room, const std::optional<RoundsOfSize>& rounds) {
+    begin(room, false);
+    by_rounds_.add(even_bits_of_like_data(room_.value()), rounds);
+    bits_ = by_rounds_.value();
+  }
+  void forget_lengths() { by_rounds_.forget_lengths(); }
+  // Like data: as in BitsByRounds.
+  [[nodiscard]] bool are_settled() const { return by_rounds_.is_settled(); }
+  [[nodiscard]] bool have_settled() const { return by_rounds_.has_settled(); }
+  // 0: no room was told yet, or messages are not even.
   [[nodiscard]] double value() const { return bits_; }
 
   template <typename Self>
   static auto state_of(Self& self) {
-    return std::tie(self.are_unlike_, self.room_, self.bound_, self.target_, self.bits_);
+    return std::tie(self.are_unlike_, self.room_, self.target_, self.bits_, self.by_rounds_);
   }
   [[nodiscard]] bool is_sound() const { return bits_ >= 0 && bits_ <= kBitsOfDense; }
 
  private:
+  void begin(double room, bool data_are_unlike) {
+    if (data_are_unlike != are_unlike_) *this = {};  // what there was room for is another question
+    are_unlike_ = data_are_unlike;
+    room_.add(room);
+  }
+
   // Rates are known within about a half where nodes share cores.
   static constexpr double kAlike = 1.5;
-  // Factors of a round, by which bits and the bound rise at most.
-  static constexpr double kGrowth = 1.25, kForgets = 1.02;
+  static constexpr double kGrowth = 1.25;  // factor of a round, by which bits rise at most
   bool are_unlike_ = false;
   RecentMedian room_;
-  double bound_ = kBitsOfDense, target_ = 0, bits_ = 0;
+  double target_ = 0, bits_ = 0;
+  BitsByRounds by_rounds_;
 };
 
 }  // namespace kimesh

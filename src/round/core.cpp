@@ -105,13 +105,13 @@ void Core::State::order_reduces() {
   std::ranges::stable_sort(reduce_order, std::greater<>{}, remaining);
 }
 
-Core::State::IncomingChannel& Core::State::incoming(ChannelIndex channel) {
+IncomingChannel& Core::State::incoming(ChannelIndex channel) {
   const auto found = in_position.find(channel);
   KIMESH_CHECK(found != in_position.end(), "an incoming channel of this node");
   return ins[found->second];
 }
 
-Core::State::OutgoingChannel& Core::State::outgoing(ChannelIndex channel) {
+OutgoingChannel& Core::State::outgoing(ChannelIndex channel) {
   const auto found = out_position.find(channel);
   KIMESH_CHECK(found != out_position.end(), "an outgoing channel of this node");
   return outs[found->second];

@@ -216,6 +216,7 @@ void Core::State::on(AdvanceDone event) {
     report.residual.of_energy += event.wanted_energy;
   }
   if (!is_shared(channel)) observe(event, out);
+  out.payload_bytes = event.payload.size();
   message.payload = std::move(event.payload);
   const std::size_t bytes = wire_bytes_of(message);
   traffic += bytes;
@@ -341,9 +342,12 @@ void Core::State::finish_round() {
   report.ended = now;
   const Duration took = now - report.begun - from_seconds(verdict.evaluate_s);
   if (!confirming) work_times.end_round(took - time_before_messages());
+  if (!confirming && searches)
+    links.limit_growth(first_rounds.end_round(over_plan(took - report.encode)));
   report.verdict = verdict;
   report.links = links.take_reports();
-  if (!confirming && round >= settled) round_times.add(to_seconds(took));
+  took_s = to_seconds(took);
+  if (!confirming && round >= settled) round_times.add(took_s);
   tell_policy(took);
   emit(Report{report});
   evaluated += from_seconds(verdict.evaluate_s);

@@ -60,6 +60,7 @@ bool LinkBook::was_too_large(const LinkEstimate& estimate, const LinkSample& sam
 // Growth goes on from what was carried in time: from an overshoot it would go on to the next one.
 void LinkBook::prove(Entry& e, const LinkSample& sample) {
   const bool slow = was_too_large(e.estimate, sample);
+  was_slow_ = was_slow_ || slow;
   const auto bytes = static_cast<double>(sample.bytes);
   e.proven = slow ? kProvenFalls * e.proven : std::max(bytes, kProvenFades * e.proven);
   const auto least = static_cast<double>(kFirstBudgetBytes);
@@ -139,7 +140,12 @@ MessageContext LinkBook::context(LinkIndex link) const {
   context.proven_bytes = static_cast<std::size_t>(e.proven);
   context.largest_bytes = static_cast<std::size_t>(e.largest);
   context.unfilled_messages = e.unfilled;
+  context.first_rounds_bytes = static_cast<std::size_t>(e.limit);
   return context;
+}
+
+void LinkBook::limit_growth(double times) {
+  for (Entry& e : entries_) e.limit = times * (times < 1 ? e.sent : std::max(e.sent, e.limit));
 }
 
 void LinkBook::add_budget(LinkIndex link, std::size_t budget_bytes) {
@@ -150,6 +156,7 @@ void LinkBook::add_budget(LinkIndex link, std::size_t budget_bytes) {
 void LinkBook::add_message(const AdvanceDone& done, const Channel& channel, std::size_t elements,
                            std::size_t bytes) {
   Entry& e = entry(channel.link);
+  e.sent = std::max(e.sent, static_cast<double>(bytes));
   e.report.bytes += bytes;
   e.report.elements += elements;
   e.report.kept += done.kept;
@@ -161,7 +168,9 @@ void LinkBook::add_message(const AdvanceDone& done, const Channel& channel, std:
 }
 
 void LinkBook::add_forwarded(LinkIndex link, std::size_t elements, std::size_t bytes) {
-  LinkReport& report = entry(link).report;
+  Entry& e = entry(link);
+  e.sent = std::max(e.sent, static_cast<double>(bytes));
+  LinkReport& report = e.report;
   report.bytes += bytes;
   report.elements += elements;
   report.kept += elements;
@@ -169,6 +178,7 @@ void LinkBook::add_forwarded(LinkIndex link, std::size_t elements, std::size_t b
 
 std::vector<LinkReport> LinkBook::take_reports() {
   found_.end_round();
+  was_slow_ = false;
   std::vector<LinkReport> reports;
   reports.reserve(entries_.size());
   for (Entry& e : entries_) {
@@ -181,7 +191,7 @@ std::vector<LinkReport> LinkBook::take_reports() {
     reports.push_back(e.report);
     e.report = {};
     e.report.link = e.link;
-    e.wanted = e.missing = 0;
+    e.wanted = e.missing = e.sent = 0;
   }
   return reports;
 }
@@ -190,7 +200,7 @@ std::vector<LinkReport> LinkBook::take_reports() {
 bool LinkBook::Entry::is_sound() const {
   constexpr double kBytesMax = 1e15;
   const auto is_size = [](double bytes) { return bytes >= 0 && bytes <= kBytesMax; };
-  return is_size(proven) && is_size(largest);
+  return is_size(proven) && is_size(largest) && is_size(limit);
 }
 
 void LinkBook::save(StateWriter& writer) const {

@@ -35,9 +35,14 @@ class LinkBook {
   // The link's part of the input of a policy. The caller adds what belongs to the message and the
   // round.
   [[nodiscard]] MessageContext context(LinkIndex link) const;
+  // From now on a message is at most so many times as large as the largest that its link carried in
+  // this round, or, with a factor over 1, that it might have carried. 0: no longer.
+  void limit_growth(double times);
   // Sets whether contexts and paces use the SteadyRate of each link in place of the rate that the
   // link is believed to have at present.
   void hold_rates(bool steady) { holds_rates_ = steady; }
+  // Whether a message of this round was too large for its wire.
+  [[nodiscard]] bool was_slow() const { return was_slow_; }
   void add_budget(LinkIndex link, std::size_t budget_bytes);
   // `channel` is that of the message.
   void add_message(const AdvanceDone& done, const Channel& channel, std::size_t elements,
@@ -68,12 +73,14 @@ class LinkBook {
     double proven = 0;         // bytes of the largest messages acked lately
     double largest = 0;        // bytes of the largest message that was carried in time
     unsigned unfilled = 0;     // acked messages in a row that did not fill the pipe
+    double sent = 0;           // bytes of the largest message of this round
+    double limit = 0;          // of a message, in bytes; 0: none
     LinkReport report;
     double wanted = 0, missing = 0;
     template <typename Self>
     static auto state_of(Self& self) {
       return std::tie(self.estimator, self.sustained, self.steady, self.pace, self.share,
-                      self.proven, self.largest, self.unfilled);
+                      self.proven, self.largest, self.unfilled, self.limit);
     }
     [[nodiscard]] bool is_sound() const;
     // The rate that the link may have in the long run: its share of the node's cap, at most what it
@@ -87,7 +94,7 @@ class LinkBook {
   const Entry& entry(LinkIndex link) const;
   void add(Entry& entry, const LinkSample& sample);
   void share_uplink();
-  static void prove(Entry& entry, const LinkSample& sample);
+  void prove(Entry& entry, const LinkSample& sample);
   [[nodiscard]] static bool was_too_large(const LinkEstimate& estimate, const LinkSample& sample);
 
   std::vector<Entry>
@@ -97,6 +104,7 @@ class LinkBook {
   std::optional<double> uplink_;
   bool keeps_pace_;
   bool holds_rates_ = false;
+  bool was_slow_ = false;  // a wire of this round was, for its message
 };
 
 }  // namespace kimesh

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <tuple>
 
@@ -27,6 +28,12 @@ class RecentMedian {
     if (count_ == 0) return 0;
     std::array<double, kCount> values = values_;
     return lower_median(std::span(values).first(count_));
+  }
+  // 0: there was no value yet.
+  [[nodiscard]] double mean() const {
+    if (count_ == 0) return 0;
+    return std::accumulate(values_.begin(), values_.begin() + count_, 0.0) /
+           static_cast<double>(count_);
   }
 
   template <typename Self>

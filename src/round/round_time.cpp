@@ -59,6 +59,20 @@ Duration Core::State::round_time() const {
   return from_seconds(compute_s + verdict.exchange_s);
 }
 
+// What the messages of a round have taken over what they are to take; nothing where none was too
+// large for its wire. Where they are to take nothing, since the rest takes longer than the round is
+// to, they have a little time. `took`: the round without its encodings, which larger messages may
+// not need.
+std::optional<double> Core::State::over_plan(Duration took) const {
+  if (!links.was_slow()) return std::nullopt;
+  double besides_s = ahead == Ahead::kOverlaps ? 0 : verdict.compute_s;
+  for (const OutgoingChannel& out : outs)
+    besides_s = std::max(besides_s, to_seconds(time_without_bytes(context_of(out, round))));
+  const double planned_s = to_seconds(round_time()) - besides_s;
+  const double least_s = std::max(kShareOfLongRound * besides_s, kExchangeMin);
+  return std::max(to_seconds(took) - besides_s, 0.0) / std::max(planned_s, least_s);
+}
+
 // What messages have to wait for before they are sent.
 Duration Core::State::time_before_messages() const {
   return ahead == Ahead::kOverlaps ? Duration{0} : from_seconds(verdict.compute_s);
@@ -127,8 +141,30 @@ bool Core::State::may_send_even_messages() const {
          options.look_ahead == Use::kChosen;
 }
 
+// The room for even messages of like data that follows from this node's last messages: the bits of
+// an element as far as they would have fit into a gradient's time. kNoRoom: by that, frames with
+// kLeastEvenBits would take longer than a gradient.
+double Core::State::room_by_last_round() const {
+  double payload = 0, frames = 0, elements = 0;
+  for (const OutgoingChannel& out : outs) {
+    if (!is_own_choice(out)) continue;
+    payload += static_cast<double>(out.payload_bytes);
+    frames += static_cast<double>(overhead(control_for(plan.channels[out.channel])) +
+                                  options.chunk_overhead_bytes);
+    elements += static_cast<double>(plan.elements(out.channel));
+  }
+  const double gradient_s = verdict.compute_s / verdict.local_steps;
+  const double exchange_s = took_s - to_seconds(time_before_messages());
+  const double least = kLeastEvenBits / 8 * elements;
+  if (exchange_s * (frames + least) > gradient_s * (frames + payload)) return kNoRoom;
+  const double part = std::min(gradient_s / took_s, 1.0);
+  return std::clamp(8 * part * payload / elements, kRoomForEvenBits, kBitsOfDense);
+}
+
 void Core::State::tell_room() {
   if (!may_send_even_messages() || confirming || round < kOfferEvery) return;
+  const bool seem_alike = !data_seem_unlike();
+  double least = 0;
   for (const OutgoingChannel& out : outs) {
     MessageContext context = context_of(out, round);
     if (!context.link.known()) continue;
@@ -137,25 +173,23 @@ void Core::State::tell_room() {
     // Like data: where delays and work alone take longer than a gradient, overlap and local steps
     // save more time than small messages do.
     const Duration fixed = time_without_bytes(context) - context.compute_time;
-    const bool is_hopeless = !data_seem_unlike() && fixed > context.compute_time;
-    const double room = is_hopeless ? kNoRoom : room_for_even_messages(context);
-    own.room_for_even_messages = tighter_limit(own.room_for_even_messages, room);
+    const bool is_hopeless = seem_alike && fixed > context.compute_time;
+    least = tighter_limit(least, is_hopeless ? kNoRoom : room_for_even_messages(context));
   }
+  // Like data: what links have carried tells more than their rates do.
+  if (seem_alike && even_bits == 0 && least > kNoRoom && least < kBitsOfDense)
+    least = room_by_last_round();
+  own.room_for_even_messages = tighter_limit(own.room_for_even_messages, least);
 }
 
-// The room for even messages that follows from what the last rounds took, or kBitsOfDense where
-// they do not tell it. A link that saves up bytes while it is idle seems faster than it is, until
-// it has none left. `by_rates`: the room that follows from the links' rates. It is assumed to be at
-// most kTooHigh times too large: where rounds take still longer, bytes are not the reason.
-double Core::State::room_by_rounds(double by_rates) const {
-  constexpr double kTooHigh = 4;
-  constexpr double kSure = 0.5;  // of the exchange that messages may take: less is noise
-  if (even_bits == 0 || round_times.count() == 0 || ahead == Ahead::kOverlaps) return kBitsOfDense;
-  const double exchange_s = std::max(round_times.value() - verdict.compute_s, kExchangeMin);
-  const double bytes_s = exchange_s - offers.at(exchange_s).least_s;
-  const double may_take_s = kExchangeOfEvenMessages * verdict.compute_s / verdict.local_steps;
-  if (bytes_s <= kSure * may_take_s) return kBitsOfDense;
-  return std::max({even_bits * may_take_s / bytes_s, by_rates / kTooHigh, kLeastEvenBits});
+// What rounds with even messages have taken; nothing where messages are not even. An alarm of the
+// loss guard makes messages larger, whatever they take.
+std::optional<RoundsOfSize> Core::State::rounds_of_even_messages() const {
+  if (even_bits == 0) return std::nullopt;
+  if (loss_guard.caution() > 1) return RoundsOfSize{};
+  const double besides_s = ahead == Ahead::kOverlaps ? 0 : offers.at(verdict.exchange_s).least_s;
+  return RoundsOfSize{round_times.value(), round_times.mean(), verdict.compute_s, besides_s,
+                      round_times.count()};
 }
 
 // At the owner of shard 0. Returns the bits an element of the next messages, or 0 where they are
@@ -164,7 +198,9 @@ double Core::State::room_by_rounds(double by_rates) const {
 // less delay, which takes larger messages.
 double Core::State::agree_on_bits(double room) {
   const bool are_unlike = data.unlike() >= kUnlikenessOfLookAhead;
-  if (room > 0) agreed_bits.add(room, are_unlike ? kBitsOfDense : room_by_rounds(room), are_unlike);
+  if (room > 0)
+    are_unlike ? agreed_bits.add_of_unlike_data(room)
+               : agreed_bits.add_of_like_data(room, rounds_of_even_messages());
   if (are_unlike) return agreed_bits.value();
   if (!data.is_sure() || !data.may_look_ahead()) return 0;
   const double more = std::clamp(loss_guard.caution(), 1.0, kCautionStep);
@@ -218,7 +254,8 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
       next.local_steps != verdict.local_steps || next.mean_multiple != verdict.mean_multiple;
   constexpr double kSame = 1e-6;  // an exchange that stays is rounded to nanoseconds
   const bool exchange_changes =
-      std::abs(next.exchange_s - verdict.exchange_s) > kSame * verdict.exchange_s;
+      std::abs(next.exchange_s - verdict.exchange_s) > kSame * verdict.exchange_s &&
+      !(even_bits > 0 && next.even_bits > 0);  // of even messages it tells only what they take
   // A smaller change of the messages' size does not show in the time of rounds.
   constexpr double kSameBits = 0.05;
   const bool bits_change =
@@ -229,6 +266,7 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
     round_times = {};
     settled = round + 2;
   }
+  if (steps_change || next.ahead != verdict.ahead) agreed_bits.forget_lengths();
   if (steps_change || next.ahead != verdict.ahead)
     emit(Decided{{Decision::Kind::kPace, round, 0, {}, next}});
 }
@@ -256,7 +294,7 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   const double messages_s =
       is_measured ? std::max(round_times.value() - to_seconds(time_before_messages()), kExchangeMin)
                   : present.exchange_s;
-  if (is_measured) learn_floor(offer, messages_s);
+  if (is_measured) learn_floor(offer, present.exchange_s, messages_s);
   rules.floor_s = floor_s;
   rules.shortest_delay = shortest_delay(offer);
   rules.drift = options.drift;
@@ -267,6 +305,12 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   // Boldness (a caution under 1) is learnt from rounds that bore delays of uneven messages.
   if (even_bits > 0) rules.caution = std::max(rules.caution, 1.0);
   rules.messages_are_even = even_bits > 0;
+  // Rounds that messages may have made too long are no reason to begin with overlap, and while
+  // gradients hide messages nobody sees what these take.
+  const bool may_overlap =
+      ahead == Ahead::kOverlaps ? agreed_bits.have_settled() : agreed_bits.are_settled();
+  const bool is_compressed = even_bits > 0 && even_bits < kBitsOfDense;
+  if (is_compressed && !may_overlap && rules.overlap == Use::kChosen) rules.overlap = Use::kNever;
   // Messages that take less time than a gradient are no reason for more local steps.
   if (even_bits > 0 && ahead != Ahead::kNo && options.local_steps_vary)
     rules.local_steps_max = present.local_steps;
@@ -279,9 +323,9 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   return pace;
 }
 
-// Learns what the smallest messages take: what messages have taken where they are the smallest, and
-// at most that where they are larger.
-void Core::State::learn_floor(const ExchangeOffer& offer, double messages_s) {
+// Learns what messages take at least: what they have taken where they are the smallest, or where a
+// shorter exchange has made them take hardly less, and at most what they have taken otherwise.
+void Core::State::learn_floor(const ExchangeOffer& offer, double exchange_s, double messages_s) {
   // A gradient that takes as long hides the time of messages, and links may have become faster.
   // Then the floor falls, so slowly that a mesh tries fewer steps about every 40 rounds.
   constexpr double kLonger = 1.25, kForgets = 0.95;
@@ -291,7 +335,12 @@ void Core::State::learn_floor(const ExchangeOffer& offer, double messages_s) {
     floor_s *= kForgets;
     return;
   }
-  floor_s = are_smallest(offer) ? messages_s : std::min(floor_s, messages_s);
+  constexpr double kShorter = 0.8;  // exchanges that count as shortened
+  const bool is_in_vain = last_exchange_s > 0 && exchange_s < kShorter * last_exchange_s &&
+                          messages_s > (1 + exchange_s / last_exchange_s) / 2 * last_messages_s;
+  last_exchange_s = exchange_s;
+  last_messages_s = messages_s;
+  floor_s = are_smallest(offer) || is_in_vain ? messages_s : std::min(floor_s, messages_s);
 }
 
 // One JSON object for the run's record. What was offered is known at the owner of shard 0.

@@ -48,7 +48,8 @@ void Core::State::shared_message_made(AdvanceDone event) {
   OutgoingChannel& lead = outgoing(event.channel);
   shards[channel.shard].is_making = false;
   observe(event, lead);
-  const std::size_t bytes = event.payload.size() + overhead(control_for(channel));
+  lead.payload_bytes = event.payload.size();
+  const std::size_t bytes = lead.payload_bytes + overhead(control_for(channel));
   time_encoding(lead, event, bytes);
   links.add_message(event, channel, plan.elements(event.channel), 0);
   report_layers(event);

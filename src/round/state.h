@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "agreed_bits.h"
-#include "coding_time.h"
+#include "channels.h"
 #include "data_likeness.h"
+#include "first_rounds.h"
 #include "kimesh/policy/loss_guard.h"
 #include "kimesh/round/core.h"
 #include "kimesh/round/progress.h"
@@ -92,75 +93,6 @@ class Core::State {
   static constexpr double kMayHaveLost = 1;
   static constexpr double kCheckpointIsWanted = 1, kHasEnded = 1;
 
-  struct IncomingChannel {
-    ChannelIndex channel = 0;
-    std::optional<Message> pending;  // at most one: the sender waits for `applied`
-    bool applying = false;
-    TimePoint asked{};         // when that was
-    Round applied = kNoRound;  // round of the last message applied
-    Generation generation = 0;
-    Control control{};  // of the message applied last
-    template <typename Self>
-    static auto state_of(Self& self) {
-      return std::tie(self.generation);
-    }
-  };
-  // The round of a message. Its node may have begun the next one before the message is sent.
-  struct MessageRound {
-    Round round = kNoRound;
-    bool confirmation = false, closing = false;
-  };
-  struct OutgoingChannel {
-    ChannelIndex channel = 0;
-    LinkIndex link = 0;
-    BufferId estimate;
-    bool busy = false;      // its last message is not yet applied at the far side
-    bool waiting = false;   // `due` comes when it is
-    bool encoding = false;  // it has not been sent yet
-    MessageRound sent, due;
-    TimePoint asked{};            // when the encoding of its last message was
-    Duration encoded{0};          // its part that grows with the bytes; 0: none yet
-    CodingTime coding_time;       // of messages of the run's codec
-    bool has_usual_codec = true;  // the message that is being made
-    Generation generation = 0;
-    bool restart = false;  // the next message begins a generation
-    Budget budget;         // of the last message's setting
-    Curve curve;           // of the last message that was measured; empty: none was
-    // Only where the policy wants curves: the message's place among those of its link and phase.
-    std::size_t group = 0, place = 0;
-    static constexpr std::size_t kUnobserved = static_cast<std::size_t>(-1);
-    std::size_t observation = kUnobserved;  // its place in `observations`
-    template <typename Self>
-    static auto state_of(Self& self) {
-      return std::tie(self.coding_time, self.generation, self.restart, self.budget, self.curve);
-    }
-  };
-  // The content of a shared gather message, which goes to every child as it is.
-  struct SharedMessage {
-    Form form = Form::kEmpty;
-    std::uint64_t digest = 0;
-    Control control{};
-    Payload payload{};
-  };
-  struct ShardState {
-    std::vector<BufferId>
-        reduce_terms;  // own contribution, then the children's estimates in node order
-    std::vector<BufferId> gather_terms;  // x[s] at the owner, w[s] elsewhere
-    std::vector<BufferId> parameters;    // w[s]
-    Round reduced = kNoRound;            // last round whose reduce work was issued
-    Round current = kNoRound;            // last round that the parameters hold
-    TimePoint asked{};                   // when the last step was
-    // Of a shared gather: `shared` is kept for children that are not free yet. `gather_limit` is
-    // the most bytes that the gather links of this node, and of the nodes below it in the reduce
-    // tree, carry in time; 0: none of them limits it.
-    SharedMessage shared;
-    bool is_making = false;  // at the owner
-    double gather_limit = 0;
-    template <typename Self>
-    static auto state_of(Self& self) {
-      return std::tie(self.gather_limit);
-    }
-  };
   struct Peer {
     NodeIndex node = 0;
     bool bye = false;
@@ -262,6 +194,7 @@ class Core::State {
 
   // round_time.cpp
   [[nodiscard]] Duration round_time() const;
+  [[nodiscard]] std::optional<double> over_plan(Duration took) const;
   [[nodiscard]] Duration time_before_messages() const;
   [[nodiscard]] bool wants_curve(Round of) const;
   [[nodiscard]] bool wants_agreement(Round of) const;
@@ -272,12 +205,13 @@ class Core::State {
   [[nodiscard]] bool data_seem_unlike() const;
   [[nodiscard]] bool may_send_even_messages() const;
   void tell_room();
-  [[nodiscard]] double room_by_rounds(double by_rates) const;
+  [[nodiscard]] double room_by_last_round() const;
+  [[nodiscard]] std::optional<RoundsOfSize> rounds_of_even_messages() const;
   [[nodiscard]] double agree_on_bits(double room);
   [[nodiscard]] std::string search_state() const;
   void choose_pace(const ControlVector& from_all, Verdict& next);
   [[nodiscard]] Pace next_pace(const Pace& present, const ExchangeOffer& offer);
-  void learn_floor(const ExchangeOffer& offer, double messages_s);
+  void learn_floor(const ExchangeOffer& offer, double exchange_s, double messages_s);
   void check_round_time(const MessageContext& context);
 
   // agree.cpp
@@ -354,17 +288,21 @@ class Core::State {
   Duration evaluated{0};  // time of evaluations, which the run's clock leaves out
   std::size_t shards_current = 0;
   WorkTimes work_times;
+  FirstRounds first_rounds;
   RecentMedian compute_times;  // T_comp by round, of one local step; at the owner of shard 0
   StretchWatch stretch;        // at the owner of shard 0
   RecentMedian round_times;    // evaluation left out; of rounds from `settled` on, with one pace
   Round settled = 0;
+  double took_s = 0;    // the last round, evaluation left out
   Agreement agreement;  // of owners' sums since the last offer
   DataLikeness data;    // at the owner of shard 0, as the next five
   LossGuard loss_guard;
   AgreedBits agreed_bits;
   RecentOffers offers;
-  double delay = 0;                 // present_delay() of their mean
-  double floor_s = 0;               // PaceRules::floor_s
+  double delay = 0;    // present_delay() of their mean
+  double floor_s = 0;  // PaceRules::floor_s
+  // Of the last rounds whose messages were measured: the exchange, and what messages took.
+  double last_exchange_s = 0, last_messages_s = 0;
   Round offered = kNoRound;         // last round in which offer_exchange said something
   bool complained_of_time = false;  // check_round_time has
 

@@ -313,14 +313,27 @@ TEST(RoundTimeSearch, RemembersWhatGradientsTakeBesideMessages) {
       << "the coder has cores of its own";
 }
 
-// Messages are 20 rounds late. Seen to fail where delay cost as much as that of uneven messages.
+// Messages are 20 rounds late, and take a tenth of a gradient. Seen to fail where delay cost as
+// much as that of uneven messages.
 TEST(RoundTimeSearch, BearsTheDelayOfMessagesOfOneSize) {
+  const ExchangeOffer offers = offer_of([](double factor) { return 10 / factor; });
+  PaceRules rules{0.11, 0.1, 0, Use::kAlways, Use::kChosen, {}};
+  const auto best = [&] { return best_pace({0.01, Ahead::kLooks}, rules, offers); };
+  EXPECT_TRUE(best().overlaps()) << "which is late by less";
+  rules.messages_are_even = true;
+  EXPECT_FALSE(best().overlaps());
+}
+
+// The size of even messages is no choice of the search. Seen to fail where exchanges were
+// compared.
+TEST(RoundTimeSearch, KeepsTheExchangeOfMessagesOfOneSize) {
   const ExchangeOffer offers = offer_of([](double factor) { return 10 / factor; });
   PaceRules rules{0.2, 0.1, 0, Use::kAlways, Use::kNever, {}};
   const auto best = [&] { return best_pace({0.1, Ahead::kLooks}, rules, offers).exchange_s; };
-  const double usual = best();
   rules.messages_are_even = true;
-  EXPECT_LT(best(), usual);
+  EXPECT_EQ(best(), 0.1);
+  rules.messages_are_even = false;
+  EXPECT_NE(best(), 0.1);
 }
 
 // Seen to fail with a caution that is not asked, and with one that counts rounds without delay.

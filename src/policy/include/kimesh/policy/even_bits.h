@@ -6,8 +6,9 @@
 //
 // Where data are alike and nodes look ahead, movements may be late by fifteen rounds (0.2 bits) at
 // no cost, and by fifty (0.05) for a fifth more rounds. So messages have kEvenBits, or as few as
-// fit a slow link's share of half a gradient. Where even empty messages take longer than a
-// gradient, overlap and local steps hide their time better, and each link fills its own budget.
+// make rounds hardly longer than a gradient (round/bits_by_rounds.h). Where even empty messages
+// take longer than that, overlap and local steps hide their time better, and each link fills its
+// own budget.
 //
 // Where data are unlike, each node's movement points to its own data, and the mesh moves well only
 // if all of them arrive alike and soon. How many bits are best hardly depends on the links then.

@@ -65,6 +65,8 @@ struct MessageContext {
   std::size_t proven_bytes = 0;
   // The largest message that the link has carried in time; 0: none yet.
   std::size_t largest_bytes = 0;
+  // The largest message that the link may be given in the mesh's first rounds; 0: any.
+  std::size_t first_rounds_bytes = 0;
   // Acked messages in a row since the link's rate became a lower bound.
   unsigned unfilled_messages = 0;
   // This message's curve, as last measured; null: never.

@@ -1,0 +1,68 @@
+// policy: auto behind interfaces that all links of a node share, with a token bucket each way. The
+// first messages pass at line speed, so that each link seems fast.
+#include <gtest/gtest.h>
+
+#include "kimesh/compress/codecs.h"
+#include "tests/quadratic_mesh/mesh.h"
+
+namespace kimesh::test::slow_start_test {
+namespace {
+
+constexpr double kRate = 1e6;  // bit/s
+constexpr std::size_t kBucketBytes = 16'000;
+constexpr Duration kGradient = std::chrono::milliseconds(50);
+
+Mesh mesh_behind_buckets(std::uint64_t seed, Round rounds) {
+  MeshSpec spec = auto_spec("parameter_server");
+  spec.seed = seed;
+  spec.dimension = 400'000;
+  spec.rate_bits_per_s = kRate;
+  spec.core.look_ahead = spec.core.overlap = Use::kChosen;
+  spec.core.stop_rounds = rounds;
+  spec.optimizer =
+      options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.02, momentum: 0.9, nesterov: true}");
+  return Mesh(spec);
+}
+
+void run(Mesh& mesh) {
+  for (LinkSpec& link : mesh.setup.links) link.rate.reset();
+  for (SimulatedNode& node : mesh.setup.nodes) {
+    node.uplink_bits_per_s = node.downlink_bits_per_s = kRate;
+    node.interface_bucket_bytes = kBucketBytes;
+  }
+  mesh.setup.costs.gradient = kGradient;
+  mesh.run();
+  ASSERT_TRUE(mesh.done()) << mesh.ends();
+}
+
+// The time of rounds [begin, end) over that of their gradients.
+double length(const Mesh& mesh, Round begin, Round end) {
+  const auto& reports = mesh.reports[0];
+  return to_seconds(reports[end - 1].ended - reports[begin].begun) /
+         (static_cast<double>(end - begin) * to_seconds(kGradient));
+}
+
+TEST(SlowStart, FirstRoundsAreShort) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Mesh mesh = mesh_behind_buckets(seed, 20);
+    run(mesh);
+    EXPECT_LT(length(mesh, 0, 12), 2) << "seed " << seed;
+  }
+}
+
+TEST(SlowStart, EvenMessagesComeToWhatInterfacesCarry) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Mesh mesh = mesh_behind_buckets(seed, 160);
+    run(mesh);
+    EXPECT_LT(length(mesh, 60, 150), 1.2) << "seed " << seed;
+    double bytes = 0;
+    for (Round round = 60; round < 150; ++round)
+      for (const LinkReport& link : mesh.reports[0][round].links)
+        bytes += static_cast<double>(link.bytes);
+    const double carries = 90 * kRate / 8 * to_seconds(kGradient);
+    EXPECT_GT(bytes / carries, 0.6) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace kimesh::test::slow_start_test
