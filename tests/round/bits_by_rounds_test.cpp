@@ -122,6 +122,7 @@ TEST(BitsByRounds, TakeLessThanAGradientOnALinkWithoutABucket) {
   }
 }
 
+// Seen to fail where rates brought them back at once.
 TEST(BitsByRounds, AreNotEvenWhereTheSmallestTakeLongerThanAGradient) {
   Mesh mesh({.room = 0.002}, 0, 1);
   mesh.begin(0.05);
@@ -132,6 +133,8 @@ TEST(BitsByRounds, AreNotEvenWhereTheSmallestTakeLongerThanAGradient) {
   }
   EXPECT_EQ(mesh.bits(), 0);
   EXPECT_LT(rounds, 30);
+  mesh.round(0.05);
+  EXPECT_EQ(mesh.bits(), 0) << "whatever rates tell";
 }
 
 TEST(BitsByRounds, AreDenseWhereRatesHaveRoomForThat) {
@@ -148,14 +151,40 @@ TEST(BitsByRounds, DoNotFallWhereRoundsAreOfAnotherKind) {
   BitsByRounds bits;
   bits.add(0.1, std::nullopt);
   const auto add = [&](double length) {
-    for (int i = 0; i < 5; ++i)
-      bits.add(0.1, RoundsOfSize{length * kGradient, length * kGradient, kGradient, 0, 5});
+    const double round_s = length * kGradient;
+    bits.add(0.1, RoundsOfSize{round_s, round_s, kGradient, 0, 5});
   };
   add(0.9);
   const double before = bits.value();
   bits.forget_lengths();
   add(1.2);
   EXPECT_GE(bits.value(), before);
+}
+
+// Once the bucket is empty small messages wait as well. Seen to fail where that counted as delay of
+// the way.
+TEST(BitsByRounds, FallWhereTheWaySeemsLonger) {
+  BitsByRounds bits;
+  bits.add(0.1, std::nullopt);
+  const auto add = [&](double length, double besides) {
+    const double round_s = length * kGradient;
+    bits.add(0.1, RoundsOfSize{round_s, round_s, kGradient, besides * kGradient, 5});
+  };
+  add(1.1, 0.05);
+  const double before = bits.value();
+  add(2, 1);
+  EXPECT_LT(bits.value(), before);
+}
+
+// Rounds that a bucket makes long are followed by some that take nothing. Seen to fail where the
+// median alone let messages grow.
+TEST(BitsByRounds, DoNotGrowWhereTheMeanIsTooLong) {
+  BitsByRounds bits;
+  bits.add(0.1, std::nullopt);
+  bits.add(0.1, RoundsOfSize{kGradient, 1.4 * kGradient, kGradient, 0, 5});
+  EXPECT_EQ(bits.value(), 0.1);
+  bits.add(0.1, RoundsOfSize{kGradient, kGradient, kGradient, 0, 5});
+  EXPECT_GT(bits.value(), 0.1);
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ TEST(EvenMessages, WaitForThreeOffersWhereDataAreAlike) {
   EXPECT_GT(mesh.reports[0][kSettled].verdict.even_bits, 0);
 }
 
-// Seen to fail without the least room.
+// Seen to fail without the least room, while rates alone told it.
 TEST(EvenMessages, AreNotThoseOfLikeDataWhereFramesTakeLongerThanAGradient) {
   constexpr double kSlowRate = 0.02e6;
   Mesh mesh(choosing("parameter_server", 0, 1, kSlowRate));
