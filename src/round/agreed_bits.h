@@ -14,11 +14,11 @@ namespace kimesh {
 
 class AgreedBits {
  public:
-  // `room`: the least room_for_even_messages() of the mesh in one more round. Bits follow from the
-  // median room of five rounds.
-  // Unlike data: they stay while they suit rooms within a factor kAlike of it. They rise slowly,
-  // since a larger message brings the residuals of many rounds at once, which unlike data do not
-  // bear, and fall at once.
+  // One more round of a mesh with unlike data. `room`: the least that a node tells
+  // (ControlVector::room_for_even_messages). Bits follow from the median room of five rounds, and
+  // stay while they suit rooms within a factor kAlike of it. They rise slowly, since a larger
+  // message brings the residuals of many rounds at once, which unlike data do not bear, and fall at
+  // once.
   void add_of_unlike_data(double room) {
     begin(room, true);
     const auto within = [&](double factor) {
@@ -30,14 +30,14 @@ class AgreedBits {
     if (differs) target_ = within(1);
     bits_ = bits_ > 0 ? std::min(kGrowth * bits_, target_) : target_;
   }
-  // Like data: rates tell only with what to begin.
+  // One more round of a mesh with like data. `rounds`: as in BitsByRounds.
   void add_of_like_data(double room, const std::optional<RoundsOfSize>& rounds) {
     begin(room, false);
     by_rounds_.add(even_bits_of_like_data(room_.value()), rounds);
     bits_ = by_rounds_.value();
   }
   void forget_lengths() { by_rounds_.forget_lengths(); }
-  // Like data: as in BitsByRounds.
+  // As in BitsByRounds, for like data.
   [[nodiscard]] bool are_settled() const { return by_rounds_.is_settled(); }
   [[nodiscard]] bool have_settled() const { return by_rounds_.has_settled(); }
   // 0: no room was told yet, or messages are not even.

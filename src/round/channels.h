@@ -1,4 +1,4 @@
-// What a core knows of its channels and shards.
+// The state of a core's channels and shards (state.h).
 #pragma once
 
 #include <cstddef>

@@ -342,7 +342,7 @@ void Core::State::finish_round() {
   report.ended = now;
   const Duration took = now - report.begun - from_seconds(verdict.evaluate_s);
   if (!confirming) work_times.end_round(took - time_before_messages());
-  if (!confirming && searches)
+  if (!confirming && searches && !first_rounds.have_ended())
     links.limit_growth(first_rounds.end_round(over_plan(took - report.encode)));
   report.verdict = verdict;
   report.links = links.take_reports();

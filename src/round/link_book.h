@@ -35,8 +35,9 @@ class LinkBook {
   // The link's part of the input of a policy. The caller adds what belongs to the message and the
   // round.
   [[nodiscard]] MessageContext context(LinkIndex link) const;
-  // From now on a message is at most so many times as large as the largest that its link carried in
-  // this round, or, with a factor over 1, that it might have carried. 0: no longer.
+  // Limits the messages of the next rounds, on each link to `times` the size of the largest message
+  // of this round. A factor over 1 counts from the present limit where that is larger. 0: removes
+  // the limits.
   void limit_growth(double times);
   // Sets whether contexts and paces use the SteadyRate of each link in place of the rate that the
   // link is believed to have at present.
@@ -74,7 +75,7 @@ class LinkBook {
     double largest = 0;        // bytes of the largest message that was carried in time
     unsigned unfilled = 0;     // acked messages in a row that did not fill the pipe
     double sent = 0;           // bytes of the largest message of this round
-    double limit = 0;          // of a message, in bytes; 0: none
+    double limit = 0;          // bytes of the largest message that is allowed; 0: any
     LinkReport report;
     double wanted = 0, missing = 0;
     template <typename Self>
@@ -104,7 +105,7 @@ class LinkBook {
   std::optional<double> uplink_;
   bool keeps_pace_;
   bool holds_rates_ = false;
-  bool was_slow_ = false;  // a wire of this round was, for its message
+  bool was_slow_ = false;  // was_slow()
 };
 
 }  // namespace kimesh

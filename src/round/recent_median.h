@@ -1,5 +1,5 @@
 // The median of the last few values: it follows a change within three of them, and leaves a single
-// hiccup out.
+// hiccup out. And their mean, which leaves nothing out.
 #pragma once
 
 #include <algorithm>

@@ -59,13 +59,13 @@ Duration Core::State::round_time() const {
   return from_seconds(compute_s + verdict.exchange_s);
 }
 
-// What the messages of a round have taken over what they are to take; nothing where none was too
-// large for its wire. Where they are to take nothing, since the rest takes longer than the round is
-// to, they have a little time. `took`: the round without its encodings, which larger messages may
-// not need.
+// The time of the round's messages over the time that the plan has for them; nothing where no
+// message was too large for its wire. Where the rest of a round takes longer than the round is to,
+// the plan has a little time for messages all the same. `took`: the round without its encodings,
+// since larger messages may need no coder.
 std::optional<double> Core::State::over_plan(Duration took) const {
   if (!links.was_slow()) return std::nullopt;
-  double besides_s = ahead == Ahead::kOverlaps ? 0 : verdict.compute_s;
+  double besides_s = to_seconds(time_before_messages());
   for (const OutgoingChannel& out : outs)
     besides_s = std::max(besides_s, to_seconds(time_without_bytes(context_of(out, round))));
   const double planned_s = to_seconds(round_time()) - besides_s;
@@ -141,9 +141,9 @@ bool Core::State::may_send_even_messages() const {
          options.look_ahead == Use::kChosen;
 }
 
-// The room for even messages of like data that follows from this node's last messages: the bits of
-// an element as far as they would have fit into a gradient's time. kNoRoom: by that, frames with
-// kLeastEvenBits would take longer than a gradient.
+// The room for even messages of like data, by this node's last messages: their bits an element,
+// less the part that took longer than a gradient. kNoRoom: at the speed of these messages, ones of
+// kLeastEvenBits would take longer than a gradient with their frames.
 double Core::State::room_by_last_round() const {
   double payload = 0, frames = 0, elements = 0;
   for (const OutgoingChannel& out : outs) {
@@ -158,7 +158,7 @@ double Core::State::room_by_last_round() const {
   const double least = kLeastEvenBits / 8 * elements;
   if (exchange_s * (frames + least) > gradient_s * (frames + payload)) return kNoRoom;
   const double part = std::min(gradient_s / took_s, 1.0);
-  return std::clamp(8 * part * payload / elements, kRoomForEvenBits, kBitsOfDense);
+  return std::clamp(8 * part * payload / elements, kLeastEvenBits, kBitsOfDense);
 }
 
 void Core::State::tell_room() {
@@ -176,14 +176,15 @@ void Core::State::tell_room() {
     const bool is_hopeless = seem_alike && fixed > context.compute_time;
     least = tighter_limit(least, is_hopeless ? kNoRoom : room_for_even_messages(context));
   }
-  // Like data: what links have carried tells more than their rates do.
+  // Like data: the rates of links tell less than what these have carried, but whether dense
+  // messages fit.
   if (seem_alike && even_bits == 0 && least > kNoRoom && least < kBitsOfDense)
     least = room_by_last_round();
   own.room_for_even_messages = tighter_limit(own.room_for_even_messages, least);
 }
 
-// What rounds with even messages have taken; nothing where messages are not even. An alarm of the
-// loss guard makes messages larger, whatever they take.
+// The last rounds with even messages, for BitsByRounds; nothing where messages are not even. None
+// counts while an alarm of the loss guard makes messages larger than BitsByRounds chose.
 std::optional<RoundsOfSize> Core::State::rounds_of_even_messages() const {
   if (even_bits == 0) return std::nullopt;
   if (loss_guard.caution() > 1) return RoundsOfSize{};
@@ -255,7 +256,7 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   constexpr double kSame = 1e-6;  // an exchange that stays is rounded to nanoseconds
   const bool exchange_changes =
       std::abs(next.exchange_s - verdict.exchange_s) > kSame * verdict.exchange_s &&
-      !(even_bits > 0 && next.even_bits > 0);  // of even messages it tells only what they take
+      !(even_bits > 0 && next.even_bits > 0);  // the exchange of even messages is what they take
   // A smaller change of the messages' size does not show in the time of rounds.
   constexpr double kSameBits = 0.05;
   const bool bits_change =
@@ -266,9 +267,10 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
     round_times = {};
     settled = round + 2;
   }
-  if (steps_change || next.ahead != verdict.ahead) agreed_bits.forget_lengths();
-  if (steps_change || next.ahead != verdict.ahead)
+  if (steps_change || next.ahead != verdict.ahead) {
+    agreed_bits.forget_lengths();
     emit(Decided{{Decision::Kind::kPace, round, 0, {}, next}});
+  }
 }
 
 Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
@@ -305,8 +307,9 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   // Boldness (a caution under 1) is learnt from rounds that bore delays of uneven messages.
   if (even_bits > 0) rules.caution = std::max(rules.caution, 1.0);
   rules.messages_are_even = even_bits > 0;
-  // Rounds that messages may have made too long are no reason to begin with overlap, and while
-  // gradients hide messages nobody sees what these take.
+  // While rounds may be too long because of the messages' size, the mesh does not begin to overlap.
+  // A mesh that overlapped before its messages became even ceases to, until the length of rounds is
+  // known: gradients hide what messages take.
   const bool may_overlap =
       ahead == Ahead::kOverlaps ? agreed_bits.have_settled() : agreed_bits.are_settled();
   const bool is_compressed = even_bits > 0 && even_bits < kBitsOfDense;
@@ -323,8 +326,9 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   return pace;
 }
 
-// Learns what messages take at least: what they have taken where they are the smallest, or where a
-// shorter exchange has made them take hardly less, and at most what they have taken otherwise.
+// Learns the least time of messages. It is the measured one where messages are the smallest, and
+// where a shorter exchange was in vain: messages took less by not even half as much. Elsewhere the
+// measured time is an upper bound of it.
 void Core::State::learn_floor(const ExchangeOffer& offer, double exchange_s, double messages_s) {
   // A gradient that takes as long hides the time of messages, and links may have become faster.
   // Then the floor falls, so slowly that a mesh tries fewer steps about every 40 rounds.
@@ -335,7 +339,7 @@ void Core::State::learn_floor(const ExchangeOffer& offer, double exchange_s, dou
     floor_s *= kForgets;
     return;
   }
-  constexpr double kShorter = 0.8;  // exchanges that count as shortened
+  constexpr double kShorter = 0.8;  // a factor of the exchange that is no noise
   const bool is_in_vain = last_exchange_s > 0 && exchange_s < kShorter * last_exchange_s &&
                           messages_s > (1 + exchange_s / last_exchange_s) / 2 * last_messages_s;
   last_exchange_s = exchange_s;

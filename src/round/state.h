@@ -293,7 +293,7 @@ class Core::State {
   StretchWatch stretch;        // at the owner of shard 0
   RecentMedian round_times;    // evaluation left out; of rounds from `settled` on, with one pace
   Round settled = 0;
-  double took_s = 0;    // the last round, evaluation left out
+  double took_s = 0;    // by the last round, evaluation left out
   Agreement agreement;  // of owners' sums since the last offer
   DataLikeness data;    // at the owner of shard 0, as the next five
   LossGuard loss_guard;
@@ -301,7 +301,7 @@ class Core::State {
   RecentOffers offers;
   double delay = 0;    // present_delay() of their mean
   double floor_s = 0;  // PaceRules::floor_s
-  // Of the last rounds whose messages were measured: the exchange, and what messages took.
+  // When the time of messages was measured last: the exchange, and that time.
   double last_exchange_s = 0, last_messages_s = 0;
   Round offered = kNoRound;         // last round in which offer_exchange said something
   bool complained_of_time = false;  // check_round_time has

@@ -214,7 +214,7 @@ struct PaceRules {
   std::optional<double> round_time_s{};  // where the config gives it, the exchange follows from it
   double caution = 1;                    // LossGuard::caution()
   unsigned local_steps_max = 1;          // 1: the config gives their number
-  // What the smallest messages take, however short the exchange; 0: not known.
+  // The least time of messages, however short the exchange; 0: not known.
   double floor_s = 0;
   double drift = kUsualDrift, overlap_cost = kOverlapCost;  // OptimizerKind's
   bool messages_are_even = false;

@@ -39,8 +39,9 @@ struct ControlVector {
   // Where CoreOptions::chooses_multiples: a local step of the slowest node (max; of each the median
   // of its last five), and Σ ω_i · (how many times Verdict::local_steps node i offers to take).
   double step_s = 0, multiple = 0;
-  // Min of those over 0, where messages may be even: room_for_even_messages() of this round's
-  // messages on the node's links, bits an element, at most kBitsOfDense.
+  // Min of those over 0, where messages may be even: the room that a node has for its messages, in
+  // bits an element, at most kBitsOfDense. By the rates of its links, room_for_even_messages(). For
+  // like data that are not even yet, it follows from the node's last messages.
   double room_for_even_messages = 0;
   // In an agreement on a checkpoint: the lineage of the one that checkpoint_held tells.
   // kMixedLineages: nodes hold some of one round that are of different runs.
