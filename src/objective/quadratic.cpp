@@ -95,13 +95,13 @@ QuadraticProblem make_quadratic(const QuadraticOptions& config, std::size_t node
 double theory_step_size(double smoothness, double smoothness_of_parts, double alpha_worker,
                         double alpha_server) {
   KIMESH_CHECK(smoothness > 0 && smoothness_of_parts > 0, "curvatures are positive");
-  // β/θ of a compressor that keeps the share `alpha`.
-  const auto beta_over_theta = [](double alpha) {
+  // χ of a compressor that keeps the share `alpha`; the papers' β/θ.
+  const auto chi = [](double alpha) {
     KIMESH_CHECK(alpha > 0 && alpha <= 1, "a message keeps something, and at most all");
     const double theta = 1 - std::sqrt(1 - alpha);
     return (1 - alpha) / (theta * theta);
   };
-  const double worker = beta_over_theta(alpha_worker), server = beta_over_theta(alpha_server);
+  const double worker = chi(alpha_worker), server = chi(alpha_server);
   const double mean = smoothness * smoothness;
   const double parts = smoothness_of_parts * smoothness_of_parts;
   return 1 / (smoothness + std::sqrt(2 * server * mean + 4 * worker * (1 + server) * parts));

@@ -60,7 +60,7 @@ struct Coding {
 [[nodiscard]] std::size_t budget_without_coder(const MessageContext& message,
                                                const CodecPtr& usual);
 
-// By how many rounds a message is late on the average, 1/α − 1, that leaves out `missing` of the
+// By how many rounds a message is late on the average, 1/α' − 1, that leaves out `missing` of the
 // energy `whole`. A message that holds next to nothing is as late as one that brings every element
 // in turn.
 [[nodiscard]] double delay_of(double missing, double whole);

@@ -108,8 +108,8 @@ void CompressionOptions::check(Keys& keys) {
         "policy: none, whose nodes do not send the movements that they would look ahead by");
   if (local_steps.value_or(1) != 1)
     keys.refuse({"local_steps"},
-                "policy: none, whose nodes send gradients; policy: fixed with compressor: identity "
-                "and feedback: ef14 sends movements whole");
+                "policy: none, whose nodes send gradients; policy: fixed with feedback: ef14 "
+                "sends movements");
 }
 
 void CompressionOptions::check_local_steps(Keys& keys) {

@@ -19,6 +19,13 @@ struct RoundsOfSize {
   std::size_t count = 0;
 };
 
+// Whether rounds with messages of `bits` tell nothing of what rounds take with `next`. A little
+// growth does not show in their time. Every fall is judged by the rounds behind it alone.
+[[nodiscard]] constexpr bool is_another_size(double bits, double next) {
+  constexpr double kSame = 1.05;
+  return next < bits || next > kSame * bits;
+}
+
 // Chooses the bits by the length of rounds: their time over the time that they would take without
 // any bytes. The rates of links do not serve for that. A link behind a token bucket is believed to
 // carry ten times what it does, and a tenth of it once the bucket is empty.

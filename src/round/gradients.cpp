@@ -7,6 +7,7 @@ namespace kimesh {
 void Core::State::begin_own_part() {
   ahead = way_of_round();
   even_bits = may_send_even_messages() ? verdict.even_bits : 0;
+  plan_round();
   links.hold_rates(searches && round > kOfferEvery && data_seem_unlike());
   evaluates = options.has_test_set && !agreeing &&
               (confirming ||

@@ -19,6 +19,8 @@ constexpr Duration kSlowBesides = std::chrono::microseconds(500);
 constexpr double kProvenFalls = 0.5;
 // Of the time that it took longer, its tail, scaled to all of its bytes, explains so much.
 constexpr double kWireShareMin = 0.5;
+// No message has as many bytes, and a whole number holds them.
+constexpr double kBytesMax = 1e15;
 }  // namespace
 
 LinkBook::LinkBook(const Plan& plan, NodeIndex self, std::optional<double> uplink_bytes_per_s,
@@ -145,7 +147,10 @@ MessageContext LinkBook::context(LinkIndex link) const {
 }
 
 void LinkBook::limit_growth(double times) {
-  for (Entry& e : entries_) e.limit = times * (times < 1 ? e.sent : std::max(e.sent, e.limit));
+  for (Entry& e : entries_) {
+    const double of = times < 1 ? e.sent : std::max(e.sent, e.limit);
+    e.limit = std::min(times * of, kBytesMax);
+  }
 }
 
 void LinkBook::add_budget(LinkIndex link, std::size_t budget_bytes) {
@@ -198,7 +203,6 @@ std::vector<LinkReport> LinkBook::take_reports() {
 
 // Sizes become whole numbers.
 bool LinkBook::Entry::is_sound() const {
-  constexpr double kBytesMax = 1e15;
   const auto is_size = [](double bytes) { return bytes >= 0 && bytes <= kBytesMax; };
   return is_size(proven) && is_size(largest) && is_size(limit);
 }

@@ -59,16 +59,26 @@ Duration Core::State::round_time() const {
   return from_seconds(compute_s + verdict.exchange_s);
 }
 
+void Core::State::plan_round() {
+  planned_before = time_before_messages();
+  planned_exchange = round_time() - planned_before;
+}
+
 // The time of the round's messages over the time that the plan has for them; nothing where no
-// message was too large for its wire. Where the rest of a round takes longer than the round is to,
-// the plan has a little time for messages all the same. `took`: the round without its encodings,
-// since larger messages may need no coder.
+// message was too large for its wire. Gathers may follow the verdict that ends the round, so that
+// the longer exchange of the two counts. Where the rest of a round takes longer than the round is
+// to, the plan has a little time for messages all the same. `took`: the round without its
+// encodings, since larger messages may need no coder.
 std::optional<double> Core::State::over_plan(Duration took) const {
   if (!links.was_slow()) return std::nullopt;
-  double besides_s = to_seconds(time_before_messages());
-  for (const OutgoingChannel& out : outs)
-    besides_s = std::max(besides_s, to_seconds(time_without_bytes(context_of(out, round))));
-  const double planned_s = to_seconds(round_time()) - besides_s;
+  Duration delays{0};
+  for (const OutgoingChannel& out : outs) {
+    const MessageContext context = context_of(out, round);
+    delays = std::max(delays, time_without_bytes(context) - context.compute_time);
+  }
+  const Duration exchange = std::max(planned_exchange, round_time() - time_before_messages());
+  const double besides_s = to_seconds(planned_before + delays);
+  const double planned_s = to_seconds(exchange - delays);
   const double least_s = std::max(kShareOfLongRound * besides_s, kExchangeMin);
   return std::max(to_seconds(took) - besides_s, 0.0) / std::max(planned_s, least_s);
 }
@@ -141,8 +151,8 @@ bool Core::State::may_send_even_messages() const {
          options.look_ahead == Use::kChosen;
 }
 
-// The room for even messages of like data, by this node's last messages: their bits an element,
-// less the part that took longer than a gradient. kNoRoom: at the speed of these messages, ones of
+// The room for even messages of like data, by this node's last messages: their bits an element
+// times a gradient's share of the round. kNoRoom: at the speed of these messages, ones of
 // kLeastEvenBits would take longer than a gradient with their frames.
 double Core::State::room_by_last_round() const {
   double payload = 0, frames = 0, elements = 0;
@@ -257,10 +267,7 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   const bool exchange_changes =
       std::abs(next.exchange_s - verdict.exchange_s) > kSame * verdict.exchange_s &&
       !(even_bits > 0 && next.even_bits > 0);  // the exchange of even messages is what they take
-  // A smaller change of the messages' size does not show in the time of rounds.
-  constexpr double kSameBits = 0.05;
-  const bool bits_change =
-      std::abs(next.even_bits - verdict.even_bits) > kSameBits * verdict.even_bits;
+  const bool bits_change = is_another_size(verdict.even_bits, next.even_bits);
   if (round >= kOfferEvery &&
       (steps_change || next.ahead != verdict.ahead || exchange_changes || bits_change)) {
     // The gradient of the next round may have been asked for before this choice.

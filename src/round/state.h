@@ -194,6 +194,7 @@ class Core::State {
 
   // round_time.cpp
   [[nodiscard]] Duration round_time() const;
+  void plan_round();
   [[nodiscard]] std::optional<double> over_plan(Duration took) const;
   [[nodiscard]] Duration time_before_messages() const;
   [[nodiscard]] bool wants_curve(Round of) const;
@@ -273,8 +274,11 @@ class Core::State {
   bool own_ready = false;
   bool evaluating = false, evaluates = false;  // now; in this round
   TrainerWatch gradient_watch, evaluation_watch;
-  Ahead ahead = Ahead::kNo;         // how this round takes gradients
-  double even_bits = 0;             // of its messages; 0: each link has its own
+  Ahead ahead = Ahead::kNo;  // how this round takes gradients
+  double even_bits = 0;      // of its messages; 0: each link has its own
+  // What this round was to take before its messages and for them, when it began. The verdict that
+  // ends a round tells these of the next one.
+  Duration planned_before{0}, planned_exchange{0};
   Round gradient_asked = kNoRound;  // the last one
   GradientPoint asked_at = GradientPoint::kParameters;
   RoundSteps asked_steps;  // local steps of the last gradient

@@ -15,8 +15,8 @@ namespace kimesh {
 // topology gives nodes their numbers.
 struct RoundSteps {
   unsigned slowest = 1;      // H, Verdict::local_steps, which the slowest node takes
-  unsigned multiple = 1;     // m_i, of this node
-  double mean_multiple = 1;  // Σ_j ω_j m_j
+  unsigned multiple = 1;     // μ_i, of this node
+  double mean_multiple = 1;  // Σ_j ω_j μ_j
   [[nodiscard]] unsigned own() const { return slowest * multiple; }
   [[nodiscard]] double of_mesh() const { return slowest * mean_multiple; }
   // What this node's movement is multiplied with, as in FedNova.

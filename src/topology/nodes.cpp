@@ -141,7 +141,8 @@ void NodeSpec::describe(Keys& keys) {
   keys.rate("max_rate", max_rate_bits_per_s,
             "what all its outgoing links together may send at: budgets and sending keep to it");
   keys.bytes("traffic", traffic_bytes,
-             "what it may send in the whole run, which ends before it is used up");
+             "what it may send in the whole run, which ends before it is used up; rounds that are "
+             "lost with a process, and made again, count once");
   keys.number("data_weight", data_weight, {0, limits::kDataWeightMax, true},
               "its weight in the loss; where no node has one, its share of the data");
   keys.whole("local_steps", local_steps, kLocalStepCounts,

@@ -2,13 +2,24 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+#include <iterator>
 #include <limits>
+#include <regex>
+#include <set>
 
 namespace kimesh::metrics_test {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+
+// What a pattern's only group matches.
+std::set<std::string> all_of(const char* pattern, const std::string& text) {
+  const std::regex regex(pattern);
+  return {std::sregex_token_iterator(text.begin(), text.end(), regex, 1),
+          std::sregex_token_iterator()};
+}
 
 RoundRecord a_round(double loss) {
   RoundRecord round;
@@ -87,6 +98,21 @@ TEST(Metrics, WhatASocketCountsIsFollowedUp) {
   EXPECT_THAT(text, HasSubstr("kimesh_link_reconnects_total{node=\"a\",to=\"b\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("kimesh_link_queued_messages{node=\"a\",to=\"b\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("kimesh_notices_total{node=\"a\"} 1\n"));
+}
+
+// Seen to fail without a row of docs/files.md.
+TEST(Metrics, AreAllDescribedInTheDocs) {
+  const auto metrics = metrics_of_a();
+  RoundRecord round = a_round(1);
+  round.accuracy = round.test_loss = round.perplexity = 0.5;
+  round.accuracy_round = 9;
+  metrics->observe(round);
+  metrics->observe({LinkTraffic{"b", 100, 0, 3}});
+  metrics->observe_notice();
+  std::ifstream in(KIMESH_SOURCE_DIR "/docs/files.md");
+  const std::string page{std::istreambuf_iterator(in), {}};
+  EXPECT_EQ(all_of("`(kimesh_[a-z_]+)`", page),
+            all_of("# TYPE (kimesh_[a-z_]+) ", metrics->text()));
 }
 
 }  // namespace

@@ -178,6 +178,17 @@ TEST(Core, RefusesAMessageThatNoPeerOfItsRoundCanSend) {
   EXPECT_TRUE(hand.last().has<SendHalt>());
 }
 
+// Seen to fail where the step was asked for all the same.
+TEST(Core, DoesNothingBehindASumOfTheWrongNumberOfNodes) {
+  Hand hand(two_nodes(), 0);
+  hand.start();
+  hand.feed(GradientDone{0, 1.0, {}});
+  hand.apply(hand.reduce_from(1, 0, 2));
+  EXPECT_THAT(hand.last().get<Finish>().text, HasSubstr("holds 3 of 2 nodes"));
+  EXPECT_TRUE(std::holds_alternative<Finish>(hand.last().actions.back()));
+  EXPECT_FALSE(hand.last().has<StepShard>());
+}
+
 TEST(Core, PassesOnWhyTheRunIsOverAndSaysItOnce) {
   Hand hand(two_nodes(), 0);
   hand.start();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kimesh/util/state_bytes.h"
 #include "tests/round/hand.h"
 
 namespace kimesh::test::link_book_test {
@@ -83,6 +84,23 @@ TEST_F(LinkBookOfOne, KeepsToWhatTheLinkHasCarriedWhereRatesAreHeld) {
   EXPECT_NEAR(rate(true), kRate, 0.1 * kRate);
   for (int i = 0; i < 10; ++i) take(late);
   EXPECT_LT(rate(true), 0.5 * kRate) << "the link has become slow";
+}
+
+// As in the first rounds, where one took far too long and all others are in time. Seen to fail with
+// a limit that grows on.
+TEST_F(LinkBookOfOne, ALimitThatNoLongerBindsIsAStateToGoOnFrom) {
+  book_.add_message({}, plan_.channels.at(plan_.node_channels[0][0].gather_out.at(0)), 1, 4'000);
+  book_.limit_growth(0.25);
+  EXPECT_EQ(book_.context(kLink).first_rounds_bytes, 1'000u);
+  for (int in_time = 1; in_time <= 11; ++in_time) book_.limit_growth(std::exp2(in_time));
+  EXPECT_GT(book_.context(kLink).first_rounds_bytes, 1'000'000'000u);
+  std::vector<std::byte> bytes;
+  StateWriter writer(bytes);
+  book_.save(writer);
+  StateReader reader(bytes);
+  LinkBook other(plan_, 0, std::nullopt, false);
+  other.restore(reader);
+  EXPECT_TRUE(reader.finish().ok());
 }
 
 }  // namespace

@@ -54,9 +54,9 @@ struct QuadraticProblem {
                                                       std::span<const double> weights);
 
 // The largest step size for which EF21 in both directions is proven to converge on one-hop routes
-// without momentum; the formula is invariant 6 of docs/architecture.md, with c₀ = 1 (masks). L of
-// the mean, L̃ of the parts; alpha in (0, 1] is the share of a vector's energy that a message keeps
-// at least: for topk the share of the elements that it keeps.
+// without momentum; the formula is invariant 6 of docs/architecture.md, with a χ of each direction.
+// L of the mean, L̃ of the parts; alpha in (0, 1] is the share of a vector's energy that a message
+// keeps at least: for topk the share of the elements that it keeps.
 [[nodiscard]] double theory_step_size(double smoothness, double smoothness_of_parts,
                                       double alpha_worker, double alpha_server);
 

@@ -4,18 +4,18 @@
 //
 // A round takes the longest gradient and the time that its messages get, the exchange. More time
 // means larger messages, which leave less out; what is left out comes rounds later. A message that
-// holds the share α of what there was to send is 1/α − 1 rounds late on the average; D is the mean
-// of that over the reduces and the mean over the gathers together. A mesh whose messages are D
+// holds the share α' of what there was to send is 1/α' − 1 rounds late on the average; D is the
+// mean of that over the reduces and the mean over the gathers together. A mesh whose messages are D
 // rounds late needs about
 //
-//   a + b · D + u · (D / kDelayOfUnlikeData)²
+//   A + B · D + U · (D / kDelayOfUnlikeData)²
 //
-// times as many rounds as one whose messages leave nothing out. a is 1, and with overlap
-// OptimizerKind::overlap_cost(); b depends on where gradients are taken (kCostOfDelay); u says how
+// times as many rounds as one whose messages leave nothing out. A is 1, and with overlap
+// OptimizerKind::overlap_cost(); B depends on where gradients are taken (kCostOfDelay); U says how
 // unlike the nodes' data are (docs/architecture.md, "Round time"). With H local steps a round it
 // needs about
 //
-//   s + (a − 1) + b · D + u · s · (D / kDelayOfUnlikeData)²,   s = (1 + ρ (H − 1)) / H
+//   σ + (A − 1) + B · D + U · σ · (D / kDelayOfUnlikeData)²,   σ = (1 + ρ (H − 1)) / H
 //
 // times as many: a step brings less the further nodes go apart (ρ is the optimizer's drift, and
 // more where data are unlike), and a round of delay holds back H steps. Where data are unlike, H
@@ -45,7 +45,7 @@ inline constexpr std::uint32_t kOffersOfAMean = 4;
 // Rounds between two offers. One round costs a measurement, and the median of the rounds between
 // shows what the last choice brought.
 inline constexpr Round kOfferEvery = 4;
-// The coefficients b, by Ahead, fitted to runs of the cnn on a ring and a parameter server
+// The coefficients B, by Ahead, fitted to runs of the cnn on a ring and a parameter server
 // (docs/figures.md). Where data are alike, most of what is late is noise of batches: a round of
 // delay costs 6.5 % more rounds, and less where gradients are taken ahead of w or beside
 // messages.
@@ -109,7 +109,7 @@ inline constexpr double kExchangeMin = 1e-4, kExchangeMax = 3600;
 
 // What one node offers, or the sum of several nodes' offers.
 struct ExchangeOffer {
-  // Σ weight · (1/α − 1) of messages, by factor of kExchangeFactors.
+  // Σ weight · (1/α' − 1) of messages, by factor of kExchangeFactors.
   std::array<double, kExchangeFactors.size()> delay{};
   double weight = 0;  // Σ weight: 1 for all reduces, and 1 for all gathers, of the mesh
   // Over the terms of owners' sums (Agreement in events/work.h): Σ ‖a‖ ‖b‖ (1 + cos(a, b)), and

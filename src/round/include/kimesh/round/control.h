@@ -99,8 +99,9 @@ struct Verdict {
   // where messages overlap with gradients.
   double exchange_s = 0;
   double evaluate_s = 0;  // longest evaluation of this round
-  // The gather of this round is dense at every hop, and the round after it is a confirmation round:
-  // no gradient, all nodes evaluate the now equal models. kNoRound: none is planned.
+  // The gather of this round is dense at every hop unless gathers are shared, and the round after
+  // it is a confirmation round: no gradient, all nodes evaluate the now equal models. kNoRound:
+  // none is planned.
   Round closing_round = kNoRound;
   StopReason reason = StopReason::kNone;  // why the closing round was called
   // Only in the verdict of a confirmation round: it was the last. In that of an agreement on a
@@ -109,8 +110,8 @@ struct Verdict {
   // Where the mesh chooses: how gradients are taken from the next round on.
   Ahead ahead = Ahead::kNo;
   unsigned local_steps = 1;  // and how many those have that are asked for from then on
-  // Over 1: node i takes m_i times local_steps, with the m_i that it offered in this verdict's
-  // round. The value is Σ ω_i m_i, at most kMultipleMax. 1: all nodes take local_steps.
+  // Over 1: node i takes μ_i times local_steps, with the μ_i that it offered in this verdict's
+  // round. The value is Σ ω_i μ_i, at most kMultipleMax. 1: all nodes take local_steps.
   double mean_multiple = 1;
   double step_s = 0;  // ControlVector::step_s
   // The next round, where it is to end with a checkpoint; else kNoRound.

@@ -14,18 +14,18 @@
 //
 // A channel sends again only after the far core has applied its last message.
 //
-// Checkpoints: a verdict names a round C that ends with one. Its messages drain as those of a
+// Checkpoints: a verdict names a round R that ends with one. Its messages drain as those of a
 // closing round: no gradient is computed beside them, and the node waits until each of its messages
-// is applied at the far side. Then all of its messages of rounds up to C are applied at both ends,
+// is applied at the far side. Then all of its messages of rounds up to R are applied at both ends,
 // and none of a later one is, which makes a state that can be gone on from. A node that resumes
 // begins with an agreement, a round of control values alone, as a confirmation round is: the least
 // of the newest checkpoints that nodes hold is one that all of them hold.
 //
 // Ends: rounds, targets of the test set (accuracy, loss), time and traffic all go through a closing
-// round C, whose gather is dense at every hop, and a confirmation round C + 1, in which every node
-// evaluates the now equal models. Its verdict says stop, or goes on when the target was not
-// confirmed. Then each node says bye and waits for its peers' byes. Failures and Ctrl-C halt at
-// once (docs/architecture.md, "The end of a run").
+// round R, whose gather is dense at every hop unless gathers are shared, and a confirmation round
+// R + 1, in which every node evaluates the now equal models. Its verdict says stop, or goes on when
+// the target was not confirmed. Then each node says bye and waits for its peers' byes. Failures and
+// Ctrl-C halt at once (docs/architecture.md, "The end of a run").
 #pragma once
 
 #include <memory>

@@ -47,7 +47,8 @@ struct RecordKeys {
   void describe(Keys& keys);
 };
 
-// Where a node's float vectors lie and messages are made; gradients are computed on the CPU.
+// Where a node's float vectors lie and messages are made; gradients are computed there, too, where
+// LibTorch has a part for GPUs.
 enum class DeviceKind { kCpu, kCuda };
 
 struct RunConfig {
