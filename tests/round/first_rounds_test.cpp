@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/round/hand.h"
+
 namespace kimesh::first_rounds_test {
 namespace {
 
@@ -30,6 +32,48 @@ TEST(FirstRounds, EndWhenLinksAreKnown) {
   while (rounds.end_round(4.0) > 0) ++count;
   EXPECT_EQ(count, 11);
   EXPECT_EQ(rounds.end_round(4.0), 0);
+}
+
+// Where a message was late, a round is compared with its own plan: with T_comp as the verdict tells
+// that ends the first one, and not with the next round's exchange. Seen to fail where the gradient
+// of round 0 counted as time of its messages, and with the plan of the verdict.
+TEST(FirstRounds, LimitNothingAfterRoundsThatTookWhatWasPlanned) {
+  CoreOptions options = test::Hand::default_options();
+  options.policy = {policy_options("auto"), make_codec("dzq")};
+  options.feedback = Feedback::kEf14;
+  options.gather = Gather::kShared;
+  test::Hand hand(test::two_nodes(), 1, options);
+  hand.start();
+  const LinkIndex to_server = *hand.plan.find_link(1, 0);
+  const auto carry = [&](int milliseconds) {
+    LinkSample sample;
+    sample.bytes = 10'000;
+    sample.elapsed = sample.round_trip + std::chrono::milliseconds(milliseconds);
+    sample.tail_bytes = 5'000;
+    sample.tail_time = std::chrono::milliseconds(milliseconds / 2);
+    sample.chunks = 8;
+    hand.feed(MessageAcked{to_server, sample});
+  };
+  Verdict verdict;
+  verdict.compute_s = 0.5;
+  for (const double next_exchange_s : {0.2, 0.05}) {
+    for (int i = 0; i < 8; ++i) carry(10);
+    carry(40);
+    const Round round = next_exchange_s == 0.2 ? 0 : 1;
+    const auto gradient = std::chrono::milliseconds(500);
+    hand.wait(gradient);
+    hand.feed(GradientDone{round, 1.0, gradient});
+    hand.feed(test::advanced(hand.last().get<AdvanceChannel>()));
+    hand.feed(MessageApplied{to_server, {round, 0, 0, Phase::kReduce, {}}});
+    hand.wait(std::chrono::milliseconds(200));
+    MessageArrived gather = hand.from(0, 0, Phase::kGather, round);
+    verdict.exchange_s = next_exchange_s;
+    gather.message.control = verdict.to_control();
+    hand.apply(std::move(gather));
+  }
+  hand.feed(GradientDone{2, 1.0, std::chrono::milliseconds(500)});
+  EXPECT_TRUE(hand.last().get<AdvanceChannel>().setting.budget.is_dense())
+      << "4 kB on a link of 1 MB/s";
 }
 
 }  // namespace
