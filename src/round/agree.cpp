@@ -21,11 +21,9 @@ Duration Core::State::run_clock() const {
 
 Verdict Core::State::decide_verdict(const ControlVector& from_all) {
   Verdict next = verdict;
-  if (from_all.nodes != static_cast<double>(plan.view.nodes.size())) {
+  if (from_all.nodes != static_cast<double>(plan.view.nodes.size()))
     fail(fmt::format("round {}: the control vector holds {} of {} nodes", round, from_all.nodes,
                      plan.view.nodes.size()));
-    return next;
-  }
   next.checkpoint_held =
       from_all.checkpoint_held >= 1 ? static_cast<Round>(from_all.checkpoint_held - 1) : kNoRound;
   next.lineage = agreeing || round == 0 ? options.checkpoints.lineage : 0;
@@ -153,8 +151,8 @@ void Core::State::halt(HaltKind kind, const std::string& why) {
 }
 
 void Core::State::finish(Outcome outcome, StopReason reason, std::string text) {
-  finished = true;
   emit(Finish{outcome, reason, std::move(text)});
+  finished = true;
 }
 
 }  // namespace kimesh

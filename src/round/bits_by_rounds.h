@@ -20,7 +20,7 @@ struct RoundsOfSize {
 };
 
 // Whether rounds with messages of `bits` tell nothing of what rounds take with `next`. A little
-// growth does not show in their time. Every fall is judged by the rounds behind it alone.
+// growth does not show in their time. Every fall is judged by the rounds after it alone.
 [[nodiscard]] constexpr bool is_another_size(double bits, double next) {
   constexpr double kSame = 1.05;
   return next < bits || next > kSame * bits;

@@ -28,7 +28,7 @@ void Core::State::begin_round(Round next) {
   if (!confirming) ++trained;
 
   for (IncomingChannel& in : ins) apply_pending(in);
-  if (!finished) begin_own_part();
+  begin_own_part();
 }
 
 double Core::State::checkpoint_wish() const {
@@ -57,11 +57,7 @@ void Core::State::try_reduce(ShardIndex s) {
   }
   if (compresses && shares_gathers && !confirming) limit_gather(s);
   if (!owns(s)) return send_when_free(outgoing(*here.reduce_out));
-  if (s == 0) {
-    const Verdict decided = decide_verdict(sum);
-    if (finished) return;  // a child has counted nodes wrongly
-    take_verdict(decided);
-  }
+  if (s == 0) take_verdict(decide_verdict(sum));
   if (confirming) {
     send_gathers(s);
     return shard_is_current(s);
@@ -75,7 +71,6 @@ void Core::State::try_reduce(ShardIndex s) {
 void Core::State::send_gathers(ShardIndex s) {
   const std::vector<ChannelIndex>& children = plan.node_channels[s][self].gather_out;
   for (const ChannelIndex channel : children) make_due(outgoing(channel));
-  if (finished) return;
   for (const ChannelIndex channel : children) {
     OutgoingChannel& out = outgoing(channel);
     if (out.waiting && !out.busy) begin_message(out);
@@ -325,7 +320,6 @@ void Core::State::on(const StepDone& event) {
 // Called when the parameters of a shard are those of this round. Ends the round after the last
 // shard.
 void Core::State::shard_is_current(ShardIndex s) {
-  if (finished) return;
   KIMESH_CHECK(shards[s].current != round, "a shard becomes current once a round");
   shards[s].current = round;
   ++shards_current;
@@ -347,7 +341,7 @@ void Core::State::finish_round() {
   if (round == 0) lineage = verdict.lineage;
   report.ended = now;
   const Duration took = now - report.begun - from_seconds(verdict.evaluate_s);
-  if (round == 0) plan_round();  // no verdict had told of it
+  if (round == 0) plan_round();  // its verdict is the first that tells T_comp
   if (!confirming) work_times.end_round(took - planned_before);
   if (!confirming && searches && !first_rounds.have_ended())
     links.limit_growth(first_rounds.end_round(over_plan(took - report.encode)));

@@ -19,7 +19,7 @@ constexpr Duration kSlowBesides = std::chrono::microseconds(500);
 constexpr double kProvenFalls = 0.5;
 // Of the time that it took longer, its tail, scaled to all of its bytes, explains so much.
 constexpr double kWireShareMin = 0.5;
-// No message has as many bytes, and a whole number holds them.
+// More than any message has, and few enough for a size_t.
 constexpr double kBytesMax = 1e15;
 }  // namespace
 

@@ -239,8 +239,10 @@ class Core::State {
   [[nodiscard]] Duration slowest_round_time() const;
 
   [[nodiscard]] Message message_for(const OutgoingChannel& out) const;
+  // Nothing follows Finish: what a handler still asks for behind a failure is left out.
   template <typename T>
   void emit(T action) {
+    if (finished) return;
     if constexpr (kIsVectorWork<T>) vector_watch.begin(now);
     actions->push_back(std::move(action));
   }
@@ -276,8 +278,8 @@ class Core::State {
   TrainerWatch gradient_watch, evaluation_watch;
   Ahead ahead = Ahead::kNo;  // how this round takes gradients
   double even_bits = 0;      // of its messages; 0: each link has its own
-  // What this round was to take before its messages and for them, when it began. The verdict that
-  // ends a round tells these of the next one.
+  // How long this round was to take before its messages, and for them, as of its begin: the verdict
+  // that ends it tells the next round's. plan_round() sets both.
   Duration planned_before{0}, planned_exchange{0};
   Round gradient_asked = kNoRound;  // the last one
   GradientPoint asked_at = GradientPoint::kParameters;

@@ -137,7 +137,8 @@ TEST(BitsByRounds, AreNotEvenWhereTheSmallestTakeLongerThanAGradient) {
   EXPECT_EQ(mesh.bits(), 0) << "whatever rates tell";
 }
 
-// A fall of a few per cent to the smallest messages. Seen to fail where rounds before it judged it.
+// The last fall, to the smallest messages, is one of a few per cent. Seen to fail where rounds
+// before it judged it.
 TEST(BitsByRounds, AreNotEvenWhereALinkWithNearlyTheSmallestBecomesSlow) {
   Mesh mesh({.room = 1.03 * kLeastEvenBits}, 0, 1);
   mesh.begin(2 * kLeastEvenBits);

@@ -86,8 +86,8 @@ TEST_F(LinkBookOfOne, KeepsToWhatTheLinkHasCarriedWhereRatesAreHeld) {
   EXPECT_LT(rate(true), 0.5 * kRate) << "the link has become slow";
 }
 
-// As in the first rounds, where one took far too long and all others are in time. Seen to fail with
-// a limit that grows on.
+// One of the first rounds took far too long, and the others are in time. Seen to fail with a limit
+// that grows without an end.
 TEST_F(LinkBookOfOne, ALimitThatNoLongerBindsIsAStateToGoOnFrom) {
   book_.add_message({}, plan_.channels.at(plan_.node_channels[0][0].gather_out.at(0)), 1, 4'000);
   book_.limit_growth(0.25);

@@ -212,7 +212,7 @@ class Mesh {
   // Makes a folder with checkpoints of this mesh's nodes, from the newest that the nodes of a run
   // with the same config and another topology have in common. Parameters, what optimizers have
   // learnt, round, schedule and counters are kept; channels, rates of links and what a policy has
-  // learnt begin anew. Objectives have no state of their own. Errors: UserInput, Io.
+  // learnt begin anew. Requires objectives without a state of their own. Errors: UserInput, Io.
   [[nodiscard]] Result<CarriedOver> carry_over(const OldRun& old, const NewRunFolder& to,
                                                const std::vector<std::string>& command) const;
 
