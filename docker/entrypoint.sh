@@ -9,8 +9,8 @@
 #   KIMESH_METRICS   HOST:PORT for Prometheus; empty: none
 #   KIMESH_NODES     in place of KIMESH_NODE: all names; the host NAME-0 takes the first, and so on
 #   KIMESH_RESTARTED 1: whoever runs this container starts it again where it fails. The node goes on
-#                    with its last run, and where a failure would come again (codes 2 and 3) the
-#                    container ends with 0
+#                    with its last run, and where a failure would come again (codes 2 and 3, or one
+#                    of these variables is wrong) the container ends with 0
 #   KIMESH_STAY      1: after a good end, and after a failure that would come again, the container
 #                    stays until it is stopped, so that what the node left can be fetched where a
 #                    container that ends is started anew. Started anew with the same two files after
@@ -23,12 +23,46 @@
 #   KIMESH_SHAPE     rate of all that leaves eth0, such as 10mbit; empty: as fast as the network
 set -eu
 
+health=${KIMESH_HEALTH:-/run/kimesh/health}
+[ $# -eq 0 ] || KIMESH_RESTARTED= KIMESH_STAY=
+
+# A shell hears of a signal only while it waits, and an interrupted `wait` tells the signal.
+hear_signals() {
+  child=
+  trap 'heard=1 stopped=1; [ -z "$child" ] || kill -TERM "$child" 2>/dev/null || true' TERM INT
+  trap 'heard=1; [ -z "$child" ] || kill -USR1 "$child" 2>/dev/null || true' USR1
+}
+
+stay() {
+  trap '' USR1
+  echo "this container stays until it is stopped, so that /kimesh/runs can be fetched"
+  echo "9999999999 the node has ended, and the container stays" >"$health"
+  [ -z "${stopped:-}" ] || exit 0
+  sleep infinity &
+  child=$!
+  wait "$child" || exit 0
+}
+
+# end_for_good CODE: the end after a failure that would come again.
+end_for_good() {
+  echo "kimesh: started again, this node would end with code $1 again; it is not." >&2
+  [ -z "${KIMESH_STAY:-}" ] || stay
+  exit 0
+}
+
+# refuse SENTENCE...: the environment of the container is wrong, which is bad input as code 2 of
+# kimesh is.
+refuse() {
+  echo "kimesh: $*" >&2
+  [ "${KIMESH_RESTARTED:-}${KIMESH_STAY:-}" ] || exit 2
+  hear_signals
+  end_for_good 2
+}
+
 if [ -n "${KIMESH_SHAPE:-}" ]; then
-  tc qdisc replace dev eth0 root tbf rate "$KIMESH_SHAPE" burst 32kb latency 200ms || {
-    echo "kimesh: KIMESH_SHAPE=$KIMESH_SHAPE cannot be had: write a rate such as 10mbit, and start" \
-      "the container as root with the capability NET_ADMIN (docker-compose.shaped.yml does)." >&2
-    exit 2
-  }
+  tc qdisc replace dev eth0 root tbf rate "$KIMESH_SHAPE" burst 32kb latency 200ms ||
+    refuse "KIMESH_SHAPE=$KIMESH_SHAPE cannot be had: write a rate such as 10mbit, and start the" \
+      "container as root with the capability NET_ADMIN (docker-compose.shaped.yml does)."
 fi
 # Root is for tc only.
 if [ "$(id -u)" = 0 ]; then
@@ -41,47 +75,29 @@ fi
 limit() {
   case $3 in
     '') ;;
-    *[!0-9]*)
-      echo "kimesh: $2=$3 is no number: write one such as 8192, or leave it out." >&2
-      exit 2
-      ;;
+    *[!0-9]*) refuse "$2=$3 is no number: write one such as 8192, or leave it out." ;;
     *) prlimit --pid $$ "--$1=$3:$3" 2>/dev/null || true ;;
   esac
 }
 limit nofile KIMESH_DESCRIPTORS "${KIMESH_DESCRIPTORS:-}"
 limit nproc KIMESH_THREADS "${KIMESH_THREADS:-}"
 
-health=${KIMESH_HEALTH:-/run/kimesh/health}
 if [ -n "${KIMESH_NODES:-}" ]; then
   KIMESH_NODE=$(echo "$KIMESH_NODES" | cut -d ' ' -f $((${HOSTNAME##*-} + 1)))
 fi
 topology=${KIMESH_TOPOLOGY:-topologies/ring4.yaml} config=${KIMESH_CONFIG:-configs/digits.yaml}
 
-stay() {
-  trap '' USR1
-  echo "this container stays until it is stopped, so that /kimesh/runs can be fetched"
-  echo "9999999999 the node has ended, and the container stays" >"$health"
-  [ -z "${stopped:-}" ] || exit 0
-  sleep infinity &
-  child=$!
-  wait "$child" || exit 0
-}
-
 if [ $# -eq 0 ]; then
-  set -- node --name "${KIMESH_NODE:?is not set: write the name of a node of the topology}" \
-    --topology "$topology" --config "$config" --health "$health"
+  [ -n "${KIMESH_NODE:-}" ] ||
+    refuse "KIMESH_NODE is not set: write the name of a node of the topology."
+  set -- node --name "$KIMESH_NODE" --topology "$topology" --config "$config" --health "$health"
   [ -z "${KIMESH_KEYS:-}" ] || set -- "$@" --keys "$KIMESH_KEYS"
   [ -z "${KIMESH_METRICS:-}" ] || set -- "$@" --metrics "$KIMESH_METRICS"
   [ -z "${KIMESH_RESTARTED:-}" ] || set -- "$@" --resume-if-any
-else
-  KIMESH_RESTARTED= KIMESH_STAY=
 fi
 [ "${KIMESH_RESTARTED:-}${KIMESH_STAY:-}" ] || exec kimesh "$@"
 
-# A shell hears of a signal only while it waits, and an interrupted `wait` tells the signal.
-child=
-trap 'heard=1 stopped=1; [ -z "$child" ] || kill -TERM "$child" 2>/dev/null || true' TERM INT
-trap 'heard=1; [ -z "$child" ] || kill -USR1 "$child" 2>/dev/null || true' USR1
+hear_signals
 
 ended=runs/.ended # what was trained to its end: the sum of the two files
 sum=$(cat "$topology" "$config" 2>/dev/null | cksum)
@@ -110,10 +126,7 @@ case $code in
   # Another node was stopped. Where pods are moved it comes back, and this one goes on with it; with
   # docker-compose somebody has stopped the mesh.
   4) [ -z "${KIMESH_STAY:-}" ] || exit "$code"; code=0 ;;
-  2 | 3)
-    echo "kimesh: started again, this node would end with code $code again; it is not." >&2
-    code=0
-    ;;
+  2 | 3) end_for_good "$code" ;;
   *) exit "$code" ;;
 esac
 [ "${KIMESH_STAY:-}" ] || exit "$code"

@@ -25,14 +25,19 @@ namespace {
 
 HWY_EXPORT(target_in_use);
 
+// All sets of Arm that are compiled are NEON, with and without instructions that no kernel uses:
+// newer versions of Highway tell these apart.
+constexpr std::int64_t kNeon =
+    (2LL << HWY_HIGHEST_TARGET_BIT_ARM) - (2LL << HWY_HIGHEST_TARGET_BIT_X86);
+
 struct Named {
   std::string_view name;
-  std::int64_t target;
+  std::int64_t targets;
 };
 constexpr std::array<Named, 5> kNames = {{{"avx512", HWY_AVX3},
                                           {"avx2", HWY_AVX2},
                                           {"sse4", HWY_SSE4},
-                                          {"neon", HWY_NEON},
+                                          {"neon", kNeon},
                                           {"scalar", HWY_SCALAR}}};
 
 // What the machine has, whatever is forced: detection sees through no mask of a test.
@@ -49,14 +54,14 @@ std::int64_t detected() {
 std::vector<std::string_view> simd_targets() {
   std::vector<std::string_view> names;
   for (const Named& named : kNames)
-    if ((detected() & named.target) != 0) names.push_back(named.name);
+    if ((detected() & named.targets) != 0) names.push_back(named.name);
   return names;
 }
 
 std::string_view simd_target() {
   const std::int64_t target = HWY_DYNAMIC_DISPATCH(target_in_use)();
   for (const Named& named : kNames)
-    if (named.target == target) return named.name;
+    if ((named.targets & target) != 0) return named.name;
   return "unknown";
 }
 
@@ -64,9 +69,10 @@ Status force_simd(std::string_view name) {
   std::int64_t target = 0;  // all
   std::string known;
   for (const Named& named : kNames) {
-    if ((detected() & named.target) == 0) continue;
+    const std::int64_t found = detected() & named.targets;
+    if (found == 0) continue;
     known += (known.empty() ? "" : ", ") + std::string(named.name);
-    if (named.name == name) target = named.target;
+    if (named.name == name) target = found;
   }
   if (target == 0 && !name.empty())
     return Error{ErrorCode::kUserInput, "this machine has no instruction set '" +

@@ -117,6 +117,7 @@ HWY_INLINE auto packing_of(std::size_t bits) {
   return hn::IndicesFromVec(kWords, hn::And(lanes, hn::Set(kWords, 7u)));
 }
 #elif HWY_TARGET != HWY_AVX3 && HWY_TARGET != HWY_SCALAR
+static_assert(kLanes == 4, "other registers need a table of their own");
 inline constexpr std::array<std::array<std::uint32_t, 4>, 16> kPackedLanes = [] {
   std::array<std::array<std::uint32_t, 4>, 16> table{};
   for (std::uint32_t hits = 0; hits < 16; ++hits)

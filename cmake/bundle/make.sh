@@ -1,10 +1,23 @@
 #!/usr/bin/env bash
 # make.sh PROGRAM FOLDER: makes FOLDER the bundle of a built kimesh, which runs on any Linux of this
 # processor's kind, with its own loader and C library: a static launcher, lib/, configs, topologies.
+# An earlier bundle there is replaced when the new one is whole. A folder that holds anything else
+# is refused with code 2; `make.sh --check FOLDER` does only that, before PROGRAM is built.
 set -euo pipefail
-program=$(realpath "$1") folder=$2
+target=$(realpath --canonicalize-missing "$2")
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
-rm -rf "$folder"
+is_bundle() { [[ -f $1/kimesh && -f $1/lib/kimesh ]]; }
+is_empty() { [[ $(find "$1" -maxdepth 0 -type d -empty) ]]; }
+if [[ -e $target ]] && ! is_bundle "$target" && ! is_empty "$target"; then
+  echo "bundle: $target is there and is no bundle of kimesh: name a new or an empty folder." >&2
+  exit 2
+fi
+[[ $1 != --check ]] || exit 0
+program=$(realpath "$1")
+mkdir -p "$(dirname "$target")"
+work=$(mktemp -d "$(dirname "$target")/.bundle.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+folder=$work/whole
 mkdir -p "$folder/lib"
 loader=$(readelf --program-headers "$program" | sed -n 's/.*interpreter: \(.*\)]/\1/p')
 libraries=$(ldd "$program")
@@ -17,3 +30,5 @@ cp -L "$program" "$loader" "$folder/lib"
 cc -O2 -Wall -Wextra -Werror -static -DLOADER="\"$(basename "$loader")\"" \
   "$root/cmake/bundle/launcher.c" -o "$folder/kimesh"
 cp -r "$root/configs" "$root/topologies" "$root/LICENSE" "$folder"
+[[ ! -e $target ]] || mv --no-target-directory "$target" "$work/earlier"
+mv --no-target-directory "$folder" "$target"

@@ -9,9 +9,6 @@ import math
 import os
 import platform
 import sys
-import time
-import traceback
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,10 +18,10 @@ import numpy as np
 from kimesh import _core
 from kimesh._core import ConfigError, MeshError, Wish
 from kimesh.arrays import parameters_of
+from kimesh.leaving import leave_when_let_go, sentence_of, wait_for_end
 from kimesh.signals import StopOnSignals
 
 _TICK_S = 0.1  # between two looks at Python's signals while the node is waited for
-_LEAVE_S = 0.01  # between two looks whether a node that leaves has left
 _log = logging.getLogger("kimesh")
 
 Path = str | os.PathLike[str]
@@ -78,8 +75,8 @@ class Mesh:
         warns of them.
 
     Raises ConfigError with kimesh's sentences, one a line, where something is wrong before the
-    start. Nothing is sent before the first `running`, `round` or `step`. All calls come from one
-    thread.
+    start. Nothing is sent before the first `running`, `round` or `step`: an exception before it
+    reaches no other node. All calls come from one thread.
     """
 
     def __init__(
@@ -118,7 +115,7 @@ class Mesh:
         self._end: tuple[str, str, str, int, float] | None = None
         self._showing = False
         self._answering = False
-        self._labels: Any = None
+        self._labels: Any = object()  # those that were dealt out; at first nobody's
         self.name = name
         self._node = _core.Node(
             config=os.fspath(config), topology=os.fspath(topology), name=name,
@@ -135,8 +132,6 @@ class Mesh:
         if weights is not None:
             self._start_from(os.fspath(weights))
         self._signals = StopOnSignals(self._node.stop)
-        # Where nobody holds the mesh any more, its node leaves; so it does when Python ends.
-        self._leave = weakref.finalize(self, _leave, self._node)
         self._started = False
 
     # ---- the loop
@@ -220,13 +215,13 @@ class Mesh:
 
     def close(self, error: BaseException | None = None) -> None:
         """Leaves the mesh, which ends the run where it has not ended: as a failure of this node,
-        where there is an error."""
+        where there is an error. It raises nothing: `outcome` and `text` say how the run ended."""
         if self._end is None and self._started:
             if error is not None and not isinstance(error, KeyboardInterrupt):
-                self._node.fail(_sentence_of(error))
+                self._node.fail(sentence_of(error))
             else:
                 self._node.stop()
-            _wait_for_end(self._node)
+            wait_for_end(self._node)
             self._take_end()
         self._signals.give_back()
 
@@ -287,17 +282,18 @@ class Mesh:
     def indices(self, labels: Sequence[int], size: int) -> np.ndarray:
         """The samples of the wanted batch, `size` of them, of a data set that all nodes have and
         that is dealt out evenly among them: the same that `kimesh` takes with `split: even`.
-        labels: the class of each sample; all 0 where there are no classes."""
+        labels: the class of each sample; all 0 where there are no classes. An object is looked
+        through at its first call alone: after a change in place, give a copy."""
         if not self._answering:
             self._wanted()
         if self._labels is not labels:
-            self._node.deal_out(np.ascontiguousarray(labels, np.int64))
+            self._node.deal_out(_classes(labels))
             self._labels = labels
         return np.asarray(self._node.indices(size), np.int64)
 
     def test_indices(self, labels: Sequence[int]) -> np.ndarray:
         """The samples that this node evaluates, of a test set that all nodes have."""
-        return np.asarray(self._node.test_indices(np.ascontiguousarray(labels, np.int64)), np.int64)
+        return np.asarray(self._node.test_indices(_classes(labels)), np.int64)
 
     # ---- within
 
@@ -323,6 +319,7 @@ class Mesh:
                               "waits for them: there is no running, step or agreed() within")
         if not self._started:
             self._started = True
+            leave_when_let_go(self, self._node, self._signals)
             self._signals.take()
         try:
             while True:
@@ -369,24 +366,8 @@ class Mesh:
         self._signals.give_back()
 
 
-def _leave(node: _core.Node) -> None:
-    """Ends the run of a program that ends without it. Other nodes learn of the error behind it."""
-    if not node.is_running():
-        return
-    error = getattr(sys, "last_value", None)
-    if error is not None:
-        node.fail(_sentence_of(error))
-    else:
-        node.stop()
-    _wait_for_end(node)
-
-
-def _wait_for_end(node: _core.Node) -> None:
-    """What the node still wishes for gets no answer any more."""
-    while node.wait(0) is not Wish.END:
-        node.take_events()
-        time.sleep(_LEAVE_S)
-
-
-def _sentence_of(error: BaseException) -> str:
-    return f"the program's loop ended: {traceback.format_exception_only(error)[-1].strip()}"
+def _classes(labels: Sequence[int] | None) -> np.ndarray:
+    if labels is None:
+        raise ConfigError("labels are None: give the class of each sample, or zeros where there "
+                          "are no classes")
+    return np.ascontiguousarray(labels, np.int64)

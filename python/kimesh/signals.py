@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
 
 _DEFAULTS = {
     signal.SIGINT: signal.default_int_handler,
@@ -19,23 +19,30 @@ class StopOnSignals:
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
-        self._taken: dict[signal.Signals, Any] = {}
+        self._process: int | None = None  # the one that took the signals; None: they are given back
 
     def take(self) -> None:
         if threading.current_thread() is not threading.main_thread():
             return
+        self._process = os.getpid()
         for number, default in _DEFAULTS.items():
             if signal.getsignal(number) == default:
-                self._taken[number] = signal.signal(number, self._handle)
+                signal.signal(number, self._handle)
 
     def give_back(self) -> None:
+        """In a thread that may not do so, it is left to the next signal, which then is Python's."""
+        self._process = None
         if threading.current_thread() is not threading.main_thread():
             return
-        for number, before in self._taken.items():
+        for number, default in _DEFAULTS.items():
             if signal.getsignal(number) == self._handle:
-                signal.signal(number, before)
-        self._taken.clear()
+                signal.signal(number, default)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        # A forked child inherits the handlers, and the mesh is its parent's.
+        is_for_the_mesh = self._process == os.getpid()
         self.give_back()
-        self._stop()
+        if is_for_the_mesh:
+            self._stop()
+        else:
+            signal.raise_signal(number)

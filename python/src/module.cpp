@@ -174,6 +174,7 @@ class Node {
   // The samples of the wanted batch, of those that were dealt out.
   [[nodiscard]] std::vector<std::uint32_t> indices(int size) const {
     if (size < 1) throw ConfigError("a batch holds a sample at least");
+    if (part_.empty()) throw ConfigError("no samples were dealt out: call deal_out before indices");
     return batch_samples(part_, size, node_->batch(), node_->self(), node_->mesh().config().seed);
   }
   // The samples that this node evaluates, of a test set with these labels.

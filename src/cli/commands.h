@@ -25,12 +25,13 @@ struct PageOptions {
 struct RunOptions {
   std::vector<std::string> command;  // as it was typed, for run.json
   std::string config, topology;
-  std::string run;       // name of the run's folder; empty: made up
-  std::string json;      // figures go there; empty: nowhere
-  bool digests = false;  // digests of owned shards in every round's record
-  std::string keys{};    // folder of the keys; empty: what the topology says
-  std::string resume{};  // folder of the run that goes on; empty: a new run
-  std::string hosts{};   // file of the machines whose ssh starts the nodes; empty: they run here
+  std::string config_copied_from{};  // as in MeshFiles
+  std::string run;                   // name of the run's folder; empty: made up
+  std::string json;                  // figures go there; empty: nowhere
+  bool digests = false;              // digests of owned shards in every round's record
+  std::string keys{};                // folder of the keys; empty: what the topology says
+  std::string resume{};              // folder of the run that goes on; empty: a new run
+  std::string hosts{};  // file of the machines whose ssh starts the nodes; empty: they run here
   PageOptions page{};
 };
 struct NodeOptions {

@@ -54,7 +54,7 @@ Result<ExportedMesh> exported_mesh(const ExportOptions& options, const MeshFiles
   std::string text = placed->text;
   if (!text.ends_with('\n')) text += '\n';
   if (options.target == ExportOptions::Target::kKubernetes &&
-      files.topology.start_timeout == TopologyFile().start_timeout)
+      !files.topology.places.is_given("start_timeout"))
     text += kKubernetesStart;
   mesh.files.push_back({"topology.yaml", std::move(text)});
   std::vector<PlacedTopology::Trace> others = placed->traces;

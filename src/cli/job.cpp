@@ -40,7 +40,10 @@ Status complete(RunOptions& options) {
   if (!options.resume.empty()) {
     const RunFolder folder(options.resume);
     const bool has_topology = !options.topology.empty();  // it says where its keys are
-    if (options.config.empty()) options.config = folder.config();
+    if (options.config.empty()) {
+      options.config = folder.config();
+      options.config_copied_from = folder.given_config();
+    }
     if (!has_topology) options.topology = folder.topology();
     if (options.keys.empty() && !has_topology) options.keys = folder.keys_folder();
     return options.run.empty() || has_topology ? ok_status() : Status(one_folder());
@@ -51,8 +54,9 @@ Status complete(RunOptions& options) {
 }
 
 std::optional<MeshFiles> load_files(const std::string& config_path,
-                                    const std::string& topology_path) {
-  Loaded<MeshFiles> files = load_mesh_files(config_path, topology_path);
+                                    const std::string& topology_path,
+                                    const std::string& config_copied_from) {
+  Loaded<MeshFiles> files = load_mesh_files(config_path, topology_path, config_copied_from);
   for (const Problem& problem : files.problems) complain(to_string(problem));
   if (!files.ok()) return std::nullopt;
   return std::move(files.value);

@@ -21,9 +21,11 @@ namespace kimesh::cli {
 // Tells people what a run keeps and what it drops when it goes on under another topology.
 [[nodiscard]] std::string text_of(const CarriedOver& carried, const std::string& topology);
 
-// Reads both files and prints every problem. Returns nothing when there was one.
+// Reads both files (as load_mesh_files) and prints every problem. Returns nothing when there was
+// one.
 [[nodiscard]] std::optional<MeshFiles> load_files(const std::string& config_path,
-                                                  const std::string& topology_path);
+                                                  const std::string& topology_path,
+                                                  const std::string& config_copied_from = {});
 
 // Reads a topology and prints every problem. Returns nothing when there was one.
 [[nodiscard]] std::optional<TopologyFile> load_topology_alone(const std::string& path);

@@ -69,8 +69,9 @@ int join_model(const JoinOptions& options, const std::string& output) {
 // Checkpoints of all nodes of another topology, in a folder of which each machine gets a copy.
 int join_checkpoints(const JoinOptions& options) {
   const RunFolder first(options.runs.front());
-  auto files =
-      load_files(options.config.empty() ? first.config() : options.config, options.topology);
+  auto files = options.config.empty()
+                   ? load_files(first.config(), options.topology, first.given_config())
+                   : load_files(options.config, options.topology);
   auto before = load_topology_alone(options.before.empty() ? first.topology() : options.before);
   if (!files || !before) return kExitUser;
   const auto mesh = make_mesh(std::move(*files));

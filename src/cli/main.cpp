@@ -14,6 +14,7 @@
 #include "mesh_commands.h"
 #include "option_values.h"
 #include "say.h"
+#include "signals.h"
 
 namespace kimesh::cli {
 namespace {
@@ -182,6 +183,7 @@ void add_completion(CLI::App& app, Shell& shell, int& code) {
 }
 
 int run(int argc, char** argv) {
+  notice_children();
   add_torch_models();
   add_plugin_model();
   const std::vector<std::string> words(argv, argv + argc);

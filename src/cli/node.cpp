@@ -129,6 +129,7 @@ int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const Node
 }  // namespace
 
 int node(NodeOptions options) {
+  let_saves_wait();
   if (options.resumes_if_any && !(options.run.resume.empty() && options.run_folder.empty())) {
     complain("--resume-if-any finds the folder by itself: leave --resume and --run-folder out.");
     return kExitUser;
@@ -138,7 +139,7 @@ int node(NodeOptions options) {
   if (!options.run.resume.empty()) options.run_folder = options.run.resume;
   if (const Status forced = kernels::force_simd(options.simd); !forced)
     return fail({forced.error().code, "--simd: " + forced.error().message});
-  auto files = load_files(options.run.config, options.run.topology);
+  auto files = load_files(options.run.config, options.run.topology, options.run.config_copied_from);
   if (!files) return kExitUser;
   const auto self = find_node(files->topology, options.name);
   if (!self) return kExitUser;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -16,6 +17,7 @@
 #include "kimesh/records/text_file.h"
 #include "kimesh/topology/placed_topology.h"
 #include "kimesh/util/digest.h"
+#include "kimesh/util/thrown.h"
 #include "kimesh/util/units.h"
 #include "say.h"
 
@@ -48,7 +50,11 @@ Status at_all(const Places& places, const Work& work) {
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < places.size(); ++i)
-      threads.emplace_back([&, i] { ends[i] = work(places[i]); });
+      threads.emplace_back([&, i] {
+        Thrown thrown;
+        thrown.guard("copying files", [&] { ends[i] = work(places[i]); });
+        if (const auto text = thrown.text()) ends[i] = Error{ErrorCode::kIo, *text};
+      });
   }
   const auto failed = std::ranges::find_if(ends, [](const Status& end) { return !end.ok(); });
   return failed == ends.end() ? ok_status() : *failed;
@@ -109,7 +115,7 @@ std::vector<fs::path> files_below(const std::string& folder) {
   std::error_code code;
   for (fs::recursive_directory_iterator entry(folder, code), end; !code && entry != end;
        entry.increment(code))
-    if (entry->is_regular_file()) files.push_back(entry->path());
+    if (std::error_code unknown; entry->is_regular_file(unknown)) files.push_back(entry->path());
   std::ranges::sort(files);
   return files;
 }
@@ -126,6 +132,53 @@ Result<std::uint64_t> add_file(const std::string& path, PiecewiseDigest& digest)
     digest.add(part);
   }
   return bytes;
+}
+
+// How a file grows.
+Status append_rest(PieceReader& from, const std::string& path) {
+  std::ofstream out(path, std::ios::binary | std::ios::app);
+  std::vector<char> piece(kFilePieceBytes);
+  while (out && from.left() > 0) {
+    const auto part = std::span(piece).first(std::min(from.left(), piece.size()));
+    if (const Status read = from.read(std::as_writable_bytes(part)); !read) return read;
+    out.write(part.data(), static_cast<std::streamsize>(part.size()));
+  }
+  out.close();
+  return out ? ok_status() : Status(Error{ErrorCode::kIo, path + " cannot be written"});
+}
+
+// Whether what is left of `file` begins with all that is left of `known`, which it has behind it
+// then.
+Result<bool> begins_with(PieceReader& file, PieceReader& known) {
+  if (file.left() < known.left()) return false;
+  std::vector<std::byte> expected(kFilePieceBytes), found(kFilePieceBytes);
+  while (known.left() > 0) {
+    const std::size_t size = std::min(known.left(), expected.size());
+    if (const Status s = known.read(std::span(expected).first(size)); !s) return s.error();
+    if (const Status s = file.read(std::span(found).first(size)); !s) return s.error();
+    if (!std::equal(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(size),
+                    found.begin()))
+      return false;
+  }
+  return true;
+}
+
+// Keeps a file that came under `path`. Records that are here already grow where they are, so that
+// who follows them goes on.
+Status keep_file(const fs::path& came, const std::string& path) {
+  if (came.extension() == ".jsonl") {
+    auto file = PieceReader::open(came.string());
+    auto known = PieceReader::open(path);
+    if (file && known) {
+      const auto grows = begins_with(*file, *known);
+      if (!grows) return grows.error();
+      if (*grows) return append_rest(*file, path);
+    }
+  }
+  std::error_code code;
+  fs::rename(came, path, code);
+  if (!code) return ok_status();
+  return Error{ErrorCode::kIo, fmt::format("{} cannot be kept: {}", path, code.message())};
 }
 
 }  // namespace
@@ -241,6 +294,14 @@ Status RemoteNodes::copy_files(const Place& place, const std::string& staged, co
   return machine.send(keys, fmt::format("mkdir -p {0} && tar -xf - -C {0}", to), false);
 }
 
+void RemoteNodes::remove_keys(const RunFolder& folder) const {
+  const std::string words = "rm -rf " + shell_word(keys_at(name_of(folder)));
+  static_cast<void>(at_all(places_, [&](const Place& place) {
+    const auto answer = place.machine.ask(words);
+    return answer ? ok_status() : Status(answer.error());
+  }));
+}
+
 Status RemoteNodes::prepare(const Mesh& mesh, const RunOptions& options,
                             const RunFolder& folder) const {
   const auto staging = Staging::make(fs::temp_directory_path());
@@ -303,9 +364,10 @@ Status RemoteNodes::fetch_from(const Place& place, const RunFolder& folder,
     const std::string file = entry->path().filename().string();
     const bool is_own = std::ranges::any_of(
         place.nodes, [&](NodeIndex node) { return file.starts_with(names_[node] + "."); });
-    if (!is_own || entry->is_symlink() || !entry->is_regular_file()) continue;
-    fs::rename(entry->path(), fs::path(folder.path()) / "nodes" / file, code);
-    if (code) break;
+    std::error_code unknown;
+    if (!is_own || entry->is_symlink(unknown) || !entry->is_regular_file(unknown)) continue;
+    const Status kept = keep_file(entry->path(), folder.path() + "/nodes/" + file);
+    if (!kept) return kept;
   }
   if (!code || code == std::errc::no_such_file_or_directory) return ok_status();
   return Error{ErrorCode::kIo,

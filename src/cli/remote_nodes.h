@@ -34,6 +34,9 @@ class RemoteNodes {
   // takes long. A run that goes on gets the records that are there. Errors: of all machines.
   [[nodiscard]] Status prepare(const Mesh& mesh, const RunOptions& options,
                                const RunFolder& folder) const;
+  // What `prepare` has copied of keys goes, where the nodes do not start after all. A machine that
+  // cannot be reached keeps them.
+  void remove_keys(const RunFolder& folder) const;
   // Starts a node. Its records go to the folder, and so do the words of node and ssh. Errors: Io.
   [[nodiscard]] Result<Child> start(NodeIndex node, const RunOptions& options,
                                     const RunFolder& folder) const;

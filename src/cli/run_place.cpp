@@ -56,7 +56,11 @@ Result<RunPlace> unfinished_or_new(const Mesh& mesh, const NodeOptions& options)
 Result<RunPlace> place_of(const Mesh& mesh, const NodeOptions& options) {
   if (options.resumes_if_any) return unfinished_or_new(mesh, options);
   if (options.run_folder.empty()) return new_folder(mesh, options);
-  if (options.run.resume.empty()) return RunPlace{RunFolder(options.run_folder)};
+  if (options.run.resume.empty()) {
+    const auto shared = mesh.share_folder(options.run_folder, options.run.command);
+    if (!shared) return shared.error();
+    return RunPlace{*shared};
+  }
   if (const Status same = check_same_topology(mesh, options.run); !same) return same.error();
   return RunPlace{RunFolder(options.run_folder), true};
 }

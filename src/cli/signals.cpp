@@ -15,6 +15,13 @@ void on_signal(int signal) {
     want_stop();
 }
 
+// Async-signal-safe.
+bool is_ignored(int signal) {
+  struct sigaction current {};
+  ::sigaction(signal, nullptr, &current);
+  return current.sa_handler == SIG_IGN;
+}
+
 void handle(int signal, void (*handler)(int), int flags) {
   struct sigaction action {};
   action.sa_handler = handler;
@@ -36,18 +43,28 @@ void want_stop() {
 sigset_t stop_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int signal : kStopSignals) ::sigaddset(&set, signal);
+  for (const int signal : kStopSignals)
+    if (signal != SIGHUP || !is_ignored(SIGHUP)) ::sigaddset(&set, signal);
   return set;
 }
 
 void stop_on_signals() {
-  for (const int signal : kStopSignals) handle(signal, on_signal, SA_RESTART | SA_RESETHAND);
   const sigset_t heard = stop_signals();
+  for (const int signal : kStopSignals)
+    if (::sigismember(&heard, signal) == 1) handle(signal, on_signal, SA_RESTART | SA_RESETHAND);
   ::sigprocmask(SIG_UNBLOCK, &heard, nullptr);
 }
 
 void stop_on_lost_output() {
   handle(SIGPIPE, SIG_IGN, 0);
+}
+
+void let_saves_wait() {
+  handle(SIGUSR1, SIG_IGN, 0);
+}
+
+void notice_children() {
+  handle(SIGCHLD, SIG_DFL, 0);
 }
 
 std::atomic<bool>& save_on_signal() {

@@ -10,7 +10,9 @@ namespace kimesh::cli {
 [[nodiscard]] const std::atomic<bool>& stop_wanted();
 void want_stop();  // async-signal-safe
 
-// SIGINT, SIGTERM and SIGHUP. Async-signal-safe.
+// SIGINT, SIGTERM and SIGHUP; without SIGHUP where whoever started the process ignores it, as nohup
+// does. (A shell that starts something in the background ignores SIGINT for it, which is heard all
+// the same.) Async-signal-safe.
 [[nodiscard]] sigset_t stop_signals();
 // Installs handlers: the first of these signals wants to stop, a second one of the same kind kills
 // the process. Signals that were blocked until now are heard.
@@ -18,6 +20,10 @@ void stop_on_signals();
 // From now on output that nobody reads any more, on a closed pipe or terminal, does not kill the
 // process: say() wants to stop then.
 void stop_on_lost_output();
+// Until save_on_signal a request for a checkpoint asks for nothing, and does not kill the process.
+void let_saves_wait();
+// Children can be waited for, even where whoever started the process ignores the ends of its own.
+void notice_children();
 // Installs a handler: SIGUSR1, which asks for a checkpoint, sets the flag. Whoever sees it sets it
 // back.
 [[nodiscard]] std::atomic<bool>& save_on_signal();

@@ -91,8 +91,10 @@ std::vector<std::string> arguments_for(const RunOptions& options, const RunFolde
                                        const std::string& node, int threads) {
   const char* place = options.resume.empty() ? "--run-folder" : "--resume";
   std::vector<std::string> words{
-      "node", "--config", options.config, "--topology", options.topology,        "--name",
-      node,   place,      folder.path(),  "--threads",  std::to_string(threads), "--no-verdict"};
+      "node",        "--topology", options.topology,        "--name",      node, place,
+      folder.path(), "--threads",  std::to_string(threads), "--no-verdict"};
+  // A node takes the copy by itself, and knows of what that is one then.
+  if (options.config_copied_from.empty()) words.insert(words.end(), {"--config", options.config});
   if (options.digests) words.push_back("--digests");
   if (!options.page.address.empty()) words.push_back("--watched");
   if (!options.keys.empty()) words.insert(words.end(), {"--keys", options.keys});
@@ -250,8 +252,9 @@ int run_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder
 }  // namespace
 
 int up(RunOptions options) {
+  let_saves_wait();
   if (const Status whole = complete(options); !whole) return fail(whole.error());
-  auto files = load_files(options.config, options.topology);
+  auto files = load_files(options.config, options.topology, options.config_copied_from);
   if (!files) return kExitUser;
   if (files->config.quadratic) {
     complain("a quadratic runs in `kimesh simulate` only. Write model and data instead.");
@@ -278,18 +281,22 @@ int up(RunOptions options) {
   }
   const auto folder = folder_of(**mesh, options, remote.has_value());
   if (!folder) return fail(folder.error());
+  const auto not_started = [&](const Error& error) {
+    if (remote) remote->remove_keys(*folder);
+    return fail(error);
+  };
   if (remote) {
     const Status ready = remote->prepare(**mesh, options, *folder);
     std::error_code ignored;  // a new folder has nothing in it but copies
     if (!ready && options.resume.empty()) std::filesystem::remove_all(folder->path(), ignored);
-    if (!ready) return fail(ready.error());
+    if (!ready) return not_started(ready.error());
   }
 
   const sigset_t set = signals();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   stop_on_lost_output();
   if (const Status shown = show_page(page->get(), options.page, *folder); !shown)
-    return fail(shown.error());
+    return not_started(shown.error());
   return run_all(**mesh, options, *folder, remote ? &*remote : nullptr);
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -101,7 +102,8 @@ class CsvSamples : public StoredSamples {
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
-  // Mean 0 and deviation 1 over `training` (Welford's sums); a column that never changes becomes 0.
+  // Mean 0 and deviation 1 over `training` (Welford's sums). A column that never changes becomes 0.
+  // One that changes by less than float32 can divide by is taken for such a column.
   Result<SampleScale> scale(std::span<const std::uint32_t> training) const override {
     std::vector<bool> counts(classes_.samples());
     for (const std::uint32_t sample : training) counts[sample] = true;
@@ -121,9 +123,10 @@ class CsvSamples : public StoredSamples {
     });
     if (!read.ok()) return read.error();
     SampleScale scale;
+    constexpr double kDeviationMin = 1.0 / std::numeric_limits<float>::max();
     for (std::size_t i = 0; i < mean.size(); ++i) {
       const double deviation = std::sqrt(squares[i] / seen);
-      scale.scale.push_back(static_cast<float>(deviation > 0 ? 1 / deviation : 1));
+      scale.scale.push_back(static_cast<float>(deviation > kDeviationMin ? 1 / deviation : 1));
       scale.offset.push_back(static_cast<float>(-mean[i] * scale.scale.back()));
     }
     return scale;

@@ -1,6 +1,7 @@
 // kind: text. A text as samples of `length` tokens, each with the token after it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kimesh/config/keys.h"
@@ -141,7 +142,7 @@ class Text final : public DataKind {
                           kTextRemedy);
     const std::uint64_t train = (first_of_test - 1) / length;
     const std::uint64_t test = (tokens - first_of_test - 1) / length;
-    if (train > kStoredSamplesMax)
+    if (std::max(train, test) > kStoredSamplesMax)
       return refused_file(path_, fmt::format("it holds over {} samples", kStoredSamplesMax),
                           "Use a larger data.length");
     return OpenedData{part(vocabulary, 0, train), part(vocabulary, first_of_test, test)};

@@ -54,7 +54,7 @@ class AcceptedConnections {
   void admit(int fd);
   // It has been refused, and may take kHearRefusal to hear it and hang up.
   void refuse(int fd, TimePoint now);
-  // It is a stranger again, since its node has another connection.
+  // It is a stranger again, since its node has another connection, or since it serves no link.
   void release(int fd, TimePoint now);
   // Notes that a frame of it, without ZeroMQ's framing, was read.
   void delivered(int fd, std::size_t frame_bytes);

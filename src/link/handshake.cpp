@@ -74,9 +74,9 @@ std::optional<Refusal> refusal_of(const Hello& hello, const Hello& ours) {
   else if (hello.parameters_digest != ours.parameters_digest)
     reasons.push_back(differing("initial parameters", hello.parameters_digest,
                                 ours.parameters_digest, hello, ours,
-                                "use the same builds of kimesh and LibTorch on both machines, and "
-                                "where programs bring the model the same names, order, shapes "
-                                "and start"));
+                                "use the same builds of kimesh and LibTorch, C library and kind "
+                                "of processor on both machines, and where programs bring the "
+                                "model the same names, order, shapes and start"));
   if (reasons.empty() && (hello.run != ours.run || hello.view != ours.view))
     reasons.push_back(same("the runs differ; start all nodes anew, from the same point"));
   const bool mutual =

@@ -135,7 +135,12 @@ void IncomingConnections::tell_of_stranger(const std::string& address) {
 }
 
 void IncomingConnections::leave(Connection& connection) {
-  if (connection.open) shared_.events.push(PeerLeft{connection.spec.from});
+  if (connection.open) {
+    shared_.events.push(PeerLeft{connection.spec.from});
+    // A hello that was read after its connection had ended has admitted the one that has the
+    // descriptor now, which may be a stranger's.
+    accepted_.release(connection.fd, std::chrono::steady_clock::now());
+  }
   connection.open = connection.greeting = false;
   connection.tcp = TcpPeek();
   connection.replies.clear();  // each is repeated, or asked for, on the next connection

@@ -106,7 +106,7 @@ void IncomingConnections::take_sender(Connection& connection, const std::string&
 void IncomingConnections::take_receiver(OutgoingConnection& link, const std::string& routing_id,
                                         int fd, const Hello& hello, TimePoint now) {
   const int before = link.is_ready() ? link.accepted().fd : -1;
-  if (!link.accept(hello, {&socket_, routing_id, fd}, now)) return;
+  if (!link.accept(hello, {&socket_, &accepted_, routing_id, fd}, now)) return;
   if (before >= 0 && before != fd) accepted_.release(before, now);
   if (before != fd) accepted_.admit(fd);
   end_if_misbehaved(link, fd, now);
@@ -144,10 +144,11 @@ void IncomingConnections::admit(Connection& connection, const std::string& routi
 // A new connection serves the link: what may have been lost with the last one is said again.
 void IncomingConnections::opened(Connection& connection, TimePoint now) {
   connection.chunks = 0;
-  shared_.peers.incoming(connection.spec.from, true);
   for (const auto& [channel, applied] : connection.applied) reply(connection, applied, now);
   if (halt_) reply(connection, *halt_, now);
   if (bye_) reply(connection, Bye{shared_.hello.from}, now);
+  if (!connection.open) return;  // an answer, or the welcome, has found that it has ended
+  shared_.peers.incoming(connection.spec.from, true);
   shared_.events.push(PeerArrived{connection.spec.from});
   heard(connection, now);
 }

@@ -1,5 +1,6 @@
 #include "kimesh/link/network.h"
 
+#include <algorithm>
 #include <future>
 #include <random>
 
@@ -26,9 +27,13 @@ std::size_t event_weight(const NetworkEvent& event) {
 
 std::size_t receive_bytes_max(const NetworkOptions& options, std::size_t queue_bytes) {
   const std::size_t connection = kUndeliveredBytesMax + kConnectionBytes;
-  std::size_t bytes = queue_bytes + kStrangersMax * (kStrangerBytesMax + kConnectionBytes);
-  for (const IncomingLink& link : options.incoming) bytes += connection + link.message_bytes_max;
-  return bytes + options.outgoing.size() * connection;
+  std::size_t queued = queue_bytes, bytes = 0;
+  for (const IncomingLink& link : options.incoming) {
+    queued = std::max(queued, sizeof(NetworkEvent) + link.message_bytes_max);
+    bytes += connection + link.message_bytes_max;
+  }
+  bytes += options.outgoing.size() * connection;
+  return queued + bytes + kStrangersMax * (kStrangerBytesMax + kConnectionBytes);
 }
 
 EventSink sink_into(BoundedQueue<NetworkEvent>& events) {

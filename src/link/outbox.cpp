@@ -113,9 +113,12 @@ Result<std::optional<LinkSample>> Outbox::acked(const Ack& ack, TimePoint now) {
   if (ack.sequence == 0 || ack.sequence > last_sequence_)
     return Error{ErrorCode::kMalformed,
                  fmt::format("an ack of message {}, which was never sent", ack.sequence)};
-  const auto message = std::ranges::lower_bound(messages_, ack.sequence, {}, &Held::sequence);
-  if (message == messages_.end() || message->sequence != ack.sequence)
+  if (messages_.empty() || ack.sequence < messages_.front().sequence)
     return std::optional<LinkSample>{};
+  const auto message = messages_.begin();
+  if (ack.sequence != message->sequence)
+    return Error{ErrorCode::kMalformed, fmt::format("an ack of message {} before message {}",
+                                                    ack.sequence, message->sequence)};
   if (ack.bytes != message->size() || ack.chunks != message->chunks)
     return Error{ErrorCode::kMalformed,
                  fmt::format("an ack of message {} with another size", ack.sequence)};
@@ -133,7 +136,7 @@ Result<std::optional<LinkSample>> Outbox::acked(const Ack& ack, TimePoint now) {
   if (message->followed) begin = std::max(begin, last_ack_);
   sample.elapsed = now - begin;
   last_ack_ = now;
-  messages_.erase(message);
+  messages_.pop_front();
   return std::optional(sample);
 }
 
@@ -157,8 +160,9 @@ Result<std::size_t> Outbox::resume(std::uint64_t delivered, std::uint16_t held) 
   if (held > 0 && (!next || held >= next->chunks))
     return Error{ErrorCode::kMalformed,
                  fmt::format("a welcome with {} chunks of message {}", held, delivered + 1)};
-  const auto count = static_cast<std::size_t>(delivered + 1 - first);
-  messages_.erase(messages_.begin(), messages_.begin() + static_cast<std::ptrdiff_t>(count));
+  const auto end = std::ranges::lower_bound(messages_, delivered + 1, {}, &Held::sequence);
+  const auto count = static_cast<std::size_t>(end - messages_.begin());
+  messages_.erase(messages_.begin(), end);
   sending_ = delivered + 1;
   next_index_ = held;
   return count;

@@ -39,9 +39,9 @@ class Outbox {
   // The time at which the pipe began to carry a message; nothing: it has not.
   [[nodiscard]] std::optional<TimePoint> begun(std::uint64_t sequence) const;
 
-  // Removes a message that the far side has, and returns its sample; nothing: it was acked before,
-  // as a copy after a reconnect is. Errors: Malformed, where no such message was ever sent or its
-  // size is another.
+  // Removes the oldest message, which the far side has, and returns its sample; nothing: the
+  // message was acked before, as a copy after a reconnect is. Errors: Malformed, where no such
+  // message was ever sent, an older one is not acked yet, or its size is another.
   [[nodiscard]] Result<std::optional<LinkSample>> acked(const Ack& ack, TimePoint now);
 
   // Called when a connection has ended. What was under way on it says nothing of the rate.
@@ -69,7 +69,7 @@ class Outbox {
   [[nodiscard]] const Held* find(std::uint64_t sequence) const;
   [[nodiscard]] Chunk cut(const Held& message, std::uint16_t index) const;
 
-  std::deque<Held> messages_;        // by sequence
+  std::deque<Held> messages_;        // by sequence, without gaps
   std::uint64_t last_sequence_ = 0;  // given out so far
   std::uint64_t sending_ = 1;        // message of which chunks are to be placed
   std::uint16_t next_index_ = 0;     // its next chunk

@@ -211,7 +211,9 @@ void OutgoingConnection::pump(TimePoint now) {
   keep_alive(now);
   if (put_control(now) && state_ == State::kReady && !halt_)
     shaper_index_ ? put_emulated(now) : put_direct(now);
-  if (unreachable_) lost();
+  if (!unreachable_) return;
+  accepted_.all->release(accepted_.fd, now);  // the descriptor may be a stranger's by now
+  lost();
 }
 
 void OutgoingConnection::put_direct(TimePoint now) {
@@ -219,7 +221,7 @@ void OutgoingConnection::put_direct(TimePoint now) {
     // Only a message that begins, and one behind a full socket, asks the system.
     const bool begins = !outbox_.begun(chunk->sequence);
     const bool drained = (begins || stalled_) && tcp().drained();
-    if (chunk->index == 0) tcp().keep_pace(outbox_.pace_bytes_per_s(chunk->sequence));
+    if (begins) tcp().keep_pace(outbox_.pace_bytes_per_s(chunk->sequence));
     if (!put(*chunk, now)) {
       stalled_ = true;
       return;

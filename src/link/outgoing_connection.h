@@ -19,6 +19,8 @@
 
 namespace kimesh {
 
+class AcceptedConnections;
+
 // Thread: the network's. The references outlive it.
 class OutgoingConnection {
  public:
@@ -41,6 +43,7 @@ class OutgoingConnection {
   // Where the far node opens the connection (OutgoingLink::awaits): how it stands.
   struct Accepted {
     ZmqSocket* router = nullptr;
+    AcceptedConnections* all = nullptr;  // of the router; null where `router` is
     std::string routing_id;
     int fd = -1;
   };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -10,6 +11,7 @@
 #include "kimesh/link/free_ports.h"
 #include "kimesh/mesh/keys.h"
 #include "kimesh/mesh/mesh.h"
+#include "kimesh/records/node_lock.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/util/bounded_queue.h"
 #include "kimesh/util/check.h"
@@ -70,6 +72,16 @@ struct NodeResult {
   LiveNodeEnd node;
   Status files = ok_status();
 };
+
+// Keeps other processes from the node's files; null: it has none.
+Result<std::unique_ptr<NodeLock>> lock_files(const NodeRun& run) {
+  const RunFolder* folder = run.options.folder;
+  if (folder == nullptr) return std::unique_ptr<NodeLock>();
+  if (const Status made = folder->prepare_resumed_node(); !made) return made.error();
+  auto lock = NodeLock::take(folder->lock(run.mesh.plan().view.nodes[run.setup.self]));
+  if (!lock) return lock.error();
+  return std::make_unique<NodeLock>(std::move(*lock));
+}
 
 // Where the node's checkpoints go, and come from where it resumes; null: nowhere.
 using States = std::shared_ptr<CheckpointFiles>;
@@ -151,6 +163,8 @@ Status say_damaged(const NodeRun& run, const CheckpointFiles& states, NodeReport
 Result<NodeResult> run(const NodeRun& run) {
   const TimePoint origin = now();
   const NodeIndex self = run.setup.self;
+  const auto lock = lock_files(run);
+  if (!lock) return lock.error();
   const auto states = open_states(run);
   if (!states) return states.error();
   auto setup = with_states(run, states->get());

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <filesystem>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -49,28 +47,10 @@ Error not_finite(const Layout& layout, std::span<const float> gradient) {
   return {ErrorCode::kNotFinite, "the loss is NaN or infinity"};
 }
 
-// The node that makes the folder needs so long at most from then on until its config is in it.
-constexpr Duration kFolderWait = std::chrono::seconds(2);
-
-// The folder is made by the first of the nodes that share it.
 Result<RunFolder> folder_of(const Mesh& mesh, const LoopNodeOptions& options) {
   if (options.resumes) return RunFolder(options.folder);
   if (options.folder.empty()) return mesh.make_folder({}, options.command);
-  const NewRunFolder wanted = new_run_folder(options.folder);
-  auto made = mesh.make_folder(wanted, options.command);
-  if (made || made.error().code != ErrorCode::kUserInput) return made;
-  RunFolder shared(wanted.parent + "/" + wanted.name);
-  std::error_code code;
-  if (!std::filesystem::is_directory(shared.path(), code)) return made;
-  const auto end = std::chrono::steady_clock::now() + kFolderWait;
-  while (!std::filesystem::exists(shared.config(), code)) {
-    if (std::chrono::steady_clock::now() > end)
-      return Error{
-          ErrorCode::kUserInput,
-          shared.path() + " is there and holds no run. Remove it, or name another folder."};
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return shared;
+  return mesh.share_folder(options.folder, options.command);
 }
 
 }  // namespace

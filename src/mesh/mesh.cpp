@@ -29,16 +29,17 @@ std::vector<double> declared_weights(const TopologyFile& topology) {
   return weights;
 }
 
-Loaded<MeshFiles> load_mesh_files(const std::string& config_path,
-                                  const std::string& topology_path) {
-  Loaded<RunConfig> config = load_config(config_path);
+Loaded<MeshFiles> load_mesh_files(const std::string& config_path, const std::string& topology_path,
+                                  const std::string& config_copied_from) {
+  Loaded<RunConfig> config = load_config(config_path, config_copied_from);
   Loaded<TopologyFile> topology = load_topology(topology_path);
   Loaded<MeshFiles> files;
   files.problems = config.problems;
   files.problems.insert(files.problems.end(), topology.problems.begin(), topology.problems.end());
   if (files.problems.empty())
     files.problems = check_together(config.value, config_path, topology.value);
-  files.value = {std::move(config.value), std::move(topology.value), config_path, topology_path};
+  files.value = {std::move(config.value), std::move(topology.value), config_path, topology_path,
+                 config_copied_from};
   return files;
 }
 
@@ -134,14 +135,22 @@ Result<Round> Mesh::common_checkpoint(const RunFolder& folder) const {
                    "go on from"};
 }
 
+namespace {
+
+// Empty where `path` is.
+std::string whole_path(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+}  // namespace
+
 NewRunFolder new_run_folder(const std::string& path) {
   auto whole = std::filesystem::absolute(path).lexically_normal();
   if (!whole.has_filename()) whole = whole.parent_path();  // "runs/x/"
   return {whole.filename().string(), whole.parent_path().string()};
 }
 
-Result<RunFolder> Mesh::make_folder(const NewRunFolder& wanted,
-                                    const std::vector<std::string>& command) const {
+RunFolderRequest Mesh::folder_request(const NewRunFolder& wanted) const {
   RunFolderRequest request;
   request.parent = wanted.parent;
   request.name = wanted.name;
@@ -154,26 +163,52 @@ Result<RunFolder> Mesh::make_folder(const NewRunFolder& wanted,
     request.config_files.push_back(
         std::filesystem::path(config().quadratic->path).lexically_proximate(beside).string());
   }
-  auto folder = RunFolder::create(request);
+  return request;
+}
+
+RunInfo Mesh::run_info(const NewRunFolder& wanted, const std::vector<std::string>& command) const {
+  RunInfo info{
+      .command = command,
+      .version = std::string(version()),
+      .build = build_text(),
+      .environment = objective_->environment(),
+      .started = date_and_time(),
+      .seed = config().seed,
+      .config_path = whole_path(files_.config_copied_from.empty() ? files_.config_path
+                                                                  : files_.config_copied_from),
+      .topology_path = whole_path(files_.topology_path),
+      .nodes = plan_.view.nodes,
+      .layout = plan_.layout,
+      .learning_rate = config().optimizer.lr,
+      .settings = settings(),
+      .keys_folder = {},
+      .after = wanted.after};
+  if (topology().is_encrypted()) info.keys_folder = whole_path(topology().keys_folder);
+  return info;
+}
+
+Result<RunFolder> Mesh::make_folder(const NewRunFolder& wanted,
+                                    const std::vector<std::string>& command) const {
+  auto folder = RunFolder::create(folder_request(wanted));
   if (!folder) return folder;
-  RunInfo info{.command = command,
-               .version = std::string(version()),
-               .build = build_text(),
-               .environment = objective_->environment(),
-               .started = date_and_time(),
-               .seed = config().seed,
-               .config_path = files_.config_path,
-               .topology_path = files_.topology_path,
-               .nodes = plan_.view.nodes,
-               .layout = plan_.layout,
-               .learning_rate = config().optimizer.lr,
-               .settings = settings(),
-               .keys_folder = {},
-               .after = wanted.after};
-  if (topology().is_encrypted())
-    info.keys_folder = std::filesystem::absolute(topology().keys_folder).lexically_normal();
-  if (const Status written = folder->write_info(info); !written) return written.error();
-  return folder;
+  const Status written = folder->write_info(run_info(wanted, command));
+  return written ? folder : written.error();
+}
+
+Result<RunFolder> Mesh::share_folder(const std::string& path,
+                                     const std::vector<std::string>& command) const {
+  const NewRunFolder wanted = new_run_folder(path);
+  const RunFolder there(wanted.parent + "/" + wanted.name);
+  const std::string found = there.settings();
+  if (found == settings()) return there;
+  if (!found.empty())
+    return Error{
+        ErrorCode::kUserInput,
+        there.path() + " holds a run with another config or topology. Name another folder."};
+  auto folder = RunFolder::share(folder_request(wanted));
+  if (!folder) return folder;
+  const Status written = folder->write_info(run_info(wanted, command));
+  return written ? folder : written.error();
 }
 
 CoreOptions Mesh::core_options(NodeIndex node) const {

@@ -190,6 +190,11 @@ std::string Engine::way_to(NodeIndex node) const {
   return setup_.topology->nodes[node].dial_address();
 }
 
+NodeIndex Engine::far_node_of(LinkIndex link) const {
+  const Link& whole = plan_.links[link];
+  return whole.from == setup_.self ? whole.to : whole.from;
+}
+
 // Why missing nodes, or who said so, were refused, or refused this one.
 std::string Engine::refusals() const {
   std::string text;

@@ -41,11 +41,13 @@ class Engine final : private Driver {
   [[nodiscard]] std::set<NodeIndex> missing() const;
   [[nodiscard]] std::string missing_peers() const;
   [[nodiscard]] std::string way_to(NodeIndex node) const;
+  [[nodiscard]] NodeIndex far_node_of(LinkIndex link) const;
   [[nodiscard]] std::string refusals() const;
   void loop();
   void dispatch(EngineInput input);
   void handle(NetworkEvent event);
   void refused(const PeerRefused& event);
+  void lost(NodeIndex peer, const std::string& why);
   void feed(Event event);
   void look_at_states();
   void check(const Status& status);
@@ -92,7 +94,8 @@ class Engine final : private Driver {
   Duration said_wait_{0};  // how long what the core waits for had taken when that was said last
   TimePoint health_told_{};
   bool started_ = false, ended_ = false;
-  bool agreed_saved_ = false;  // the model that all nodes agree on at the end
+  bool agreed_saved_ = false;     // the model that all nodes agree on at the end, and bye was said
+  std::set<NodeIndex> said_bye_;  // peers
   bool closed_ = false;
   std::string not_saved_;  // why an end that was a good one is none
   TimePoint begun_{};

@@ -33,13 +33,16 @@ void Engine::handle(NetworkEvent event) {
                  [&](MessageAcked& e) { to_core(e); },
                  [&](MessageApplied& e) { to_core(e); },
                  [&](PeerHeard& e) { to_core(e); },
-                 [&](PeerBye& e) { to_core(e); },
+                 [&](PeerBye& e) {
+                   said_bye_.insert(e.node);
+                   feed(e);
+                 },
                  [&](PeerHalted& e) { started_ ? feed(std::move(e)) : halted(e); },
                  [&](PeerArrived& e) { waiting_in_.erase(e.node); },
                  [&](PeerLeft& e) { started_ ? void() : void(waiting_in_.insert(e.node)); },
                  [&](PeerRefused& e) { refused(e); },
-                 [&](LinkRefused& e) { abort(e.sentence); },
-                 [&](PeerRestarted& e) { abort(e.sentence); },
+                 [&](LinkRefused& e) { lost(far_node_of(e.link), e.sentence); },
+                 [&](PeerRestarted& e) { lost(e.node, e.sentence); },
                  [&](NetworkFailed& e) { abort(e.sentence); },
              },
              event);
@@ -66,6 +69,14 @@ void Engine::refused(const PeerRefused& event) {
     return abort(event.sentence, HaltKind::kPermanent);
   if (event.node && missing().contains(*event.node)) refusals_[*event.node] = event.sentence;
   notify(Notice{event.sentence});
+}
+
+// Two nodes that have both said bye need nothing more of each other: who answers at the address of
+// one of them may be its next process, of another run. The other one dials it as long as it waits
+// for its other peers, since a bye that was lost with its connection is said on the next one.
+void Engine::lost(NodeIndex peer, const std::string& why) {
+  if (agreed_saved_ && said_bye_.contains(peer)) return;
+  abort(why);
 }
 
 void Engine::work(VectorWork work) {

@@ -1,5 +1,6 @@
 // AdamW (Loshchilov and Hutter, 2019, algorithm 2) with the schedule's factor in lr, in the order
-// of operations of torch.optim.AdamW: scalars in float64, elements in float32.
+// of operations of torch.optim.AdamW: scalars in float64, elements in float32. A decay of more than
+// all there is leaves 0, where torch turns signs.
 #include <cmath>
 
 #include "kimesh/config/keys.h"
@@ -49,7 +50,7 @@ class Adamw final : public OptimizerKind {
     const double correction1 = 1 - std::pow(beta1_, count);
     const double correction2 = 1 - std::pow(beta2_, count);
     kernels::AdamwFactors factors;
-    factors.shrink = static_cast<float>(1 - step.rate * decay_);
+    factors.shrink = static_cast<float>(kept_by_decay(step.rate));
     factors.new_share1 = static_cast<float>(1 - beta1_);
     factors.new_share2 = static_cast<float>(1 - beta2_);
     factors.old_share2 = static_cast<float>(beta2_);

@@ -98,7 +98,7 @@ void ShardOptimizer::step_from_zero(Round round, kernels::MemorySpan moved,
 void step_by_movement(const OptimizerOptions& options, kernels::Memory& memory, Round round,
                       const Movement& movement, kernels::MemorySpan parameters) {
   if (options.kind->owner_decay() > 0) {
-    const double kept = std::pow(std::max(options.kept_by_decay(round), 0.0), movement.steps);
+    const double kept = std::pow(options.kept_by_decay(round), movement.steps);
     memory.scale(static_cast<float>(kept), parameters, parameters);
   }
   memory.subtract(movement.of, parameters);

@@ -182,6 +182,15 @@ void predict(std::span<Coding* const> codings, const MessageContext& message) {
   for (std::size_t i = 0; i < codings.size(); ++i) codings[i]->missing = missing[i];
 }
 
+// The bits b that make (1 + (kHalfBits / b)²) · (1 + b / (2 room)) least, rounds to a target times
+// their length in gradients: the root of b³ = kHalfBits² · (b + 4 room).
+double best_bits_of_unlike_data(double room) {
+  constexpr int kSteps = 20;  // each leaves a third of the error
+  double bits = kEvenBits;
+  for (int i = 0; i < kSteps; ++i) bits = std::cbrt(kHalfBits * kHalfBits * (bits + 4 * room));
+  return bits;
+}
+
 }  // namespace
 
 double even_bits_of_like_data(double room) {
@@ -193,7 +202,7 @@ double even_bits_of_unlike_data(double room) {
   if (room >= kBitsOfDense) return kBitsOfDense;
   for (const Blocks& blocks : even_blocks())
     if (bits_of(blocks) <= kBlocksOver * room) return bits_of(blocks);
-  return kEvenBits;
+  return std::min(best_bits_of_unlike_data(room), kEvenBits);
 }
 
 std::size_t budget_without_coder(const MessageContext& message, const CodecPtr& usual) {

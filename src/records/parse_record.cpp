@@ -128,6 +128,8 @@ BeforeRecord::Link read_link_before(const Json& json, std::string& complaint) {
   fields.read("bytes", link.bytes);
   fields.read("kept", link.kept);
   fields.read("elements", link.elements);
+  // Records of before did not say it.
+  if (fields.has("resumed_bytes")) fields.read("resumed_bytes", link.resumed_bytes);
   fields.read("wire_s", link.wire_s);
   if (!fields.ok()) complaint = fields.complaint();
   return link;

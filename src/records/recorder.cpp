@@ -111,6 +111,7 @@ Json to_json(const BeforeRecord& before) {
                              {"bytes", link.bytes},
                              {"kept", link.kept},
                              {"elements", link.elements},
+                             {"resumed_bytes", link.resumed_bytes},
                              {"wire_s", number(link.wire_s)}});
   return json;
 }

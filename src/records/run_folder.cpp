@@ -8,6 +8,7 @@
 
 #include "json.h"
 #include "kimesh/records/text_file.h"
+#include "kimesh/topology/placed_topology.h"
 
 namespace kimesh {
 namespace {
@@ -79,30 +80,64 @@ Result<std::string> make_numbered(const RunFolderRequest& request) {
   return Error{ErrorCode::kUserInput, base + "* are all taken. Name the run."};
 }
 
+// Writes a file that is not there, or has this content already: another node of the run may write
+// it as well.
+Status write_once(const std::string& path, std::string_view content) {
+  const auto is_there = [&] {
+    const auto found = read_whole(path, kCopyBytesMax);
+    return found && *found == content;
+  };
+  if (is_there()) return ok_status();
+  std::error_code code;
+  if (fs::exists(path, code) && !is_there())
+    return Error{ErrorCode::kUserInput,
+                 path + " is there already and is not written over. Name another folder."};
+  fs::create_directories(fs::path(path).parent_path(), code);
+  if (code) return io_error(path, "written", code);
+  return write_shared(path, content);
+}
+
 Status copy_file(const std::string& from, const std::string& to) {
   const auto bytes = read_whole(from, kCopyBytesMax);
-  if (!bytes) return bytes.error();
-  std::error_code code;
-  fs::create_directories(fs::path(to).parent_path(), code);
-  if (code) return io_error(to, "written", code);
-  return write_whole(to, std::string_view(*bytes));
+  return bytes ? write_once(to, *bytes) : bytes.error();
+}
+
+// Whether a file that another one names lies in that one's folder or below it.
+bool lies_inside(const std::string& name) {
+  const fs::path relative = fs::path(name).lexically_normal();
+  return relative.is_relative() && *relative.begin() != "..";
 }
 
 // Copies a file that `source` names, under the same relative path. A file outside the folder of
 // `source` is copied under its last name; the copy of `source` still names the original then.
 Status copy_named(const std::string& source, const std::string& name, const std::string& folder) {
   const fs::path relative = fs::path(name).lexically_normal();
-  const bool inside = relative.is_relative() && *relative.begin() != "..";
   const fs::path beside = fs::path(source).parent_path() / name;
-  return copy_file(beside.string(),
-                   (fs::path(folder) / (inside ? relative : relative.filename())).string());
+  return copy_file(
+      beside.string(),
+      (fs::path(folder) / (lies_inside(name) ? relative : relative.filename())).string());
+}
+
+// Writes the topology with all of its traces beside it.
+Status move_topology_to(const std::string& source, const std::string& folder) {
+  const auto moved = move_topology(source);
+  if (!moved) return moved.error();
+  for (const PlacedTopology::Trace& trace : moved->traces)
+    if (Status s = copy_file(trace.path, folder + "/" + trace.name); !s.ok()) return s;
+  return write_once(folder + "/topology.yaml", moved->text);
+}
+
+Status copy_topology(const RunFolderRequest& request, const std::string& folder) {
+  if (!std::ranges::all_of(request.topology_files, lies_inside))
+    return move_topology_to(request.topology_path, folder);
+  for (const std::string& name : request.topology_files)
+    if (Status s = copy_named(request.topology_path, name, folder); !s.ok()) return s;
+  return copy_file(request.topology_path, folder + "/topology.yaml");
 }
 
 Status copy_all(const RunFolderRequest& request, const std::string& folder) {
+  if (Status s = copy_topology(request, folder); !s.ok()) return s;
   if (Status s = copy_file(request.config_path, folder + "/config.yaml"); !s.ok()) return s;
-  if (Status s = copy_file(request.topology_path, folder + "/topology.yaml"); !s.ok()) return s;
-  for (const std::string& name : request.topology_files)
-    if (Status s = copy_named(request.topology_path, name, folder); !s.ok()) return s;
   for (const std::string& name : request.config_files)
     if (Status s = copy_named(request.config_path, name, folder); !s.ok()) return s;
   const auto made = make_folder(folder + "/nodes");
@@ -164,6 +199,15 @@ Result<RunFolder> RunFolder::create(const RunFolderRequest& request) {
   return RunFolder(*path);
 }
 
+Result<RunFolder> RunFolder::share(const RunFolderRequest& request) {
+  const std::string path = request.parent + "/" + request.name;
+  std::error_code code;
+  fs::create_directories(path, code);
+  if (code) return io_error(path, "made", code);
+  if (const Status copied = copy_all(request, path); !copied.ok()) return copied.error();
+  return RunFolder(path);
+}
+
 Status RunFolder::prepare_resumed_node() const {
   std::error_code code;
   fs::create_directories(path_ + "/nodes", code);
@@ -194,11 +238,14 @@ Status RunFolder::write_info(const RunInfo& info) const {
   json["settings"] = info.settings;
   if (!info.keys_folder.empty()) json["keys"] = info.keys_folder;
   if (!info.after.empty()) json["after"] = info.after;
-  return write_whole(path_ + kInfo, std::string_view(text_of(json, 2) + "\n"));
+  return write_shared(path_ + kInfo, text_of(json, 2) + "\n");
 }
 
 std::string RunFolder::keys_folder() const {
   return text_in_info(path_, "keys");
+}
+std::string RunFolder::given_config() const {
+  return text_in_info(path_, "config");
 }
 std::string RunFolder::settings() const {
   return text_in_info(path_, "settings");
@@ -219,6 +266,9 @@ std::string RunFolder::decisions(const std::string& node) const {
 }
 std::string RunFolder::log(const std::string& node) const {
   return path_ + "/nodes/" + node + ".log";
+}
+std::string RunFolder::lock(const std::string& node) const {
+  return path_ + "/nodes/" + node + ".lock";
 }
 std::string RunFolder::checkpoints(const std::string& node) const {
   return path_ + "/checkpoints/" + node;

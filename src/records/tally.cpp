@@ -42,6 +42,8 @@ void RunTally::add(NodeIndex node, const NodeRecord& record) {
   const auto* end = std::get_if<EndRecord>(&record);
   if (end == nullptr) return;
   nodes_[node].end = *end;
+  // A process that ended before it went on has not sent what the rounds so far have.
+  if (end->rounds == 0 && nodes_[node].latest) return;
   for (const LinkCounterRecord& counter : end->counters)
     for (LinkTally& link : links_)
       if (plan_->links[link.link].from == node && link.latest.to == counter.to)
@@ -125,7 +127,8 @@ std::optional<BeforeRecord> RunTally::before(NodeIndex index) const {
                       node.apply_s,        node.step_s,        node.wait_s,     {}};
   for (const LinkTally& link : links_)
     if (plan_->links[link.link].from == index)
-      before.links.push_back({link.latest.to, link.bytes, link.kept, link.elements, link.wire_s});
+      before.links.push_back(
+          {link.latest.to, link.bytes, link.kept, link.elements, link.resumed_bytes, link.wire_s});
   return before;
 }
 
@@ -152,6 +155,7 @@ void RunTally::begin_with(NodeIndex index, const BeforeRecord& record) {
     link.bytes = found->bytes;
     link.kept = found->kept;
     link.elements = found->elements;
+    link.resumed_bytes = found->resumed_bytes;
     link.wire_s = found->wire_s;
   }
   keep(index);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -225,6 +226,13 @@ Result<std::optional<std::string>> LineFollower::next() {
 
 Status write_whole(const std::string& path, std::string_view text) {
   const std::string beside = path + ".tmp";
+  Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  return put_in_place(write_and_close(file, path, text), beside, path);
+}
+
+Status write_shared(const std::string& path, std::string_view text) {
+  static std::atomic<unsigned> count{0};  // of this process's threads
+  const std::string beside = fmt::format("{}.{}-{}.tmp", path, ::getpid(), count++);
   Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   return put_in_place(write_and_close(file, path, text), beside, path);
 }

@@ -12,6 +12,7 @@
 #include "kimesh/report/measures.h"
 #include "kimesh/run/options.h"
 #include "kimesh/util/overloaded.h"
+#include "kimesh/util/thrown.h"
 
 namespace kimesh {
 namespace {
@@ -124,8 +125,13 @@ std::vector<Result<NodeHistory>> read_nodes(const RunFolder& folder,
   std::vector<Result<NodeHistory>> nodes(names.size(), NodeHistory{});
   std::atomic<std::size_t> next{0};
   const auto read = [&] {
-    for (std::size_t i = next++; i < names.size(); i = next++)
-      nodes[i] = read_node(folder.events(names[i]), folder.earlier_events(names[i]));
+    for (std::size_t i = next++; i < names.size(); i = next++) {
+      Thrown thrown;
+      thrown.guard("reading records", [&] {
+        nodes[i] = read_node(folder.events(names[i]), folder.earlier_events(names[i]));
+      });
+      if (const auto text = thrown.text()) nodes[i] = Error{ErrorCode::kIo, *text};
+    }
   };
   const std::size_t count =
       std::min<std::size_t>(std::max(1u, std::thread::hardware_concurrency()), names.size());

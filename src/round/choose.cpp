@@ -26,6 +26,14 @@ Setting enlarged(Setting setting, std::uint64_t factor, std::size_t elements) {
   return setting;
 }
 
+// The setting of a gather. What one gather leaves out the next one sends, whatever `feedback` says
+// of reduces, and these errors would grow with a codec that is not contractive.
+Setting contractive(Setting setting) {
+  if (setting.budget.is_dense() || setting.codec->traits().contractive) return setting;
+  setting.codec = setting.codec->contractive_codec();
+  return setting.codec == nullptr ? Setting{} : setting;
+}
+
 }  // namespace
 
 // What the policy may know of the channel's message of round `of`, whether or not it is to choose
@@ -101,7 +109,8 @@ std::optional<Setting> Core::State::choose(OutgoingChannel& out, const MessageRo
     groups[out.group].spent += choice.budget_bytes;
     ++groups[out.group].sent;
   }
-  const bool begins_at_zero = !gather && out.restart && options.feedback == Feedback::kEf21;
+  if (gather) return contractive(choice.setting);
+  const bool begins_at_zero = out.restart && options.feedback == Feedback::kEf21;
   return begins_at_zero ? enlarged(choice.setting, kRestartGrowth, context.elements)
                         : choice.setting;
 }

@@ -33,8 +33,9 @@ void check_folder(Keys& keys, const std::string& folder) {
 void HostSpec::describe(Keys& keys) {
   keys.require("ssh", "ssh: with what ssh connects to, such as anna@192.0.2.7");
   keys.text("ssh", ssh, "what ssh connects to: HOST, USER@HOST or a name of ssh's own config");
-  keys.check(ssh.empty() || is_destination(ssh), "ssh",
-             fmt::format("ssh takes {} for an option of its own", quoted(ssh)),
+  keys.check(!keys.is_given("ssh") || keys.is_wrong("ssh") || is_destination(ssh), "ssh",
+             ssh.empty() ? "ssh is empty"
+                         : fmt::format("ssh takes {} for an option of its own", quoted(ssh)),
              "Write what it connects to, such as anna@192.0.2.7; options go to `options`");
   keys.text("folder", folder, "where the program, keys and runs go on that machine");
   check_folder(keys, folder);

@@ -167,10 +167,10 @@ std::string RunConfig::canonical(PathsInText paths) const {
   return canonical_text([&](Keys& keys) { config.describe(keys); }, paths);
 }
 
-Loaded<RunConfig> load_config(const std::string& path) {
+Loaded<RunConfig> load_config(const std::string& path, const std::string& copied_from) {
   Loaded<RunConfig> loaded;
   RunConfig& config = loaded.value;
-  Complaints complaints(path);
+  Complaints complaints(path, copied_from);
   config.places = Places(path);
   if (const auto root = read_yaml(path, complaints)) {
     read_keys(*root, "", complaints, config.places, [&](Keys& keys) { config.describe(keys); });

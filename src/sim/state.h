@@ -10,6 +10,7 @@
 #include "kimesh/emulation/fluid_links.h"
 #include "kimesh/executor/executor.h"
 #include "kimesh/sim/simulator.h"
+#include "kimesh/util/random.h"
 
 namespace kimesh {
 
@@ -150,6 +151,7 @@ class Simulator::State {
   void send(SendMessage action);
   void begin_next(LinkIndex link, bool behind);
   void flow_ended(const FluidLinks::End& end);
+  [[nodiscard]] Random noise(LinkIndex link, std::uint64_t sequence, std::uint32_t draw) const;
   [[nodiscard]] double late_by(LinkIndex link, std::uint64_t sequence) const;
   [[nodiscard]] double read_late_by(LinkIndex link, std::uint64_t sequence) const;
   [[nodiscard]] bool is_split(LinkIndex link, std::uint64_t sequence) const;

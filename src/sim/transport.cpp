@@ -52,10 +52,17 @@ void Simulator::State::schedule_flow() {
   push(next, FlowsChange{});
 }
 
+// What chance does to a message of a link, of which less than 2^32 are sent: the seed has the upper
+// half of the generator's key.
+Random Simulator::State::noise(LinkIndex link, std::uint64_t sequence, std::uint32_t draw) const {
+  return {setup.costs.seed << 32 | sequence, link, draw, Purpose::kNoise};
+}
+
 // Seconds that a message's last chunk waits for a busy machine.
 double Simulator::State::late_by(LinkIndex link, std::uint64_t sequence) const {
   if (setup.costs.hiccup_chance <= 0) return 0;
-  Random random(sequence, link, 0, Purpose::kNoise);
+  constexpr std::uint32_t kFirstDraw = 0;
+  Random random = noise(link, sequence, kFirstDraw);
   if (random.uniform() >= setup.costs.hiccup_chance) return 0;
   return random.uniform() * to_seconds(setup.costs.hiccup);
 }
@@ -64,7 +71,7 @@ double Simulator::State::late_by(LinkIndex link, std::uint64_t sequence) const {
 double Simulator::State::read_late_by(LinkIndex link, std::uint64_t sequence) const {
   if (setup.costs.wait_chance <= 0) return 0;
   constexpr std::uint32_t kThirdDraw = 2;
-  Random random(sequence, link, kThirdDraw, Purpose::kNoise);
+  Random random = noise(link, sequence, kThirdDraw);
   if (random.uniform() >= setup.costs.wait_chance) return 0;
   return random.uniform() * to_seconds(setup.costs.wait);
 }
@@ -72,7 +79,7 @@ double Simulator::State::read_late_by(LinkIndex link, std::uint64_t sequence) co
 bool Simulator::State::is_split(LinkIndex link, std::uint64_t sequence) const {
   if (setup.costs.split_share <= 0) return false;
   constexpr std::uint32_t kFourthDraw = 3;
-  Random random(sequence, link, kFourthDraw, Purpose::kNoise);
+  Random random = noise(link, sequence, kFourthDraw);
   return random.uniform() < setup.costs.split_share;
 }
 
@@ -80,7 +87,7 @@ bool Simulator::State::is_split(LinkIndex link, std::uint64_t sequence) const {
 double Simulator::State::weight_of(LinkIndex link, std::uint64_t sequence) const {
   if (setup.costs.unfairness <= 0) return 1;
   constexpr std::uint32_t kSecondDraw = 1;
-  Random random(sequence, link, kSecondDraw, Purpose::kNoise);
+  Random random = noise(link, sequence, kSecondDraw);
   return std::exp(setup.costs.unfairness * random.normal());
 }
 

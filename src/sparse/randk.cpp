@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "kimesh/codec/difference.h"
 #include "kimesh/codec/payload.h"
@@ -116,7 +117,8 @@ class Randk final : public Codec {
   void describe(Keys& keys) override {
     describe_values_key(values_, keys);
     keys.refuse({"indices"}, "compressor: randk, which has a format of its own");
-    keys.flag("scaled", scaled_, "values times size / kept: right on average, for feedback: none");
+    keys.flag("scaled", scaled_,
+              "in reduces values times size / kept: right on average, for feedback: none");
   }
   CodecTraits traits() const override {
     return {.conservative = !scaled_,
@@ -134,11 +136,18 @@ class Randk final : public Codec {
   std::size_t bytes_max(std::size_t kept, std::size_t) const override {
     return seeded_bytes(values_, kept);
   }
+  CodecPtr contractive_codec() const override {
+    const auto unscaled = std::make_shared<Randk>(*this);
+    unscaled->scaled_ = false;
+    return unscaled;
+  }
   Result<Advanced> advance(const AdvanceJob& job) const override;
 
  private:
   ValueFormat values_ = ValueFormat::kFloat32;
-  bool scaled_ = false;  // unbiased; only on routes of one hop and without feedback
+  // Makes messages unbiased. It is for reduces of one hop without feedback only: a second message
+  // would multiply what the first one left out by 1 − size / kept.
+  bool scaled_ = false;
 };
 
 Result<Advanced> Randk::advance(const AdvanceJob& job) const {

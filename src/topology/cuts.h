@@ -12,8 +12,12 @@
 
 namespace kimesh {
 
-// A payload's length has 32 bits, and a dense payload has 4 bytes an element.
-inline constexpr std::size_t kShardElementsMax = (std::size_t{1} << 30) - 1;
+// What is kept free for the bytes of a message beside its payload: its head and its records take
+// 1,048 at most (kMessageHeadBytes and kRecordBytesMax of wire/frame.h).
+inline constexpr std::size_t kMessageBytesBesidePayload = 4096;
+// A message's length has 32 bits, and a dense payload has 4 bytes an element.
+inline constexpr std::size_t kShardElementsMax =
+    ((std::size_t{1} << 32) - kMessageBytesBesidePayload) / 4;
 // The most shards of one owner, and of all owners together where parts are cut into several. Each
 // shard has channels at all nodes and messages in both phases of a round, and their number is what
 // memory and work grow with. Where there are more owners than kCutShardsMax, each has one shard.

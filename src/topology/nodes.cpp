@@ -33,7 +33,7 @@ constexpr EntryRule kNodeRule{"node",
                               kNodesMax};
 
 void check_address(Keys& keys, std::string_view key, const std::string& text) {
-  keys.check(text.empty() || parse_address(text), key,
+  keys.check(!keys.is_given(key) || keys.is_wrong(key) || parse_address(text), key,
              fmt::format("{} is no address", quoted(text)),
              fmt::format("Write tcp://HOST:PORT with a port from 1 to 65535, such as {}",
                          kAddressExample));

@@ -1,4 +1,7 @@
-// The first point of a run, drawn by kimesh itself so that every node computes the same bits.
+// The first point of a run, drawn by kimesh itself so that nodes need not send it: they compute the
+// same bits wherever their libm and CPU family are the same. Uniform draws are equal on all
+// machines. Normal ones use the log, sine and cosine of libm (util/random.h), whose last bits may
+// differ; the handshake refuses nodes whose first points do.
 #pragma once
 
 #include <cstdint>

@@ -93,14 +93,15 @@ def get(path):
     return body, time.perf_counter() - begun
 
 
-def wait_for_page(rounds):
-    while True:
+def wait_for_page(process, rounds):
+    while process.poll() is None:
         try:
             if json.loads(get("/state.json")[0])["round"] >= rounds:
                 return
         except OSError:
             pass
         time.sleep(0.2)
+    raise SystemExit(f"kimesh ended with {process.returncode} before its page told round {rounds}")
 
 
 def watch(program, words, folder, name):
@@ -108,7 +109,7 @@ def watch(program, words, folder, name):
                                cwd=folder, stdout=subprocess.DEVNULL)
     browser = Browser(f"{folder}/{name}-profile")
     try:
-        wait_for_page(3)
+        wait_for_page(process, 3)
         unwatched = cpu_of_server(process)
         time.sleep(5)
         print(f"{name}: CPU of the page while nobody looks: "

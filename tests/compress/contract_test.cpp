@@ -129,8 +129,9 @@ TEST_P(EveryCompressor, TellsTheEnergiesThatAreThereAfterwards) {
   });
 }
 
-// No message makes things worse: the contraction that EF21 rests on. Scaled masks are for one hop
-// without feedback. Seen to fail with levels rounded up, and with a sign's scale doubled.
+// No message makes things worse: the contraction that EF21 and all gathers rest on. Scaled masks
+// are for reduces of one hop without feedback. Seen to fail with levels rounded up, and with a
+// sign's scale doubled.
 TEST_P(EveryCompressor, LeavesNoMoreThanThereWas) {
   for_settings([&](Random& random, const Named& unsized) {
     if (!unsized.make()->traits().contractive) return;

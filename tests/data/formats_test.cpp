@@ -208,6 +208,21 @@ TEST_F(DataFiles, CsvIsStandardisedWithoutTheRowsKeptForTheTest) {
   EXPECT_NEAR(high[0], 1, 1e-6);
 }
 
+// Guards: an infinite scale, which made such a column infinite.
+TEST_F(DataFiles, CsvTakesAColumnOfTinyChangesForAConstantOne) {
+  write("a.csv", "0,1,a\n1e-40,3,b\n");
+  write("b.csv", "5,1,a\n");
+  const auto sets = read_all(
+      data("csv", "a.csv", "label: 3, header: false, test: " + (path_ / "b.csv").string()), 1);
+  ASSERT_TRUE(sets.ok()) << sets.error().message;
+  std::vector<float> row(2);
+  sets->train.copy_sample(1, row);
+  EXPECT_NEAR(row[0], 0, 1e-39);
+  EXPECT_EQ(row[1], 1.0f);
+  sets->test.copy_sample(0, row);
+  EXPECT_EQ(row[0], 5.0f);
+}
+
 TEST_F(DataFiles, CsvIsRefusedWithItsLine) {
   const std::string keys = "test_share: 0.5, header: false, label: ";
   const DataOptions wanted = data("csv", "a.csv", keys + "3");

@@ -109,6 +109,21 @@ TEST(Export, NothingIsSecretInWhatKubernetesIsTold) {
     EXPECT_THAT(text, Not(HasSubstr(read_text(out + "keys/" + name + ".secret").substr(0, 40))));
 }
 
+// Seen to fail: a time that equals the default was written twice, and no pod could start.
+TEST(Export, KubernetesKeepsAStartTimeoutThatIsGiven) {
+  const Scratch scratch;
+  auto words = export_words("kubernetes", "ring4");
+  words[2] = scratch.topology("ring4", "\nstart_timeout: 60s\n");
+  const Ended ended = run_program(scratch, words);
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const std::string text = read_text(scratch.path() + "/out/kubernetes.yaml");
+  const std::regex given("\n *start_timeout: ([^\n]*)");
+  std::vector<std::string> values;
+  for (std::sregex_iterator at(text.begin(), text.end(), given), end; at != end; ++at)
+    values.push_back((*at)[1]);
+  EXPECT_THAT(values, testing::ElementsAre("60s"));
+}
+
 // Seen to fail: names that two meshes of one cluster would share.
 TEST(Export, AMeshOfAnotherNameSharesNoObjectInKubernetes) {
   const Scratch scratch;

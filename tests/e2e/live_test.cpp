@@ -91,5 +91,32 @@ TEST_P(KimadLive, IsRepeatedBitForBitByItsDecisionLog) {
 
 INSTANTIATE_TEST_SUITE_P(Shipped, KimadLive, testing::ValuesIn(cases({"ring8", "ps4"})), case_name);
 
+// Seen to fail: SIGHUP stopped a run that nohup had started.
+TEST(Up, GoesOnWithoutItsTerminalWhereWhoStartedItWantsThat) {
+  const Scratch scratch;
+  scratch.write("config.yaml", config_text(kMlp, "stop: {rounds: 100}\n"));
+  const std::string topology = scratch.topology("ring4");
+  Program program(scratch,
+                  {"up", "--config", "config.yaml", "--topology", topology, "--run", "run"},
+                  [] { return ::signal(SIGHUP, SIG_IGN) != SIG_ERR; });
+  ASSERT_TRUE(program.says("round ")) << program.wait().err;
+  program.signal(SIGHUP);
+  ::kill(find_node_process(program.process(), "a"), SIGHUP);
+  EXPECT_EQ(program.wait().code, 0);
+  EXPECT_TRUE(Program::all_gone());
+  EXPECT_EQ(scratch.summary("run")["outcome"], "done");
+}
+
+// Seen to fail: the ends of the nodes were never told, and the run never ended.
+TEST(Up, EndsWhereWhoStartedItTakesNoNoticeOfChildren) {
+  const Scratch scratch;
+  scratch.write("config.yaml", config_text(kMlp, "stop: {rounds: 5}\n"));
+  Program program(scratch,
+                  {"up", "--config", "config.yaml", "--topology", scratch.topology("ring4")},
+                  [] { return ::signal(SIGCHLD, SIG_IGN) != SIG_ERR; });
+  EXPECT_EQ(program.wait().code, 0);
+  EXPECT_TRUE(Program::all_gone());
+}
+
 }  // namespace
 }  // namespace kimesh::test::live_test

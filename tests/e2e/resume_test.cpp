@@ -1,5 +1,6 @@
 // A run whose nodes were all killed goes on from its checkpoints; what cannot be gone on from is
 // refused before anything is touched.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -246,6 +247,33 @@ TEST_F(Resume, GoesOnFromAnOlderCheckpointWhereTheNewestIsDamaged) {
   ASSERT_EQ(ended.code, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr(" is damaged: the run goes on from an older checkpoint"));
   EXPECT_TRUE(read_text(path + ".damaged") == damaged);
+}
+
+// Seen to fail: relative paths counted from the folder of the run, where the data is not.
+TEST_F(Resume, FindsTheDataThatItsConfigNames) {
+  std::string table = "x,y,class\n", config = kConfig;
+  for (int i = 0; i < 400; ++i)
+    table += fmt::format("{},{},{}\n", i % 7, i % 2, i % 2 == 0 ? "even" : "odd");
+  scratch.write("table.csv", table);
+  std::filesystem::create_directory(scratch.path() + "/given");
+  config.replace(config.find("kind: digits"), 12, "kind: csv, path: ../table.csv, label: class");
+  scratch.write("given/config.yaml", config);
+  std::vector<std::string> words = up("r");
+  words[2] = "given/config.yaml";
+  std::mt19937 random(1);
+  kill_after(20'000, words, "r", random);
+  ASSERT_FALSE(newest("r", "a").empty());
+  const Ended ended = run_program(scratch, {"up", "--resume", "runs/r"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(scratch.summary("r")["rounds"], 200);
+
+  // So does a run that goes on from that one under another topology, and one that goes on from it.
+  write_mesh({"b", "c", "d"});
+  const Ended other =
+      run_program(scratch, {"up", "--resume", "runs/r", "--topology", "other.yaml", "--run", "s"});
+  EXPECT_EQ(other.code, 0) << other.err;
+  const Ended again = run_program(scratch, {"up", "--resume", "runs/s"});
+  EXPECT_EQ(again.code, 0) << again.err;
 }
 
 // The accuracy goes on from where it was, a replay begins there, and a node that left nothing is

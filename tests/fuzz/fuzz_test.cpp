@@ -68,6 +68,17 @@ TEST(Found, DzqGapsThatGrowPastAnyVector) {
   EXPECT_FALSE(accepts("dzq", input));
 }
 
+// Two messages, an ack of the second, and a welcome of who has both. Guards: such an ack was taken,
+// and the welcome then removed more messages than there were.
+TEST(Found, AnAckBeforeThatOfAnOlderMessage) {
+  Bytes input;
+  for (const int byte : {0, 9, 0, 0, 9, 0, 1, 1, 1, 1,                    // pushed, and placed
+                         3, 2, 9, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 2, 1, 0,  // acked
+                         2, 4, 2, 0})                                     // a new connection
+    input.push_back(std::byte(byte));
+  EXPECT_FALSE(accepts("acks", input));
+}
+
 // The parser's sentence quotes the character behind a backslash. Seen to fail with its words taken
 // as they are.
 TEST(Found, ControlsThatYamlEscapes) {

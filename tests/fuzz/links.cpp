@@ -291,8 +291,10 @@ std::vector<Bytes> ack_seeds() {
       script({kPush, 100, 0, kPlace, 0, kAck, 1, 100, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 2, 1, 0}),
       script({kPush, 9, 0, kPlace, 1, kAck, 1, 9, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 32, 1, 0}),
       script({kPush,  9, 0,    kPush, 8, 0, kPlace, 1, kPlace, 1, kNewConnection,
-              kPlace, 0, kAck, 2,     8, 0, 0,      0, 0,      0, 0,
+              kPlace, 0, kAck, 1,     9, 0, 0,      0, 0,      0, 0,
               9,      0, 0,    0,     2, 1, 0}),
+      script({kPush, 9, 0, kPush, 9, 0, kPlace, 1, kPlace, 1, kAck,           1,       9, 0, 0, 0,
+              0,     0, 0, 9,     0, 0, 0,      2, 1,      0, kNewConnection, kResume, 2, 0}),
       script({kPush, 160, 15, kPush, 160, 15, kPush, 9, 0, kPlace, 1, kPlace, 1, kNewConnection,
               kResume, 1, 3, kPlace, 0}),
       script({kPush, 9, 0, kPlace, 0, kNewConnection, kResume, 1, 0, kResume, 1, 0})};

@@ -90,6 +90,19 @@ TEST_F(FrozenReader, HoldsNoMoreTextsThanItsBound) {
   expect_bound();
 }
 
+// Guards: the bound counted the queue alone, which takes an event of any size when it is empty.
+TEST(Memory, ItsBoundCountsAMessageThatIsLargerThanTheQueue) {
+  const NetworkOptions options = options_of(1, {}, {0});
+  MessageArrived largest{kAtoB, {}};
+  const std::size_t beside = message_bytes(0, kControlSlots);
+  largest.message.payload = Payload(content(options.incoming[0].message_bytes_max - beside, 1));
+  NetworkEvent event(std::move(largest));
+  const std::size_t weight = event_weight(event);
+  BoundedQueue<NetworkEvent> events(1);
+  ASSERT_TRUE(sink_into(events)(event));
+  EXPECT_GE(receive_bytes_max(options, 1), receive_bytes_max(options, weight));
+}
+
 // A far side that this node has dialled answers with parts of one message without an end. Seen to
 // fail: no look at what the connection has brought (holds all of it).
 TEST(Memory, AFarSideThatAnswersWithoutAnEndIsRefused) {

@@ -175,6 +175,24 @@ TEST(Outbox, TakesAnAckOnceAndRefusesOneOfWhatWasNeverSent) {
   EXPECT_FALSE(outbox.acked(ack_of(1, 100), at(1))->has_value());
 }
 
+// Guards: an ack that was taken before that of an older message, after which a welcome removed
+// messages that the far side did not have, or more than there were.
+TEST(Outbox, AnAckBeforeThatOfAnOlderMessageIsMalformedAndChangesNothing) {
+  for (const std::size_t messages : {2u, 3u}) {
+    Outbox outbox;
+    for (std::size_t i = 0; i < messages; ++i) outbox.push(message(100), {});
+    place_all(outbox, at(0));
+    EXPECT_FALSE(outbox.acked(ack_of(2, 100), at(1)).ok());
+    EXPECT_EQ(outbox.held(), messages);
+    outbox.restart();
+    const auto removed = outbox.resume(2, 0);
+    ASSERT_TRUE(removed.ok()) << removed.error().message;
+    EXPECT_EQ(*removed, 2u);
+    EXPECT_EQ(outbox.held(), messages - 2);
+    EXPECT_EQ(outbox.next().has_value(), messages > 2);
+  }
+}
+
 TEST(Outbox, GoesOnWithTheNextWhenAMessageIsAckedWhileItIsRepeated) {
   Outbox outbox;
   outbox.push(message(4096), {});

@@ -2,6 +2,9 @@
 // between two looks at its sockets.
 #include "src/link/outgoing_connection.h"
 
+#include <sys/socket.h>
+
+#include "src/link/accepted_connections.h"
 #include "tests/link/network_fixture.h"
 
 namespace kimesh::outgoing_connection_test {
@@ -14,7 +17,8 @@ class AwaitingLink : public testing::Test {
  protected:
   AwaitingLink() { EXPECT_EQ(router_.bind("tcp://127.0.0.1:*"), 0); }
 
-  // Connects a far node. Gives the routing id that our ROUTER has for its connection.
+  // Connects a far node. Gives the routing id that our ROUTER has for its connection, whose
+  // descriptor is fd_ from then on.
   std::string connect(std::optional<ZmqSocket>& far) {
     far.emplace(far_zmq_, ZMQ_DEALER);
     EXPECT_EQ(far->connect(router_.last_endpoint()), 0);
@@ -23,6 +27,7 @@ class AwaitingLink : public testing::Test {
     ZmqPart id, body;
     EXPECT_TRUE(until([&] { return router_.receive(id); }));
     EXPECT_TRUE(until([&] { return router_.receive(body); }));
+    fd_ = body.source_fd();
     const auto bytes = id.bytes();
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
@@ -31,7 +36,7 @@ class AwaitingLink : public testing::Test {
     Hello hello = test_hello("b");
     hello.from_receiver = true;
     hello.connection = connection;
-    ASSERT_TRUE(link_.accept(hello, {&router_, routing_id, -1}, start_));
+    ASSERT_TRUE(link_.accept(hello, {&router_, &accepted_, routing_id, -1}, start_));
   }
 
   // Releases all frames that the emulated link holds in one pass of the network's thread.
@@ -51,10 +56,24 @@ class AwaitingLink : public testing::Test {
     return true;
   }
 
-  static OutgoingLink spec() { return {kLink, 1, "b", "", slow(8e6), true}; }
+  static OutgoingLink spec(LinkSpec emulation = slow(8e6)) {
+    return {kLink, 1, "b", "", std::move(emulation), true};
+  }
+  OutgoingConnection::Shared shared() {
+    return {zmq_,
+            gate_,
+            peers_,
+            shaper_,
+            test_hello("a"),
+            kDeadAfter / 3,
+            nullptr,
+            {resolve_name, *wake_event_}};
+  }
 
   ZmqContext zmq_{64, kDeadAfter, kRedial}, far_zmq_{64, kDeadAfter, kRedial};
   ZmqSocket router_{zmq_, ZMQ_ROUTER};
+  int fd_ = -1;
+  AcceptedConnections accepted_{HandshakeLimit{}};
   std::vector<NetworkEvent> events_;
   EventGate gate_{[this](NetworkEvent& event) {
     events_.push_back(std::move(event));
@@ -65,16 +84,7 @@ class AwaitingLink : public testing::Test {
   unsigned passes_ = 0;
   Shaper shaper_{{spec().spec}, std::nullopt, start_};
   Result<WakeEvent> wake_event_ = WakeEvent::make();
-  OutgoingConnection link_{spec(),
-                           {zmq_,
-                            gate_,
-                            peers_,
-                            shaper_,
-                            test_hello("a"),
-                            kDeadAfter / 3,
-                            nullptr,
-                            {resolve_name, *wake_event_}},
-                           0};
+  OutgoingConnection link_{spec(), shared(), 0};
 };
 
 // A send may fail before ZeroMQ's monitor tells that the connection has ended. Seen to fail:
@@ -112,6 +122,27 @@ TEST_F(AwaitingLink, FramesOfALostConnectionAreNotSentOnTheNextOne) {
     whole = chunk && chunks.size() == chunk->count;
   }
   for (unsigned i = 0; i < chunks.size(); ++i) EXPECT_EQ(chunks[i], i);
+}
+
+// The socket of a new connection has no pace. Guards: the pace was asked for with chunk 0 alone.
+TEST_F(AwaitingLink, AMessageThatGoesOnInItsMiddleKeepsItsPace) {
+  constexpr std::uint32_t kPace = 1'000'000;
+  OutgoingConnection link(spec({}), shared(), std::nullopt);
+  SendMessage message = on(kLink, content(500'000, 1));
+  message.pace_bytes_per_s = kPace;
+  link.send(std::move(message));
+  std::optional<ZmqSocket> far;
+  const std::string routing_id = connect(far);
+  Hello hello = test_hello("b");
+  hello.from_receiver = true;
+  hello.sender = test_hello("a").incarnation;
+  hello.held = 3;
+  ASSERT_TRUE(link.accept(hello, {&router_, &accepted_, routing_id, fd_}, start_));
+  link.pump(start_);
+  std::uint32_t pace = 0;
+  socklen_t size = sizeof pace;
+  ASSERT_EQ(::getsockopt(fd_, SOL_SOCKET, SO_MAX_PACING_RATE, &pace, &size), 0);
+  EXPECT_EQ(pace, kPace);
 }
 
 }  // namespace

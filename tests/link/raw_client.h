@@ -151,10 +151,17 @@ class RawClient {
 // Listens on loopback.
 class RawServer {
  public:
-  RawServer() : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  // At tcp://127.0.0.1:PORT, where connections of who listened there before may still end. Port 0:
+  // the kernel chooses one.
+  explicit RawServer(const std::string& endpoint = "tcp://127.0.0.1:0")
+      : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    const int again = 1;
+    ::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &again, sizeof again);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int port = std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
     auto* raw = reinterpret_cast<sockaddr*>(&address);
     socklen_t size = sizeof address;
     EXPECT_EQ(::bind(fd_, raw, size) | ::listen(fd_, 8), 0);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <thread>
 
@@ -302,6 +303,52 @@ TEST(LoopNode, RefusesAMeshOfOtherParameters) {
                     run.texts[i].find("same names, order, shapes") != std::string::npos);
   }
   EXPECT_TRUE(said);
+}
+
+Result<std::unique_ptr<LoopNode>> node_in(const std::string& folder, const std::string& name,
+                                          MeshFiles files = files_of("loop.yaml")) {
+  LoopNodeOptions options;
+  options.node = name;
+  options.layout = Layout::vector(9);
+  options.folder = folder;
+  return LoopNode::make(std::move(files), std::move(options));
+}
+
+// A start that failed before its first round has left no records, and yet its copies.
+TEST(LoopNode, RefusesAFolderOfAnEarlierStartWithOtherSettings) {
+  const std::string folder = fresh_folder("settings");
+  const auto earlier = node_in(folder, "a");
+  ASSERT_TRUE(earlier.ok()) << earlier.error().message;
+  const auto same = node_in(folder, "a", on_free_ports(files_of("loop.yaml")));
+  EXPECT_TRUE(same.ok()) << same.error().message;
+  MeshFiles edited = files_of("loop.yaml");
+  edited.config.optimizer.lr /= 2;
+  const auto other = node_in(folder, "b", std::move(edited));
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().code, ErrorCode::kUserInput);
+  EXPECT_THAT(other.error().message,
+              HasSubstr(" holds a run with another config or topology. Name another"));
+}
+
+// Both make the folder at once: the other one has its copy in it, and run.json not yet.
+TEST(LoopNode, SharesAFolderInTheMaking) {
+  const std::string folder = fresh_folder("in_the_making");
+  std::filesystem::create_directory(folder);
+  std::filesystem::copy_file(kFolder + "loop.yaml", folder + "/config.yaml");
+  const auto node = node_in(folder, "b");
+  EXPECT_TRUE(node.ok()) << node.error().message;
+  EXPECT_TRUE(std::filesystem::exists(folder + "/run.json"));
+}
+
+// Seen to fail: a config of the user was written over.
+TEST(LoopNode, WritesOverNothingThatItFindsInItsFolder) {
+  const std::string folder = fresh_folder("of_others");
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder + "/config.yaml") << "mine";
+  const auto node = node_in(folder, "b");
+  ASSERT_FALSE(node.ok());
+  EXPECT_EQ(node.error().code, ErrorCode::kUserInput);
+  EXPECT_THAT(node.error().message, HasSubstr("config.yaml is there already and is not written"));
 }
 
 TEST(LoopNode, SaysWhatIsWrongBeforeItStarts) {

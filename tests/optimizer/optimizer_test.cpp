@@ -220,6 +220,24 @@ TEST(Adamw, EqualsTheFormulaOfThePaper) {
   EXPECT_EQ(optimizer.bytes_held(), 2 * size * sizeof(float));
 }
 
+// With lr · weight_decay > 1 the decay takes everything, and no more, in the owner's own step as
+// in one by a worker's movement. Guards: parameters that changed their sign in the one and in
+// local steps, and became 0 in the other.
+TEST(Adamw, DecaysToZeroAtMostWhoeverSteps) {
+  const auto config = options("{kind: adamw, lr: 2, weight_decay: 1}");
+  EXPECT_EQ(config.kept_by_decay(0), 0);
+  EXPECT_EQ(options("{kind: adamw, lr: 0.1, weight_decay: 0.1}").kept_by_decay(0), 1 - 0.1 * 0.1);
+  const std::size_t size = 103;
+  std::vector<float> x = gauss(size, 1), by_movement = x, moved(size);
+  const std::vector<float> g = gauss(size, 2);
+  optimizer_of(config, size).step(0, MemorySpan(x), ConstMemorySpan(g));
+  optimizer_of(config, size).step_from_zero(0, MemorySpan(moved), ConstMemorySpan(g));
+  for (float& value : moved) value = -value;
+  step_by_movement(config, kernels::host_memory(), 0, {ConstMemorySpan(moved), 1},
+                   MemorySpan(by_movement));
+  EXPECT_EQ(x, by_movement);
+}
+
 // A gradient of 0 from the start: 0 / epsilon, and never 0 / 0.
 TEST(Adamw, MovesNothingWithoutAGradient) {
   const auto config = options("{kind: adamw, lr: 0.1}");

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "kimesh/policy/policy_options.h"
 #include "kimesh/util/random.h"
 #include "tests/policy/messages.h"
@@ -12,15 +14,28 @@ namespace {
 
 constexpr double kInt4 = 4.25, kInt8 = 8.0625;
 
-// Seen to fail without the factor of 1.25, and with fewer bits where the room is less.
+// Seen to fail without the factor of 1.25.
 TEST(EvenBits, AreThoseOfTheLargestBlocksWithinTheRoomOrOfTheCoder) {
   EXPECT_EQ(even_bits_of_unlike_data(40), kBitsOfDense);
   EXPECT_EQ(even_bits_of_unlike_data(kInt8), kInt8);
   EXPECT_EQ(even_bits_of_unlike_data(6), kInt4) << "1.25 times the room is too little for int8";
   EXPECT_EQ(even_bits_of_unlike_data(kInt4 / 1.25 + 0.01), kInt4);
   EXPECT_EQ(even_bits_of_unlike_data(kInt4 / 1.25 - 0.01), kEvenBits);
-  EXPECT_EQ(even_bits_of_unlike_data(0.001), kEvenBits)
-      << "rounds become longer, not messages smaller";
+}
+
+// Rounds to a target, 1 + (kHalfBits / b)², times the length of each in gradients, 1 + b / 2 room.
+// Seen to fail where all slow links had kEvenBits.
+TEST(EvenBits, OfUnlikeDataTakeTheLeastTimeOnSlowLinks) {
+  for (const double room : {1e-6, 0.01, 0.025, 0.1}) {
+    const auto time = [room](double bits) {
+      return (1 + std::pow(kHalfBits / bits, 2)) * (1 + bits / (2 * room));
+    };
+    const double best = even_bits_of_unlike_data(room);
+    EXPECT_LE(time(best), time(0.98 * best)) << room;
+    EXPECT_LE(time(best), time(1.02 * best)) << room;
+    EXPECT_LT(best, kEvenBits);
+  }
+  EXPECT_EQ(even_bits_of_unlike_data(1), kEvenBits) << "more would bring nothing";
 }
 
 // Seen to fail without the least room.

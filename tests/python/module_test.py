@@ -1,11 +1,16 @@
-"""The extension module: its stubs tell what is there, and Python's lock is free while it waits."""
+"""The extension module: its stubs tell what is there, and Python's lock is free while it waits.
+Signals are a mesh's while it runs, and no longer."""
 
 from __future__ import annotations
 
 import ast
+import concurrent.futures
 import copy
 import inspect
+import multiprocessing
 import re
+import signal
+import sys
 import threading
 import unittest
 from pathlib import Path
@@ -16,7 +21,8 @@ import numpy as np
 
 import kimesh
 from kimesh import _core, mesh as loop
-from meshes import MeshTest
+from kimesh.signals import StopOnSignals
+from meshes import LIMIT_S, MeshTest
 
 STUBS = ast.parse((Path(kimesh.__file__).parent / "_core.pyi").read_text())
 PLAIN = {"int", "float", "str", "bool", "bytes", "None", "Wish", "list[str]", "list[int]",
@@ -148,6 +154,95 @@ class Lock(MeshTest):
         self.assertEqual(ends, {"a": "done", "b": "done"})
         self.assertGreaterEqual(count, 3000)
         self.assertEqual(over, [])
+
+
+class Signals(MeshTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.defaults = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+        for number, default in self.defaults.items():  # a shell's background has others
+            self.addCleanup(signal.signal, number, signal.signal(number, default))
+
+    def handlers(self) -> dict[signal.Signals, Any]:
+        return {number: signal.getsignal(number) for number in self.defaults}
+
+    def take(self) -> tuple[StopOnSignals, list[str]]:
+        """What has taken the signals, and a list that tells of each stop."""
+        stops: list[str] = []
+        signals = StopOnSignals(lambda: stops.append("stop"))
+        signals.take()
+        self.addCleanup(signals.give_back)
+        return signals, stops
+
+    def test_stop_the_mesh_once(self) -> None:
+        _, stops = self.take()
+        signal.raise_signal(signal.SIGTERM)
+        self.assertEqual(stops, ["stop"])
+        self.assertEqual(self.handlers(), self.defaults)
+
+    def test_end_a_forked_child(self) -> None:
+        _, stops = self.take()
+        taken = self.handlers()
+        fork = multiprocessing.get_context("fork")
+        here, there = fork.Pipe()
+
+        def wait() -> None:
+            there.send("up")
+            there.recv()
+
+        child = fork.Process(target=wait)
+        child.start()
+        self.addCleanup(child.kill)
+        self.assertTrue(here.poll(LIMIT_S))
+        child.terminate()
+        child.join(LIMIT_S)
+        self.assertEqual(child.exitcode, -signal.SIGTERM)
+        self.assertEqual(stops, [])
+        self.assertEqual(self.handlers(), taken)
+
+    def test_are_pythons_after_another_thread_has_given_them_back(self) -> None:
+        signals, stops = self.take()
+        other = threading.Thread(target=signals.give_back)
+        other.start()
+        other.join()
+        with self.assertRaises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        self.assertEqual(stops, [])
+        self.assertEqual(self.handlers(), self.defaults)
+
+    def end_of_other(self, error: BaseException | None) -> Any:
+        """How another node ends when a program lets its mesh go, after an error of before the start
+        and `error`, and that the mesh has had the signals until then."""
+        config, topology = self.config(stop="{rounds: 1000000}"), self.ring("ab")
+        x = {"x": np.ones(9, np.float32)}
+
+        def other() -> str | None:
+            mesh = self.mesh(x, "b", config, topology)
+            while mesh.running:
+                mesh.step(x)
+            return mesh.outcome
+
+        with (mock.patch.object(sys, "last_value", OSError("an old error"), create=True),
+              concurrent.futures.ThreadPoolExecutor(1) as threads):
+            end = threads.submit(other)
+            mesh = self.mesh(x, "a", config, topology)
+            while mesh.running and mesh.round < 3:
+                mesh.step(x)
+            taken = self.handlers()
+            if error is not None:
+                sys.last_value = error
+            del mesh
+            self.assertNotEqual(taken, self.defaults)
+            self.assertEqual(self.handlers(), self.defaults)
+            return end.exception(LIMIT_S) or end.result()
+
+    def test_are_given_back_by_a_mesh_that_is_let_go(self) -> None:
+        self.assertEqual(self.end_of_other(None), "stopped")
+
+    def test_are_given_back_where_an_error_ends_the_program(self) -> None:
+        end = self.end_of_other(OSError("a new error"))
+        self.assertIsInstance(end, kimesh.MeshError)
+        self.assertIn("the program's loop ended: OSError: a new error", str(end))
 
 
 if __name__ == "__main__":

@@ -196,12 +196,19 @@ class Steps(MeshTest):
         self.assertIsInstance(ends["a"], dict)
         self.assertTrue((self.folder / "shared" / "nodes" / "b.jsonl").exists())
 
-    def test_refuse_a_folder_that_holds_no_run(self) -> None:
+    def test_take_an_empty_folder_and_write_over_nothing(self) -> None:
         config, topology = self.config(stop="{rounds: 3}"), self.ring("ab")
-        (self.folder / "empty").mkdir()
-        with self.assertRaisesRegex(kimesh.ConfigError, "is there and holds no run"):
-            self.mesh(start("a"), "a", config, topology, folder=self.folder / "empty")
-
+        folder = self.folder / "mine"
+        folder.mkdir()
+        (folder / "config.yaml").write_text("mine")
+        with self.assertRaisesRegex(kimesh.ConfigError, "is there already and is not written over"):
+            self.mesh(start("a"), "a", config, topology, folder=folder)
+        self.assertEqual((folder / "config.yaml").read_text(), "mine")
+        (folder / "config.yaml").unlink()
+        ends = self.run_nodes("ab", lambda n: self.descend(
+            self.mesh(start(n), n, config, topology, folder=folder), start(n)))
+        self.assertIsInstance(ends["a"], dict)
+        self.assertTrue((folder / "run.json").exists())
 
     def test_without_a_loss_are_recorded_with_none(self) -> None:
         config, topology = self.config(stop="{rounds: 3}"), self.ring("ab")
@@ -344,6 +351,26 @@ class Sentences(MeshTest):
                         "arrays hold no gradient": None}.items():
                     with self.assertRaisesRegex(kimesh.ConfigError, sentence):
                         mesh.step(wrong)
+                while mesh.running:
+                    mesh.step(x)
+
+        self.assertEqual(self.run_nodes("ab", node), {"a": None, "b": None})
+
+    def test_say_what_is_wrong_with_labels(self) -> None:
+        config, topology = self.config(stop="{rounds: 2}"), self.ring("ab")
+
+        def node(name: str) -> None:
+            x = {"x": np.zeros(9, np.float32)}
+            with self.mesh(x, name, config, topology) as mesh:
+                with self.assertRaisesRegex(kimesh.ConfigError, "no samples were dealt out"):
+                    mesh._node.indices(4)
+                for sentence, wrong in {"labels are None": None,
+                                        "fewer samples than nodes": [0],
+                                        "classes from 0 to 65535": [0, -1]}.items():
+                    for indices in (lambda: mesh.indices(wrong, 4),
+                                    lambda: mesh.test_indices(wrong)):
+                        with self.assertRaisesRegex(kimesh.ConfigError, sentence):
+                            indices()
                 while mesh.running:
                     mesh.step(x)
 

@@ -88,6 +88,7 @@ RoundTimes round_times(const SlowLinks& links, Round rounds) {
   mesh.setup.costs.hiccup_chance = links.hiccup_chance;
   mesh.setup.costs.hiccup = links.hiccup;
   mesh.setup.costs.unfairness = links.unfairness;
+  mesh.setup.costs.seed = links.seed;
   mesh.run();
   RoundTimes times;
   std::vector<double> bytes(mesh.plan.links.size());

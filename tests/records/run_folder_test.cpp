@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "kimesh/topology/topology_file.h"
 #include "tests/records/folder.h"
 
 namespace kimesh::run_folder_test {
@@ -47,13 +48,38 @@ TEST(RunFolder, KeepsCopiesThatLoadLikeTheOriginals) {
 // Seen to fail: with the check for ".." left out, the copy landed beside the run's folder.
 TEST(RunFolder, NeverCopiesToAPlaceOutsideOfItself) {
   User user;
-  test::put(user.folder / "above.csv", "0,2Mbit");
-  user.request.topology_files = {"../above.csv", user.folder / "given/traces/office.csv"};
+  test::put(user.folder / "above.csv", "0,1,2");
+  user.request.config_files = {"../above.csv"};
   const auto run = RunFolder::create(user.request);
   ASSERT_TRUE(run.ok()) << run.error().message;
-  EXPECT_EQ(test::get(run->path() + "/above.csv"), "0,2Mbit");
-  EXPECT_EQ(test::get(run->path() + "/office.csv"), "0,1Mbit");
+  EXPECT_EQ(test::get(run->path() + "/above.csv"), "0,1,2");
   EXPECT_FALSE(std::filesystem::exists(user.folder / "runs/above.csv"));
+}
+
+// Seen to fail: the copy named a trace beside the folder of all runs, and of two traces with one
+// name the second was written over the first.
+TEST(RunFolder, HasATopologyThatLoadsWhereverItsTracesLay) {
+  User user;
+  test::put(user.folder / "office.csv", "0,2Mbit");
+  const std::string elsewhere = user.folder / "given/traces/office.csv";
+  test::put(user.request.topology_path,
+            "kind: ring\n"
+            "nodes:\n"
+            "  a: {address: \"tcp://127.0.0.1:7101\"}\n"
+            "  b: {address: \"tcp://127.0.0.1:7102\"}\n"
+            "links: {a -> b: {trace: ../office.csv}, b -> a: {trace: " +
+                elsewhere + "}}\n");
+  user.request.topology_files = {"../office.csv", elsewhere};
+  const auto run = RunFolder::create(user.request);
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  const auto given = load_topology(user.request.topology_path);
+  const auto copy = load_topology(run->topology());
+  ASSERT_TRUE(given.ok()) << to_string(given.problems.front());
+  std::filesystem::remove_all(user.folder / "office.csv");
+  std::filesystem::remove_all(user.folder / "given");
+  ASSERT_TRUE(copy.ok()) << to_string(copy.problems.front());
+  EXPECT_EQ(copy.value.canonical(), given.value.canonical());
+  EXPECT_TRUE(load_topology(run->topology()).ok());
 }
 
 // Seen to fail: with the answer of make_folder passed over, the second run took the first's place.

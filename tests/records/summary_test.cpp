@@ -334,9 +334,39 @@ TEST_F(TwoNodes, GoOnCountingFromTheCheckpoint) {
     EXPECT_NEAR(tally.nodes()[node].compute_s, 5 * 0.25, 1e-9);
   }
   EndRecord end;
+  end.rounds = 1;
   end.counters.push_back({"b", 1, 950, 1000, 0, 0, 0});
   tally.add(0, end);
   EXPECT_EQ(tally.links()[0].bytes_sent(), before + 1000);
+}
+
+// Seen to fail: the few bytes of a process that could not go on took the place of the run's.
+TEST_F(TwoNodes, KeepTheirBytesWhereAProcessEndsBeforeItGoesOn) {
+  run(3);
+  tally.add(0, StartRecord{});
+  EndRecord end;
+  end.counters.push_back({"b", 1, 100, 120, 0, 0, 0});
+  tally.add(0, end);
+  EXPECT_EQ(tally.links()[0].bytes_sent(), 3u * 900);
+}
+
+// Seen to fail: who read the second file alone counted the bytes of the last process.
+TEST_F(TwoNodes, CountBytesOfEarlierProcessesInAFileThatLeavesTheirLinesOut) {
+  run(3);
+  RoundRecord kept = round_of(0, 3);
+  kept.checkpoint = true;
+  tally.add(0, kept);
+  tally.add(0, ResumeRecord{100, 4});
+  tally.add(0, round_of(0, 4));
+  RunTally fresh(tally.plan());
+  fresh.add(0, *tally.before(0));
+  EndRecord end;
+  end.rounds = 1;
+  end.counters.push_back({"b", 1, 950, 1'000, 0, 0, 0});
+  for (RunTally* reader : {&fresh, &tally}) {
+    reader->add(0, end);
+    EXPECT_EQ(reader->links()[0].bytes_sent(), 4u * 900 + 1'000);
+  }
 }
 
 // Seen to fail where the sums of links were left out.

@@ -6,8 +6,9 @@ namespace kimesh::damage_test {
 namespace {
 
 TEST(DamagedFiles, GetAnAnswerAsConfigs) {
-  expect_answers("/configs/cifar10-cnn.yaml", load_config);
-  expect_answers("/configs/digits.yaml", load_config);
+  expect_answers("/configs/cifar10-cnn.yaml",
+                 [](const std::string& path) { return load_config(path); });
+  expect_answers("/configs/digits.yaml", [](const std::string& path) { return load_config(path); });
 }
 
 }  // namespace

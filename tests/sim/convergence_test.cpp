@@ -184,5 +184,41 @@ TEST(Convergence, ReachesTheFloorOfDenseDescentWithEveryCompressor) {
   }
 }
 
+// A reduce without feedback may be scaled, a gather may not: it feeds back what it left out before.
+// All nodes have one minimum, from which dropped parts of their gradients do not keep them away.
+// Guards: scaled gathers, whose errors tripled with every draw of their elements.
+TEST(Convergence, ScaledMasksAreForReducesOnly) {
+  constexpr Round kFew = 400;
+  for (const Gather gather : {Gather::kPerLink, Gather::kShared}) {
+    SCOPED_TRACE(gather == Gather::kShared ? "shared" : "per link");
+    MeshSpec spec = quadratic("parameter_server", 4);
+    spec.condition = 10;
+    spec.heterogeneity = 0;
+    spec.core.stop_rounds = kFew;
+    spec.core.feedback = Feedback::kNone;
+    spec.core.gather = gather;
+    spec.core.policy = {policy_options("fixed", {{"ratio", "0.25"}}),
+                        make_codec("randk", {{"scaled", "true"}})};
+    spec.optimizer.lr = 0.1 / Mesh(spec).problem.smoothness();
+    Mesh mesh(spec);
+    mesh.run();
+    ASSERT_TRUE(mesh.done()) << mesh.ends();
+    const std::vector<float> zeros(spec.dimension, 0.0f);
+    EXPECT_LT(mesh.problem.gradient_norm_squared(mesh.simulator->owners_parameters()),
+              1e-3 * mesh.problem.gradient_norm_squared(zeros));
+    std::size_t reduces = 0, gathers = 0;
+    for (ChannelIndex channel = 0; channel < mesh.plan.channels.size(); ++channel) {
+      const std::optional<Setting> setting = mesh.decisions.setting(channel, kFew / 2);
+      if (!setting) continue;  // a shared message is decided once
+      const bool reduce = mesh.plan.channels[channel].phase == Phase::kReduce;
+      ++(reduce ? reduces : gathers);
+      ASSERT_TRUE(is_of(*setting, "randk"));
+      EXPECT_EQ(setting->codec->traits().contractive, !reduce);
+    }
+    EXPECT_GT(reduces, 0u);
+    EXPECT_GT(gathers, 0u);
+  }
+}
+
 }  // namespace
 }  // namespace kimesh::test::convergence_test

@@ -206,6 +206,16 @@ TEST(Randk, IsRightOnAverageWhereItIsScaled) {
     EXPECT_NEAR(sum[j] / kDraws / static_cast<double>(target[j]), 1, 0.06);
 }
 
+// Guards: gathers, which feed back whatever they leave out, multiplied it by 1 - size / kept.
+TEST(Randk, HasAnUnscaledFormForGathers) {
+  const CodecPtr scaled = make_codec("randk", {{"scaled", "true"}, {"values", "float16"}});
+  EXPECT_FALSE(scaled->traits().contractive);
+  const CodecPtr unscaled = scaled->contractive_codec();
+  ASSERT_NE(unscaled, nullptr);
+  EXPECT_TRUE(unscaled->traits().contractive);
+  EXPECT_TRUE(*unscaled == *make_codec("randk", {{"values", "float16"}}));
+}
+
 // The largest lie side by side, the others far apart: a guess from the first ones is too high. Seen
 // to fail with a message of twice the budget taken, and with the entries of the last attempt kept
 // in place of those of the best one.

@@ -1,5 +1,6 @@
 """All runs of the bench: what is measured, what of it is there already, and the tables."""
 import collections
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -13,8 +14,8 @@ import store
 import table
 import tasks
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(
-    os.path.abspath(__file__)))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 BUILD = os.path.join(ROOT, "build", "mesh")
 TASKS = ("mesh-cnn", "mesh-cnn-by-label", "mesh-transformer")
 NETWORKS = ("unlimited", "100", "10", "1", "sinusoid", "one-slow")
@@ -26,10 +27,17 @@ PACE_STEPS = 20
 LOSSES_ALIKE = 1e-4        # relative; float32 in another order differs by less
 NEVER = {"steps": None, "seconds": None, "best": 0.0}
 TRAINED = ("model", "optimizer", "stop", "evaluate_every")  # sections that all sides take over
+# Sources that decide what is measured of every side, and further ones for peers.
+MEASURING = ("curve.py", "network.py", "runs.py", "tasks.py")
+PEERS_OWN = ("inputs.cpp", "models.py", "peer.py", "ways.py")
 
 
 def say(text):
     print(text, file=sys.stderr, flush=True)
+
+
+def digest_of_sources(names):
+    return store.digest([store.digest_of_file(os.path.join(HERE, name)) for name in names])
 
 
 class Bench:
@@ -43,11 +51,17 @@ class Bench:
         self.cells = collections.defaultdict(table.Cell)  # (task, side, network)
 
     def key(self, task, side, **more):
+        """All that a result depends on."""
         config = [task.config[section] for section in TRAINED]
         data = {k: v for k, v in task.config["data"].items() if k != "path"}
-        key = {"task": task.name, "config": store.digest([config, data]), "side": side.name, **more}
+        key = {"task": task.name, "config": store.digest([config, data]), "side": side.name,
+               "samples": task.samples, "machine": machine.name(), **more}
         if side.is_kimesh:
-            key.update(program=self.program, topology=self.options.topology)
+            key.update(program=self.program, topology=self.options.topology,
+                       sources=digest_of_sources(MEASURING))
+        else:
+            key.update(torch=importlib.metadata.version("torch"),
+                       sources=digest_of_sources(MEASURING + PEERS_OWN))
         return key
 
     def lr_of(self, task, side):
@@ -126,7 +140,8 @@ class Bench:
         dense = side.name in (sides.DENSE, sides.DDP)
         count = len(losses) if dense and losses else 1
         first = self.store.get({"task": task.name, "seed": seed, "kind": "losses", "count": count,
-                                "config": store.digest(task.config), "lr": lr if dense else None},
+                                "config": store.digest(task.config), "samples": task.samples,
+                                "lr": lr if dense else None},
                                lambda: losses[:count])
         for one, other in zip(losses, first):
             if not abs(one / other - 1) < LOSSES_ALIKE:

@@ -4,10 +4,11 @@ Four nodes on this machine, each in a network namespace behind a cable of its ow
 Both sides train the same model from the same point on the same samples (inputs.cpp), with one
 thread a node; both clocks leave evaluation out; one rule tells when the target was reached
 (curve.py). What was measured is kept in build/mesh/results.jsonl and not measured again, unless
-kimesh has changed.
+kimesh or PyTorch, the scripts that measure, the data or the machine have changed.
 """
 import argparse
 import os
+import subprocess
 import sys
 
 import network
@@ -53,6 +54,13 @@ def arguments():
     return options
 
 
+def give_to_caller(folder):
+    """Files that root made through sudo become those of the user who called it."""
+    user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
+    if os.geteuid() == 0 and user and group:
+        subprocess.run(["chown", "-R", "--no-dereference", f"{user}:{group}", folder], check=False)
+
+
 def main():
     options = arguments()
     os.makedirs(BUILD, exist_ok=True)
@@ -61,6 +69,8 @@ def main():
     except (network.NetworkError, runs.RunError, runs.UnlikeError, tasks.TaskError) as error:
         say(f"bench mesh: {error}")
         return 1
+    finally:
+        give_to_caller(BUILD)
     return 0
 
 

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
+import store
+
 try:
     import yaml
 except ImportError:  # before PyTorch is there, --help works
@@ -43,7 +45,8 @@ class Task:
     """One config. `config` has the user's data in it; nothing else is changed."""
     name: str
     config: dict
-    folder: str  # for what this task's runs share
+    folder: str   # for what this task's runs share
+    samples: str  # digest of the files of data
 
     @property
     def target(self):
@@ -100,12 +103,15 @@ def prepare(name, root, build, data):
     if config["data"]["kind"] == "cifar10":
         path = os.path.join(folder, "data")
         os.makedirs(path)
-        for file, records in (("data_batch_1.bin", CIFAR_TRAIN), ("test_batch.bin", CIFAR_TEST)):
+        parts = {"data_batch_1.bin": CIFAR_TRAIN, "test_batch.bin": CIFAR_TEST}
+        for file, records in parts.items():
             cut(found(data, file), os.path.join(path, file), records)
-        config["data"]["path"] = path
+        files = [os.path.join(path, file) for file in parts]
     else:
-        config["data"]["path"] = os.path.abspath(found(data, "tinyshakespeare.txt"))
-    return Task(name, config, folder)
+        path = os.path.abspath(found(data, "tinyshakespeare.txt"))
+        files = [path]
+    config["data"]["path"] = path
+    return Task(name, config, folder, store.digest([store.digest_of_file(file) for file in files]))
 
 
 def inputs(task, seed, program):

@@ -3,7 +3,8 @@
 //
 // Every memory leaves the same bits in vectors, entries, message bytes and digests; host_memory()
 // is the reference. Sums in float64 (energies) are added in another order on a GPU, the same on
-// every GPU and in every run, and differ from the host's in their last digits.
+// every GPU and in every run, and differ from the host's in their last digits. So may a vector that
+// clip() shortens, whose factor comes from such a sum.
 //
 //   Memory& memory = host_memory();
 //   Result<MemoryBuffer> x = memory.allocate(1000);

@@ -78,7 +78,8 @@ struct CodecTraits {
   // routes need this: with other codecs errors grow from hop to hop.
   bool conservative = false;
   bool rounds = false;  // rounds values: Setting::rounding has an effect
-  // No message leaves out more energy than there was to send. Error feedback needs this.
+  // No message leaves out more energy than there was to send. Error feedback needs this. Gathers
+  // always have it, whatever `feedback` says of reduces: see Codec::contractive_codec.
   bool contractive = true;
   bool keeps_elements = false;  // messages have as many elements as Budget::keep says
   // Those are the largest of each piece, but for a few; there may be fewer than the budget says.
@@ -171,6 +172,9 @@ class Codec : public KindOptions {
   [[nodiscard]] virtual bool has_own_size() const { return !traits().meets_budgets; }
   // Whether every message is a dense one.
   [[nodiscard]] virtual bool is_dense() const { return false; }
+  // Where this codec is not contractive: the contractive one that makes gathers in its place. It
+  // takes the same settings, and its messages have the same sizes. Null: gathers are dense.
+  [[nodiscard]] virtual CodecPtr contractive_codec() const { return nullptr; }
 
   // Writes a message that moves the estimate towards the target, and adds to the estimate exactly
   // the bits that the far side adds when it decodes the message. Requires a difference with an

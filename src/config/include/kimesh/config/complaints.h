@@ -11,7 +11,9 @@ namespace kimesh {
 
 class Complaints {
  public:
-  explicit Complaints(std::string file) : file_(std::move(file)) {}
+  // `copied_from`: the file that this one is a copy of; empty: none.
+  explicit Complaints(std::string file, std::string copied_from = {})
+      : file_(std::move(file)), copied_from_(std::move(copied_from)) {}
 
   // `message`: what is wrong. `remedy`: what to write instead. Neither ends with a full stop.
   void add(int line, std::string message, std::string remedy) {
@@ -23,12 +25,13 @@ class Complaints {
   }
 
   [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] const std::string& copied_from() const { return copied_from_; }
   [[nodiscard]] bool empty() const { return problems_.empty(); }
   // Removes and returns the problems, in the order of their lines, each once.
   [[nodiscard]] std::vector<Problem> take();
 
  private:
-  std::string file_;
+  std::string file_, copied_from_;
   std::vector<Problem> problems_;
 };
 

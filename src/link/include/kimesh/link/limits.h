@@ -40,9 +40,10 @@ inline constexpr std::uint64_t kStrangerBytesMax = 64 * 1024;
 inline constexpr std::size_t kConnectionBytes = 30 * 1024;
 
 // The most that a node holds of what others send, however long the receiver of its events is
-// frozen, where `queue_bytes` is the capacity of the receiver's queue:
+// frozen, where `queue_bytes` is the capacity of the receiver's queue, which takes an event that is
+// larger when it is empty. The largest event is a message with the largest message_bytes_max:
 //
-//     queue_bytes
+//     max(queue_bytes, sizeof(NetworkEvent) + message_bytes_max)
 //   + strangers (kStrangerBytesMax + kConnectionBytes)
 //   + incoming links (kUndeliveredBytesMax + kConnectionBytes + message_bytes_max)
 //   + outgoing links (kUndeliveredBytesMax + kConnectionBytes)

@@ -102,7 +102,7 @@ struct PeerArrived {
 };  // incoming link: a good hello (again, after a reconnect)
 struct PeerLeft {
   NodeIndex node;
-};  // the connection of an incoming link has ended
+};  // the connection of an incoming link has ended, perhaps before PeerArrived
 // A process that does not belong to the mesh dialled us, a peer sent what kimesh does not send, or
 // a handshake failed over keys. Each sentence comes once.
 struct PeerRefused {

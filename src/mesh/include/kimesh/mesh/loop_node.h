@@ -54,7 +54,8 @@ struct LoopNodeOptions {
   std::string environment = "no LibTorch";  // MeshObjective::environment
   std::vector<std::string> command;         // for the run's record
   // Where records and checkpoints go, and come from where the node resumes: a folder that is there,
-  // or is made. Nodes of one machine may share it. Empty: a new one under runs.
+  // or is made. Nodes of one machine may share it, and a folder of another config or topology is
+  // refused. Empty: a new one under runs.
   std::string folder;
   bool resumes = false;  // requires a folder
 };

@@ -44,17 +44,19 @@ class CarryOver;
 // The version of this library: "0.1.0". Nodes of different versions refuse each other.
 [[nodiscard]] std::string_view version();
 
-// The input of a mesh. The paths are for sentences and for copies in the run's folder; both may be
+// The input of a mesh. The paths are for sentences and for copies in the run's folder; all may be
 // empty.
 struct MeshFiles {
   RunConfig config;
   TopologyFile topology;
   std::string config_path, topology_path;
+  std::string config_copied_from{};  // the file that the config is a copy of; empty: none
 };
 
-// Reads and checks both files, alone and together.
+// Reads and checks both files, alone and together. `config_copied_from`: as in load_config.
 [[nodiscard]] Loaded<MeshFiles> load_mesh_files(const std::string& config_path,
-                                                const std::string& topology_path);
+                                                const std::string& topology_path,
+                                                const std::string& config_copied_from = {});
 
 // Functions that a run calls while it goes on, one at a time, on the thread that called the run.
 // Each may be empty. A slow call delays the mesh.
@@ -197,6 +199,11 @@ class Mesh {
   // program's command line, for the record. Errors: UserInput, Io.
   [[nodiscard]] Result<RunFolder> make_folder(const NewRunFolder& folder,
                                               const std::vector<std::string>& command) const;
+  // The same in a folder that may be there: nodes of one machine share it, and each of them makes
+  // what is missing. Errors: UserInput (it holds a run of other settings, or files that would have
+  // to be written over), Io.
+  [[nodiscard]] Result<RunFolder> share_folder(const std::string& path,
+                                               const std::vector<std::string>& command) const;
 
   // The digest of what both files say, the config's paths and the emulated links included. It tells
   // a run from others of the same machine. What may differ between two starts of one run is left
@@ -234,6 +241,9 @@ class Mesh {
 
  private:
   Mesh(MeshFiles files, std::unique_ptr<MeshObjective> objective);
+  [[nodiscard]] RunFolderRequest folder_request(const NewRunFolder& wanted) const;
+  [[nodiscard]] RunInfo run_info(const NewRunFolder& wanted,
+                                 const std::vector<std::string>& command) const;
   [[nodiscard]] Status add_old_node(const TopologyFile& before, const CheckpointPlace& place,
                                     Round round, CarryOver& over) const;
   // Does nothing where the options have a memory, and for device: cpu.

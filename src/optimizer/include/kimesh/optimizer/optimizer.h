@@ -35,7 +35,7 @@ struct OptimizerOptions {
   [[nodiscard]] bool keeps_velocity() const { return kind->at_workers().momentum > 0; }
   // What the decoupled decay of one step leaves of a parameter.
   [[nodiscard]] double kept_by_decay(Round round) const {
-    return 1 - learning_rate(round) * kind->owner_decay();
+    return kind->kept_by_decay(learning_rate(round));
   }
   // Whether the contribution is in the velocity; else prepare_gradient leaves it in the gradient.
   [[nodiscard]] bool sends_velocity() const {

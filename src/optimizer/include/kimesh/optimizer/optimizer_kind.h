@@ -2,6 +2,7 @@
 // what it does at the workers and at the owners of shards) and one line in its table.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -56,6 +57,11 @@ class OptimizerKind : public KindOptions {
   // The decoupled decay, which acts at the owner also where workers send movements: a step shrinks
   // the parameters by rate times this share. It is no part of step() then.
   [[nodiscard]] virtual double owner_decay() const { return 0; }
+  // What that decay leaves of a parameter in a step with this rate. It never turns a sign: beyond a
+  // product of 1 nothing is left.
+  [[nodiscard]] double kept_by_decay(double rate) const {
+    return std::max(1 - rate * owner_decay(), 0.0);
+  }
 
   struct Step {
     double rate = 0;          // the learning rate of the round

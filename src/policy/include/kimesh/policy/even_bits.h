@@ -11,11 +11,11 @@
 // own budget.
 //
 // Where data are unlike, each node's movement points to its own data, and the mesh moves well only
-// if all of them arrive alike and soon. How many bits are best hardly depends on the links then.
-// The cnn takes least time with 0.15 to 0.3 at 1, 10 and 100 Mbit/s: fewer leave so much out that
-// rounds multiply, and more make a round longer for little. So messages have kEvenBits, and a slow
-// link makes rounds longer. Where messages of int8 or int4 take half a gradient or less, they are
-// all made so, without a coder.
+// if all of them arrive alike and soon. How many bits are best depends little on the links then:
+// fewer leave so much out that rounds multiply, and more make a round longer for little. So
+// messages have kEvenBits, and a slow link makes rounds longer, and messages down to kHalfBits
+// smaller. Where messages of int8 or int4 take half a gradient or less, they are all made so,
+// without a coder.
 //
 // Where dense messages take half a gradient or less, all are dense.
 #pragma once
@@ -31,6 +31,11 @@ inline constexpr double kBitsOfDense = 32;
 // The bits an element of even messages that dzq makes, and the fewest where data are alike, with
 // which the cnn needs 1.6 times the rounds of dense messages. With fewer, local steps pay more.
 inline constexpr double kEvenBits = 0.2, kLeastEvenBits = 0.0125;
+// With so few bits unlike data need twice the rounds of dense messages: they need 1 + (kHalfBits /
+// bits)² times as many (measured with 0.1 to 0.5 bits, docs/figures.md).
+inline constexpr double kHalfBits = 0.085;
+// With this room unlike data have kEvenBits, and blocks do not fit by far.
+inline constexpr double kRoomForUsualBits = 0.25;
 // Even messages are to take half of a gradient's time together.
 inline constexpr double kExchangeOfEvenMessages = 0.5;
 // Where data are alike messages are not even with less room than this, with which messages of
@@ -45,7 +50,7 @@ inline constexpr double kNoRoom = 1e-6;  // over 0, which says that no room was 
 [[nodiscard]] double room_for_even_messages(const MessageContext& message);
 
 // The bits an element of even messages with this room, where data are unlike: 32 for dense ones,
-// those of int8 or int4, or kEvenBits. They grow with the room.
+// those of int8 or int4, kEvenBits, or fewer, which make a run shortest. They grow with the room.
 [[nodiscard]] double even_bits_of_unlike_data(double room);
 // The same where data are alike: 32, or kEvenBits, or fewer where there is no room for that. 0:
 // the room is less than kRoomForEvenBits, and messages are not even.

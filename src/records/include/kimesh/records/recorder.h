@@ -140,7 +140,7 @@ struct BeforeRecord {
   double compute_s = 0, evaluate_s = 0, encode_s = 0, apply_s = 0, step_s = 0, wait_s = 0;
   struct Link {
     std::string to;
-    std::uint64_t bytes = 0, kept = 0, elements = 0;
+    std::uint64_t bytes = 0, kept = 0, elements = 0, resumed_bytes = 0;  // as in LinkTally
     double wire_s = 0;
     bool operator==(const Link&) const = default;
   };

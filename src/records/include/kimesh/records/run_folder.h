@@ -2,9 +2,12 @@
 //
 //   runs/NAME/config.yaml topology.yaml    copies of the files it was given; other files (traces,
 //             ...                          tables of numbers) under the path by which they are
-//                                          named, so that the copies work as well
+//                                          named, so that the copies work as well. A topology with
+//                                          traces elsewhere is written anew, with these beside it.
+//                                          Data is not copied (load_config's `copied_from`)
 //   runs/NAME/run.json                     command, version, build, environment, started, seed,
-//                                          config, topology (the paths that were given), nodes,
+//                                          config, topology (where the files lie that were given),
+//                                          nodes,
 //                                          layout ([{name, shape}] of the model's tensors),
 //                                          learning_rate (a number, also of `lr: theory`),
 //                                          settings (a digest of what both files say), keys
@@ -16,6 +19,7 @@
 //             a.decisions.7.jsonl          if it is too large, in parts with ascending numbers
 //   runs/NAME/nodes/a.log                  what its process wrote to stderr (kimesh up); what came
 //             a.log.1                      before, where that was too much (log_bound.h)
+//   runs/NAME/nodes/a.lock                 there while a process trains the node (node_lock.h)
 //   runs/NAME/nodes/a.safetensors          its model; after a normal end equal on all nodes
 //   runs/NAME/checkpoints/a/99.checkpoint  what node a needs to go on with round 100
 //                                          (checkpoint/checkpoint_file.h)
@@ -50,7 +54,7 @@ struct RunInfo {
   std::string environment;  // what the bits of a run depend on
   std::string started;      // date and time, in the caller's format
   std::uint64_t seed = 0;
-  std::string config_path, topology_path;
+  std::string config_path, topology_path;  // from the root
   std::vector<std::string> nodes;
   Layout layout;             // of the model
   double learning_rate = 0;  // of the optimizer, before its schedule
@@ -64,6 +68,9 @@ class RunFolder {
   // Makes the folder and copies the files; existing files are never overwritten. Errors: UserInput
   // (the name is taken or no name), Io.
   [[nodiscard]] static Result<RunFolder> create(const RunFolderRequest& request);
+  // The same in the folder PARENT/NAME, which may be there: other nodes of the run make it too.
+  // Errors: UserInput (a file with another content is in the place of a copy), Io.
+  [[nodiscard]] static Result<RunFolder> share(const RunFolderRequest& request);
   // A folder that exists, or that another process makes.
   explicit RunFolder(std::string path) : path_(std::move(path)) {}
 
@@ -76,6 +83,8 @@ class RunFolder {
   [[nodiscard]] Status write_info(const RunInfo& info) const;
   // RunInfo::keys_folder of the run; empty, too, where no run.json tells.
   [[nodiscard]] std::string keys_folder() const;
+  // RunInfo::config_path of the run; empty where no run.json tells.
+  [[nodiscard]] std::string given_config() const;
   // RunInfo::settings of the run; empty where no run.json tells.
   [[nodiscard]] std::string settings() const;
   // RunInfo::layout of the run; empty where no run.json tells.
@@ -86,6 +95,7 @@ class RunFolder {
   [[nodiscard]] std::string earlier_events(const std::string& node) const;
   [[nodiscard]] std::string decisions(const std::string& node) const;
   [[nodiscard]] std::string log(const std::string& node) const;
+  [[nodiscard]] std::string lock(const std::string& node) const;
   [[nodiscard]] std::string node_model(const std::string& node) const;
   [[nodiscard]] std::string checkpoints(const std::string& node) const;  // a folder
   // The copies of the run's files.

@@ -79,6 +79,8 @@ class LineFollower {
 // nothing. Errors: Io; the temporary file is removed then.
 [[nodiscard]] Status write_whole(const std::string& path, std::span<const std::byte> bytes);
 [[nodiscard]] Status write_whole(const std::string& path, std::string_view text);
+// The same where others may write the file at the same time: whoever is last counts.
+[[nodiscard]] Status write_shared(const std::string& path, std::string_view text);
 // Returns once the disk holds what was written to the file; a file that is not there has nothing.
 // Errors: Io.
 [[nodiscard]] Status sync_file(const std::string& path);

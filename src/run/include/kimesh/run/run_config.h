@@ -89,8 +89,10 @@ struct RunConfig {
 };
 
 // Reads and checks the file whole. Errors: in `problems`. missing_files looks whether the data is
-// there. The models that it may name are those of model_kinds().
-[[nodiscard]] Loaded<RunConfig> load_config(const std::string& path);
+// there. The models that it may name are those of model_kinds(). Relative paths in it count from
+// its folder; where it is a copy and nothing lies there, from the folder of `copied_from`.
+[[nodiscard]] Loaded<RunConfig> load_config(const std::string& path,
+                                            const std::string& copied_from = {});
 
 // The files and folders that the config names (data, weights, a quadratic's table) and that are not
 // there, each with the line of its key. `config` is what load_config returned.

@@ -8,6 +8,7 @@
 // issued; its end is reported when its time has passed.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -51,6 +52,8 @@ struct SimulatedCosts {
   // Flows that share an interface get unlike parts of it, as those of TCP do: the logarithm of a
   // message's weight has this standard deviation.
   double unfairness = 0;
+  // Of the draws behind these chances and weights; its lower 32 bits count.
+  std::uint64_t seed = 0;
 };
 
 struct Fault {
