@@ -83,7 +83,14 @@ limit nofile KIMESH_DESCRIPTORS "${KIMESH_DESCRIPTORS:-}"
 limit nproc KIMESH_THREADS "${KIMESH_THREADS:-}"
 
 if [ -n "${KIMESH_NODES:-}" ]; then
-  KIMESH_NODE=$(echo "$KIMESH_NODES" | cut -d ' ' -f $((${HOSTNAME##*-} + 1)))
+  index=${HOSTNAME##*-}
+  case $index in
+    '' | *[!0-9]*) refuse "the host $HOSTNAME is none of NAME-0, NAME-1 and so on: leave" \
+      "KIMESH_NODES out, and write KIMESH_NODE." ;;
+  esac
+  KIMESH_NODE=$(echo "$KIMESH_NODES " | cut -d ' ' -f $((index + 1)))
+  [ -n "$KIMESH_NODE" ] ||
+    refuse "the host $HOSTNAME has no name in KIMESH_NODES=$KIMESH_NODES: write one for each host."
 fi
 topology=${KIMESH_TOPOLOGY:-topologies/ring4.yaml} config=${KIMESH_CONFIG:-configs/digits.yaml}
 

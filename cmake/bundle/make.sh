@@ -6,17 +6,22 @@
 set -euo pipefail
 target=$(realpath --canonicalize-missing "$2")
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
-is_bundle() { [[ -f $1/kimesh && -f $1/lib/kimesh ]]; }
+holds_nothing_but_a_bundle() {
+  [[ -f $1/kimesh && -f $1/lib/kimesh ]] &&
+    [[ -z $(ls -A -I kimesh -I lib -I configs -I topologies -I LICENSE "$1") ]]
+}
 is_empty() { [[ $(find "$1" -maxdepth 0 -type d -empty) ]]; }
-if [[ -e $target ]] && ! is_bundle "$target" && ! is_empty "$target"; then
-  echo "bundle: $target is there and is no bundle of kimesh: name a new or an empty folder." >&2
+if [[ -e $target ]] && ! holds_nothing_but_a_bundle "$target" && ! is_empty "$target"; then
+  echo "bundle: $target is there and is no bundle of kimesh, or holds more than one:" \
+    "name a new or an empty folder." >&2
   exit 2
 fi
 [[ $1 != --check ]] || exit 0
 program=$(realpath "$1")
 mkdir -p "$(dirname "$target")"
 work=$(mktemp -d "$(dirname "$target")/.bundle.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+# An end between the two last steps puts the earlier bundle back.
+trap '[[ -e $target || ! -e $work/earlier ]] || mv "$work/earlier" "$target"; rm -rf "$work"' EXIT
 folder=$work/whole
 mkdir -p "$folder/lib"
 loader=$(readelf --program-headers "$program" | sed -n 's/.*interpreter: \(.*\)]/\1/p')

@@ -26,8 +26,11 @@ class StopOnSignals:
             return
         self._process = os.getpid()
         for number, default in _DEFAULTS.items():
-            if signal.getsignal(number) == default:
+            if _is_free(number, default):
                 signal.signal(number, self._handle)
+
+    def has_taken(self) -> bool:
+        return self._process is not None
 
     def give_back(self) -> None:
         """In a thread that may not do so, it is left to the next signal, which then is Python's."""
@@ -44,5 +47,12 @@ class StopOnSignals:
         self.give_back()
         if is_for_the_mesh:
             self._stop()
-        else:
-            signal.raise_signal(number)
+        elif signal.getsignal(number) == _DEFAULTS[signal.Signals(number)]:
+            signal.raise_signal(number)  # a handler of the program that calls this one does as it likes
+
+
+def _is_free(number: signal.Signals, default: object) -> bool:
+    """Whether nobody handles the signal, as a mesh that has given it back in another thread."""
+    handler = signal.getsignal(number)
+    owner = getattr(handler, "__self__", None)
+    return handler == default or (isinstance(owner, StopOnSignals) and not owner.has_taken())

@@ -183,7 +183,7 @@ void add_completion(CLI::App& app, Shell& shell, int& code) {
 }
 
 int run(int argc, char** argv) {
-  notice_children();
+  keep_child_statuses();
   add_torch_models();
   add_plugin_model();
   const std::vector<std::string> words(argv, argv + argc);

@@ -129,7 +129,7 @@ int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const Node
 }  // namespace
 
 int node(NodeOptions options) {
-  let_saves_wait();
+  ignore_save_requests();
   if (options.resumes_if_any && !(options.run.resume.empty() && options.run_folder.empty())) {
     complain("--resume-if-any finds the folder by itself: leave --resume and --run-folder out.");
     return kExitUser;

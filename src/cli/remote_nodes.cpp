@@ -134,7 +134,7 @@ Result<std::uint64_t> add_file(const std::string& path, PiecewiseDigest& digest)
   return bytes;
 }
 
-// How a file grows.
+// Appends what is left of `from` to the file at `path`.
 Status append_rest(PieceReader& from, const std::string& path) {
   std::ofstream out(path, std::ios::binary | std::ios::app);
   std::vector<char> piece(kFilePieceBytes);
@@ -147,8 +147,8 @@ Status append_rest(PieceReader& from, const std::string& path) {
   return out ? ok_status() : Status(Error{ErrorCode::kIo, path + " cannot be written"});
 }
 
-// Whether what is left of `file` begins with all that is left of `known`, which it has behind it
-// then.
+// Whether what is left of `file` begins with all that is left of `known`. On true, `file` stands
+// behind those bytes.
 Result<bool> begins_with(PieceReader& file, PieceReader& known) {
   if (file.left() < known.left()) return false;
   std::vector<std::byte> expected(kFilePieceBytes), found(kFilePieceBytes);
@@ -163,8 +163,8 @@ Result<bool> begins_with(PieceReader& file, PieceReader& known) {
   return true;
 }
 
-// Keeps a file that came under `path`. Records that are here already grow where they are, so that
-// who follows them goes on.
+// Keeps the file at `came` as `path`. Records that are at `path` already grow where they are, so
+// that who follows them goes on.
 Status keep_file(const fs::path& came, const std::string& path) {
   if (came.extension() == ".jsonl") {
     auto file = PieceReader::open(came.string());
@@ -294,7 +294,8 @@ Status RemoteNodes::copy_files(const Place& place, const std::string& staged, co
   return machine.send(keys, fmt::format("mkdir -p {0} && tar -xf - -C {0}", to), false);
 }
 
-void RemoteNodes::remove_keys(const RunFolder& folder) const {
+void RemoteNodes::remove_keys(const Mesh& mesh, const RunFolder& folder) const {
+  if (!mesh.topology().is_encrypted()) return;
   const std::string words = "rm -rf " + shell_word(keys_at(name_of(folder)));
   static_cast<void>(at_all(places_, [&](const Place& place) {
     const auto answer = place.machine.ask(words);
@@ -365,6 +366,7 @@ Status RemoteNodes::fetch_from(const Place& place, const RunFolder& folder,
     const bool is_own = std::ranges::any_of(
         place.nodes, [&](NodeIndex node) { return file.starts_with(names_[node] + "."); });
     std::error_code unknown;
+    if (entry->path().extension() == ".lock") continue;  // of a node that was killed
     if (!is_own || entry->is_symlink(unknown) || !entry->is_regular_file(unknown)) continue;
     const Status kept = keep_file(entry->path(), folder.path() + "/nodes/" + file);
     if (!kept) return kept;

@@ -4,8 +4,8 @@
 //   bundle-DIGEST/           the program, copied where it is not there yet
 //   configs/RUN.yaml         the config: a relative path in it counts from configs/
 //   topologies/RUN/          the topology, and traces that it names
-//   keys-RUN/                the secret keys of its nodes until they end, and the list of public
-//                            keys
+//   keys-RUN/                the secret keys of its nodes and the list of public keys, until these
+//                            end
 //   runs/RUN/                records, checkpoints and models of its nodes
 // Records come back line by line as the output of each node, so that the run's folder here grows
 // as that of a run on one machine does; the rest comes at the end, checkpoints stay there.
@@ -34,9 +34,9 @@ class RemoteNodes {
   // takes long. A run that goes on gets the records that are there. Errors: of all machines.
   [[nodiscard]] Status prepare(const Mesh& mesh, const RunOptions& options,
                                const RunFolder& folder) const;
-  // What `prepare` has copied of keys goes, where the nodes do not start after all. A machine that
-  // cannot be reached keeps them.
-  void remove_keys(const RunFolder& folder) const;
+  // Removes the keys that `prepare` has copied, once no node runs. A machine that cannot be reached
+  // keeps them.
+  void remove_keys(const Mesh& mesh, const RunFolder& folder) const;
   // Starts a node. Its records go to the folder, and so do the words of node and ssh. Errors: Io.
   [[nodiscard]] Result<Child> start(NodeIndex node, const RunOptions& options,
                                     const RunFolder& folder) const;

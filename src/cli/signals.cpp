@@ -15,7 +15,7 @@ void on_signal(int signal) {
     want_stop();
 }
 
-// Async-signal-safe.
+// Calls nothing that a signal handler may not call.
 bool is_ignored(int signal) {
   struct sigaction current {};
   ::sigaction(signal, nullptr, &current);
@@ -59,11 +59,11 @@ void stop_on_lost_output() {
   handle(SIGPIPE, SIG_IGN, 0);
 }
 
-void let_saves_wait() {
+void ignore_save_requests() {
   handle(SIGUSR1, SIG_IGN, 0);
 }
 
-void notice_children() {
+void keep_child_statuses() {
   handle(SIGCHLD, SIG_DFL, 0);
 }
 

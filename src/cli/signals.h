@@ -20,10 +20,11 @@ void stop_on_signals();
 // From now on output that nobody reads any more, on a closed pipe or terminal, does not kill the
 // process: say() wants to stop then.
 void stop_on_lost_output();
-// Until save_on_signal a request for a checkpoint asks for nothing, and does not kill the process.
-void let_saves_wait();
-// Children can be waited for, even where whoever started the process ignores the ends of its own.
-void notice_children();
+// Until save_on_signal a request for a checkpoint does nothing. Without this it kills the process.
+void ignore_save_requests();
+// The ends of children can be waited for, also where whoever started this process ignores those of
+// its own.
+void keep_child_statuses();
 // Installs a handler: SIGUSR1, which asks for a checkpoint, sets the flag. Whoever sees it sets it
 // back.
 [[nodiscard]] std::atomic<bool>& save_on_signal();

@@ -93,7 +93,7 @@ std::vector<std::string> arguments_for(const RunOptions& options, const RunFolde
   std::vector<std::string> words{
       "node",        "--topology", options.topology,        "--name",      node, place,
       folder.path(), "--threads",  std::to_string(threads), "--no-verdict"};
-  // A node takes the copy by itself, and knows of what that is one then.
+  // Without --config a node reads the folder's copy, and run.json tells it where the original lies.
   if (options.config_copied_from.empty()) words.insert(words.end(), {"--config", options.config});
   if (options.digests) words.push_back("--digests");
   if (!options.page.address.empty()) words.push_back("--watched");
@@ -223,18 +223,44 @@ Result<RunFolder> folder_of(const Mesh& mesh, const RunOptions& options, bool el
   return folder;
 }
 
+// Whether somebody has asked for a stop since signals were blocked.
+bool is_stop_pending() {
+  const sigset_t stop = stop_signals();
+  sigset_t pending;
+  ::sigpending(&pending);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    if (::sigismember(&stop, signal) == 1 && ::sigismember(&pending, signal) == 1) return true;
+  return false;
+}
+
+// Readies the machines of `remote`. Nothing of a start that fails is left.
+Status prepare(const RemoteNodes& remote, const Mesh& mesh, const RunOptions& options,
+               const RunFolder& folder) {
+  Status ready = remote.prepare(mesh, options, folder);
+  // A Ctrl-C ends the programs that copy, too.
+  if (is_stop_pending()) ready = Error{ErrorCode::kIo, "stopped before the nodes were started"};
+  if (ready) return ready;
+  remote.remove_keys(mesh, folder);
+  std::error_code ignored;  // a new folder has nothing in it but copies
+  if (options.resume.empty()) std::filesystem::remove_all(folder.path(), ignored);
+  return ready;
+}
+
 // Runs the nodes to their end, and gives the exit code.
 int run_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder,
             const RemoteNodes* remote) {
   auto followers = std::make_unique<Followers>(folder, mesh.plan());
   if (!options.resume.empty()) followers->read(nullptr);
   Fleet fleet;
-  if (const Status started = start_all(mesh, options, folder, remote, fleet); !started.ok())
+  if (const Status started = start_all(mesh, options, folder, remote, fleet); !started.ok()) {
+    if (remote != nullptr) remote->remove_keys(mesh, folder);
     return fail(started.error());
+  }
   LiveView view(run_of(mesh, folder));
   view.notice(fmt::format("{} nodes start; run folder: {}", mesh.nodes(), folder.path()));
   watch(fleet, *followers, Logs(folder, mesh.plan()), view);
   if (remote != nullptr) {
+    remote->remove_keys(mesh, folder);  // of nodes that ssh did not start after all
     if (const Status fetched = remote->fetch(folder); !fetched)
       complain("what a machine has was not fetched: " + fetched.error().message);
     // The fetched files are whole, even where a connection was lost, and are read from the start.
@@ -252,7 +278,7 @@ int run_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder
 }  // namespace
 
 int up(RunOptions options) {
-  let_saves_wait();
+  ignore_save_requests();
   if (const Status whole = complete(options); !whole) return fail(whole.error());
   auto files = load_files(options.config, options.topology, options.config_copied_from);
   if (!files) return kExitUser;
@@ -281,22 +307,14 @@ int up(RunOptions options) {
   }
   const auto folder = folder_of(**mesh, options, remote.has_value());
   if (!folder) return fail(folder.error());
-  const auto not_started = [&](const Error& error) {
-    if (remote) remote->remove_keys(*folder);
-    return fail(error);
-  };
-  if (remote) {
-    const Status ready = remote->prepare(**mesh, options, *folder);
-    std::error_code ignored;  // a new folder has nothing in it but copies
-    if (!ready && options.resume.empty()) std::filesystem::remove_all(folder->path(), ignored);
-    if (!ready) return not_started(ready.error());
-  }
-
   const sigset_t set = signals();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   stop_on_lost_output();
   if (const Status shown = show_page(page->get(), options.page, *folder); !shown)
-    return not_started(shown.error());
+    return fail(shown.error());
+  if (remote)
+    if (const Status ready = prepare(*remote, **mesh, options, *folder); !ready)
+      return fail(ready.error());
   return run_all(**mesh, options, *folder, remote ? &*remote : nullptr);
 }
 

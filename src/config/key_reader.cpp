@@ -307,7 +307,7 @@ class KeyReader final : public Keys {
   void read(std::string_view name, const TextValue& field) { reader_.read(name, field.value); }
   void read(std::string_view name, const PathValue& field) {
     reader_.read(name, field.value);
-    if (!field.value.empty()) field.value = place_of(field.value, complaints_);
+    if (!field.value.empty()) field.value = resolve_path(field.value, complaints_);
   }
   void read(std::string_view name, const TextListValue& field) {
     reader_.read(name, field.value, field.rule);

@@ -143,7 +143,7 @@ std::string path_beside(const std::string& file, const std::string& path) {
   return (std::filesystem::path(file).parent_path() / path).lexically_normal().string();
 }
 
-std::string place_of(const std::string& path, const Complaints& complaints) {
+std::string resolve_path(const std::string& path, const Complaints& complaints) {
   std::string beside = path_beside(complaints.file(), path);
   std::error_code ignored;
   if (complaints.copied_from().empty() || std::filesystem::exists(beside, ignored)) return beside;

@@ -74,13 +74,13 @@ struct NodeResult {
 };
 
 // Keeps other processes from the node's files; null: it has none.
-Result<std::unique_ptr<NodeLock>> lock_files(const NodeRun& run) {
+Result<std::shared_ptr<NodeLock>> lock_files(const NodeRun& run) {
   const RunFolder* folder = run.options.folder;
-  if (folder == nullptr) return std::unique_ptr<NodeLock>();
+  if (folder == nullptr) return std::shared_ptr<NodeLock>();
   if (const Status made = folder->prepare_resumed_node(); !made) return made.error();
   auto lock = NodeLock::take(folder->lock(run.mesh.plan().view.nodes[run.setup.self]));
   if (!lock) return lock.error();
-  return std::make_unique<NodeLock>(std::move(*lock));
+  return std::make_shared<NodeLock>(std::move(*lock));
 }
 
 // Where the node's checkpoints go, and come from where it resumes; null: nowhere.
@@ -205,6 +205,7 @@ Result<NodeResult> run(const NodeRun& run) {
   }
   NodeResult end{std::move(*ended), saved};
   if (end.node.hangs) {  // a thread of it may still use them
+    keep_for_ever(*lock);
     keep_for_ever(*states);
     keep_for_ever(whole_states);
   }

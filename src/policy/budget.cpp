@@ -148,6 +148,13 @@ double room_for_even_messages(const MessageContext& message) {
   return std::clamp(8 * bytes / static_cast<double>(message.elements), kNoRoom, kBitsOfDense);
 }
 
+double room_of_unlike_data(const MessageContext& message, Duration fixed) {
+  MessageContext beside_all_else = message;
+  beside_all_else.compute_time += fixed;
+  return std::max(room_for_even_messages(message),
+                  std::min(room_for_even_messages(beside_all_else), kRoomForUsualBits));
+}
+
 RoundCost round_cost(const MessageContext& message) {
   if (!message.link.known()) return {};
   const auto overhead = static_cast<double>(message.overhead_bytes + message.chunk_overhead_bytes);

@@ -8,16 +8,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "io_error.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/util/fd.h"
 #include "kimesh/util/units.h"
 
 namespace kimesh {
 namespace {
-
-Error io_error(const std::string& path) {
-  return {ErrorCode::kIo, fmt::format("{} cannot be cut: {}", path, std::strerror(errno))};
-}
 
 // The bytes behind `begin`, from the first line that begins there.
 Result<std::string> lines_from(int file, std::uint64_t begin, std::uint64_t size,
@@ -28,7 +25,7 @@ Result<std::string> lines_from(int file, std::uint64_t begin, std::uint64_t size
     const ssize_t count =
         ::pread(file, text.data() + have, text.size() - have, static_cast<off_t>(begin + have));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return io_error(path);
+    if (count < 0) return io_error(path, "cut");
     if (count == 0) break;
     have += static_cast<std::size_t>(count);
   }
@@ -42,7 +39,7 @@ Status bound_log(const std::string& path, const LogBound& bound) {
   const Fd file(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
   struct stat status {};
   if (!file && errno == ENOENT) return ok_status();
-  if (!file || ::fstat(file.get(), &status) != 0) return io_error(path);
+  if (!file || ::fstat(file.get(), &status) != 0) return io_error(path, "cut");
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size <= bound.bytes_max) return ok_status();
   const auto last = lines_from(file.get(), size - bound.bytes_kept, size, path);
@@ -54,7 +51,7 @@ Status bound_log(const std::string& path, const LogBound& bound) {
                   format_bytes(static_cast<double>(last->size())), path);
   const bool cut = ::ftruncate(file.get(), 0) == 0 &&
                    ::write(file.get(), said.data(), said.size()) == std::ssize(said);
-  return cut ? ok_status() : Status(io_error(path));
+  return cut ? ok_status() : Status(io_error(path, "cut"));
 }
 
 }  // namespace kimesh

@@ -80,27 +80,59 @@ Result<std::string> make_numbered(const RunFolderRequest& request) {
   return Error{ErrorCode::kUserInput, base + "* are all taken. Name the run."};
 }
 
-// Writes a file that is not there, or has this content already: another node of the run may write
-// it as well.
-Status write_once(const std::string& path, std::string_view content) {
-  const auto is_there = [&] {
-    const auto found = read_whole(path, kCopyBytesMax);
-    return found && *found == content;
-  };
-  if (is_there()) return ok_status();
-  std::error_code code;
-  if (fs::exists(path, code) && !is_there())
-    return Error{ErrorCode::kUserInput,
-                 path + " is there already and is not written over. Name another folder."};
-  fs::create_directories(fs::path(path).parent_path(), code);
-  if (code) return io_error(path, "written", code);
-  return write_shared(path, content);
-}
+// A file that a run's folder gets.
+struct Copy {
+  std::string path, content;
+};
 
-Status copy_file(const std::string& from, const std::string& to) {
-  const auto bytes = read_whole(from, kCopyBytesMax);
-  return bytes ? write_once(to, *bytes) : bytes.error();
-}
+// All copies of a request, read before any is written.
+class Copies {
+ public:
+  explicit Copies(std::string folder) : folder_(std::move(folder)) {}
+
+  void add(const std::string& name, std::string content) {
+    files_.push_back({(fs::path(folder_) / name).string(), std::move(content)});
+  }
+  Status add_file(const std::string& from, const std::string& name) {
+    auto content = read_whole(from, kCopyBytesMax);
+    if (!content) return content.error();
+    add(name, std::move(*content));
+    return ok_status();
+  }
+  // Writes what is missing. Errors: UserInput, where a file is there with another content; nothing
+  // is written then.
+  Status write() const {
+    for (const Copy& file : files_)
+      if (const Status free = check_place(file); !free.ok()) return free;
+    for (const Copy& file : files_)
+      if (const Status written = write_one(file); !written.ok()) return written;
+    return ok_status();
+  }
+
+ private:
+  static bool is_written(const Copy& file) {
+    const auto found = read_whole(file.path, kCopyBytesMax);
+    return found && *found == file.content;
+  }
+  // Another node of the run may write the same file meanwhile, and does so whole.
+  static Status check_place(const Copy& file) {
+    std::error_code code;
+    if (!fs::exists(file.path, code) || is_written(file)) return ok_status();
+    return Error{ErrorCode::kUserInput, file.path +
+                                            " is there already and is not written over. Name "
+                                            "another folder."};
+  }
+  static Status write_one(const Copy& file) {
+    if (is_written(file)) return ok_status();
+    std::error_code code;
+    fs::create_directories(fs::path(file.path).parent_path(), code);
+    if (code) return io_error(file.path, "written", code);
+    return write_shared(file.path, file.content);
+  }
+
+  std::string folder_;
+  std::vector<Copy> files_;
+};
 
 // Whether a file that another one names lies in that one's folder or below it.
 bool lies_inside(const std::string& name) {
@@ -108,38 +140,40 @@ bool lies_inside(const std::string& name) {
   return relative.is_relative() && *relative.begin() != "..";
 }
 
-// Copies a file that `source` names, under the same relative path. A file outside the folder of
-// `source` is copied under its last name; the copy of `source` still names the original then.
-Status copy_named(const std::string& source, const std::string& name, const std::string& folder) {
+// Adds a file that `source` names, under the same relative path. A file outside the folder of
+// `source` gets its last name; the copy of `source` still names the original then.
+Status add_named(const std::string& source, const std::string& name, Copies& copies) {
   const fs::path relative = fs::path(name).lexically_normal();
   const fs::path beside = fs::path(source).parent_path() / name;
-  return copy_file(
-      beside.string(),
-      (fs::path(folder) / (lies_inside(name) ? relative : relative.filename())).string());
+  return copies.add_file(beside.string(),
+                         (lies_inside(name) ? relative : relative.filename()).string());
 }
 
-// Writes the topology with all of its traces beside it.
-Status move_topology_to(const std::string& source, const std::string& folder) {
-  const auto moved = move_topology(source);
+// Adds the topology with all of its traces beside it.
+Status add_moved_topology(const std::string& source, Copies& copies) {
+  auto moved = move_topology(source);
   if (!moved) return moved.error();
   for (const PlacedTopology::Trace& trace : moved->traces)
-    if (Status s = copy_file(trace.path, folder + "/" + trace.name); !s.ok()) return s;
-  return write_once(folder + "/topology.yaml", moved->text);
+    if (Status s = copies.add_file(trace.path, trace.name); !s.ok()) return s;
+  copies.add("topology.yaml", std::move(moved->text));
+  return ok_status();
 }
 
-Status copy_topology(const RunFolderRequest& request, const std::string& folder) {
+Status add_topology(const RunFolderRequest& request, Copies& copies) {
   if (!std::ranges::all_of(request.topology_files, lies_inside))
-    return move_topology_to(request.topology_path, folder);
+    return add_moved_topology(request.topology_path, copies);
   for (const std::string& name : request.topology_files)
-    if (Status s = copy_named(request.topology_path, name, folder); !s.ok()) return s;
-  return copy_file(request.topology_path, folder + "/topology.yaml");
+    if (Status s = add_named(request.topology_path, name, copies); !s.ok()) return s;
+  return copies.add_file(request.topology_path, "topology.yaml");
 }
 
 Status copy_all(const RunFolderRequest& request, const std::string& folder) {
-  if (Status s = copy_topology(request, folder); !s.ok()) return s;
-  if (Status s = copy_file(request.config_path, folder + "/config.yaml"); !s.ok()) return s;
+  Copies copies(folder);
+  if (Status s = copies.add_file(request.config_path, "config.yaml"); !s.ok()) return s;
+  if (Status s = add_topology(request, copies); !s.ok()) return s;
   for (const std::string& name : request.config_files)
-    if (Status s = copy_named(request.config_path, name, folder); !s.ok()) return s;
+    if (Status s = add_named(request.config_path, name, copies); !s.ok()) return s;
+  if (Status s = copies.write(); !s.ok()) return s;
   const auto made = make_folder(folder + "/nodes");
   return made ? ok_status() : made.error();
 }

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -230,10 +229,17 @@ Status write_whole(const std::string& path, std::string_view text) {
   return put_in_place(write_and_close(file, path, text), beside, path);
 }
 
+// Each writer takes a temporary name that nobody has. Those whose writers were killed stay.
 Status write_shared(const std::string& path, std::string_view text) {
-  static std::atomic<unsigned> count{0};  // of this process's threads
-  const std::string beside = fmt::format("{}.{}-{}.tmp", path, ::getpid(), count++);
-  Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  constexpr unsigned kNamesMax = 1000;  // far more than writers
+  std::string beside;
+  Fd file;
+  for (unsigned name = 0; name < kNamesMax && !file; ++name) {
+    beside = fmt::format("{}.{}.tmp", path, name);
+    file = Fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    if (!file && errno != EEXIST) break;
+  }
+  if (!file) return io_error(path, "written");
   return put_in_place(write_and_close(file, path, text), beside, path);
 }
 

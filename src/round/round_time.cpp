@@ -184,12 +184,10 @@ void Core::State::tell_room() {
     // save more time than small messages do.
     const Duration fixed = time_without_bytes(context) - context.compute_time;
     const bool is_hopeless = seem_alike && fixed > context.compute_time;
-    double room = room_for_even_messages(context);
-    // Unlike data: fewer bits shorten a round by less where delays and work are a part of it.
-    context.compute_time += fixed;
-    if (!seem_alike)
-      room = std::max(room, std::min(room_for_even_messages(context), kRoomForUsualBits));
-    least = tighter_limit(least, is_hopeless ? kNoRoom : room);
+    const double room = is_hopeless  ? kNoRoom
+                        : seem_alike ? room_for_even_messages(context)
+                                     : room_of_unlike_data(context, fixed);
+    least = tighter_limit(least, room);
   }
   // Like data: the rates of links tell less than what these have carried, but whether dense
   // messages fit.

@@ -344,11 +344,12 @@ TEST(LoopNode, SharesAFolderInTheMaking) {
 TEST(LoopNode, WritesOverNothingThatItFindsInItsFolder) {
   const std::string folder = fresh_folder("of_others");
   std::filesystem::create_directory(folder);
-  std::ofstream(folder + "/config.yaml") << "mine";
+  std::ofstream(folder + "/topology.yaml") << "mine";
   const auto node = node_in(folder, "b");
   ASSERT_FALSE(node.ok());
   EXPECT_EQ(node.error().code, ErrorCode::kUserInput);
-  EXPECT_THAT(node.error().message, HasSubstr("config.yaml is there already and is not written"));
+  EXPECT_THAT(node.error().message, HasSubstr("topology.yaml is there already and is not writ"));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/config.yaml"));
 }
 
 TEST(LoopNode, SaysWhatIsWrongBeforeItStarts) {

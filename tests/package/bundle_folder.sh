@@ -24,6 +24,10 @@ expect_refused() {
 }
 expect_refused "$scratch/mine" "$make" "$scratch/program/kimesh" "$scratch/mine"
 expect_refused "$scratch/mine/file" "$make" "$scratch/program/kimesh" "$scratch/mine/file"
+# A run that was started in a bundle has left something there.
+"$make" "$scratch/program/kimesh" "$scratch/used"
+mkdir "$scratch/used/runs"
+expect_refused "$scratch/used" "$make" "$scratch/program/kimesh" "$scratch/used"
 # Before it builds anything, and counted from where it is called.
 cd "$scratch"
 expect_refused "$scratch/mine" "$root/dev" bundle mine

@@ -55,9 +55,19 @@ TEST(NodeLock, KeepsAnotherProcessOutUntilItsHolderDies) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kIo);
   EXPECT_THAT(refused.error().message,
-              testing::HasSubstr("a.lock is held by another process, which trains this node"));
+              testing::HasSubstr("a.lock is held by another process or mesh, which"));
   other.kill();
   EXPECT_TRUE(NodeLock::take(path).ok());
+}
+
+// A notebook may run a cell again whose mesh is still there.
+TEST(NodeLock, KeepsASecondMeshOfItsProcessOut) {
+  const test::Folder folder;
+  const std::string path = folder / "a.lock";
+  const auto lock = NodeLock::take(path);
+  ASSERT_TRUE(lock.ok());
+  EXPECT_FALSE(NodeLock::take(path).ok());
+  EXPECT_FALSE(Holder(path).holds()) << "the one that was refused has let go of the lock";
 }
 
 TEST(NodeLock, LeavesNoFileWhereItIsLetGo) {

@@ -45,6 +45,6 @@ struct YamlMember {
 
 // The same for the file that is being read. Beside a copy lie only some of the files that it names:
 // where nothing lies at `path`, it counts from the folder of what was copied.
-[[nodiscard]] std::string place_of(const std::string& path, const Complaints& complaints);
+[[nodiscard]] std::string resolve_path(const std::string& path, const Complaints& complaints);
 
 }  // namespace kimesh

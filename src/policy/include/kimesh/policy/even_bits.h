@@ -13,8 +13,8 @@
 // Where data are unlike, each node's movement points to its own data, and the mesh moves well only
 // if all of them arrive alike and soon. How many bits are best depends little on the links then:
 // fewer leave so much out that rounds multiply, and more make a round longer for little. So
-// messages have kEvenBits, and a slow link makes rounds longer, and messages down to kHalfBits
-// smaller. Where messages of int8 or int4 take half a gradient or less, they are all made so,
+// messages have kEvenBits. A slow link makes rounds longer and messages smaller, down to kHalfBits.
+// Where messages of int8 or int4 take half a gradient or less, they are all made so,
 // without a coder.
 //
 // Where dense messages take half a gradient or less, all are dense.
@@ -31,8 +31,9 @@ inline constexpr double kBitsOfDense = 32;
 // The bits an element of even messages that dzq makes, and the fewest where data are alike, with
 // which the cnn needs 1.6 times the rounds of dense messages. With fewer, local steps pay more.
 inline constexpr double kEvenBits = 0.2, kLeastEvenBits = 0.0125;
-// With so few bits unlike data need twice the rounds of dense messages: they need 1 + (kHalfBits /
-// bits)² times as many (measured with 0.1 to 0.5 bits, docs/figures.md).
+// With so few bits unlike data need twice the rounds that large messages need, and with b bits
+// they need 1 + (kHalfBits / b)² times as many (the cnn from 0.1 to 0.5; docs/figures.md,
+// Unlike data).
 inline constexpr double kHalfBits = 0.085;
 // With this room unlike data have kEvenBits, and blocks do not fit by far.
 inline constexpr double kRoomForUsualBits = 0.25;
@@ -48,6 +49,9 @@ inline constexpr double kNoRoom = 1e-6;  // over 0, which says that no room was 
 // room is kExchangeOfEvenMessages times these. From kNoRoom to kBitsOfDense. A guessed rate counts
 // as it is. Requires a link that is known.
 [[nodiscard]] double room_for_even_messages(const MessageContext& message);
+// The same where data are unlike. `fixed`: what delays and work add to a round. Fewer bits shorten
+// a round by less then, so that the room is that beside all of this, up to kRoomForUsualBits.
+[[nodiscard]] double room_of_unlike_data(const MessageContext& message, Duration fixed);
 
 // The bits an element of even messages with this room, where data are unlike: 32 for dense ones,
 // those of int8 or int4, kEvenBits, or fewer, which make a run shortest. They grow with the room.

@@ -1,4 +1,4 @@
-// Keeps a second process from a node's files in a run's folder.
+// Keeps a second process, and a second mesh of this one, from a node's files in a run's folder.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace kimesh {
 // back where the process dies. The lock's file is gone where it was let go in order.
 class NodeLock {
  public:
-  // `path`: the lock's own file, whose folder exists. On a file system that knows no locks nothing
-  // is held, and nobody is kept out. Errors: Io (another process holds it, or the file cannot be
-  // made).
+  // `path`: the lock's own file, whose folder exists, by the same name in this process each time. A
+  // file system that knows no locks keeps no other process out. Errors: Io (somebody holds it: who
+  // tries again later may get it; or the file cannot be made).
   [[nodiscard]] static Result<NodeLock> take(const std::string& path);
   NodeLock(NodeLock&&) noexcept = default;
   NodeLock& operator=(NodeLock&&) = delete;
