@@ -208,7 +208,7 @@ TEST_F(DataFiles, CsvIsStandardisedWithoutTheRowsKeptForTheTest) {
   EXPECT_NEAR(high[0], 1, 1e-6);
 }
 
-// Guards: an infinite scale, which made such a column infinite.
+// Seen to fail: an infinite scale, which made such a column infinite.
 TEST_F(DataFiles, CsvTakesAColumnOfTinyChangesForAConstantOne) {
   write("a.csv", "0,1,a\n1e-40,3,b\n");
   write("b.csv", "5,1,a\n");

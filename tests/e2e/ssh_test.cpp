@@ -94,6 +94,9 @@ TEST_F(UpSsh, TrainsOnOtherMachinesToTheBitsOfThisOne) {
     for (const char* file : {".jsonl", ".decisions.jsonl", ".safetensors"})
       EXPECT_TRUE(fs::exists(scratch.run_file("there", std::string("nodes/") + name + file)))
           << name << file;
+  EXPECT_EQ(read_text(scratch.run_file("there", "nodes/c.jsonl")),
+            read_text(at(1, "runs/there/nodes/c.jsonl")))
+      << "lines that came while it ran, and the rest";
   const Ended replay =
       run_program(scratch, {"simulate", "--config", "config.yaml", "--topology", "mesh.yaml",
                             "--replay", "runs/there", "--run", "again"});
@@ -213,6 +216,8 @@ TEST_F(UpSsh, SaysWhatKeepsItFromStarting) {
   fs::rename(scratch.path() + "/elsewhere", scratch.path() + "/bundle");
   fs::remove(servers.home(1) + "/.ssh/authorized_keys");
   EXPECT_THAT(refused(1), HasSubstr("Permission denied"));
+  // Seen to fail: they stayed.
+  EXPECT_FALSE(fs::exists(at(0, "keys-none"))) << "secret keys of a run that did not begin";
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ TEST(Found, DzqGapsThatGrowPastAnyVector) {
   EXPECT_FALSE(accepts("dzq", input));
 }
 
-// Two messages, an ack of the second, and a welcome of who has both. Guards: such an ack was taken,
+// Two messages, an ack of the second, and a welcome of who has both. Seen to fail: such an ack was taken,
 // and the welcome then removed more messages than there were.
 TEST(Found, AnAckBeforeThatOfAnOlderMessage) {
   Bytes input;

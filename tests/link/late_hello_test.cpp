@@ -103,7 +103,7 @@ class LateHello : public testing::Test {
   std::optional<RawClient> stranger_;
 };
 
-// Guards: PeerArrived came behind PeerLeft, and the next process of the node was refused as a
+// Seen to fail: PeerArrived came behind PeerLeft, and the next process of the node was refused as a
 // second one.
 TEST_F(LateHello, OfASenderIsNoArrival) {
   ASSERT_NO_FATAL_FAILURE(read_a_late_hello(false));
@@ -112,13 +112,13 @@ TEST_F(LateHello, OfASenderIsNoArrival) {
   EXPECT_EQ(peers_.identify(kA, 200, std::chrono::steady_clock::now()), Peers::Identity::kReplaced);
 }
 
-// Guards: the stranger stayed as a peer may.
+// Seen to fail: the stranger stayed as a peer may.
 TEST_F(LateHello, OfASenderMakesNoPeerOfTheStrangerWhoHasItsDescriptorNow) {
   ASSERT_NO_FATAL_FAILURE(read_a_late_hello(false));
   expect_the_stranger_to_end();
 }
 
-// Guards: the same, where the sender awaits the connection.
+// Seen to fail: the same, where the sender awaits the connection.
 TEST_F(LateHello, OfAReceiverMakesNoPeerOfTheStrangerWhoHasItsDescriptorNow) {
   ASSERT_NO_FATAL_FAILURE(read_a_late_hello(true));
   EXPECT_FALSE(outgoing_.is_ready());

@@ -175,7 +175,7 @@ TEST(Outbox, TakesAnAckOnceAndRefusesOneOfWhatWasNeverSent) {
   EXPECT_FALSE(outbox.acked(ack_of(1, 100), at(1))->has_value());
 }
 
-// Guards: an ack that was taken before that of an older message, after which a welcome removed
+// Seen to fail: an ack was taken before that of an older message, after which a welcome removed
 // messages that the far side did not have, or more than there were.
 TEST(Outbox, AnAckBeforeThatOfAnOlderMessageIsMalformedAndChangesNothing) {
   for (const std::size_t messages : {2u, 3u}) {

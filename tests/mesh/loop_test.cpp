@@ -314,7 +314,8 @@ Result<std::unique_ptr<LoopNode>> node_in(const std::string& folder, const std::
   return LoopNode::make(std::move(files), std::move(options));
 }
 
-// A start that failed before its first round has left no records, and yet its copies.
+// A start that failed before its first round has left no records, and yet its copies. Seen to fail
+// where any folder of a run was taken.
 TEST(LoopNode, RefusesAFolderOfAnEarlierStartWithOtherSettings) {
   const std::string folder = fresh_folder("settings");
   const auto earlier = node_in(folder, "a");

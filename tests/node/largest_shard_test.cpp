@@ -10,7 +10,7 @@
 namespace kimesh::test::largest_shard_test {
 namespace {
 
-// Guards: the head and the records of a message were left out of the 32 bits of its length, which a
+// Seen to fail: the head and the records of a message were left out of the 32 bits of its length, which a
 // link checks when the first message of such a shard is sent.
 TEST(LargestShard, HasAMessageWhoseLengthALinkCanTell) {
   const TopologyFile topology = make_topology("parameter_server", 2, {0});

@@ -221,7 +221,7 @@ TEST(Adamw, EqualsTheFormulaOfThePaper) {
 }
 
 // With lr · weight_decay > 1 the decay takes everything, and no more, in the owner's own step as
-// in one by a worker's movement. Guards: parameters that changed their sign in the one and in
+// in one by a worker's movement. Seen to fail: parameters that changed their sign in the one and in
 // local steps, and became 0 in the other.
 TEST(Adamw, DecaysToZeroAtMostWhoeverSteps) {
   const auto config = options("{kind: adamw, lr: 2, weight_decay: 1}");

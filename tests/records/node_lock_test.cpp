@@ -46,6 +46,7 @@ class Holder {
   bool holds_ = false;
 };
 
+// Seen to fail: a lock that another process has taken for one that the file system does not know.
 TEST(NodeLock, KeepsAnotherProcessOutUntilItsHolderDies) {
   const test::Folder folder;
   const std::string path = folder / "a.lock";
@@ -60,7 +61,8 @@ TEST(NodeLock, KeepsAnotherProcessOutUntilItsHolderDies) {
   EXPECT_TRUE(NodeLock::take(path).ok());
 }
 
-// A notebook may run a cell again whose mesh is still there.
+// A notebook may run a cell again whose mesh is still there. Seen to fail without the list of the
+// process's own locks.
 TEST(NodeLock, KeepsASecondMeshOfItsProcessOut) {
   const test::Folder folder;
   const std::string path = folder / "a.lock";

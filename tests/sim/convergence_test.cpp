@@ -186,7 +186,7 @@ TEST(Convergence, ReachesTheFloorOfDenseDescentWithEveryCompressor) {
 
 // A reduce without feedback may be scaled, a gather may not: it feeds back what it left out before.
 // All nodes have one minimum, from which dropped parts of their gradients do not keep them away.
-// Guards: scaled gathers, whose errors tripled with every draw of their elements.
+// Seen to fail: scaled gathers, whose errors tripled with every draw of their elements.
 TEST(Convergence, ScaledMasksAreForReducesOnly) {
   constexpr Round kFew = 400;
   for (const Gather gather : {Gather::kPerLink, Gather::kShared}) {

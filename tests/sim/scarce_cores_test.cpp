@@ -117,7 +117,7 @@ TEST(ScarceCores, ReceiversThatWaitLeaveASlowLinkItsBytes) {
   }
 }
 
-// Guards: noise that was the same for every seed, so that five seeds were one.
+// Seen to fail: noise that was the same for every seed, so that five seeds were one.
 TEST(ScarceCores, WaitsDependOnTheSeed) {
   const auto seconds_with = [](std::uint64_t seed) {
     MeshSpec spec = ring(1e9, milliseconds(18), 1);

@@ -206,7 +206,7 @@ TEST(Randk, IsRightOnAverageWhereItIsScaled) {
     EXPECT_NEAR(sum[j] / kDraws / static_cast<double>(target[j]), 1, 0.06);
 }
 
-// Guards: gathers, which feed back whatever they leave out, multiplied it by 1 - size / kept.
+// Seen to fail: gathers, which feed back whatever they leave out, multiplied it by 1 - size / kept.
 TEST(Randk, HasAnUnscaledFormForGathers) {
   const CodecPtr scaled = make_codec("randk", {{"scaled", "true"}, {"values", "float16"}});
   EXPECT_FALSE(scaled->traits().contractive);
