@@ -68,8 +68,8 @@ TEST(Found, DzqGapsThatGrowPastAnyVector) {
   EXPECT_FALSE(accepts("dzq", input));
 }
 
-// Two messages, an ack of the second, and a welcome of who has both. Seen to fail: such an ack was taken,
-// and the welcome then removed more messages than there were.
+// Two messages, an ack of the second, and a welcome of who has both. Seen to fail: such an ack was
+// taken, and the welcome then removed more messages than there were.
 TEST(Found, AnAckBeforeThatOfAnOlderMessage) {
   Bytes input;
   for (const int byte : {0, 9, 0, 0, 9, 0, 1, 1, 1, 1,                    // pushed, and placed

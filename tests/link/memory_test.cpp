@@ -90,7 +90,8 @@ TEST_F(FrozenReader, HoldsNoMoreTextsThanItsBound) {
   expect_bound();
 }
 
-// Seen to fail: the bound counted the queue alone, which takes an event of any size when it is empty.
+// Seen to fail: the bound counted the queue alone, which takes an event of any size when it is
+// empty.
 TEST(Memory, ItsBoundCountsAMessageThatIsLargerThanTheQueue) {
   const NetworkOptions options = options_of(1, {}, {0});
   MessageArrived largest{kAtoB, {}};

@@ -124,7 +124,8 @@ TEST_F(AwaitingLink, FramesOfALostConnectionAreNotSentOnTheNextOne) {
   for (unsigned i = 0; i < chunks.size(); ++i) EXPECT_EQ(chunks[i], i);
 }
 
-// The socket of a new connection has no pace. Seen to fail: the pace was asked for with chunk 0 alone.
+// The socket of a new connection has no pace. Seen to fail: the pace was asked for with chunk 0
+// alone.
 TEST_F(AwaitingLink, AMessageThatGoesOnInItsMiddleKeepsItsPace) {
   constexpr std::uint32_t kPace = 1'000'000;
   OutgoingConnection link(spec({}), shared(), std::nullopt);

@@ -10,8 +10,8 @@
 namespace kimesh::test::largest_shard_test {
 namespace {
 
-// Seen to fail: the head and the records of a message were left out of the 32 bits of its length, which a
-// link checks when the first message of such a shard is sent.
+// Seen to fail: the head and the records of a message were left out of the 32 bits of its length,
+// which a link checks when the first message of such a shard is sent.
 TEST(LargestShard, HasAMessageWhoseLengthALinkCanTell) {
   const TopologyFile topology = make_topology("parameter_server", 2, {0});
   std::size_t fits = 1, fails = std::size_t{1} << 32;

@@ -53,8 +53,8 @@ void expect_a_good_end(const Answer& answer) {
   EXPECT_TRUE(run.done()) << run.text();
 }
 
-// Seen to fail: a run failed at its end, with its model saved, because the next run had begun at the
-// address of a node that had left.
+// Seen to fail: a run failed at its end, with its model saved, because the next run had begun at
+// the address of a node that had left.
 TEST(LiveSuccessor, ThatRefusesAPeerOfTheNodeThatHasLeftEndsNoRun) {
   expect_a_good_end([](const Hello&) { return encode_frame(Refuse{"the configs differ"}); });
 }
