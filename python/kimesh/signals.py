@@ -47,12 +47,14 @@ class StopOnSignals:
         self.give_back()
         if is_for_the_mesh:
             self._stop()
+        # A handler of the program that has called this one decides by itself what the signal does.
         elif signal.getsignal(number) == _DEFAULTS[signal.Signals(number)]:
-            signal.raise_signal(number)  # a handler of the program that calls this one does as it likes
+            signal.raise_signal(number)
 
 
 def _is_free(number: signal.Signals, default: object) -> bool:
-    """Whether nobody handles the signal, as a mesh that has given it back in another thread."""
+    """Whether nobody wants the signal: its handler is Python's, or that of a mesh which has given
+    it back in another thread."""
     handler = signal.getsignal(number)
     owner = getattr(handler, "__self__", None)
     return handler == default or (isinstance(owner, StopOnSignals) and not owner.has_taken())

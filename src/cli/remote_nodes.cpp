@@ -52,8 +52,8 @@ Status at_all(const Places& places, const Work& work) {
     for (std::size_t i = 0; i < places.size(); ++i)
       threads.emplace_back([&, i] {
         Thrown thrown;
-        thrown.guard("copying files", [&] { ends[i] = work(places[i]); });
-        if (const auto text = thrown.text()) ends[i] = Error{ErrorCode::kIo, *text};
+        if (!thrown.guard("reaching a machine", [&] { ends[i] = work(places[i]); }))
+          ends[i] = Error{ErrorCode::kIo, *thrown.text()};
       });
   }
   const auto failed = std::ranges::find_if(ends, [](const Status& end) { return !end.ok(); });
@@ -366,7 +366,7 @@ Status RemoteNodes::fetch_from(const Place& place, const RunFolder& folder,
     const bool is_own = std::ranges::any_of(
         place.nodes, [&](NodeIndex node) { return file.starts_with(names_[node] + "."); });
     std::error_code unknown;
-    if (entry->path().extension() == ".lock") continue;  // of a node that was killed
+    if (entry->path().extension() == ".lock") continue;  // a node that was killed has left it
     if (!is_own || entry->is_symlink(unknown) || !entry->is_regular_file(unknown)) continue;
     const Status kept = keep_file(entry->path(), folder.path() + "/nodes/" + file);
     if (!kept) return kept;

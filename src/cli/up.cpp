@@ -223,14 +223,11 @@ Result<RunFolder> folder_of(const Mesh& mesh, const RunOptions& options, bool el
   return folder;
 }
 
-// Whether somebody has asked for a stop since signals were blocked.
-bool is_stop_pending() {
+// Whether somebody has asked for a stop since signals were blocked. Takes that request.
+bool take_stop() {
   const sigset_t stop = stop_signals();
-  sigset_t pending;
-  ::sigpending(&pending);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-    if (::sigismember(&stop, signal) == 1 && ::sigismember(&pending, signal) == 1) return true;
-  return false;
+  const timespec at_once{};
+  return ::sigtimedwait(&stop, nullptr, &at_once) > 0;
 }
 
 // Readies the machines of `remote`. Nothing of a start that fails is left.
@@ -238,7 +235,7 @@ Status prepare(const RemoteNodes& remote, const Mesh& mesh, const RunOptions& op
                const RunFolder& folder) {
   Status ready = remote.prepare(mesh, options, folder);
   // A Ctrl-C ends the programs that copy, too.
-  if (is_stop_pending()) ready = Error{ErrorCode::kIo, "stopped before the nodes were started"};
+  if (take_stop()) ready = Error{ErrorCode::kIo, "stopped before the nodes were started"};
   if (ready) return ready;
   remote.remove_keys(mesh, folder);
   std::error_code ignored;  // a new folder has nothing in it but copies
@@ -260,7 +257,7 @@ int run_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder
   view.notice(fmt::format("{} nodes start; run folder: {}", mesh.nodes(), folder.path()));
   watch(fleet, *followers, Logs(folder, mesh.plan()), view);
   if (remote != nullptr) {
-    remote->remove_keys(mesh, folder);  // of nodes that ssh did not start after all
+    remote->remove_keys(mesh, folder);  // a node that ssh did not start has left its own
     if (const Status fetched = remote->fetch(folder); !fetched)
       complain("what a machine has was not fetched: " + fetched.error().message);
     // The fetched files are whole, even where a connection was lost, and are read from the start.

@@ -20,6 +20,11 @@ std::string joined(const std::vector<Problem>& problems) {
   return text;
 }
 
+// Empty where `path` is.
+std::string absolute_path(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
 }  // namespace
 
 std::vector<double> declared_weights(const TopologyFile& topology) {
@@ -135,17 +140,8 @@ Result<Round> Mesh::common_checkpoint(const RunFolder& folder) const {
                    "go on from"};
 }
 
-namespace {
-
-// Empty where `path` is.
-std::string whole_path(const std::string& path) {
-  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
-}
-
-}  // namespace
-
 NewRunFolder new_run_folder(const std::string& path) {
-  auto whole = std::filesystem::absolute(path).lexically_normal();
+  std::filesystem::path whole = absolute_path(path);
   if (!whole.has_filename()) whole = whole.parent_path();  // "runs/x/"
   return {whole.filename().string(), whole.parent_path().string()};
 }
@@ -174,16 +170,16 @@ RunInfo Mesh::run_info(const NewRunFolder& wanted, const std::vector<std::string
       .environment = objective_->environment(),
       .started = date_and_time(),
       .seed = config().seed,
-      .config_path = whole_path(files_.config_copied_from.empty() ? files_.config_path
-                                                                  : files_.config_copied_from),
-      .topology_path = whole_path(files_.topology_path),
+      .config_path = absolute_path(files_.config_copied_from.empty() ? files_.config_path
+                                                                     : files_.config_copied_from),
+      .topology_path = absolute_path(files_.topology_path),
       .nodes = plan_.view.nodes,
       .layout = plan_.layout,
       .learning_rate = config().optimizer.lr,
       .settings = settings(),
       .keys_folder = {},
       .after = wanted.after};
-  if (topology().is_encrypted()) info.keys_folder = whole_path(topology().keys_folder);
+  if (topology().is_encrypted()) info.keys_folder = absolute_path(topology().keys_folder);
   return info;
 }
 

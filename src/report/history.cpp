@@ -127,10 +127,11 @@ std::vector<Result<NodeHistory>> read_nodes(const RunFolder& folder,
   const auto read = [&] {
     for (std::size_t i = next++; i < names.size(); i = next++) {
       Thrown thrown;
-      thrown.guard("reading records", [&] {
+      const auto read_one = [&] {
         nodes[i] = read_node(folder.events(names[i]), folder.earlier_events(names[i]));
-      });
-      if (const auto text = thrown.text()) nodes[i] = Error{ErrorCode::kIo, *text};
+      };
+      if (!thrown.guard("reading records", read_one))
+        nodes[i] = Error{ErrorCode::kIo, *thrown.text()};
     }
   };
   const std::size_t count =

@@ -14,8 +14,8 @@
 // if all of them arrive alike and soon. How many bits are best depends little on the links then:
 // fewer leave so much out that rounds multiply, and more make a round longer for little. So
 // messages have kEvenBits. A slow link makes rounds longer and messages smaller, down to kHalfBits.
-// Where messages of int8 or int4 take half a gradient or less, they are all made so,
-// without a coder.
+// Where messages of int8 or int4 take half a gradient or less, they are all made so, without a
+// coder.
 //
 // Where dense messages take half a gradient or less, all are dense.
 #pragma once
@@ -54,7 +54,8 @@ inline constexpr double kNoRoom = 1e-6;  // over 0, which says that no room was 
 [[nodiscard]] double room_of_unlike_data(const MessageContext& message, Duration fixed);
 
 // The bits an element of even messages with this room, where data are unlike: 32 for dense ones,
-// those of int8 or int4, kEvenBits, or fewer, which make a run shortest. They grow with the room.
+// those of int8 or int4, or the bits that make a run shortest, kEvenBits at most. They grow with
+// the room.
 [[nodiscard]] double even_bits_of_unlike_data(double room);
 // The same where data are alike: 32, or kEvenBits, or fewer where there is no room for that. 0:
 // the room is less than kRoomForEvenBits, and messages are not even.

@@ -6,8 +6,7 @@
 //                                          traces elsewhere is written anew, with these beside it.
 //                                          Data is not copied (load_config's `copied_from`)
 //   runs/NAME/run.json                     command, version, build, environment, started, seed,
-//                                          config, topology (where the files lie that were given),
-//                                          nodes,
+//                                          config, topology (where the given files lie), nodes,
 //                                          layout ([{name, shape}] of the model's tensors),
 //                                          learning_rate (a number, also of `lr: theory`),
 //                                          settings (a digest of what both files say), keys
@@ -54,7 +53,7 @@ struct RunInfo {
   std::string environment;  // what the bits of a run depend on
   std::string started;      // date and time, in the caller's format
   std::uint64_t seed = 0;
-  std::string config_path, topology_path;  // from the root
+  std::string config_path, topology_path;  // absolute
   std::vector<std::string> nodes;
   Layout layout;             // of the model
   double learning_rate = 0;  // of the optimizer, before its schedule

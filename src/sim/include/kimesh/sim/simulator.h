@@ -52,7 +52,7 @@ struct SimulatedCosts {
   // Flows that share an interface get unlike parts of it, as those of TCP do: the logarithm of a
   // message's weight has this standard deviation.
   double unfairness = 0;
-  // Of the draws behind these chances and weights; its lower 32 bits count.
+  // The seed of the draws behind these chances and weights. Its lower 32 bits count.
   std::uint64_t seed = 0;
 };
 
