@@ -208,8 +208,13 @@ LinkEstimator::Timing LinkEstimator::timing_of(const Model& model, const LinkSam
       (sample.followed ? 0 : model.fixed_s) + model.per_byte_s * static_cast<double>(sample.bytes);
   const double seconds = to_seconds(sample.elapsed);
   // Short messages are late or early by the jitter alone.
-  if (seconds > kSlow * predicted + kJitterSeconds)
+  if (seconds > kSlow * predicted + kJitterSeconds) {
+    const double on_wire = model.per_byte_s * static_cast<double>(sample.bytes);
+    // The rest of its time is that of the message before, and was counted with it.
+    if (sample.since_ack && to_seconds(*sample.since_ack) <= on_wire + kJitterSeconds)
+      return Timing::kBehind;
     return was_read_late(sample) ? Timing::kLate : Timing::kSlow;
+  }
   if (seconds < kFast * predicted - kJitterSeconds) return Timing::kFast;
   return Timing::kAsExpected;
 }
@@ -222,6 +227,9 @@ void LinkEstimator::add(const LinkSample& sample) {
     next_recent_ = (next_recent_ + 1) % recent_s_.size();
   }
   const Timing timing = model_.count == 0 ? Timing::kAsExpected : timing_of(model_, sample);
+  const bool is_behind =
+      timing == Timing::kBehind || (before_ && timing_of(*before_, sample) == Timing::kBehind);
+  if (is_behind) return;
   // A late reading says nothing of which of the two models is right.
   if (timing == Timing::kLate && before_) return;
   const bool fast_again = timing == Timing::kFast && std::exchange(last_was_fast_, true);

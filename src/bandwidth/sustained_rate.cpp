@@ -29,12 +29,22 @@ constexpr double kShareOfTold = 0.5;
 // share. The rest is latency, or a process that waited for a core.
 constexpr double kWireShareMin = 0.5;
 
+double whole_seconds(const LinkSample& sample) {
+  return to_seconds(sample.elapsed - sample.round_trip);
+}
+
+// Without what it waited behind the message before it, which is that one's time.
+double own_seconds(const LinkSample& sample) {
+  const double whole = whole_seconds(sample);
+  return sample.since_ack ? std::min(whole, to_seconds(*sample.since_ack)) : whole;
+}
+
 // 0: none.
 double reading_of(const LinkSample& sample) {
   const double tail_s = to_seconds(sample.tail_time);
   if (tail_s >= kTailSecondsMin && sample.tail_bytes > 0)
     return static_cast<double>(sample.tail_bytes) / tail_s;
-  const double seconds = to_seconds(sample.elapsed - sample.round_trip);
+  const double seconds = own_seconds(sample);
   if (seconds <= kSecondsMin || sample.tail_bytes == 0) return 0;
   const auto bytes = static_cast<double>(sample.bytes);
   const double wire_s = tail_s * bytes / static_cast<double>(sample.tail_bytes);
@@ -76,10 +86,14 @@ void SustainedRate::end_row(std::size_t bytes, bool waited) {
 
 void SustainedRate::add(const LinkSample& sample) {
   if (sample.sender_limited || sample.bytes == 0 || sample.elapsed <= Duration{0}) return;
+  if (const double reading = reading_of(sample); reading > 0) {
+    waited_ = 0;
+    return read(reading, sample.bytes);
+  }
+  const bool slow = own_seconds(sample) > kSecondsMin;
+  const bool waited_behind = !slow && whole_seconds(sample) > kSecondsMin;
+  if (bytes_per_s_ <= 0 || waited_behind) return;
   const double waited = std::exchange(waited_, 0);
-  if (const double reading = reading_of(sample); reading > 0) return read(reading, sample.bytes);
-  if (bytes_per_s_ <= 0) return;
-  const bool slow = to_seconds(sample.elapsed - sample.round_trip) > kSecondsMin;
   const double whole = static_cast<double>(sample.bytes) / to_seconds(sample.elapsed);
   if (whole > bytes_per_s_) {
     end_row(sample.bytes, false);

@@ -133,6 +133,7 @@ Result<std::optional<LinkSample>> Outbox::acked(const Ack& ack, TimePoint now) {
   // nothing about time.
   sample.sender_limited = message->limited || !message->begun;
   TimePoint begin = message->begun.value_or(now);
+  if (begin < last_ack_) sample.since_ack = now - last_ack_;
   if (message->followed) begin = std::max(begin, last_ack_);
   sample.elapsed = now - begin;
   last_ack_ = now;

@@ -99,10 +99,12 @@ void Simulator::State::flow_ended(const FluidLinks::End& end) {
   const double wait = read_late_by(static_cast<LinkIndex>(end.link), sent.sequence);
   const double arrival =
       end.at + to_seconds(setup.links[end.link].delay) + to_seconds(setup.costs.hop) + late + wait;
-  link.last_arrival = std::max(link.last_arrival, arrival);
-  // Who reads all chunks at once has measured nothing.
+  const double before = std::exchange(link.last_arrival, std::max(link.last_arrival, arrival));
+  // Who reads all chunks at once has measured nothing. Chunks are read in order, so that a tail
+  // begins after the message before.
   const bool at_once = wait > 0 && !is_split(static_cast<LinkIndex>(end.link), sent.sequence);
-  const double tail_s = at_once ? 0 : end.at - end.mark_at + late + wait;
+  const double tail_s =
+      at_once ? 0 : std::min(end.at - end.mark_at + late + wait, link.last_arrival - before);
   push(link.last_arrival,
        MessageArrives{static_cast<LinkIndex>(end.link), sent.sequence, link.epoch, tail_s});
   link.sending = false;
@@ -140,6 +142,7 @@ void Simulator::State::acked(const AckArrives& what) {
   sample.chunks = sent.chunks;
   sample.followed = sent.followed;
   sample.elapsed = from_seconds(now - (sent.followed ? link.last_ack : sent.begun));
+  if (sent.begun < link.last_ack) sample.since_ack = from_seconds(now - link.last_ack);
   if (what.tail_s > 0 && sent.chunks > 1)
     sample.tail_bytes = sent.bytes - sent.bytes * (sent.chunks / 2) / sent.chunks;
   sample.tail_time = sent.chunks > 1 ? from_seconds(what.tail_s) : Duration{0};

@@ -259,6 +259,29 @@ TEST(LinkEstimator, KeepsItsRateWhereALateMessageFollowsAHiccup) {
   EXPECT_NEAR(estimator.estimate().bytes_per_s / (10 * kMbit), 1, 0.05);
 }
 
+// One wait, and two messages that were read at its end. Seen to fail where the second one reset the
+// model, and where it confirmed that the first one had been right.
+TEST(LinkEstimator, CountsAWaitOfTwoMessagesOnce) {
+  for (const bool split : {false, true}) {
+    LinkEstimator estimator = settled(10 * kMbit, 50'000);
+    for (int i = 0; i < 5; ++i) {
+      LinkSample waited = clean(50'000, 10 * kMbit);
+      waited.elapsed += std::chrono::milliseconds(80);
+      waited.tail_time += std::chrono::milliseconds(80);
+      if (!split) waited.tail_bytes = 0, waited.tail_time = Duration{0};
+      LinkSample behind = waited;
+      behind.elapsed -= std::chrono::milliseconds(10);
+      behind.since_ack = Duration{0};
+      behind.tail_bytes = 0;
+      behind.tail_time = Duration{0};
+      estimator.add(waited);
+      estimator.add(behind);
+      estimator.add(clean(50'000, 10 * kMbit));
+      EXPECT_NEAR(estimator.estimate().bytes_per_s / (10 * kMbit), 1, 0.25) << split << i;
+    }
+  }
+}
+
 // Two chunks have no tail to speak of. Seen to fail when followed messages were fitted with an a.
 TEST(LinkEstimator, LearnsFromMessagesTooSmallForATail) {
   LinkEstimator same, different, followed;

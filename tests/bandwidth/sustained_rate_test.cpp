@@ -164,6 +164,24 @@ TEST(SustainedRate, IsNotThatOfMessagesThatWaitedBesideOneThatWasSplit) {
   EXPECT_DOUBLE_EQ(rate.bytes_per_s(), 4e6);
 }
 
+// Two messages wait for the same process. Seen to fail where they counted as two that waited, and
+// where the second one made the first one forgotten.
+TEST(SustainedRate, CountsAWaitOfTwoMessagesOnce) {
+  SustainedRate rate;
+  rate.add(message(40'000, 0.010, 0.005));
+  for (int i = 0; i < 10; ++i) rate.add(message(10'000, 0.001));
+  const double before = rate.bytes_per_s();
+  LinkSample waited = message(40'000, 0.060);
+  waited.tail_bytes = 0;
+  LinkSample behind = waited;
+  behind.since_ack = std::chrono::milliseconds(1);
+  rate.add(waited);
+  rate.add(behind);
+  EXPECT_EQ(rate.bytes_per_s(), before);
+  rate.add(waited);
+  EXPECT_LT(rate.bytes_per_s(), before) << "a wait of its own";
+}
+
 // Seen to fail with rows that only other readings end.
 TEST(SustainedRate, OutlastsHiccupsBetweenFastMessages) {
   SustainedRate rate;

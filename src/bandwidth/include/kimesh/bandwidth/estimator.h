@@ -43,7 +43,8 @@ struct LinkEstimate {
 //  3. A time over 35 % above the prediction resets both at once; two in a row under −20 % too.
 //     When the next time fits the model from before the reset, that one returns: a hiccup. A
 //     message of which the receiver read all chunks at once resets nothing, and between the two
-//     models it decides nothing: it waited for a core.
+//     models it decides nothing: it waited for a core. One that was late only behind the message
+//     before it is left out: a wait counts once.
 //  4. lower_bound, unless one of the last 12 messages filled the pipe (its tail is no shorter
 //     than the a that elapsed leaves), or sizes differ enough for 2 to tell β to 15 % by itself
 //     and S/β is twice a.
@@ -108,7 +109,7 @@ class LinkEstimator {
     [[nodiscard]] double off_by(const Point& p) const;
     [[nodiscard]] const Point& point(std::size_t age) const;  // 0: the last
   };
-  enum class Timing { kAsExpected, kLate, kSlow, kFast };
+  enum class Timing { kAsExpected, kBehind, kLate, kSlow, kFast };
   static Timing timing_of(const Model& model, const LinkSample& sample);
   [[nodiscard]] double least_recent_s() const;
 

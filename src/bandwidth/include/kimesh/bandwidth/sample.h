@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <tuple>
 
 #include "kimesh/util/ids.h"
@@ -18,6 +19,9 @@ struct LinkSample {
   Duration elapsed{0};
   bool followed = false;  // the previous message was not acked when this one began: `elapsed` holds
                           // no fixed cost
+  // Sender: from the ack of the previous message until this one's, where this one had begun by
+  // then.
+  std::optional<Duration> since_ack;
   std::uint16_t chunks = 0;
   // Receiver: bytes of the second half of the chunks, and the time from the last chunk of the first
   // half to the last chunk.
@@ -27,8 +31,8 @@ struct LinkSample {
   bool sender_limited = false;  // the sender did not keep the pipe full: of no use for the rate
   template <typename Self>
   static auto state_of(Self& self) {
-    return std::tie(self.bytes, self.elapsed, self.followed, self.chunks, self.tail_bytes,
-                    self.tail_time, self.round_trip, self.sender_limited);
+    return std::tie(self.bytes, self.elapsed, self.followed, self.since_ack, self.chunks,
+                    self.tail_bytes, self.tail_time, self.round_trip, self.sender_limited);
   }
 };
 

@@ -21,7 +21,8 @@ namespace kimesh {
 // each raises the rate by a hundredth, and by a tenth where no row of readings has told more than
 // half of it, until messages are long enough to tell. Two in a row that take more than 3 ms without
 // a tail to explain it take that back, down to what readings told. That in turn rises by half as
-// much with each message that has a tail.
+// much with each message that has a tail. One that took so long only behind the message before it
+// tells nothing: a wait counts once.
 // Pure; thread: the core's.
 class SustainedRate {
  public:
