@@ -58,7 +58,9 @@ class Search {
     const double late = delay(pace.exchange_s);
     const double disagreement = late / kDelayOfUnlikeData;
     const double steps = pace.local_steps;
-    const double drift = rules_.drift + rules_.unlike * kDriftOfUnlikeData;
+    const double of_unlike_data =
+        rules_.messages_are_even ? kDriftOfUnlikeDataOfEvenMessages : kDriftOfUnlikeData;
+    const double drift = rules_.drift + rules_.unlike * of_unlike_data;
     // The rounds that these steps need without delay, over those that one step needs.
     const double share_of_rounds = (1 + drift * (steps - 1)) / steps;
     const double of_even =
@@ -271,15 +273,15 @@ bool allows(Use look_ahead, Use overlap, Ahead ahead) {
 
 namespace {
 
-// The present number of local steps, and those up to kStepsFactorMax times larger or smaller, by
-// powers of two: closer numbers hardly differ.
+// The present number of local steps, or the most that the rules allow, and those up to
+// kStepsFactorMax times larger or smaller, by powers of two: closer numbers hardly differ.
 std::vector<unsigned> numbers_of_steps(const Pace& now, const PaceRules& rules) {
-  std::vector<unsigned> numbers{now.local_steps};
-  if (rules.local_steps_max <= 1) return numbers;
+  if (rules.local_steps_max <= 1) return {now.local_steps};
+  const unsigned steps = std::min(now.local_steps, rules.local_steps_max);
+  std::vector<unsigned> numbers{steps};
   for (unsigned factor = 2; factor <= kStepsFactorMax; factor *= 2) {
-    if (now.local_steps >= factor) numbers.push_back(now.local_steps / factor);
-    if (factor * now.local_steps <= rules.local_steps_max)
-      numbers.push_back(factor * now.local_steps);
+    if (steps >= factor) numbers.push_back(steps / factor);
+    if (factor * steps <= rules.local_steps_max) numbers.push_back(factor * steps);
   }
   return numbers;
 }
@@ -298,12 +300,14 @@ Pace best_pace(const Pace& now, const PaceRules& rules, const ExchangeOffer& off
   const Search search(now, rules, offers);
   const Pace& present = search.present();
   if (!(offers.weight > 0)) return present;
-  const bool may_stay = allows(rules.look_ahead, rules.overlap, now.ahead);
+  const std::vector<unsigned> numbers = numbers_of_steps(now, rules);
+  const bool may_stay =
+      allows(rules.look_ahead, rules.overlap, now.ahead) && numbers.front() == now.local_steps;
   std::optional<Pace> best;
   if (may_stay) best = present;
   for (const Ahead ahead : {Ahead::kNo, Ahead::kLooks, Ahead::kOverlaps}) {
     if (!allows(rules.look_ahead, rules.overlap, ahead)) continue;
-    for (const unsigned steps : numbers_of_steps(now, rules))
+    for (const unsigned steps : numbers)
       for (const double factor : kExchangeFactors) {
         // The size of even messages does not follow from the exchange.
         if (rules.messages_are_even && factor != 1) continue;

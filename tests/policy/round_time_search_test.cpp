@@ -324,6 +324,37 @@ TEST(RoundTimeSearch, BearsTheDelayOfMessagesOfOneSize) {
   EXPECT_FALSE(best().overlaps());
 }
 
+// An exchange of five gradients by unlike data. Seen to fail with the drift of other messages.
+TEST(RoundTimeSearch, TakesTwoStepsOfUnlikeDataSoonerWhereMessagesHaveOneSize) {
+  const ExchangeOffer offers = offer_of([](double factor) { return 10 / factor; });
+  const auto steps = [&](double exchange_s, bool even) {
+    PaceRules rules{0.01 + exchange_s, 0.01, 1, Use::kNever, Use::kNever, {}};
+    rules.local_steps_max = kLocalStepsMax;
+    rules.messages_are_even = even;
+    return best_pace({exchange_s, Ahead::kNo}, rules, offers).local_steps;
+  };
+  EXPECT_EQ(steps(0.05, true), 2u);
+  EXPECT_EQ(steps(0.025, true), 1u) << "too few";
+  EXPECT_EQ(steps(0.05, false), 1u);
+}
+
+// Seen to fail where the present number stayed.
+TEST(RoundTimeSearch, GoesBackToTheMostLocalStepsThatAreAllowed) {
+  const ExchangeOffer offers = offer_of([](double) { return 0.0; });
+  PaceRules rules{0.116, 0.001, 0, Use::kNever, Use::kNever, {}};
+  rules.messages_are_even = true;
+  const auto steps = [&](unsigned present) {
+    return best_pace({0.1, Ahead::kNo, present}, rules, offers).local_steps;
+  };
+  rules.local_steps_max = kLocalStepsMax;
+  EXPECT_GE(steps(8), 8u);
+  rules.local_steps_max = 2;
+  EXPECT_EQ(steps(8), 2u);
+  EXPECT_EQ(steps(1), 2u);
+  rules.local_steps_max = 1;
+  EXPECT_EQ(steps(8), 8u) << "the config gives it";
+}
+
 // The size of even messages is no choice of the search. Seen to fail where exchanges were
 // compared.
 TEST(RoundTimeSearch, KeepsTheExchangeOfMessagesOfOneSize) {
