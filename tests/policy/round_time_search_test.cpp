@@ -87,54 +87,6 @@ TEST(RoundTimeSearch, GivesNoMoreThanDenseMessagesTake) {
   EXPECT_DOUBLE_EQ(best_exchange(0.1, 0.15, fast, 0), 0.025) << "the slowest link counts";
 }
 
-// Paces that the search comes to, one offer after another, where the smallest messages take
-// `floor_s` and larger ones are late by `delay_s` over their exchange. Nodes with unlike data do
-// not look ahead.
-Pace settled(double compute_s, double floor_s, double delay_s, double unlike, unsigned steps_max,
-             double drift = kUsualDrift, double overlap_cost = kOverlapCost) {
-  const Use ahead = unlike > 0 ? Use::kNever : Use::kChosen;
-  const PaceRules rules{0, compute_s, unlike,  ahead, ahead,       {},
-                        1, steps_max, floor_s, drift, overlap_cost};
-  Pace pace{floor_s, Ahead::kNo, 1};
-  for (int offers = 0; offers < 20; ++offers) {
-    ExchangeOffer offer;
-    offer.weight = 2;
-    for (std::size_t f = 0; f < kExchangeFactors.size(); ++f)
-      offer.delay[f] = 2 * delay_s / std::max(pace.exchange_s * kExchangeFactors[f], floor_s);
-    pace = best_pace(pace, rules, offer);
-  }
-  return pace;
-}
-
-// Seen to fail with messages that take no longer than the exchange, and with steps that cost no
-// progress.
-TEST(RoundTimeSearch, TakesLocalStepsWhereTheSmallestMessagesTakeLongerThanAGradient) {
-  constexpr double kDelay = 0.01;
-  const Pace fast = settled(0.02, 0.002, kDelay, 0, kLocalStepsMax);
-  EXPECT_EQ(fast.local_steps, 1u) << "messages are there before the gradient is";
-  const Pace slow = settled(0.001, 0.01, kDelay, 0, kLocalStepsMax);
-  EXPECT_GE(slow.local_steps, 4u);
-  EXPECT_LE(slow.local_steps * 0.001, 2 * 0.01) << "not far beyond what messages take";
-  EXPECT_EQ(settled(0.001, 0.01, kDelay, 0, 1).local_steps, 1u) << "the config says so";
-  EXPECT_LT(settled(0.001, 0.01, kDelay, 1, kLocalStepsMax).local_steps, slow.local_steps)
-      << "unlike data";
-  EXPECT_EQ(settled(0.002, 0.003, 0.0003, 0, kLocalStepsMax).local_steps, 2u);
-  EXPECT_EQ(settled(0.002, 0.003, 0.0003, 0, kLocalStepsMax, 0.5).local_steps, 1u) << "drift";
-  EXPECT_EQ(settled(1e-6, 0.01, kDelay, 0, kLocalStepsMax).local_steps, kLocalStepsMax);
-}
-
-// Messages of 60 ms are a round late, as those of digits on a ring of 1 Mbit/s are. Seen to fail
-// with disagreement that grows with the steps, which the runs of docs/figures.md contradict.
-TEST(RoundTimeSearch, TakesLocalStepsOfUnlikeDataWhereExchangesTakeManyGradients) {
-  constexpr double kFloor = 0.001, kDelay = 0.06;
-  const Pace slow = settled(0.001, kFloor, kDelay, 1, kLocalStepsMax);
-  EXPECT_GE(slow.local_steps, 2u);
-  EXPECT_LE(slow.local_steps, 4u);
-  EXPECT_GT(slow.exchange_s, 15 * 0.001);
-  EXPECT_EQ(settled(0.005, kFloor, kDelay, 1, kLocalStepsMax).local_steps, 1u)
-      << "a few gradients long";
-}
-
 // Beside a long gradient exchanges that are all shorter take as long. Seen to fail with the first
 // one of them: small messages never became larger again.
 TEST(RoundTimeSearch, PrefersTheLongerOfTwoExchangesThatCostTheSame) {
@@ -322,37 +274,6 @@ TEST(RoundTimeSearch, BearsTheDelayOfMessagesOfOneSize) {
   EXPECT_TRUE(best().overlaps()) << "which is late by less";
   rules.messages_are_even = true;
   EXPECT_FALSE(best().overlaps());
-}
-
-// An exchange of five gradients by unlike data. Seen to fail with the drift of other messages.
-TEST(RoundTimeSearch, TakesTwoStepsOfUnlikeDataSoonerWhereMessagesHaveOneSize) {
-  const ExchangeOffer offers = offer_of([](double factor) { return 10 / factor; });
-  const auto steps = [&](double exchange_s, bool even) {
-    PaceRules rules{0.01 + exchange_s, 0.01, 1, Use::kNever, Use::kNever, {}};
-    rules.local_steps_max = kLocalStepsMax;
-    rules.messages_are_even = even;
-    return best_pace({exchange_s, Ahead::kNo}, rules, offers).local_steps;
-  };
-  EXPECT_EQ(steps(0.05, true), 2u);
-  EXPECT_EQ(steps(0.025, true), 1u) << "too few";
-  EXPECT_EQ(steps(0.05, false), 1u);
-}
-
-// Seen to fail where the present number stayed.
-TEST(RoundTimeSearch, GoesBackToTheMostLocalStepsThatAreAllowed) {
-  const ExchangeOffer offers = offer_of([](double) { return 0.0; });
-  PaceRules rules{0.116, 0.001, 0, Use::kNever, Use::kNever, {}};
-  rules.messages_are_even = true;
-  const auto steps = [&](unsigned present) {
-    return best_pace({0.1, Ahead::kNo, present}, rules, offers).local_steps;
-  };
-  rules.local_steps_max = kLocalStepsMax;
-  EXPECT_GE(steps(8), 8u);
-  rules.local_steps_max = 2;
-  EXPECT_EQ(steps(8), 2u);
-  EXPECT_EQ(steps(1), 2u);
-  rules.local_steps_max = 1;
-  EXPECT_EQ(steps(8), 8u) << "the config gives it";
 }
 
 // The size of even messages is no choice of the search. Seen to fail where exchanges were
