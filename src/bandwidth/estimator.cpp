@@ -233,7 +233,10 @@ void LinkEstimator::add(const LinkSample& sample) {
   // A late reading says nothing of which of the two models is right.
   if (timing == Timing::kLate && before_) return;
   const bool fast_again = timing == Timing::kFast && std::exchange(last_was_fast_, true);
-  if (timing != Timing::kFast) last_was_fast_ = false;
+  if (timing != Timing::kFast) {
+    last_was_fast_ = false;
+    held_.reset();
+  }
 
   if (timing == Timing::kAsExpected || timing == Timing::kLate) {
     before_.reset();
@@ -243,11 +246,12 @@ void LinkEstimator::add(const LinkSample& sample) {
   } else if (timing == Timing::kSlow) {
     if (!before_) before_ = model_;
     model_ = Model{};
-  } else if (fast_again && held_) {
+  } else if (fast_again) {
     model_ = Model{};
-    model_.take(*held_);
+    if (held_) model_.take(*held_);
     held_.reset();
-  } else if (!held_) {
+    has_left_out_ = false;
+  } else if (!std::exchange(has_left_out_, true)) {
     held_ = sample;
     return;
   }

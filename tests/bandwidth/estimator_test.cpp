@@ -166,6 +166,16 @@ TEST(LinkEstimator, IsNotMovedByOneSampleThatIsTooFast) {
   EXPECT_NEAR(estimator.estimate().bytes_per_s / (10 * kMbit), 1, 0.1);
 }
 
+// A link gets faster long after one message was fast by chance. Seen to fail with a new model of
+// that message and the last one.
+TEST(LinkEstimator, ForgetsASampleThatWasTooFastLongAgo) {
+  LinkEstimator estimator = settled(10 * kMbit, 50'000);
+  estimator.add(clean(50'000, 100 * kMbit));
+  for (int i = 0; i < 20; ++i) estimator.add(clean(50'000, 10 * kMbit));
+  for (int i = 0; i < 2; ++i) estimator.add(clean(50'000, 20 * kMbit));
+  EXPECT_NEAR(estimator.estimate().bytes_per_s / (20 * kMbit), 1, 0.1);
+}
+
 // Seen to fail when every lonely fast time was left out: then each 10 KB message is one.
 TEST(LinkEstimator, LearnsFromSizesThatAlternate) {
   LinkEstimator estimator;

@@ -58,8 +58,8 @@ class LinkEstimator {
 
   template <typename Self>
   static auto state_of(Self& self) {
-    return std::tie(self.model_, self.before_, self.held_, self.last_was_fast_, self.round_trip_,
-                    self.recent_s_, self.next_recent_);
+    return std::tie(self.model_, self.before_, self.held_, self.has_left_out_, self.last_was_fast_,
+                    self.round_trip_, self.recent_s_, self.next_recent_);
   }
   [[nodiscard]] bool is_sound() const { return next_recent_ < recent_s_.size(); }
 
@@ -115,9 +115,11 @@ class LinkEstimator {
 
   Model model_;
   std::optional<Model> before_;  // the model before a reset, until the new one has proved itself
-  // A sample that was too fast. One such sample is not believed, since short times weigh most. A
-  // later one that does not follow at once is taken: then the model is wrong about some sizes.
+  // The last sample, if it was too fast and is not in the model. One such sample is not believed,
+  // since short times weigh most. A later one that does not follow at once is taken: then the model
+  // is wrong about some sizes.
   std::optional<LinkSample> held_;
+  bool has_left_out_ = false;  // such a sample, since the last reset by two in a row
   bool last_was_fast_ = false;
   Duration round_trip_{0};
   std::array<double, kRecent> recent_s_{};  // elapsed, by whichever model; 0: none yet
