@@ -209,9 +209,9 @@ LinkEstimator::Timing LinkEstimator::timing_of(const Model& model, const LinkSam
   const double seconds = to_seconds(sample.elapsed);
   // Short messages are late or early by the jitter alone.
   if (seconds > kSlow * predicted + kJitterSeconds) {
-    const double on_wire = model.per_byte_s * static_cast<double>(sample.bytes);
-    // The rest of its time is that of the message before, and was counted with it.
-    if (sample.since_ack && to_seconds(*sample.since_ack) <= on_wire + kJitterSeconds)
+    const double transfer_s = model.per_byte_s * static_cast<double>(sample.bytes);
+    // The rest of the time was spent behind the message before and says nothing of this one.
+    if (sample.since_ack && to_seconds(*sample.since_ack) <= transfer_s + kJitterSeconds)
       return Timing::kBehind;
     return was_read_late(sample) ? Timing::kLate : Timing::kSlow;
   }
@@ -243,6 +243,8 @@ void LinkEstimator::add(const LinkSample& sample) {
   } else if (before_ && timing_of(*before_, sample) == Timing::kAsExpected) {
     model_ = *before_;
     before_.reset();
+    held_.reset();  // it was fast for the other model
+    last_was_fast_ = false;
   } else if (timing == Timing::kSlow) {
     if (!before_) before_ = model_;
     model_ = Model{};
@@ -250,7 +252,7 @@ void LinkEstimator::add(const LinkSample& sample) {
     model_ = Model{};
     if (held_) model_.take(*held_);
     held_.reset();
-    has_left_out_ = false;
+    has_left_out_ = last_was_fast_ = false;
   } else if (!std::exchange(has_left_out_, true)) {
     held_ = sample;
     return;

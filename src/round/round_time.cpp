@@ -324,10 +324,13 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
       ahead == Ahead::kOverlaps ? agreed_bits.have_settled() : agreed_bits.are_settled();
   const bool is_compressed = even_bits > 0 && even_bits < kBitsOfDense;
   if (is_compressed && !may_overlap && rules.overlap == Use::kChosen) rules.overlap = Use::kNever;
-  // Messages that take less time than a gradient are no reason for more local steps. Nodes that do
-  // not look ahead have unlike data.
-  if (even_bits > 0 && options.local_steps_vary)
-    rules.local_steps_max = ahead == Ahead::kNo ? kLocalStepsOfUnlikeDataMax : present.local_steps;
+  // Messages that take less time than a gradient are no reason for more local steps.
+  if (even_bits > 0 && options.local_steps_vary) {
+    if (ahead != Ahead::kNo)
+      rules.local_steps_max = present.local_steps;
+    else if (!data.may_look_ahead())
+      rules.local_steps_max = kLocalStepsMaxOfUnlikeDataOfEvenMessages;
+  }
   rules.stretch = stretch.measured();
   const ExchangeOffer mean = offers.at(present.exchange_s);
   delay = present_delay(mean);

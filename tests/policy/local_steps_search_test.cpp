@@ -63,7 +63,7 @@ TEST(RoundTimeSearch, GoesBackToTheMostLocalStepsThatAreAllowed) {
   EXPECT_EQ(steps(8), 2u);
   EXPECT_EQ(steps(1), 2u);
   rules.local_steps_max = 1;
-  EXPECT_EQ(steps(8), 8u) << "the config gives it";
+  EXPECT_EQ(steps(8), 8u) << "their number stays as it is";
 }
 
 }  // namespace

@@ -119,7 +119,8 @@ class LinkEstimator {
   // since short times weigh most. A later one that does not follow at once is taken: then the model
   // is wrong about some sizes.
   std::optional<LinkSample> held_;
-  bool has_left_out_ = false;  // such a sample, since the last reset by two in a row
+  // Whether a sample that was too fast was left out since two in a row last reset the model.
+  bool has_left_out_ = false;
   bool last_was_fast_ = false;
   Duration round_trip_{0};
   std::array<double, kRecent> recent_s_{};  // elapsed, by whichever model; 0: none yet

@@ -17,10 +17,10 @@ struct LinkSample {
   // Sender: from when the pipe began to carry this message until its ack. The begin is that of the
   // first chunk, or the ack of the previous message where this one followed without a gap.
   Duration elapsed{0};
-  bool followed = false;  // the previous message was not acked when this one began: `elapsed` holds
-                          // no fixed cost
-  // Sender: from the ack of the previous message until this one's, where this one had begun by
-  // then.
+  bool followed = false;  // the pipe still held the previous message when this one began: `elapsed`
+                          // holds no fixed cost
+  // Sender: the time between the ack of the previous message and that of this one. Nothing where
+  // this message began after the previous one's ack.
   std::optional<Duration> since_ack;
   std::uint16_t chunks = 0;
   // Receiver: bytes of the second half of the chunks, and the time from the last chunk of the first

@@ -68,12 +68,14 @@ inline constexpr double kDelayOfUnlikeData = 8;
 // unlike. Two steps a round then pay from an exchange of about fifteen gradients on: digits gain
 // from there, the cnn loses before (docs/figures.md, "Beside what a person could have written").
 inline constexpr double kUsualDrift = 0.1, kDriftOfUnlikeData = 0.75;
-// The same where all messages have one size (even_bits.h). What a second step moves is as late as
-// what the first one moves, and messages get no larger for it: two steps a round pay from an
-// exchange of three gradients on. The cnn then takes 1.08 of the time with 2.5 gradients and 0.90
-// with 5.4, digits 0.7 with five (docs/figures.md). With four steps the cnn's loss comes back.
+// What is added to ρ where data are unlike and all messages have one size (even_bits.h), fitted to
+// runs on a parameter server (docs/figures.md, the same chapter). Two steps a round pay from an
+// exchange of three gradients on without delay, and of five with D = 8. With two steps the cnn
+// takes 1.08 times as long as with one where an exchange takes 2.5 gradients, and 0.90 times where
+// it takes 5.4; digits take 0.7 times as long with 4.9.
 inline constexpr double kDriftOfUnlikeDataOfEvenMessages = 0.5;
-inline constexpr unsigned kLocalStepsOfUnlikeDataMax = 2;  // of even messages
+// The most local steps of such a mesh: with four the cnn takes 1.7 times as long as with one.
+inline constexpr unsigned kLocalStepsMaxOfUnlikeDataOfEvenMessages = 2;
 // The most local steps that a mesh chooses, of which more were not measured, and by how much their
 // number changes at once: digits reach their target in 50 rounds where links are slow.
 inline constexpr unsigned kLocalStepsMax = 16, kStepsFactorMax = 4;
