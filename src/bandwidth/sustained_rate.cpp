@@ -90,11 +90,16 @@ void SustainedRate::add(const LinkSample& sample) {
     waited_ = 0;
     return read(reading, sample.bytes);
   }
+  // Of its own part of a wait, and of all of it.
+  const double behind_s = whole_seconds(sample) - own_seconds(sample);
+  const auto bytes = static_cast<double>(sample.bytes);
+  const double own = bytes / (to_seconds(sample.elapsed) - behind_s);
+  const double whole = bytes / to_seconds(sample.elapsed);
   const bool slow = own_seconds(sample) > kSecondsMin;
-  const bool waited_behind = !slow && whole_seconds(sample) > kSecondsMin;
+  const bool waited_behind = behind_s > 0 && whole_seconds(sample) > kSecondsMin &&
+                             (!slow || (own >= bytes_per_s_ && whole <= bytes_per_s_));
   if (bytes_per_s_ <= 0 || waited_behind) return;
   const double waited = std::exchange(waited_, 0);
-  const double whole = static_cast<double>(sample.bytes) / to_seconds(sample.elapsed);
   if (whole > bytes_per_s_) {
     end_row(sample.bytes, false);
     const double growth = bytes_per_s_ < kUntold * row_told_ ? kGrowth : kGrowthUntold;
@@ -103,8 +108,8 @@ void SustainedRate::add(const LinkSample& sample) {
       told_ = std::min(told_ * (1 + kShareOfTold * (growth - 1)), bytes_per_s_);
   } else if (slow) {  // perhaps of a process that waited: takes back what was grown, and no more
     end_row(sample.bytes, true);
-    waited_ = whole;
-    const double both = std::max(whole, waited > 0 ? waited : bytes_per_s_);
+    waited_ = own;
+    const double both = std::max(own, waited > 0 ? waited : bytes_per_s_);
     bytes_per_s_ = std::min(bytes_per_s_, std::max(both, told_));
   }
 }

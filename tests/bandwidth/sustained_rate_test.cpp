@@ -182,6 +182,26 @@ TEST(SustainedRate, CountsAWaitOfTwoMessagesOnce) {
   EXPECT_LT(rate.bytes_per_s(), before) << "a wait of its own";
 }
 
+// The part of a wait behind the message before is that one's. Seen to fail where bytes over the
+// whole time counted, and where a message that was fast but for that part made a wait forgotten.
+TEST(SustainedRate, TakesNoPartOfAWaitThatIsOfTheMessageBefore) {
+  SustainedRate rate;
+  rate.add(message(40'000, 0.010, 0.005));
+  for (int i = 0; i < 70; ++i) rate.add(of_one_chunk(10'000, 0.001));
+  EXPECT_GT(rate.bytes_per_s(), 7e6);
+  LinkSample behind = message(36'000, 0.060);
+  behind.tail_bytes = 0;
+  behind.since_ack = std::chrono::milliseconds(6);  // 6 MB/s
+  for (int i = 0; i < 2; ++i) rate.add(behind);
+  EXPECT_DOUBLE_EQ(rate.bytes_per_s(), 6e6);
+  behind.since_ack = std::chrono::milliseconds(4);  // 9 MB/s
+  rate.add(of_one_chunk(500, 0.010));
+  rate.add(behind);
+  EXPECT_DOUBLE_EQ(rate.bytes_per_s(), 6e6);
+  rate.add(of_one_chunk(500, 0.010));
+  EXPECT_DOUBLE_EQ(rate.bytes_per_s(), 4e6) << "two waits of their own";
+}
+
 // Seen to fail with rows that only other readings end.
 TEST(SustainedRate, OutlastsHiccupsBetweenFastMessages) {
   SustainedRate rate;
