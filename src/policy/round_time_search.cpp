@@ -148,7 +148,8 @@ class Search {
   // The delay D of reduces and gathers together.
   [[nodiscard]] double delay(double exchange_s) const {
     const double factor = now_.exchange_s > 0 ? exchange_s / now_.exchange_s : 1;
-    return kPhases * delay_at(offers_, factor) / offers_.weight;
+    const double growth = std::pow(std::max(1 / factor, 1.0), rules_.growth_of_delay);
+    return growth * kPhases * delay_at(offers_, factor) / offers_.weight;
   }
 
   const Pace& now_;

@@ -309,6 +309,10 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   if (is_measured) learn_floor(offer, present.exchange_s, messages_s);
   rules.floor_s = floor_s;
   rules.shortest_delay = shortest_delay(offer);
+  // The sizes of even messages, which soon begin, do not follow from the exchange, and that of
+  // unlike data gets shorter by little at once.
+  const bool are_alike = rules.unlike < kUnlikenessOfLookAhead;
+  rules.growth_of_delay = are_alike && !may_send_even_messages() ? kGrowthOfDelay : 0;
   rules.drift = options.drift;
   rules.overlap_cost = options.overlap_cost;
   // This also counts before it is known that data are alike, when messages will soon be even.
