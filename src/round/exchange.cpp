@@ -343,8 +343,10 @@ void Core::State::finish_round() {
   const Duration took = now - report.begun - from_seconds(verdict.evaluate_s);
   if (round == 0) plan_round();  // its verdict is the first that tells T_comp
   if (!confirming) work_times.end_round(took - planned_before);
-  if (!confirming && searches && !first_rounds.have_ended())
-    links.limit_growth(first_rounds.end_round(over_plan(took - report.encode)));
+  if (!confirming && searches && !first_rounds.have_ended()) {
+    const double over = over_plan(took - report.encode);
+    links.limit_growth(first_rounds.end_round(over, links.was_slow()));
+  }
   report.verdict = verdict;
   report.links = links.take_reports();
   if (!confirming) took_s = to_seconds(took);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <optional>
 #include <tuple>
 
 #include "kimesh/util/ids.h"
@@ -11,24 +10,28 @@ namespace kimesh {
 
 // Links that share an interface behind a token bucket all seem fast at first: each message is in
 // time by what its own link is believed to carry. Only the time of whole rounds tells what they
-// carry together. So a first round that takes over kFarTooLong times what was planned, and in which
-// a message was too large for its wire, makes the messages of the next round smaller by that
-// factor. From then on messages may become twice as large after a round in time, four times as
+// carry together. A first round that takes over kFarTooLong times what was planned limits messages:
+// a node of which one was too large for its wire makes those of the next round smaller by that
+// factor, and other nodes send none that is larger than those of this round, since their links are
+// as unknown. From then on messages may become twice as large after a round in time, four times as
 // large after the next one, and so on. Before such a round nothing is limited: first messages that
 // leave nearly everything out cost AdamW a sixth more rounds (docs/figures.md). Thread: that of the
 // core.
 class FirstRounds {
  public:
-  // Ends a round. `over_plan`: the time of the round's messages over the planned one; nothing where
-  // no message was too large for its wire. Returns how many times as large messages may be in the
-  // next round. 0: as large as links seem to carry.
-  double end_round(const std::optional<double>& over_plan) {
+  // Ends a round. `over_plan`: the time of its messages over the planned one. `was_too_large`:
+  // whether one of this node's messages was too large for its wire. Returns how many times as large
+  // messages may be in the next round. 0: as large as links seem to carry.
+  double end_round(double over_plan, bool was_too_large) {
     if (left_ > 0) --left_;
-    const double over = over_plan.value_or(0);
-    limits_ = left_ > 0 && (limits_ || over > kFarTooLong);
+    const bool is_far_too_long = over_plan > kFarTooLong;
+    limits_ = left_ > 0 && (limits_ || is_far_too_long);
     if (!limits_) return 0;
-    in_time_ = over > 1 ? 0 : in_time_ + 1;
-    return over > 1 ? 1 / over : std::exp2(in_time_);
+    if (was_too_large ? over_plan > 1 : is_far_too_long) {
+      in_time_ = 0;
+      return was_too_large ? 1 / over_plan : 1;
+    }
+    return std::exp2(++in_time_);
   }
 
   // end_round() limits nothing any more.

@@ -64,13 +64,11 @@ void Core::State::plan_round() {
   planned_exchange = round_time() - planned_before;
 }
 
-// The time of the round's messages over the time that the plan has for them; nothing where no
-// message was too large for its wire. Gathers may follow the verdict that ends the round, so that
-// the longer exchange of the two counts. Where the rest of a round takes longer than the round is
-// to, the plan has a little time for messages all the same. `took`: the round without its
-// encodings, since larger messages may need no coder.
-std::optional<double> Core::State::over_plan(Duration took) const {
-  if (!links.was_slow()) return std::nullopt;
+// The time of the round's messages over the time that the plan has for them. Gathers may follow the
+// verdict that ends the round, so that the longer exchange of the two counts. Where the rest of a
+// round takes longer than the round is to, the plan has a little time for messages all the same.
+// `took`: the round without its encodings, since larger messages may need no coder.
+double Core::State::over_plan(Duration took) const {
   Duration delays{0};
   for (const OutgoingChannel& out : outs) {
     const MessageContext context = context_of(out, round);
@@ -309,10 +307,10 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   if (is_measured) learn_floor(offer, present.exchange_s, messages_s);
   rules.floor_s = floor_s;
   rules.shortest_delay = shortest_delay(offer);
-  // The sizes of even messages, which soon begin, do not follow from the exchange, and that of
-  // unlike data gets shorter by little at once.
+  // On several hops residuals of each hop grow. The exchange of unlike data gets shorter by little
+  // at once.
   const bool are_alike = rules.unlike < kUnlikenessOfLookAhead;
-  rules.growth_of_delay = are_alike && !may_send_even_messages() ? kGrowthOfDelay : 0;
+  rules.growth_of_delay = are_alike && !plan.has_one_hop_each_way() ? kGrowthOfDelay : 0;
   rules.drift = options.drift;
   rules.overlap_cost = options.overlap_cost;
   // This also counts before it is known that data are alike, when messages will soon be even.

@@ -195,7 +195,7 @@ class Core::State {
   // round_time.cpp
   [[nodiscard]] Duration round_time() const;
   void plan_round();
-  [[nodiscard]] std::optional<double> over_plan(Duration took) const;
+  [[nodiscard]] double over_plan(Duration took) const;
   [[nodiscard]] Duration time_before_messages() const;
   [[nodiscard]] bool wants_curve(Round of) const;
   [[nodiscard]] bool wants_agreement(Round of) const;

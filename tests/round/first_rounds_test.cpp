@@ -11,27 +11,39 @@ namespace {
 // Seen to fail where messages were limited from the first round on.
 TEST(FirstRounds, LimitNothingBeforeARoundTookFarTooLong) {
   FirstRounds rounds;
-  EXPECT_EQ(rounds.end_round(std::nullopt), 0);
-  EXPECT_EQ(rounds.end_round(1.5), 0);
-  EXPECT_EQ(rounds.end_round(4.0), 0.25);
+  EXPECT_EQ(rounds.end_round(1.5, false), 0);
+  EXPECT_EQ(rounds.end_round(1.5, true), 0);
+  EXPECT_EQ(rounds.end_round(4, true), 0.25);
 }
 
 // Seen to fail where messages grew as before.
 TEST(FirstRounds, LetMessagesGrowFasterTheLongerRoundsAreInTime) {
   FirstRounds rounds;
-  EXPECT_EQ(rounds.end_round(4.0), 0.25);
-  EXPECT_EQ(rounds.end_round(std::nullopt), 2);
-  EXPECT_EQ(rounds.end_round(0.5), 4) << "slow for its link, and in time all the same";
-  EXPECT_EQ(rounds.end_round(1.25), 0.8);
-  EXPECT_EQ(rounds.end_round(std::nullopt), 2);
+  EXPECT_EQ(rounds.end_round(4, true), 0.25);
+  EXPECT_EQ(rounds.end_round(1.5, false), 2) << "others were late, by little";
+  EXPECT_EQ(rounds.end_round(0.5, true), 4) << "slow for its link, and in time all the same";
+  EXPECT_EQ(rounds.end_round(1.25, true), 0.8);
+  EXPECT_EQ(rounds.end_round(0.5, false), 2);
+}
+
+// Other nodes' messages were too large. Seen to fail where nothing was limited then, and where
+// messages became smaller.
+TEST(FirstRounds, LetMessagesStayAsTheyAreWhereOthersMadeTheRoundTooLong) {
+  FirstRounds rounds;
+  EXPECT_EQ(rounds.end_round(28, false), 1);
+  EXPECT_EQ(rounds.end_round(3, false), 1);
+  EXPECT_EQ(rounds.end_round(1, false), 2);
+  EXPECT_EQ(rounds.end_round(3, false), 1);
+  EXPECT_EQ(rounds.end_round(1, false), 2) << "counted anew";
 }
 
 TEST(FirstRounds, EndWhenLinksAreKnown) {
   FirstRounds rounds;
   int count = 0;
-  while (rounds.end_round(4.0) > 0) ++count;
+  while (rounds.end_round(4, count % 2 == 0) > 0) ++count;
   EXPECT_EQ(count, 11);
-  EXPECT_EQ(rounds.end_round(4.0), 0);
+  EXPECT_EQ(rounds.end_round(4, true), 0);
+  EXPECT_EQ(rounds.end_round(4, false), 0);
 }
 
 // Where a message was late, a round is compared with its own plan: with T_comp as the verdict tells

@@ -98,10 +98,11 @@ inline constexpr double kUnlikenessOfLookAhead = 0.5;
 // rounds that way, in place of 36 (docs/figures.md).
 inline constexpr double kLeastFactorOfUnlikeData = kExchangeFactors[1];
 inline constexpr double kShortDelayOfUnlikeData = 0.5;
-// The same growth of delay where data are alike: messages of an exchange shorter by a factor f are
-// late by f to this power more than the curves of the present ones say. On a graph at 10 Mbit/s
-// curves of 4 ms promised a delay of 9 rounds at 1.2 ms, and 30 came (docs/figures.md, "Beside what
-// a person could have written"; with a whole power in its place the mesh chooses the same).
+// The same growth of delay where data are alike and messages pass several hops, each with its
+// residual: messages of an exchange shorter by a factor f are late by f to this power more than the
+// curves of the present ones say. On a graph at 10 Mbit/s curves of 4 ms promised a delay of 9
+// rounds at 1.2 ms, and 30 came (docs/figures.md, "Beside what a person could have written"; with a
+// whole power in its place the mesh chooses the same).
 inline constexpr double kGrowthOfDelay = 0.5;
 // The exchange of the first kOfferEvery rounds. Where messages take one hop each way it is the
 // longest gradient, and at least the time in which a link of 10 Mbit/s carries a first message
@@ -235,7 +236,7 @@ struct PaceRules {
   // shortest_delay() of the last offer. The means of several reach no further than the exchanges of
   // those before.
   double shortest_delay = kExchangeMax;
-  // kGrowthOfDelay, or 0 where the sizes of messages soon follow from something else.
+  // kGrowthOfDelay where data are alike and messages pass several hops.
   double growth_of_delay = 0;
 };
 // Whether the two keys of a config let gradients be taken so.
