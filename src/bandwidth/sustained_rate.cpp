@@ -90,11 +90,11 @@ void SustainedRate::add(const LinkSample& sample) {
     waited_ = 0;
     return read(reading, sample.bytes);
   }
-  // Of its own part of a wait, and of all of it.
+  // `own` is the rate of the message without its wait behind the one before, `whole` that with it.
   const double behind_s = whole_seconds(sample) - own_seconds(sample);
   const auto bytes = static_cast<double>(sample.bytes);
-  const double own = bytes / (to_seconds(sample.elapsed) - behind_s);
   const double whole = bytes / to_seconds(sample.elapsed);
+  const double own = behind_s > 0 ? bytes / own_seconds(sample) : whole;
   const bool slow = own_seconds(sample) > kSecondsMin;
   const bool waited_behind = behind_s > 0 && whole_seconds(sample) > kSecondsMin &&
                              (!slow || (own >= bytes_per_s_ && whole <= bytes_per_s_));

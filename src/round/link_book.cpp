@@ -142,13 +142,15 @@ MessageContext LinkBook::context(LinkIndex link) const {
   context.proven_bytes = static_cast<std::size_t>(e.proven);
   context.largest_bytes = static_cast<std::size_t>(e.largest);
   context.unfilled_messages = e.unfilled;
-  context.first_rounds_bytes = static_cast<std::size_t>(e.limit);
+  // A limit of 0 is none.
+  context.first_rounds_bytes = static_cast<std::size_t>(std::ceil(e.limit));
   return context;
 }
 
 void LinkBook::limit_growth(double times) {
   for (Entry& e : entries_) {
-    const double of = times < 1 ? e.sent : std::max(e.sent, e.limit);
+    const double at_most_sent = e.sent > 0 ? e.sent : e.limit;  // a link may have sent nothing
+    const double of = times > 1 ? std::max(e.sent, e.limit) : at_most_sent;
     e.limit = std::min(times * of, kBytesMax);
   }
 }

@@ -36,8 +36,8 @@ class LinkBook {
   // round.
   [[nodiscard]] MessageContext context(LinkIndex link) const;
   // Limits the messages of the next rounds, on each link to `times` the size of the largest message
-  // of this round. A factor over 1 counts from the present limit where that is larger. 0: removes
-  // the limits.
+  // of this round, or the present limit where it sent none. A factor over 1 counts from the present
+  // limit where that is larger. 0: removes the limits.
   void limit_growth(double times);
   // Sets whether contexts and paces use the SteadyRate of each link in place of the rate that the
   // link is believed to have at present.

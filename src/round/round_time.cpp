@@ -64,11 +64,16 @@ void Core::State::plan_round() {
   planned_exchange = round_time() - planned_before;
 }
 
-// The time of the round's messages over the time that the plan has for them. Gathers may follow the
-// verdict that ends the round, so that the longer exchange of the two counts. Where the rest of a
-// round takes longer than the round is to, the plan has a little time for messages all the same.
-// `took`: the round without its encodings, since larger messages may need no coder.
+// The time of the round's messages over the time that the plan has for them, for FirstRounds.
+// Gathers may follow the verdict that ends the round, so that the longer exchange of the two
+// counts. Where the rest of a round takes longer than the round is to, the plan has a little time
+// for messages all the same. Gradients beside messages may take as long as theirs do. Where no
+// message was too large, a slow gradient may be what took the time, so that the plan has that of
+// one gradient at least; and round 0, which nodes begin apart, tells nothing. `took`: the round
+// without its encodings, since larger messages may need no coder.
 double Core::State::over_plan(Duration took) const {
+  const bool was_slow = links.was_slow();
+  if (round == 0 && !was_slow) return 0;
   Duration delays{0};
   for (const OutgoingChannel& out : outs) {
     const MessageContext context = context_of(out, round);
@@ -76,9 +81,11 @@ double Core::State::over_plan(Duration took) const {
   }
   const Duration exchange = std::max(planned_exchange, round_time() - time_before_messages());
   const double besides_s = to_seconds(planned_before + delays);
-  const double planned_s = to_seconds(exchange - delays);
   const double least_s = std::max(kShareOfLongRound * besides_s, kExchangeMin);
-  return std::max(to_seconds(took) - besides_s, 0.0) / std::max(planned_s, least_s);
+  const bool holds_gradient = ahead == Ahead::kOverlaps || !was_slow;
+  const double planned_s =
+      std::max({to_seconds(exchange - delays), least_s, holds_gradient ? verdict.compute_s : 0});
+  return std::max(to_seconds(took) - besides_s, 0.0) / planned_s;
 }
 
 // What messages have to wait for before they are sent.
@@ -307,8 +314,7 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   if (is_measured) learn_floor(offer, present.exchange_s, messages_s);
   rules.floor_s = floor_s;
   rules.shortest_delay = shortest_delay(offer);
-  // On several hops residuals of each hop grow. The exchange of unlike data gets shorter by little
-  // at once.
+  // Unlike data have a limit of their own (kLeastFactorOfUnlikeData).
   const bool are_alike = rules.unlike < kUnlikenessOfLookAhead;
   rules.growth_of_delay = are_alike && !plan.has_one_hop_each_way() ? kGrowthOfDelay : 0;
   rules.drift = options.drift;

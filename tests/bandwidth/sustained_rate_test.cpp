@@ -189,8 +189,9 @@ TEST(SustainedRate, TakesNoPartOfAWaitThatIsOfTheMessageBefore) {
   rate.add(message(40'000, 0.010, 0.005));
   for (int i = 0; i < 70; ++i) rate.add(of_one_chunk(10'000, 0.001));
   EXPECT_GT(rate.bytes_per_s(), 7e6);
-  LinkSample behind = message(36'000, 0.060);
+  LinkSample behind = message(36'000, 0.080);
   behind.tail_bytes = 0;
+  behind.round_trip = std::chrono::milliseconds(20);  // of which the time between acks has nothing
   behind.since_ack = std::chrono::milliseconds(6);  // 6 MB/s
   for (int i = 0; i < 2; ++i) rate.add(behind);
   EXPECT_DOUBLE_EQ(rate.bytes_per_s(), 6e6);

@@ -86,6 +86,24 @@ TEST_F(LinkBookOfOne, KeepsToWhatTheLinkHasCarriedWhereRatesAreHeld) {
   EXPECT_LT(rate(true), 0.5 * kRate) << "the link has become slow";
 }
 
+// Seen to fail where a factor of 1 counted from the limit, and where a link that had sent nothing
+// lost its limit.
+TEST_F(LinkBookOfOne, AFactorOf1KeepsTheSizesOfARound) {
+  const auto limit_after = [&](std::size_t sent, double times) {
+    const ChannelIndex gather = plan_.node_channels[0][0].gather_out.at(0);
+    if (sent > 0) book_.add_message({}, plan_.channels.at(gather), 1, sent);
+    book_.limit_growth(times);
+    (void)book_.take_reports();
+    return book_.context(kLink).first_rounds_bytes;
+  };
+  EXPECT_EQ(limit_after(4'000, 1), 4'000u);
+  EXPECT_EQ(limit_after(4'000, 8), 32'000u);
+  EXPECT_EQ(limit_after(8'000, 1), 8'000u);
+  EXPECT_EQ(limit_after(0, 1), 8'000u);
+  EXPECT_EQ(limit_after(0, 0.5), 4'000u);
+  EXPECT_EQ(limit_after(0, 1e-9), 1u) << "0 would be no limit";
+}
+
 // One of the first rounds took far too long, and the others are in time. Seen to fail with a limit
 // that grows without an end.
 TEST_F(LinkBookOfOne, ALimitThatNoLongerBindsIsAStateToGoOnFrom) {

@@ -22,9 +22,9 @@ namespace kimesh {
 // half of it, until messages are long enough to tell. Two in a row that take more than 3 ms without
 // a tail to explain it take that back, down to what readings told. That in turn rises by half as
 // much with each message that has a tail.
-// The time of a message that began before the ack of the previous one is counted from that ack. A
-// message without a reading that took more than 3 ms only because of what came before that ack is
-// left out: a wait counts once.
+// The time of a message that began before the ack of the previous one is counted from that ack: a
+// wait counts once. A message without a reading is left out where only its wait behind the previous
+// one made it take more than 3 ms, or made it slower than the rate.
 // Pure; thread: the core's.
 class SustainedRate {
  public:
@@ -49,8 +49,9 @@ class SustainedRate {
   std::array<double, 2> row_{};  // the last readings, the newest first
   std::size_t row_length_ = 0;   // of these: in a row
   std::size_t row_bytes_ = 0;    // of the last message that was read
-  double waited_ =
-      0;  // bytes over the time of the last message that was not left out, if it waited
+  // The rate of the last message that was not left out, if it waited, without its wait behind the
+  // one before.
+  double waited_ = 0;
 };
 
 }  // namespace kimesh
