@@ -90,13 +90,15 @@ void SustainedRate::add(const LinkSample& sample) {
     waited_ = 0;
     return read(reading, sample.bytes);
   }
-  // `own` is the rate of the message without its wait behind the one before, `whole` that with it.
-  const double behind_s = whole_seconds(sample) - own_seconds(sample);
+  const double own_s = own_seconds(sample), whole_s = whole_seconds(sample);
+  const bool is_behind = own_s < whole_s;
+  // `own` is the rate of the message without its wait behind the previous one, `whole` the rate
+  // with it.
   const auto bytes = static_cast<double>(sample.bytes);
   const double whole = bytes / to_seconds(sample.elapsed);
-  const double own = behind_s > 0 ? bytes / own_seconds(sample) : whole;
-  const bool slow = own_seconds(sample) > kSecondsMin;
-  const bool waited_behind = behind_s > 0 && whole_seconds(sample) > kSecondsMin &&
+  const double own = is_behind ? bytes / own_s : whole;
+  const bool slow = own_s > kSecondsMin;
+  const bool waited_behind = is_behind && whole_s > kSecondsMin &&
                              (!slow || (own >= bytes_per_s_ && whole <= bytes_per_s_));
   if (bytes_per_s_ <= 0 || waited_behind) return;
   const double waited = std::exchange(waited_, 0);

@@ -145,10 +145,11 @@ class Search {
   [[nodiscard]] double full_s(const Pace& pace) const {
     return std::max(std::min(pace.exchange_s, dense_s_), rules_.floor_s);
   }
-  // The delay D of reduces and gathers together.
+  // The delay D of reduces and gathers together. It grows after an exchange has become shorter.
   [[nodiscard]] double delay(double exchange_s) const {
     const double factor = now_.exchange_s > 0 ? exchange_s / now_.exchange_s : 1;
-    const double growth = std::pow(std::max(1 / factor, 1.0), rules_.growth_of_delay);
+    const bool grows = rules_.has_several_hops && rules_.unlike < kUnlikenessOfLookAhead;
+    const double growth = grows ? std::pow(std::max(1 / factor, 1.0), kGrowthOfDelay) : 1;
     return growth * kPhases * delay_at(offers_, factor) / offers_.weight;
   }
 

@@ -345,7 +345,7 @@ void Core::State::finish_round() {
   if (!confirming) work_times.end_round(took - planned_before);
   if (!confirming && searches && !first_rounds.have_ended()) {
     const double over = over_plan(took - report.encode);
-    links.limit_growth(first_rounds.end_round(over, links.was_slow()));
+    links.limit_growth(first_rounds.end_round(over, links.sent_too_large()));
   }
   report.verdict = verdict;
   report.links = links.take_reports();

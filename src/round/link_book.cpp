@@ -62,7 +62,7 @@ bool LinkBook::was_too_large(const LinkEstimate& estimate, const LinkSample& sam
 // Growth goes on from what was carried in time: from an overshoot it would go on to the next one.
 void LinkBook::prove(Entry& e, const LinkSample& sample) {
   const bool slow = was_too_large(e.estimate, sample);
-  was_slow_ = was_slow_ || slow;
+  sent_too_large_ = sent_too_large_ || slow;
   const auto bytes = static_cast<double>(sample.bytes);
   e.proven = slow ? kProvenFalls * e.proven : std::max(bytes, kProvenFades * e.proven);
   const auto least = static_cast<double>(kFirstBudgetBytes);
@@ -149,8 +149,7 @@ MessageContext LinkBook::context(LinkIndex link) const {
 
 void LinkBook::limit_growth(double times) {
   for (Entry& e : entries_) {
-    const double at_most_sent = e.sent > 0 ? e.sent : e.limit;  // a link may have sent nothing
-    const double of = times > 1 ? std::max(e.sent, e.limit) : at_most_sent;
+    const double of = times > 1 || e.sent == 0 ? std::max(e.sent, e.limit) : e.sent;
     e.limit = std::min(times * of, kBytesMax);
   }
 }
@@ -185,7 +184,7 @@ void LinkBook::add_forwarded(LinkIndex link, std::size_t elements, std::size_t b
 
 std::vector<LinkReport> LinkBook::take_reports() {
   found_.end_round();
-  was_slow_ = false;
+  sent_too_large_ = false;
   std::vector<LinkReport> reports;
   reports.reserve(entries_.size());
   for (Entry& e : entries_) {

@@ -42,8 +42,8 @@ class LinkBook {
   // Sets whether contexts and paces use the SteadyRate of each link in place of the rate that the
   // link is believed to have at present.
   void hold_rates(bool steady) { holds_rates_ = steady; }
-  // Whether a message of this round was too large for its wire.
-  [[nodiscard]] bool was_slow() const { return was_slow_; }
+  // Whether this node sent a message in this round that was too large for its wire.
+  [[nodiscard]] bool sent_too_large() const { return sent_too_large_; }
   void add_budget(LinkIndex link, std::size_t budget_bytes);
   // `channel` is that of the message.
   void add_message(const AdvanceDone& done, const Channel& channel, std::size_t elements,
@@ -105,7 +105,7 @@ class LinkBook {
   std::optional<double> uplink_;
   bool keeps_pace_;
   bool holds_rates_ = false;
-  bool was_slow_ = false;  // was_slow()
+  bool sent_too_large_ = false;  // sent_too_large()
 };
 
 }  // namespace kimesh

@@ -67,13 +67,13 @@ void Core::State::plan_round() {
 // The time of the round's messages over the time that the plan has for them, for FirstRounds.
 // Gathers may follow the verdict that ends the round, so that the longer exchange of the two
 // counts. Where the rest of a round takes longer than the round is to, the plan has a little time
-// for messages all the same. Gradients beside messages may take as long as theirs do. Where no
-// message was too large, a slow gradient may be what took the time, so that the plan has that of
-// one gradient at least; and round 0, which nodes begin apart, tells nothing. `took`: the round
-// without its encodings, since larger messages may need no coder.
+// for messages all the same. With overlap messages may take as long as the gradient. Where this
+// node sent no message that was too large, a slow gradient may have taken the time, so that the
+// plan counts as one gradient at least, and round 0, which nodes begin at unlike times, as in time.
+// `took`: the round without its encodings, since larger messages may need no coder.
 double Core::State::over_plan(Duration took) const {
-  const bool was_slow = links.was_slow();
-  if (round == 0 && !was_slow) return 0;
+  const bool sent_too_large = links.sent_too_large();
+  if (round == 0 && !sent_too_large) return 0;
   Duration delays{0};
   for (const OutgoingChannel& out : outs) {
     const MessageContext context = context_of(out, round);
@@ -82,7 +82,7 @@ double Core::State::over_plan(Duration took) const {
   const Duration exchange = std::max(planned_exchange, round_time() - time_before_messages());
   const double besides_s = to_seconds(planned_before + delays);
   const double least_s = std::max(kShareOfLongRound * besides_s, kExchangeMin);
-  const bool holds_gradient = ahead == Ahead::kOverlaps || !was_slow;
+  const bool holds_gradient = ahead == Ahead::kOverlaps || !sent_too_large;
   const double planned_s =
       std::max({to_seconds(exchange - delays), least_s, holds_gradient ? verdict.compute_s : 0});
   return std::max(to_seconds(took) - besides_s, 0.0) / planned_s;
@@ -314,9 +314,7 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   if (is_measured) learn_floor(offer, present.exchange_s, messages_s);
   rules.floor_s = floor_s;
   rules.shortest_delay = shortest_delay(offer);
-  // Unlike data have a limit of their own (kLeastFactorOfUnlikeData).
-  const bool are_alike = rules.unlike < kUnlikenessOfLookAhead;
-  rules.growth_of_delay = are_alike && !plan.has_one_hop_each_way() ? kGrowthOfDelay : 0;
+  rules.has_several_hops = !plan.has_one_hop_each_way();
   rules.drift = options.drift;
   rules.overlap_cost = options.overlap_cost;
   // This also counts before it is known that data are alike, when messages will soon be even.

@@ -182,8 +182,9 @@ TEST(SustainedRate, CountsAWaitOfTwoMessagesOnce) {
   EXPECT_LT(rate.bytes_per_s(), before) << "a wait of its own";
 }
 
-// The part of a wait behind the message before is that one's. Seen to fail where bytes over the
-// whole time counted, and where a message that was fast but for that part made a wait forgotten.
+// What a message waits behind the previous one counts for the previous one alone. Seen to fail
+// where bytes over the whole time counted, and where a message that was fast apart from such a wait
+// reset the count of waits.
 TEST(SustainedRate, TakesNoPartOfAWaitThatIsOfTheMessageBefore) {
   SustainedRate rate;
   rate.add(message(40'000, 0.010, 0.005));
@@ -191,8 +192,8 @@ TEST(SustainedRate, TakesNoPartOfAWaitThatIsOfTheMessageBefore) {
   EXPECT_GT(rate.bytes_per_s(), 7e6);
   LinkSample behind = message(36'000, 0.080);
   behind.tail_bytes = 0;
-  behind.round_trip = std::chrono::milliseconds(20);  // of which the time between acks has nothing
-  behind.since_ack = std::chrono::milliseconds(6);  // 6 MB/s
+  behind.round_trip = std::chrono::milliseconds(20);  // the time between acks holds none
+  behind.since_ack = std::chrono::milliseconds(6);    // 6 MB/s
   for (int i = 0; i < 2; ++i) rate.add(behind);
   EXPECT_DOUBLE_EQ(rate.bytes_per_s(), 6e6);
   behind.since_ack = std::chrono::milliseconds(4);  // 9 MB/s

@@ -329,18 +329,18 @@ TEST(RoundTimeSearch, ShortensTheExchangesOfUnlikeDataByOneStepWhereMessagesWoul
 }
 
 // Residuals of a shorter exchange grow in the rounds after it. Seen to fail without that growth,
-// and where longer exchanges were late by more, too.
+// and with delays of longer exchanges that fall by as much.
 TEST(RoundTimeSearch, ShortensExchangesLessWhereDelayGrowsAfterwards) {
-  const auto best = [](double late, double growth) {
+  const auto best = [](double late, bool has_several_hops) {
     ExchangeOffer offers = offer_of([](double factor) { return 1 / factor; });
     for (double& delay : offers.delay) delay *= late;
     PaceRules rules{0.2, 0.1, 0, Use::kNever, Use::kNever, {}};
-    rules.growth_of_delay = growth;
+    rules.has_several_hops = has_several_hops;
     return best_pace({0.1, Ahead::kNo}, rules, offers).exchange_s;
   };
-  EXPECT_DOUBLE_EQ(best(1.2, 0), 0.1 * kExchangeFactors[0]);
-  EXPECT_DOUBLE_EQ(best(1.2, kGrowthOfDelay), 0.1 * kExchangeFactors[1]);
-  EXPECT_DOUBLE_EQ(best(50, kGrowthOfDelay), best(50, 0)) << "a longer exchange";
+  EXPECT_DOUBLE_EQ(best(1.2, false), 0.1 * kExchangeFactors[0]);
+  EXPECT_DOUBLE_EQ(best(1.2, true), 0.1 * kExchangeFactors[1]);
+  EXPECT_DOUBLE_EQ(best(50, true), best(50, false)) << "a longer exchange";
 }
 
 // Whatever peers offer, the time stays one that a clock can hold. Seen to fail without the limits.

@@ -47,11 +47,12 @@ TEST(FirstRounds, EndWhenLinksAreKnown) {
   EXPECT_EQ(rounds.end_round(5, false), 0);
 }
 
-// A worker whose messages take 10 ms each on a link of 1 MB/s, or 40 where `is_late`; gradients of
-// half a second, exchanges of 0.2 s.
+// A worker on a link that carries a message of 10 kB in 10 ms. By the verdicts gradients take half
+// a second.
 class Worker {
  public:
   Worker() { hand.start(); }
+  // Feeds the ack of a message that took 10 ms, or 40 ms where `is_late`.
   void carry(bool is_late) {
     const auto took = std::chrono::milliseconds(is_late ? 40 : 10);
     LinkSample sample;
@@ -76,7 +77,7 @@ class Worker {
     gather.message.control = verdict.to_control();
     hand.apply(std::move(gather));
   }
-  // Whether the message of this round may be as large as it was to be: 4 kB.
+  // Whether the message of this round may be dense, which takes 4 kB.
   bool sends_all(Round round) {
     hand.feed(GradientDone{round, 1.0, kGradient});
     return hand.last().get<AdvanceChannel>().setting.budget.is_dense();
@@ -108,8 +109,8 @@ TEST(FirstRounds, LimitNothingAfterRoundsThatTookWhatWasPlanned) {
   EXPECT_TRUE(worker.sends_all(2)) << "4 kB on a link of 1 MB/s";
 }
 
-// No message of this node was late. Seen to fail where only a late one makes rounds too long, where
-// round 0 counts, which nodes begin apart, and where a slow gradient does.
+// This node sent no message that was too large. Seen to fail where only such a message limits
+// sizes, where round 0 counts, which nodes begin at unlike times, and where a slow gradient counts.
 TEST(FirstRounds, LimitAllNodesAfterRoundsThatOthersMadeFarTooLong) {
   const auto sends_all = [](Round slow_round, Duration gradient, Duration messages) {
     Worker worker;

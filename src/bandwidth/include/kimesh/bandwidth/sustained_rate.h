@@ -49,8 +49,8 @@ class SustainedRate {
   std::array<double, 2> row_{};  // the last readings, the newest first
   std::size_t row_length_ = 0;   // of these: in a row
   std::size_t row_bytes_ = 0;    // of the last message that was read
-  // The rate of the last message that was not left out, if it waited, without its wait behind the
-  // one before.
+  // The rate of the last message that was not left out, without its wait behind the previous one.
+  // 0: it did not wait.
   double waited_ = 0;
 };
 

@@ -98,11 +98,11 @@ inline constexpr double kUnlikenessOfLookAhead = 0.5;
 // rounds that way, in place of 36 (docs/figures.md).
 inline constexpr double kLeastFactorOfUnlikeData = kExchangeFactors[1];
 inline constexpr double kShortDelayOfUnlikeData = 0.5;
-// Where data are alike and messages pass several hops, each of which keeps a residual, delays of a
-// shorter exchange grow as well. The delay by the curves is multiplied by this power of the factor
-// by which the exchange gets shorter. On a graph at 10 Mbit/s curves of an exchange of 4 ms
+// Where data are alike and messages pass several hops, each of which keeps a residual, the delay of
+// a shorter exchange grows as well. With an exchange that is f times shorter, f to this power
+// multiplies the delay that curves promise. On a graph at 10 Mbit/s curves of an exchange of 4 ms
 // promised a delay of 9 rounds at 1.2 ms, and 30 came (docs/figures.md, "Beside what a person could
-// have written"; with a power of 1 the mesh chooses the same).
+// have written"; with an exponent of 1 the mesh makes the same choices).
 inline constexpr double kGrowthOfDelay = 0.5;
 // The exchange of the first kOfferEvery rounds. Where messages take one hop each way it is the
 // longest gradient, and at least the time in which a link of 10 Mbit/s carries a first message
@@ -236,9 +236,7 @@ struct PaceRules {
   // shortest_delay() of the last offer. The means of several reach no further than the exchanges of
   // those before.
   double shortest_delay = kExchangeMax;
-  // The power of the factor by which an exchange gets shorter that multiplies its delay: 0 or
-  // kGrowthOfDelay.
-  double growth_of_delay = 0;
+  bool has_several_hops = false;  // kGrowthOfDelay counts where data are alike
 };
 // Whether the two keys of a config let gradients be taken so.
 [[nodiscard]] bool allows(Use look_ahead, Use overlap, Ahead ahead);
