@@ -31,7 +31,7 @@ class Adamw final : public OptimizerKind {
   // no more than that with 4.
   double drift() const override { return 0.5; }
   // The transformer needs 1.03 (messages a round late) to 1.15 times as many rounds (int8) with
-  // gradients that are computed beside messages (docs/figures.md).
+  // gradients that are computed beside messages (docs/experiments.md).
   double overlap_cost() const override { return 1.1; }
   bool begins_at_full_length() const override { return true; }
   double owner_decay() const override { return decay_; }

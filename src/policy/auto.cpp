@@ -32,7 +32,7 @@ class AutoOptions final : public PolicyOptions {
                      "Write compressor: dzq or topk");
   }
   RoundTimeUse round_time_use() const override { return RoundTimeUse::kChooses; }
-  // What needs least bytes, and copes with unlike data (docs/figures.md).
+  // What needs least bytes, and copes with unlike data (docs/experiments.md).
   Scheme usual_scheme() const override {
     return {"dzq", Feedback::kEf14, Gather::kShared, Use::kChosen, Use::kChosen};
   }

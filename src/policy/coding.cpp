@@ -152,7 +152,7 @@ double bits_of(const Blocks& blocks) {
 }
 
 // The block codecs of even messages: int8 and int4. sign2 needs ten times as many bits as kEvenBits
-// and saves an eighth of the rounds, which take a third longer (docs/figures.md).
+// and saves an eighth of the rounds, which take a third longer (docs/experiments.md).
 std::span<const Blocks> even_blocks() {
   return all_blocks().first(2);
 }

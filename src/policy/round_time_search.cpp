@@ -206,7 +206,8 @@ void add_to_offer(ExchangeOffer& offer, const OfferedMessage& message, const Cod
   std::vector<Coding> codings = codings_of(others, usual);
   predict_missing(codings, now);
   const Coding& present = codings[kPresent];
-  if (present.codec == usual)
+  const bool is_coded = present.codec == usual && present.payload_bytes < dense_bytes(now.elements);
+  if (is_coded)
     offer.coding_s += now.encode_s_per_byte * static_cast<double>(present.payload_bytes);
   for (std::size_t f = 0; f < codings.size(); ++f)
     if (whole > 0 && codings[f].payload_bytes < dense_bytes(now.elements))

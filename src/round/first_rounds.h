@@ -16,7 +16,7 @@ namespace kimesh {
 // their links may be overestimated as well. From then on messages may become twice as large after a
 // round in time, four times as large after the next one, and so on. Before such a round nothing is
 // limited: first messages that leave nearly everything out cost AdamW a sixth more rounds
-// (docs/figures.md). Thread: that of the core.
+// (docs/experiments.md). Thread: that of the core.
 class FirstRounds {
  public:
   // Ends a round. `over_plan`: the time of its messages over the planned one. `sent_too_large`:

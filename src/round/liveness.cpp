@@ -40,8 +40,8 @@ void Core::State::on(const Tick&) {
   // The process itself was stopped for a while, so that the silence of the peers proves nothing.
   const bool overslept = now - last_tick > options.dead_after / 2;
   last_tick = now;
-  if (begun) wait_watch.look(now, round, waiting_for());
   if (overslept) hear_all();
+  if (begun) wait_watch.look(now, round, waiting_for());
   if (begun) check_peers();
   if (begun) check_trainer();
   if (begun) check_vector_work();
@@ -68,7 +68,9 @@ std::string Core::State::waiting_for() const {
     return what;
   }
   for (const IncomingChannel& in : ins) {
-    if (in.applied == round || (confirming && plan.channels[in.channel].shard != 0)) continue;
+    // A reduce of the next round may have been applied already: see may_apply().
+    const bool is_served = in.applied != kNoRound && in.applied >= round;
+    if (is_served || (confirming && plan.channels[in.channel].shard != 0)) continue;
     if (!in.pending) return fmt::format("{} (round {})", describe(in.channel), round);
   }
   return fmt::format("vector work of round {}", round);

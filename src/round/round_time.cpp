@@ -258,7 +258,7 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
     }
   } else if (searches) {
     if (const auto cosine = mean_cosine(from_all.offer)) data.add(*cosine);
-    loss_guard.add(next.loss, data.unlike() >= kUnlikenessOfLookAhead);
+    loss_guard.add(next.loss, data.unlike() >= kUnlikenessOfLookAhead, even_bits > 0);
     next.even_bits = agree_on_bits(from_all.room_for_even_messages);
     const Pace pace = next_pace(present, from_all.offer);
     if (!options.policy.round_time) next.exchange_s = pace.exchange_s;
@@ -320,7 +320,7 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   // This also counts before it is known that data are alike, when messages will soon be even.
   if (agreed_bits.value() > 0 && agreed_bits.value() < kBitsOfDense)
     rules.overlap_cost = std::max(rules.overlap_cost, kOverlapCostOfEvenMessages);
-  // Boldness (a caution under 1) is learnt from rounds that bore delays of uneven messages.
+  // A caution under 1 was learnt from rounds that bore delays of uneven messages.
   if (even_bits > 0) rules.caution = std::max(rules.caution, 1.0);
   rules.messages_are_even = even_bits > 0;
   // While rounds may be too long because of the messages' size, the mesh does not begin to overlap.

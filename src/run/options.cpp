@@ -13,7 +13,7 @@ namespace {
 constexpr double kBitsPerByte = 8;
 
 // 1 MiB in float32. Shards of 0.5, 2 and 4 MiB did not make an all-reduce of 100 MB faster
-// (docs/figures.md), and each message has a cost of its own.
+// (docs/experiments.md), and each message has a cost of its own.
 constexpr double kDenseShardElements = 1 << 18;
 
 PolicySetup policy_setup(const RunConfig& config, std::size_t nodes) {
@@ -28,7 +28,7 @@ bool local_steps_vary(const RunConfig& config) {
 
 // Policy auto knows no link in a run's first rounds: their messages leave nearly everything out,
 // and movements of full length would come all at once some rounds later. The transformer then needs
-// a fifth more rounds (docs/figures.md).
+// a fifth more rounds (docs/experiments.md).
 OptimizerOptions optimizer_of_vectors(const RunConfig& config) {
   OptimizerOptions optimizer = config.optimizer;
   const CompressionOptions& compression = config.compression;

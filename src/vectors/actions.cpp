@@ -16,7 +16,7 @@ using kernels::MemorySpan;
 
 // While a movement is under way w lacks it, and what it predicts of the next one is known with the
 // noise of one node's batch: the point goes all of the way to the first, and half of the way to the
-// second. Of 1, 1.5, 1.9 and 2.5 movements together 1.5 took fewest rounds (docs/figures.md).
+// second. Of 1, 1.5, 1.9 and 2.5 movements together 1.5 took fewest rounds (docs/experiments.md).
 constexpr double kMovementUnderWay = 1, kNextMovement = 0.5;
 
 namespace {

@@ -9,7 +9,7 @@
 namespace kimesh {
 
 // What is left out comes later, so that the point goes part of the way to it. On like data a
-// quarter saves a tenth of the steps, on unlike data it changes nothing (docs/figures.md).
+// quarter saves a tenth of the steps, on unlike data it changes nothing (docs/experiments.md).
 constexpr double kResidualAhead = 0.25;
 
 Status Vectors::Store::copy_parameters_to_point() {

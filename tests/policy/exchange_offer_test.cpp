@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kimesh/policy/even_bits.h"
 #include "kimesh/policy/round_time_search.h"
 #include "tests/policy/curves.h"
 #include "tests/policy/offers.h"
@@ -68,6 +69,20 @@ TEST(ExchangeOffer, OffersWhatTheLinkCarriesInEachTime) {
   ExchangeOffer nothing;
   add_to_offer(nothing, {message, 0.25}, make_codec("dzq"));
   EXPECT_EQ(nothing.weight, 0) << "never measured";
+}
+
+// No coder makes dense messages. Seen to fail with the coder's time for all their bytes.
+TEST(ExchangeOffer, OfDenseMessagesNeedsNoCoder) {
+  const Curve curve = curve_of_few();
+  MessageContext message = message_of(curve, 1e9);
+  message.encode_s_per_byte = 1e-7;
+  for (const double bits : {0.0, kBitsOfDense}) {
+    message.even_bits = bits;
+    ExchangeOffer offer;
+    add_to_offer(offer, {message, 1}, make_codec(bits > 0 ? "dzq" : "topk"));
+    EXPECT_EQ(offer.delay[kSame], 0) << bits << ": dense";
+    EXPECT_EQ(offer.coding_s, 0) << bits;
+  }
 }
 
 // Seen to fail with the bits of the present exchange for all.

@@ -44,6 +44,21 @@ TEST(LossGuard, IsCautiousAtOnceWhereDataAreAlike) {
   EXPECT_EQ(guard.caution(), kCautionStep);
 }
 
+// What even messages bore says nothing of uneven ones. Seen to fail with a caution that is halved
+// all the same, and with an alarm that takes back what was not tried.
+TEST(LossGuard, DoesNotGetBolderWhileMessagesAreEven) {
+  LossGuard guard;
+  const auto add_even = [&](double loss, std::size_t windows) {
+    for (std::size_t r = 0; r < windows * kLossWindow; ++r) guard.add(loss, true, true);
+  };
+  add_even(2.3, 1 + 4 * kBoldWindows);
+  EXPECT_EQ(guard.caution(), 1);
+  add_rounds(guard, 0.2, 2 * kBoldWindows);
+  ASSERT_LT(guard.caution(), 1) << "they are uneven again";
+  add_even(0.2 + 2 * kLossComesBack * 2.1, 1);
+  EXPECT_EQ(guard.caution(), kCautionStep);
+}
+
 // Seen to fail with a caution that stays.
 TEST(LossGuard, TakesAStepBackAfterACalmTime) {
   LossGuard guard;

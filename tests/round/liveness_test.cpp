@@ -90,6 +90,46 @@ TEST(Liveness, TheTimeOfAProcessThatWasStoppedCountsForNothing) {
   for (int i = 0; i < 1000; ++i) ASSERT_FALSE(second(hand).has<Finish>()) << i;
 }
 
+// A stop in the middle of a short round: at the first tick after it the node already waits for
+// something else. Seen to fail where the stop counts as a wait, of which a later one may last ten
+// times as long.
+TEST(Liveness, AStopBetweenTwoWaitsIsNoWait) {
+  Hand hand(two_nodes(), 0, options_with(seconds(10)));
+  train(hand, 2);
+  hand.feed(GradientDone{2, 1.0, {}});
+  ASSERT_FALSE(second(hand).has<Finish>());
+  exchange(hand, 2);
+  hand.wait(std::chrono::hours(2));
+  ASSERT_FALSE(hand.feed(Tick{}).has<Finish>());
+  hand.feed(GradientDone{3, 1.0, {}});
+  EXPECT_LE(seconds_to_the_end(hand, 4000), 1220);
+}
+
+// A worker that has all gathers sends its next reduce before this server has its own gathers. Seen
+// to fail where the wait is for that worker.
+TEST(Liveness, AReduceThatIsEarlyIsNotWaitedFor) {
+  TopologyFile topology = nodes_of(3);
+  topology.kind = topology_kinds().make("parameter_server");
+  topology.servers = {0, 1};
+  Hand hand(*make_plan(topology, Layout::vector(1000)), 0, options_with(seconds(10)));
+  hand.start();
+  const auto advance_all = [&] {
+    std::vector<AdvanceChannel> works;
+    for (const AdvanceChannel* work : hand.last().all<AdvanceChannel>()) works.push_back(*work);
+    ASSERT_FALSE(works.empty());
+    for (const AdvanceChannel& work : works) hand.feed(advanced(work));
+  };
+  hand.feed(GradientDone{0, 1.0, {}});
+  advance_all();
+  hand.apply(hand.reduce_from(1, 0));
+  hand.apply(hand.reduce_from(2, 0));
+  hand.feed(StepDone{0, 0, 0, {}});
+  advance_all();
+  hand.apply(hand.reduce_from(2, 1));
+  second(hand);
+  EXPECT_EQ(hand.core.wait().what, "link n1->n0, shard 1, gather (round 0)");
+}
+
 // 40 times dead_after. Seen to fail: check_vector_work not called; a second piece of work that is
 // asked for taken for progress.
 TEST(Liveness, VectorWorkThatHangsEndsTheRunByTheNodesName) {

@@ -1,8 +1,8 @@
 // Messages of one size. Where every link fills its own budget, sizes and codecs differ from link to
 // link and from round to round: what a small message leaves out arrives with a later, larger one,
 // in a burst. With the same bits an element in all messages of all rounds delay does little harm:
-// residuals are larger, and the mesh needs fewer rounds (docs/figures.md). So the mesh agrees on
-// it, and changes it seldom (round/agreed_bits.h).
+// residuals are larger, and the mesh needs fewer rounds (docs/experiments.md). So the mesh agrees
+// on it, and changes it seldom (round/agreed_bits.h).
 //
 // Where data are alike and nodes look ahead, movements may be late by fifteen rounds (0.2 bits) at
 // no cost, and by fifty (0.05) for a fifth more rounds. So messages have kEvenBits, or as few as
@@ -32,7 +32,7 @@ inline constexpr double kBitsOfDense = 32;
 // which the cnn needs 1.6 times the rounds of dense messages. With fewer, local steps pay more.
 inline constexpr double kEvenBits = 0.2, kLeastEvenBits = 0.0125;
 // With so few bits unlike data need twice the rounds that large messages need, and with b bits
-// they need 1 + (kHalfBits / b)² times as many (the cnn from 0.1 to 0.5; docs/figures.md,
+// they need 1 + (kHalfBits / b)² times as many (the cnn from 0.1 to 0.5; docs/experiments.md,
 // Unlike data).
 inline constexpr double kHalfBits = 0.085;
 // With this room unlike data have kEvenBits, and blocks do not fit by far.

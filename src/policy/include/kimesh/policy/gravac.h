@@ -28,10 +28,10 @@
 // reduces alone, and a gather is as large as the sum of N sparse messages: it shrinks by theta / N.
 //
 // One curve of what there was to send tells the gains of all factors, whatever the codec selects
-// by (docs/figures.md compares that with the paper's multi-level compression). What a codec such as
-// redsync sends short of its number is learnt from its messages. The time of a round at a factor is
-// what the node's links say of it; a factor needs not have been sent. As long as a gain is unknown,
-// it counts as good.
+// by (docs/experiments.md compares that with the paper's multi-level compression). What a codec
+// such as redsync sends short of its number is learnt from its messages. The time of a round at a
+// factor is what the node's links say of it; a factor needs not have been sent. As long as a gain
+// is unknown, it counts as good.
 #pragma once
 
 #include <cstddef>

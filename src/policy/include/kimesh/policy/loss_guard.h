@@ -35,8 +35,9 @@ inline constexpr double kBoldStep = 2, kCautionMin = 0.25;
 class LossGuard {
  public:
   // `loss`: the mean loss of the mesh's batches in one more round. `unlike`: whether data are
-  // unlike, so that a factor below 1 has been tried, which the first alarm takes back.
-  void add(double loss, bool unlike);
+  // unlike, so that a factor below 1 has been tried, which the first alarm takes back. `even`:
+  // whether all messages have one size (even_bits.h), so that no factor below 1 is tried.
+  void add(double loss, bool unlike, bool even = false);
   // The factor of the cost of delay, from kCautionMin to kCautionMax. A factor below 1 is meant for
   // unlike data alone: the cost of delayed noise has been measured.
   [[nodiscard]] double caution() const { return caution_; }
@@ -51,8 +52,8 @@ class LossGuard {
   }
 
  private:
-  void end_window(bool unlike);
-  void choose(bool comes_back, bool unlike);
+  void end_window(bool unlike, bool even);
+  void choose(bool comes_back, bool unlike, bool even);
 
   double sum_ = 0, squares_ = 0;  // of the window's losses, and of their squares
   std::size_t count_ = 0;         // of the window's losses

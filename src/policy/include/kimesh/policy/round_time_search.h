@@ -46,7 +46,7 @@ inline constexpr std::uint32_t kOffersOfAMean = 4;
 // shows what the last choice brought.
 inline constexpr Round kOfferEvery = 4;
 // The coefficients B, by Ahead, fitted to runs of the cnn on a ring and a parameter server
-// (docs/figures.md). Where data are alike, most of what is late is noise of batches: a round of
+// (docs/experiments.md). Where data are alike, most of what is late is noise of batches: a round of
 // delay costs 6.5 % more rounds, and less where gradients are taken ahead of w or beside
 // messages.
 inline constexpr std::array<double, 3> kCostOfDelay{0.065, 0.04, 0.03};
@@ -58,7 +58,7 @@ inline constexpr double kCostOfDelayOfEvenMessages = 0.1;
 // (OptimizerKind::overlap_cost).
 inline constexpr double kOverlapCost = 1.2;
 // Where all messages have one size under that of dense ones, it is this at least: with up to 0.2
-// bits an element the cnn needed 1.6 times the rounds (docs/figures.md).
+// bits an element the cnn needed 1.6 times the rounds (docs/experiments.md).
 inline constexpr double kOverlapCostOfEvenMessages = 1.6;
 // Where data are unlike, what is late is what nodes disagree about. With 12 in place of 8 the cnn
 // on a ring of 1 Mbit/s becomes unstable in its first rounds. The digits' mlp bears more, which
@@ -66,10 +66,10 @@ inline constexpr double kOverlapCostOfEvenMessages = 1.6;
 inline constexpr double kDelayOfUnlikeData = 8;
 // The drift ρ of most optimizers (OptimizerKind::drift), and what is added to ρ where data are
 // unlike. Two steps a round then pay from an exchange of about fifteen gradients on: digits gain
-// from there, the cnn loses before (docs/figures.md, "Beside what a person could have written").
+// from there, the cnn loses before (docs/experiments.md, "Local steps of unlike data").
 inline constexpr double kUsualDrift = 0.1, kDriftOfUnlikeData = 0.75;
 // What is added to ρ where data are unlike and all messages have one size (even_bits.h), fitted to
-// runs on a parameter server (docs/figures.md, the same chapter). Two steps a round pay from an
+// runs on a parameter server (docs/experiments.md, the same chapter). Two steps a round pay from an
 // exchange of three gradients on without delay, and of five with D = 8. With two steps the cnn
 // takes 1.08 times as long as with one where an exchange takes 2.5 gradients, and 0.90 times where
 // it takes 5.4; digits take 0.7 times as long with 4.9.
@@ -84,7 +84,7 @@ inline constexpr unsigned kLocalStepsMax = 16, kStepsFactorMax = 4;
 // none. Where data are unlike, what one node gains others lose, and what they bring opposes its own
 // movement, however late it is. In the first rounds the mean cosine was 0.05 to 0.8 with even data,
 // and −0.12 to −0.65 with classes split: digits and cnn, on nine pairs of a mesh and rates, with
-// messages up to four rounds late (docs/figures.md).
+// messages up to four rounds late (docs/experiments.md).
 inline constexpr double kAlikeCosine = -0.02, kUnlikeCosine = -0.06;
 // Where data are unlike, nodes that look ahead by their own movements take gradients at points
 // apart, which ends all progress. They look ahead only where unlikeness() is less than this at the
@@ -95,19 +95,19 @@ inline constexpr double kUnlikenessOfLookAhead = 0.5;
 // messages would be late by no more than so many rounds. Curves are of messages with the residuals
 // of the present exchange. Those of a much shorter one grow in the rounds after it, and with them
 // the delay: from 0.5 to about 2, which is harmless. On fast links a mesh finds its exchange in 25
-// rounds that way, in place of 36 (docs/figures.md).
+// rounds that way, in place of 36 (docs/experiments.md).
 inline constexpr double kLeastFactorOfUnlikeData = kExchangeFactors[1];
 inline constexpr double kShortDelayOfUnlikeData = 0.5;
 // Where data are alike and messages pass several hops, each of which keeps a residual, the delay of
 // a shorter exchange grows as well. With an exchange that is f times shorter, f to this power
 // multiplies the delay that curves promise. On a graph at 10 Mbit/s curves of an exchange of 4 ms
-// promised a delay of 9 rounds at 1.2 ms, and 30 came (docs/figures.md, "Beside what a person could
-// have written"; with an exponent of 1 the mesh makes the same choices).
+// promised a delay of 9 rounds at 1.2 ms, and 30 came (docs/experiments.md, "Delays that grow";
+// with an exponent of 1 the mesh makes the same choices).
 inline constexpr double kGrowthOfDelay = 0.5;
 // The exchange of the first kOfferEvery rounds. Where messages take one hop each way it is the
 // longest gradient, and at least the time in which a link of 10 Mbit/s carries a first message
 // (kFirstBudgetBytes). With four gradients in its place the even cnn takes 1.2 times as long at 100
-// Mbit/s and 1.4 times at 10 (docs/figures.md). Where sums are passed on, it is four gradients:
+// Mbit/s and 1.4 times at 10 (docs/experiments.md). Where sums are passed on, it is four gradients:
 // small messages of several hops hide that data are unlike.
 inline constexpr double kFirstExchangeMin = 0.004;  // seconds
 inline constexpr double kFirstExchangeOfHops = 4;   // gradients

@@ -63,7 +63,7 @@ struct ControlVector {
 [[nodiscard]] double gather_limit_from_control(std::span<const double> values);
 
 // A node takes at most so many times the local steps of the slowest one. More than twice as many
-// gain little on the cnn (docs/figures.md).
+// gain little on the cnn (docs/experiments.md).
 inline constexpr unsigned kMultipleMax = 4;
 
 // Stands for no round.
