@@ -24,7 +24,7 @@ TEST(RoundTimeSearch, TakesLocalStepsWhereTheSmallestMessagesTakeLongerThanAGrad
 }
 
 // Messages of 60 ms are a round late, as those of digits on a ring of 1 Mbit/s are. Seen to fail
-// with disagreement that grows with the steps, which the runs of docs/figures.md contradict.
+// with disagreement that grows with the steps, which the runs of docs/experiments.md contradict.
 TEST(RoundTimeSearch, TakesLocalStepsOfUnlikeDataWhereExchangesTakeManyGradients) {
   constexpr double kFloor = 0.001, kDelay = 0.06;
   const Pace slow = settled(0.001, kFloor, kDelay, 1, kLocalStepsMax);

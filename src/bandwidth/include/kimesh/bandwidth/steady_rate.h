@@ -11,9 +11,10 @@ namespace kimesh {
 // factor of two to five from round to round, and so would the sizes of messages. A small message
 // leaves much for the next ones, and a large one then brings it all at once. Training with unlike
 // data becomes slow or unstable from that (docs/experiments.md). So the present rate is clamped
-// between two bounds. The upper bound is the third decile of the rates after the last 64 messages: a rise
-// counts once 70 % of them show it. The lower bound is the median of the last nine, or the upper
-// bound where that is lower: a fall counts from the fifth low message on, and a hiccup does not.
+// between two bounds. The upper bound is the third decile of the rates after the last 64 messages:
+// a rise counts once 70 % of them show it. The lower bound is the median of the last nine, or the
+// upper bound where that is lower: a fall counts from the fifth low message on, and a hiccup does
+// not.
 // Pure; thread: the core's.
 class SteadyRate {
  public:
