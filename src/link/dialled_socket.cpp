@@ -37,12 +37,18 @@ bool DialledSocket::dial(const std::string& endpoint) {
   return true;
 }
 
-// Connects to the host's address, with a new socket.
+// Connects to the host's address, with a new socket. Where there is no room for one it is tried
+// again.
 bool DialledSocket::connect() {
   socket_.close();  // stops its monitor first: ZeroMQ would wait for a reader that is gone
   is_connected_ = false;
   tcp_ = TcpPeek();
   socket_ = ZmqSocket(shared_.zmq, ZMQ_DEALER);
+  if (!socket_) {
+    shared_.events.push_once({sentence_no_room(far_.name, endpoint_), far_.node});
+    redial_at_ = std::chrono::steady_clock::now() + shared_.zmq.times().redial;
+    return true;
+  }
   if (shared_.curve) {
     const auto far = shared_.curve->allowed.find(far_.name);
     KIMESH_CHECK(far != shared_.curve->allowed.end(), "the list has the keys of all peers");

@@ -194,6 +194,14 @@ std::string sentence_no_handshake(const std::string& name, const std::string& ad
                    : kWantsEncryption);
 }
 
+std::string sentence_no_room(const std::string& name, const std::string& address) {
+  return fmt::format(
+      "node {} at {} cannot be dialled now, since this process may open no more files, and is "
+      "tried "
+      "again: raise its limit (ulimit -n)",
+      name, address);
+}
+
 PeerHalted halted_by(NodeIndex node, const Halt& halt) {
   const bool is_known = halt.kind == HaltKind::kUserStop || halt.kind == HaltKind::kPermanent;
   return {node, is_known ? halt.kind : HaltKind::kFailure, without_controls(halt.reason)};

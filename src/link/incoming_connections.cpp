@@ -40,7 +40,7 @@ IncomingConnections::IncomingConnections(const std::vector<IncomingLink>& links,
       tag_(shared_.hello.tag()),
       socket_(shared_.zmq, ZMQ_ROUTER),
       accepted_(shared_.handshakes) {
-  if (shared_.curve) {
+  if (shared_.curve && socket_) {  // without one, listen() fails
     zap_.emplace(shared_.zmq, shared_.curve->allowed);
     socket_.serve_curve(shared_.curve->own, kZapDomain);
   }

@@ -35,12 +35,6 @@ bool emulated(const LinkSpec& spec) {
   return spec.rate.has_value() || spec.delay > Duration(0);
 }
 
-// Each link takes a socket, its monitor and the pair behind the monitor, and so do the incoming
-// links together.
-int sockets_max(std::size_t links) {
-  return static_cast<int>(4 * (links + 1) + 16);
-}
-
 }  // namespace
 
 Network::Thread::Thread(NetworkOptions options, EventSink events, WakeEvent wake_event, Timer timer)

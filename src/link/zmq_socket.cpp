@@ -20,6 +20,14 @@ constexpr Duration kLeast = std::chrono::seconds(1);
 constexpr Duration kHandshakeMax = std::chrono::seconds(3);  // silent connections must not pile up
 constexpr Duration kRedialMax = std::chrono::seconds(2);
 
+// A link that this node dials takes a socket and the two ends of its monitor.
+constexpr std::size_t kSocketsOfLink = 3;
+// All links may be dialled anew in one pass. ZeroMQ frees the room of a closed socket later, in a
+// thread of its own: beside the sockets of a link those of its last two tries may take room.
+constexpr std::size_t kTriesAtOnce = 3;
+// The ROUTER with its monitor, and the answerer of ZAP, with room for others.
+constexpr std::size_t kSocketsBesides = 16;
+
 ZmqContext::Times times_of(Duration dead_after, Duration redial) {
   const Duration handshake = std::clamp(dead_after / 5, kLeast, kHandshakeMax);
   return {.handshake = handshake,
@@ -37,7 +45,19 @@ void must(int rc, const char* what) {
   KIMESH_CHECK(rc == 0, fmt::format("{}: {}", what, zmq_strerror(zmq_errno())));
 }
 
+// False: ZeroMQ has made no socket, since its context or the process has no room for another one.
+bool is_made(bool made, const char* what) {
+  const int why = zmq_errno();
+  KIMESH_CHECK(made || why == EMFILE || why == ENFILE,
+               fmt::format("{}: {}", what, zmq_strerror(why)));
+  return made;
+}
+
 }  // namespace
+
+int sockets_max(std::size_t links) {
+  return static_cast<int>(kTriesAtOnce * kSocketsOfLink * links + kSocketsBesides);
+}
 
 ZmqContext::ZmqContext(int sockets_max, Duration dead_after, Duration redial)
     : context_(zmq_ctx_new()), times_(times_of(dead_after, redial)) {
@@ -66,7 +86,7 @@ std::string_view ZmqPart::user_id() const {
 }
 
 ZmqSocket::ZmqSocket(ZmqContext& context, int type) : socket_(zmq_socket(context.raw(), type)) {
-  KIMESH_CHECK(socket_ != nullptr, "a ZeroMQ socket");
+  if (!is_made(socket_ != nullptr, "a ZeroMQ socket")) return;
   set(ZMQ_LINGER, 0);
   const ZmqContext::Times& times = context.times();
   set(ZMQ_HANDSHAKE_IVL, milliseconds_of(times.handshake));
@@ -80,7 +100,7 @@ ZmqSocket::ZmqSocket(ZmqContext& context, int type) : socket_(zmq_socket(context
   must(zmq_setsockopt(raw(), ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max), "MAXMSGSIZE");
   if (type == ZMQ_DEALER) set(ZMQ_IMMEDIATE, 1);
   if (type == ZMQ_ROUTER) set(ZMQ_ROUTER_MANDATORY, 1);
-  watch(context);
+  if (!watch(context)) close();
 }
 
 void ZmqSocket::set(int option, int value) {
@@ -103,24 +123,25 @@ void ZmqSocket::dial_curve(const CurvePair& own, const std::string& far_key) {
   set(ZMQ_CURVE_SECRETKEY, own.secret_key);
 }
 
-void ZmqSocket::watch(ZmqContext& context) {
+// False: there is no room for the monitor.
+bool ZmqSocket::watch(ZmqContext& context) {
   // The socket's address makes the name unique in this context.
   const std::string name = fmt::format("inproc://monitor-{}", fmt::ptr(raw()));
-  must(zmq_socket_monitor(
-           raw(), name.c_str(),
-           ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
-               ZMQ_EVENT_LISTENING | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED |
-               ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-               ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL),
-       "a monitor");
+  constexpr int kEvents = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_RETRIED |
+                          ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_LISTENING | ZMQ_EVENT_ACCEPTED |
+                          ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                          ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                          ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+  if (!is_made(zmq_socket_monitor(raw(), name.c_str(), kEvents) == 0, "a monitor")) return false;
   monitor_.reset(zmq_socket(context.raw(), ZMQ_PAIR));
-  KIMESH_CHECK(monitor_ != nullptr, "a monitor socket");
+  if (!is_made(monitor_ != nullptr, "a monitor socket")) return false;
   const int none = 0;
   must(zmq_setsockopt(monitor(), ZMQ_LINGER, &none, sizeof none), "LINGER");
   // The monitor is unbounded, since ZeroMQ's I/O thread would wait for this thread at a full one.
   // Events have a few bytes and are read in every pass.
   must(zmq_setsockopt(monitor(), ZMQ_RCVHWM, &none, sizeof none), "RCVHWM");
   must(zmq_connect(monitor(), name.c_str()), "a monitor's connection");
+  return true;
 }
 
 void ZmqSocket::take_addresses_of(const std::string& endpoint) {
@@ -128,6 +149,7 @@ void ZmqSocket::take_addresses_of(const std::string& endpoint) {
 }
 
 int ZmqSocket::bind(const std::string& endpoint) {
+  if (!socket_) return EMFILE;
   take_addresses_of(endpoint);
   return zmq_bind(raw(), endpoint.c_str()) == 0 ? 0 : zmq_errno();
 }

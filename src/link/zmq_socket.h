@@ -19,6 +19,9 @@
 
 namespace kimesh {
 
+// The sockets for which the context of a node with so many links has room.
+[[nodiscard]] int sockets_max(std::size_t links);
+
 // The context of ZeroMQ, which outlives its sockets. Its destruction waits at most as long as the
 // sockets linger.
 class ZmqContext {
@@ -67,7 +70,8 @@ enum class SendOutcome { kSent, kFull, kUnreachable };
 class ZmqSocket {
  public:
   ZmqSocket() = default;
-  // Sets the options that both types of sockets share.
+  // Sets the options that both types of sockets share. Empty where ZeroMQ or the process has no
+  // room for another socket: one that was closed takes room until a thread of ZeroMQ has ended it.
   ZmqSocket(ZmqContext& context, int type);
 
   void set(int option, int value);
@@ -76,7 +80,7 @@ class ZmqSocket {
   // Before connect: only to a node that holds the secret of `far_key`.
   void dial_curve(const CurvePair& own, const std::string& far_key);
   // `endpoint` has an address, or *, and no name; an IPv6 address stands in brackets.
-  [[nodiscard]] int bind(const std::string& endpoint);     // 0 or errno
+  [[nodiscard]] int bind(const std::string& endpoint);     // 0 or errno; EMFILE: it is empty
   [[nodiscard]] int connect(const std::string& endpoint);  // 0 or errno
   [[nodiscard]] std::string last_endpoint() const;
 
@@ -98,7 +102,7 @@ class ZmqSocket {
   void close();
 
  private:
-  void watch(ZmqContext& context);
+  [[nodiscard]] bool watch(ZmqContext& context);
   void set(int option, const std::string& value);
   void take_addresses_of(const std::string& endpoint);
 
