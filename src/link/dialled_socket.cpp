@@ -45,7 +45,8 @@ bool DialledSocket::connect() {
   tcp_ = TcpPeek();
   socket_ = ZmqSocket(shared_.zmq, ZMQ_DEALER);
   if (!socket_) {
-    shared_.events.push_once({sentence_no_room(far_.name, endpoint_), far_.node});
+    shared_.events.push_once({sentence_no_room(far_.name, endpoint_), far_.node},
+                             EventGate::peer(far_.node));
     redial_at_ = std::chrono::steady_clock::now() + shared_.zmq.times().redial;
     return true;
   }
@@ -128,7 +129,7 @@ void DialledSocket::handshake_failed(const ZmqSocket::MonitorEvent& event) {
     sentence = sentence_key_denied(far_.name, endpoint_, shared_.self);
   else if (event.value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
     sentence = sentence_other_security(far_.name, endpoint_, is_encrypted);
-  shared_.events.push_once({sentence, far_.node});
+  shared_.events.push_once({sentence, far_.node}, EventGate::peer(far_.node));
   if (!without_detail) dial_anew();
 }
 

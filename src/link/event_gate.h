@@ -2,7 +2,9 @@
 // waits.
 #pragma once
 
+#include <compare>
 #include <deque>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -23,12 +25,25 @@ class EventGate {
     waiting_.push_back(std::move(event));
     (void)drain();
   }
-  // As push, for an event that any process can cause: each sentence comes once, and kSentencesMax
-  // of them at most.
-  void push_once(PeerRefused refused) {
+  // Who can cause an event of push_once.
+  enum class Cause {
+    kAnybody,
+    kClaim,  // anybody who says, without a key that proves it, that it is `node`
+    kPeer,   // `node`, by its key or its address, or on a connection whose hello was accepted
+  };
+  struct Source {
+    Cause cause = Cause::kAnybody;
+    NodeIndex node = 0;
+    auto operator<=>(const Source&) const = default;
+  };
+  [[nodiscard]] static Source peer(NodeIndex node) { return {Cause::kPeer, node}; }
+  // As push, for an event that may come again and again: each sentence of a source comes once, and
+  // kSentencesMax of them at most. Sources have a limit each, so that no stranger can keep back why
+  // a peer is refused.
+  void push_once(PeerRefused refused, Source source) {
     constexpr std::size_t kSentencesMax = 64;  // further ones would differ by a made-up name only
-    if (pushed_once_.size() >= kSentencesMax || !pushed_once_.insert(refused.sentence).second)
-      return;
+    std::set<std::string>& pushed = pushed_once_[source];
+    if (pushed.size() >= kSentencesMax || !pushed.insert(refused.sentence).second) return;
     push(std::move(refused));
   }
   // For an event that may be lost.
@@ -52,7 +67,7 @@ class EventGate {
  private:
   EventSink events_;
   std::deque<NetworkEvent> waiting_;
-  std::set<std::string> pushed_once_;
+  std::map<Source, std::set<std::string>> pushed_once_;
   bool is_shut_ = false;
 };
 

@@ -115,7 +115,7 @@ void IncomingConnections::read_monitor() {
     if (event->event == ZMQ_EVENT_ACCEPTED)
       accepted_.accepted(event->value, std::chrono::steady_clock::now());
     if (event->event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL && shared_.curve)
-      shared_.events.push_once({sentence_not_encrypted(shared_.hello.from)});
+      shared_.events.push_once({sentence_not_encrypted(shared_.hello.from)}, {});
     if (event->event != ZMQ_EVENT_DISCONNECTED) continue;
     accepted_.disconnected(event->value);
     // Frames that the connection has brought are still in the queue, and still count.
@@ -131,7 +131,7 @@ void IncomingConnections::read_monitor() {
 // The first one alone is told of: who scans ports comes from many addresses.
 void IncomingConnections::tell_of_stranger(const std::string& address) {
   if (std::exchange(told_of_stranger_, true)) return;
-  shared_.events.push_once({sentence_unknown_key(address, shared_.hello.from)});
+  shared_.events.push_once({sentence_unknown_key(address, shared_.hello.from)}, {});
 }
 
 void IncomingConnections::leave(Connection& connection) {
@@ -246,7 +246,8 @@ void IncomingConnections::malformed(Connection* connection, int fd, const std::s
       connection ? "node " + connection->spec.name : "somebody who has not said hello";
   const std::string sentence = sentence_malformed(who, what);
   if (connection && connection->dialled) return give_up(*connection, sentence);
-  shared_.events.push_once(PeerRefused{sentence});
+  const auto source = connection ? EventGate::peer(connection->spec.from) : EventGate::Source();
+  shared_.events.push_once({sentence}, source);
   if (!connection) return;
   refuse(connection->routing_id, fd, sentence, std::chrono::steady_clock::now());
   leave(*connection);
@@ -264,10 +265,12 @@ void IncomingConnections::end_those_over_limits(TimePoint now) {
   for (const int fd : accepted_.look(now, shared_.events.drain())) {
     for (const Connection& connection : connections_)
       if (connection.open && connection.fd == fd)
-        shared_.events.push_once(PeerRefused{sentence_flood(connection.spec.name)});
+        shared_.events.push_once({sentence_flood(connection.spec.name)},
+                                 EventGate::peer(connection.spec.from));
     for (const OutgoingConnection* link : awaiting_)
       if (link->is_ready() && link->accepted().fd == fd)
-        shared_.events.push_once(PeerRefused{sentence_flood(link->spec().name)});
+        shared_.events.push_once({sentence_flood(link->spec().name)},
+                                 EventGate::peer(link->spec().to));
   }
 }
 

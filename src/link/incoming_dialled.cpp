@@ -72,7 +72,8 @@ void IncomingConnections::answer_from(Connection& connection, std::span<const st
     return give_up(connection, printable(refuse->sentence));
   if (tag_of(bytes) != tag_) {
     ++foreign_frames_;
-    return shared_.events.push_once(PeerRefused{sentence_foreign(connection.spec.name)});
+    return shared_.events.push_once({sentence_foreign(connection.spec.name)},
+                                    EventGate::peer(connection.spec.from));
   }
   if (const auto* welcome = std::get_if<Welcome>(&*frame))
     return welcomed(connection, *welcome, now);
@@ -111,7 +112,7 @@ void IncomingConnections::keep_dialled(Connection& connection, TimePoint now) {
 // True: the far node is ending an earlier run, and is dialled until its next process is there.
 bool IncomingConnections::dials_again(Connection& connection, const std::string& sentence) {
   if (!shared_.peers.may_come_again(connection.spec.from)) return false;
-  shared_.events.push_once(PeerRefused{sentence});
+  shared_.events.push_once({sentence}, EventGate::peer(connection.spec.from));
   leave(connection);
   connection.dialled->hang_up();
   return true;

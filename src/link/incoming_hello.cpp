@@ -38,7 +38,8 @@ void IncomingConnections::frame_from(const std::string& routing_id, int fd, cons
   if (!connection) return;
   if (tag_of(body.bytes()) != tag_) {
     ++foreign_frames_;
-    return shared_.events.push_once(PeerRefused{sentence_foreign(connection->spec.name)});
+    return shared_.events.push_once({sentence_foreign(connection->spec.name)},
+                                    EventGate::peer(connection->spec.from));
   }
   handle(*connection, *frame, now);
 }
@@ -48,15 +49,16 @@ void IncomingConnections::refuse_name(const std::string& routing_id, int fd, con
                                       TimePoint now) {
   const std::string sentence = sentence_stolen_name(name.node, name.said, shared_.hello.from);
   refuse(routing_id, fd, sentence, now);
-  shared_.events.push_once({sentence});
+  shared_.events.push_once({sentence}, {});
 }
 
 void IncomingConnections::hello_from(const std::string& routing_id, int fd, const Hello& hello,
                                      TimePoint now) {
+  const bool is_proven = shared_.curve != nullptr;
   const auto turn_away = [&](const std::string& sentence, const std::string& told,
-                             std::optional<NodeIndex> node = {}) {
+                             EventGate::Source source, std::optional<NodeIndex> node = {}) {
     refuse(routing_id, fd, told, now);
-    shared_.events.push_once(PeerRefused{sentence, node, node && shared_.curve != nullptr});
+    shared_.events.push_once({sentence, node, node && is_proven}, source);
   };
   Connection* sender = hello.from_receiver ? nullptr : connection_named(hello.from);
   const auto at = std::ranges::find(
@@ -66,11 +68,13 @@ void IncomingConnections::hello_from(const std::string& routing_id, int fd, cons
   if (!sender && !receiver) {
     const std::string sentence =
         refusal ? refusal->sentence : sentence_stranger(hello.from, shared_.hello.from);
-    return turn_away(sentence, sentence_unknown(hello.from));
+    return turn_away(sentence, sentence_unknown(hello.from), {});
   }
   const NodeIndex node = sender ? sender->spec.from : receiver->spec().to;
+  const EventGate::Source source{is_proven ? EventGate::Cause::kPeer : EventGate::Cause::kClaim,
+                                 node};
   if (refusal)
-    return turn_away(refusal->sentence, refusal->told,
+    return turn_away(refusal->sentence, refusal->told, source,
                      refusal->mutual ? std::optional(node) : std::nullopt);
   switch (shared_.peers.identify(node, hello.incarnation, now)) {
     case Peers::Identity::kSame:
@@ -79,12 +83,12 @@ void IncomingConnections::hello_from(const std::string& routing_id, int fd, cons
                     : take_receiver(*receiver, routing_id, fd, hello, now);
     case Peers::Identity::kSecond: {
       const std::string sentence = sentence_second(hello.from, shared_.hello.from);
-      return turn_away(sentence, sentence);
+      return turn_away(sentence, sentence, source);
     }
     case Peers::Identity::kRestarted: {
       const std::string sentence = sentence_restarted(hello.from);
       if (!shared_.curve)
-        return turn_away(sentence_claims_restart(hello.from, shared_.hello.from), sentence);
+        return turn_away(sentence_claims_restart(hello.from, shared_.hello.from), sentence, source);
       refuse(routing_id, fd, sentence, now);
       shared_.events.push(PeerRestarted{node, sentence});
     }

@@ -21,7 +21,7 @@ void OutgoingConnection::arrived(std::span<const std::byte> bytes, TimePoint now
   if (!frame.ok()) return misbehaved(frame.error().message);
   if (std::holds_alternative<Refuse>(*frame) || tag_of(bytes) == tag_) return handle(*frame, now);
   ++counters_.foreign_frames;
-  shared_.events.push_once(PeerRefused{sentence_foreign(spec_.name)});
+  shared_.events.push_once({sentence_foreign(spec_.name)}, EventGate::peer(spec_.to));
 }
 
 // Whom we have dialled is at the topology's address: that ends the link. Who has connected to us
@@ -29,7 +29,7 @@ void OutgoingConnection::arrived(std::span<const std::byte> bytes, TimePoint now
 void OutgoingConnection::misbehaved(const std::string& what) {
   std::string sentence = sentence_malformed("node " + spec_.name, what);
   if (!spec_.awaits) return refuse(std::move(sentence));
-  shared_.events.push_once(PeerRefused{sentence});
+  shared_.events.push_once({sentence}, EventGate::peer(spec_.to));
   (void)send({encode_frame(Refuse{sentence})});
   if (state_ != State::kClosed) lost();
   ended_id_.reset();

@@ -185,6 +185,29 @@ TEST_F(Alone, AnotherVersionIsRefusedWithASentenceAboutVersions) {
   EXPECT_THAT(stranger.hear<Refuse>()->sentence, HasSubstr("the versions differ"));
 }
 
+// Whoever scans ports may say any name. Seen to fail: one limit for the sentences about strangers
+// and about peers.
+TEST_F(Alone, ManyStrangersDoNotKeepBackWhyAPeerIsRefused) {
+  constexpr int kStrangers = 100;
+  for (int i = 0; i < kStrangers; ++i) {
+    Stranger stranger(b.network->bound_endpoint());
+    Hello hello = test_hello("stranger" + std::to_string(i));
+    hello.to = "b";
+    stranger.say(hello);
+    EXPECT_TRUE(stranger.hear<Refuse>());
+  }
+  Stranger a(b.network->bound_endpoint());
+  Hello hello = hello_of_a();
+  ++hello.config_digest;
+  a.say(hello);
+  EXPECT_TRUE(a.hear<Refuse>());
+  const auto refused =
+      b.await<PeerRefused>([](const PeerRefused& event) { return event.node == 0u; });
+  ASSERT_TRUE(refused);
+  EXPECT_THAT(refused->sentence, HasSubstr("the configs differ"));
+  EXPECT_FALSE(refused->is_proven);
+}
+
 TEST_F(Alone, GarbageOfManyKindsDoesNoHarm) {
   constexpr std::uint64_t kSeed = 31;
   Random random(kSeed, 0, 0, Purpose::kTest);
