@@ -146,6 +146,15 @@ void Simulator::State::run() {
   }
 }
 
+// Events that were held were tampered with when they came.
+void Simulator::State::thaw(NodeIndex node) {
+  nodes[node].frozen = false;
+  for (Held& held : std::exchange(nodes[node].held, {}))
+    std::visit(Overloaded{[&](Event& event) { hand(node, std::move(event)); },
+                          [&](const MessageArrives& message) { read(message); }},
+               held);
+}
+
 void Simulator::State::tick_all() {
   for (NodeIndex i = 0; i < nodes.size(); ++i) {
     if (nodes[i].end.finished || nodes[i].crashed) continue;
@@ -181,12 +190,8 @@ void Simulator::State::occur(const Fault& fault) {
       if (!nodes[fault.node].crashed && !nodes[fault.node].end.finished) --running;
       nodes[fault.node].crashed = true;
       return;
-    case Fault::Kind::kThaw: {
-      nodes[fault.node].frozen = false;
-      std::vector<Event> held = std::exchange(nodes[fault.node].held, {});
-      for (Event& event : held) feed(fault.node, std::move(event));
-      return;
-    }
+    case Fault::Kind::kThaw:
+      return thaw(fault.node);
     case Fault::Kind::kCapacity:
       for (const std::uint32_t group : {interfaces[fault.node].up, interfaces[fault.node].down})
         if (group != kNoGroup) fluid.set_capacity(now, group, fault.bits_per_s);

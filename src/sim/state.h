@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <variant>
 
 #include "kimesh/emulation/fluid_links.h"
@@ -28,6 +29,16 @@ class Simulator::State {
   SimulationObserver observer;
   const Plan& plan;
 
+  struct MessageArrives {
+    LinkIndex link;
+    std::uint64_t sequence;
+    std::uint32_t epoch;
+    double tail_s;
+  };
+  // What waits for a frozen node to thaw: an event that the core is to get, or a message that has
+  // arrived and is not read yet, nor acked.
+  using Held = std::variant<Event, MessageArrives>;
+
   // The simulated driver of one node.
   class Node final : public Driver {
    public:
@@ -46,7 +57,7 @@ class Simulator::State {
     Vectors vectors;
     Executor executor;
     bool crashed = false, frozen = false;
-    std::vector<Event> held;  // while frozen
+    std::vector<Held> held;
     SimulatedEnd end;
 
    private:
@@ -94,6 +105,7 @@ class Simulator::State {
     double last_ack = 0, last_arrival = 0;  // messages of a link keep their order
     // The receiver's latest answer of each channel, repeated after a cut.
     std::map<std::pair<ShardIndex, Phase>, Applied> applied;
+    std::optional<PeerHalted> halt, halt_back;  // repeated after a cut, as these are
     bool bye = false, bye_back = false;
     SimulatedLinkTotals totals;
   };
@@ -102,12 +114,6 @@ class Simulator::State {
   struct ToNode {
     NodeIndex node;
     Event event;
-  };
-  struct MessageArrives {
-    LinkIndex link;
-    std::uint64_t sequence;
-    std::uint32_t epoch;
-    double tail_s;
   };
   struct AckArrives {
     LinkIndex link;
@@ -157,6 +163,7 @@ class Simulator::State {
   [[nodiscard]] bool is_split(LinkIndex link, std::uint64_t sequence) const;
   [[nodiscard]] double weight_of(LinkIndex link, std::uint64_t sequence) const;
   void deliver(const MessageArrives& what);
+  void read(const MessageArrives& what);
   void acked(const AckArrives& what);
   void send_applied(const SendApplied& action);
   void send_bye(NodeIndex from);
@@ -169,6 +176,7 @@ class Simulator::State {
   void schedule_flow();
   void occur(const Fault& fault);
   void tick_all();
+  void thaw(NodeIndex node);
 
   std::deque<Node> nodes;  // they do not move
   std::vector<LinkState> links;

@@ -113,11 +113,24 @@ void Simulator::State::flow_ended(const FluidLinks::End& end) {
 }
 
 void Simulator::State::deliver(const MessageArrives& what) {
+  const LinkState& link = links[what.link];
+  const NodeIndex to = plan.links[what.link].to;
+  if (what.epoch != link.epoch || !link.up) return;
+  if (!nodes[to].frozen) return read(what);
+  // Once it thaws it reads all chunks at once, which measures nothing.
+  constexpr double kNoTail = 0;
+  nodes[to].held.emplace_back(MessageArrives{what.link, what.sequence, what.epoch, kNoTail});
+}
+
+// The receiver reads a message that has arrived. Its connection may have broken since: then the
+// sender hears of it once there is another one.
+void Simulator::State::read(const MessageArrives& what) {
   LinkState& link = links[what.link];
   const NodeIndex to = plan.links[what.link].to;
-  if (what.epoch != link.epoch || !link.up || nodes[to].crashed) return;
-  push(now + to_seconds(setup.links[what.link].delay),
-       AckArrives{what.link, what.sequence, what.epoch, what.tail_s});
+  if (nodes[to].crashed) return;
+  if (what.epoch == link.epoch && link.up)
+    push(now + to_seconds(setup.links[what.link].delay),
+         AckArrives{what.link, what.sequence, what.epoch, what.tail_s});
   if (what.sequence <= link.delivered) return;  // a copy
   link.delivered = what.sequence;
   link.held = 0;
@@ -186,8 +199,9 @@ void Simulator::State::send_halt(NodeIndex from, const SendHalt& action) {
   for (LinkIndex l = 0; l < links.size(); ++l) {
     const Link& link = plan.links[l];
     if (link.from != from && link.to != from) continue;
-    control(l, link.from == from ? link.to : link.from,
-            PeerHalted{from, action.kind, action.reason});
+    const PeerHalted halted{from, action.kind, action.reason};
+    (link.from == from ? links[l].halt : links[l].halt_back) = halted;
+    control(l, link.from == from ? link.to : link.from, halted);
   }
 }
 
@@ -232,6 +246,8 @@ void Simulator::State::restore(LinkIndex index) {
     feed(plan.links[index].from, MessageAcked{index, std::nullopt});
   for (const auto& [channel, applied] : link.applied)
     control(index, plan.links[index].from, MessageApplied{index, applied});
+  if (link.halt) control(index, plan.links[index].to, *link.halt);
+  if (link.halt_back) control(index, plan.links[index].from, *link.halt_back);
   if (link.bye) control(index, plan.links[index].to, PeerBye{plan.links[index].from});
   if (link.bye_back) control(index, plan.links[index].from, PeerBye{plan.links[index].to});
   begin_next(index, false);

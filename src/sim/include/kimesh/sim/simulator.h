@@ -62,7 +62,7 @@ struct Fault {
            // sender goes on with the chunk behind the last one that has come
     kRestore,
     kCrash,   // the node does nothing any more
-    kFreeze,  // as kCrash, until kThaw
+    kFreeze,  // as kCrash, until kThaw: what has come until then is read, and acked, at that moment
     kThaw,
     kStop,      // Ctrl-C at the node
     kSave,      // its user asks for a checkpoint
