@@ -112,7 +112,8 @@ void IncomingConnections::keep_dialled(Connection& connection, TimePoint now) {
 // True: the far node is ending an earlier run, and is dialled until its next process is there.
 bool IncomingConnections::dials_again(Connection& connection, const std::string& sentence) {
   if (!shared_.peers.may_come_again(connection.spec.from)) return false;
-  shared_.events.push_once({sentence}, EventGate::peer(connection.spec.from));
+  const NodeIndex node = connection.spec.from;
+  shared_.events.push_once({sentence, node, true}, EventGate::peer(node));
   leave(connection);
   connection.dialled->hang_up();
   return true;

@@ -157,7 +157,7 @@ void OutgoingConnection::close() {
 }
 
 void OutgoingConnection::dial_again(const std::string& sentence) {
-  shared_.events.push_once({sentence}, EventGate::peer(spec_.to));
+  shared_.events.push_once({sentence, spec_.to, true}, EventGate::peer(spec_.to));
   if (state_ == State::kGreeting || state_ == State::kReady) lost();
   dialled_.hang_up();
 }

@@ -5,6 +5,15 @@
 #include "kimesh/util/overloaded.h"
 
 namespace kimesh {
+namespace {
+
+// Whether another node is the cause of the event. Any process can be refused, and may be none.
+bool is_of_a_node(const NetworkEvent& event) {
+  const auto* refused = std::get_if<PeerRefused>(&event);
+  return refused ? refused->is_proven : !std::holds_alternative<NetworkFailed>(event);
+}
+
+}  // namespace
 
 // A message or an ack of the first point, which no core gets to see.
 bool Engine::takes_first_point(const NetworkEvent& event) {
@@ -20,7 +29,7 @@ bool Engine::takes_first_point(const NetworkEvent& event) {
 }
 
 void Engine::handle(NetworkEvent event) {
-  if (!std::holds_alternative<NetworkFailed>(event)) end_.was_alone = false;
+  if (is_of_a_node(event)) end_.was_alone = false;
   if (takes_first_point(event)) return;
   const auto to_core = [&](auto& e) { feed(std::move(e)); };
   std::visit(Overloaded{

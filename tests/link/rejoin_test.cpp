@@ -53,6 +53,8 @@ TEST(Rejoin, WhoDialsAgainIsLetInByTheNextProcessOfTheNodeThatRefusedIt) {
   const auto refused = a.await<PeerRefused>();
   ASSERT_TRUE(refused);
   EXPECT_THAT(refused->sentence, testing::HasSubstr("was restarted"));
+  EXPECT_EQ(refused->node, 1u);
+  EXPECT_TRUE(refused->is_proven) << "it is where the topology says that b is";
   mesh.restart();
   EXPECT_TRUE(a.await<LinkUp>());
   EXPECT_TRUE(mesh.b.await<PeerArrived>());

@@ -109,7 +109,7 @@ struct PeerLeft {
 struct PeerRefused {
   std::string sentence;
   // The node that it says it is, where the two refuse each other, or that this node dials in vain.
-  // Anybody can say so, unless its key proves it.
+  // Anybody can say so, unless its key proves it, or the address at which it has answered.
   std::optional<NodeIndex> node{};
   bool is_proven = false;
 };

@@ -62,7 +62,7 @@ struct LiveNodeEnd {
   std::uint64_t lineage = 0;  // the number of the run, or of its going on (round/control.h)
   double seconds = 0;         // from the first round to the end
   bool started = false;       // the mesh was complete once
-  bool was_alone = true;      // no other node was heard
+  bool was_alone = true;      // no other node was heard; who is refused without proof is none
   // w of this node: equal on all nodes after kDone; its owned shards are x.
   std::vector<float> parameters;
   LinkCounterList counters;
