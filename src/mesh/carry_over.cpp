@@ -68,7 +68,7 @@ Result<CarriedOver> Mesh::carry_over(const OldRun& old, const NewRunFolder& to,
   const std::uint64_t lineage = new_lineage();
   for (NodeIndex node = 0; node < nodes(); ++node) {
     const auto options = kimesh::vectors_options(config(), topology(), node, objective_->weights());
-    const auto state = over.state_for(plan_, node, options);
+    const auto state = over.state_for(*plan_, node, options);
     if (!state) return state.error();
     CheckpointOwner owner = checkpoint_owner(node);
     owner.lineage = lineage;

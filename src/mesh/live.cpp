@@ -167,8 +167,9 @@ Result<NodeResult> run(const NodeRun& run) {
   if (!lock) return lock.error();
   const auto states = open_states(run);
   if (!states) return states.error();
-  auto setup = with_states(run, states->get());
-  if (!setup) return setup.error();
+  auto made = with_states(run, states->get());
+  if (!made) return made.error();
+  const auto setup = std::make_shared<LiveNodeSetup>(std::move(*made));
   std::shared_ptr<ObjectiveStates> whole_states;
   if (*states && run.setup.objective->has_state()) {
     whole_states = std::make_shared<ObjectiveStates>(**states, *run.setup.objective);
@@ -205,6 +206,7 @@ Result<NodeResult> run(const NodeRun& run) {
   }
   NodeResult end{std::move(*ended), saved};
   if (end.node.hangs) {  // a thread of it may still use them
+    keep_for_ever(setup);
     keep_for_ever(*lock);
     keep_for_ever(*states);
     keep_for_ever(whole_states);
@@ -278,7 +280,7 @@ Result<LiveNodeSetup> Mesh::node_setup(NodeIndex self, const TopologyFile& topol
   auto vectors = vectors_options(self);
   if (!vectors) return vectors.error();
   LiveNodeSetup setup;
-  setup.plan = &plan_;
+  setup.plan = plan_.get();
   setup.topology = &topology;
   setup.self = self;
   setup.core = core_options(self);
@@ -297,6 +299,12 @@ Result<LiveNodeSetup> Mesh::node_setup(NodeIndex self, const TopologyFile& topol
   return setup;
 }
 
+void Mesh::keep_for_ever_with(std::shared_ptr<Objective> part) const {
+  keep_for_ever(std::move(part));
+  keep_for_ever(objective_);
+  keep_for_ever(plan_);
+}
+
 Result<MeshNodeEnd> Mesh::run_node(NodeIndex self, const MeshRunOptions& options) const {
   auto part = objective_->part(self);
   if (!part) return part.error();
@@ -304,11 +312,11 @@ Result<MeshNodeEnd> Mesh::run_node(NodeIndex self, const MeshRunOptions& options
   if (!setup) return setup.error();
   setup->objective = part->get();
   setup->thrown = options.thrown;
-  MeshObserver observer(plan_, options.callbacks);
+  MeshObserver observer(*plan_, options.callbacks);
   const NodeReporter::UpdateSink sink = [&](const NodeUpdate& update) { observer.take(update); };
   auto ended = run({*this, options, *setup, sink});
   if (!ended) return ended.error();
-  if (ended->node.hangs) keep_for_ever(std::move(*part));
+  if (ended->node.hangs) keep_for_ever_with(std::move(*part));
   return MeshNodeEnd{std::move(ended->node), observer.tally(), std::move(ended->files)};
 }
 
@@ -339,19 +347,24 @@ Result<MeshEnd> Mesh::run_here(const MeshRunOptions& options) const {
       Thrown thrown;
       if (!thrown.guard("beginning or ending", [&] { end = run({*this, options, setup, sink}); }))
         end = Error{ErrorCode::kIo,
-                    fmt::format("node {}: {}", plan_.view.nodes[setup.self], *thrown.text())};
+                    fmt::format("node {}: {}", plan_->view.nodes[setup.self], *thrown.text())};
       static_cast<void>(queue.push(ThreadResult{setup.self, std::move(end)}));
     });
-  MeshObserver observer(plan_, options.callbacks);
+  MeshObserver observer(*plan_, options.callbacks);
   const std::vector<Result<NodeResult>> ends = await(nodes(), queue, observer, options.stop, stop);
   threads.clear();
-  for (NodeIndex i = 0; i < nodes(); ++i)
-    if (ends[i] && ends[i]->node.hangs) keep_for_ever(std::move(parts[i]));
+  bool hangs = false;
+  for (NodeIndex i = 0; i < nodes(); ++i) {
+    if (!ends[i] || !ends[i]->node.hangs) continue;
+    hangs = true;
+    keep_for_ever_with(std::move(parts[i]));
+  }
 
   if (const auto trouble = first_error(ends)) return *trouble;
-  MeshEnd end{end_of_mesh(observer.tally()), observer.tally()};
-  end.run.model = owners_parameters(
-      plan_, [&](NodeIndex node) -> std::span<const float> { return ends[node]->node.parameters; });
+  MeshEnd end{.run = end_of_mesh(observer.tally()), .tally = observer.tally(), .hangs = hangs};
+  end.run.model = owners_parameters(*plan_, [&](NodeIndex node) -> std::span<const float> {
+    return ends[node]->node.parameters;
+  });
   end.run.complete = !end.run.model.empty();
   end.run.gradient_norm_squared = objective_->gradient_norm_squared(end.run.model);
   return end;

@@ -115,21 +115,22 @@ class LoopNode::Part final : public Objective {
   ParametersReader reader_;
 };
 
-// The parts of other nodes are in other processes.
+// The parts of other nodes are in other processes. Shares what a part uses, since it stays for ever
+// where a thread of the node hangs (Mesh::run_node).
 class LoopNode::Whole final : public MeshObjective {
  public:
-  Whole(LoopNodeOptions options, std::vector<double> weights, Exchange& exchange,
+  Whole(LoopNodeOptions options, std::vector<double> weights, std::shared_ptr<Exchange> exchange,
         std::shared_ptr<LoopVectors> vectors)
       : options_(std::move(options)),
         weights_(std::move(weights)),
-        exchange_(exchange),
+        exchange_(std::move(exchange)),
         vectors_(std::move(vectors)) {}
 
   [[nodiscard]] const Layout& layout() const override { return options_.layout; }
   [[nodiscard]] const std::vector<double>& weights() const override { return weights_; }
   [[nodiscard]] Result<std::unique_ptr<Objective>> part(NodeIndex) const override {
     return std::unique_ptr<Objective>(
-        std::make_unique<Part>(options_.layout, options_, exchange_, *vectors_));
+        std::make_unique<Part>(options_.layout, options_, *exchange_, *vectors_));
   }
   [[nodiscard]] const NamedValues& frozen() const override { return options_.frozen; }
   [[nodiscard]] FirstPoint first_point() const override { return options_.first_point; }
@@ -139,11 +140,11 @@ class LoopNode::Whole final : public MeshObjective {
  private:
   const LoopNodeOptions options_;
   const std::vector<double> weights_;
-  Exchange& exchange_;
+  const std::shared_ptr<Exchange> exchange_;
   const std::shared_ptr<LoopVectors> vectors_;
 };
 
-LoopNode::LoopNode() : exchange_(std::make_unique<Exchange>()) {}
+LoopNode::LoopNode() : exchange_(std::make_shared<Exchange>()) {}
 
 Result<std::unique_ptr<LoopNode>> LoopNode::make(MeshFiles files, LoopNodeOptions options) {
   if (!files.config.own_objective)
@@ -163,7 +164,7 @@ Result<std::unique_ptr<LoopNode>> LoopNode::make(MeshFiles files, LoopNodeOption
   auto weights = shares_of_weights(declared_weights(files.topology), files.topology.nodes.size());
   auto mesh = Mesh::make(
       std::move(files),
-      std::make_unique<Whole>(options, std::move(weights), *node->exchange_, node->vectors_));
+      std::make_unique<Whole>(options, std::move(weights), node->exchange_, node->vectors_));
   if (!mesh) return mesh.error();
   node->mesh_ = std::move(*mesh);
   if (const Status there = node->mesh_->check_device(); !there) return there.error();

@@ -66,7 +66,7 @@ Result<std::unique_ptr<Mesh>> Mesh::make(MeshFiles files,
   auto plan =
       make_plan(mesh->topology(), mesh->objective().layout(), shard_elements_max(mesh->config()));
   if (!plan) return plan.error();
-  mesh->plan_ = std::move(*plan);
+  mesh->plan_ = std::make_shared<Plan>(std::move(*plan));
   if (mesh->config().optimizer.lr_is_theory) {
     const std::optional<Smoothness> smoothness = mesh->objective().smoothness();
     if (!smoothness)
@@ -74,9 +74,9 @@ Result<std::unique_ptr<Mesh>> Mesh::make(MeshFiles files,
                                               ": lr: theory asks for the smoothness of what is "
                                               "minimised, which is not known. Write a number."};
     mesh->files_.config.optimizer.lr =
-        theory_learning_rate(mesh->config(), *smoothness, mesh->plan_);
+        theory_learning_rate(mesh->config(), *smoothness, *mesh->plan_);
   }
-  const Status enough = check_traffic(mesh->config(), mesh->topology(), mesh->plan_);
+  const Status enough = check_traffic(mesh->config(), mesh->topology(), *mesh->plan_);
   if (!enough)
     return Error{enough.error().code, mesh->files_.topology_path + ":" + enough.error().message};
   return mesh;
@@ -114,19 +114,19 @@ std::uint64_t Mesh::digest() const {
 }
 
 CheckpointOwner Mesh::checkpoint_owner(NodeIndex node) const {
-  return {std::string(version()), plan_.view.nodes[node], config_digest(),
+  return {std::string(version()), plan_->view.nodes[node], config_digest(),
           digest_text(topology().canonical())};
 }
 
 std::vector<CheckpointPlace> Mesh::checkpoint_places(const RunFolder& folder) const {
   std::vector<CheckpointPlace> places;
   for (NodeIndex node = 0; node < nodes(); ++node)
-    places.push_back({folder.checkpoints(plan_.view.nodes[node]), checkpoint_owner(node)});
+    places.push_back({folder.checkpoints(plan_->view.nodes[node]), checkpoint_owner(node)});
   return places;
 }
 
 Result<Round> Mesh::common_checkpoint(const RunFolder& folder) const {
-  for (const std::string& name : plan_.view.nodes)
+  for (const std::string& name : plan_->view.nodes)
     if (checkpoint_rounds(folder.checkpoints(name)).empty())
       return Error{ErrorCode::kUserInput,
                    fmt::format("{} has no checkpoint of node {}: there is nothing to go on from",
@@ -173,8 +173,8 @@ RunInfo Mesh::run_info(const NewRunFolder& wanted, const std::vector<std::string
       .config_path = absolute_path(files_.config_copied_from.empty() ? files_.config_path
                                                                      : files_.config_copied_from),
       .topology_path = absolute_path(files_.topology_path),
-      .nodes = plan_.view.nodes,
-      .layout = plan_.layout,
+      .nodes = plan_->view.nodes,
+      .layout = plan_->layout,
       .learning_rate = config().optimizer.lr,
       .settings = settings(),
       .keys_folder = {},

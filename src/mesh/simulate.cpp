@@ -89,7 +89,7 @@ Status save_all(const Mesh& mesh, const RunFolder& folder, const Simulator& simu
 
 Result<SimulationSetup> Mesh::simulation() const {
   SimulationSetup setup;
-  setup.plan = &plan_;
+  setup.plan = plan_.get();
   for (NodeIndex i = 0; i < nodes(); ++i) {
     auto part = objective_->part(i);
     if (!part) return part.error();
@@ -106,7 +106,7 @@ Result<SimulationSetup> Mesh::simulation() const {
     // Checkpoints by the clock are for live runs; those by rounds change where gradients are taken.
     setup.nodes.back().core.checkpoints.every.reset();
   }
-  setup.links = simulated_links(topology(), plan_);
+  setup.links = simulated_links(topology(), *plan_);
   return setup;
 }
 

@@ -73,7 +73,8 @@ class LoopNode {
   // stays with it from now on (util/freed_memory.h). Errors: UserInput, one sentence a line; Io.
   [[nodiscard]] static Result<std::unique_ptr<LoopNode>> make(MeshFiles files,
                                                               LoopNodeOptions options);
-  // Ends the run, as stop() does, and waits for it.
+  // Ends the run, as stop() does, and waits for it. Where a thread of the node hangs
+  // (LiveNodeEnd::hangs), what it works on stays for ever.
   ~LoopNode();
 
   [[nodiscard]] const Mesh& mesh() const { return *mesh_; }
@@ -130,7 +131,7 @@ class LoopNode {
   void give(const GivenGradient& gradient);
 
   std::shared_ptr<LoopVectors> vectors_;
-  std::unique_ptr<Exchange> exchange_;
+  const std::shared_ptr<Exchange> exchange_;
   std::unique_ptr<Mesh> mesh_;
   RunFolder folder_{""};
   NodeIndex self_ = 0;

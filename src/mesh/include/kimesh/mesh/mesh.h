@@ -160,6 +160,9 @@ struct MeshEnd {
   RunTally tally;              // valid while the mesh lives
   double seconds = 0;          // simulated: virtual time of the last event
   std::uint64_t messages = 0;  // simulated: delivered in all
+  // Live: LiveNodeEnd::hangs of a node. The mesh may go, but what its objective refers to must
+  // stay, and the process is to end by std::_Exit.
+  bool hangs = false;
 };
 
 // A prepared mesh. Thread: one run at a time. It does not move, since runs point to its plan and
@@ -177,8 +180,8 @@ class Mesh {
   [[nodiscard]] const RunConfig& config() const { return files_.config; }
   [[nodiscard]] const TopologyFile& topology() const { return files_.topology; }
   [[nodiscard]] const MeshObjective& objective() const { return *objective_; }
-  [[nodiscard]] const Plan& plan() const { return plan_; }
-  [[nodiscard]] std::size_t nodes() const { return plan_.view.nodes.size(); }
+  [[nodiscard]] const Plan& plan() const { return *plan_; }
+  [[nodiscard]] std::size_t nodes() const { return plan_->view.nodes.size(); }
 
   // Whether this machine has the device that the config names. Every run checks it; a program may
   // check it before it makes a folder. Errors: UserInput.
@@ -248,12 +251,15 @@ class Mesh {
                                     Round round, CarryOver& over) const;
   // Does nothing where the options have a memory, and for device: cpu.
   [[nodiscard]] Status open_device(VectorsOptions& options) const;
+  // For a thread of a node that hangs, and still works on `part`.
+  void keep_for_ever_with(std::shared_ptr<Objective> part) const;
   [[nodiscard]] Result<LiveNodeSetup> node_setup(NodeIndex self, const TopologyFile& topology,
                                                  const MeshRunOptions& options) const;
 
   MeshFiles files_;
-  std::unique_ptr<MeshObjective> objective_;
-  Plan plan_;
+  // Shared, since a thread that hangs may still work on them when the mesh has gone.
+  const std::shared_ptr<MeshObjective> objective_;
+  std::shared_ptr<Plan> plan_;
 };
 
 // ---- what a run's folder gets at its end, for programs whose nodes are processes of their own
