@@ -24,15 +24,18 @@ namespace {
 // Reads a config and prints every problem. Returns nothing when there was one.
 std::optional<RunConfig> config_with_a_test_set(const std::string& path) {
   Loaded<RunConfig> config = load_config(path);
+  // All tensors of the model come from the file.
+  config.value.model.weights.clear();
+  config.value.model.frozen.clear();
+  config.value.model.fresh.clear();
+  if (config.ok() && config.value.plugin() == nullptr)  // a library tells by itself what it lacks
+    config.problems = missing_files(config.value);
   for (const Problem& problem : config.problems) complain(to_string(problem));
   if (!config.ok()) return std::nullopt;
   if (config.value.plugin() == nullptr && !config.value.trains_a_model()) {
     complain(path + ": it has no test set. Name a config with model and data.");
     return std::nullopt;
   }
-  // All tensors of the model come from the file.
-  config.value.model.frozen.clear();
-  config.value.model.fresh.clear();
   return std::move(config.value);
 }
 

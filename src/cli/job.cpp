@@ -106,6 +106,15 @@ Result<std::unique_ptr<MeshObjective>> make_objective(const RunConfig& config, s
   return make_training_mesh(config, nodes, weights, say);
 }
 
+// A library tells by itself what it lacks.
+Status have_files(const RunConfig& config) {
+  if (config.plugin() != nullptr) return ok_status();
+  std::vector<std::string> sentences;
+  for (const Problem& missing : missing_files(config)) sentences.push_back(to_string(missing));
+  if (sentences.empty()) return ok_status();
+  return Error{ErrorCode::kUserInput, fmt::format("{}", fmt::join(sentences, "\n"))};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files) {
@@ -116,6 +125,7 @@ Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files) {
         files.config_path +
             ": objective: own belongs to a program that uses kimesh as a library; run that "
             "program, or add model and data, which this one brings then"};
+  if (const Status there = have_files(config); !there) return there.error();
   const std::size_t nodes = files.topology.nodes.size();
   std::vector<double> weights = declared_weights(files.topology);
   // What other programs learn from is not known here.

@@ -14,6 +14,7 @@
 #include <unordered_map>
 
 #include "byte_file.h"
+#include "kimesh/util/readable.h"
 #include "stored_samples.h"
 #include "test_set.h"
 
@@ -158,8 +159,13 @@ class CsvSamples : public StoredSamples {
   }
 
   Status each_row(const EachRow& take) const {
-    std::ifstream file(path_);
-    if (!file.is_open()) return refuse(0, "the file cannot be read");
+    const auto why = why_unreadable(path_);
+    std::ifstream file;
+    if (!why) file.open(path_);
+    if (!file.is_open())
+      return refused_file(path_,
+                          fmt::format("the file cannot be read ({})", why.value_or("it is gone")),
+                          "Name a CSV file that is there and that you may read");
     std::string line;
     std::uint64_t row = 0, number = 0;
     while (next_line(file, line)) {

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <vector>
 
+#include "kimesh/util/readable.h"
+
 namespace kimesh {
 namespace {
 
@@ -33,10 +35,13 @@ bool is_word(const std::string& token) {
   return !token.empty() && is_word_byte(static_cast<unsigned char>(token.front()));
 }
 
+// A pipe is not opened: that would wait for its writer.
 TokenStream::TokenStream(std::string path, TokenKind kind)
-    : path_(std::move(path)),
-      kind_(kind),
-      in_(std::make_unique<std::ifstream>(path_, std::ios::binary)) {}
+    : path_(std::move(path)), kind_(kind), unreadable_(why_unreadable(path_)) {
+  auto file = std::make_unique<std::ifstream>();
+  if (!unreadable_) file->open(path_, std::ios::binary);
+  in_ = std::move(file);
+}
 
 TokenStream::TokenStream(std::string name, const std::string& text, TokenKind kind)
     : path_(std::move(name)), kind_(kind), in_(std::make_unique<std::istringstream>(text)) {}
@@ -47,7 +52,8 @@ Error TokenStream::refuse(const std::string& why) const {
 }
 
 Result<bool> TokenStream::next(std::string& token) {
-  if (!*in_) return refuse("the file cannot be read");
+  if (unreadable_ || !*in_)
+    return refuse(fmt::format("the file cannot be read ({})", unreadable_.value_or("it is gone")));
   token.clear();
   int first = in_->rdbuf()->sbumpc();
   if (kind_ == TokenKind::kWord)

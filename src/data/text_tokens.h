@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <istream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -41,6 +42,7 @@ class TokenStream {
   TokenKind kind_;
   std::unique_ptr<std::istream> in_;
   std::uint64_t line_ = 1;
+  std::optional<std::string> unreadable_;  // why; nothing: it is a file that can be read
 };
 
 // Token → number. The most frequent has the lowest number, equal ones by their bytes. Where a token

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -13,6 +15,7 @@
 
 #include "kimesh/config/problem.h"
 #include "kimesh/objective/quadratic.h"
+#include "kimesh/util/readable.h"
 #include "shares.h"
 
 namespace kimesh {
@@ -55,8 +58,12 @@ class QuadraticCsv {
 
   void read_lines() {
     std::error_code trouble;
+    const auto why = why_unreadable(path_);
     const std::uintmax_t bytes = std::filesystem::file_size(path_, trouble);
-    if (trouble) return complain(0, "the file cannot be read", "Name a file of lines node,j,a,b");
+    if (why || trouble)
+      return complain(0,
+                      fmt::format("the file cannot be read ({})", why.value_or(trouble.message())),
+                      "Name a file of lines node,j,a,b");
     if (bytes > kFileBytesMax)
       return complain(0,
                       fmt::format("the file has {} bytes, more than the {} that are read", bytes,
@@ -65,7 +72,9 @@ class QuadraticCsv {
     std::ifstream file(path_);
     std::string line;
     for (int number = 1; std::getline(file, line); ++number) read_line(trimmed(line), number);
-    if (!file.eof()) complain(0, "the file cannot be read", "Check its permissions");
+    if (!file.eof())
+      complain(0, fmt::format("the file cannot be read to its end ({})", std::strerror(errno)),
+               "Check the disk that it is on");
     if (entries_.empty() && problems_.empty())
       complain(0, "the file holds no values", "Write lines node,j,a,b, such as 0,0,1.5,-2");
   }

@@ -1,6 +1,7 @@
 // Files of users: read as they are meant, refused by name, and only in the part that a node owns.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -143,6 +144,24 @@ TEST_F(DataFiles, TextThatIsNoTextIsRefusedWithItsLine) {
   EXPECT_THAT(refusal(data("text", "b.txt")), HasSubstr("b.txt:1: the file cannot"));
   write("c.txt", "short");
   EXPECT_THAT(refusal(data("text", "c.txt")), HasSubstr("do not hold a sample of 64"));
+}
+
+// Seen to fail: a folder opened as a file, whose reading throws, and a file without its reason.
+TEST_F(DataFiles, AFileThatCannotBeReadIsRefusedWithItsReason) {
+  fs::create_directory(path_ / "folder");
+  const std::string path = path_.string(), no_file = "No such file or directory";
+  EXPECT_EQ(refusal(data("csv", "folder", "label: 1")),
+            path +
+                "/folder: the file cannot be read (it is a folder). Name a CSV file that is "
+                "there and that you may read.");
+  EXPECT_THAT(refusal(data("csv", "none", "label: 1")), HasSubstr("read (" + no_file + "). Name"));
+  EXPECT_EQ(refusal(data("text", "folder")),
+            path +
+                "/folder:1: the file cannot be read (it is a folder). Point data.path at a text "
+                "file in UTF-8.");
+  EXPECT_THAT(refusal(data("text", "none")), HasSubstr("read (" + no_file + "). Point"));
+  ASSERT_EQ(::mkfifo((path_ / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(refusal(data("text", "pipe")), HasSubstr("(it is a pipe or a device). Point"));
 }
 
 TEST_F(DataFiles, ShakespeareHas65Characters) {

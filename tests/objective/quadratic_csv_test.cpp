@@ -108,9 +108,12 @@ TEST_F(QuadraticCsv, AnEmptyAndAMissingFileAreRefused) {
   const Result<QuadraticProblem> missing = load_quadratic(path(), 2, {});
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().code, ErrorCode::kUserInput);
-  EXPECT_EQ(missing.error().message,
-            path() + ": the file cannot be read. Name a file of lines node,j,a,b.");
-  EXPECT_FALSE(load_quadratic(testing::TempDir(), 2, {}).ok()) << "a folder is no file";
+  EXPECT_EQ(missing.error().message, path() +
+                                         ": the file cannot be read (No such file or directory). "
+                                         "Name a file of lines node,j,a,b.");
+  const Result<QuadraticProblem> folder = load_quadratic(testing::TempDir(), 2, {});
+  ASSERT_FALSE(folder.ok()) << "a folder is no file";
+  EXPECT_THAT(folder.error().message, HasSubstr("cannot be read (it is a folder). Name a file"));
 }
 
 }  // namespace
