@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 
 #include "byte_file.h"
@@ -22,6 +23,8 @@ namespace kimesh {
 namespace {
 
 constexpr std::size_t kLineBytesMax = 16 << 20;  // a million features
+// Spreadsheets put it in front of a CSV file in UTF-8.
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 using Fields = std::vector<std::string>;
 // Called for each sample with its number and its line's; stops at the first trouble.
@@ -169,7 +172,7 @@ class CsvSamples : public StoredSamples {
     std::string line;
     std::uint64_t row = 0, number = 0;
     while (next_line(file, line)) {
-      ++number;
+      if (++number == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
       if (line.size() > kLineBytesMax) return refuse(number, "the line is too long");
       if (line.find_first_not_of(" \t\r") == line.npos) continue;
       const Fields fields = split_line(line);

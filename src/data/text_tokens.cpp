@@ -64,21 +64,27 @@ Result<bool> TokenStream::next(std::string& token) {
   return next_character(token, first);
 }
 
-Result<bool> TokenStream::next_character(std::string& token, int first) {
+Status TokenStream::add_character(std::string& token, int first) {
   const std::size_t length = utf8_length(first);
+  std::size_t bytes = 1;
   token.push_back(static_cast<char>(first));
-  while (token.size() < length && (in_->rdbuf()->sgetc() & 0xc0) == 0x80 &&
-         in_->rdbuf()->sgetc() != kEnd)
+  for (; bytes < length && (in_->rdbuf()->sgetc() & 0xc0) == 0x80 && in_->rdbuf()->sgetc() != kEnd;
+       ++bytes)
     token.push_back(static_cast<char>(in_->rdbuf()->sbumpc()));
-  if (token.size() != length) return refuse("the bytes there are not UTF-8");
+  return bytes == length ? ok_status() : Status(refuse("the bytes there are not UTF-8"));
+}
+
+Result<bool> TokenStream::next_character(std::string& token, int first) {
+  if (const Status added = add_character(token, first); !added) return added.error();
   if (first == '\n') ++line_;
   return true;
 }
 
 Result<bool> TokenStream::next_word(std::string& token, int first) {
-  token.push_back(static_cast<char>(first));
+  if (const Status added = add_character(token, first); !added) return added.error();
   while (in_->rdbuf()->sgetc() != kEnd && is_word_byte(in_->rdbuf()->sgetc())) {
-    token.push_back(static_cast<char>(in_->rdbuf()->sbumpc()));
+    if (const Status added = add_character(token, in_->rdbuf()->sbumpc()); !added)
+      return added.error();
     if (token.size() > kWordBytesMax)
       return refuse(fmt::format("a word there is over {} bytes", kWordBytesMax));
   }

@@ -35,14 +35,16 @@ class TokenStream {
 
  private:
   [[nodiscard]] Error refuse(const std::string& why) const;
+  // Appends the character that `first` begins.
+  [[nodiscard]] Status add_character(std::string& token, int first);
   [[nodiscard]] Result<bool> next_character(std::string& token, int first);
   [[nodiscard]] Result<bool> next_word(std::string& token, int first);
 
   std::string path_;
   TokenKind kind_;
+  std::optional<std::string> unreadable_;  // why; nothing: it is a file that can be read
   std::unique_ptr<std::istream> in_;
   std::uint64_t line_ = 1;
-  std::optional<std::string> unreadable_;  // why; nothing: it is a file that can be read
 };
 
 // Token → number. The most frequent has the lowest number, equal ones by their bytes. Where a token

@@ -146,6 +146,18 @@ TEST_F(DataFiles, TextThatIsNoTextIsRefusedWithItsLine) {
   EXPECT_THAT(refusal(data("text", "c.txt")), HasSubstr("do not hold a sample of 64"));
 }
 
+// Seen to fail: characters checked where they are the tokens only.
+TEST_F(DataFiles, WordsThatAreNotUtf8AreRefusedWithTheirLine) {
+  for (const std::string bytes : {"caf\xe9 noir", "caf\xc3", "\xe9t\xe9", "a\xff"}) {
+    write("a.txt", "one\n" + bytes + "\n");
+    EXPECT_THAT(refusal(data("text", "a.txt", "tokens: word")), HasSubstr("a.txt:2: the bytes"));
+  }
+  write("a.txt", "caf\xc3\xa9 \xe2\x82\xac\n");
+  const auto sets = read_all(data("text", "a.txt", "tokens: word, length: 1, test_share: 0.5"), 1);
+  EXPECT_FALSE(sets.ok());
+  EXPECT_THAT(sets.error().message, HasSubstr("its 3 tokens")) << "a word, a word, a line's end";
+}
+
 // Seen to fail: a folder opened as a file, whose reading throws, and a file without its reason.
 TEST_F(DataFiles, AFileThatCannotBeReadIsRefusedWithItsReason) {
   fs::create_directory(path_ / "folder");
@@ -185,6 +197,18 @@ TEST_F(DataFiles, CsvIsStandardisedByItsTrainingRows) {
   EXPECT_THAT(row, ElementsAre(-1.0f, 0.0f));
   sets->test.copy_sample(0, row);
   EXPECT_THAT(row, ElementsAre(3.0f, 1.0f));
+}
+
+// Seen to fail: the mark taken for a part of the first column's name, or of the first number.
+TEST_F(DataFiles, CsvMayBeginWithTheByteOrderMarkOfASpreadsheet) {
+  const std::string keys = "label: y, test_share: 0.5";
+  write("a.csv", "\xef\xbb\xbfy,x\n0,1\n0,2\n1,3\n1,4\n");
+  EXPECT_TRUE(read_all(data("csv", "a.csv", keys), 1).ok());
+  write("a.csv",
+        "\xef\xbb\xbf"
+        "1,0\n2,0\n3,1\n4,1\n");
+  const auto sets = read_all(data("csv", "a.csv", "label: 2, header: false, test_share: 0.5"), 1);
+  EXPECT_TRUE(sets.ok()) << sets.error().message;
 }
 
 // Every image of class b is broken: only who owns one may notice.
