@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <optional>
 
 #include "byte_file.h"
 
@@ -29,6 +32,28 @@ Error refuse(const std::string& path, const std::string& why) {
   return refused_file(path, why, kImageRemedy);
 }
 
+// Bytes that a PPM or PGM must have, its header included, by its content, whatever its name is.
+// Nothing: it is neither. stb takes one that ends early for whole.
+std::optional<std::uintmax_t> pnm_bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (in.get() != 'P') return std::nullopt;
+  const int kind = in.get();
+  if (kind != '5' && kind != '6') return std::nullopt;
+  constexpr std::uintmax_t kNumberMax = 1 << 20;  // over what stb takes, and no product overflows
+  std::uintmax_t width = 0, height = 0, largest = 0;
+  int c = in.get();
+  for (std::uintmax_t* number : {&width, &height, &largest}) {
+    for (; std::isspace(c) != 0 || c == '#'; c = in.get())
+      if (c == '#')
+        while (in && c != '\n' && c != '\r') c = in.get();
+    for (; std::isdigit(c) != 0; c = in.get())
+      *number = std::min(*number * 10 + static_cast<std::uintmax_t>(c - '0'), kNumberMax);
+  }
+  // The one white space behind the last number has been read, unless the file ended before it.
+  const std::uintmax_t header = in ? static_cast<std::uintmax_t>(in.tellg()) : kNumberMax;
+  return header + width * height * (kind == '6' ? 3 : 1) * (largest > 255 ? 2 : 1);
+}
+
 }  // namespace
 
 Result<ImageSize> size_of_image(const std::string& path) {
@@ -37,12 +62,9 @@ Result<ImageSize> size_of_image(const std::string& path) {
     return refuse(path, fmt::format("it is no image that can be read ({})", stbi_failure_reason()));
   if (width < 1 || height < 1 || width > STBI_MAX_DIMENSIONS || height > STBI_MAX_DIMENSIONS)
     return refuse(path, fmt::format("a side is not from 1 to {} pixels", STBI_MAX_DIMENSIONS));
-  // stb takes a PPM or PGM that ends early for whole.
-  const bool plain = path.ends_with(".ppm") || path.ends_with(".pgm");
   std::error_code trouble;
   const auto bytes = std::filesystem::file_size(path, trouble);
-  if (plain && (trouble ||
-                bytes < std::uintmax_t(width) * std::uintmax_t(height) * std::uintmax_t(channels)))
+  if (const auto wanted = pnm_bytes(path); wanted && (trouble || bytes < *wanted))
     return refuse(path, "the image ends early");
   return ImageSize{channels < 3 ? 1 : 3, height, width};
 }
