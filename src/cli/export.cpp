@@ -57,12 +57,14 @@ Result<ExportedMesh> exported_mesh(const ExportOptions& options, const MeshFiles
       !files.topology.places.is_given("start_timeout"))
     text += kKubernetesStart;
   mesh.files.push_back({"topology.yaml", std::move(text)});
+  mesh.inputs.push_back(options.topology);
   std::vector<PlacedTopology::Trace> others = placed->traces;
   others.push_back({options.config, "config.yaml"});
   for (const auto& other : others) {
     auto content = read_whole(other.path, kFileBytesMax);
     if (!content) return content.error();
     mesh.files.push_back({other.name, std::move(*content)});
+    mesh.inputs.push_back(other.path);
   }
   return mesh;
 }
@@ -102,6 +104,22 @@ std::string refusal(const ExportOptions& options, const MeshFiles& files) {
   if (options.image.empty() || std::ranges::any_of(options.image, is_unprintable))
     return "--image names no image. Write a name such as kimesh:latest.";
   return "";
+}
+
+// Refuses to write over a file that the mesh is made of.
+Status spare_inputs(const std::string& folder, const std::vector<ExportedFile>& written,
+                    const std::vector<std::string>& inputs) {
+  for (const ExportedFile& file : written)
+    for (const std::string& input : inputs) {
+      const std::string target = folder + "/" + file.name;
+      std::error_code one_is_new;
+      if (std::filesystem::equivalent(target, input, one_is_new))
+        return Error{ErrorCode::kUserInput,
+                     fmt::format("{} is one of the files that are exported, and would be written "
+                                 "over. Name another folder with --output.",
+                                 target)};
+    }
+  return ok_status();
 }
 
 Status write_files(const std::string& folder, const std::vector<ExportedFile>& files) {
@@ -168,6 +186,8 @@ int export_mesh(const ExportOptions& options) {
                                "ConfigMap. Shorten the traces.",
                                bytes, kConfigMapBytesMax)});
   }
+  if (const Status spared = spare_inputs(options.output, written, mesh->inputs); !spared)
+    return fail(spared.error());
   if (const Status done = write_files(options.output, written); !done.ok())
     return fail(done.error());
   if (const Status done = add_keys(options, *mesh); !done.ok()) return fail(done.error());

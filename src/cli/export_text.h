@@ -20,6 +20,7 @@ struct ExportedMesh {
   std::uint64_t memory_bytes = 0, disk_bytes = 0;  // limits of a node
   std::vector<std::string> nodes;
   std::vector<ExportedFile> files;  // topology.yaml, config.yaml and what they name
+  std::vector<std::string> inputs;  // paths of the user's files that those are made of
   bool is_encrypted = true;         // a container sees its own secret key and the list
   std::string user;  // UID:GID of compose's containers, who reads the keys; empty: the image's
 };

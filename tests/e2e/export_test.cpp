@@ -56,6 +56,34 @@ TEST(Export, ComposeWritesTheMeshWithItsTraces) {
     EXPECT_THAT(text, HasSubstr(limit));
 }
 
+// Seen to fail: the user's own topology.yaml with the addresses of containers.
+TEST(Export, NoFileThatTheMeshIsMadeOfIsWrittenOver) {
+  struct Input {
+    std::string topology, config, target;
+  };
+  for (const auto& [topology, config, target] :
+       {Input{"topology.yaml", "mine.yaml", "topology.yaml"},
+        Input{"mine.yaml", "config.yaml", "config.yaml"},
+        Input{"mesh.yaml", "mine.yaml", "trace-1.csv"}}) {
+    const Scratch scratch;
+    scratch.write("trace-1.csv", read_text(KIMESH_SOURCE_DIR "/topologies/traces/sinusoid.csv"));
+    scratch.write(config, read_text(KIMESH_SOURCE_DIR "/configs/digits.yaml"));
+    scratch.write(topology, "kind: ring\nlinks: {default: {trace: trace-1.csv}}\n" +
+                                nodes_at_own_host({"a", "b"}));
+    if (target != "trace-1.csv")
+      scratch.write(topology, "kind: ring\n" + nodes_at_own_host({"a", "b"}));
+    const std::string before = read_text(scratch.path() + "/" + target);
+    const Ended ended =
+        run_program(scratch, {"export", "compose", topology, "--config", config, "--output", "."});
+    EXPECT_EQ(ended.code, 2) << target;
+    EXPECT_EQ(ended.err, "kimesh: ./" + target +
+                             " is one of the files that are exported, and would be written over. "
+                             "Name another folder with --output.\n");
+    EXPECT_EQ(read_text(scratch.path() + "/" + target), before);
+    EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/docker-compose.yml")) << target;
+  }
+}
+
 // Nobody kills a node that still saves. Seen to fail with the 30 s of before in one of them.
 TEST(Export, EveryContainerMayTakeTheTimeThatAStopTakes) {
   const Scratch scratch;
