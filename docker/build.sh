@@ -24,6 +24,7 @@ TEXT
 
 say() { printf 'image: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
+refuse() { say "$*"; exit 2; }  # a wrong word, before anything is done
 
 # What a registry would have given, from Debian itself. Interrupted, it leaves a temporary folder.
 make_base() {
@@ -82,7 +83,9 @@ while [[ $# -gt 0 ]]; do
   case $1 in
     --help | -h) help; exit 0 ;;
     --tag | --program | --certificates)
-      [[ $# -gt 1 ]] || die "$1 lacks its value"
+      [[ -n ${2:-} ]] || refuse "$1 lacks its value"
+      [[ $1 != --program || -f $2 ]] || refuse "--program: there is no file $2"
+      [[ $1 != --certificates || -d $2 ]] || refuse "--certificates: there is no folder $2"
       declare "${1#--}=$2"
       shift 2
       ;;

@@ -88,7 +88,8 @@ if [ -n "${KIMESH_NODES:-}" ]; then
     '' | *[!0-9]*) refuse "the host $HOSTNAME is none of NAME-0, NAME-1 and so on: leave" \
       "KIMESH_NODES out, and write KIMESH_NODE." ;;
   esac
-  KIMESH_NODE=$(echo "$KIMESH_NODES " | cut -d ' ' -f $((index + 1)))
+  index=${index#"${index%%[!0]*}"} # after a zero the shell would read an octal number
+  KIMESH_NODE=$(echo "$KIMESH_NODES " | cut -d ' ' -f $((${index:-0} + 1)))
   [ -n "$KIMESH_NODE" ] ||
     refuse "the host $HOSTNAME has no name in KIMESH_NODES=$KIMESH_NODES: write one for each host."
 fi

@@ -138,6 +138,20 @@ TEST_F(Entrypoint, LowersItsLimitsOnDescriptorsAndThreads) {
   EXPECT_THAT(same.said, Not(ContainsRegex("Max open files +200 ")));
 }
 
+// Seen to fail: 010 read as eight, and 08 as no number at all.
+TEST_F(Entrypoint, AHostsNumberIsDecimalWhateverZerosItBeginsWith) {
+  std::filesystem::remove(scratch.path() + "/bin/kimesh");
+  write_program("kimesh", "echo \"$@\"");
+  for (const auto& [host, node] : {std::pair("node-0", "n0"), std::pair("node-000", "n0"),
+                                   std::pair("node-08", "n8"), std::pair("node-010", "n10")}) {
+    auto words = words_of("", "KIMESH_NODES=n0 n1 n2 n3 n4 n5 n6 n7 n8 n9 n10");
+    words.insert(words.end() - 2, std::string("HOSTNAME=") + host);
+    const CommandEnd ended = run_command(words);
+    EXPECT_EQ(ended.code, 0) << ended.said;
+    EXPECT_THAT(ended.said, HasSubstr("--name " + std::string(node) + " ")) << host;
+  }
+}
+
 // Each variable that the entrypoint itself refuses, and what it says.
 const std::vector<std::pair<std::string, std::string>> kRefused{
     {"KIMESH_SHAPE=fast", "kimesh: KIMESH_SHAPE=fast cannot be had: write a rate such"},
