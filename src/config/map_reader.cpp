@@ -227,15 +227,16 @@ void MapReader::read_rate(std::string_view key, std::optional<double>& target) {
 }
 
 void MapReader::read_bytes(std::string_view key, std::optional<std::uint64_t>& target) {
-  const std::string wanted =
-      fmt::format("a number above 0 and B, kB, MB or GB, such as {}: 50GB", key);
-  const auto* text = text_of(key, wanted);
+  const std::string wanted = "a number above 0 and B, kB, MB or GB, such as ";
+  const auto* text = text_of(key, fmt::format("{}{}: 50GB", wanted, key));
   if (text == nullptr) return;
   if (const auto bytes = parse_bytes(*text); bytes.ok() && *bytes > 0) {
     target = *bytes;
     return;
   }
-  complain(key, fmt::format("{} is {}", name(key), quoted(*text)), "Write " + wanted);
+  const std::string meant = bytes_meant(*text);
+  complain(key, fmt::format("{} is {}", name(key), quoted(*text)),
+           fmt::format("Write {}{}: {}", wanted, key, meant.empty() ? "50GB" : meant));
 }
 
 void MapReader::read(std::string_view key, std::vector<std::int64_t>& target, Range each,

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -77,6 +79,20 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
   if (bytes && *bytes >= 0 && *bytes <= kBytesMax)
     return static_cast<std::uint64_t>(std::llround(*bytes));
   return user_error(text, "a size", "a number and B, kB, MB, GB, KiB, MiB or GiB, such as 64KiB");
+}
+
+std::string bytes_meant(std::string_view text) {
+  const auto is_same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  };
+  for (const Unit& unit : kByteUnits) {
+    const std::size_t number = text.size() - std::min(unit.name.size(), text.size());
+    if (!std::ranges::equal(text.substr(number), unit.name, is_same)) continue;
+    std::string size = std::string(text.substr(0, number)) + std::string(unit.name);
+    if (const auto bytes = parse_bytes(size); bytes.ok() && *bytes > 0) return size;
+  }
+  return "";
 }
 
 std::string format_rate(double bits_per_s) {

@@ -48,6 +48,14 @@ TEST(Units, ReadSizes) {
     EXPECT_FALSE(parse_bytes(text).ok()) << text;
 }
 
+TEST(Units, TellASizeWhoseUnitHasTheWrongCase) {
+  EXPECT_EQ(bytes_meant("16KB"), "16kB");
+  EXPECT_EQ(bytes_meant("1.5 gib"), "1.5 GiB");
+  EXPECT_EQ(bytes_meant("7b"), "7B");
+  for (const char* text : {"", "b", "16", "0KB", "16 karat", "-1KB"})
+    EXPECT_EQ(bytes_meant(text), "") << text;
+}
+
 TEST(Units, QuoteOnlyTheBeginningOfALongText) {
   EXPECT_LT(parse_bytes(std::string(100'000, 'x')).error().message.size(), 200u);
 }

@@ -18,6 +18,9 @@ namespace kimesh {
 [[nodiscard]] Result<Duration> parse_duration(std::string_view text);
 // "64KiB" -> 65'536. Units: B, kB, MB, GB (decimal), KiB, MiB, GiB.
 [[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);
+// What a size above 0 whose unit has the wrong case was meant to be: "16kB" for "16KB". Empty: the
+// text is no such size.
+[[nodiscard]] std::string bytes_meant(std::string_view text);
 
 // Three significant digits and a unit: "1.25 Mbit/s", "12.3 ms", "4.10 kB".
 [[nodiscard]] std::string format_rate(double bits_per_s);
