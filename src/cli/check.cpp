@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "commands.h"
 #include "kimesh/config/key_text.h"
@@ -17,9 +18,9 @@ namespace {
 
 enum class FileKind { kConfig, kTopology, kHosts };
 
-// Tells what a file is by its keys. A file that is no YAML is told by its name, since all loaders
-// say the same about it.
-FileKind kind_of(const std::string& path) {
+// Tells what a file is by its keys. A file that is no YAML (null) is told by its name, since all
+// loaders say the same about it.
+FileKind kind_of(const std::string& path, const YamlValue* root) {
   struct Sign {
     FileKind kind;
     std::string_view in_name;
@@ -28,8 +29,6 @@ FileKind kind_of(const std::string& path) {
   const Sign signs[]{
       {FileKind::kHosts, "hosts", key_rows([](Keys& keys) { HostsFile().describe(keys); })},
       {FileKind::kTopology, "topolog", key_rows(describe_topology)}};
-  Complaints unheard(path);
-  const auto root = read_yaml(path, unheard);
   const auto has_key_of = [&](const Sign& sign) {
     return std::ranges::any_of(root->members, [&](const YamlMember& member) {
       return std::ranges::find(sign.keys, member.key, &KeyRow::name) != sign.keys.end();
@@ -57,16 +56,20 @@ int check(const std::vector<std::string>& files) {
   std::vector<std::string> hosts;
   for (const std::string& path : files) {
     std::vector<Problem> found;
-    const FileKind kind = kind_of(path);
+    // Read once: a pipe has nothing left for a second reader.
+    Complaints complaints(path);
+    const auto read = read_yaml(path, complaints);
+    const YamlValue* root = read ? &*read : nullptr;
+    const FileKind kind = kind_of(path, root);
     if (kind == FileKind::kHosts) {
-      found = load_hosts(path).problems;
+      found = load_hosts(root, std::move(complaints)).problems;
       hosts.push_back(path);
     } else if (kind == FileKind::kTopology) {
-      auto loaded = load_topology(path);
+      auto loaded = load_topology(root, std::move(complaints));
       found = loaded.problems;
       topologies.push_back({path, std::move(loaded.value)});
     } else {
-      auto loaded = load_config(path);
+      auto loaded = load_config(root, std::move(complaints));
       found = loaded.ok() ? missing_files(loaded.value) : loaded.problems;
       configs.push_back({path, std::move(loaded.value)});
     }

@@ -11,8 +11,10 @@
 #include <iostream>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "commands.h"
+#include "kimesh/config/yaml_tree.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/run/check_together.h"
 #include "kimesh/topology/address.h"
@@ -313,6 +315,15 @@ std::string topology_text(const InitOptions& options) {
   return text;
 }
 
+// What a file of this text at `path` says, and its problems.
+template <typename Value>
+Loaded<Value> loaded_from(const std::string& path, const std::string& text,
+                          Loaded<Value> (*load)(const YamlValue*, Complaints)) {
+  Complaints complaints(path);
+  const auto root = parse_yaml(text, complaints);
+  return load(root ? &*root : nullptr, std::move(complaints));
+}
+
 void say_what_follows(const InitOptions& options, const std::string& config,
                       const std::string& topology, const RunConfig& value) {
   say(fmt::format("{} and {} are written.", config, topology));
@@ -354,18 +365,22 @@ int init(InitOptions options) {
     return kExitUser;
   }
   if (!settle_all(options)) return kExitUser;
-  fs::create_directories(folder, unknown);  // a failure is that of the first file
+  // Checked before they are there: files that are replaced may be good ones.
   const std::string config_yaml = config_text(options), topology_yaml = topology_text(options);
-  for (const auto& [file, text] : {std::pair(config, config_yaml), {topology, topology_yaml}})
-    if (const Status written = write_whole(file, std::string_view(text)); !written)
-      return fail(written.error());
-  const Loaded<RunConfig> read = load_config(config);
-  const Loaded<TopologyFile> joined = load_topology(topology);
+  const auto read = loaded_from<RunConfig>(config, config_yaml, load_config);
+  const auto joined = loaded_from<TopologyFile>(topology, topology_yaml, load_topology);
   std::vector<Problem> problems = read.problems;
   problems.insert(problems.end(), joined.problems.begin(), joined.problems.end());
   if (problems.empty()) problems = check_together(read.value, config, joined.value);
   for (const Problem& problem : problems) complain(to_string(problem));
-  if (!problems.empty()) return kExitUser;
+  if (!problems.empty()) {
+    complain("with these answers the files would be wrong. Nothing was written.");
+    return kExitUser;
+  }
+  fs::create_directories(folder, unknown);  // a failure is that of the first file
+  for (const auto& [file, text] : {std::pair(config, config_yaml), {topology, topology_yaml}})
+    if (const Status written = write_whole(file, std::string_view(text)); !written)
+      return fail(written.error());
   say_what_follows(options, config, topology, read.value);
   return kExitDone;
 }

@@ -56,11 +56,16 @@ void HostsFile::describe(Keys& keys) {
 }
 
 Loaded<HostsFile> load_hosts(const std::string& path) {
+  Complaints complaints(path);
+  const auto root = read_yaml(path, complaints);
+  return load_hosts(root ? &*root : nullptr, std::move(complaints));
+}
+
+Loaded<HostsFile> load_hosts(const YamlValue* root, Complaints complaints) {
   Loaded<HostsFile> loaded;
   HostsFile& file = loaded.value;
-  Complaints complaints(path);
-  file.places = Places(path);
-  if (const auto root = read_yaml(path, complaints)) {
+  file.places = Places(complaints.file());
+  if (root != nullptr) {
     read_keys(*root, "", complaints, file.places, [&](Keys& keys) { file.describe(keys); });
   }
   for (HostSpec& host : file.hosts) {

@@ -168,11 +168,16 @@ std::string RunConfig::canonical(PathsInText paths) const {
 }
 
 Loaded<RunConfig> load_config(const std::string& path, const std::string& copied_from) {
+  Complaints complaints(path, copied_from);
+  const auto root = read_yaml(path, complaints);
+  return load_config(root ? &*root : nullptr, std::move(complaints));
+}
+
+Loaded<RunConfig> load_config(const YamlValue* root, Complaints complaints) {
   Loaded<RunConfig> loaded;
   RunConfig& config = loaded.value;
-  Complaints complaints(path, copied_from);
-  config.places = Places(path);
-  if (const auto root = read_yaml(path, complaints)) {
+  config.places = Places(complaints.file());
+  if (root != nullptr) {
     read_keys(*root, "", complaints, config.places, [&](Keys& keys) { config.describe(keys); });
     Findings findings(complaints, config.places);
     check_stop(*root, findings);

@@ -113,11 +113,17 @@ std::string TopologyFile::canonical() const {
 }
 
 Loaded<TopologyFile> load_topology(const std::string& path) {
+  Complaints complaints(path);
+  const auto root = read_yaml(path, complaints);
+  return load_topology(root ? &*root : nullptr, std::move(complaints));
+}
+
+Loaded<TopologyFile> load_topology(const YamlValue* root, Complaints complaints) {
   Loaded<TopologyFile> loaded;
   TopologyFile& topology = loaded.value;
+  const std::string path = complaints.file();
   topology.places = Places(path);
-  Complaints complaints(path);
-  if (const auto root = read_yaml(path, complaints)) {
+  if (root != nullptr) {
     Written written;
     read_keys(*root, "", complaints, topology.places,
               [&](Keys& keys) { describe(keys, topology, written); });

@@ -113,6 +113,27 @@ TEST(Init, ReplacesNoFileUnlessItIsToldTo) {
   EXPECT_NE(read_text(scratch.path() + "/topology.yaml"), "mine");
 }
 
+// Seen to fail: files that were written first and read then.
+TEST(Init, WritesNothingThatCheckWouldRefuse) {
+  const Scratch scratch;
+  const std::vector<std::string> files{scratch.path() + "/config.yaml",
+                                       scratch.path() + "/topology.yaml"};
+  for (const std::string text : {"", "mine"}) {
+    for (const std::string& file : files)
+      if (!text.empty()) std::ofstream(file) << text;
+    for (const char* stop : {"30000h", "1us"}) {
+      const Ended ended = run_program(scratch, {"init", "--force", "--stop", stop});
+      EXPECT_EQ(ended.code, 2) << stop;
+      EXPECT_NE(ended.err.find("stop.time"), std::string::npos) << ended.err;
+      EXPECT_NE(ended.err.find("Nothing was written."), std::string::npos) << ended.err;
+      for (const std::string& file : files) {
+        EXPECT_EQ(std::filesystem::exists(file), !text.empty()) << stop;
+        EXPECT_EQ(read_text(file), text) << stop;
+      }
+    }
+  }
+}
+
 // Seen to fail where a wrong answer ended it, and where an empty one was taken as it is.
 TEST(Init, AsksOnATerminalUntilItCanTakeTheAnswer) {
   const Scratch scratch;

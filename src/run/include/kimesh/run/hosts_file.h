@@ -14,7 +14,9 @@
 
 namespace kimesh {
 
+class Complaints;
 class Keys;
+struct YamlValue;
 
 // The machine of one node.
 struct HostSpec {
@@ -38,5 +40,8 @@ struct HostsFile {
 
 // Reads and checks the file whole. Errors: in `problems`.
 [[nodiscard]] Loaded<HostsFile> load_hosts(const std::string& path);
+// The same of a file that was read before: what read_yaml returned (null: nothing) and what it
+// complained of.
+[[nodiscard]] Loaded<HostsFile> load_hosts(const YamlValue* root, Complaints complaints);
 
 }  // namespace kimesh

@@ -19,6 +19,9 @@
 
 namespace kimesh {
 
+class Complaints;
+struct YamlValue;
+
 // The section `stop`: the run ends with the first of these that happens.
 struct StopOptions {
   std::optional<Round> rounds;
@@ -93,6 +96,9 @@ struct RunConfig {
 // its folder; where it is a copy and nothing lies there, from the folder of `copied_from`.
 [[nodiscard]] Loaded<RunConfig> load_config(const std::string& path,
                                             const std::string& copied_from = {});
+// The same of a file that was read before: what read_yaml returned (null: nothing) and what it
+// complained of.
+[[nodiscard]] Loaded<RunConfig> load_config(const YamlValue* root, Complaints complaints);
 
 // The files and folders that the config names (data, weights, a quadratic's table) and that are not
 // there, each with the line of its key. `config` is what load_config returned.

@@ -16,7 +16,9 @@
 
 namespace kimesh {
 
+class Complaints;
 class Keys;
+struct YamlValue;
 
 inline constexpr std::size_t kNodesMax = 1024;  // node indices travel in 16 bits; tables are N²
 
@@ -101,6 +103,9 @@ void describe_topology(Keys& keys);
 // one, two nodes on one address, a trace that cannot be read. Trace paths are relative to the file.
 // Errors: in `problems`.
 [[nodiscard]] Loaded<TopologyFile> load_topology(const std::string& path);
+// The same of a file that was read before: what read_yaml returned (null: nothing) and what it
+// complained of.
+[[nodiscard]] Loaded<TopologyFile> load_topology(const YamlValue* root, Complaints complaints);
 
 // Gives a topology that a program makes a kind of the table, with `keys` as in a file ("fan_out:
 // 2"). Requires two nodes at least. All nodes serve afterwards, unless servers were set before.
