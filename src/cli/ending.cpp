@@ -14,15 +14,16 @@ std::string why(RunHistory run) {
   return verdict ? *verdict : "";
 }
 
-void collect(const RunFolder& folder, const Mesh& mesh, RunEnd& end) {
+bool collect(const RunFolder& folder, const Mesh& mesh, RunEnd& end) {
   const Status collected = collect_model(folder, mesh, end);
   if (!collected) complain("there is no model of this run: " + collected.error().message + ".");
+  return collected.ok();
 }
 
 int conclude(const RunFolder& folder, const RunTally& tally, const RunEnd& end,
-             const std::string& json) {
+             const std::string& json, bool kept) {
   const int failed = end.reason == StopReason::kPermanent ? kExitPermanent : kExitFailed;
-  int code = end.outcome == Outcome::kFailed ? failed : kExitDone;
+  int code = end.outcome == Outcome::kFailed ? failed : kept ? kExitDone : kExitFailed;
   const auto write = [&](const std::string& path, const std::string& text) {
     const Status written = write_whole(path, std::string_view(text));
     if (written.ok()) return;

@@ -12,12 +12,12 @@ namespace kimesh::cli {
 // round has ended.
 [[nodiscard]] std::string why(RunHistory run);
 
-// Makes the folder's model file. On failure end.model is empty and the reason is printed.
-void collect(const RunFolder& folder, const Mesh& mesh, RunEnd& end);
+// Makes the folder's model file. False: end.model is empty and the reason is printed.
+[[nodiscard]] bool collect(const RunFolder& folder, const Mesh& mesh, RunEnd& end);
 
 // Writes summary.json and, when `json` names a file, the figures; prints the summary. Returns the
-// exit code.
+// exit code. `kept`: all that the run leaves is in the folder; else that is a failure.
 [[nodiscard]] int conclude(const RunFolder& folder, const RunTally& tally, const RunEnd& end,
-                           const std::string& json);
+                           const std::string& json, bool kept);
 
 }  // namespace kimesh::cli

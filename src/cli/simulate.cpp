@@ -42,8 +42,8 @@ int run_simulation(const Mesh& mesh, const RunFolder& folder, MeshSimulationOpti
   const Duration took = std::chrono::steady_clock::now() - begun;
   if (!ended) return fail(ended.error());
   view.finish(ended->tally);
-  collect(folder, mesh, ended->run);
-  const int code = conclude(folder, ended->tally, ended->run, json);
+  const bool kept = collect(folder, mesh, ended->run);
+  const int code = conclude(folder, ended->tally, ended->run, json, kept);
   say(fmt::format("  {:<14}{} of virtual time in {}, {} messages", "simulated",
                   format_duration(from_seconds(ended->seconds)), format_duration(took),
                   ended->messages));

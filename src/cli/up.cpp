@@ -256,10 +256,12 @@ int run_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder
   LiveView view(run_of(mesh, folder));
   view.notice(fmt::format("{} nodes start; run folder: {}", mesh.nodes(), folder.path()));
   watch(fleet, *followers, Logs(folder, mesh.plan()), view);
+  bool kept = true;
   if (remote != nullptr) {
     remote->remove_keys(mesh, folder);  // a node that ssh did not start has left its own
-    if (const Status fetched = remote->fetch(folder); !fetched)
-      complain("what a machine has was not fetched: " + fetched.error().message);
+    const Status fetched = remote->fetch(folder);
+    if (!fetched) complain("what a machine has was not fetched: " + fetched.error().message);
+    kept = fetched.ok();
     // The fetched files are whole, even where a connection was lost, and are read from the start.
     followers = std::make_unique<Followers>(folder, mesh.plan());
     followers->read(nullptr);
@@ -268,8 +270,8 @@ int run_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder
   RunEnd end = end_of_mesh(tally);
   if (fleet.failed_node()) end.outcome = Outcome::kFailed;
   report_failed_node(fleet, folder, mesh.plan(), end);
-  if (has_begun(tally)) collect(folder, mesh, end);
-  return conclude(folder, tally, end, options.json);
+  if (has_begun(tally)) kept = collect(folder, mesh, end) && kept;
+  return conclude(folder, tally, end, options.json, kept);
 }
 
 }  // namespace

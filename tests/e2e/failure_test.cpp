@@ -234,6 +234,18 @@ TEST_F(Failure, CtrlCWhoseSaveFailsSaysSoAndIsNoSuccess) {
   EXPECT_THAT(ended.err, HasSubstr("b.safetensors"));
 }
 
+// A folder stands where the joined model would be written. Seen to fail with code 0 and a
+// complaint.
+TEST_F(Failure, CtrlCWhoseModelCannotBeJoinedIsNoSuccess) {
+  const auto run = training();
+  std::filesystem::create_directories(scratch.run_file("r", "model.safetensors/in-the-way"));
+  run->signal(SIGINT);
+  const Ended ended = run->wait();
+  EXPECT_EQ(ended.code, 1) << ended.out << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("there is no model of this run: "));
+  EXPECT_EQ(scratch.summary("r")["outcome"], "stopped");
+}
+
 // Seen to fail: without a handler.
 TEST_F(Failure, ATerminalThatGoesAwayEndsARunLikeCtrlC) {
   const auto run = training();
