@@ -10,12 +10,12 @@ namespace kimesh::cli {
 
 int explain(const ExplainOptions& options) {
   if (options.markdown) {
-    fmt::print("{}", explain_markdown());
+    put(explain_markdown());
     return kExitDone;
   }
   const Result<std::string> text = kimesh::explain(options.section, options.kind);
   if (!text) return fail(text.error());
-  fmt::print("{}", *text);
+  put(*text);
   return kExitDone;
 }
 

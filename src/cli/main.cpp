@@ -229,7 +229,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return kimesh::cli::run(argc, argv);
+    return kimesh::cli::end_output(kimesh::cli::run(argc, argv));
   } catch (const std::exception& error) {  // no memory, or a GPU that failed
     kimesh::cli::complain(error.what());
     return kimesh::cli::kExitFailed;

@@ -17,7 +17,7 @@ namespace {
 int show(const Plan& plan, const TopologyFile& topology, bool layout_known,
          const PlanOptions& options, const std::string& prediction = "",
          std::span<const Figure> figures = {}) {
-  fmt::print("{}{}", draw_plan(plan, topology, layout_known), prediction);
+  put(draw_plan(plan, topology, layout_known) + prediction);
   if (options.json.empty()) return kExitDone;
   const std::string json = plan_json(plan, topology, layout_known, figures);
   const Status written = write_whole(options.json, std::string_view(json));
