@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "commands.h"
+#include "job.h"
 #include "kimesh/data/token_text.h"
 #include "kimesh/model_files/model_files.h"
 #include "kimesh/objective/plugin_model.h"
@@ -154,6 +155,7 @@ int evaluate_plugin(const EvalOptions& options, const RunConfig& config) {
 }  // namespace
 
 int evaluate(const EvalOptions& options) {
+  if (const Status place = check_output("--json", options.json); !place) return fail(place.error());
   const auto config = config_with_a_test_set(options.config);
   if (!config) return kExitUser;
   if (options.sample > 0 && !config->model.kind->reads_tokens()) {

@@ -1,8 +1,11 @@
 #include "job.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 #include <utility>
@@ -21,6 +24,25 @@ Error one_folder() {
   return {ErrorCode::kUserInput,
           "--run names a new folder and --resume one that is there: write one of them, or another "
           "--topology besides"};
+}
+
+Status check_output(const char* option, const std::string& path, const std::string& run) {
+  if (path.empty()) return ok_status();
+  const auto refuse = [&](const std::string& why) {
+    return Error{ErrorCode::kUserInput,
+                 fmt::format("{}: {} cannot be written: {}. Name a file in a folder that is there.",
+                             option, path, why)};
+  };
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) return refuse("it is a folder");
+  const std::string folder = (std::filesystem::path(path).parent_path() / "").lexically_normal();
+  const std::string place = folder.empty() ? "." : folder;
+  if (::access(place.c_str(), W_OK | X_OK) == 0) return ok_status();
+  const int why = errno;
+  const std::string runs = NewRunFolder().parent + "/";
+  if (why == ENOENT && (folder == runs || (!run.empty() && folder == runs + run + "/")))
+    return ok_status();
+  return refuse(fmt::format("{}: {}", place, std::strerror(why)));
 }
 
 std::string text_of(const CarriedOver& carried, const std::string& topology) {

@@ -18,6 +18,12 @@ namespace kimesh::cli {
 // The error where both --run and --resume were given, and no other topology.
 [[nodiscard]] Error one_folder();
 
+// Refuses a file for `option` that could not be written after a long run: its folder is missing or
+// may not be written to, or there is a folder of that name. An empty path is none. The folder of
+// the run called `run` may still be missing. Errors: UserInput.
+[[nodiscard]] Status check_output(const char* option, const std::string& path,
+                                  const std::string& run = "");
+
 // Tells people what a run keeps and what it drops when it goes on under another topology.
 [[nodiscard]] std::string text_of(const CarriedOver& carried, const std::string& topology);
 

@@ -134,6 +134,10 @@ int node(NodeOptions options) {
     complain("--resume-if-any finds the folder by itself: leave --resume and --run-folder out.");
     return kExitUser;
   }
+  if (!options.run.resume.empty() && !options.run_folder.empty()) {
+    complain("--run-folder names a new folder and --resume one that is there: write one of them.");
+    return kExitUser;
+  }
   if (const Status whole = complete(options.run); !whole) return fail(whole.error());
   if (!options.health.empty()) HealthFile(options.health).write_start();
   if (!options.run.resume.empty()) options.run_folder = options.run.resume;

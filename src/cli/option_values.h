@@ -34,7 +34,7 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, Value& value
       ->type_name(fmt::format("{}", fmt::join(names, "|")));
 }
 
-// An option whose value is a number of bytes, such as 4GiB.
+// An option whose value is a number of bytes above 0, such as 4GiB.
 inline CLI::Option* add_size(CLI::App& command, const std::string& name, std::uint64_t& bytes,
                              const std::string& help) {
   return command
@@ -43,6 +43,8 @@ inline CLI::Option* add_size(CLI::App& command, const std::string& name, std::ui
           [&bytes, name](const std::string& text) {
             const auto size = parse_bytes(text);
             if (!size) throw CLI::ValidationError(name, size.error().message);
+            if (*size == 0)
+              throw CLI::ValidationError(name, text + " is not above 0; write a size such as 4GiB");
             bytes = *size;
           },
           help)

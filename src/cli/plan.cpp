@@ -74,6 +74,7 @@ int show_sized(const PlanOptions& options) {
 }  // namespace
 
 int plan(const PlanOptions& options) {
+  if (const Status place = check_output("--json", options.json); !place) return fail(place.error());
   if (!options.config.empty()) return show_sized(options);
   if (options.predict || !options.suggest.empty())
     return fail({ErrorCode::kUserInput,

@@ -88,6 +88,8 @@ Status set_gradients(const std::vector<std::string>& texts, const Mesh& mesh,
 int simulate(const SimulateOptions& options) {
   if (const Status forced = kernels::force_simd(options.simd); !forced)
     return fail({forced.error().code, "--simd: " + forced.error().message});
+  if (const Status place = check_output("--json", options.run.json, options.run.run); !place)
+    return fail(place.error());
   auto files = load_files(options.run.config, options.run.topology);
   if (!files) return kExitUser;
   MeshSimulationOptions run;

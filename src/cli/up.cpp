@@ -279,6 +279,8 @@ int run_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder
 int up(RunOptions options) {
   ignore_save_requests();
   if (const Status whole = complete(options); !whole) return fail(whole.error());
+  if (const Status place = check_output("--json", options.json, options.run); !place)
+    return fail(place.error());
   auto files = load_files(options.config, options.topology, options.config_copied_from);
   if (!files) return kExitUser;
   if (files->config.quadratic) {
