@@ -40,6 +40,7 @@ stay() {
   [ -z "${stopped:-}" ] || exit 0
   sleep infinity &
   child=$!
+  [ -z "${stopped:-}" ] || kill "$child" # a signal that came before the shell knew whom to end
   wait "$child" || exit 0
 }
 
