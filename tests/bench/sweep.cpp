@@ -132,7 +132,7 @@ int main(int count, char** words) {
   const Best kimad = sweep_kimad(sweep, "topk", times, figures);
   const Best fixed = sweep_fixed(
       sweep, "topk", "ratio",
-      argument(count, words, "--fixed", "0.001,0.0014,0.002,0.0028,0.004,0.0056"), figures);
+      argument(count, words, "--fixed", "0.0014,0.002,0.0028,0.004,0.0056,0.008"), figures);
   const Best fixed_dzq =
       sweep_fixed(sweep, "dzq", "bits",
                   argument(count, words, "--fixed-dzq", "0.01,0.02,0.04,0.08,0.16,0.32"), figures);
