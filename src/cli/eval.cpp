@@ -29,8 +29,7 @@ std::optional<RunConfig> config_with_a_test_set(const std::string& path) {
   config.value.model.weights.clear();
   config.value.model.frozen.clear();
   config.value.model.fresh.clear();
-  if (config.ok() && config.value.plugin() == nullptr)  // a library tells by itself what it lacks
-    config.problems = missing_files(config.value);
+  if (config.ok()) config.problems = lacking_files(config.value);
   for (const Problem& problem : config.problems) complain(to_string(problem));
   if (!config.ok()) return std::nullopt;
   if (config.value.plugin() == nullptr && !config.value.trains_a_model()) {

@@ -19,6 +19,20 @@
 #include "say.h"
 
 namespace kimesh::cli {
+namespace {
+
+// Whether two folders, which may be missing, are one.
+bool is_same_place(const std::filesystem::path& a, const std::filesystem::path& b) {
+  std::error_code unknown;
+  const auto whole = [&](const std::filesystem::path& path) {
+    return (std::filesystem::weakly_canonical(std::filesystem::absolute(path, unknown), unknown) /
+            "")
+        .lexically_normal();
+  };
+  return whole(a) == whole(b);
+}
+
+}  // namespace
 
 Error one_folder() {
   return {ErrorCode::kUserInput,
@@ -30,19 +44,28 @@ Status check_output(const char* option, const std::string& path, const std::stri
   if (path.empty()) return ok_status();
   const auto refuse = [&](const std::string& why) {
     return Error{ErrorCode::kUserInput,
-                 fmt::format("{}: {} cannot be written: {}. Name a file in a folder that is there.",
+                 fmt::format("{}: {} cannot be written: {}. Name a file in a folder that is there, "
+                             "and to which you may write.",
                              option, path, why)};
   };
   std::error_code unknown;
-  if (std::filesystem::is_directory(path, unknown)) return refuse("it is a folder");
-  const std::string folder = (std::filesystem::path(path).parent_path() / "").lexically_normal();
-  const std::string place = folder.empty() ? "." : folder;
+  const auto there = std::filesystem::status(path, unknown);
+  if (std::filesystem::is_directory(there)) return refuse("it is a folder");
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+    return refuse("it is no regular file");
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const std::string place = folder.empty() ? "." : folder / "";
   if (::access(place.c_str(), W_OK | X_OK) == 0) return ok_status();
   const int why = errno;
-  const std::string runs = NewRunFolder().parent + "/";
-  if (why == ENOENT && (folder == runs || (!run.empty() && folder == runs + run + "/")))
-    return ok_status();
+  const std::filesystem::path runs = NewRunFolder().parent;
+  const bool will_be_made =
+      is_same_place(folder, runs) || (!run.empty() && is_same_place(folder, runs / run));
+  if (why == ENOENT && will_be_made) return ok_status();
   return refuse(fmt::format("{}: {}", place, std::strerror(why)));
+}
+
+std::vector<Problem> lacking_files(const RunConfig& config) {
+  return config.plugin() != nullptr ? std::vector<Problem>{} : missing_files(config);
 }
 
 std::string text_of(const CarriedOver& carried, const std::string& topology) {
@@ -128,11 +151,9 @@ Result<std::unique_ptr<MeshObjective>> make_objective(const RunConfig& config, s
   return make_training_mesh(config, nodes, weights, say);
 }
 
-// A library tells by itself what it lacks.
 Status have_files(const RunConfig& config) {
-  if (config.plugin() != nullptr) return ok_status();
   std::vector<std::string> sentences;
-  for (const Problem& missing : missing_files(config)) sentences.push_back(to_string(missing));
+  for (const Problem& missing : lacking_files(config)) sentences.push_back(to_string(missing));
   if (sentences.empty()) return ok_status();
   return Error{ErrorCode::kUserInput, fmt::format("{}", fmt::join(sentences, "\n"))};
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "kimesh/mesh/mesh.h"
@@ -18,9 +19,12 @@ namespace kimesh::cli {
 // The error where both --run and --resume were given, and no other topology.
 [[nodiscard]] Error one_folder();
 
+// What missing_files() finds, but for a library, which tells by itself what it lacks.
+[[nodiscard]] std::vector<Problem> lacking_files(const RunConfig& config);
+
 // Refuses a file for `option` that could not be written after a long run: its folder is missing or
-// may not be written to, or there is a folder of that name. An empty path is none. The folder of
-// the run called `run` may still be missing. Errors: UserInput.
+// may not be written to, or there is a folder or a device of that name. An empty path is none. The
+// folder of the run called `run` may still be missing. Errors: UserInput.
 [[nodiscard]] Status check_output(const char* option, const std::string& path,
                                   const std::string& run = "");
 

@@ -120,6 +120,7 @@ int run_node(const Mesh& mesh, const RunPlace& place, NodeIndex self, const Node
     say("verdict: " + verdict);
   if (!ended->files) code = fail(ended->files.error());
   if (ended->node.hangs) {  // its thread works on what a return would destroy
+    code = end_output(code);
     std::fflush(nullptr);
     std::_Exit(code);
   }

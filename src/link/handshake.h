@@ -43,7 +43,7 @@ struct Refusal {
                                                   const std::string& address, bool is_encrypted);
 [[nodiscard]] std::string sentence_no_handshake(const std::string& name, const std::string& address,
                                                 bool is_encrypted);
-// Of one that is dialled, too, while the process has too many open files.
+// Where ZeroMQ or the process has no room for the socket with which it is to be dialled.
 [[nodiscard]] std::string sentence_no_room(const std::string& name, const std::string& address);
 [[nodiscard]] std::string printable(const std::string& text);
 // The same in full length, which a frame bounds.

@@ -15,7 +15,7 @@ class Scripts : public testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::create_directory(scratch.path() + "/bin");
-    for (const char* name : {"dpkg-query", "apt-get", "sudo", "docker", "cmake"}) {
+    for (const char* name : {"dpkg-query", "apt-get", "sudo", "docker", "cmake", "debootstrap"}) {
       const std::string path = std::string("bin/") + name;
       scratch.write(path, "#!/bin/sh\necho something is done >&2\nexit 1\n");
       std::filesystem::permissions(scratch.path() + "/" + path, std::filesystem::perms::owner_all);

@@ -53,7 +53,7 @@ TEST_F(Dialling, IsTriedAgainWhereThereIsNoRoomForASocket) {
   const auto* refused = std::get_if<PeerRefused>(&events[0]);
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->node, 1u);
-  EXPECT_THAT(refused->sentence, testing::HasSubstr("may open no more files"));
+  EXPECT_THAT(refused->sentence, testing::HasSubstr("there is no room for another socket"));
 
   first.close();
   EXPECT_TRUE(until([&] {

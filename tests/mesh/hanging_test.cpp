@@ -27,6 +27,10 @@ class Trap {
     caught_ = true;
     caught_.notify_all();
     let_go_.wait(false);
+  }
+  // To be called behind what that thread does after pass().
+  void leave() {
+    if (!let_go_) return;
     passed_ = true;
     passed_.notify_all();
   }
@@ -67,6 +71,7 @@ class Bowl final : public Objective {
   Result<GradientNumbers> gradient(std::uint64_t) override {
     trap_->pass();
     std::ranges::copy(w_, gradient_.begin());
+    trap_->leave();
     return GradientNumbers{1, 1};
   }
 
@@ -117,7 +122,9 @@ class HoldsUp final : public Codec {
   }
   Result<Advanced> advance(const AdvanceJob& job) const override {
     trap().pass();
-    return inner_->advance(job);
+    auto advanced = inner_->advance(job);
+    trap().leave();
+    return advanced;
   }
 
  private:

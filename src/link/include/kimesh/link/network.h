@@ -104,8 +104,8 @@ struct PeerLeft {
   NodeIndex node;
 };  // the connection of an incoming link has ended, perhaps before PeerArrived
 // A process that does not belong to the mesh dialled us, a peer sent what kimesh does not send, or
-// a handshake failed over keys. Each sentence comes once. Of sentences that anybody can cause there
-// are few, of those about each peer as many again.
+// a handshake failed over keys. Each sentence comes once, and few come of each source
+// (link/event_gate.h): of anybody, of those who claim a peer's name, and of each peer.
 struct PeerRefused {
   std::string sentence;
   // The node that it says it is, where the two refuse each other, or that this node dials in vain.

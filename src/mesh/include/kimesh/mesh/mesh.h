@@ -233,7 +233,8 @@ class Mesh {
   // folder, those of its keys (mesh/keys.h), and Network where the node's address cannot be used.
   [[nodiscard]] Result<MeshNodeEnd> run_node(NodeIndex self, const MeshRunOptions& options) const;
   // Runs all nodes live, with a few threads each, over TCP on loopback. Their ports are free ones,
-  // and nothing is encrypted, whatever the topology says. Errors: as run_node.
+  // and nothing is encrypted, whatever the topology says. Errors: as run_node. After one, a thread
+  // may hang as well (MeshEnd::hangs).
   [[nodiscard]] Result<MeshEnd> run_here(const MeshRunOptions& options) const;
 
   // For a program's own drivers and tests: the options of one node, on a GPU with queues of its
