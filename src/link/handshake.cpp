@@ -197,8 +197,7 @@ std::string sentence_no_handshake(const std::string& name, const std::string& ad
 std::string sentence_no_room(const std::string& name, const std::string& address) {
   return fmt::format(
       "node {} at {} cannot be dialled now, since there is no room for another socket, and is "
-      "tried "
-      "again; if this stays, raise the limit of open files (ulimit -n)",
+      "tried again; if this stays, raise the limit of open files (ulimit -n)",
       name, address);
 }
 

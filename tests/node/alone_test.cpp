@@ -30,15 +30,7 @@ TEST(LiveAlone, WhoIsRefusedWithoutProofIsNoOtherNode) {
   LiveOptions options;
   options.absent = {1, 2};
   options.stops = {&stop, nullptr, nullptr};
-  options.on_addresses = [&] {
-    NetworkOptions network;
-    network.self = 1;
-    network.listen = "tcp://127.0.0.1:*";
-    network.hello.from = "n1";
-    network.hello.incarnation = 1;
-    network.outgoing.push_back({0, 0, "n0", mesh.topology.nodes[0].address, {}});
-    start(stranger, std::move(network));
-  };
+  options.on_addresses = [&] { start(stranger, options_of_impostor(mesh, 1)); };
   std::string refusal;
   options.on_setup = [&](NodeIndex, LiveNodeSetup&, LiveNodeObserver& observer) {
     observer.notice = [&](TimePoint, const std::string& text) {

@@ -215,12 +215,7 @@ TEST(StolenName, CountsForNothingWithoutItsKey) {
   options.curves = keys_of(live.spec.nodes);
   TestNode member, outsider;
   const auto dial_as_n3 = [&](TestNode& thief, CurvePair own) {
-    NetworkOptions network;
-    network.self = 3;
-    network.listen = "tcp://127.0.0.1:*";
-    network.hello.from = "n3";
-    network.hello.incarnation = 1;
-    network.outgoing.push_back({0, 0, "n0", live.topology.nodes[0].address, {}});
+    NetworkOptions network = options_of_impostor(live, 3);
     network.curve = CurveKeys{std::move(own), options.curves[0].allowed};
     start(thief, std::move(network));
   };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kimesh/link/network.h"
 #include "kimesh/node/live_node.h"
 #include "tests/quadratic_mesh/mesh.h"
 
@@ -47,5 +48,16 @@ struct LiveOptions {
 // Runs `mesh` live instead of simulated: same plan, same problem, same core options. Addresses are
 // free ports of this machine.
 [[nodiscard]] LiveRun run_live(Mesh& mesh, const LiveOptions& options = {});
+
+// Somebody who dials n0 and says that it is this node, without any of the mesh's files.
+inline NetworkOptions options_of_impostor(const Mesh& mesh, NodeIndex claimed) {
+  NetworkOptions options;
+  options.self = claimed;
+  options.listen = "tcp://127.0.0.1:*";
+  options.hello.from = mesh.topology.nodes[claimed].name;
+  options.hello.incarnation = 1;
+  options.outgoing.push_back({0, 0, "n0", mesh.topology.nodes[0].address, {}});
+  return options;
+}
 
 }  // namespace kimesh::test
