@@ -26,21 +26,31 @@ set -eu
 health=${KIMESH_HEALTH:-/run/kimesh/health}
 [ $# -eq 0 ] || KIMESH_RESTARTED= KIMESH_STAY=
 
-# A shell hears of a signal only while it waits, and an interrupted `wait` tells the signal.
+# A shell hears of a signal only while it waits, and an interrupted `wait` tells the signal. A child
+# that the shell has just forked still has the shell's handlers, and forgets a TERM: it looks for
+# the file $stop once it has none. Nothing forgets KILL.
+stop=$health.stop
 hear_signals() {
   child=
-  trap 'heard=1 stopped=1; [ -z "$child" ] || kill -TERM "$child" 2>/dev/null || true' TERM INT
+  trap 'heard=1 stopped=1; [ -z "$child" ] || stop_node' TERM INT
   trap 'heard=1; [ -z "$child" ] || kill -USR1 "$child" 2>/dev/null || true' USR1
 }
 
+stop_node() {
+  echo >"$stop" || true
+  kill -TERM "$child" 2>/dev/null || true
+}
+
 stay() {
+  child=
+  trap 'stopped=1; [ -z "$child" ] || kill -KILL "$child"' TERM INT
   trap '' USR1
   echo "this container stays until it is stopped, so that /kimesh/runs can be fetched"
   echo "9999999999 the node has ended, and the container stays" >"$health"
   [ -z "${stopped:-}" ] || exit 0
   sleep infinity &
   child=$!
-  [ -z "${stopped:-}" ] || kill "$child" # a signal that came before the shell knew whom to end
+  [ -z "${stopped:-}" ] || kill -KILL "$child" # it came before the shell knew whom to end
   wait "$child" || exit 0
 }
 
@@ -116,9 +126,14 @@ if [ "${KIMESH_STAY:-}" ] && [ "$(cat "$ended" 2>/dev/null)" = "$sum" ]; then
   exit 0
 fi
 
-(trap '' USR1 && exec kimesh "$@") & # until the node can answer it, USR1 asks for nothing
+rm -f "$stop"
+(
+  trap '' USR1 # until the node can answer it, USR1 asks for nothing
+  [ ! -e "$stop" ] || exit 143
+  exec kimesh "$@"
+) &
 child=$!
-[ -z "${stopped:-}" ] || kill -TERM "$child"
+[ -z "${stopped:-}" ] || stop_node
 heard=1
 while [ "$heard" ]; do
   heard= code=0

@@ -1,6 +1,7 @@
 // docker/entrypoint.sh without a container: with which code it ends, so that `restart: on-failure`
 // starts a node again where that helps, and only there.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <memory>
 #include <utility>
@@ -181,6 +182,22 @@ TEST_F(Entrypoint, AVariableThatIsRefusedIsNotTriedAgainWhereAPodStays) {
     EXPECT_THAT(node.said(), HasSubstr(sentence));
     node.signal(SIGTERM);
     EXPECT_EQ(node.wait(), 0) << node.said();
+  }
+}
+
+// A stop that the shell has heard before it forks reaches a child that still has the shell's
+// handlers. Seen to fail: a node that is told by the signal alone.
+TEST_F(Entrypoint, AStopReachesANodeThatIsJustStarted) {
+  std::filesystem::remove(scratch.path() + "/bin/kimesh");
+  write_program("kimesh", "exec sleep infinity");
+  write_program("cksum", "echo summing >&2; cat gate; echo 1 2");
+  ASSERT_EQ(::mkfifo((scratch.path() + "/gate").c_str(), 0600), 0);
+  for (int start = 0; start < 8; ++start) {
+    Command node(words_of("a", "KIMESH_STAY=1"));
+    ASSERT_TRUE(node.says("summing")) << node.said();
+    node.signal(SIGTERM);
+    scratch.write("gate", "");
+    EXPECT_EQ(node.wait(), 128 + SIGTERM) << node.said();
   }
 }
 
