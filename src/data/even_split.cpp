@@ -5,6 +5,7 @@ namespace {
 
 class EvenSplit final : public SplitKind {
  public:
+  bool deals_alike() const override { return true; }
   Parts deal(const SplitRequest& request) const override {
     return deal_stratified(request, std::vector<double>(request.nodes, 1.0));
   }

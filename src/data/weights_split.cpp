@@ -7,6 +7,7 @@ namespace {
 class WeightsSplit final : public SplitKind {
  public:
   bool needs_weights() const override { return true; }
+  bool deals_alike() const override { return true; }
   Parts deal(const SplitRequest& request) const override {
     KIMESH_CHECK(request.weights.size() == request.nodes, "one weight a node");
     return deal_stratified(request, request.weights);

@@ -35,6 +35,11 @@ void CompressionOptions::describe(Keys& keys) {
       "gather", gather, {{"per_link", Gather::kPerLink}, {"shared", Gather::kShared}},
       "what a node sends its children: a message sized by each link, or the owner's own; auto has "
       "another default");
+  keys.choice("one_point", one_point,
+              {{"false", Use::kNever}, {"true", Use::kAlways}, {"auto", Use::kChosen}},
+              "whether owners, too, take gradients of their shards at what they have sent, or at "
+              "the shards themselves; auto: the latter where gather is per_link and data are dealt "
+              "out evenly or by weights");
   keys.choice("look_ahead", look_ahead,
               {{"false", Use::kNever}, {"true", Use::kAlways}, {"auto", Use::kChosen}},
               "with ef14: whether a node takes its gradient where its own momentum and residual "
@@ -86,6 +91,7 @@ void CompressionOptions::check(Keys& keys) {
                     "drops it",
                     policy->kind_name()),
         "Write feedback: ef14, or policy: kimad with a round_time");
+    check_one_point(keys);
     check_look_ahead(keys);
     const Place place = policy->place();
     keys.check(!place.feedback || feedback == *place.feedback, place.key,
@@ -102,6 +108,9 @@ void CompressionOptions::check(Keys& keys) {
     keys.refuse({"feedback"}, "policy: none, which sends everything, so that nothing is fed back");
   if (gather != Gather::kPerLink)
     keys.refuse({"gather"}, "policy: none, which sends everything, so that all gathers are equal");
+  if (one_point != Use::kChosen)
+    keys.refuse({"one_point"},
+                "policy: none, which sends everything, so that all points are equal");
   if (overlap != Use::kNever || look_ahead != Use::kNever)
     keys.refuse(
         {"look_ahead", "overlap"},
@@ -110,6 +119,13 @@ void CompressionOptions::check(Keys& keys) {
     keys.refuse({"local_steps"},
                 "policy: none, whose nodes send gradients; policy: fixed with feedback: ef14 "
                 "sends movements");
+}
+
+void CompressionOptions::check_one_point(Keys& keys) {
+  keys.check(one_point != Use::kNever || gather == Gather::kPerLink, "one_point",
+             "one_point: false leaves owners at their exact shards, and gather: shared makes all "
+             "copies of a shard equal, its owner's among them",
+             "Write gather: per_link, or leave out one_point");
 }
 
 void CompressionOptions::check_local_steps(Keys& keys) {

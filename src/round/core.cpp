@@ -26,6 +26,8 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
                 the_options.overlap == Use::kChosen || the_options.local_steps_vary)),
       slowest_round(slowest_round_time()),
       shards(the_plan.shards.size()) {
+  KIMESH_CHECK(options.one_point || !shares_gathers || !compresses,
+               "all copies of a shared shard are equal");
   auto add_in = [&](ChannelIndex channel) {
     in_position[channel] = static_cast<std::uint32_t>(ins.size());
     ins.emplace_back();

@@ -177,7 +177,8 @@ class Core::State {
   [[nodiscard]] bool owns(ShardIndex shard) const { return plan.shards[shard].owner == self; }
   // Whether this node keeps x[s] apart from its w[s], which moves by what it sends.
   [[nodiscard]] bool keeps_owned_apart(ShardIndex shard) const {
-    return compresses && owns(shard) && !plan.node_channels[shard][self].gather_out.empty();
+    return compresses && options.one_point && owns(shard) &&
+           !plan.node_channels[shard][self].gather_out.empty();
   }
   // The channel that stands for a shared message, and whose messages move w[s] where
   // keeps_owned_apart. Requires an owner with children.

@@ -48,6 +48,7 @@ CoreOptions core_options(const RunConfig& config, const TopologyFile& topology, 
   options.policy = policy_setup(config, topology.nodes.size());
   options.feedback = config.compression.feedback;
   options.gather = config.compression.gather;
+  options.one_point = config.takes_one_point();
   options.look_ahead = config.compression.looks_ahead();
   options.overlap = config.compression.overlaps();
   options.local_steps_vary = local_steps_vary(config);
@@ -98,6 +99,7 @@ VectorsOptions vectors_options(const RunConfig& config, const TopologyFile& topo
   options.keeps_estimates = !config.compression.policy->sends_everything();
   options.feedback = config.compression.feedback;
   options.gather = config.compression.gather;
+  options.one_point = config.takes_one_point();
   options.looks_ahead = config.compression.looks_ahead() != Use::kNever;
   options.local_steps_vary = local_steps_vary(config);
   return options;

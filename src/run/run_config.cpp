@@ -71,6 +71,15 @@ void check_stop(const YamlValue& root, Findings& findings) {
 
 }  // namespace
 
+// Owners at their exact shards see at once what gradients bring, and small messages need fewer
+// rounds. Where data are unlike such points favour each owner's own data, and training fails
+// (docs/experiments.md).
+bool RunConfig::takes_one_point() const {
+  if (compression.one_point != Use::kChosen) return compression.one_point == Use::kAlways;
+  const bool is_alike = trains_a_model() && data.split->deals_alike();
+  return !is_alike || compression.gather != Gather::kPerLink;
+}
+
 void StopOptions::describe(Keys& keys) {
   keys.whole("rounds", rounds, limits::kRounds, "after so many training rounds");
   keys.number("accuracy", accuracy, limits::kAccuracies,

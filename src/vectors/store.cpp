@@ -88,8 +88,8 @@ void Vectors::Store::allocate_owned() {
   for (std::size_t i = 0; i < plan_.shards.size(); ++i) {
     const auto s = static_cast<ShardIndex>(i);
     if (!owns(s)) continue;
-    const bool apart =
-        options_.keeps_estimates && !plan_.node_channels[s][self_].gather_out.empty();
+    const bool apart = options_.keeps_estimates && options_.one_point &&
+                       !plan_.node_channels[s][self_].gather_out.empty();
     if (apart) owned_.emplace(s, allocate(plan_.shards[s].size));
     if (sends_movements()) continue;
     auto made = ShardOptimizer::create(options_.optimizer, memory_, plan_.shards[s].size);
@@ -226,7 +226,7 @@ bool Vectors::Store::is_parameters(ChannelIndex channel) const {
   if (channel == here.gather_in) return true;
   if (!options_.keeps_estimates) return false;
   return options_.gather == Gather::kShared ||
-         (owns(of.shard) && channel == here.gather_out.front());
+         (options_.one_point && owns(of.shard) && channel == here.gather_out.front());
 }
 
 kernels::MemorySpan Vectors::Store::estimate_of(ChannelIndex channel) const {

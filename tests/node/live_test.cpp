@@ -121,6 +121,16 @@ TEST(Live, IsRepeatedBitForBitByTheSimulatorWithItsDecisionLog) {
     expect_the_replay_to_repeat(spec_of(kind, policy_options("kimad")));
 }
 
+// An owner steps the shard that its next gradient is taken at. Seen to fail with the first child's
+// message that moves the shard.
+TEST(Live, IsRepeatedBitForBitWhereOwnersStayAtTheirShards) {
+  for (const std::string kind : {"ring", "parameter_server"}) {
+    MeshSpec spec = spec_of(kind, policy_options("kimad"));
+    spec.core.one_point = false;
+    expect_the_replay_to_repeat(spec);
+  }
+}
+
 // Gradients run beside messages on threads of their own. Seen to fail with a point that is made
 // when the gradient begins, beside messages that come.
 TEST(Live, IsRepeatedBitForBitWhereRoundsOverlap) {

@@ -142,6 +142,7 @@ Mesh::Mesh(const MeshSpec& the_spec) : spec(the_spec) {
     node.vectors.keeps_estimates = !spec.core.policy.sends_everything();
     node.vectors.feedback = spec.core.feedback;
     node.vectors.gather = spec.core.gather;
+    node.vectors.one_point = spec.core.one_point;
     node.vectors.looks_ahead = spec.core.look_ahead != Use::kNever;
     node.vectors.local_steps_vary = spec.core.local_steps_vary;
     if (!spec.local_steps.empty())

@@ -25,6 +25,32 @@ TEST(Options, LeaveNodesTheLocalStepsThatAreWritten) {
   EXPECT_FALSE(chooses());
 }
 
+// Seen to fail with each of the conditions left out, and where core or vectors are not told.
+TEST(Options, LeaveOwnersAtTheirShardsWhereDataAreAlikeAndLinksCompress) {
+  const TopologyFile topology = load_topology(test::shipped_path("ps4")).value;
+  const std::vector<double> weights(4, 0.25);
+  RunConfig config;
+  const auto one_point = [&](KeyTexts compression, const std::string& split) {
+    config.data.split = split_kinds().make(split);
+    compression.insert(compression.begin(), {{"policy", "fixed"}, {"ratio", "0.1"}});
+    config.compression = compression_options(compression);
+    const bool of_core = core_options(config, topology, 1, 0.25).one_point;
+    EXPECT_EQ(vectors_options(config, topology, 1, weights).one_point, of_core);
+    return of_core;
+  };
+  EXPECT_FALSE(one_point({}, "even"));
+  EXPECT_FALSE(one_point({}, "weights"));
+  EXPECT_TRUE(one_point({}, "by_label"));
+  EXPECT_TRUE(one_point({}, "dirichlet"));
+  EXPECT_TRUE(one_point({{"gather", "shared"}}, "even"));
+  EXPECT_FALSE(one_point({{"feedback", "ef14"}}, "even"));
+  EXPECT_TRUE(one_point({{"feedback", "ef14"}}, "by_label"));
+  EXPECT_TRUE(one_point({{"one_point", "true"}}, "even"));
+  EXPECT_FALSE(one_point({{"one_point", "false"}}, "by_label"));
+  config.quadratic.emplace();
+  EXPECT_TRUE(one_point({}, "even"));
+}
+
 // Seen to fail with the optimizer as the config has it.
 TEST(Options, OfAutoLetAdamwRiseToItsFullSteps) {
   const TopologyFile topology = load_topology(test::shipped_path("ps4")).value;

@@ -92,7 +92,7 @@ TEST(RunConfig, ReadsWhatEachPolicyKnows) {
   EXPECT_EQ(canonical(plus),
             "policy kimad_plus\nallocator knapsack\nratios 2\nbins 100\n"
             "compressor topk\nvalues float32\nindices raw\nfeedback ef14\ngather "
-            "per_link\nlook_ahead false\noverlap false\n"
+            "per_link\none_point auto\nlook_ahead false\noverlap false\n"
             "digest_every 50\n");
   EXPECT_EQ(plus.feedback, Feedback::kEf14);
   const CompressionOptions gravac =
@@ -204,6 +204,8 @@ TEST(RunConfigCanonical, IsOtherForAnyOtherMeaning) {
         "compression: {policy: none, digest_every: 1}\n",
         "compression: {policy: fixed, ratio: 0.1}\n",
         "compression: {policy: fixed, ratio: 0.2}\n",
+        "compression: {policy: fixed, ratio: 0.2, one_point: true}\n",
+        "compression: {policy: fixed, ratio: 0.2, one_point: false}\n",
         "compression: {policy: fixed, bits: 0.2}\n",
         "compression: {policy: fixed, ratio: 0.1, values: bfloat16}\n",
         "compression: {policy: fixed, ratio: 0.1, indices: coded}\n",

@@ -32,6 +32,7 @@ MeshSpec random_spec(Random& random, std::uint64_t seed) {
   if (policy->kind_name() == "fixed") spec.core.policy.codec = make_codec("topk");
   spec.core.feedback = random.below(2) ? Feedback::kEf21 : Feedback::kEf14;
   spec.core.gather = random.below(2) ? Gather::kPerLink : Gather::kShared;
+  if (spec.core.gather == Gather::kPerLink) spec.core.one_point = random.below(2) == 0;
   spec.core.digest_every = 5;
   spec.core.stop_rounds = 40;
   return spec;

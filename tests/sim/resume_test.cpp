@@ -76,6 +76,11 @@ MeshSpec compressed(MeshSpec spec, Feedback feedback, Gather gather, const char*
   return spec;
 }
 
+MeshSpec with_exact_owners(MeshSpec spec) {
+  spec.core.one_point = false;
+  return spec;
+}
+
 MeshSpec ahead(MeshSpec spec, bool overlaps) {
   spec.core.look_ahead = Use::kAlways;
   if (overlaps) spec.core.overlap = Use::kAlways;
@@ -135,6 +140,8 @@ std::vector<Case> cases() {
       add("ef14, local steps" + way, stepping(with(kSgd, Feedback::kEf14)));
       add("no feedback" + way, with(kSgd, Feedback::kNone));
     }
+    add("ef21, owners at their shards",
+        with_exact_owners(compressed(spec_of(kind, kSgd), Feedback::kEf21, Gather::kPerLink)));
   }
   return all;
 }

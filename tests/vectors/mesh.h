@@ -48,7 +48,8 @@ class Mesh {
   using Watch = std::function<void(ChannelIndex, const AdvanceDone&, std::uint64_t far_digest)>;
 
   Mesh(const Plan& plan, const std::vector<VectorsOptions>& options)
-      : plan_(plan), keeps_estimates_(options.at(0).keeps_estimates) {
+      : plan_(plan),
+        owners_send_to_themselves_(options.at(0).keeps_estimates && options[0].one_point) {
     for (std::size_t n = 0; n < options.size(); ++n)
       nodes.emplace_back(plan, static_cast<NodeIndex>(n), options[n]);
   }
@@ -73,11 +74,11 @@ class Mesh {
       }
   }
 
-  // The owner's w[s] stands for the estimate of its first child.
+  // The owner's w[s] stands for the estimate of its first child, unless it is x[s].
   [[nodiscard]] BufferId gather_estimate(ChannelIndex channel) const {
     const ShardIndex s = plan_.channels[channel].shard;
     const NodeChannels& owner = plan_.node_channels[s][plan_.shards[s].owner];
-    const bool leads = keeps_estimates_ && channel == owner.gather_out.front();
+    const bool leads = owners_send_to_themselves_ && channel == owner.gather_out.front();
     return leads ? BufferId{BufferId::Kind::kParameters, s}
                  : BufferId{BufferId::Kind::kEstimate, channel};
   }
@@ -113,7 +114,7 @@ class Mesh {
   }
 
   const Plan& plan_;
-  const bool keeps_estimates_;
+  const bool owners_send_to_themselves_;
 };
 
 }  // namespace kimesh

@@ -113,11 +113,15 @@ Mesh started(const Plan& plan, std::size_t nodes, const VectorsOptions& options,
   return mesh;
 }
 
-void round_of(Mesh& mesh, Round round, std::uint64_t seed, Random& random) {
+void take_gradients(Mesh& mesh, Round round, std::uint64_t seed) {
   for (std::size_t n = 0; n < mesh.nodes.size(); ++n) {
     fill(mesh.nodes[n].gradient(), seed, static_cast<std::uint32_t>(n), round);
     ASSERT_TRUE(mesh.nodes[n].prepare_gradient(round).ok());
   }
+}
+
+void round_of(Mesh& mesh, Round round, std::uint64_t seed, Random& random) {
+  take_gradients(mesh, round, seed);
   const auto draw = [&] {
     return random.below(8) == 0 ? kDense : topk_setting(1 + random.below(60), random.next_u32());
   };
@@ -209,6 +213,28 @@ TEST(Vectors, HoldsNoMoreThanTheTableSays) {
   EXPECT_DOUBLE_EQ(models(ring4, 0, sgd, true, ef14, shared), 3 + 6 / 4.0 + 1 / 4.0 + 1 / 4.0);
   EXPECT_DOUBLE_EQ(models(ring4, 0, adamw, true, ef14, shared), 5 + 6 / 4.0 + 1 / 4.0 + 1 / 4.0);
   EXPECT_DOUBLE_EQ(models(single, 0, sgd, true, ef14, shared), 3 + 1 + 1 + 1);
+}
+
+// What the owner of a shard computes with: w[s], which its first child's message moves, or x[s].
+TEST(Vectors, AnOwnerIsWhereItsMessagesAreOrAtItsShard) {
+  const Plan plan = plan_of("ring", 4, {0, 1, 2, 3}, {400});
+  for (const bool one_point : {true, false}) {
+    VectorsOptions options{options_of_text<OptimizerOptions>("{kind: sgd, lr: 0.1}"), 0.25};
+    options.one_point = one_point;
+    Mesh mesh = started(plan, 4, options, 5);
+    Random random(5, 0, 0, Purpose::kTest);
+    for (Round round = 0; round < 4; ++round) {
+      take_gradients(mesh, round, 5);
+      mesh.reduce(round, topk_setting(20));
+      const std::vector<float> stepped(mesh.nodes[0].owned(0).begin(),
+                                       mesh.nodes[0].owned(0).end());
+      EXPECT_EQ(same_bits(mesh.nodes[0].shard(0), stepped), !one_point);
+      mesh.gather(round, topk_setting(20));
+      EXPECT_TRUE(same_bits(mesh.nodes[0].owned(0), stepped));
+      EXPECT_EQ(same_bits(mesh.nodes[0].shard(0), stepped), !one_point);
+      EXPECT_EQ(same_bits(mesh.nodes[0].shard(0), mesh.nodes[1].shard(0)), one_point);
+    }
+  }
 }
 
 // Every error names layer, element, channel and round; nothing is changed. Seen to fail with the

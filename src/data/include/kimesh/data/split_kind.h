@@ -30,6 +30,9 @@ class SplitKind : public KindOptions {
   // Sizes go by the nodes' data_weight, so that each node must have one.
   [[nodiscard]] virtual bool needs_weights() const { return false; }
 
+  // Whether every node holds the same share of every class, but for rounding.
+  [[nodiscard]] virtual bool deals_alike() const { return false; }
+
   // Which samples each node holds, in any order. A function of the request: seeded, every sample
   // goes to exactly one node, every node gets at least one. Shape: [nodes][samples of the node].
   [[nodiscard]] virtual std::vector<std::vector<std::uint32_t>> deal(

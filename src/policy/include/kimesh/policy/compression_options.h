@@ -18,6 +18,9 @@ struct CompressionOptions {
   std::shared_ptr<Codec> codec;  // policy none: not asked
   Feedback feedback = Feedback::kEf21;
   Gather gather = Gather::kPerLink;
+  // Whether owners take gradients of their own shards at what they have sent of them, as all others
+  // do, or at the shards themselves. Chosen: RunConfig::takes_one_point.
+  Use one_point = Use::kChosen;
   Use look_ahead = Use::kNever;
   Use overlap = Use::kNever;
   // Optimizer steps of a node between two rounds of messages; a topology file may say another
@@ -38,6 +41,7 @@ struct CompressionOptions {
 
  private:
   void check(Keys& keys);
+  void check_one_point(Keys& keys);
   void check_look_ahead(Keys& keys);
   void check_local_steps(Keys& keys);
 };

@@ -21,7 +21,7 @@ class PolicyOptions;
 enum class Use {
   kNever,
   kAlways,
-  kChosen,  // where the mesh finds that it learns faster so (round_time_search.h)
+  kChosen,  // where that is faster, as the data's split says or the mesh finds
 };
 
 // What messages are made with, what happens to what compression drops, who compresses parameters,

@@ -106,6 +106,7 @@ struct CoreOptions {
   bool digest_shards = false;           // StepShard asks for a digest each round
   Feedback feedback = Feedback::kEf21;  // of the reduce
   Gather gather = Gather::kPerLink;
+  bool one_point = true;  // VectorsOptions::one_point
   // Where gradients are taken, and whether beside messages. VectorsOptions::looks_ahead says so as
   // well; without it neither can be.
   Use look_ahead = Use::kNever, overlap = Use::kNever;

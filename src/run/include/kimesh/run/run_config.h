@@ -82,6 +82,9 @@ struct RunConfig {
   [[nodiscard]] const PluginOptions* plugin() const {
     return quadratic || model.kind == nullptr ? nullptr : model.kind->plugin();
   }
+  // Whether all gradients are taken at one point, those of owners among them, as compression says
+  // and the data's split allows.
+  [[nodiscard]] bool takes_one_point() const;
   // As TopologyFile::canonical. Left out: threads, device, checkpoints and records, which differ
   // between machines, as paths do, and what means nothing with the kinds that were chosen.
   [[nodiscard]] std::string canonical(PathsInText paths = PathsInText::kLeftOut) const;

@@ -74,6 +74,9 @@ struct VectorsOptions {
   // Rounds may have several times as many (ComputeGradient::local_steps): requires
   // Feedback::kEf14.
   bool local_steps_vary = false;
+  // Whether an owner takes gradients of its shard x[s] at w[s], which moves by what it sends to its
+  // first child, or at x[s] itself, which requires Gather::kPerLink.
+  bool one_point = true;
   // Null: the host's memory. Else a GPU's, and the same memory with a queue of its own for gradient
   // work. Live nodes have queues of their own; those of a simulation, which has one thread, share
   // them. The codec must have CodecTraits::on_devices then.
