@@ -76,7 +76,7 @@ void check_stop(const YamlValue& root, Findings& findings) {
 // (docs/experiments.md).
 bool RunConfig::takes_one_point() const {
   if (compression.one_point != Use::kChosen) return compression.one_point == Use::kAlways;
-  const bool is_alike = trains_a_model() && data.split->deals_alike();
+  const bool is_alike = trains_a_model() && !own_objective && data.split->deals_alike();
   return !is_alike || compression.gather != Gather::kPerLink;
 }
 

@@ -47,6 +47,9 @@ TEST(Options, LeaveOwnersAtTheirShardsWhereDataAreAlikeAndLinksCompress) {
   EXPECT_TRUE(one_point({{"feedback", "ef14"}}, "by_label"));
   EXPECT_TRUE(one_point({{"one_point", "true"}}, "even"));
   EXPECT_FALSE(one_point({{"one_point", "false"}}, "by_label"));
+  config.own_objective = true;
+  EXPECT_TRUE(one_point({}, "even")) << "nobody knows the data of others' programs";
+  config.own_objective = false;
   config.quadratic.emplace();
   EXPECT_TRUE(one_point({}, "even"));
 }
