@@ -121,8 +121,8 @@ TEST(Live, IsRepeatedBitForBitByTheSimulatorWithItsDecisionLog) {
     expect_the_replay_to_repeat(spec_of(kind, policy_options("kimad")));
 }
 
-// An owner steps the shard that its next gradient is taken at. Seen to fail with the first child's
-// message that moves the shard.
+// An owner steps the shard that its next gradient is taken at. Seen to fail where the core lets its
+// first child's message move that shard.
 TEST(Live, IsRepeatedBitForBitWhereOwnersStayAtTheirShards) {
   for (const std::string kind : {"ring", "parameter_server"}) {
     MeshSpec spec = spec_of(kind, policy_options("kimad"));

@@ -29,7 +29,7 @@ TEST(Options, LeaveNodesTheLocalStepsThatAreWritten) {
 TEST(Options, LeaveOwnersAtTheirShardsWhereDataAreAlikeAndLinksCompress) {
   const TopologyFile topology = load_topology(test::shipped_path("ps4")).value;
   const std::vector<double> weights(4, 0.25);
-  RunConfig config;
+  RunConfig config = load_config(KIMESH_SOURCE_DIR "/configs/digits.yaml").value;
   const auto one_point = [&](KeyTexts compression, const std::string& split) {
     config.data.split = split_kinds().make(split);
     compression.insert(compression.begin(), {{"policy", "fixed"}, {"ratio", "0.1"}});
