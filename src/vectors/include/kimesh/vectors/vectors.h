@@ -24,11 +24,12 @@
 //   reduce_in    what the children's messages bring. Under EF21 each channel has an estimate. Under
 //                EF14 and kNone the shard has one sum, and messages that came out of turn are held
 //                as bytes. A host that keeps no estimates holds the payloads until they are summed
-//   x[s]         each owned shard, where the policy compresses
+//   x[s]         each owned shard, where the policy compresses and all gradients are taken at one
+//                point. Else it lies in w
 //   reduce_out   the estimate of the far side (EF21) or the residual (EF14) of each channel, where
 //                the policy compresses
 //   gather_out   the estimate of the far side of each channel, where the policy compresses and
-//                gathers are kPerLink. That of an owner's first channel is w[s]
+//                gathers are kPerLink. That of an owner's first channel is w[s], if x[s] is not
 //
 // Thread: actions one at a time, in order of issue; gradient work may run beside actions that do
 // not touch what it does: g, v, the optimizer's movement, and y. Where nodes look ahead it does not
