@@ -90,6 +90,7 @@ NodeRecord read_round(FieldReader& fields) {
   fields.read("time_s", round.time_s);
   fields.read("round", round.round);
   fields.read("poll", round.confirmation);
+  if (fields.has("closing")) fields.read("closing", round.closing);
   if (fields.has("checkpoint")) fields.read("checkpoint", round.checkpoint);
   fields.read_or_nan("loss", round.loss);
   fields.read_or_nan("own_loss", round.own_loss);

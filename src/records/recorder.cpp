@@ -61,6 +61,7 @@ Json to_json(const RoundRecord& round) {
   Json json = head("round", round.time_s);
   json["round"] = round.round;
   json["poll"] = round.confirmation;
+  if (round.closing) json["closing"] = true;
   if (round.checkpoint) json["checkpoint"] = true;
   json["loss"] = number(round.loss);
   json["own_loss"] = number(round.own_loss);
@@ -245,6 +246,7 @@ RoundRecord make_round_record(const Plan& plan, const TopologyFile& topology, No
   record.time_s = to_seconds(report.ended - origin);
   record.round = report.round;
   record.confirmation = report.confirmation;
+  record.closing = report.closing;
   record.checkpoint = report.checkpoint;
   record.loss = report.verdict.loss;
   record.own_loss = report.own_loss;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "kimesh/report/measures.h"
-
 namespace kimesh {
 
 Bins::Bins(Round first, Round end, std::size_t count, Round unit) : first_(first), end_(end) {
@@ -22,14 +20,8 @@ std::vector<double> Means::values() const {
   return values;
 }
 
-std::vector<double> clock_of(const NodeHistory& node) {
-  std::vector<double> clock;
-  double seconds = node.seconds_before;
-  for (const RoundRecord& round : node.rounds) {
-    seconds += seconds_of(round);
-    clock.push_back(seconds);
-  }
-  return clock;
+bool shows_times(const Bins& bins, const RoundRecord& round) {
+  return bins.holds(round.round) && (!round.closing || bins.rounds() == 1);
 }
 
 }  // namespace kimesh

@@ -14,6 +14,7 @@ class Bins {
   // Rounds [first, end) in at most `count` groups, each of a multiple of `unit` rounds.
   Bins(Round first, Round end, std::size_t count, Round unit = 1);
   [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] Round rounds() const { return end_ - first_; }
   [[nodiscard]] bool holds(Round round) const { return round >= first_ && round < end_; }
   // Requires holds(round).
   [[nodiscard]] std::size_t of(Round round) const { return (round - first_) / width_; }
@@ -42,8 +43,8 @@ class Means {
   std::vector<std::size_t> counts_;
 };
 
-// The run's clock at the end of each record of a node, in seconds: without evaluations, and going
-// on over resumes.
-[[nodiscard]] std::vector<double> clock_of(const NodeHistory& node);
+// Whether the curves of times and bytes count the round. The dense messages of a closing round would
+// leave all others flat.
+[[nodiscard]] bool shows_times(const Bins& bins, const RoundRecord& round);
 
 }  // namespace kimesh

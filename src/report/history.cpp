@@ -44,17 +44,21 @@ class NodeReader {
   }
   [[nodiscard]] NodeHistory take() {
     keep_last_notices();
+    node_.seconds = clock_s_;
+    node_.trained = trained_before_ + static_cast<Round>(node_.rounds.size());
     return std::move(node_);
   }
 
  private:
   void add(RoundRecord&& round) {
-    if (round.confirmation) return add_evaluation(round);
     // A run that began anew without a checkpoint says so by its first round.
-    if (!node_.rounds.empty() && node_.rounds.back().round >= round.round) forget_from(round.round);
+    const bool repeats = !node_.rounds.empty() && node_.rounds.back().round >= round.round;
+    if (repeats && !round.confirmation) forget_from(round.round);
     add_evaluation(round);
     clock_s_ += seconds_of(round);
     clock_is_at_ = round.time_s;
+    if (round.confirmation) return;
+    node_.clock_s.push_back(clock_s_);
     node_.rounds.push_back(std::move(round));
   }
   void add(NoticeRecord&& notice) {
@@ -70,8 +74,9 @@ class NodeReader {
   // adds nothing.
   void add(const BeforeRecord& before) {
     if (!node_.rounds.empty()) return;
-    node_.seconds_before = std::max(0.0, before.time_s - before.first_round_s - before.evaluated_s);
-    clock_s_ = node_.seconds_before;
+    trained_before_ = before.trained;
+    seconds_before_ = std::max(0.0, before.time_s - before.first_round_s - before.evaluated_s);
+    clock_s_ = seconds_before_;
     clock_is_at_ = before.time_s;
   }
   void add_evaluation(const RoundRecord& round) {
@@ -83,11 +88,11 @@ class NodeReader {
   // What lines before a resume say of its round and of later ones is void.
   void forget_from(Round round) {
     const auto first = std::ranges::lower_bound(node_.rounds, round, {}, &RoundRecord::round);
+    node_.clock_s.resize(static_cast<std::size_t>(first - node_.rounds.begin()));
     node_.rounds.erase(first, node_.rounds.end());
     std::erase_if(node_.evaluations, [&](const Evaluation& e) { return e.round >= round; });
     node_.end.reset();
-    clock_s_ = node_.seconds_before;
-    for (const RoundRecord& kept : node_.rounds) clock_s_ += seconds_of(kept);
+    clock_s_ = node_.clock_s.empty() ? seconds_before_ : node_.clock_s.back();
   }
   void keep_last_notices() {
     auto& notices = node_.notices;
@@ -101,6 +106,9 @@ class NodeReader {
   NodeHistory node_;
   double clock_s_ = 0;      // the run's, at the end of the last round ...
   double clock_is_at_ = 0;  // ... which was then, in seconds of the process
+  // Of rounds whose records are gone.
+  Round trained_before_ = 0;
+  double seconds_before_ = 0;
 };
 
 Result<NodeHistory> read_node(const std::string& path, const std::string& earlier) {

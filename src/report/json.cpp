@@ -64,18 +64,18 @@ Json to_json(const RunHistory& history, const LinkMeasures& link) {
           {"saved_s", number(link.saved_s)}};
 }
 
-// The rounds of all nodes, but for the last one of a run that has ended: its dense messages would
-// leave all others flat.
+// The rounds of all nodes, but for the last one where it closed the run.
 Bins bins_of(const RunHistory& history, std::size_t count, Round unit = 1) {
   Round first = kNoRound, end = 0;
-  bool ended = false;
+  bool closes = false;
   for (const NodeHistory& node : history.nodes) {
     if (node.rounds.empty()) continue;
     first = std::min(first, node.rounds.front().round);
-    end = std::max(end, node.rounds.back().round + 1);
-    ended = ended || node.end;
+    if (node.rounds.back().round < end) continue;
+    end = node.rounds.back().round + 1;
+    closes = node.rounds.back().closing;
   }
-  if (ended && end - first > 1) --end;
+  if (closes && end - first > 1) --end;
   return {first / unit * unit, end, count, unit};
 }
 
@@ -84,7 +84,7 @@ Json node_curves(const NodeHistory& node, const Bins& bins) {
   Means compute(bins.size()), encode(bins.size()), apply(bins.size()), step(bins.size()),
       wire(bins.size()), wait(bins.size());
   for (const RoundRecord& round : node.rounds) {
-    if (!bins.holds(round.round)) continue;
+    if (!shows_times(bins, round)) continue;
     const std::size_t bin = bins.of(round.round);
     const TimeSplit split = split_of(round);
     compute.add(bin, split.compute_s);
@@ -138,7 +138,7 @@ Json link_curves(const RunHistory& history, const Bins& bins) {
       for (const LinkRecord& record : round.links) {
         const auto to = history.topology.find_node(record.to);
         const auto link = to ? history.plan.find_link(node, *to) : std::nullopt;
-        if (link && bins.holds(round.round))
+        if (link && shows_times(bins, round))
           curves[*link].add(bins.of(round.round), record, seconds_of(round));
       }
   Json json = Json::array();
@@ -160,14 +160,13 @@ Json curves_of(const RunHistory& history) {
       history, std::min(kPointsMax,
                         std::max<std::size_t>(10, kLinkNumbersMax / links / LinkCurves::kCurves)));
   const NodeHistory& node = history.nodes[history.furthest()];
-  const std::vector<double> clock = clock_of(node);
   Means loss(bins.size()), seconds(bins.size()), length(bins.size());
   for (std::size_t i = 0; i < node.rounds.size(); ++i) {
     if (!bins.holds(node.rounds[i].round)) continue;
     const std::size_t bin = bins.of(node.rounds[i].round);
     loss.add(bin, node.rounds[i].loss);
-    seconds.add(bin, clock[i]);
-    length.add(bin, seconds_of(node.rounds[i]));
+    seconds.add(bin, node.clock_s[i]);
+    if (shows_times(bins, node.rounds[i])) length.add(bin, seconds_of(node.rounds[i]));
   }
   Json nodes = Json::array();
   for (const NodeHistory& each : history.nodes) nodes.push_back(node_curves(each, bins));
@@ -182,14 +181,13 @@ Json curves_of(const RunHistory& history) {
 
 Json evaluations_of(const RunHistory& history) {
   const NodeHistory& node = history.nodes[history.furthest()];
-  const std::vector<double> clock = clock_of(node);
   Json json = Json::array();
   for (const Evaluation& evaluation : node.evaluations) {
     const auto at =
         std::ranges::lower_bound(node.rounds, evaluation.round, {}, &RoundRecord::round);
-    const auto place = std::min<std::size_t>(at - node.rounds.begin(), clock.size() - 1);
+    const auto place = std::min<std::size_t>(at - node.rounds.begin(), node.clock_s.size() - 1);
     json.push_back({{"round", evaluation.round},
-                    {"seconds", number(clock[place])},
+                    {"seconds", number(node.clock_s[place])},
                     {"accuracy", number(evaluation.accuracy)},
                     {"test_loss", number(evaluation.test_loss)}});
   }
@@ -253,8 +251,8 @@ Json to_json(const RunReport& report) {
       {"topology", history.topology.kind->kind_name()},
       {"nodes", history.plan.view.nodes},
       {"parameters", history.layout_known ? Json(history.plan.layout.size()) : Json(nullptr)},
-      {"rounds", last.round + 1},
-      {"seconds", number(clock_of(node).back())},
+      {"rounds", node.trained},
+      {"seconds", number(node.seconds)},
       {"loss", number(last.loss)}};
   json["accuracy"] = evaluations.empty() ? Json(nullptr) : number(evaluations.back().accuracy);
   json["verdict"] = report.verdict;

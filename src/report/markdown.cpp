@@ -67,23 +67,24 @@ std::string head_text(const RunReport& report) {
   const RunHistory& history = report.history;
   const NodeHistory& node = history.nodes[history.furthest()];
   const std::string end = node.end ? outcome_name(node.end->outcome) : "no end is recorded";
-  std::string text = fmt::format("# {}\n\n{}, {} rounds, {} nodes, {}, policy {}", history.name,
-                                 end, node.rounds.back().round + 1, history.nodes.size(),
-                                 history.topology.kind->kind_name(),
-                                 history.config.compression.policy->kind_name());
+  std::string text =
+      fmt::format("# {}\n\n{}, {} rounds, {} nodes, {}, policy {}", history.name, end, node.trained,
+                  history.nodes.size(), history.topology.kind->kind_name(),
+                  history.config.compression.policy->kind_name());
   if (!node.evaluations.empty())
     text += fmt::format(", accuracy {:.4f}", node.evaluations.back().accuracy);
   const std::string missing = nodes_without_file(report);
   if (!missing.empty())
     text += fmt::format(
         "\n\nThe folder holds no records of {}: all figures are those of the other nodes", missing);
-  return text + fmt::format(
-                    "\n\nMeasured over rounds {} to {}: a round takes {} (median; p95 {}), the "
-                    "longest gradient {} of it. All figures are of one round.\n",
-                    report.measures.first, report.measures.end - 1,
-                    seconds_text(report.measures.round_s.p50),
-                    seconds_text(report.measures.round_s.p95),
-                    percent_text(report.measures.compute_share()));
+  return text +
+         fmt::format(
+             "\n\nMeasured over rounds {} to {}: a round takes {} (median; p95 {}; mean {}), "
+             "the longest gradient {} of the mean. All figures are of one round.\n",
+             report.measures.first, report.measures.end - 1,
+             seconds_text(report.measures.round_s.p50), seconds_text(report.measures.round_s.p95),
+             seconds_text(report.measures.mean_round_s),
+             percent_text(report.measures.compute_share()));
 }
 
 }  // namespace

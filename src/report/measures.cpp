@@ -16,28 +16,34 @@ constexpr double TimeSplit::*kTimeParts[] = {&TimeSplit::compute_s, &TimeSplit::
                                              &TimeSplit::wire_s,    &TimeSplit::wait_s};
 constexpr Round kWarmUpDivisor = 10;  // a tenth of the rounds is left out
 
-// The records of one node of the measured rounds.
-std::span<const RoundRecord> measured(const NodeHistory& node, Round first, Round end) {
+using Records = std::vector<const RoundRecord*>;
+
+// The records of one node of the measured rounds. A closing round has messages of its own kind,
+// and counts only where there is no other.
+Records measured(const NodeHistory& node, Round first, Round end) {
   const auto begin = std::ranges::lower_bound(node.rounds, first, {}, &RoundRecord::round);
   const auto stop = std::ranges::lower_bound(node.rounds, end, {}, &RoundRecord::round);
-  return {begin, stop};
+  Records records;
+  for (auto round = begin; round != stop; ++round)
+    if (!round->closing || end - first == 1) records.push_back(&*round);
+  return records;
 }
 
 double mean(double sum, std::size_t count) {
   return count > 0 ? sum / static_cast<double>(count) : 0;
 }
 
-NodeMeasures measure_node(std::span<const RoundRecord> rounds) {
+NodeMeasures measure_node(const Records& rounds) {
   NodeMeasures node;
   node.rounds = rounds.size();
   std::vector<double> gradients;
   TimeSplit& sum = node.split;
-  for (const RoundRecord& round : rounds) {
-    gradients.push_back(round.compute_s);
-    node.encode_s += round.encode_s;
-    node.apply_s += round.apply_s;
-    node.step_s += round.step_s;
-    const TimeSplit split = split_of(round);
+  for (const RoundRecord* round : rounds) {
+    gradients.push_back(round->compute_s);
+    node.encode_s += round->encode_s;
+    node.apply_s += round->apply_s;
+    node.step_s += round->step_s;
+    const TimeSplit split = split_of(*round);
     for (const auto part : kTimeParts) sum.*part += split.*part;
   }
   for (const auto part : kTimeParts) sum.*part = mean(sum.*part, rounds.size());
@@ -120,11 +126,11 @@ void measure_links(const RunHistory& history, RunMeasures& measures) {
   for (const Link& link : history.plan.links)
     shares.push_back(shares_interface(history.topology, link));
   for (NodeIndex node = 0; node < history.nodes.size(); ++node)
-    for (const RoundRecord& round : measured(history.nodes[node], measures.first, measures.end))
-      for (const LinkRecord& record : round.links) {
+    for (const RoundRecord* round : measured(history.nodes[node], measures.first, measures.end))
+      for (const LinkRecord& record : round->links) {
         const auto far = history.topology.find_node(record.to);
         const auto link = far ? history.plan.find_link(node, *far) : std::nullopt;
-        if (link) sums[*link].add(record, seconds_of(round), shares[*link]);
+        if (link) sums[*link].add(record, seconds_of(*round), shares[*link]);
       }
   const std::vector<double> dense = dense_bytes_of(history);
   for (LinkIndex link = 0; link < sums.size(); ++link)
@@ -136,11 +142,11 @@ void measure_links(const RunHistory& history, RunMeasures& measures) {
 void measure_rounds(const RunHistory& history, RunMeasures& measures) {
   std::vector<double> longest(measures.rounds()), gradients(measures.rounds());
   for (const NodeHistory& node : history.nodes)
-    for (const RoundRecord& round : measured(node, measures.first, measures.end)) {
-      double& seconds = longest[round.round - measures.first];
-      double& gradient = gradients[round.round - measures.first];
-      seconds = std::max(seconds, seconds_of(round));
-      gradient = std::max(gradient, round.compute_s);
+    for (const RoundRecord* round : measured(node, measures.first, measures.end)) {
+      double& seconds = longest[round->round - measures.first];
+      double& gradient = gradients[round->round - measures.first];
+      seconds = std::max(seconds, seconds_of(*round));
+      gradient = std::max(gradient, round->compute_s);
     }
   std::erase(longest, 0.0);
   const double sum = std::accumulate(longest.begin(), longest.end(), 0.0);
@@ -195,9 +201,10 @@ std::optional<RunMeasures> measure(const RunHistory& history) {
     end = std::min(end, node.rounds.back().round + 1);
   }
   if (begin >= end) return std::nullopt;
-  // A run's last round closes it, with messages of its own kind.
-  const bool closes = std::ranges::all_of(
-      history.nodes, [](const NodeHistory& node) { return node.rounds.empty() || node.end; });
+  const bool closes = std::ranges::any_of(history.nodes, [&](const NodeHistory& node) {
+    return !node.rounds.empty() && node.rounds.back().round + 1 == end &&
+           node.rounds.back().closing;
+  });
   if (closes && end - begin > 1) --end;
   measures.first = begin + (end - begin) / kWarmUpDivisor;
   measures.end = end;

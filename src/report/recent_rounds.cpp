@@ -22,7 +22,7 @@ RecentRounds::RecentRounds(RunHistory run)
 }
 
 void RecentRounds::add(NodeIndex node, const RoundRecord& round) {
-  if (kept_ == 0 || round.confirmation) return;
+  if (kept_ == 0 || round.confirmation || round.closing) return;
   auto& rounds = run_.nodes.at(node).rounds;
   const auto repeated = std::ranges::lower_bound(rounds, round.round, {}, &RoundRecord::round);
   rounds.erase(repeated, rounds.end());

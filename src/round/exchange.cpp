@@ -18,6 +18,7 @@ void Core::State::begin_round(Round next) {
   report = {};
   report.round = round;
   report.confirmation = confirming;
+  report.closing = !confirming && verdict.closing_round == next;
   report.checkpoint = saves_state;
   report.begun = now;
   own.stop_wish = stop_wish();

@@ -15,8 +15,8 @@ void Course::add(const RoundRecord& round, double clock_s) {
   CoursePoint& point = points_.back();
   point.seconds = clock_s;
   if (std::isfinite(round.loss)) point.loss += round.loss, ++point.losses;
-  point.round_s += round.round_s - round.evaluate_s;
-  ++point.count;
+  // The dense messages of a closing round would leave all others flat.
+  if (!round.closing) point.round_s += round.round_s - round.evaluate_s, ++point.count;
   if (points_.size() > kCoursePointsMax) halve();
 }
 

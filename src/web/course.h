@@ -16,8 +16,8 @@ struct CoursePoint {
   Round round = 0;               // the first of the group, whether it was recorded or not
   double seconds = 0;            // of the run's clock, at its end
   double loss = 0, round_s = 0;  // sums
-  std::size_t count = 0;
-  std::size_t losses = 0;  // rounds whose loss is known
+  std::size_t count = 0;         // rounds, but for closing ones, whose times are left out
+  std::size_t losses = 0;        // rounds whose loss is known
 };
 
 class Course {

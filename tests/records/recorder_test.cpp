@@ -47,6 +47,9 @@ void expect_round_trip(const Record& record) {
 }
 
 TEST(NodeRecord, ComesBackAsItWasWritten) {
+  RoundRecord closing;
+  closing.closing = true;
+  expect_round_trip(closing);
   expect_round_trip(StartRecord{0, "a", "0.1.0"});
   expect_round_trip(a_round());
   expect_round_trip(RoundRecord{});

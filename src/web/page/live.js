@@ -91,20 +91,21 @@ function heading() {
       tile('bytes', `sent${saved}`, bytes(state.bytes_sent)))];
 }
 
-// A chart leaves the closing round of a run out, whose dense messages would leave all others flat.
+// A chart of a link leaves the closing round of a run out, whose dense messages would leave all
+// others flat.
 const withoutClosing = values => state.over && values?.length > 1 ? values.slice(0, -1) : values;
 
 function progress() {
   const xText = byRounds ? v => `round ${plain(v)}` : seconds;
-  const line = (name, from, key, yText, {part = values => values, ...more} = {}) => lineChart(name,
-      [{name, x: part(byRounds ? from.round : from.seconds) ?? [], y: part(from[key]) ?? [], colour: colour(0)}],
+  const line = (name, from, key, yText, more = {}) => lineChart(name,
+      [{name, x: (byRounds ? from.round : from.seconds) ?? [], y: from[key] ?? [], colour: colour(0)}],
       {xText, yText, ...more});
   const button = (text, value) => element('button', {'aria-pressed': byRounds === value,
       onclick: () => { byRounds = value; changed(); }}, text);
   return [element('h2', {}, 'Progress ', button('seconds', false), ' ', button('rounds', true)),
     element('div', {class: 'charts'}, line('loss of the batch', curve, 'loss', plain),
       evaluations.round?.length ? line('accuracy', evaluations, 'accuracy', percent) : null,
-      line('time of a round', curve, 'round_s', seconds, {low: 0, part: withoutClosing}))];
+      line('time of a round', curve, 'round_s', seconds, {low: 0}))];
 }
 
 // The graph stays, so that what the mouse points at does; only its links are painted anew.

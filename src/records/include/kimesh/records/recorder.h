@@ -8,6 +8,8 @@
 //   round    round            from 0
 //            poll             true: a confirmation round: no gradient, all nodes evaluated the
 //                             now equal models
+//            closing          true: its messages made all models equal, for the end or for a
+//                             confirmation; else absent
 //            time_s           when the round ended here; it began at time_s - round_s
 //            loss             the mesh's: Σ ω_i · (mean loss of node i's batch), before the step;
 //                             null: a node's is not known, or the sum is not finite
@@ -114,6 +116,7 @@ struct RoundRecord {
   double time_s = 0;
   Round round = 0;
   bool confirmation = false;
+  bool closing = false;
   bool checkpoint = false;
   double loss = 0, own_loss = 0;  // NaN: null
   std::optional<double> accuracy;

@@ -25,8 +25,11 @@ struct Evaluation {
 struct NodeHistory {
   // Those with a gradient, in order; of those that a process repeated after a resume, the last.
   std::vector<RoundRecord> rounds;
-  // The run's clock at the begin of the first of them, in seconds: records have a bound.
-  double seconds_before = 0;
+  // The run's clock at the end of each of them, in seconds. Rounds whose records are gone and
+  // confirmation rounds take their time, too.
+  std::vector<double> clock_s;
+  double seconds = 0;  // the run's clock at the last record
+  Round trained = 0;   // rounds with a gradient, those whose records are gone among them
   std::vector<Evaluation> evaluations;
   // Their times are of the run's clock, as the rounds' are, and no longer of a process.
   std::vector<NoticeRecord> notices;  // the last kNoticesMax
