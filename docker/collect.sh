@@ -12,7 +12,8 @@ if grep -F 'not found' <<<"$loaded" >&2; then
 fi
 mkdir -p "$folder/lib"
 cp "$program" "$folder/kimesh"
-while read -r name _ path _; do
+while read -r name _ path; do
+  path=${path% (0x*} # ldd tells the address, and a path may hold spaces
   case $path in
     /lib/* | /usr/lib/*) ;;
     /*) cp -L "$path" "$folder/lib/$name" ;;

@@ -1,4 +1,5 @@
 // kimesh export compose|kubernetes TOPOLOGY: files that start that mesh in containers.
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -91,6 +92,12 @@ bool is_object_name(const std::string& name) {
          });
 }
 
+// Containers find each other by their nodes' names. Nobody asks a name server for these.
+bool names_no_other_host(const std::string& name) {
+  in_addr address{};
+  return name == "localhost" || ::inet_aton(name.c_str(), &address) != 0;
+}
+
 // A sentence why the mesh cannot be exported; empty: it can be.
 std::string refusal(const ExportOptions& options, const MeshFiles& files) {
   if (files.config.quadratic)
@@ -101,6 +108,13 @@ std::string refusal(const ExportOptions& options, const MeshFiles& files) {
         "--name {} cannot name Kubernetes' objects. Use up to {} small letters, "
         "digits and '-', with a letter in front and no '-' at the end.",
         options.name, kObjectNameMax);
+  if (options.target == ExportOptions::Target::kCompose)
+    for (const NodeSpec& node : files.topology.nodes)
+      if (names_no_other_host(node.name))
+        return fmt::format(
+            "a container of the name {} is not found by it, which is an address already. Give the "
+            "node another name in {}.",
+            node.name, options.topology);
   if (options.image.empty() || std::ranges::any_of(options.image, is_unprintable))
     return "--image names no image. Write a name such as kimesh:latest.";
   return "";
@@ -192,7 +206,8 @@ int export_mesh(const ExportOptions& options) {
     return fail(done.error());
   if (const Status done = add_keys(options, *mesh); !done.ok()) return fail(done.error());
   say(compose ? fmt::format("start it: docker-compose -f {}/docker-compose.yml up", options.output)
-              : fmt::format("start it: kubectl apply -f {}/kubernetes.yaml", options.output));
+              : fmt::format("start it: kubectl apply --server-side -f {}/kubernetes.yaml",
+                            options.output));
   say(fmt::format("a node may take {} of memory{}: --memory{} changes it",
                   format_bytes(static_cast<double>(options.memory_bytes)),
                   compose ? ""

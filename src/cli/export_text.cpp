@@ -82,7 +82,7 @@ constexpr const char* kComposeService = R"(  "{name}":
 )";
 
 constexpr const char* kKubernetesService = R"(# Written by `kimesh export kubernetes`. Start it with
-{make_secret}#   kubectl apply -f kubernetes.yaml
+{make_secret}#   kubectl apply --server-side -f kubernetes.yaml
 # A pod that has trained stays until it is deleted, and trains no more where it is started anew:
 # `kubectl cp {name}-0:/kimesh/runs runs` fetches what it left.
 apiVersion: v1

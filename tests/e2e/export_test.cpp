@@ -84,6 +84,20 @@ TEST(Export, NoFileThatTheMeshIsMadeOfIsWrittenOver) {
   }
 }
 
+// Resolvers take 1 for the address 0.0.0.1, and localhost for the container itself. Seen to fail
+// without the check.
+TEST(Export, ComposeRefusesNamesByWhichNoContainerIsFound) {
+  for (const std::string name : {"1", "0x7f", "localhost"}) {
+    const Scratch scratch;
+    scratch.write("mesh.yaml", "kind: ring\n" + nodes_at_own_host({"a", name}));
+    std::vector<std::string> words = export_words("compose", "ring4");
+    words.at(2) = scratch.path() + "/mesh.yaml";
+    const Ended ended = run_program(scratch, words);
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_THAT(ended.err, HasSubstr("the name " + name + " is not found by it"));
+  }
+}
+
 // Nobody kills a node that still saves. Seen to fail with the 30 s of before in one of them.
 TEST(Export, EveryContainerMayTakeTheTimeThatAStopTakes) {
   const Scratch scratch;

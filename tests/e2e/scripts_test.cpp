@@ -53,5 +53,22 @@ TEST_F(Scripts, TheImagesBuildRefusesAValueThatIsNotThere) {
   EXPECT_EQ(run(build, {"--program", KIMESH_BINARY}).code, 1);
 }
 
+// Seen to fail: a path that ends at its first space.
+TEST_F(Scripts, TheImageTakesLibrariesFromAPathWithSpaces) {
+  std::filesystem::create_directories(scratch.path() + "/my libs/lib");
+  const std::string library = scratch.path() + "/my libs/lib/libx.so";
+  scratch.write("my libs/lib/libx.so", "of a program");
+  scratch.write("bin/ldd",
+                "#!/bin/sh\necho 'linux-vdso.so.1 (0x7ff0)\n"
+                "libx.so => " +
+                    library + " (0x7ff1)\nlibc.so.6 => /lib/libc.so.6 (0x7ff2)'\n");
+  std::filesystem::permissions(scratch.path() + "/bin/ldd", std::filesystem::perms::owner_all);
+  const std::string folder = scratch.path() + "/an image";
+  const CommandEnd ended = run("docker/collect.sh", {KIMESH_BINARY, folder});
+  EXPECT_EQ(ended.code, 0) << ended.said;
+  EXPECT_EQ(read_text(folder + "/lib/libx.so"), "of a program");
+  EXPECT_FALSE(std::filesystem::exists(folder + "/lib/libc.so.6")) << "Debian's are in the image";
+}
+
 }  // namespace
 }  // namespace kimesh::test::scripts_test

@@ -105,7 +105,7 @@ TEST_F(History, TellsEventsOnTheClockOfTheRun) {
 // and with their numbers counted as rounds.
 TEST_F(History, LeavesClosingRoundsOutOfWhatIsMeasured) {
   RoundRecord closing, confirmation, next;
-  closing.round = 40, closing.closing = true, closing.round_s = 5, closing.compute_s = 2;
+  closing.round = 40, closing.closing = true, closing.round_s = 500, closing.compute_s = 200;
   confirmation.round = 41, confirmation.confirmation = true;
   confirmation.round_s = 1.5, confirmation.evaluate_max_s = 1;
   next.round = 42, next.round_s = 0.25;
@@ -119,7 +119,7 @@ TEST_F(History, LeavesClosingRoundsOutOfWhatIsMeasured) {
   const NodeHistory& node = history->nodes[0];
   EXPECT_EQ(node.trained, 42u) << "0 to 40, and 42";
   ASSERT_EQ(node.clock_s.size(), 42u);
-  EXPECT_DOUBLE_EQ(node.seconds, node.clock_s[39] + 5 + 0.5 + 0.25);
+  EXPECT_DOUBLE_EQ(node.seconds, node.clock_s[39] + 500 + 0.5 + 0.25);
   EXPECT_DOUBLE_EQ(node.clock_s.back(), node.seconds);
   const auto measures = measure(*history);
   ASSERT_TRUE(measures);
