@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "kimesh/codec/difference.h"
 #include "kimesh/codec/payload.h"
@@ -8,15 +9,21 @@
 namespace kimesh {
 namespace {
 
-// The entries that a payload adds, without zeros.
-void take_entries(const Content& content, std::size_t size, kernels::Entries& entries) {
-  std::vector<float> sum(size, 0.0f);
+bool is_negative_zero(float value) {
+  return value == 0 && std::signbit(value);
+}
+
+// The entries that a payload adds to the estimate, without those that change nothing. A zero that
+// is added to −0 makes +0 of it, and −0 changes no value.
+void take_entries(const Content& content, std::span<const float> estimate,
+                  kernels::Entries& entries) {
+  std::vector<float> sum(estimate.size(), -0.0f);
   add_content(content, kernels::host_memory(), kernels::MemorySpan(std::span(sum)));
   entries.clear();
-  entries.resize(size);
+  entries.resize(estimate.size());
   std::size_t kept = 0;
-  for (std::size_t j = 0; j < size; ++j) {
-    if (sum[j] == 0) continue;
+  for (std::size_t j = 0; j < estimate.size(); ++j) {
+    if (is_negative_zero(sum[j]) || (sum[j] == 0 && !is_negative_zero(estimate[j]))) continue;
     entries.indices[kept] = static_cast<std::uint32_t>(j);
     entries.values[kept++] = sum[j];
   }
@@ -37,7 +44,7 @@ Result<Advanced> HostCodec::advance(const AdvanceJob& job) const {
   KIMESH_CHECK(form != forms().end(), "a codec declares the forms that it writes");
   const auto content = form->decode(result.bytes, job.size());
   KIMESH_CHECK(content.ok(), "a codec decodes what it encoded");
-  take_entries(*content, job.size(), job.scratch.entries);
+  take_entries(*content, estimate, job.scratch.entries);
   result.curve = std::move(survey->curve);
   if (Status added = add_to_estimate(job, survey->energies, result); !added) return added.error();
   return result;

@@ -51,6 +51,8 @@ class Halves final : public HostCodec {
 
 const Kind<Codec> kHalves{"halves", "half of everything", make_options<Halves, Codec>};
 
+// Seen to fail for the estimate of −0, to which the far side adds 0, where the sender left out
+// zeros.
 TEST(AddedCodec, SendsMessagesThatTheFarSideAdds) {
   EXPECT_EQ(validate(kHalvesForm, {}, 0).error().code, ErrorCode::kMalformed);
   EXPECT_EQ(user_forms(), "");
@@ -59,8 +61,8 @@ TEST(AddedCodec, SendsMessagesThatTheFarSideAdds) {
   EXPECT_EQ(user_forms(), "180 halves\n");
   EXPECT_TRUE(is_known(kHalvesForm));
 
-  const std::vector<float> target{1, -2, 0, 4};
-  std::vector<float> estimate{0, 0, 0, 2}, far = estimate;
+  const std::vector<float> target{1, -2, -0.0f, 4};
+  std::vector<float> estimate{0, 0, -0.0f, 2}, far = estimate;
   CompressScratch scratch;
   const Setting setting = setting_of("halves", {{"factor", "0.5"}});
   auto made = advance(target, estimate, std::vector<Piece>{{0, 4}}, setting, scratch, true);
@@ -70,7 +72,7 @@ TEST(AddedCodec, SendsMessagesThatTheFarSideAdds) {
   EXPECT_EQ(made->missing_energy, 0.25 + 1 + 1);
   EXPECT_EQ(made->curve.size(), 1u);
   ASSERT_TRUE(apply(made->form, made->bytes, far).ok());
-  EXPECT_EQ(far, estimate);
+  EXPECT_EQ(std::memcmp(far.data(), estimate.data(), far.size() * sizeof(float)), 0);
   EXPECT_FALSE(apply(made->form, std::span(made->bytes).first(8), far).ok());
 }
 
