@@ -236,6 +236,16 @@ TEST(TidyRules, AClockOrChanceBelowTheDriversIsRefused) {
   EXPECT_TRUE(check_calls(file("src/round/core.cpp", "steady_clock::time_point now;")).empty());
 }
 
+// Seen to fail: at every place where the program parsed JSON before there was parse_json.
+TEST(TidyRules, JsonOfAnyDepthIsRefused) {
+  for (const char* call : {"const Json json = Json::parse(line, nullptr, false);",
+                           "auto json = nlohmann::ordered_json::parse(text);"}) {
+    EXPECT_EQ(check_calls(file("src/web/digest.cpp", call)).size(), 1u) << call;
+    EXPECT_TRUE(check_calls(file("tests/web/watch_test.cpp", call)).empty()) << call;
+  }
+  EXPECT_TRUE(check_calls(file("src/web/digest.cpp", "parse_json<Json>(text);")).empty());
+}
+
 TEST(TidyRules, TheGlobalGeneratorIsRefusedEverywhere) {
   for (const char* call : {"std::rand();", "srand(1);", "int x = rand();"}) {
     EXPECT_EQ(check_calls(file("src/node/node.cpp", call)).size(), 1u) << call;

@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "kimesh/records/parse_json.h"
 #include "kimesh/records/text_file.h"
 
 namespace kimesh {
@@ -208,7 +209,7 @@ Result<TensorFile> read_safetensors(const std::string& path, std::size_t bytes_m
   const std::string_view data = std::string_view(*bytes).substr(kLengthBytes + length);
   const std::string_view head(bytes->data() + kLengthBytes, length);
   std::vector<Entry> entries;
-  const Json header = Json::parse(head, nullptr, false);
+  const Json header = parse_json<Json>(head);
   const std::string wrong = read_header(header, data.size(), entries);
   if (!wrong.empty()) return malformed(wrong);
   TensorFile file = take_values(std::move(entries), data);

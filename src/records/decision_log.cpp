@@ -156,7 +156,7 @@ class LogReader {
 
   // Adds a line. Returns half a sentence when it is wrong, else nothing.
   std::string add_line(std::string_view line) {
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = parse_json<Json>(line);
     FieldReader fields(json);
     std::string kind;
     Round round = 0;
@@ -345,7 +345,7 @@ Status DecisionLog::find_parts() {
   const auto begin_of = [](const std::string& path) -> Round {
     const auto line = LineFollower(path).next();
     if (!line || !*line) return 0;
-    const Json json = Json::parse(**line, nullptr, false);
+    const Json json = parse_json<Json>(**line);
     FieldReader fields(json);
     Round round = 0;
     fields.read("round", round);

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "kimesh/records/parse_json.h"
+
 namespace kimesh {
 
 using Json = nlohmann::ordered_json;

@@ -205,7 +205,7 @@ std::optional<StopReason> parse_reason(const std::string& name) {
 }
 
 Result<NodeRecord> parse_record(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, false);
+  const Json json = parse_json<Json>(line);
   FieldReader fields(json);
   std::string event;
   fields.read("event", event);

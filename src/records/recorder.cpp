@@ -84,7 +84,7 @@ Json to_json(const RoundRecord& round) {
   for (const auto& share : round.layers) json["layers"].push_back(number_or_null(share));
   for (const auto& [shard, digest] : round.digests)
     json["digests"].push_back({{"shard", shard}, {"digest", digest_name(digest)}});
-  if (!round.policy.empty()) json["policy"] = Json::parse(round.policy, nullptr, false);
+  if (!round.policy.empty()) json["policy"] = parse_json<Json>(round.policy);
   return json;
 }
 

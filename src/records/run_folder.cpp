@@ -181,7 +181,7 @@ Status copy_all(const RunFolderRequest& request, const std::string& folder) {
 // What run.json of the folder holds; an empty object where there is none.
 Json info_of(const std::string& folder) {
   const auto text = read_whole(folder + kInfo, kInfoBytesMax);
-  Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  Json json = text ? parse_json<Json>(*text) : Json();
   return json.is_object() ? json : Json::object();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "kimesh/records/parse_json.h"
 #include "run_state.h"
 
 namespace kimesh {
@@ -61,7 +62,7 @@ void RunWatch::hear(std::size_t page, const std::string& digest) {
   const auto is_of_page = [page](const auto& heard) { return heard.second.page == page; };
   std::erase_if(run.heard_nodes, is_of_page);
   std::erase_if(run.heard_links, is_of_page);
-  const Json json = Json::parse(digest, nullptr, false);
+  const Json json = parse_json<Json>(digest);
   for (const Json& item : list(json, "nodes")) {
     if (!item.is_array() || item.size() != 2) continue;
     const auto node = index_of(item[0], run.known.size());

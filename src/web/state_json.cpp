@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "json_number.h"
+#include "kimesh/records/parse_json.h"
 #include "run_state.h"
 
 namespace kimesh {
@@ -208,7 +209,7 @@ struct RunWatch::Teller {
     json["bytes_sent"] = run.tally.bytes_sent();
     json["bytes_dense"] = run.tally.bytes_dense();
     json["checkpoint"] = checkpoint();
-    const Json policy = Json::parse(latest.policy, nullptr, false);
+    const Json policy = parse_json<Json>(latest.policy);
     json["policy"] = policy.is_discarded() ? Json(nullptr) : policy;
   }
 };

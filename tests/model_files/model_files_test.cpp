@@ -228,5 +228,17 @@ TEST(Safetensors, RefuseDamagedFilesBeforeTheyTakeMemory) {
   EXPECT_FALSE(read_safetensors(folder / "none").ok());
 }
 
+// Seen to fail: the copies of the header's entries called themselves until the stack was used up.
+TEST(Safetensors, RefuseAHeaderThatNestsDeep) {
+  const test::Folder folder;
+  const std::string deep = std::string(3'000'000, '[') + std::string(3'000'000, ']');
+  test::put(folder / "m", bytes_of_header(R"({"w":{"dtype":"F32","shape":[)" + deep +
+                                          R"(],"data_offsets":[0,8]}})") +
+                              std::string(8, '\0'));
+  const auto file = read_safetensors(folder / "m");
+  ASSERT_FALSE(file.ok());
+  EXPECT_THAT(file.error().message, HasSubstr("its header is no JSON object"));
+}
+
 }  // namespace
 }  // namespace kimesh::model_files_test

@@ -34,6 +34,14 @@ const std::array<Ban, 4>& below_the_drivers() {
   return bans;
 }
 
+// Tests read what the program wrote.
+const std::array<Ban, 1>& outside_tests() {
+  static const std::array<Ban, 1> bans = {
+      {{std::regex(R"(\b(J|\w*j)son::parse\s*\()"),
+        "JSON nests as deep as its writer likes: parse_json refuses what is too deep"}}};
+  return bans;
+}
+
 const std::array<Ban, 2>& in_tests() {
   static const std::array<Ban, 2> bans = {{
       {std::regex(R"(\b(sleep_(for|until)|u?sleep|nanosleep)\s*\()"),
@@ -78,6 +86,7 @@ Complaints check_calls(const SourceFile& file) {
   const bool test = file.path.starts_with("tests/");
   apply(everywhere(), file, code, complaints);
   if (test) apply(in_tests(), file, code, complaints);
+  if (!test) apply(outside_tests(), file, code, complaints);
   if (!test && !kDrivers.contains(layer_of(file.path))) {
     apply(below_the_drivers(), file, code, complaints);
   }
