@@ -48,6 +48,7 @@ class Followers {
     for (const std::string& name : plan.view.nodes)
       files_.emplace_back(folder.events(name), folder.earlier_events(name));
     broken_.resize(files_.size());
+    leaves_out_.resize(files_.size());
   }
   [[nodiscard]] const RunTally& tally() const { return tally_; }
 
@@ -65,14 +66,20 @@ class Followers {
     if (!line) return give_up(node, line.error().message);
     if (!*line) return false;
     const auto record = parse_record(**line);
-    if (!record)
-      return give_up(node, fmt::format("line {} of the records of node {}: {}", files_[node].line(),
-                                       plan_.view.nodes[node], record.error().message));
+    if (!record) return leave_out(node, record.error());
     tally_.add(node, *record);
     if (const auto* round = std::get_if<RoundRecord>(&*record); round && view != nullptr)
       view->observe(node, *round);
     if (const auto* notice = std::get_if<NoticeRecord>(&*record); notice && view != nullptr)
       view->notice(plan_.view.nodes[node] + ": " + notice->text);
+    return true;
+  }
+  // Goes on with the next line. The node itself counts the lines that an earlier start has left.
+  bool leave_out(NodeIndex node, const Error& why) {
+    if (!leaves_out_[node])
+      complain(fmt::format("{}:{}: {}; lines that are damaged are left out", files_[node].path(),
+                           files_[node].line(), why.message));
+    leaves_out_[node] = true;
     return true;
   }
   bool give_up(NodeIndex node, const std::string& why) {
@@ -84,7 +91,7 @@ class Followers {
   const Plan& plan_;
   RunTally tally_;
   std::vector<LineFollower> files_;
-  std::vector<bool> broken_;
+  std::vector<bool> broken_, leaves_out_;
 };
 
 std::vector<std::string> arguments_for(const RunOptions& options, const RunFolder& folder,

@@ -10,6 +10,14 @@
 #include "kimesh/model_files/node_model.h"
 
 namespace kimesh {
+namespace {
+
+std::string left_out(std::size_t lines, const std::string& path) {
+  return lines == 1 ? fmt::format("1 damaged line of {} is left out", path)
+                    : fmt::format("{} damaged lines of {} are left out", lines, path);
+}
+
+}  // namespace
 
 void MeshObserver::take(const NodeUpdate& update) {
   if (const auto* decision = std::get_if<Decision>(&update.what)) {
@@ -63,17 +71,20 @@ Status NodeReporter::limit_files(std::uint64_t bytes_max, const RunFolder& folde
   const std::string& name = mesh_->plan().view.nodes[self_];
   limit_.emplace(Limit{bytes_max, folder.earlier_events(name), folder.checkpoints(name),
                        RunTally(mesh_->plan())});
+  std::map<std::string, std::size_t> damaged;  // lines of a file
   LineFollower lines(folder.events(name), folder.earlier_events(name));
   for (;;) {
     const auto line = lines.next();
     if (!line) return line.error();
-    if (!*line) return ok_status();
-    const auto record = parse_record(**line);
-    if (!record)
-      return Error{record.error().code, fmt::format("{}:{}: {}", folder.events(name), lines.line(),
-                                                    record.error().message)};
-    limit_->tally.add(self_, *record);
+    if (!*line) break;
+    if (const auto record = parse_record(**line))
+      limit_->tally.add(self_, *record);
+    else
+      ++damaged[lines.path()];
   }
+  for (const auto& [path, count] : damaged)
+    if (const Status said = notice(0, left_out(count, path)); !said) return said;
+  return ok_status();
 }
 
 // Called at the end of a round. A log of decisions ends where a checkpoint is, as far as there are

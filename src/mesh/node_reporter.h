@@ -45,8 +45,9 @@ class NodeReporter {
                                                  const UpdateSink& sink);
 
   // The records take so many bytes at most, and decisions so many again; of these all are kept that
-  // a replay needs which begins with the oldest checkpoint in the folder. Requires files in the
-  // folder. Errors: those of reading the records that are there.
+  // a replay needs which begins with the oldest checkpoint in the folder. Lines of records that are
+  // damaged are missing from the totals, and a notice says so. Requires files in the folder.
+  // Errors: those of reading the records that are there.
   [[nodiscard]] Status limit_files(std::uint64_t bytes_max, const RunFolder& folder);
 
   Status round(TimePoint origin, const RoundReport& report);

@@ -174,6 +174,7 @@ Result<bool> LineFollower::read_more_of(const std::string& path, bool& is_other)
   is_other = file_ && *file_ != *identity;
   if (is_other) return false;
   file_ = *identity;
+  reads_earlier_ = path == earlier_;
   const std::size_t before = buffer_.size();
   buffer_.resize(before + kReadBytes);
   const ssize_t count = read_some(file.get(), buffer_.data() + before, kReadBytes, offset_);
@@ -211,7 +212,7 @@ Result<std::optional<std::string>> LineFollower::next() {
     }
     if (buffer_.size() - taken_ > kLineBytesMax)
       return Error{ErrorCode::kMalformed, fmt::format("{}:{}: the line is longer than {} bytes",
-                                                      path_, line_ + 1, kLineBytesMax)};
+                                                      path(), line_ + 1, kLineBytesMax)};
     const auto more = read_more();
     searched = taken_;  // it may have gone over to another file
     if (!more) return more.error();

@@ -121,7 +121,8 @@ Result<NodeHistory> read_node(const std::string& path, const std::string& earlie
     auto record = parse_record(**line);
     if (!record)
       return Error{ErrorCode::kUserInput,
-                   fmt::format("{}:{}: {}", path, file.line(), record.error().message)};
+                   fmt::format("{}:{}: {}. Remove the line, and the others are read.", file.path(),
+                               file.line(), record.error().message)};
     node.add(std::move(*record));
   }
   return node.take();

@@ -62,6 +62,17 @@ TEST_F(History, NamesTheLineThatItCannotRead) {
   EXPECT_THAT(history.error().message, HasSubstr("b.jsonl:"));
 }
 
+// Seen to fail: the sentence named the line in the file of later records.
+TEST_F(History, NamesTheFileOfEarlierRecordsWhereItCannotReadThem) {
+  std::filesystem::rename(run_.events("b"), run_.earlier_events("b"));
+  append(run_.earlier_events("b"), "{\"event\":\"party\"}");
+  append(run_.events("b"), to_line(NoticeRecord{0, "later"}));
+  const auto history = load_history(path_);
+  ASSERT_FALSE(history.ok());
+  EXPECT_THAT(history.error().message, HasSubstr("b.old.jsonl:"));
+  EXPECT_THAT(history.error().message, HasSubstr(": 'party' is no event. Remove the line"));
+}
+
 TEST_F(History, DoesWithoutTheFilesOfOtherMachines) {
   std::filesystem::remove(run_.events("c"));
   const auto history = load_history(path_);

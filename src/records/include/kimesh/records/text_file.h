@@ -64,6 +64,8 @@ class LineFollower {
   // Errors: Io, Malformed (a line over kLineBytesMax).
   [[nodiscard]] Result<std::optional<std::string>> next();
   [[nodiscard]] std::size_t line() const { return line_; }  // number of the last one, from 1
+  // The name that the file of the last line had when it was read.
+  [[nodiscard]] const std::string& path() const { return reads_earlier_ ? earlier_ : path_; }
 
  private:
   [[nodiscard]] Result<bool> read_more();
@@ -73,6 +75,7 @@ class LineFollower {
   std::optional<std::uint64_t> file_;  // the one that is being read
   std::uint64_t offset_ = 0;
   std::size_t line_ = 0;
+  bool reads_earlier_ = false;
 };
 
 // Writes a file under a temporary name and then renames it, so that a reader sees all of it or
