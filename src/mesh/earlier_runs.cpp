@@ -1,5 +1,6 @@
 // Finds the earlier runs of a node, so that a node that is started again can go on with one.
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -11,6 +12,8 @@
 
 namespace kimesh {
 namespace {
+
+namespace fs = std::filesystem;
 
 // The last whole line of a file; empty where there is none.
 std::string last_line(const std::string& path) {
@@ -36,26 +39,36 @@ bool says_done(const RunFolder& folder, const std::string& node) {
 bool has_agreed_model(const RunFolder& folder, const std::string& node) {
   const std::string path = folder.node_model(node);
   std::error_code code;
-  if (!std::filesystem::exists(path, code)) return false;
+  if (!fs::exists(path, code)) return false;
   const auto file = read_safetensors(path);
   if (!file) return false;
   const auto origin = origin_of(*file, path);
   return origin && !origin->unagreed;
 }
 
+// When the node wrote its records last. Nothing: it has none. A node that is killed while it begins
+// another file of them leaves those of the earlier file alone.
+std::optional<fs::file_time_type> last_written(const RunFolder& folder, const std::string& node) {
+  for (const std::string& path : {folder.events(node), folder.earlier_events(node)}) {
+    std::error_code missing;
+    const auto time = fs::last_write_time(path, missing);
+    if (!missing) return time;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 EarlierRuns Mesh::earlier_runs(const std::string& parent, const std::string& node) const {
   EarlierRuns runs;
-  auto latest_same = std::filesystem::file_time_type::min(), latest_other = latest_same;
+  auto latest_same = fs::file_time_type::min(), latest_other = latest_same;
   const std::string own = settings();
   std::error_code code;
-  std::filesystem::directory_iterator entry(parent, code);
-  for (; !code && entry != std::filesystem::directory_iterator(); entry.increment(code)) {
+  fs::directory_iterator entry(parent, code);
+  for (; !code && entry != fs::directory_iterator(); entry.increment(code)) {
     const RunFolder folder(entry->path().string());
-    std::error_code missing;
-    const auto written = std::filesystem::last_write_time(folder.events(node), missing);
-    if (missing) continue;
+    const auto written = last_written(folder, node);
+    if (!written) continue;
     const bool is_same = folder.settings() == own;
     if (says_done(folder, node)) {
       runs.has_ended = runs.has_ended || is_same;
@@ -67,8 +80,8 @@ EarlierRuns Mesh::earlier_runs(const std::string& parent, const std::string& nod
       continue;
     }
     auto& latest = is_same ? latest_same : latest_other;
-    if (written <= latest) continue;
-    latest = written;
+    if (*written <= latest) continue;
+    latest = *written;
     (is_same ? runs.unfinished : runs.unfinished_other) = folder;
   }
   return runs;

@@ -211,5 +211,24 @@ TEST(LineFile, GoesOnBehindTheWholeLinesOfAKilledProcess) {
   }
 }
 
+// Killed while it began a new file: the full one has its other name, the empty one a temporary one.
+TEST(LineFile, GoesOnAfterAKillBetweenItsTwoNames) {
+  const test::Folder folder;
+  const std::string path = folder / "a.jsonl", earlier = folder / "a.old.jsonl";
+  test::put(earlier, "one\ntwo\n");
+  test::put(path + ".tmp", "");
+  auto file = LineFile::extend(path);
+  ASSERT_TRUE(file.ok() && file->append("three").ok() && file->flush().ok());
+  LineFollower lines(path, earlier);
+  for (const auto& [line, of] : {std::pair("one", earlier), {"two", earlier}, {"three", path}}) {
+    EXPECT_EQ(**lines.next(), line);
+    EXPECT_EQ(lines.path(), of);
+  }
+  ASSERT_TRUE(*file->move_to(earlier));
+  EXPECT_EQ(test::get(earlier), "three\n");
+  EXPECT_EQ(test::get(path), "");
+  EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
+}
+
 }  // namespace
 }  // namespace kimesh::text_file_test
