@@ -6,6 +6,7 @@
 #include "key_files.h"
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/model_files/node_model.h"
+#include "kimesh/records/durable_file.h"
 #include "kimesh/records/text_file.h"
 
 namespace kimesh {
@@ -31,7 +32,7 @@ Status collect_equal(const RunFolder& folder, const Plan& plan, const NamedValue
                      RunEnd& end) {
   const auto bytes = equal_models(folder, plan.view.nodes);
   if (!bytes) return bytes.error();
-  const Status written = write_whole(folder.model(), std::string_view(*bytes));
+  const Status written = write_durable(folder.model(), std::as_bytes(std::span(*bytes)));
   if (!written.ok()) return written;
   auto model = read_model(folder.model(), plan.layout, frozen.layout);
   if (!model) return model.error();

@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "kimesh/records/durable_file.h"
 #include "kimesh/records/parse_json.h"
 #include "kimesh/records/text_file.h"
 
@@ -184,15 +185,14 @@ Status write_safetensors(const std::string& path, std::span<const TensorView> te
                          const TensorMetadata& metadata) {
   const std::string header = header_of(tensors, metadata);
   const std::uint64_t length = header.size();
-  std::size_t size = kLengthBytes + header.size();
-  for (const TensorView& tensor : tensors) size += tensor.values.size_bytes();
-  std::string bytes;
-  bytes.reserve(size);
-  bytes.append(reinterpret_cast<const char*>(&length), kLengthBytes);
-  bytes += header;
-  for (const TensorView& tensor : tensors)
-    bytes.append(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size_bytes());
-  return write_whole(path, std::string_view(bytes));
+  auto file = DurableFile::create(path);
+  if (!file) return file.error();
+  std::vector<std::span<const std::byte>> parts{std::as_bytes(std::span(&length, 1)),
+                                                std::as_bytes(std::span(header))};
+  for (const TensorView& tensor : tensors) parts.push_back(std::as_bytes(tensor.values));
+  for (const std::span<const std::byte> part : parts)
+    if (Status appended = file->append(part); !appended) return appended;
+  return file->commit();
 }
 
 Result<TensorFile> read_safetensors(const std::string& path, std::size_t bytes_max) {

@@ -116,7 +116,14 @@ Status DurableFile::commit() {
   if (std::rename(state_->beside.c_str(), state_->path.c_str()) != 0)
     return io_error(state_->path, "written");
   if (!state_->fd.close()) return io_error(state_->path, "written");
-  return sync_file(state_->path.substr(0, state_->path.rfind('/') + 1) + ".");
+  return sync_folder_of(state_->path);
+}
+
+Status write_durable(const std::string& path, std::span<const std::byte> bytes) {
+  auto file = DurableFile::create(path);
+  if (!file) return file.error();
+  if (Status appended = file->append(bytes); !appended) return appended;
+  return file->commit();
 }
 
 struct PieceReader::State {

@@ -241,7 +241,13 @@ Status write_shared(const std::string& path, std::string_view text) {
     if (!file && errno != EEXIST) break;
   }
   if (!file) return io_error(path, "written");
-  return put_in_place(write_and_close(file, path, text), beside, path);
+  const auto write = [&]() -> Status {
+    if (!write_all(file.get(), text) || ::fsync(file.get()) != 0 || !file.close())
+      return io_error(path, "written");
+    return ok_status();
+  };
+  if (Status placed = put_in_place(write(), beside, path); !placed) return placed;
+  return sync_folder_of(path);
 }
 
 Status sync_file(const std::string& path) {
@@ -249,6 +255,10 @@ Status sync_file(const std::string& path) {
   if (!file && errno == ENOENT) return ok_status();
   if (!file || ::fsync(file.get()) != 0) return io_error(path, "written");
   return ok_status();
+}
+
+Status sync_folder_of(const std::string& path) {
+  return sync_file(path.substr(0, path.rfind('/') + 1) + ".");
 }
 
 Status write_whole(const std::string& path, std::span<const std::byte> bytes) {

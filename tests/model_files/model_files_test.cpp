@@ -175,6 +175,17 @@ TEST(Model, LeavesOneSentenceWhenTheDiskIsFull) {
   EXPECT_THAT(written.error().message, HasSubstr("No space left on device"));
 }
 
+// A node lets the others go once its model is written. /dev/null takes every byte and cannot be
+// synced. Seen to fail: with a file that was not synced before it got its name, all was well.
+TEST(Model, IsOnTheDiskBeforeItHasItsName) {
+  const test::Folder folder;
+  std::filesystem::create_symlink("/dev/null", folder / "m.tmp");
+  const Status written = write_model(folder / "m", test::small_layout(), some_values(23));
+  ASSERT_FALSE(written.ok());
+  EXPECT_THAT(written.error().message, HasSubstr("/m cannot be written: Invalid argument"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "m"));
+}
+
 TEST(Quadratics, CallTheirVectorX) {
   const test::Folder folder;
   const Layout layout = Layout::vector(4);

@@ -25,7 +25,8 @@ struct TensorView {
 // What a file says beside its tensors, by key. "format" is the format's own.
 using TensorMetadata = std::map<std::string, std::string>;
 
-// Writes the file whole (text_file.h). Names differ from one another. Errors: Io.
+// Writes a file that survives a loss of power (durable_file.h). Names differ from one another.
+// Errors: Io.
 [[nodiscard]] Status write_safetensors(const std::string& path, std::span<const TensorView> tensors,
                                        const TensorMetadata& metadata = {});
 

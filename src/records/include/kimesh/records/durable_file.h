@@ -36,6 +36,9 @@ class DurableFile {
   std::unique_ptr<State> state_;
 };
 
+// The same of a whole file at once.
+[[nodiscard]] Status write_durable(const std::string& path, std::span<const std::byte> bytes);
+
 // Reads a file from its begin in pieces. Thread: one at a time.
 class PieceReader {
  public:

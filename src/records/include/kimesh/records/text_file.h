@@ -79,14 +79,18 @@ class LineFollower {
 };
 
 // Writes a file under a temporary name and then renames it, so that a reader sees all of it or
-// nothing. Errors: Io; the temporary file is removed then.
+// nothing. A loss of power may leave an empty file; DurableFile leaves none. Errors: Io; the
+// temporary file is removed then.
 [[nodiscard]] Status write_whole(const std::string& path, std::span<const std::byte> bytes);
 [[nodiscard]] Status write_whole(const std::string& path, std::string_view text);
-// The same where others may write the file at the same time: whoever is last counts.
+// The same where others may write the file at the same time: whoever is last counts. Returns once
+// the disk holds the file under its name.
 [[nodiscard]] Status write_shared(const std::string& path, std::string_view text);
 // Returns once the disk holds what was written to the file; a file that is not there has nothing.
 // Errors: Io.
 [[nodiscard]] Status sync_file(const std::string& path);
+// Returns once the disk holds the names in the folder of a file. Errors: Io.
+[[nodiscard]] Status sync_folder_of(const std::string& path);
 // Reads a whole file. Errors: Io (it cannot be read, or is longer than `bytes_max`).
 [[nodiscard]] Result<std::string> read_whole(const std::string& path, std::size_t bytes_max);
 // The last `lines` lines of a file, at most 4 KiB of it; empty when there is none.
