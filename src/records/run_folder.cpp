@@ -14,7 +14,10 @@ namespace kimesh {
 namespace {
 
 constexpr const char* kInfo = "/run.json";
-constexpr std::size_t kInfoBytesMax = 1 << 20;  // many times what write_info writes
+// Nearly all of it is the layout: 60 bytes a tensor, its name, and 11 for a dimension of one digit.
+// The 10,000 tensors that a plug-in may have, with 16 dimensions and 200 characters of a name each,
+// take 7 MB at most. What is longer is not written.
+constexpr std::size_t kInfoBytesMax = 16 << 20;
 
 namespace fs = std::filesystem;
 
@@ -272,7 +275,12 @@ Status RunFolder::write_info(const RunInfo& info) const {
   json["settings"] = info.settings;
   if (!info.keys_folder.empty()) json["keys"] = info.keys_folder;
   if (!info.after.empty()) json["after"] = info.after;
-  return write_shared(path_ + kInfo, text_of(json, 2) + "\n");
+  const std::string text = text_of(json, 2) + "\n";
+  if (text.size() <= kInfoBytesMax) return write_shared(path_ + kInfo, text);
+  return Error{ErrorCode::kUserInput,
+               fmt::format("{}{} would take {} bytes for the model's {} tensors; at most {} are "
+                           "read. Use a model of fewer tensors, or of shorter names.",
+                           path_, kInfo, text.size(), info.layout.layers.size(), kInfoBytesMax)};
 }
 
 std::string RunFolder::keys_folder() const {

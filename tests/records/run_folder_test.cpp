@@ -197,5 +197,35 @@ TEST(RunFolder, TellsHowTheRunWasStarted) {
   EXPECT_EQ(run->layout().layers[1].offset, 20u);
 }
 
+// Seen to fail: a run.json over 1 MiB counted as none, and a node that was to go on with a run of
+// these settings began another one.
+TEST(RunFolder, TellsTheLargestLayoutOfAPlugin) {
+  const test::Folder folder;
+  const RunFolder run(folder.path());
+  RunInfo info;
+  info.settings = "0123456789abcdef";
+  for (std::size_t i = 0; i < 10'000; ++i) {
+    std::string name = std::to_string(i);
+    name.resize(200, '"');
+    info.layout.layers.push_back({name, std::vector<std::int64_t>(16, 1), i, 1});
+  }
+  ASSERT_TRUE(run.write_info(info).ok());
+  EXPECT_EQ(run.settings(), info.settings);
+  EXPECT_EQ(run.layout().size(), 10'000u);
+}
+
+// Seen to fail: it was written, and then counted as none.
+TEST(RunFolder, RefusesALayoutThatItWouldNotRead) {
+  const test::Folder folder;
+  RunInfo info;
+  info.layout.layers.push_back({std::string(20'000'000, 'w'), {1}, 0, 1});
+  const Status written = RunFolder(folder.path()).write_info(info);
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, ErrorCode::kUserInput);
+  EXPECT_THAT(written.error().message, HasSubstr("/run.json would take 20000"));
+  EXPECT_THAT(written.error().message, EndsWith("Use a model of fewer tensors, or of shorter "
+                                                "names."));
+}
+
 }  // namespace
 }  // namespace kimesh::run_folder_test

@@ -78,7 +78,7 @@ class RunFolder {
   [[nodiscard]] Status prepare_node(const std::string& node) const;
   // The same for a node that goes on with its files.
   [[nodiscard]] Status prepare_resumed_node() const;
-  // Errors: Io.
+  // Errors: UserInput (the layout is too long to be read again), Io.
   [[nodiscard]] Status write_info(const RunInfo& info) const;
   // RunInfo::keys_folder of the run; empty, too, where no run.json tells.
   [[nodiscard]] std::string keys_folder() const;
