@@ -320,6 +320,20 @@ TEST_F(Resume, AndReplayWorkWhereOldRecordsAreGone) {
               read_text(scratch.run_file("replayed", "model.safetensors")));
 }
 
+// Seen to fail: the node ended by the line, and what follows the run read none after it.
+TEST_F(Resume, LeavesOutRecordsThatAreDamaged) {
+  kill_all("r");
+  const std::string path = scratch.run_file("r", "nodes/a.jsonl");
+  std::string records = read_text(path);
+  records.replace(records.size() / 2, 600, 600, '\0');
+  std::ofstream(path, std::ios::binary) << records;
+  const Ended ended = run_program(scratch, {"up", "--resume", "runs/r"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out + ended.err, HasSubstr(" of runs/r/nodes/a.jsonl "));
+  EXPECT_THAT(ended.out + ended.err, HasSubstr(" left out"));
+  EXPECT_EQ(scratch.summary("r")["outcome"], "done");
+}
+
 // All nodes are killed at moments that a seed draws, in an order that it draws: after so many bytes
 // of a node's records. KIMESH_SEEDS=200 is the long form.
 TEST_F(Resume, AfterAKillAtAnyMomentEndsWithTheBitsOfAWholeRun) {
