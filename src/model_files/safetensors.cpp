@@ -16,7 +16,7 @@
 namespace kimesh {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;  // finds a key among many at once
 
 static_assert(std::endian::native == std::endian::little, "raw little-endian data is copied");
 
@@ -26,7 +26,7 @@ constexpr std::size_t kDimensionsMax = 16;  // dimensions of a tensor; torch its
 constexpr const char* kMetadata = "__metadata__";
 
 std::string header_of(std::span<const TensorView> tensors, const TensorMetadata& metadata) {
-  Json json;
+  nlohmann::ordered_json json;
   json[kMetadata] = {{"format", "pt"}};
   for (const auto& [key, value] : metadata) json[kMetadata][key] = value;
   std::size_t offset = 0;
