@@ -22,8 +22,11 @@ std::shared_ptr<NeuralNetwork> network_at(const RunConfig& config, const SampleS
   KIMESH_CHECK(layout.size() == parameters.size(), "parameters of this model");
   auto layer = layout.layers.begin();
   for (torch::Tensor& parameter : network->parameters()) {
+    // Memory of its own: a file may hold a parameter transposed, or all of it at one place.
+    auto values = torch::empty(layer->shape, torch::kFloat32);
     const std::span from = std::span(parameters).subspan(layer->offset, layer->size);
-    std::ranges::copy(from, parameter.mutable_data_ptr<float>());
+    std::ranges::copy(from, values.mutable_data_ptr<float>());
+    parameter.set_data(values);
     ++layer;
   }
   return network;
