@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -77,8 +78,11 @@ class CsvSamples : public StoredSamples {
   const SampleShape& shape() const override { return shape_; }
   const SampleClasses& classes() const override { return classes_; }
 
-  // Reads the labels. `known`: the classes of the training set; null: those that are found.
-  Status open(const std::vector<std::string>* known) {
+  // Reads the labels. `training`: an open file, whose classes and names of columns this one has;
+  // null: those that are found.
+  Status open(const CsvSamples* training) {
+    training_ = training;
+    const std::vector<std::string>* known = training != nullptr ? &training->names_ : nullptr;
     std::map<std::string, std::uint32_t> found;
     std::vector<const std::string*> labels;  // nodes of a map stay where they are
     const Status read = each_row([&](std::uint64_t row, std::uint64_t line, const Fields& fields) {
@@ -101,10 +105,9 @@ class CsvSamples : public StoredSamples {
     classes_.classes = shape_.classes = static_cast<std::int64_t>(names_.size());
     shape_.channels = static_cast<std::int64_t>(columns_ - 1);
     shape_.height = shape_.width = 1;
+    training_ = nullptr;
     return ok_status();
   }
-
-  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
   // Mean 0 and deviation 1 over `training` (Welford's sums). A column that never changes becomes 0.
   // One that changes by less than float32 can divide by is taken for such a column.
@@ -156,9 +159,11 @@ class CsvSamples : public StoredSamples {
   }
 
  private:
-  Status refuse(std::uint64_t line, const std::string& why) const {
+  Status refuse(std::uint64_t line, const std::string& why,
+                const std::string& remedy =
+                    "Write lines of numbers and one class, separated by commas") const {
     const std::string where = line == 0 ? path_ : fmt::format("{}:{}", path_, line);
-    return refused_file(where, why, "Write lines of numbers and one class, separated by commas");
+    return refused_file(where, why, remedy);
   }
 
   Status each_row(const EachRow& take) const {
@@ -205,6 +210,10 @@ class CsvSamples : public StoredSamples {
     columns_ = first.size();
     header_line_ = line;
     if (columns_ < 2) return refuse(line, "there is only one column");
+    if (header_ && training_ != nullptr) return order_columns(line, first);
+    if (header_) header_names_ = first;
+    order_.resize(columns_);
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
     const auto named = std::ranges::find(first, label_);
     const auto number = parsed<std::size_t>(label_);
     if (header_ && named != first.end())
@@ -217,9 +226,34 @@ class CsvSamples : public StoredSamples {
     return ok_status();
   }
 
+  // The training file's columns by their names: where several are alike, the first is the first.
+  Status order_columns(std::uint64_t line, const Fields& header) const {
+    const std::string remedy = "Give the columns of both files the same names, in any order";
+    std::map<std::string, std::vector<std::size_t>> places;  // the first is the last
+    for (std::size_t i = header.size(); i-- > 0;) places[header[i]].push_back(i);
+    for (const std::string& name : training_->header_names_) {
+      auto& left = places[name];
+      if (left.empty())
+        return refuse(line,
+                      fmt::format("it has no column '{}', which {} has", name.substr(0, 60),
+                                  training_->path_),
+                      remedy);
+      order_.push_back(left.back());
+      left.pop_back();
+    }
+    for (const auto& [name, left] : places)
+      if (!left.empty())
+        return refuse(
+            line,
+            fmt::format("it has a column '{}' that {} lacks", name.substr(0, 60), training_->path_),
+            remedy);
+    column_ = order_[training_->column_];
+    return ok_status();
+  }
+
   Status features(std::uint64_t line, const Fields& fields, std::vector<float>& values) const {
     values.clear();
-    for (std::size_t i = 0; i < fields.size(); ++i) {
+    for (const std::size_t i : order_) {
       if (i == column_) continue;
       const auto value = parsed<float>(fields[i]);
       if (!value || !std::isfinite(*value))
@@ -235,6 +269,9 @@ class CsvSamples : public StoredSamples {
   // Found once, in the first pass over the file, which is that of open().
   mutable std::size_t columns_ = 0, column_ = 0;
   mutable std::uint64_t header_line_ = 0;
+  mutable Fields header_names_;             // of the training set, where it has a header
+  mutable std::vector<std::size_t> order_;  // columns as the training set has them
+  const CsvSamples* training_ = nullptr;    // while open() reads
   std::vector<std::string> names_;
   SampleShape shape_;
   SampleClasses classes_;
@@ -247,7 +284,8 @@ class Csv final : public DataKind {
     keys.path("path", path_, "the file");
     keys.require("label", "label: with the column of the class, by name or by number from 1");
     keys.text("label", label_, "column of the class, by name or by number from 1");
-    keys.flag("header", header_, "the first line names the columns");
+    keys.flag("header", header_,
+              "the first line names the columns, by which those of a test file are found");
     test_.describe(keys, "file of the test set");
   }
 
@@ -263,7 +301,7 @@ class Csv final : public DataKind {
     if (const Status status = train->open(nullptr); !status.ok()) return status.error();
     if (test_.path.empty()) return OpenedData{train, nullptr, test_.share};
     const auto test = std::make_shared<CsvSamples>(test_.path, label_, header_);
-    if (const Status status = test->open(&train->names()); !status.ok()) return status.error();
+    if (const Status status = test->open(train.get()); !status.ok()) return status.error();
     return OpenedData{train, test};
   }
 

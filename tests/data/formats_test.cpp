@@ -260,6 +260,42 @@ TEST_F(DataFiles, AnImageFolderHoldsAClassAFolderAndANodeOpensItsOwnImagesOnly) 
   EXPECT_EQ(resized->train.pixels.size(), 2u * 3 * 4 * 4);
 }
 
+// Seen to fail: columns taken by their place, which mixed up features, and took a class of another.
+TEST_F(DataFiles, CsvOfTheTestSetIsReadByTheNamesOfTheTrainingColumns) {
+  write("a.csv", "f1,f2,y\n1,10,0\n3,30,1\n");
+  write("b.csv", "y,f2,f1\n1,50,1\n");
+  const std::string test = ", test: " + (path_ / "b.csv").string();
+  for (const std::string label : {"y", "3"}) {
+    const auto sets = read_all(data("csv", "a.csv", "label: " + label + test), 1);
+    ASSERT_TRUE(sets.ok()) << sets.error().message;
+    EXPECT_THAT(sets->test.labels, ElementsAre(1));
+    std::vector<float> row(2);
+    sets->test.copy_sample(0, row);
+    EXPECT_THAT(row, ElementsAre(-1.0f, 3.0f));
+  }
+  write("b.csv", "f1,f3,y\n1,50,1\n");
+  EXPECT_EQ(refusal(data("csv", "a.csv", "label: y" + test)),
+            (path_ / "b.csv").string() + ":1: it has no column 'f2', which " +
+                (path_ / "a.csv").string() +
+                " has. Give the columns of both files the same names, in any order.");
+  write("b.csv", "f1,f2,y,f1\n1,50,1,1\n");
+  EXPECT_THAT(refusal(data("csv", "a.csv", "label: y" + test)),
+              HasSubstr("b.csv:1: it has a column 'f1' that " + (path_ / "a.csv").string() +
+                        " lacks. Give"));
+}
+
+// Two columns of one name are the first and the second of that name in both files.
+TEST_F(DataFiles, CsvMayNameColumnsAlike) {
+  write("a.csv", "f,y,f\n1,0,10\n3,1,30\n");
+  write("b.csv", "y,f,f\n1,1,50\n");
+  const auto sets =
+      read_all(data("csv", "a.csv", "label: y, test: " + (path_ / "b.csv").string()), 1);
+  ASSERT_TRUE(sets.ok()) << sets.error().message;
+  std::vector<float> row(2);
+  sets->test.copy_sample(0, row);
+  EXPECT_THAT(row, ElementsAre(-1.0f, 3.0f));
+}
+
 // Seen to fail: the mean of all rows, which those of the test set have part in.
 TEST_F(DataFiles, CsvIsStandardisedWithoutTheRowsKeptForTheTest) {
   write("a.csv", "0,a\n10,a\n20,b\n60,b\n");
