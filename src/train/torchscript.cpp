@@ -1,9 +1,11 @@
 // kind: torchscript. A network that torch.jit.save wrote, with the values in it.
+#include <ATen/CPUGeneratorImpl.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "check_model.h"
@@ -16,7 +18,7 @@ namespace {
 // The script's parameters under their names, which dots divide into modules.
 struct ScriptNetwork : NeuralNetwork {
   explicit ScriptNetwork(torch::jit::Module the_script) : script(std::move(the_script)) {
-    script.eval();               // no dropout: nothing is drawn by chance
+    script.eval();               // no dropout, where the script asks for its state
     std::set<const void*> seen;  // a parameter that two layers share is one
     for (const auto& parameter : script.named_parameters())
       if (seen.insert(parameter.value.unsafeGetTensorImpl()).second) {
@@ -70,6 +72,14 @@ torch::Tensor scores_of_zeros(ScriptNetwork& network, const SampleShape& shape) 
   return network.forward(torch::zeros({kSamples, shape.channels, shape.height, shape.width}));
 }
 
+// Where LibTorch's own generator stands, from which a script draws: another state after a call says
+// that the call drew, however little of it shows in the scores.
+torch::Tensor generator_state() {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  return generator.get_state();
+}
+
 std::vector<std::int64_t> wanted_shape(const SampleShape& shape) {
   if (shape.kind == SampleShape::Kind::kTokens) return {2, shape.length, shape.classes};
   return {2, shape.classes};
@@ -98,11 +108,16 @@ class TorchScript final : public ModelKind {
           return refused("'" + parameter.key() + "' is no float32", "Save it with model.float()");
       if (const auto complaint = complaint_about(network))
         return Error{ErrorCode::kUserInput, file_ + ": " + *complaint + "."};
+      const auto state = generator_state();
       const auto scores = scores_of_zeros(network, shape);
       if (scores.scalar_type() != torch::kFloat32 || scores.sizes() != wanted_shape(shape))
         return refused(
             "it makes scores of shape " + shape_text(scores.sizes().vec()) + " from two samples",
             "The data ask for " + shape_text(wanted_shape(shape)));
+      if (!torch::equal(state, generator_state()))
+        return refused("it draws random numbers in eval(), so that no two runs would be alike",
+                       "Save it without them: call model.eval() before torch.jit.trace, and give "
+                       "dropout its module's state, as F.dropout(x, p, self.training) does");
     } catch (const std::exception& trouble) {
       return refused("it cannot be used: " + first_line(trouble.what()),
                      "Save a network for samples of this data with torch.jit.save");

@@ -134,6 +134,41 @@ TEST(TorchScript, DrawsAnewWhatIsFresh) {
   EXPECT_NE(parameters.span().back(), 1);
 }
 
+// A dense layer whose inputs pass the lines of `code` first, with what these need in the module.
+torch::jit::Module script_of(torch::jit::Module net, const std::string& code) {
+  net.register_attribute("training", c10::BoolType::get(), true);
+  net.register_parameter("w", values({kClasses, kPixels}), false);
+  net.define("def forward(self, x):\n    y = x.flatten(1)\n" + code +
+             "    return torch.linear(y, self.w)\n");
+  return net;
+}
+
+// The complaint about such a script, without its file's name; "": there is none.
+std::string refusal_of(const torch::jit::Module& net, const Folder& folder) {
+  net.save(folder.file("net.pt"));
+  const std::string said = refusal(folder.file("net.pt"));
+  return said.empty() ? "" : said.substr((folder.file("net.pt") + ": ").size());
+}
+
+// Seen to fail: such scripts trained, with other gradients in every run.
+TEST(TorchScript, ThatDrawsByChanceInEvalIsRefused) {
+  const Folder folder;
+  const std::string sentence =
+      "it draws random numbers in eval(), so that no two runs would be alike. Save it without "
+      "them: call model.eval() before torch.jit.trace, and give dropout its module's state, as "
+      "F.dropout(x, p, self.training) does.";
+  for (const std::string chance :
+       {"torch.dropout(y, 0.5, True)", "torch.dropout(y, 0.0001, True)", "y + torch.rand_like(y)"})
+    EXPECT_EQ(refusal_of(script_of(torch::jit::Module("Net"), "    y = " + chance + "\n"), folder),
+              sentence)
+        << chance;
+  for (const std::string none :
+       {"torch.dropout(y, 0.5, self.training)", "torch.dropout(y, 0.0, True)"})
+    EXPECT_EQ(refusal_of(script_of(torch::jit::Module("Net"), "    y = " + none + "\n"), folder),
+              "")
+        << none;
+}
+
 // Each is one sentence that names the file. Seen to fail without the trial call, and without the
 // look at buffers.
 TEST(TorchScript, ThatCannotBeTrainedIsRefusedWithASentence) {
