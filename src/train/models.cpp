@@ -90,10 +90,13 @@ torch::Tensor scores_of(NeuralNetwork& network, const torch::Tensor& inputs, Com
 }
 
 std::optional<std::string> complaint_about(const torch::nn::Module& network) {
-  const auto buffers = network.named_buffers();
-  if (buffers.is_empty()) return std::nullopt;
-  return "the model keeps running statistics in '" + buffers.begin()->key() +
-         "', which the nodes would not share; use GroupNorm or LayerNorm in place of BatchNorm";
+  for (const auto& buffer : network.named_buffers()) {
+    const std::string name = buffer.key().substr(buffer.key().rfind('.') + 1);
+    if (name.starts_with("running_") || name == "num_batches_tracked")
+      return "the model keeps running statistics in '" + buffer.key() +
+             "', which the nodes would not share; use GroupNorm or LayerNorm in place of BatchNorm";
+  }
+  return std::nullopt;
 }
 
 Status check_prefixes(const ModelOptions& model, const SampleShape& shape) {

@@ -33,7 +33,7 @@ struct NeuralNetwork : torch::nn::Module {
                                       ComputeKind compute);
 
 // Why `network` cannot be trained here: a node averages parameters, and nobody averages running
-// statistics. Nothing means that it can.
+// statistics, which torch's names of buffers tell. Nothing means that it can.
 [[nodiscard]] std::optional<std::string> complaint_about(const torch::nn::Module& network);
 
 }  // namespace kimesh

@@ -63,13 +63,39 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-// Scores of two samples of zeros: whether the script can be called with such samples at all.
-torch::Tensor scores_of_zeros(ScriptNetwork& network, const SampleShape& shape) {
+// Two samples, of which a script shows whether it can be called with such ones at all, and what a
+// call changes: their mean is not 0, and no two of their numbers are alike.
+torch::Tensor trial_samples(const SampleShape& shape) {
   constexpr std::int64_t kSamples = 2;
-  const torch::NoGradGuard no_gradient;
   if (shape.kind == SampleShape::Kind::kTokens)
-    return network.forward(torch::zeros({kSamples, shape.length}, torch::kInt64));
-  return network.forward(torch::zeros({kSamples, shape.channels, shape.height, shape.width}));
+    return torch::arange(kSamples * shape.length)
+        .remainder(shape.vocabulary)
+        .reshape({kSamples, shape.length});
+  const std::int64_t numbers = kSamples * shape.channels * shape.height * shape.width;
+  return torch::linspace(-0.5, 1, numbers)
+      .reshape({kSamples, shape.channels, shape.height, shape.width});
+}
+
+std::map<std::string, torch::Tensor> copies_of_buffers(const torch::jit::Module& script) {
+  std::map<std::string, torch::Tensor> copies;
+  for (const auto& buffer : script.named_buffers()) copies[buffer.name] = buffer.value.clone();
+  return copies;
+}
+
+// The name of a buffer that calls change, in training mode or not; empty: there is none. Changes
+// the network.
+std::string changed_buffer(ScriptNetwork& network, const torch::Tensor& samples) {
+  const auto before = copies_of_buffers(network.script);
+  if (before.empty()) return {};
+  for (const bool training : {false, true}) {
+    network.script.train(training);
+    (void)network.forward(samples);
+  }
+  for (const auto& [name, after] : copies_of_buffers(network.script)) {
+    const torch::Tensor& value = before.at(name);
+    if (value.scalar_type() != after.scalar_type() || !torch::equal(value, after)) return name;
+  }
+  return {};
 }
 
 // Where LibTorch's own generator stands, from which a script draws: another state after a call says
@@ -108,8 +134,10 @@ class TorchScript final : public ModelKind {
           return refused("'" + parameter.key() + "' is no float32", "Save it with model.float()");
       if (const auto complaint = complaint_about(network))
         return Error{ErrorCode::kUserInput, file_ + ": " + *complaint + "."};
+      const torch::NoGradGuard no_gradient;
+      const auto samples = trial_samples(shape);
       const auto state = generator_state();
-      const auto scores = scores_of_zeros(network, shape);
+      const auto scores = network.forward(samples);
       if (scores.scalar_type() != torch::kFloat32 || scores.sizes() != wanted_shape(shape))
         return refused(
             "it makes scores of shape " + shape_text(scores.sizes().vec()) + " from two samples",
@@ -118,6 +146,11 @@ class TorchScript final : public ModelKind {
         return refused("it draws random numbers in eval(), so that no two runs would be alike",
                        "Save it without them: call model.eval() before torch.jit.trace, and give "
                        "dropout its module's state, as F.dropout(x, p, self.training) does");
+      if (const auto name = changed_buffer(network, samples); !name.empty())
+        return refused("it changes its buffer '" + name +
+                           "' when it is called, and the nodes would not share that",
+                       "Save it with buffers that stay as they are: GroupNorm or LayerNorm in "
+                       "place of BatchNorm");
     } catch (const std::exception& trouble) {
       return refused("it cannot be used: " + first_line(trouble.what()),
                      "Save a network for samples of this data with torch.jit.save");

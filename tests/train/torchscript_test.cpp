@@ -169,6 +169,26 @@ TEST(TorchScript, ThatDrawsByChanceInEvalIsRefused) {
         << none;
 }
 
+// Seen to fail: every buffer refused, and none.
+TEST(TorchScript, MayHoldBuffersThatTrainingLeavesAlone) {
+  const Folder folder;
+  torch::jit::Module masked("Net");
+  masked.register_buffer("mask", torch::ones({kPixels}));
+  masked.register_buffer("order", torch::arange(3));
+  EXPECT_EQ(refusal_of(script_of(masked, "    y = y * self.mask\n"), folder), "");
+  for (const std::string change : {"self.seen.add_(1)", "self.seen = self.seen + 1"})
+    for (const std::string condition : {"self.training", "not self.training"}) {
+      torch::jit::Module counts("Net");
+      counts.register_buffer("seen", torch::zeros({1}));
+      EXPECT_EQ(refusal_of(script_of(counts, "    if " + condition + ":\n        " + change + "\n"),
+                           folder),
+                "it changes its buffer 'seen' when it is called, and the nodes would not share "
+                "that. Save it with buffers that stay as they are: GroupNorm or LayerNorm in place "
+                "of BatchNorm.")
+          << condition << ": " << change;
+    }
+}
+
 // Each is one sentence that names the file. Seen to fail without the trial call, and without the
 // look at buffers.
 TEST(TorchScript, ThatCannotBeTrainedIsRefusedWithASentence) {
