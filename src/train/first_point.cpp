@@ -53,8 +53,10 @@ Status check_prefixes(const ModelOptions& model, const Layout& whole) {
                          " names '" + prefix + "', which the model does not have; it has " +
                          modules_of(whole)};
   if (part_of(whole, model, false).layers.empty())
-    return Error{ErrorCode::kUserInput,
-                 "model.frozen names all layers, so nothing is left to train; leave one out"};
+    return Error{
+        ErrorCode::kUserInput,
+        "model.frozen names every layer that would be trained, so nothing is left to train; "
+        "leave one out"};
   return ok_status();
 }
 

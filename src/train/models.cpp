@@ -81,6 +81,13 @@ Layout layout_of(const torch::nn::Module& network) {
   return layout;
 }
 
+ModelOptions with_frozen(ModelOptions model, const torch::nn::Module& network) {
+  for (const auto& item : network.named_parameters())
+    if (!item.value().requires_grad() && !is_named_by(item.key(), model.fresh))
+      model.frozen.push_back(item.key());
+  return model;
+}
+
 torch::Tensor scores_of(NeuralNetwork& network, const torch::Tensor& inputs, ComputeKind compute) {
   RecurrenceIsQuiet handler;
   const c10::WarningUtils::WarningHandlerGuard of_this_thread(&handler);
@@ -101,7 +108,8 @@ std::optional<std::string> complaint_about(const torch::nn::Module& network) {
 
 Status check_prefixes(const ModelOptions& model, const SampleShape& shape) {
   if (model.frozen.empty() && model.fresh.empty()) return ok_status();
-  return check_prefixes(model, layout_of(*make_network(*model.kind, shape)));
+  const auto network = make_network(*model.kind, shape);
+  return check_prefixes(with_frozen(model, *network), layout_of(*network));
 }
 
 }  // namespace kimesh

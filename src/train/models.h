@@ -28,6 +28,10 @@ struct NeuralNetwork : torch::nn::Module {
 // All parameters, frozen ones too, in torch's order, with torch's names.
 [[nodiscard]] Layout layout_of(const torch::nn::Module& network);
 
+// `model` with the names of those parameters in `frozen`, too, that `network` came with as frozen
+// (torch: requires_grad is false), but for `fresh` ones: what is drawn anew learns.
+[[nodiscard]] ModelOptions with_frozen(ModelOptions model, const torch::nn::Module& network);
+
 // Scores in float32, of a forward pass that computes in `compute`.
 [[nodiscard]] torch::Tensor scores_of(NeuralNetwork& network, const torch::Tensor& inputs,
                                       ComputeKind compute);

@@ -15,16 +15,20 @@
 namespace kimesh {
 namespace {
 
-// The script's parameters under their names, which dots divide into modules.
+// The script's parameters under their names, which dots divide into modules. Those that were saved
+// without requires_grad are frozen, unless all were: code for inference saves them so.
 struct ScriptNetwork : NeuralNetwork {
   explicit ScriptNetwork(torch::jit::Module the_script) : script(std::move(the_script)) {
     script.eval();               // no dropout, where the script asks for its state
     std::set<const void*> seen;  // a parameter that two layers share is one
+    bool any_learns = false;
+    for (const auto& parameter : script.parameters()) any_learns |= parameter.requires_grad();
     for (const auto& parameter : script.named_parameters())
       if (seen.insert(parameter.value.unsafeGetTensorImpl()).second) {
-        parameter.value.detach_().set_requires_grad(true);
+        const bool learns = parameter.value.requires_grad() || !any_learns;
+        parameter.value.detach_();
         add(parameter.name, [&](torch::nn::Module& module, const std::string& name) {
-          module.register_parameter(name, parameter.value);
+          module.register_parameter(name, parameter.value, learns);
         });
       }
     for (const auto& buffer : script.named_buffers())

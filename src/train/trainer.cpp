@@ -50,9 +50,13 @@ class Trainer : public Objective {
         tell_(std::move(tell)),
         network_(make_network(*config.model.kind, data_.train.shape)),
         whole_(layout_of(*network_)),
-        layout_(part_of(whole_, config.model, false)),
         device_(device_for(config)) {
-    for (auto& parameter : network_->parameters()) parameter.set_data(torch::empty({0}, device_));
+    config_.model = with_frozen(config.model, *network_);
+    layout_ = part_of(whole_, config_.model, false);
+    for (auto& parameter : network_->parameters()) {
+      parameter.set_data(torch::empty({0}, device_));
+      parameter.set_requires_grad(true);
+    }
     if (layout_.layers.size() < whole_.layers.size()) freeze();
   }
 
@@ -223,8 +227,14 @@ NamedValues own_values(const RunConfig& config, const TrainingData& data) {
   });
 }
 
+ModelOptions model_with_frozen(const RunConfig& config, const TrainingData& data) {
+  return with_torch([&] {
+    return with_frozen(config.model, *make_network(*config.model.kind, data.source->shape()));
+  });
+}
+
 Layout model_layout(const RunConfig& config, const TrainingData& data) {
-  return part_of(whole_layout(config, data), config.model, false);
+  return part_of(whole_layout(config, data), model_with_frozen(config, data), false);
 }
 
 Result<std::unique_ptr<Objective>> make_trainer(const RunConfig& config, const TrainingData& data,

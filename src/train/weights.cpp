@@ -42,9 +42,10 @@ Result<std::vector<std::string>> start_from(const RunConfig& config, const Named
 }
 
 NamedValues frozen_tensors(const RunConfig& config, const TrainingData& data) {
-  if (config.model.frozen.empty()) return {};
+  const ModelOptions model = model_with_frozen(config, data);
+  if (model.frozen.empty()) return {};
   const Layout whole = whole_layout(config, data);
-  NamedValues frozen{part_of(whole, config.model, true), {}};
+  NamedValues frozen{part_of(whole, model, true), {}};
   frozen.values.resize(frozen.layout.size());
   take_part(whole, whole_first_point(config, whole, data.start.get()), frozen.layout,
             frozen.values);

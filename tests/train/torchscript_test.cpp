@@ -189,6 +189,80 @@ TEST(TorchScript, MayHoldBuffersThatTrainingLeavesAlone) {
     }
 }
 
+// A script with a scale before its dense layer, as saved with these flags requires_grad.
+torch::jit::Module scaled_script(bool scale_learns, bool weight_learns) {
+  torch::jit::Module net("Net");
+  net.register_parameter("scale", torch::full({kPixels}, 0.5F).set_requires_grad(scale_learns),
+                         false);
+  net.register_parameter("w", values({kClasses, kPixels}).set_requires_grad(weight_learns), false);
+  net.define("def forward(self, x):\n    return torch.linear(x.flatten(1) * self.scale, self.w)\n");
+  return net;
+}
+
+std::vector<std::string> names_of(const Layout& layout) {
+  std::vector<std::string> names;
+  for (const LayoutLayer& layer : layout.layers) names.push_back(layer.name);
+  return names;
+}
+
+// Seen to fail: all parameters trained, whatever the script says of them.
+TEST(TorchScript, TrainsNoParameterThatItsScriptFreezes) {
+  const Folder folder;
+  scaled_script(false, true).save(folder.file("net.pt"));
+  const auto mesh = make_training_mesh(script_config(folder.file("net.pt")), 1, {});
+  ASSERT_TRUE(mesh.ok()) << mesh.error().message;
+  EXPECT_EQ(names_of((*mesh)->layout()), std::vector<std::string>{"w"});
+  EXPECT_EQ(names_of((*mesh)->frozen().layout), std::vector<std::string>{"scale"});
+  EXPECT_EQ((*mesh)->frozen().values, std::vector<float>(kPixels, 0.5F));
+  const auto part = (*mesh)->part(0);
+  ASSERT_TRUE(part.ok()) << part.error().message;
+  ASSERT_EQ(names_of((*part)->layout()), std::vector<std::string>{"w"});
+
+  // The same as where the config freezes it.
+  scaled_script(true, true).save(folder.file("free.pt"));
+  const auto by_config =
+      make_training_mesh(script_config(folder.file("free.pt"), ", frozen: [scale]"), 1, {});
+  ASSERT_TRUE(by_config.ok()) << by_config.error().message;
+  const auto other = (*by_config)->part(0);
+  AlignedBuffer parameters(kClasses * kPixels), gradient(parameters.size());
+  AlignedBuffer other_parameters(parameters.size()), other_gradient(parameters.size());
+  (*part)->initialise(parameters.span());
+  (*part)->bind(parameters.span(), gradient.span());
+  (*other)->initialise(other_parameters.span());
+  (*other)->bind(other_parameters.span(), other_gradient.span());
+  EXPECT_EQ((*part)->gradient(0)->loss, (*other)->gradient(0)->loss);
+  EXPECT_TRUE(std::ranges::equal(gradient.span(), other_gradient.span()));
+}
+
+// Seen to fail: nothing left to train of a script that was saved for inference, and a layer that is
+// drawn anew frozen.
+TEST(TorchScript, TrainsWhatAScriptForInferenceHoldsAndWhatIsFresh) {
+  const Folder folder;
+  const std::vector<std::string> all{"scale", "w"};
+  scaled_script(false, false).save(folder.file("net.pt"));
+  const auto inference = make_training_mesh(script_config(folder.file("net.pt")), 1, {});
+  ASSERT_TRUE(inference.ok()) << inference.error().message;
+  EXPECT_EQ(names_of((*inference)->layout()), all);
+  scaled_script(true, false).save(folder.file("net.pt"));
+  const RunConfig config = script_config(folder.file("net.pt"), ", fresh: [w]");
+  const auto fresh = make_training_mesh(config, 1, {});
+  ASSERT_TRUE(fresh.ok()) << fresh.error().message;
+  EXPECT_EQ(names_of((*fresh)->layout()), all);
+  const auto part = (*fresh)->part(0);
+  ASSERT_TRUE(part.ok()) << part.error().message;
+  AlignedBuffer parameters((*fresh)->layout().size()), gradient(parameters.size());
+  (*part)->initialise(parameters.span());
+  (*part)->bind(parameters.span(), gradient.span());
+  ASSERT_TRUE((*part)->gradient(0).ok());
+  const auto of_w = gradient.span().subspan(kPixels);
+  EXPECT_TRUE(std::ranges::any_of(of_w, [](float value) { return value != 0; }));
+  EXPECT_EQ(refusal(folder.file("net.pt")), "");
+  const auto none =
+      prepare_training_data(script_config(folder.file("net.pt"), ", frozen: [scale]"), 1, {});
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("nothing is left to train"), std::string::npos);
+}
+
 // Each is one sentence that names the file. Seen to fail without the trial call, and without the
 // look at buffers.
 TEST(TorchScript, ThatCannotBeTrainedIsRefusedWithASentence) {
