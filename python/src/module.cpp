@@ -167,15 +167,16 @@ class Node {
   void deal_out(const Labels& labels) {
     const Mesh& mesh = node_->mesh();
     const SampleClasses classes = classes_of(labels);
-    part_ = split_data(
-        *split_kinds().make("even"),
-        {classes, mesh.objective().weights(), mesh.nodes(), mesh.config().seed})[node_->self()];
+    auto parts = split_data(*split_kinds().make("even"), {classes, mesh.objective().weights(),
+                                                          mesh.nodes(), mesh.config().seed});
+    batches_.emplace(std::move(parts[node_->self()]), node_->self(), mesh.config().seed);
   }
   // The samples of the wanted batch, of those that were dealt out.
-  [[nodiscard]] std::vector<std::uint32_t> indices(int size) const {
+  [[nodiscard]] std::vector<std::uint32_t> indices(int size) {
     if (size < 1) throw ConfigError("a batch holds a sample at least");
-    if (part_.empty()) throw ConfigError("no samples were dealt out: call deal_out before indices");
-    return batch_samples(part_, size, node_->batch(), node_->self(), node_->mesh().config().seed);
+    if (!batches_) throw ConfigError("no samples were dealt out: call deal_out before indices");
+    const auto samples = batches_->samples(size, node_->batch());
+    return {samples.begin(), samples.end()};
   }
   // The samples that this node evaluates, of a test set with these labels.
   [[nodiscard]] std::vector<std::uint32_t> test_indices(const Labels& labels) const {
@@ -198,7 +199,7 @@ class Node {
   }
 
   std::unique_ptr<LoopNode> node_;
-  std::vector<std::uint32_t> part_;  // of the data set that was dealt out last
+  std::optional<Batches> batches_;  // of the data set that was dealt out last
 };
 
 template <typename T>

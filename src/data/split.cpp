@@ -29,22 +29,40 @@ std::vector<std::uint32_t> test_part(const SampleClasses& test, NodeIndex node, 
   return part;
 }
 
+Batches::Batches(std::vector<std::uint32_t> part, NodeIndex node, std::uint64_t seed)
+    : part_(std::move(part)), node_(node), seed_(seed) {}
+
+std::span<const std::uint32_t> Batches::samples(int size, std::uint64_t number) {
+  KIMESH_CHECK(!part_.empty() && size > 0, "a batch of something");
+  const auto count = static_cast<std::uint64_t>(size);
+  const std::uint64_t begin = number * count, length = part_.size(), first = begin % length;
+  if (count <= length - first) return order_of(begin / length).subspan(first, count);
+  joined_.clear();
+  while (joined_.size() < count) {
+    const std::uint64_t at = begin + joined_.size();
+    const auto rest = order_of(at / length).subspan(at % length);
+    const auto taken = rest.first(std::min<std::uint64_t>(rest.size(), count - joined_.size()));
+    joined_.insert(joined_.end(), taken.begin(), taken.end());
+  }
+  return joined_;
+}
+
+std::span<const std::uint32_t> Batches::order_of(std::uint64_t epoch) {
+  if (epoch_ != epoch) {
+    order_ = part_;
+    Random(seed_, node_, static_cast<std::uint32_t>(epoch), Purpose::kBatchOrder)
+        .shuffle(std::span(order_));
+    epoch_ = epoch;
+    ++drawn_;
+  }
+  return order_;
+}
+
 std::vector<std::uint32_t> batch_samples(std::span<const std::uint32_t> part, int batch,
                                          std::uint64_t number, NodeIndex node, std::uint64_t seed) {
-  KIMESH_CHECK(!part.empty() && batch > 0, "a batch of something");
-  const auto size = static_cast<std::uint64_t>(batch);
-  std::vector<std::uint32_t> samples, epoch_order;
-  samples.reserve(size);
-  const std::uint64_t begin = number * size;
-  for (std::uint64_t at = begin; at < begin + size; ++at) {
-    if (epoch_order.empty() || at % part.size() == 0) {
-      epoch_order.assign(part.begin(), part.end());
-      const auto epoch = static_cast<std::uint32_t>(at / part.size());
-      Random(seed, node, epoch, Purpose::kBatchOrder).shuffle(std::span(epoch_order));
-    }
-    samples.push_back(epoch_order[at % part.size()]);
-  }
-  return samples;
+  Batches batches({part.begin(), part.end()}, node, seed);
+  const auto samples = batches.samples(batch, number);
+  return {samples.begin(), samples.end()};
 }
 
 }  // namespace kimesh

@@ -46,7 +46,7 @@ class Trainer : public Objective {
       : config_(config),
         start_(std::move(start)),
         data_(std::move(data)),
-        node_(node),
+        batches_(data_.train_order, node, config.seed),
         tell_(std::move(tell)),
         network_(make_network(*config.model.kind, data_.train.shape)),
         whole_(layout_of(*network_)),
@@ -76,8 +76,7 @@ class Trainer : public Objective {
 
   Result<GradientNumbers> gradient(std::uint64_t batch) override {
     KIMESH_CHECK(!gradient_.empty(), "bind comes before gradient");
-    const auto samples =
-        batch_samples(data_.train_order, config_.data.batch, batch, node_, config_.seed);
+    const auto samples = batches_.samples(config_.data.batch, batch);
     return with_torch([&]() -> Result<GradientNumbers> {
       const double loss = backward(samples);
       if (!std::isfinite(loss) || !gradient_is_finite()) return not_finite();
@@ -198,7 +197,7 @@ class Trainer : public Objective {
   RunConfig config_;
   std::shared_ptr<const std::vector<float>> start_;  // shared by the nodes of this process
   NodeData data_;
-  NodeIndex node_;
+  Batches batches_;
   EvaluationProgress tell_;
   std::shared_ptr<NeuralNetwork> network_;  // torch's modules know no other ownership
   Layout whole_;                            // every parameter

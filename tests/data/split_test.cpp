@@ -1,5 +1,6 @@
 #include "kimesh/data/split.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -203,6 +204,28 @@ TEST(Batches, VisitEverySampleOncePerEpoch) {
     EXPECT_EQ(std::set(begin, begin + 103).size(), part.size()) << "epoch " << epoch;
   }
   EXPECT_FALSE(std::equal(walk.begin(), walk.begin() + 103, walk.begin() + 103));
+}
+
+// Seen to fail: a permutation drawn for each batch, and one kept beyond its epoch.
+TEST(Batches, DrawOnePermutationAnEpoch) {
+  std::vector<std::uint32_t> part(103);
+  std::iota(part.begin(), part.end(), 1000u);
+  Batches batches(part, 2, 9);
+  const auto is_that_alone = [&](std::uint64_t number) {
+    return std::ranges::equal(batches.samples(8, number), batch_samples(part, 8, number, 2, 9));
+  };
+  for (std::uint64_t number = 0; number < 26; ++number) EXPECT_TRUE(is_that_alone(number));
+  EXPECT_EQ(batches.drawn(), 3u) << "26 batches of 8 end in the third epoch";
+  for (const std::uint64_t number : {40u, 12u, 0u, 0xffffffffu}) EXPECT_TRUE(is_that_alone(number));
+}
+
+// Worked out before orders were kept.
+TEST(Batches, AreThoseOfEarlierVersions) {
+  const std::vector<std::uint32_t> part{10, 11, 12, 13, 14};
+  EXPECT_THAT(batch_samples(part, 3, 0, 1, 7), testing::ElementsAre(10, 11, 13));
+  EXPECT_THAT(batch_samples(part, 3, 1, 1, 7), testing::ElementsAre(12, 14, 13));
+  EXPECT_THAT(batch_samples(part, 12, 3, 1, 7),
+              testing::ElementsAre(13, 12, 11, 10, 11, 12, 14, 13, 10, 14, 10, 13));
 }
 
 TEST(Batches, RepeatAPartThatIsSmallerThanTheBatch) {
