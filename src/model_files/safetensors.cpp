@@ -53,6 +53,7 @@ struct Entry {
 // Bytes of an element; 0: not a type that is read.
 std::size_t width_of(const std::string& dtype) {
   if (dtype == "F32") return sizeof(float);
+  if (dtype == "F64") return sizeof(double);
   return dtype == "F16" || dtype == "BF16" ? sizeof(std::uint16_t) : 0;
 }
 
@@ -147,6 +148,12 @@ void append_values(const Entry& entry, std::string_view bytes, std::vector<float
     return;
   }
   for (std::size_t i = 0; i < entry.elements; ++i) {
+    if (entry.dtype == "F64") {
+      double value = 0;
+      std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+      out[i] = static_cast<float>(value);
+      continue;
+    }
     std::uint16_t bits = 0;
     std::memcpy(&bits, bytes.data() + i * sizeof bits, sizeof bits);
     out[i] = entry.dtype == "F16" ? from_half(bits) : from_bfloat16(bits);

@@ -37,7 +37,7 @@ struct TensorFile {
     std::size_t offset = 0, size = 0;  // elements, in `values`
   };
   std::vector<Tensor> tensors;       // in the order of their data
-  std::vector<float> values;         // F32, F16 and BF16, as float32
+  std::vector<float> values;         // F64, F32, F16 and BF16, as float32
   TensorMetadata metadata;           // what of it is text
   std::vector<std::string> skipped;  // names of tensors of all other types, which are not read
   // Null: no tensor of that name.
