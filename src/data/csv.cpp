@@ -59,6 +59,17 @@ std::optional<T> parsed(const std::string& text) {
   return value;
 }
 
+// A number as float32; nothing: it is none, or float32 cannot hold it. What is smaller than float32
+// can tell from 0 is rounded, as NumPy and PyTorch do.
+std::optional<float> parsed_float32(const std::string& text) {
+  auto value = parsed<float>(text);  // rounds once
+  if (!value) {
+    const auto wide = parsed<double>(text);
+    if (wide && std::abs(*wide) < 1) value = static_cast<float>(*wide);
+  }
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
 // Classes in the order of their numbers, or of their names where one is no number.
 std::vector<std::string> ordered_names(const std::map<std::string, std::uint32_t>& found) {
   std::vector<std::string> names;
@@ -255,8 +266,8 @@ class CsvSamples : public StoredSamples {
     values.clear();
     for (const std::size_t i : order_) {
       if (i == column_) continue;
-      const auto value = parsed<float>(fields[i]);
-      if (!value || !std::isfinite(*value))
+      const auto value = parsed_float32(fields[i]);
+      if (!value)
         return refuse(line, fmt::format("'{}' in column {} is no number of float32",
                                         fields[i].substr(0, 60), i + 1));
       values.push_back(*value);

@@ -296,6 +296,22 @@ TEST_F(DataFiles, CsvMayNameColumnsAlike) {
   EXPECT_THAT(row, ElementsAre(-1.0f, 3.0f));
 }
 
+// Seen to fail: 1e-60, which float32 rounds to 0, refused like what is no number.
+TEST_F(DataFiles, CsvRoundsNumbersThatAreTooSmallAndRefusesThoseThatAreTooLarge) {
+  const std::string keys = "test_share: 0.5, header: false, label: 2";
+  write("a.csv", "1e-60,a\n-1e-60,a\n0,b\n0,b\n");
+  const auto sets = read_all(data("csv", "a.csv", keys), 1);
+  ASSERT_TRUE(sets.ok()) << sets.error().message;
+  std::vector<float> row(1);
+  sets->train.copy_sample(0, row);
+  EXPECT_EQ(row[0], 0.0f);
+  for (const std::string wrong : {"1e60", "-1e39", "1e-60x"}) {
+    write("a.csv", wrong + ",a\n" + wrong + ",a\n0,b\n0,b\n");
+    EXPECT_THAT(refusal(data("csv", "a.csv", keys)),
+                HasSubstr("'" + wrong + "' in column 1 is no number of float32"));
+  }
+}
+
 // Seen to fail: the mean of all rows, which those of the test set have part in.
 TEST_F(DataFiles, CsvIsStandardisedWithoutTheRowsKeptForTheTest) {
   write("a.csv", "0,a\n10,a\n20,b\n60,b\n");
