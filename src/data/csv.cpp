@@ -24,8 +24,6 @@ namespace kimesh {
 namespace {
 
 constexpr std::size_t kLineBytesMax = 16 << 20;  // a million features
-// Spreadsheets put it in front of a CSV file in UTF-8.
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 using Fields = std::vector<std::string>;
 // Called for each sample with its number and its line's; stops at the first trouble.

@@ -71,7 +71,10 @@ class QuadraticCsv {
                       "Name a file of lines node,j,a,b for a smaller problem");
     std::ifstream file(path_);
     std::string line;
-    for (int number = 1; std::getline(file, line); ++number) read_line(trimmed(line), number);
+    for (int number = 1; std::getline(file, line); ++number) {
+      if (number == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
+      read_line(trimmed(line), number);
+    }
     if (!file.eof())
       complain(0, fmt::format("the file cannot be read to its end ({})", std::strerror(errno)),
                "Check the disk that it is on");
