@@ -73,8 +73,8 @@ def flatten(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(tree, Mapping):
         for key, below in tree.items():
             yield from flatten(below, f"{prefix}.{key}" if prefix else str(key))
-    elif _is_pairs(tree):
-        for name, leaf in tree:
+    elif isinstance(tree, Iterator) or _is_pairs(tree):
+        for name, leaf in _pairs_of(tree):
             yield (f"{prefix}.{name}" if prefix else str(name)), leaf
     elif isinstance(tree, (list, tuple)):
         for index, below in enumerate(tree):
@@ -85,10 +85,16 @@ def flatten(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 def _is_pairs(tree: Any) -> bool:
     """Whether these are names with leaves, as named_parameters() gives them."""
-    if isinstance(tree, Iterator):
-        return True
     return isinstance(tree, (list, tuple)) and bool(tree) and all(
         isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in tree)
+
+
+def _pairs_of(tree: Iterable[Any]) -> list[tuple[str, Any]]:
+    pairs = list(tree)
+    if pairs and not _is_pairs(pairs):
+        raise ConfigError("an iterator gives pairs of a name and an array, and here there are no "
+                          "names: give model.named_parameters()")
+    return pairs
 
 
 def _rebuild(tree: Any, leaves: Iterator[Any]) -> Any:

@@ -65,5 +65,22 @@ class OtherArrays(MeshTest):
             np.testing.assert_allclose(end["y"], -0.1, rtol=1e-6)
 
 
+class Forms(MeshTest):
+    def assert_refused(self, sentence: str, parameters: Any) -> None:
+        with self.assertRaisesRegex(kimesh.ConfigError, sentence):
+            self.mesh(parameters, "a", self.config(), self.ring("ab"))
+
+    # Seen to fail: arrays whose first dimension is 2 became a name and a row.
+    def test_an_iterator_without_names_is_refused(self) -> None:
+        for shape in ((2, 3), (4, 3), ()):
+            self.assert_refused(r"no names: give model.named_parameters\(\)",
+                                iter([np.ones(shape, np.float32)]))
+        self.assert_refused("no names", iter([("w", np.ones(3, np.float32), 1)]))
+        self.assert_refused("there are no parameters", iter([]))
+        mesh = self.mesh(iter([("w", np.ones((2, 3), np.float32))]), "a", self.config(),
+                         self.ring("ab"))
+        self.assertEqual([(name, w.shape) for name, w in mesh.parameters], [("w", (2, 3))])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -194,6 +194,7 @@ class Windows(MeshTest):
                 "'1.running_mean'": norm,
                 "'weight' is torch.bfloat16, and kimesh trains float32": half.named_parameters(),
                 "'weight' is not contiguous": turned.named_parameters(),
+                "give model.named_parameters": nn.Linear(2, 3).parameters(),
                 "no parameter has requires_grad, .*requires_grad_": {"w": torch.ones(3)}}.items():
             with self.assertRaisesRegex(kimesh.ConfigError, sentence):
                 self.mesh(parameters, "a", config, topology)
