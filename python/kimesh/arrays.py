@@ -50,6 +50,7 @@ class Parameters(Protocol):
 def parameters_of(given: Any) -> Parameters:
     """Takes a PyTorch module, its named_parameters(), or a tree of arrays of NumPy or JAX."""
     torch = sys.modules.get("torch")
+    module = None
     if torch is not None:
         module = given if isinstance(given, torch.nn.Module) else _module_behind(given)
         if module is not None:
@@ -64,7 +65,7 @@ def parameters_of(given: Any) -> Parameters:
         if names.count(name) > 1:
             raise ConfigError(f"two parameters have the name '{name}': give each its own")
     if torch is not None and any(isinstance(leaf, torch.Tensor) for _, leaf in leaves):
-        return TorchParameters(leaves)
+        return TorchParameters(leaves, module)
     return ArrayParameters(given, leaves)
 
 
@@ -117,6 +118,13 @@ def _module_behind(given: Any) -> Any:
     return module if hasattr(module, "named_buffers") else None
 
 
+def _homes_in(module: Any) -> dict[int, tuple[dict[str, Any], str]]:
+    """Where a module holds each parameter, by the parameter's id."""
+    modules = module.modules() if module is not None else ()
+    return {id(tensor): (below._parameters, name)
+            for below in modules for name, tensor in below._parameters.items()}
+
+
 def _refuse_running_statistics(module: Any) -> None:
     for name, buffer in module.named_buffers():
         if buffer is not None and name.rpartition(".")[2] in _RUNNING_STATISTICS:
@@ -131,11 +139,13 @@ class TorchParameters:
 
     adds_gradient = True
 
-    def __init__(self, leaves: Iterable[tuple[str, Any]]) -> None:
+    def __init__(self, leaves: Iterable[tuple[str, Any]], module: Any) -> None:
         self._torch = sys.modules["torch"]
+        self._homes = _homes_in(module)
         self._tensors: list[tuple[str, Any]] = []
         self._frozen: list[tuple[str, Any]] = []
         self._windows: list[Any] = []  # of the gradients
+        self._addresses: list[int] = []  # of the data
         for name, tensor in leaves:
             self._check(name, tensor)
             (self._tensors if tensor.requires_grad else self._frozen).append((name, tensor))
@@ -175,6 +185,7 @@ class TorchParameters:
             values = flat[offset:offset + size].view(tensor.shape)
             values.copy_(tensor.detach())
             tensor.data = values
+            self._addresses.append(tensor.data_ptr())
             window = flat_gradient[offset:offset + size].view(tensor.shape)
             self._windows.append(window)
             tensor.grad = window
@@ -184,6 +195,7 @@ class TorchParameters:
         """The gradients that are given, or those that backward() has left. Where a program has
         taken the windows away (zero_grad), what is in their place is copied, and they are put
         back."""
+        self._refuse_other_data()
         if gradients is not None:
             arrays = _in_order(gradients, self.trained)
             for (_, tensor), window in zip(self._tensors, self._windows):
@@ -202,6 +214,16 @@ class TorchParameters:
                 window.copy_(own)
             tensor.grad = window
         return None
+
+    def _refuse_other_data(self) -> None:
+        """A step would not change data that the program has put in the place of the windows."""
+        for (name, tensor), address in zip(self._tensors, self._addresses):
+            home = self._homes.get(id(tensor))
+            if tensor.data_ptr() != address or (home and home[0].get(home[1]) is not tensor):
+                raise ConfigError(
+                    f"'{name}' has other memory than what kimesh trains, as after tensor.data = "
+                    "values, load_state_dict(assign=True) or model.to(): write this before "
+                    "kimesh.Mesh(...)")
 
     def current(self) -> Any:
         return dict(self._tensors + self._frozen)

@@ -247,6 +247,46 @@ class Windows(MeshTest):
         for end in self.run_nodes("ab", node).values():
             np.testing.assert_allclose(end["w"], -0.1, rtol=1e-6)
 
+    # Seen to fail: the steps changed what the model no longer had, and nobody said so.
+    def test_other_memory_in_the_place_of_a_parameter_is_refused(self) -> None:
+        config, topology = self.config(stop="{rounds: 1}"), self.ring("ab")
+
+        def replace_data(model: nn.Module) -> None:
+            model.weight.data = torch.ones(1, 1)
+
+        def load(model: nn.Module) -> None:
+            model.load_state_dict({"weight": torch.ones(1, 1), "bias": torch.ones(1)}, assign=True)
+
+        def node(name: str, replace: Any, form: Any) -> str | None:
+            model = nn.Linear(1, 1)
+            first = copy.deepcopy(model.state_dict())
+            mesh = self.mesh(form(model), name, config, topology,
+                             folder=self.folder / f"{replace.__name__} {form.__name__}")
+            self.assertTrue(mesh.running)
+            weight, bias = model.weight, model.bias
+            data = weight.data
+            replace(model)
+            with self.assertRaisesRegex(kimesh.ConfigError, "'weight' has other memory than what "
+                                        "kimesh trains, .* before kimesh.Mesh"):
+                model(torch.ones(1)).sum().backward()
+                mesh.step()
+            weight.data, model.weight, model.bias = data, weight, bias
+            model.load_state_dict(first)  # which copies
+            model(torch.ones(1)).sum().backward()
+            mesh.step()
+            return mesh.outcome
+
+        def named(model: nn.Module) -> Any:
+            return model.named_parameters()
+
+        def itself(model: nn.Module) -> Any:
+            return model
+
+        for replace in (replace_data, load):
+            for form in (named, itself):
+                ends = self.run_nodes("ab", lambda name: node(name, replace, form))
+                self.assertEqual(ends, {"a": "done", "b": "done"})
+
     def test_a_step_without_backward_is_refused(self) -> None:
         config, topology = self.config(stop="{rounds: 1}"), self.ring("ab")
 
