@@ -50,5 +50,13 @@ def wait_for_end(node: _core.Node) -> None:
         time.sleep(_LEAVE_S)
 
 
+def is_failure(error: BaseException) -> bool:
+    """Whether an exception that leaves a loop says that it failed. Ctrl-C and `sys.exit(0)` do
+    not."""
+    if isinstance(error, SystemExit):
+        return error.code not in (None, 0)
+    return not isinstance(error, KeyboardInterrupt)
+
+
 def sentence_of(error: BaseException) -> str:
     return f"the program's loop ended: {traceback.format_exception_only(error)[-1].strip()}"

@@ -18,7 +18,7 @@ import numpy as np
 from kimesh import _core
 from kimesh._core import ConfigError, MeshError, Wish
 from kimesh.arrays import parameters_of
-from kimesh.leaving import leave_when_let_go, sentence_of, wait_for_end
+from kimesh.leaving import is_failure, leave_when_let_go, sentence_of, wait_for_end
 from kimesh.signals import StopOnSignals
 
 _TICK_S = 0.1  # between two looks at Python's signals while the node is waited for
@@ -217,7 +217,7 @@ class Mesh:
         """Leaves the mesh, which ends the run where it has not ended: as a failure of this node,
         where there is an error. It raises nothing: `outcome` and `text` say how the run ended."""
         if self._end is None and self._started:
-            if error is not None and not isinstance(error, KeyboardInterrupt):
+            if error is not None and is_failure(error):
                 self._node.fail(sentence_of(error))
             else:
                 self._node.stop()
