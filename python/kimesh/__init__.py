@@ -15,7 +15,8 @@ import numpy as np
 
 from kimesh import _core
 from kimesh._core import ConfigError, MeshError, version
-from kimesh.mesh import Evaluation, Link, Mesh
+from kimesh.answers import Evaluation
+from kimesh.mesh import Link, Mesh
 
 __all__ = ["ConfigError", "Evaluation", "Link", "Mesh", "MeshError", "digits"]
 __version__ = version()

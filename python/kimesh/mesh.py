@@ -11,12 +11,13 @@ import platform
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kimesh import _core
 from kimesh._core import ConfigError, MeshError, Wish
+from kimesh.answers import classes_of, evaluation_of, state_of, weights_of
 from kimesh.arrays import parameters_of
 from kimesh.leaving import is_failure, leave_when_let_go, sentence_of, wait_for_end
 from kimesh.signals import StopOnSignals
@@ -25,14 +26,6 @@ _TICK_S = 0.1  # between two looks at Python's signals while the node is waited 
 _log = logging.getLogger("kimesh")
 
 Path = str | os.PathLike[str]
-
-
-class Evaluation(NamedTuple):
-    """Sums over this node's part of the test set, which all nodes share among them."""
-
-    correct: int
-    samples: int
-    loss_sum: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -107,6 +100,9 @@ class Mesh:
             raise ConfigError("config and topology are required, or resume with the folder of a "
                               "run")
         self._parameters = parameters_of(parameters)
+        first = None
+        if weights is not None:  # before there is a folder of the run
+            first = weights_of(os.fspath(weights), self._parameters.trained)
         self._evaluate = evaluate
         self._state = state
         self._on_round = on_round
@@ -129,8 +125,8 @@ class Mesh:
             resumes=resume is not None, keys=os.fspath(keys or ""))
         self._vector = self._node.parameters()
         self._parameters.bind(self._vector, self._node.gradient())
-        if weights is not None:
-            self._start_from(os.fspath(weights))
+        if first is not None:
+            np.concatenate(first, out=self._vector)
         self._signals = StopOnSignals(self._node.stop)
         self._started = False
 
@@ -287,28 +283,15 @@ class Mesh:
         if not self._answering:
             self._wanted()
         if self._labels is not labels:
-            self._node.deal_out(_classes(labels))
+            self._node.deal_out(classes_of(labels))
             self._labels = labels
         return np.asarray(self._node.indices(size), np.int64)
 
     def test_indices(self, labels: Sequence[int]) -> np.ndarray:
         """The samples that this node evaluates, of a test set that all nodes have."""
-        return np.asarray(self._node.test_indices(_classes(labels)), np.int64)
+        return np.asarray(self._node.test_indices(classes_of(labels)), np.int64)
 
     # ---- within
-
-    def _start_from(self, path: str) -> None:
-        tensors = {name: (shape, values) for name, shape, values in _core.read_weights(path)}
-        offset = 0
-        for name, shape in self._parameters.trained:
-            if name not in tensors:
-                raise ConfigError(f"{path} has no '{name}': name another file")
-            there, values = tensors[name]
-            if tuple(there) != shape:
-                raise ConfigError(f"{path} has '{name}' of shape {there}, and the model of "
-                                  f"{list(shape)}: name another file")
-            self._vector[offset:offset + values.size] = values
-            offset += values.size
 
     def _wanted(self) -> bool:
         """Answers the node until it wants a gradient, or the run is over."""
@@ -344,11 +327,9 @@ class Mesh:
 
     def _answer(self, wish: Wish) -> None:
         if wish is Wish.EVALUATION and self._evaluate is not None:
-            numbers = Evaluation(*self._evaluate())
-            self._node.give_evaluation(int(numbers.correct), int(numbers.samples),
-                                       float(numbers.loss_sum))
+            self._node.give_evaluation(*evaluation_of(self._evaluate()))
         elif wish is Wish.STATE and self._state is not None:
-            self._node.give_state(self._state[0]())
+            self._node.give_state(state_of(self._state[0]()))
         elif wish is Wish.RESTORE and self._state is not None:
             self._state[1](self._node.take_restored())
 
@@ -364,10 +345,3 @@ class Mesh:
     def _take_end(self) -> None:
         self._end = self._node.end()
         self._signals.give_back()
-
-
-def _classes(labels: Sequence[int] | None) -> np.ndarray:
-    if labels is None:
-        raise ConfigError("labels are None: give the class of each sample, or zeros where there "
-                          "are no classes")
-    return np.ascontiguousarray(labels, np.int64)
