@@ -20,6 +20,18 @@ std::string joined(const std::vector<Problem>& problems) {
   return text;
 }
 
+// Whoever makes a plan of the layout cuts it between rows of values.
+Status check_layout(const Layout& layout) {
+  if (layout.layers.empty())
+    return Error{ErrorCode::kUserInput, "there are no parameters to train: give one at least."};
+  std::string text;
+  for (const LayoutLayer& layer : layout.layers)
+    if (layer.size == 0)
+      text += fmt::format("{}layer '{}' has shape [{}], and so no value: leave it out.",
+                          text.empty() ? "" : "\n", layer.name, fmt::join(layer.shape, ", "));
+  return text.empty() ? ok_status() : Error{ErrorCode::kUserInput, text};
+}
+
 // Empty where `path` is.
 std::string absolute_path(const std::string& path) {
   return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
@@ -61,6 +73,7 @@ Result<std::unique_ptr<Mesh>> Mesh::make(MeshFiles files,
     return Error{ErrorCode::kUserInput, files.config_path +
                                             ": stop: accuracy and loss are of a test set, and this "
                                             "objective has none. Write stop: {rounds: 1000}."};
+  if (const Status whole = check_layout(objective->layout()); !whole) return whole.error();
   KIMESH_CHECK(objective->weights().size() == files.topology.nodes.size(), "one weight a node");
   std::unique_ptr<Mesh> mesh(new Mesh(std::move(files), std::move(objective)));
   auto plan =

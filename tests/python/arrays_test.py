@@ -81,6 +81,12 @@ class Forms(MeshTest):
                          self.ring("ab"))
         self.assertEqual([(name, w.shape) for name, w in mesh.parameters], [("w", (2, 3))])
 
+    # Seen to fail: the process was aborted.
+    def test_parameters_without_a_value_are_refused_by_name(self) -> None:
+        self.assert_refused(r"layer 'e' has shape \[0, 3\], and so no value: leave it out",
+                            {"w": np.ones(3, np.float32), "e": np.ones((0, 3), np.float32)})
+        self.assert_refused("layer 'w' has shape", {"w": np.ones(0, np.float32)})
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,62 @@
+// How a mesh ends whose loops are of the program's own: on one thread, which answers each node in
+// turn.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "kimesh/link/free_ports.h"
+#include "kimesh/mesh/loop_node.h"
+
+namespace kimesh::loop_ends_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kFolder = KIMESH_SOURCE_DIR "/tests/mesh/";
+
+std::string fresh_folder(const std::string& name) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / ("loop_ends_" + name);
+  std::filesystem::remove_all(path);
+  std::filesystem::create_directories(path);
+  return path.string();
+}
+
+MeshFiles files_on_free_ports() {
+  auto files = load_mesh_files(kFolder + "loop.yaml", kFolder + "ring.yaml");
+  for (const auto& problem : files.problems) ADD_FAILURE() << to_string(problem);
+  const std::vector<int> ports = free_ports(files.value.topology.nodes.size());
+  for (std::size_t i = 0; i < ports.size(); ++i)
+    files.value.topology.nodes[i].address = "tcp://127.0.0.1:" + std::to_string(ports[i]);
+  return std::move(files.value);
+}
+
+Result<std::unique_ptr<LoopNode>> node_of(const MeshFiles& files, NodeIndex self,
+                                          const std::string& folder,
+                                          Layout layout = Layout::vector(9)) {
+  LoopNodeOptions options;
+  options.node = files.topology.nodes[self].name;
+  options.layout = std::move(layout);
+  options.evaluates = true;
+  options.folder = folder;
+  return LoopNode::make(files, std::move(options));
+}
+
+// Seen to fail: the program was aborted.
+TEST(LoopEnds, ParametersWithoutAValueAreRefusedByName) {
+  const MeshFiles files = files_on_free_ports();
+  const Layout layout{{{"w", {4}, 0, 4}, {"e", {0, 3}, 4, 0}, {"f", {3, 0}, 4, 0}}};
+  const auto node = node_of(files, 0, fresh_folder("empty"), layout);
+  ASSERT_FALSE(node.ok());
+  EXPECT_EQ(node.error().code, ErrorCode::kUserInput);
+  EXPECT_EQ(node.error().message,
+            "layer 'e' has shape [0, 3], and so no value: leave it out.\n"
+            "layer 'f' has shape [3, 0], and so no value: leave it out.");
+  const auto none = node_of(files, 0, fresh_folder("none"), Layout{});
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().code, ErrorCode::kUserInput);
+  EXPECT_THAT(none.error().message, HasSubstr("there are no parameters to train"));
+}
+
+}  // namespace
+}  // namespace kimesh::loop_ends_test
