@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "absolute_path.h"
 #include "kimesh/mesh/keys.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/freed_memory.h"
@@ -47,9 +48,14 @@ Error not_finite(const Layout& layout, std::span<const float> gradient) {
   return {ErrorCode::kNotFinite, "the loss is NaN or infinity"};
 }
 
+// The program may change its directory before the run begins, or while it lasts.
 Result<RunFolder> folder_of(const Mesh& mesh, const LoopNodeOptions& options) {
-  if (options.resumes) return RunFolder(options.folder);
-  if (options.folder.empty()) return mesh.make_folder({}, options.command);
+  if (options.resumes) return RunFolder(absolute_path(options.folder));
+  if (options.folder.empty()) {
+    NewRunFolder made_up;
+    made_up.parent = absolute_path(made_up.parent);
+    return mesh.make_folder(made_up, options.command);
+  }
   return mesh.share_folder(options.folder, options.command);
 }
 
@@ -156,6 +162,7 @@ Result<std::unique_ptr<LoopNode>> LoopNode::make(MeshFiles files, LoopNodeOption
   if (!self)
     return Error{ErrorCode::kUserInput, fmt::format("{}: the topology has no node '{}'",
                                                     files.topology_path, options.node)};
+  files.topology.keys_folder = absolute_path(files.topology.keys_folder);
   keep_freed_memory();
   std::unique_ptr<LoopNode> node(new LoopNode());
   node->self_ = *self;

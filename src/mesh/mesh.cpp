@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "absolute_path.h"
 #include "kimesh/run/check_together.h"
 #include "kimesh/run/options.h"
 #include "kimesh/util/digest.h"
@@ -30,11 +31,6 @@ Status check_layout(const Layout& layout) {
       text += fmt::format("{}layer '{}' has shape [{}], and so no value: leave it out.",
                           text.empty() ? "" : "\n", layer.name, fmt::join(layer.shape, ", "));
   return text.empty() ? ok_status() : Error{ErrorCode::kUserInput, text};
-}
-
-// Empty where `path` is.
-std::string absolute_path(const std::string& path) {
-  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "kimesh/link/free_ports.h"
 #include "kimesh/mesh/loop_node.h"
@@ -14,6 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 const std::string kFolder = KIMESH_SOURCE_DIR "/tests/mesh/";
+constexpr Duration kTick = std::chrono::milliseconds(1);
 
 std::string fresh_folder(const std::string& name) {
   const auto path = std::filesystem::path(::testing::TempDir()) / ("loop_ends_" + name);
@@ -42,6 +45,33 @@ Result<std::unique_ptr<LoopNode>> node_of(const MeshFiles& files, NodeIndex self
   return LoopNode::make(files, std::move(options));
 }
 
+using Nodes = std::vector<std::unique_ptr<LoopNode>>;
+
+Nodes nodes_of(const MeshFiles& files, const std::string& folder) {
+  Nodes nodes;
+  for (NodeIndex i = 0; i < files.topology.nodes.size(); ++i) {
+    auto node = node_of(files, i, folder);
+    if (!node) ADD_FAILURE() << node.error().message;
+    nodes.push_back(std::move(node.value()));
+  }
+  return nodes;
+}
+
+// Takes part until all have ended; `score` answers the evaluations.
+void run(const Nodes& nodes, const std::function<void(LoopNode&)>& score) {
+  std::size_t ended = 0;
+  while (ended < nodes.size()) {
+    ended = 0;
+    for (const auto& node : nodes) {
+      const LoopWish wish = node->wait(kTick);
+      static_cast<void>(node->take_events());
+      if (wish == LoopWish::kGradient) node->give(GradientNumbers{1, 1});
+      if (wish == LoopWish::kEvaluation) score(*node);
+      if (wish == LoopWish::kEnd) ++ended;
+    }
+  }
+}
+
 // Seen to fail: the program was aborted.
 TEST(LoopEnds, ParametersWithoutAValueAreRefusedByName) {
   const MeshFiles files = files_on_free_ports();
@@ -56,6 +86,38 @@ TEST(LoopEnds, ParametersWithoutAValueAreRefusedByName) {
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code, ErrorCode::kUserInput);
   EXPECT_THAT(none.error().message, HasSubstr("there are no parameters to train"));
+}
+
+// Puts the process back where it was.
+class Directory {
+ public:
+  Directory() : before_(std::filesystem::current_path()) {}
+  ~Directory() { std::filesystem::current_path(before_); }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+
+ private:
+  const std::filesystem::path before_;
+};
+
+// Seen to fail: the records of the nodes were in another folder than run.json.
+TEST(LoopEnds, ARunStaysInItsFolderWhereTheProgramChangesItsDirectory) {
+  const Directory back;
+  const std::string here = fresh_folder("here"), there = fresh_folder("there");
+  MeshFiles files = files_on_free_ports();
+  files.config.stop.rounds = 1;
+  std::filesystem::current_path(here);
+  const Nodes nodes = nodes_of(files, "");
+  std::filesystem::current_path(there);
+  run(nodes, [](LoopNode& node) { node.give(EvaluationNumbers{1, 2, 3}); });
+  EXPECT_TRUE(std::filesystem::is_empty(there));
+  for (const auto& node : nodes) {
+    ASSERT_TRUE(node->end().ok()) << node->end().error().message;
+    const std::filesystem::path folder = node->folder().path();
+    EXPECT_EQ(folder.parent_path(), std::filesystem::path(here) / "runs");
+    EXPECT_TRUE(std::filesystem::exists(folder / "run.json"));
+    EXPECT_FALSE(std::filesystem::is_empty(folder / "nodes"));
+  }
 }
 
 }  // namespace

@@ -55,7 +55,8 @@ struct LoopNodeOptions {
   std::vector<std::string> command;         // for the run's record
   // Where records and checkpoints go, and come from where the node resumes: a folder that is there,
   // or is made. Nodes of one machine may share it, and a folder of another config or topology is
-  // refused. Empty: a new one under runs.
+  // refused. Empty: a new one under runs. Relative paths are of the directory in which make() is
+  // called, whatever the program's is later.
   std::string folder;
   bool resumes = false;  // requires a folder
 };
