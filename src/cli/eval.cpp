@@ -57,8 +57,9 @@ Result<EvaluationNumbers> numbers_of_plugin(const std::string& model, const RunC
   AlignedBuffer parameters(values->size()), gradient(values->size());
   std::ranges::copy(*values, parameters.span().begin());
   (*objective)->bind(parameters.span(), gradient.span());
-  const EvaluationNumbers numbers = (*objective)->evaluate();
-  if (numbers.samples == 0)
+  const auto numbers = (*objective)->evaluate();
+  if (!numbers) return numbers;
+  if (numbers->samples == 0)
     return Error{ErrorCode::kIo,
                  fmt::format("{} scored no sample of its test set", config.plugin()->library)};
   return numbers;

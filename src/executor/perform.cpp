@@ -82,13 +82,14 @@ Result<Event> compute(const ComputeGradient& work, Vectors& vectors, Objective& 
   return Event(GradientDone{work.round, loss / steps, {}});
 }
 
-Event evaluate(const Evaluate& work, Objective& objective) {
-  const EvaluationNumbers numbers = objective.evaluate();
-  return Evaluated{work.round,
-                   static_cast<double>(numbers.correct),
-                   static_cast<double>(numbers.samples),
-                   numbers.loss_sum,
-                   {}};
+Result<Event> evaluate(const Evaluate& work, Objective& objective) {
+  const auto numbers = objective.evaluate();
+  if (!numbers) return numbers.error();
+  return Event(Evaluated{work.round,
+                         static_cast<double>(numbers->correct),
+                         static_cast<double>(numbers->samples),
+                         numbers->loss_sum,
+                         {}});
 }
 
 }  // namespace
@@ -122,7 +123,7 @@ Event perform(const TrainerWork& work, Vectors& vectors, Objective& objective,
   if (!there) return failed(there.error());
   auto end = std::visit(
       Overloaded{[&](const ComputeGradient& w) { return compute(w, vectors, objective, gives_up); },
-                 [&](const Evaluate& w) { return Result<Event>(evaluate(w, objective)); }},
+                 [&](const Evaluate& w) { return evaluate(w, objective); }},
       work);
   return end ? std::move(*end) : failed(end.error());
 }

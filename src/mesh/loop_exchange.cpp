@@ -15,15 +15,21 @@ constexpr std::size_t kEventsMax = 1024;
 }  // namespace
 
 template <typename Answer>
-std::optional<Answer> LoopNode::Exchange::ask(Slot<Answer>& slot) {
+Result<Answer> LoopNode::Exchange::take(Slot<Answer>& slot) {
+  slot.wanted = false;
+  if (interrupted_) return Error{ErrorCode::kUserInput, "the run is over"};
+  if (failed_) return *failed_;
+  return *std::exchange(slot.answer, std::nullopt);
+}
+
+template <typename Answer>
+Result<Answer> LoopNode::Exchange::ask(Slot<Answer>& slot) {
   std::unique_lock lock(mutex_);
   slot.wanted = true;
   slot.answer.reset();
   changed_.notify_all();
   changed_.wait(lock, [&] { return interrupted_ || failed_ || slot.answer; });
-  slot.wanted = false;
-  if (interrupted_ || failed_) return std::nullopt;
-  return std::exchange(slot.answer, std::nullopt);
+  return take(slot);
 }
 
 template <typename Answer>
@@ -36,8 +42,8 @@ void LoopNode::Exchange::answer(Slot<Answer>& slot, Answer value) {
   changed_.notify_all();
 }
 
-std::optional<Result<LoopNode::GivenGradient>> LoopNode::Exchange::ask_gradient(
-    std::uint64_t batch, const ParametersReader& read) {
+Result<LoopNode::GivenGradient> LoopNode::Exchange::ask_gradient(std::uint64_t batch,
+                                                                 const ParametersReader& read) {
   std::unique_lock lock(mutex_);
   batch_ = batch;
   gradient_.wanted = true;
@@ -54,10 +60,7 @@ std::optional<Result<LoopNode::GivenGradient>> LoopNode::Exchange::ask_gradient(
     reading_.reset();
     changed_.notify_all();
   }
-  gradient_.wanted = false;
-  if (interrupted_) return std::nullopt;
-  if (failed_) return Result<GivenGradient>(*failed_);
-  return std::exchange(gradient_.answer, std::nullopt);
+  return take(gradient_);
 }
 
 void LoopNode::Exchange::begin_round(Round round) {
@@ -66,11 +69,11 @@ void LoopNode::Exchange::begin_round(Round round) {
   if (!first_round_) first_round_ = round;
 }
 
-std::optional<EvaluationNumbers> LoopNode::Exchange::ask_evaluation() {
+Result<EvaluationNumbers> LoopNode::Exchange::ask_evaluation() {
   return ask(evaluation_);
 }
 
-std::optional<std::vector<std::byte>> LoopNode::Exchange::ask_state() {
+Result<std::vector<std::byte>> LoopNode::Exchange::ask_state() {
   return ask(state_);
 }
 
@@ -126,10 +129,13 @@ std::uint64_t LoopNode::Exchange::batch() const {
   return batch_;
 }
 
-void LoopNode::Exchange::give(Result<GivenGradient> numbers) {
-  if (numbers) return answer(gradient_, std::move(numbers));
+void LoopNode::Exchange::give(const GivenGradient& gradient) {
+  answer(gradient_, gradient);
+}
+
+void LoopNode::Exchange::give(Error error) {
   const std::unique_lock lock(mutex_);
-  if (!failed_) failed_ = numbers.error();
+  if (!failed_) failed_ = std::move(error);
   changed_.notify_all();
 }
 

@@ -16,14 +16,14 @@ namespace kimesh {
 // Thread: the loop's and the node's, as each function says.
 class LoopNode::Exchange {
  public:
-  // ---- the node's threads. They wait until the loop has answered; nothing: nobody wants it any
-  // more.
+  // ---- the node's threads. They wait until the loop has answered. Errors: the loop's own; or
+  // UserInput, when nobody wants it any more, and the loop may still be at work on it.
   // `read` is called meanwhile, when the loop wants to see w.
-  [[nodiscard]] std::optional<Result<GivenGradient>> ask_gradient(std::uint64_t batch,
-                                                                  const ParametersReader& read);
+  [[nodiscard]] Result<GivenGradient> ask_gradient(std::uint64_t batch,
+                                                   const ParametersReader& read);
   void begin_round(Round round);  // of the gradients that follow
-  [[nodiscard]] std::optional<EvaluationNumbers> ask_evaluation();
-  [[nodiscard]] std::optional<std::vector<std::byte>> ask_state();
+  [[nodiscard]] Result<EvaluationNumbers> ask_evaluation();
+  [[nodiscard]] Result<std::vector<std::byte>> ask_state();
   void restore(std::vector<std::byte> state);
   void tell(LoopEvent event);
   void interrupt();  // from now on nothing is wanted
@@ -33,7 +33,8 @@ class LoopNode::Exchange {
   [[nodiscard]] LoopWish wait(Duration limit);
   [[nodiscard]] Round round() const;
   [[nodiscard]] std::uint64_t batch() const;
-  void give(Result<GivenGradient> numbers);
+  void give(const GivenGradient& gradient);
+  void give(Error error);
   void give(EvaluationNumbers numbers);
   void give_state(std::vector<std::byte> state);
   [[nodiscard]] std::vector<std::byte> take_restored();
@@ -49,17 +50,20 @@ class LoopNode::Exchange {
     std::optional<Answer> answer;
   };
   template <typename Answer>
-  [[nodiscard]] std::optional<Answer> ask(Slot<Answer>& slot);
+  [[nodiscard]] Result<Answer> ask(Slot<Answer>& slot);
+  // What the slot holds, or why it does not. Requires the lock.
+  template <typename Answer>
+  [[nodiscard]] Result<Answer> take(Slot<Answer>& slot);
   template <typename Answer>
   void answer(Slot<Answer>& slot, Answer value);
   [[nodiscard]] LoopWish wish() const;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  Slot<Result<GivenGradient>> gradient_;
+  Slot<GivenGradient> gradient_;
   Slot<EvaluationNumbers> evaluation_;
   Slot<std::vector<std::byte>> state_;
-  std::optional<Error> failed_;  // of the loop, for the next gradient
+  std::optional<Error> failed_;  // of the loop: the answer to whatever is asked from then on
   std::optional<std::vector<std::byte>> restored_;
   std::deque<LoopEvent> events_;
   std::uint64_t batch_ = 0;

@@ -88,25 +88,17 @@ class LoopNode::Part final : public Objective {
   Result<GradientNumbers> gradient(std::uint64_t batch) override {
     if (adds_gradient_) std::ranges::fill(gradient_, 0.0f);
     const auto given = exchange_.ask_gradient(batch, reader_);
-    // Nobody wants it, and the loop may still be at work on it.
-    if (!given) return Error{ErrorCode::kUserInput, "the run is over"};
-    if (!*given) return given->error();
-    const auto& [numbers, is_known_finite] = **given;
+    if (!given) return given.error();
+    const auto& [numbers, is_known_finite] = *given;
     if (std::isinf(numbers.loss) || !(is_known_finite || is_finite(gradient_)))
       return not_finite(layout_, gradient_);
     return numbers;
   }
-  EvaluationNumbers evaluate() override {
-    return exchange_.ask_evaluation().value_or(EvaluationNumbers{});
-  }
+  Result<EvaluationNumbers> evaluate() override { return exchange_.ask_evaluation(); }
   void interrupt() override { exchange_.interrupt(); }
 
   [[nodiscard]] bool has_state() const override { return has_state_; }
-  Result<std::vector<std::byte>> save() override {
-    auto state = exchange_.ask_state();
-    if (!state) return Error{ErrorCode::kUserInput, "the loop has no state to give any more"};
-    return std::move(*state);
-  }
+  Result<std::vector<std::byte>> save() override { return exchange_.ask_state(); }
   Status restore(std::span<const std::byte> state) override {
     exchange_.restore({state.begin(), state.end()});
     return ok_status();
@@ -239,7 +231,7 @@ std::uint64_t LoopNode::batch() const {
 }
 void LoopNode::give(const GivenGradient& gradient) {
   KIMESH_CHECK(!shows_round_, "a gradient is of its point: show_point() comes before");
-  exchange_->give(Result<GivenGradient>(gradient));
+  exchange_->give(gradient);
 }
 void LoopNode::give(GradientNumbers numbers) {
   give(GivenGradient{numbers, false});
@@ -256,7 +248,7 @@ void LoopNode::give(GradientNumbers numbers, std::span<const std::span<const flo
   give(GivenGradient{numbers, finite});
 }
 void LoopNode::give(Error error) {
-  exchange_->give(Result<GivenGradient>(std::move(error)));
+  exchange_->give(std::move(error));
 }
 void LoopNode::give(EvaluationNumbers numbers) {
   exchange_->give(numbers);

@@ -136,7 +136,6 @@ class PluginPart final : public Objective {
 
   [[nodiscard]] Result<GradientNumbers> gradient(std::uint64_t batch) override {
     KIMESH_CHECK(!gradient_.empty(), "bind comes before gradient");
-    if (!broken_.empty()) return fails(broken_);
     kimesh_gradient_result result{};
     Why why;
     if (library_.plugin->gradient(objective_, batch, parameters_.data(), gradient_.data(), &result,
@@ -152,17 +151,15 @@ class PluginPart final : public Objective {
     return GradientNumbers{result.loss, result.samples};
   }
 
-  [[nodiscard]] EvaluationNumbers evaluate() override {
+  [[nodiscard]] Result<EvaluationNumbers> evaluate() override {
     KIMESH_CHECK(!parameters_.empty(), "bind comes before evaluate");
     kimesh_evaluation_result result{};
-    if (library_.plugin->evaluate == nullptr) return {};
+    if (library_.plugin->evaluate == nullptr) return EvaluationNumbers{};
     library_.plugin->evaluate(objective_, parameters_.data(), &result);
-    if (result.correct > result.samples) {
-      broken_ = fmt::format("an evaluation with {} of {} samples correct", result.correct,
-                            result.samples);
-      return {};
-    }
-    return {result.correct, result.samples, result.loss_sum};
+    if (result.correct > result.samples)
+      return fails(fmt::format("an evaluation with {} of {} samples correct", result.correct,
+                               result.samples));
+    return EvaluationNumbers{result.correct, result.samples, result.loss_sum};
   }
 
  private:
@@ -172,7 +169,6 @@ class PluginPart final : public Objective {
 
   const Library& library_;
   void* const objective_;
-  std::string broken_;  // by an evaluation, which has no way to say so
   std::span<float> parameters_, gradient_;
 };
 

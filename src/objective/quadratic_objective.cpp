@@ -54,8 +54,6 @@ class QuadraticObjective final : public Objective {
     return GradientNumbers{loss, 1};
   }
 
-  EvaluationNumbers evaluate() override { return {}; }
-
  private:
   Layout layout_;
   std::vector<float> a_, b_;

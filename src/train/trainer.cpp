@@ -86,7 +86,7 @@ class Trainer : public Objective {
 
   bool computes_on_gpu() const override { return device_.is_cuda(); }
 
-  EvaluationNumbers evaluate() override {
+  Result<EvaluationNumbers> evaluate() override {
     KIMESH_CHECK(!gradient_.empty(), "bind comes before evaluate");
     EvaluationNumbers numbers;
     const std::span<const std::uint32_t> part = data_.test_order;

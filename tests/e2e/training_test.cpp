@@ -23,7 +23,7 @@ double accuracy(const RunConfig& config, const TrainingData& data,
   const TrainingData alone{data.source, {data.parts[0]}, {1.0}};  // one node scores all of it
   BoundTrainer trainer(config, alone, 0);
   std::ranges::copy(parameters, trainer.parameters.span().begin());
-  const EvaluationNumbers numbers = trainer.objective->evaluate();
+  const EvaluationNumbers numbers = trainer.objective->evaluate().value();
   EXPECT_EQ(numbers.samples, data.source->test().samples());
   return static_cast<double>(numbers.correct) / static_cast<double>(numbers.samples);
 }

@@ -72,6 +72,25 @@ void run(const Nodes& nodes, const std::function<void(LoopNode&)>& score) {
   }
 }
 
+// Seen to fail: the run was done, and that node had no sample in the accuracy.
+TEST(LoopEnds, AnEvaluationThatFailsEndsTheRunOfAllEvenWhereItIsTheLastOne) {
+  MeshFiles files = files_on_free_ports();
+  files.config.stop.rounds = 3;
+  const Nodes nodes = nodes_of(files, fresh_folder("evaluation"));
+  run(nodes, [](LoopNode& node) {
+    if (node.self() == 1 && node.round() + 1 >= 3)
+      node.give(Error{ErrorCode::kUserInput, "the loop ended: no test set"});
+    else
+      node.give(EvaluationNumbers{1, 2, 3});
+  });
+  for (const auto& node : nodes) {
+    ASSERT_TRUE(node->end().ok()) << node->end().error().message;
+    EXPECT_EQ(node->end()->node.outcome, Outcome::kFailed);
+    EXPECT_THAT(node->end()->node.text, HasSubstr("node b, round "));
+    EXPECT_THAT(node->end()->node.text, HasSubstr(": the loop ended: no test set"));
+  }
+}
+
 // Seen to fail: the program was aborted.
 TEST(LoopEnds, ParametersWithoutAValueAreRefusedByName) {
   const MeshFiles files = files_on_free_ports();

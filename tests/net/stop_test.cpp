@@ -28,7 +28,7 @@ class StopsItsNode : public Objective {
     stop_ = true;
     return numbers;
   }
-  [[nodiscard]] EvaluationNumbers evaluate() override { return inner_->evaluate(); }
+  [[nodiscard]] Result<EvaluationNumbers> evaluate() override { return inner_->evaluate(); }
   TimePoint stopped_at{};
 
  private:

@@ -50,9 +50,9 @@ class FailingObjective final : public Objective {
     if (batch == kRound && place_ == Place::kGradientMemory) throw std::bad_alloc();
     return inner_->gradient(batch);
   }
-  EvaluationNumbers evaluate() override {
+  Result<EvaluationNumbers> evaluate() override {
     if (place_ == Place::kEvaluation) fail();
-    return {1, 2, 3};
+    return EvaluationNumbers{1, 2, 3};
   }
 
  private:

@@ -228,7 +228,7 @@ TEST(Live, RefusesANodeThatStartsElsewhereAndBothSaySo) {
     Result<GradientNumbers> gradient(std::uint64_t batch) override {
       return inner_->gradient(batch);
     }
-    EvaluationNumbers evaluate() override { return inner_->evaluate(); }
+    Result<EvaluationNumbers> evaluate() override { return inner_->evaluate(); }
     std::unique_ptr<Objective> inner_;
   };
   auto& node = mesh.setup.nodes[1];

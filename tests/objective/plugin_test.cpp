@@ -125,19 +125,29 @@ TEST(Plugin, AGradientThatFailsOrIsNotFiniteIsAnError) {
       {"gradient", "LIBRARY: it was told to break in gradient"},
       {"nan_gradient", "the gradient of tensor 'b' is nan"},
       {"nan_loss", "the plugin's loss is nan"},
-      {"samples", "LIBRARY: a batch of no sample"},
-      {"correct", "LIBRARY: an evaluation with 4 of 3 samples correct"}};
+      {"samples", "LIBRARY: a batch of no sample"}};
   for (const auto& [broken, why] : expected) {
     const auto mesh = make_plugin_mesh(mesh_of(broken));
     ASSERT_TRUE(mesh.ok()) << mesh.error().message;
     const auto part = (*mesh)->part(0);
     ASSERT_TRUE(part.ok()) << part.error().message;
     const Bound bound(**part);
-    (void)(*part)->evaluate();
     const auto gradient = (*part)->gradient(3);
     ASSERT_FALSE(gradient.ok()) << broken;
     EXPECT_EQ(without_path(gradient.error().message), why);
   }
+}
+
+TEST(Plugin, AnEvaluationOfMoreCorrectSamplesThanThereAreIsAnError) {
+  const auto mesh = make_plugin_mesh(mesh_of("correct"));
+  ASSERT_TRUE(mesh.ok()) << mesh.error().message;
+  const auto part = (*mesh)->part(0);
+  ASSERT_TRUE(part.ok()) << part.error().message;
+  const Bound bound(**part);
+  const auto numbers = (*part)->evaluate();
+  ASSERT_FALSE(numbers.ok());
+  EXPECT_EQ(without_path(numbers.error().message),
+            "LIBRARY: an evaluation with 4 of 3 samples correct");
 }
 
 TEST(Plugin, GivesWhatTheLibraryGives) {
@@ -161,7 +171,7 @@ TEST(Plugin, GivesWhatTheLibraryGives) {
   EXPECT_EQ(gradient->loss, 5);
   EXPECT_EQ(gradient->samples, 4u);
   EXPECT_THAT(bound.gradient.span(), testing::ElementsAre(14, 16, 18, 20, 22, 24, 26, 28));
-  const EvaluationNumbers numbers = (*part)->evaluate();
+  const EvaluationNumbers numbers = (*part)->evaluate().value();
   EXPECT_EQ(numbers.correct, 2u);
   EXPECT_EQ(numbers.samples, 3u);
   EXPECT_EQ(numbers.loss_sum, 1.5);

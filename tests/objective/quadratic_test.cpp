@@ -99,7 +99,7 @@ TEST(QuadraticObjective, StartsAtZerosOnOneUnnamedVectorWithoutATestSet) {
   ASSERT_EQ(part.objective->layout().layers.size(), 1u);
   EXPECT_EQ(part.objective->layout().layers[0].name, "");
   EXPECT_EQ(part.objective->layout().size(), 2u);
-  EXPECT_EQ(part.objective->evaluate().samples, 0u);
+  EXPECT_EQ(part.objective->evaluate().value().samples, 0u);
 }
 
 // Seen to fail without the check for values that are not finite.

@@ -236,11 +236,11 @@ class ScoredQuadratic : public Objective {
   Result<GradientNumbers> gradient(std::uint64_t batch) override {
     return quadratic_->gradient(batch);
   }
-  EvaluationNumbers evaluate() override {
+  Result<EvaluationNumbers> evaluate() override {
     double squares = 0;
     for (std::size_t j = 0; j < minimiser_.size(); ++j)
       squares += (parameters_[j] - minimiser_[j]) * (parameters_[j] - minimiser_[j]);
-    return {0, 10, 10 * squares / 2};
+    return EvaluationNumbers{0, 10, 10 * squares / 2};
   }
 
  private:

@@ -100,7 +100,8 @@ TEST_P(Gpu, ComputesTheGradientsOfTheCpu) {
       cpu.parameters.span()[i] -= 0.1f * cpu.gradient.span()[i];
     gpu.set_parameters(cpu.parameters.span());
   }
-  const EvaluationNumbers expected = cpu.objective->evaluate(), got = gpu.objective->evaluate();
+  const EvaluationNumbers expected = cpu.objective->evaluate().value(),
+                          got = gpu.objective->evaluate().value();
   EXPECT_EQ(got.samples, expected.samples);
   EXPECT_NEAR(got.loss_sum, expected.loss_sum, 1e-5 * expected.loss_sum);
 }

@@ -77,7 +77,7 @@ double accuracy_alone(RunConfig config, const TrainingData& data, NodeIndex node
   const auto run = train_joined(config, alone, rounds);
   BoundTrainer trainer(config, alone, 0);
   std::ranges::copy(run.parameters, trainer.parameters.span().begin());
-  const auto numbers = trainer.objective->evaluate();
+  const auto numbers = trainer.objective->evaluate().value();
   return static_cast<double>(numbers.correct) / static_cast<double>(numbers.samples);
 }
 

@@ -86,7 +86,7 @@ TEST(TorchScript, TrainsWithTheBitsOfTheSameNetworkOfItsOwn) {
       dense.parameters.span()[j] -= 0.1F * dense.gradient.span()[j];
     }
   }
-  EXPECT_EQ((*part)->evaluate().correct, dense.objective->evaluate().correct);
+  EXPECT_EQ((*part)->evaluate()->correct, dense.objective->evaluate()->correct);
 }
 
 // Seen to fail where both names got values of their own.

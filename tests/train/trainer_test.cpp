@@ -196,11 +196,11 @@ TEST_F(Trainer, NamesALayerWhenTheGradientOverflows) {
 TEST_F(Trainer, EvaluationsOfAllNodesAddUpToTheWholeTestSet) {
   const RunConfig config = mlp_config();
   const TrainingData whole = make_data(config, 1), shared = make_data(config, 5);
-  const auto all = BoundTrainer(config, whole, 0).objective->evaluate();
+  const auto all = BoundTrainer(config, whole, 0).objective->evaluate().value();
   EvaluationNumbers sum;
   for (NodeIndex node = 0; node < 5; ++node) {
     BoundTrainer trainer(config, shared, node);
-    const auto part = trainer.objective->evaluate();
+    const auto part = trainer.objective->evaluate().value();
     sum.samples += part.samples;
     sum.correct += part.correct;
     sum.loss_sum += part.loss_sum;

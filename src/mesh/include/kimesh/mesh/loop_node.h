@@ -33,7 +33,7 @@ namespace kimesh {
 enum class LoopWish {
   kNothing,     // the limit is over, or there are events
   kGradient,    // answered by give(GradientNumbers) or give(Error)
-  kEvaluation,  // at parameters(); answered by give(EvaluationNumbers)
+  kEvaluation,  // at parameters(); answered by give(EvaluationNumbers) or give(Error)
   kState,       // for a checkpoint; answered by give_state()
   kRestore,     // take_restored() has what an earlier process gave for the checkpoint
   kEnd,         // the run is over: end() says how, parameters() hold the node's model

@@ -68,7 +68,8 @@ class Objective {
   [[nodiscard]] virtual Result<GradientNumbers> gradient(std::uint64_t batch) = 0;
 
   // Scores the parameters, read only, on this node's part of the test set, where there is one.
-  [[nodiscard]] virtual EvaluationNumbers evaluate() { return {}; }
+  // Errors: any; it ends the run as one of gradient() does, by a sentence with node and round.
+  [[nodiscard]] virtual Result<EvaluationNumbers> evaluate() { return EvaluationNumbers{}; }
 
   // ---- for programs whose loop calls kimesh, in place of the other way round. A simulation uses
   // none of these.
