@@ -77,6 +77,11 @@ Result<std::vector<std::byte>> LoopNode::Exchange::ask_state() {
   return ask(state_);
 }
 
+Status LoopNode::Exchange::ready() const {
+  const std::unique_lock lock(mutex_);
+  return failed_ ? *failed_ : ok_status();
+}
+
 void LoopNode::Exchange::restore(std::vector<std::byte> state) {
   const std::unique_lock lock(mutex_);
   restored_ = std::move(state);

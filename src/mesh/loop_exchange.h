@@ -24,6 +24,8 @@ class LoopNode::Exchange {
   void begin_round(Round round);  // of the gradients that follow
   [[nodiscard]] Result<EvaluationNumbers> ask_evaluation();
   [[nodiscard]] Result<std::vector<std::byte>> ask_state();
+  // Whether the loop goes on, without a wait. Errors: the loop's own.
+  [[nodiscard]] Status ready() const;
   void restore(std::vector<std::byte> state);
   void tell(LoopEvent event);
   void interrupt();  // from now on nothing is wanted

@@ -95,6 +95,7 @@ class LoopNode::Part final : public Objective {
     return numbers;
   }
   Result<EvaluationNumbers> evaluate() override { return exchange_.ask_evaluation(); }
+  Status ready() override { return exchange_.ready(); }
   void interrupt() override { exchange_.interrupt(); }
 
   [[nodiscard]] bool has_state() const override { return has_state_; }

@@ -215,7 +215,7 @@ void Engine::wait_for_mesh() {
   while (!ended_ && !(waiting_out_.empty() && waiting_in_.empty())) {
     const Duration waited = now() - begun;
     tell_health_of_wait(begun + setup_.topology->start_timeout, "waiting for other nodes to start");
-    if (end_by_thrown()) return;
+    if (end_before_start()) return;
     if (stop_wanted())
       return abort("stopped by the user before the mesh was complete" + refusals());
     if (waited >= setup_.topology->start_timeout)
@@ -236,7 +236,7 @@ void Engine::wait_for_first_point() {
   TimePoint last = now(), said = last;  // the last progress
   std::uint64_t progress = first_point_->progress();
   while (!ended_ && !first_point_->done()) {
-    if (end_by_thrown()) return;
+    if (end_before_start()) return;
     if (stop_wanted()) return abort("stopped by the user before the first round");
     const TimePoint at = now();
     tell_health_of_wait(last + setup_.topology->start_timeout, "waiting for the first parameters");

@@ -54,6 +54,7 @@ class Engine final : private Driver {
   template <typename Call>
   void observe(const Call& call);
   [[nodiscard]] bool end_by_thrown();
+  [[nodiscard]] bool end_before_start();
   void save_model();
 
   void work(VectorWork work) override;

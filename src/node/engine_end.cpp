@@ -47,6 +47,12 @@ bool Engine::end_by_thrown() {
   return true;
 }
 
+// The same for a program whose loop fails before it is asked for a gradient.
+bool Engine::end_before_start() {
+  check(setup_.objective->ready());
+  return ended_ || end_by_thrown();
+}
+
 void Engine::check(const Status& status) {
   if (!status.ok()) abort(fmt::format("node {}: {}", name(setup_.self), status.error().message));
 }

@@ -91,6 +91,20 @@ TEST(LoopEnds, AnEvaluationThatFailsEndsTheRunOfAllEvenWhereItIsTheLastOne) {
   }
 }
 
+// The other nodes never start. Seen to fail: the node gave up after start_timeout, and said so.
+TEST(LoopEnds, ALoopThatFailsWhileItsNodeWaitsForOthersEndsIt) {
+  MeshFiles files = files_on_free_ports();
+  files.topology.start_timeout = std::chrono::seconds(5);
+  auto node = node_of(files, 0, fresh_folder("waits"));
+  ASSERT_TRUE(node.ok()) << node.error().message;
+  EXPECT_EQ((*node)->wait(Duration(0)), LoopWish::kNothing);
+  (*node)->give(Error{ErrorCode::kUserInput, "the loop ended: no more data"});
+  while ((*node)->wait(kTick) != LoopWish::kEnd) static_cast<void>((*node)->take_events());
+  ASSERT_TRUE((*node)->end().ok()) << (*node)->end().error().message;
+  EXPECT_EQ((*node)->end()->node.outcome, Outcome::kFailed);
+  EXPECT_EQ((*node)->end()->node.text, "node a: the loop ended: no more data");
+}
+
 // Seen to fail: the program was aborted.
 TEST(LoopEnds, ParametersWithoutAValueAreRefusedByName) {
   const MeshFiles files = files_on_free_ports();

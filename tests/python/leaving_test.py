@@ -42,5 +42,34 @@ class Leaving(MeshTest):
             self.assertIn("node a, round 3: the program's loop ended: SystemExit: no data", text)
 
 
+class Notified:
+    """A node with a notice, which one that waits for others gives after a while."""
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._node, name)
+
+    def take_events(self) -> list[tuple[str, str]]:
+        return [*self._node.take_events(), ("notice", "waiting for b")]
+
+
+class Waiting(MeshTest):
+    # Seen to fail: the node went on waiting until start_timeout, and told that alone.
+    def test_a_callback_that_raises_while_others_are_waited_for_ends_the_node(self) -> None:
+        def fail(sentence: str) -> None:
+            raise ValueError(f"not so: {sentence}")
+
+        mesh = self.mesh({"x": np.ones(9, np.float32)}, "a", self.config(),
+                         self.ring("ab", start_timeout="5s"), on_notice=fail)
+        mesh._node = Notified(mesh._node)
+        with self.assertRaisesRegex(ValueError, "not so: node a: waiting for b"):
+            _ = mesh.running
+        self.assertEqual(mesh.outcome, "failed")
+        self.assertEqual(mesh.text, "node a: the program's loop ended: ValueError: not so: node a: "
+                         "waiting for b")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -81,6 +81,9 @@ class Objective {
   // Called once, after bind(). The reader may be called inside gradient(), while no message of the
   // round before is on its way, and until interrupt().
   virtual void lend(const ParametersReader& /*reader*/) {}
+  // Asked while the node waits for others, before the first round: an error ends the run by its
+  // sentence. Thread: another one.
+  [[nodiscard]] virtual Status ready() { return ok_status(); }
   // Nobody wants the gradient or the evaluation any more that is under way, if one is, nor a later
   // one: it may return at once, with anything. Thread: another one.
   virtual void interrupt() {}
