@@ -112,8 +112,8 @@ std::string refusal(const ExportOptions& options, const MeshFiles& files) {
     for (const NodeSpec& node : files.topology.nodes)
       if (names_no_other_host(node.name))
         return fmt::format(
-            "a container of the name {} is not found by it, which is an address already. Give the "
-            "node another name in {}.",
+            "no container finds node {} by its name, which is an address of its own to resolvers. "
+            "Give it another name in {}.",
             node.name, options.topology);
   if (options.image.empty() || std::ranges::any_of(options.image, is_unprintable))
     return "--image names no image. Write a name such as kimesh:latest.";

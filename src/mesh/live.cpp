@@ -111,7 +111,7 @@ bool ended_before_its_first(const RunFolder& folder, const std::string& node) {
     if (!line) return false;
     if (!*line) return has_trained && !has_held;
     const auto record = parse_record(**line);
-    if (!record) return false;
+    if (!record) continue;
     if (const auto* resume = std::get_if<ResumeRecord>(&*record)) {
       has_held = resume->round > 0;  // from round 0 on the run began anew
       checkpoints = 0;

@@ -35,11 +35,12 @@ void CompressionOptions::describe(Keys& keys) {
       "gather", gather, {{"per_link", Gather::kPerLink}, {"shared", Gather::kShared}},
       "what a node sends its children: a message sized by each link, or the owner's own; auto has "
       "another default");
-  keys.choice("one_point", one_point,
-              {{"false", Use::kNever}, {"true", Use::kAlways}, {"auto", Use::kChosen}},
-              "whether owners, too, take gradients of their shards at what they have sent, or at "
-              "the shards themselves; auto: the latter where gather is per_link and data are dealt "
-              "out evenly or by weights");
+  keys.choice(
+      "one_point", one_point,
+      {{"false", Use::kNever}, {"true", Use::kAlways}, {"auto", Use::kChosen}},
+      "true: an owner takes gradients of its shard at what it has sent of it, as other nodes "
+      "do; false: at the shard itself; auto: false where gather is per_link and a model's "
+      "data are dealt out evenly or by weights, else true");
   keys.choice("look_ahead", look_ahead,
               {{"false", Use::kNever}, {"true", Use::kAlways}, {"auto", Use::kChosen}},
               "with ef14: whether a node takes its gradient where its own momentum and residual "

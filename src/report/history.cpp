@@ -44,6 +44,7 @@ class NodeReader {
   }
   [[nodiscard]] NodeHistory take() {
     keep_last_notices();
+    mark_closing_round();
     node_.seconds = clock_s_;
     node_.trained = trained_before_ + static_cast<Round>(node_.rounds.size());
     return std::move(node_);
@@ -57,7 +58,10 @@ class NodeReader {
     add_evaluation(round);
     clock_s_ += seconds_of(round);
     clock_is_at_ = round.time_s;
-    if (round.confirmation) return;
+    if (round.confirmation) {
+      confirmations_.emplace_back(round.round, clock_s_);
+      return;
+    }
     node_.clock_s.push_back(clock_s_);
     node_.rounds.push_back(std::move(round));
   }
@@ -92,11 +96,19 @@ class NodeReader {
     node_.rounds.erase(first, node_.rounds.end());
     std::erase_if(node_.evaluations, [&](const Evaluation& e) { return e.round >= round; });
     node_.end.reset();
+    std::erase_if(confirmations_, [&](const auto& of) { return of.first >= round; });
     clock_s_ = node_.clock_s.empty() ? seconds_before_ : node_.clock_s.back();
+    if (!confirmations_.empty()) clock_s_ = std::max(clock_s_, confirmations_.back().second);
   }
   void keep_last_notices() {
     auto& notices = node_.notices;
     if (notices.size() > kNoticesMax) notices.erase(notices.begin(), notices.end() - kNoticesMax);
+  }
+  // Records of earlier versions do not tell it.
+  void mark_closing_round() {
+    const bool tells = std::ranges::any_of(node_.rounds, &RoundRecord::closing);
+    const bool is_done = node_.end && node_.end->outcome == Outcome::kDone;
+    if (is_done && !tells && !node_.rounds.empty()) node_.rounds.back().closing = true;
   }
   // The run's clock at a time of the process.
   [[nodiscard]] double clock_at(double time_s) const {
@@ -106,6 +118,7 @@ class NodeReader {
   NodeHistory node_;
   double clock_s_ = 0;      // the run's, at the end of the last round ...
   double clock_is_at_ = 0;  // ... which was then, in seconds of the process
+  std::vector<std::pair<Round, double>> confirmations_;  // with the clock at their ends
   // Of rounds whose records are gone.
   Round trained_before_ = 0;
   double seconds_before_ = 0;

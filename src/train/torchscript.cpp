@@ -68,7 +68,7 @@ std::string first_line(const std::string& text) {
 }
 
 // Two samples, of which a script shows whether it can be called with such ones at all, and what a
-// call changes: their mean is not 0, and no two of their numbers are alike.
+// call changes: their mean is not 0, and the numbers of images and rows all differ.
 torch::Tensor trial_samples(const SampleShape& shape) {
   constexpr std::int64_t kSamples = 2;
   if (shape.kind == SampleShape::Kind::kTokens)

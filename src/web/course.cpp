@@ -15,7 +15,7 @@ void Course::add(const RoundRecord& round, double clock_s) {
   CoursePoint& point = points_.back();
   point.seconds = clock_s;
   if (std::isfinite(round.loss)) point.loss += round.loss, ++point.losses;
-  // The dense messages of a closing round would leave all others flat.
+  // Dense messages, which a closing round may have, would leave all others flat.
   if (!round.closing) point.round_s += round.round_s - round.evaluate_s, ++point.count;
   if (points_.size() > kCoursePointsMax) halve();
 }

@@ -56,7 +56,7 @@ struct RunWatch::Run {
   const RunHistory history;  // its nodes are empty
   RunTally tally;
   std::vector<LineFollower> files;
-  std::vector<bool> known, broken;
+  std::vector<bool> known, broken, leaves_out;
   bool reading = false;
   Course course;
   std::optional<NodeIndex> teller;  // of the course: the first node that recorded a round

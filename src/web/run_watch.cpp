@@ -41,6 +41,7 @@ RunWatch::Run::Run(RunHistory run, std::uint64_t the_life)
       tally(history.plan),
       known(history.plan.view.nodes.size()),
       broken(known.size()),
+      leaves_out(known.size()),
       node_rounds(known.size()),
       link_rounds(history.plan.links.size()),
       latest(link_rounds.size()),
@@ -60,11 +61,15 @@ bool RunWatch::Run::read_record(NodeIndex node, std::size_t& bytes) {
   if (!line) return give_up(line.error().message);
   if (!*line) return false;
   bytes += (*line)->size();
-  const auto record = parse_record(**line);
-  if (!record)
-    return give_up(
-        fmt::format("line {} of its records: {}", files[node].line(), record.error().message));
-  add(node, *record);
+  if (const auto record = parse_record(**line)) {
+    add(node, *record);
+  } else {
+    if (!leaves_out[node])
+      add_event(tally.clock_s(), node,
+                fmt::format("line {} of its records: {}; lines that are damaged are left out",
+                            files[node].line(), record.error().message));
+    leaves_out[node] = true;
+  }
   return true;
 }
 

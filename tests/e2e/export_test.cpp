@@ -94,7 +94,7 @@ TEST(Export, ComposeRefusesNamesByWhichNoContainerIsFound) {
     words.at(2) = scratch.path() + "/mesh.yaml";
     const Ended ended = run_program(scratch, words);
     EXPECT_EQ(ended.code, 2);
-    EXPECT_THAT(ended.err, HasSubstr("the name " + name + " is not found by it"));
+    EXPECT_THAT(ended.err, HasSubstr("no container finds node " + name + " by its name"));
   }
 }
 

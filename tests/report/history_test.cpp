@@ -113,7 +113,7 @@ TEST_F(History, TellsEventsOnTheClockOfTheRun) {
 
 // A closing round that a confirmation withdrew has messages of its own kind, and its number is not
 // that of the rounds. Seen to fail with it measured, with confirmation rounds that take no time,
-// and with their numbers counted as rounds.
+// also before a resume, and with their numbers counted as rounds.
 TEST_F(History, LeavesClosingRoundsOutOfWhatIsMeasured) {
   RoundRecord closing, confirmation, next;
   closing.round = 40, closing.closing = true, closing.round_s = 500, closing.compute_s = 200;
@@ -132,6 +132,10 @@ TEST_F(History, LeavesClosingRoundsOutOfWhatIsMeasured) {
   ASSERT_EQ(node.clock_s.size(), 42u);
   EXPECT_DOUBLE_EQ(node.seconds, node.clock_s[39] + 500 + 0.5 + 0.25);
   EXPECT_DOUBLE_EQ(node.clock_s.back(), node.seconds);
+  append(run_.events("b"), to_line(ResumeRecord{0, 42}));
+  const auto resumed = load_history(path_);
+  ASSERT_TRUE(resumed.ok()) << resumed.error().message;
+  EXPECT_DOUBLE_EQ(resumed->nodes[1].seconds, resumed->nodes[1].clock_s[39] + 500 + 0.5);
   const auto measures = measure(*history);
   ASSERT_TRUE(measures);
   EXPECT_LT(measures->mean_round_s, 0.25);

@@ -208,7 +208,7 @@ TEST_F(Watch, WhatAResumeMakesVoidIsForgotten) {
   EXPECT_THAT(after["events"]["text"].dump(), HasSubstr("goes on with round 30"));
 }
 
-TEST_F(Watch, AFileThatIsDamagedIsAnEventAndOthersAreRead) {
+TEST_F(Watch, ALineThatIsDamagedIsAnEventAndOthersAreRead) {
   simulate(20);
   std::vector<std::string> lines = lines_of(events("b"));
   lines[5] = "{";
@@ -216,7 +216,7 @@ TEST_F(Watch, AFileThatIsDamagedIsAnEventAndOthersAreRead) {
   for (const std::string& line : lines) file << line << "\n";
   file.close();
   const json state = state_of(*watch_of(run_));
-  EXPECT_EQ(state["nodes"]["rounds"], (json{20, 4, 20, 20}));
+  EXPECT_EQ(state["nodes"]["rounds"], (json{20, 19, 20, 20}));
   EXPECT_THAT(state["events"]["text"].dump(), HasSubstr("line 6 of its records"));
 }
 

@@ -91,9 +91,9 @@ function heading() {
       tile('bytes', `sent${saved}`, bytes(state.bytes_sent)))];
 }
 
-// A chart of a link leaves the closing round of a run out, whose dense messages would leave all
-// others flat.
-const withoutClosing = values => state.over && values?.length > 1 ? values.slice(0, -1) : values;
+// A chart of a link leaves the last round of a run that is done out: its messages may be dense, and
+// would leave all others flat.
+const withoutClosing = values => state.over?.outcome === 'done' && values?.length > 1 ? values.slice(0, -1) : values;
 
 function progress() {
   const xText = byRounds ? v => `round ${plain(v)}` : seconds;

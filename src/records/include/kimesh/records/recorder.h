@@ -8,8 +8,8 @@
 //   round    round            from 0
 //            poll             true: a confirmation round: no gradient, all nodes evaluated the
 //                             now equal models
-//            closing          true: its messages made all models equal, for the end or for a
-//                             confirmation; else absent
+//            closing          true: the round before a confirmation round, which all nodes enter
+//                             with equal models, or before the end; else absent
 //            time_s           when the round ended here; it began at time_s - round_s
 //            loss             the mesh's: Σ ω_i · (mean loss of node i's batch), before the step;
 //                             null: a node's is not known, or the sum is not finite

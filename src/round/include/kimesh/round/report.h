@@ -43,7 +43,7 @@ struct ResidualReport {
 struct RoundReport {
   Round round = 0;
   bool confirmation = false;
-  bool closing = false;     // its gather was dense, so that a confirmation round may follow
+  bool closing = false;     // a confirmation round or the end follows: all models are equal
   bool checkpoint = false;  // the round ended with one
   TimePoint begun, ended;
   double own_loss = 0;
