@@ -14,6 +14,8 @@ namespace {
 
 using testing::ElementsAre;
 
+constexpr std::uint64_t kRecordBytesMax = 1 << 20;  // far more than these records have
+
 const std::string kFiles = KIMESH_SOURCE_DIR "/tests/mesh/";
 
 std::unique_ptr<Mesh> make_ring() {
@@ -54,7 +56,7 @@ class ResumedRecords : public testing::Test {
     text.replace(at, size, size, '\0');
   }
   // Opens the files of node a, and gives its notices.
-  std::vector<std::string> open(std::uint64_t bytes_max = 1 << 20) {
+  std::vector<std::string> open() {
     std::vector<std::string> notices;
     const auto sink = [&notices](const NodeUpdate& update) {
       const auto* record = std::get_if<NodeRecord>(&update.what);
@@ -65,7 +67,7 @@ class ResumedRecords : public testing::Test {
     auto reporter = NodeReporter::open(*mesh, 0, options, RecordFiles{}, to);
     EXPECT_TRUE(reporter.ok());
     if (!reporter.ok()) return notices;
-    const Status limited = reporter->limit_files(bytes_max, folder);
+    const Status limited = reporter->limit_files(kRecordBytesMax, folder);
     EXPECT_TRUE(limited.ok()) << limited.error().message;
     return notices;
   }
