@@ -6,23 +6,12 @@
 #include <fstream>
 
 #include "kimesh/mesh/mesh.h"
-#include "kimesh/objective/quadratic.h"
+#include "tests/mesh/quadratic_mesh.h"
 
 namespace kimesh::earlier_runs_test {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::string kFiles = KIMESH_SOURCE_DIR "/tests/mesh/";
-
-std::unique_ptr<Mesh> make_ring() {
-  auto files = load_mesh_files(kFiles + "quadratic.yaml", kFiles + "ring.yaml");
-  auto objective =
-      make_quadratic_mesh(*files.value.config.quadratic, files.value.topology.nodes.size(),
-                          declared_weights(files.value.topology), files.value.config.seed);
-  auto mesh = Mesh::make(std::move(files.value), std::move(objective.value()));
-  return std::move(mesh.value());
-}
 
 class EarlierRunsOfANode : public testing::Test {
  protected:
@@ -45,7 +34,7 @@ class EarlierRunsOfANode : public testing::Test {
     return runs.unfinished ? runs.unfinished->path() : "none";
   }
 
-  const std::unique_ptr<Mesh> mesh = make_ring();
+  const std::unique_ptr<Mesh> mesh = test::mesh_of(test::files_of("ring"));
   const std::string parent =
       (fs::path(testing::TempDir()) / ("earlier_runs_" + std::to_string(::getpid()))).string();
   const fs::file_time_type noon = fs::file_time_type::clock::now();

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "kimesh/objective/quadratic.h"
+#include "tests/mesh/quadratic_mesh.h"
 
 namespace kimesh::node_reporter_test {
 namespace {
@@ -15,17 +15,6 @@ namespace {
 using testing::ElementsAre;
 
 constexpr std::uint64_t kRecordBytesMax = 1 << 20;  // far more than these records have
-
-const std::string kFiles = KIMESH_SOURCE_DIR "/tests/mesh/";
-
-std::unique_ptr<Mesh> make_ring() {
-  auto files = load_mesh_files(kFiles + "quadratic.yaml", kFiles + "ring.yaml");
-  auto objective =
-      make_quadratic_mesh(*files.value.config.quadratic, files.value.topology.nodes.size(),
-                          declared_weights(files.value.topology), files.value.config.seed);
-  auto mesh = Mesh::make(std::move(files.value), std::move(objective.value()));
-  return std::move(mesh.value());
-}
 
 class ResumedRecords : public testing::Test {
  protected:
@@ -72,7 +61,7 @@ class ResumedRecords : public testing::Test {
     return notices;
   }
 
-  const std::unique_ptr<Mesh> mesh = make_ring();
+  const std::unique_ptr<Mesh> mesh = test::mesh_of(test::files_of("ring"));
   const RunFolder folder{(std::filesystem::path(testing::TempDir()) /
                           ("resumed_records_" + std::to_string(::getpid())))
                              .string()};

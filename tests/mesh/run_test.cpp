@@ -6,25 +6,15 @@
 #include <fstream>
 
 #include "kimesh/mesh/mesh.h"
-#include "kimesh/objective/quadratic.h"
+#include "tests/mesh/quadratic_mesh.h"
 
 namespace kimesh::run_test {
 namespace {
 
 const std::string kFolder = KIMESH_SOURCE_DIR "/tests/mesh/";
 
-MeshFiles files_of(const std::string& topology) {
-  auto files = load_mesh_files(kFolder + "quadratic.yaml", kFolder + topology + ".yaml");
-  for (const Problem& problem : files.problems) ADD_FAILURE() << to_string(problem);
-  return std::move(files.value);
-}
-
-std::unique_ptr<Mesh> mesh_of(MeshFiles files) {
-  auto objective = make_quadratic_mesh(*files.config.quadratic, files.topology.nodes.size(),
-                                       declared_weights(files.topology), files.config.seed);
-  auto mesh = Mesh::make(std::move(files), std::move(objective.value()));
-  return std::move(mesh.value());
-}
+using test::files_of;
+using test::mesh_of;
 
 class EveryTopology : public ::testing::TestWithParam<const char*> {};
 
