@@ -27,8 +27,9 @@ health=${KIMESH_HEALTH:-/run/kimesh/health}
 [ $# -eq 0 ] || KIMESH_RESTARTED= KIMESH_STAY=
 
 # A shell hears of a signal only while it waits, and an interrupted `wait` tells the signal. A child
-# that the shell has just forked still has the shell's handlers, and forgets a TERM: it looks for
-# the file $stop once it has none. Nothing forgets KILL.
+# that the shell has just forked has the shell's handlers for a moment, in which a TERM is lost. So
+# the file $stop tells of the stop as well, and the child looks for it once the moment is over. KILL
+# is never lost.
 stop=$health.stop
 hear_signals() {
   child=
@@ -43,14 +44,15 @@ stop_node() {
 
 stay() {
   child=
-  trap 'stopped=1; [ -z "$child" ] || kill -KILL "$child"' TERM INT
+  trap 'stopped=1; [ -z "$child" ] || kill -KILL "$child" 2>/dev/null || true' TERM INT
   trap '' USR1
   echo "this container stays until it is stopped, so that /kimesh/runs can be fetched"
   echo "9999999999 the node has ended, and the container stays" >"$health"
   [ -z "${stopped:-}" ] || exit 0
   sleep infinity &
   child=$!
-  [ -z "${stopped:-}" ] || kill -KILL "$child" # it came before the shell knew whom to end
+  # A signal may have come before the shell knew whom to end.
+  [ -z "${stopped:-}" ] || kill -KILL "$child" 2>/dev/null || true
   wait "$child" || exit 0
 }
 

@@ -92,7 +92,8 @@ bool is_object_name(const std::string& name) {
          });
 }
 
-// Containers find each other by their nodes' names. Nobody asks a name server for these.
+// Containers find each other by their nodes' names. A resolver takes such a name for an address,
+// and asks no name server.
 bool names_no_other_host(const std::string& name) {
   in_addr address{};
   return name == "localhost" || ::inet_aton(name.c_str(), &address) != 0;

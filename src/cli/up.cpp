@@ -91,6 +91,8 @@ class Followers {
   const Plan& plan_;
   RunTally tally_;
   std::vector<LineFollower> files_;
+  // Of each node: whether its records cannot be read on; whether a sentence has said that damaged
+  // lines of them are left out.
   std::vector<bool> broken_, leaves_out_;
 };
 

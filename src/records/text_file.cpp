@@ -45,6 +45,13 @@ Status write_and_close(Fd& file, const std::string& path, std::string_view bytes
   return ok_status();
 }
 
+// The same, once the disk holds the bytes.
+Status write_synced_and_close(Fd& file, const std::string& path, std::string_view bytes) {
+  if (!file || !write_all(file.get(), bytes) || ::fsync(file.get()) != 0 || !file.close())
+    return io_error(path, "written");
+  return ok_status();
+}
+
 // Gives the file `beside` the name `path`, once it was written; else removes it.
 Status put_in_place(const Status& written, const std::string& beside, const std::string& path) {
   if (!written) {
@@ -241,12 +248,8 @@ Status write_shared(const std::string& path, std::string_view text) {
     if (!file && errno != EEXIST) break;
   }
   if (!file) return io_error(path, "written");
-  const auto write = [&]() -> Status {
-    if (!write_all(file.get(), text) || ::fsync(file.get()) != 0 || !file.close())
-      return io_error(path, "written");
-    return ok_status();
-  };
-  if (Status placed = put_in_place(write(), beside, path); !placed) return placed;
+  const Status written = write_synced_and_close(file, path, text);
+  if (Status placed = put_in_place(written, beside, path); !placed) return placed;
   return sync_folder_of(path);
 }
 

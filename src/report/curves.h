@@ -43,8 +43,8 @@ class Means {
   std::vector<std::size_t> counts_;
 };
 
-// Whether the curves of times and bytes count the round. Dense messages, which a closing
-// round may have, would leave all others flat.
+// Whether the curves of times and bytes count the round. Dense messages, which a closing round may
+// have, would leave all others flat.
 [[nodiscard]] bool shows_times(const Bins& bins, const RoundRecord& round);
 
 }  // namespace kimesh

@@ -104,7 +104,7 @@ class NodeReader {
     auto& notices = node_.notices;
     if (notices.size() > kNoticesMax) notices.erase(notices.begin(), notices.end() - kNoticesMax);
   }
-  // Records of earlier versions do not tell it.
+  // The last round of a run that is done is a closing round; earlier versions did not record it.
   void mark_closing_round() {
     const bool tells = std::ranges::any_of(node_.rounds, &RoundRecord::closing);
     const bool is_done = node_.end && node_.end->outcome == Outcome::kDone;

@@ -208,9 +208,11 @@ class Trainer : public Objective {
 
 }  // namespace
 
-Layout whole_layout(const RunConfig& config, const TrainingData& data) {
-  return with_torch(
-      [&] { return layout_of(*make_network(*config.model.kind, data.source->shape())); });
+WholeModel whole_model(const RunConfig& config, const TrainingData& data) {
+  return with_torch([&] {
+    const auto network = make_network(*config.model.kind, data.source->shape());
+    return WholeModel{layout_of(*network), with_frozen(config.model, *network)};
+  });
 }
 
 NamedValues own_values(const RunConfig& config, const TrainingData& data) {
@@ -226,14 +228,9 @@ NamedValues own_values(const RunConfig& config, const TrainingData& data) {
   });
 }
 
-ModelOptions model_with_frozen(const RunConfig& config, const TrainingData& data) {
-  return with_torch([&] {
-    return with_frozen(config.model, *make_network(*config.model.kind, data.source->shape()));
-  });
-}
-
 Layout model_layout(const RunConfig& config, const TrainingData& data) {
-  return part_of(whole_layout(config, data), model_with_frozen(config, data), false);
+  const WholeModel whole = whole_model(config, data);
+  return part_of(whole.layout, whole.options, false);
 }
 
 Result<std::unique_ptr<Objective>> make_trainer(const RunConfig& config, const TrainingData& data,

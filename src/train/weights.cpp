@@ -23,7 +23,7 @@ Error does_not_fit(const LayoutLayer& layer, const std::string& what) {
 
 Result<std::vector<std::string>> start_from(const RunConfig& config, const NamedValues& tensors,
                                             TrainingData& data) {
-  const Layout whole = whole_layout(config, data);
+  const Layout whole = whole_model(config, data).layout;
   std::vector<float> start = whole_first_point(config, whole, nullptr);
   std::set<std::string> unused;
   for (const LayoutLayer& tensor : tensors.layout.layers) unused.insert(tensor.name);
@@ -42,9 +42,8 @@ Result<std::vector<std::string>> start_from(const RunConfig& config, const Named
 }
 
 NamedValues frozen_tensors(const RunConfig& config, const TrainingData& data) {
-  const ModelOptions model = model_with_frozen(config, data);
+  const auto [whole, model] = whole_model(config, data);
   if (model.frozen.empty()) return {};
-  const Layout whole = whole_layout(config, data);
   NamedValues frozen{part_of(whole, model, true), {}};
   frozen.values.resize(frozen.layout.size());
   take_part(whole, whole_first_point(config, whole, data.start.get()), frozen.layout,

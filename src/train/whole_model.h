@@ -7,11 +7,12 @@
 
 namespace kimesh {
 
-// Every parameter of the model, in torch's order.
-[[nodiscard]] Layout whole_layout(const RunConfig& config, const TrainingData& data);
-
-// The config's model, with what its file freezes in `frozen` (models.h: with_frozen).
-[[nodiscard]] ModelOptions model_with_frozen(const RunConfig& config, const TrainingData& data);
+struct WholeModel {
+  Layout layout;         // every parameter of the model, in torch's order
+  ModelOptions options;  // the config's, with what the model's file freezes (models.h: with_frozen)
+};
+// Makes the network once to look at it.
+[[nodiscard]] WholeModel whole_model(const RunConfig& config, const TrainingData& data);
 
 // What the run starts from: `start`, or drawn where it is null. Shape: [whole.size()].
 [[nodiscard]] std::vector<float> whole_first_point(const RunConfig& config, const Layout& whole,

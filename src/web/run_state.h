@@ -56,6 +56,8 @@ struct RunWatch::Run {
   const RunHistory history;  // its nodes are empty
   RunTally tally;
   std::vector<LineFollower> files;
+  // Of each node: whether it has records; whether they cannot be read on; whether an event has said
+  // that damaged lines of them are left out.
   std::vector<bool> known, broken, leaves_out;
   bool reading = false;
   Course course;
