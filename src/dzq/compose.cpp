@@ -12,7 +12,6 @@ namespace kimesh::dzq {
 
 namespace {
 
-constexpr std::uint32_t kFixedDeadZone = 16;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // The largest ratio of a floor's largest element to its step.
@@ -163,8 +162,7 @@ void Composer::find_centroids() {
   }
   for (std::size_t q = 0; q < 2; ++q)
     if (counts[q] > 0)
-      message_.head.centroids[q] = static_cast<std::uint32_t>(
-          std::clamp(16 * places[q] / static_cast<double>(counts[q]), 0.0, 15.0));
+      message_.head.centroids[q] = centroid_code(places[q] / static_cast<double>(counts[q]));
 }
 
 std::size_t Composer::measure(std::uint32_t code, std::size_t limit) {

@@ -60,7 +60,6 @@ Sample sample_of(const Candidates& from) {
 // bin are cut off.
 std::uint32_t best_fixed_step(const Composer& composer) {
   constexpr std::uint32_t kQuarterOctave = 64;
-  constexpr double kWidest = 1 << 15;  // the end of the last bin over the step, at most
   const double largest = composer.candidates().largest;
   Head head;
   head.coding = Coding::kFixedWidth;
@@ -68,7 +67,8 @@ std::uint32_t best_fixed_step(const Composer& composer) {
   double least = std::numeric_limits<double>::infinity();
   std::uint32_t best = 0;
   const std::uint32_t last = step_code_of(largest);
-  for (head.step = step_code_of(largest / kWidest); head.step <= last; head.step += kQuarterOctave)
+  for (head.step = step_code_of(largest / kFixedWidest); head.step <= last;
+       head.step += kQuarterOctave)
     for (head.growth = 0; head.growth < kGrowths; ++head.growth) {
       const Quantiser quantiser(head, 0);
       double missing = 0;

@@ -4,20 +4,16 @@
 #include <string>
 
 #include "kimesh/codec/difference.h"
+#include "message.h"
 
 namespace kimesh::dzq {
-namespace {
-
-constexpr std::uint32_t kFar = 255;  // the gap continues in the next byte
-
-}  // namespace
 
 std::size_t fixed_bytes(const rans::Elements& elements) {
   const std::size_t count = elements.indices.size();
   std::size_t bytes = (count + 1) / 2 + count;
   std::uint32_t next = 0;
   for (const std::uint32_t index : elements.indices) {
-    bytes += (index - next) / kFar;
+    bytes += (index - next) / kGapMax;
     next = index + 1;
   }
   return bytes;
@@ -32,8 +28,8 @@ void write_fixed(const rans::Elements& elements, std::vector<std::byte>& bytes) 
   std::uint32_t next = 0;
   for (const std::uint32_t index : elements.indices) {
     const std::uint32_t gap = index - next;
-    bytes.insert(bytes.end(), gap / kFar, std::byte{kFar});
-    bytes.push_back(static_cast<std::byte>(gap % kFar));
+    bytes.insert(bytes.end(), gap / kGapMax, std::byte{kGapMax});
+    bytes.push_back(static_cast<std::byte>(gap % kGapMax));
     next = index + 1;
   }
 }
@@ -53,11 +49,11 @@ Status read_fixed(std::span<const std::byte> bytes, std::size_t count, std::size
   std::size_t found = 0;
   for (const std::byte gap : gaps) {
     next += std::to_integer<std::uint32_t>(gap);
-    if (gap == std::byte{kFar}) continue;
+    if (gap == std::byte{kGapMax}) continue;
     if (found == count) return malformed("more gaps than values");
     elements.indices[found++] = static_cast<std::uint32_t>(next++);
   }
-  if (found < count || gaps.back() == std::byte{kFar}) return malformed("gaps without an end");
+  if (found < count || gaps.back() == std::byte{kGapMax}) return malformed("gaps without an end");
   if (next > size) return malformed("an index past the last of " + std::to_string(size));
   return ok_status();
 }

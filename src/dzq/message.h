@@ -71,6 +71,13 @@ struct Head {
 };
 
 inline constexpr std::uint32_t kFixedLevels = 8, kGrowths = 3;
+// In fixed widths the dead zone ends at the step, and the last bin at most so many steps further
+// out. A gap of kGapMax elements or more takes another byte.
+inline constexpr std::uint32_t kFixedDeadZone = 16, kGapMax = 255;
+inline constexpr double kFixedWidest = 1 << 15;
+
+// The code of the centroid of a bin whose elements have this mean place in it (Quantiser::place).
+[[nodiscard]] std::uint32_t centroid_code(double place);
 
 // Maps magnitudes to levels and back, with one step.
 class Quantiser {

@@ -29,6 +29,10 @@ std::uint32_t step_code_of(double step) {
   return std::min(static_cast<std::uint32_t>(octave) * kStepsAnOctave + steps, kStepCodes - 1);
 }
 
+std::uint32_t centroid_code(double place) {
+  return static_cast<std::uint32_t>(std::clamp(16 * place, 0.0, 15.0));
+}
+
 Quantiser::Quantiser(const Head& head, std::uint32_t shift)
     : fixed_(head.coding == Coding::kFixedWidth),
       step_(std::ldexp(step_of(head.step), -static_cast<int>(shift))),

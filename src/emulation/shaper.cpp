@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNsPerSecond = 1e9;
+// 31 years: what a frame on a link of next to no rate takes is more than a clock holds.
+constexpr double kNever = 1e18;
 constexpr double kBitsPerByte = 8;
 
 FluidLinks fluid_of(const std::vector<LinkSpec>& specs, std::optional<double> uplink) {
@@ -65,7 +67,7 @@ void Shaper::take_due(TimePoint now, std::vector<Release>& due) {
 std::optional<TimePoint> Shaper::next() const {
   std::optional<TimePoint> first;
   // The time is rounded up: at the nanosecond before, there would be no work.
-  if (const double event = fluid_.next(); event < kInfinity) first = at(std::ceil(event));
+  if (const double event = fluid_.next(); event < kNever) first = at(std::ceil(event));
   for (const Queue& queue : queues_) {
     if (queue.flights.empty()) continue;
     const TimePoint arrival = queue.flights.front().at;

@@ -32,6 +32,15 @@ void drain(int fd) {
   }
 }
 
+// What the kernel tells of a connection; zeros where there is none, and in what an older kernel
+// leaves out.
+tcp_info info_of(const Fd& socket) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (!socket || ::getsockopt(socket.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
+  return info;
+}
+
 }  // namespace
 
 Result<WakeEvent> WakeEvent::make() {
@@ -75,28 +84,18 @@ TcpPeek::TcpPeek(int zmq_fd) : fd_(::fcntl(zmq_fd, F_DUPFD_CLOEXEC, 0)) {
 }
 
 TcpPeek::Bytes TcpPeek::bytes() const {
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  if (!fd_ || ::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
-  if (size < offsetof(tcp_info, tcpi_bytes_retrans) + sizeof info.tcpi_bytes_retrans) return {};
-  return {info.tcpi_bytes_sent, info.tcpi_bytes_retrans};
+  const tcp_info told = info_of(fd_);
+  return {told.tcpi_bytes_sent, told.tcpi_bytes_retrans};
 }
 
 std::uint64_t TcpPeek::received() const {
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  if (!fd_ || ::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
-  if (size < offsetof(tcp_info, tcpi_bytes_received) + sizeof info.tcpi_bytes_received) return 0;
-  return info.tcpi_bytes_received;
+  return info_of(fd_).tcpi_bytes_received;
 }
 
 Duration TcpPeek::round_trip() const {
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  if (!fd_ || ::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return Duration{0};
-  if (size < offsetof(tcp_info, tcpi_min_rtt) + sizeof info.tcpi_min_rtt) return Duration{0};
   constexpr std::uint32_t kUnknown = 0xffffffff;
-  return info.tcpi_min_rtt == kUnknown ? Duration{0} : std::chrono::microseconds(info.tcpi_min_rtt);
+  const std::uint32_t us = info_of(fd_).tcpi_min_rtt;
+  return us == kUnknown ? Duration{0} : std::chrono::microseconds(us);
 }
 
 bool TcpPeek::drained() const {

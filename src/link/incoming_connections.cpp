@@ -98,8 +98,14 @@ void IncomingConnections::cut_after(LinkIndex link, unsigned chunks) {
 void IncomingConnections::send_halt(const Halt& halt) {
   halt_ = halt;
   for (Connection& connection : connections_)
-    reply(connection, halt, std::chrono::steady_clock::now());
+    if (connection.open) reply_halt(connection, std::chrono::steady_clock::now());
 }
+
+void IncomingConnections::reply_halt(Connection& connection, TimePoint now) {
+  reply(connection, *halt_, now);
+  if (connection.open) shared_.peers.told_of_halt(connection.spec.from);
+}
+
 void IncomingConnections::send_bye() {
   bye_ = true;
   for (Connection& connection : connections_)
@@ -192,10 +198,12 @@ void IncomingConnections::handle(Connection& connection, const Frame& frame, Tim
                         [&](const OneOf<Heartbeat, Later> auto&) { heard(connection, now); },
                         [&](const Halt& halt) {
                           shared_.events.push(halted_by(connection.spec.from, halt));
+                          shared_.peers.leaves(connection.spec.from);
                           heard(connection, now);
                         },
                         [&](const Bye&) {
                           shared_.events.push(PeerBye{connection.spec.from});
+                          shared_.peers.leaves(connection.spec.from);
                           heard(connection, now);
                         },
                         [&](const OneOf<Welcome, Refuse, Ack, Applied> auto&) {
@@ -339,8 +347,11 @@ bool IncomingConnections::all_left() const {
 }
 
 bool IncomingConnections::drained() const {
-  return std::ranges::all_of(connections_,
-                             [](const Connection& l) { return !l.open || l.replies.empty(); });
+  const TimePoint now = std::chrono::steady_clock::now();
+  return std::ranges::all_of(connections_, [&](const Connection& l) {
+    if (l.open) return l.replies.empty();
+    return !halt_ || !shared_.peers.misses_halt(l.spec.from, l.spec.link, now);
+  });
 }
 
 }  // namespace kimesh

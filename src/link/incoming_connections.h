@@ -131,6 +131,7 @@ class IncomingConnections {
   void end_those_over_limits(TimePoint now);
   void refuse(const std::string& routing_id, int fd, const std::string& sentence, TimePoint now);
   void reply(Connection& connection, const Frame& frame, TimePoint now);
+  void reply_halt(Connection& connection, TimePoint now);
   void put_replies(Connection& connection, TimePoint now);
   void leave(Connection& connection);
   [[nodiscard]] bool all_are_here(TimePoint now) const;

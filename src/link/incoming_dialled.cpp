@@ -69,7 +69,7 @@ void IncomingConnections::answer_from(Connection& connection, std::span<const st
   const auto frame = decode_frame(bytes);
   if (!frame.ok()) return malformed(&connection, -1, frame.error().message);
   if (const auto* refuse = std::get_if<Refuse>(&*frame))
-    return give_up(connection, printable(refuse->sentence));
+    return give_up(connection, without_controls(refuse->sentence));
   if (tag_of(bytes) != tag_) {
     ++foreign_frames_;
     return shared_.events.push_once({sentence_foreign(connection.spec.name)},

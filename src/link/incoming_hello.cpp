@@ -149,7 +149,7 @@ void IncomingConnections::admit(Connection& connection, const std::string& routi
 void IncomingConnections::opened(Connection& connection, TimePoint now) {
   connection.chunks = 0;
   for (const auto& [channel, applied] : connection.applied) reply(connection, applied, now);
-  if (halt_) reply(connection, *halt_, now);
+  if (halt_) reply_halt(connection, now);
   if (bye_) reply(connection, Bye{shared_.hello.from}, now);
   if (!connection.open) return;  // an answer, or the welcome, has found that it has ended
   shared_.peers.incoming(connection.spec.from, true);

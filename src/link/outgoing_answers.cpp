@@ -43,7 +43,7 @@ void OutgoingConnection::handle(const Frame& frame, TimePoint now) {
   if (state_ != State::kReady && !is_handshake && !ended_id_) return;
   if (spec_.awaits && is_handshake) return misbehaved("an answer to no hello");
   std::visit(Overloaded{[&](const Welcome& answer) { welcome(answer, now); },
-                        [&](const Refuse& answer) { refuse(printable(answer.sentence)); },
+                        [&](const Refuse& answer) { refuse(without_controls(answer.sentence)); },
                         [&](const Ack& ack) {
                           acked(ack, now);
                           heard(now);
@@ -55,10 +55,12 @@ void OutgoingConnection::handle(const Frame& frame, TimePoint now) {
                         [&](const OneOf<Heartbeat, Later> auto&) { heard(now); },
                         [&](const Halt& halt) {
                           shared_.events.push(halted_by(spec_.to, halt));
+                          shared_.peers.leaves(spec_.to);
                           heard(now);
                         },
                         [&](const Bye&) {
                           shared_.events.push(PeerBye{spec_.to});
+                          shared_.peers.leaves(spec_.to);
                           heard(now);
                         },
                         [&](const OneOf<Hello, Chunk> auto&) {
@@ -95,7 +97,7 @@ void OutgoingConnection::ready(std::uint64_t far_delivered, std::uint16_t held, 
   shared_.peers.outgoing(spec_.to, true);
   if (was_ready_) ++counters_.reconnects;
   was_ready_ = true;
-  if (halt_) control(*halt_);
+  if (halt_) control_halt();
   if (bye_) control(Bye{shared_.hello.from});
   shared_.events.push(LinkUp{spec_.link});
   for (std::size_t i = 0; i < *delivered; ++i)  // their acks were lost

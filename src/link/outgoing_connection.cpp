@@ -66,7 +66,7 @@ bool OutgoingConnection::accept(const Hello& hello, Accepted accepted, TimePoint
   accepted_tcp_ = TcpPeek(accepted.fd);
   accepted_tcp_.limit_unsent(kUnsentBytes);
   accepted_ = std::move(accepted);
-  counters_.frame_bytes += zmtp_greeting_bytes(shared_.curve != nullptr);
+  counters_.frame_bytes += zmtp_greeting_bytes(shared_.curve != nullptr, true);
   control_.clear();
   control(welcome);
   // What it holds of an earlier process of ours it gives up when it reads our welcome.
@@ -92,9 +92,14 @@ void OutgoingConnection::send_halt(const Halt& halt) {
   if (state_ != State::kReady) return;
   const bool is_next =
       tcp().drained() && (shaper_index_ || outbox_.bytes_under_way() <= kChunkFrameBytesMax);
-  if (!tcp() || is_next) return control(halt);
+  if (!tcp() || is_next) return control_halt();
   halt_waits_ = true;
   cut();
+}
+
+void OutgoingConnection::control_halt() {
+  control(*halt_);
+  shared_.peers.told_of_halt(spec_.to);
 }
 
 void OutgoingConnection::send_bye() {
@@ -114,7 +119,7 @@ void OutgoingConnection::read_monitor() {
 }
 
 void OutgoingConnection::connected() {
-  counters_.frame_bytes += zmtp_greeting_bytes(shared_.curve != nullptr);
+  counters_.frame_bytes += zmtp_greeting_bytes(shared_.curve != nullptr, false);
   state_ = State::kGreeting;
   control_.clear();
   ++shared_.hello.connection;
@@ -290,7 +295,9 @@ TimePoint OutgoingConnection::deadline() const {
 
 bool OutgoingConnection::drained() const {
   if (halt_waits_) return false;
-  if (state_ != State::kReady) return true;
+  if (state_ != State::kReady)
+    return !halt_ || state_ == State::kClosed ||
+           !shared_.peers.misses_halt(spec_.to, spec_.link, std::chrono::steady_clock::now());
   if (halt_) return control_.empty();
   return control_.empty() && due_.empty() && emulated_ == 0 && !outbox_.next();
 }

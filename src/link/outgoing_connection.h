@@ -107,6 +107,7 @@ class OutgoingConnection {
   void refuse(std::string sentence);
   // The far node is ending an earlier run: it is dialled until its next process is there.
   void dial_again(const std::string& sentence);
+  void control_halt();
   void control(const Frame& frame) { control_.push_back(encode_frame(frame, tag_)); }
   [[nodiscard]] bool put(std::initializer_list<std::span<const std::byte>> parts, TimePoint now);
   [[nodiscard]] bool put(const Chunk& chunk, TimePoint now);

@@ -55,12 +55,23 @@ class Peers {
   [[nodiscard]] bool may_come_again(NodeIndex node) {
     return dials_again_ && !peers_[node].exchanged;
   }
+  // Notes that the node has said that it ends or leaves; that it was told of our halt.
+  void leaves(NodeIndex node) { peers_[node].leaves = true; }
+  void told_of_halt(NodeIndex node) { peers_[node].told_of_halt = true; }
+  // Whether the node is to be told yet: it has been alive lately at a link that is down now, and
+  // will be dialled, or dial, again.
+  [[nodiscard]] bool misses_halt(NodeIndex node, LinkIndex link, TimePoint now) const {
+    const auto peer = peers_.find(node);
+    return peer != peers_.end() && !peer->second.leaves && !peer->second.told_of_halt &&
+           heard_lately(link, now);
+  }
 
  private:
   struct Peer {
     std::optional<std::uint64_t> incarnation;
     bool incoming = false, outgoing = false;  // a connection is open
     bool exchanged = false;                   // a message, in either direction
+    bool leaves = false, told_of_halt = false;
     TimePoint heard;
   };
   Duration silence_;

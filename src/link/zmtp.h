@@ -15,10 +15,13 @@ constexpr std::size_t zmtp_overhead_bytes(std::size_t frame_bytes, bool is_encry
   return inside + (frame_bytes + inside > kShortMax ? kLong : kShort);
 }
 
-// What a DEALER sends before the first frame: the greeting, and READY or HELLO and INITIATE.
-inline std::size_t zmtp_greeting_bytes(bool is_encrypted) {
-  constexpr std::size_t kGreeting = 64, kReady = 2 + 41, kHello = 2 + 200, kInitiate = 9 + 292;
-  return kGreeting + (is_encrypted ? kHello + kInitiate : kReady);
+// What an end sends before the first frame: the greeting, and READY; encrypted, the DEALER sends
+// HELLO and INITIATE, and the ROUTER WELCOME and READY.
+inline std::size_t zmtp_greeting_bytes(bool is_encrypted, bool is_router) {
+  constexpr std::size_t kGreeting = 64, kReady = 2 + 41, kHello = 2 + 200, kInitiate = 9 + 292,
+                        kWelcome = 2 + 168, kReadyBox = 2 + 65;
+  const std::size_t of_keys = is_router ? kWelcome + kReadyBox : kHello + kInitiate;
+  return kGreeting + (is_encrypted ? of_keys : kReady);
 }
 
 }  // namespace kimesh

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "key_files.h"
 #include "kimesh/mesh/mesh.h"
@@ -64,14 +65,20 @@ Status collect_parts(const RunFolder& folder, const Plan& plan, const NamedValue
 }  // namespace
 
 RunEnd end_of_mesh(const RunTally& tally) {
+  // Done, stopped, failed: the worst counts. Of failures a permanent one does: where a node's halt
+  // does not reach another, that one tells of silence.
+  const auto badness = [](Outcome outcome, StopReason reason) {
+    return std::pair(outcome, reason == StopReason::kPermanent);
+  };
   RunEnd end;
   end.outcome = Outcome::kDone;
   for (NodeIndex i = 0; i < tally.nodes().size(); ++i) {
     const auto& node = tally.nodes()[i].end;
     const Outcome outcome = node ? node->outcome : Outcome::kFailed;
-    if (outcome > end.outcome || i == 0) {  // done, stopped, failed: the worst counts
+    const StopReason reason = node ? node->reason : StopReason::kNone;
+    if (badness(outcome, reason) > badness(end.outcome, end.reason) || i == 0) {
       end.outcome = outcome;
-      end.reason = node ? node->reason : StopReason::kNone;
+      end.reason = reason;
       end.text =
           node ? node->text : fmt::format("node {} left no word", tally.plan().view.nodes[i]);
     }

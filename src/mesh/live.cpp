@@ -232,10 +232,11 @@ struct ThreadResult {
 using UpdateQueue = BoundedQueue<std::variant<NodeUpdate, ThreadResult>>;
 
 // The topology with every node on a free port of this machine, which no other machine reaches.
-TopologyFile on_loopback(TopologyFile topology) {
-  const std::vector<int> ports = free_ports(topology.nodes.size());
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    topology.nodes[i].address = "tcp://127.0.0.1:" + std::to_string(ports[i]);
+Result<TopologyFile> on_loopback(TopologyFile topology) {
+  const auto ports = free_ports(topology.nodes.size());
+  if (!ports) return ports.error();
+  for (std::size_t i = 0; i < ports->size(); ++i) {
+    topology.nodes[i].address = "tcp://127.0.0.1:" + std::to_string((*ports)[i]);
     topology.nodes[i].dial.clear();
   }
   for (TopologyFile::NamedLink& link : topology.links) link.way.address.clear();
@@ -321,14 +322,15 @@ Result<MeshNodeEnd> Mesh::run_node(NodeIndex self, const MeshRunOptions& options
 }
 
 Result<MeshEnd> Mesh::run_here(const MeshRunOptions& options) const {
-  const TopologyFile here = on_loopback(topology());
+  const auto here = on_loopback(topology());
+  if (!here) return here.error();
   std::vector<std::unique_ptr<Objective>> parts;
   std::vector<LiveNodeSetup> setups;
   std::atomic<bool> stop = false;  // set by the caller's wish, or when a node could not begin
   for (NodeIndex i = 0; i < nodes(); ++i) {
     auto part = objective_->part(i);
     if (!part) return part.error();
-    auto setup = node_setup(i, here, options);
+    auto setup = node_setup(i, *here, options);
     if (!setup) return setup.error();
     setup->objective = part->get();
     setup->stop = &stop;

@@ -52,7 +52,12 @@ void Core::State::on(const Tick&) {
 std::string Core::State::waiting_for() const {
   if (finished) return "nothing: the run is over";
   if (!begun) return "the links";
-  if (agreeing) return "the other nodes to say which checkpoint they hold";
+  if (agreeing)
+    return is_saving ? "its checkpoint to be read"
+                     : "the other nodes to say which checkpoint they hold";
+  if (is_saving)
+    return fmt::format("its state of round {} to be copied, or an earlier one to be written",
+                       round);
   if (ending) {
     for (const Peer& peer : peers)
       if (!peer.bye) return fmt::format("{}'s bye", name(peer.node));
@@ -73,6 +78,9 @@ std::string Core::State::waiting_for() const {
     if (is_served || (confirming && plan.channels[in.channel].shard != 0)) continue;
     if (!in.pending) return fmt::format("{} (round {})", describe(in.channel), round);
   }
+  for (const OutgoingChannel& out : outs)
+    if (out.busy && !out.encoding && (out.waiting || saves_state))
+      return fmt::format("{} (round {}) to be applied", describe(out.channel), out.sent.round);
   return fmt::format("vector work of round {}", round);
 }
 

@@ -95,8 +95,6 @@ TEST_P(EveryCompressor, UsesItsBudgetWhereThereIsEnoughToSend) {
     for (const VectorKind kind :
          {VectorKind::kGaussian, VectorKind::kHeavyTailed, VectorKind::kConstant}) {
       SCOPED_TRACE(named.name + ", kind " + std::to_string(static_cast<int>(kind)));
-      // Eight bins that hold a heavy tail have no room for small elements.
-      if (named.fast_link && kind == VectorKind::kHeavyTailed) continue;
       Random random = stream(static_cast<std::uint64_t>(kind));
       Input input = input_of(random, kind, 40000);
       std::ranges::fill(input.estimate, 0.0f);
@@ -105,7 +103,8 @@ TEST_P(EveryCompressor, UsesItsBudgetWhereThereIsEnoughToSend) {
       auto made = advance(input.target, input.estimate, input.pieces, setting, scratch_);
       ASSERT_TRUE(made.ok());
       const auto most = static_cast<double>(bytes_of(setting, input.target.size()));
-      EXPECT_TRUE(static_cast<double>(made->bytes.size()) >= 0.97 * most ||
+      const double least = made->form == Form::kDzqFixed ? 0.5 : 0.97;  // fixed widths use half
+      EXPECT_TRUE(static_cast<double>(made->bytes.size()) >= least * most ||
                   made->kept == input.target.size())
           << made->bytes.size() << " bytes of " << most;
       EXPECT_LE(made->bytes.size(), setting.budget.amount);

@@ -19,7 +19,8 @@ struct Mesh {
   Plan plan;
 
   Mesh(const char* kind, std::size_t nodes) {
-    for (const int port : free_ports(nodes)) {
+    const auto ports = free_ports(nodes);
+    for (const int port : *ports) {
       NodeSpec node;
       node.name = std::string(1, static_cast<char>('a' + topology.nodes.size()));
       node.address = "tcp://127.0.0.1:" + std::to_string(port);

@@ -140,6 +140,16 @@ TEST(Shaper, WaitsWhileTheRateIsZero) {
   EXPECT_EQ(run_to_end(shaper).at(0).at, at_ns(5'500'000));
 }
 
+// A frame that takes longer than a clock holds. Seen to fail: the next event was long ago.
+TEST(Shaper, HasNothingToDoWhereAFrameTakesForEver) {
+  Shaper shaper({constant(1e-5)}, std::nullopt, kStart);
+  shaper.push(kStart, 0, 130'000, 1);
+  EXPECT_FALSE(shaper.next());
+  std::vector<Shaper::Release> due;
+  shaper.take_due(at_ns(1'000'000'000), due);
+  EXPECT_TRUE(due.empty());
+}
+
 // Seen to fail when rates were shared out only as a frame began.
 TEST(Shaper, SharesTheUplinkMaxMinAndFeelsWhoComesAndGoes) {
   // Uplink 10 Mbit/s; a is capped at 2, b has no rate of its own.

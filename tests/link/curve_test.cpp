@@ -97,9 +97,7 @@ TEST(Curve, ANameIsLookedUpAgainWhereItsAddressDeniesTheKey) {
 }
 
 // Seen to fail: the framing of NULL counted; HELLO and INITIATE left out.
-TEST(Curve, ItsCountersAreWhatTcpCarriedToTheByte) {
-  const Mesh mesh;
-  Pair pair(mesh.a(), mesh.b());
+void expect_counters_of_tcp(Pair& pair) {
   ASSERT_TRUE(pair.a.await<LinkUp>());
   std::vector<std::size_t> sizes{0, 100, 200, 5'000, 300'000, 2'000'000};
   // Frames whose length ZeroMQ writes in one byte where they are not encrypted.
@@ -112,6 +110,21 @@ TEST(Curve, ItsCountersAreWhatTcpCarriedToTheByte) {
   const auto tcp = counters.tcp_bytes_sent - counters.tcp_bytes_retransmitted;
   EXPECT_LE(tcp, counters.frame_bytes);
   EXPECT_GE(tcp + 100, counters.frame_bytes);  // heartbeats that are counted and not sent yet
+}
+
+TEST(Curve, ItsCountersAreWhatTcpCarriedToTheByte) {
+  const Mesh mesh;
+  Pair pair(mesh.a(), mesh.b());
+  expect_counters_of_tcp(pair);
+}
+
+// Seen to fail, by 266 bytes, with the handshake of a DEALER counted.
+TEST(Curve, ItsCountersAreWhatTcpCarriedWhereTheReceiverDials) {
+  const Mesh mesh;
+  NetworkOptions of_a = mesh.a(), of_b = mesh.b();
+  of_a.outgoing[0].awaits = of_b.incoming[0].dials = true;
+  Pair pair(std::move(of_a), std::move(of_b));
+  expect_counters_of_tcp(pair);
 }
 
 // What b says of a dialling node with `keys`, and what that node hears, while a trains with b.

@@ -132,14 +132,14 @@ TEST(NameLookup, PausesBetweenAddresses) {
   TestNode a;
   start(a, std::move(options));
   const auto begun = std::chrono::steady_clock::now();
-  a.network->dial(link_of(0, 1), fmt::format("tcp://nobody:{}", free_ports(1).front()));
+  a.network->dial(link_of(0, 1), fmt::format("tcp://nobody:{}", free_ports(1)->front()));
   for (int seen = 0; seen < kLookups; seen = *asked) asked->wait(seen);
   EXPECT_GE(std::chrono::steady_clock::now() - begun, (kLookups - 2) * kRedial);
 }
 
 // What a lookup finds late does not end the connection that was made meanwhile.
 TEST(NameLookup, LeavesAConnectionAlone) {
-  const std::vector<int> port = free_ports(1);
+  const std::vector<int> port = *free_ports(1);
   ASSERT_EQ(port.size(), 1u);
   const std::string at = fmt::format(":{}", port.front());
   Held held;

@@ -94,10 +94,12 @@ inline void start(TestNode& node, NetworkOptions options) {
 struct Pair {
   TestNode a, b;
   explicit Pair(LinkSpec spec = {}) : Pair(options_of(0, {1}, {}, spec), options_of(1, {}, {0})) {}
+  // The link's `awaits` and `dials` say who dials.
   Pair(NetworkOptions of_a, NetworkOptions of_b) {
+    const bool receiver_dials = of_a.outgoing.front().awaits;
     start(b, std::move(of_b));
     start(a, std::move(of_a));
-    dial();
+    receiver_dials ? b.network->dial(link_of(0, 1), a.network->bound_endpoint()) : dial();
   }
   void dial() { a.network->dial(link_of(0, 1), b.network->bound_endpoint()); }
 };

@@ -109,6 +109,19 @@ void expect_refused(NetworkOptions of_a, const testing::Matcher<std::string>& sa
   EXPECT_EQ(here->node, node);
 }
 
+// However long it is. Seen to fail with what a foreign name may have, 400 bytes, whoever dials.
+TEST(Network, ARefusalIsToldWholeWithItsRemedy) {
+  for (const bool receiver_dials : {false, true}) {
+    SCOPED_TRACE(receiver_dials);
+    NetworkOptions of_a = options_of(0, {1}, {}), of_b = options_of(1, {}, {0});
+    (receiver_dials ? of_b : of_a).hello.build = std::string(350, '7');
+    of_a.outgoing[0].awaits = of_b.incoming[0].dials = receiver_dials;
+    Pair pair(std::move(of_a), std::move(of_b));
+    TestNode& dials = receiver_dials ? pair.b : pair.a;
+    EXPECT_THAT(dials.await<LinkRefused>()->sentence, HasSubstr("the same version on both"));
+  }
+}
+
 TEST(Network, AHelloThatDiffersIsRefusedAndBothSidesLearnWhy) {
   NetworkOptions options = options_of(0, {1}, {});
   options.hello.topology_digest = 1;

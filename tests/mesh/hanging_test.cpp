@@ -51,7 +51,7 @@ MeshFiles files_of_ring() {
   const std::string folder = KIMESH_SOURCE_DIR "/tests/mesh/";
   auto files = load_mesh_files(folder + "loop.yaml", folder + "ring.yaml");
   for (const Problem& problem : files.problems) ADD_FAILURE() << to_string(problem);
-  const std::vector<int> ports = free_ports(files.value.topology.nodes.size());
+  const std::vector<int> ports = *free_ports(files.value.topology.nodes.size());
   for (std::size_t i = 0; i < ports.size(); ++i)
     files.value.topology.nodes[i].address = "tcp://127.0.0.1:" + std::to_string(ports[i]);
   files.value.config.stop.rounds = 1'000'000;

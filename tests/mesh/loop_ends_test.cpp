@@ -28,7 +28,7 @@ std::string fresh_folder(const std::string& name) {
 MeshFiles files_on_free_ports() {
   auto files = load_mesh_files(kFolder + "loop.yaml", kFolder + "ring.yaml");
   for (const auto& problem : files.problems) ADD_FAILURE() << to_string(problem);
-  const std::vector<int> ports = free_ports(files.value.topology.nodes.size());
+  const std::vector<int> ports = *free_ports(files.value.topology.nodes.size());
   for (std::size_t i = 0; i < ports.size(); ++i)
     files.value.topology.nodes[i].address = "tcp://127.0.0.1:" + std::to_string(ports[i]);
   return std::move(files.value);

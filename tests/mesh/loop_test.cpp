@@ -52,7 +52,7 @@ MeshFiles files_of(const std::string& config, const std::string& topology = "rin
 }
 
 MeshFiles on_free_ports(MeshFiles files) {
-  const std::vector<int> ports = free_ports(files.topology.nodes.size());
+  const std::vector<int> ports = *free_ports(files.topology.nodes.size());
   for (std::size_t i = 0; i < ports.size(); ++i)
     files.topology.nodes[i].address = "tcp://127.0.0.1:" + std::to_string(ports[i]);
   return files;

@@ -129,5 +129,20 @@ TEST(Mesh, AFolderThatANodeHasFilledIsAnError) {
   }
 }
 
+// Where the halt of a node that fails for good does not reach another, that one tells of silence.
+// Seen to fail where the first of the failures counted.
+TEST(Mesh, EndsForGoodWhereAnyNodeDoes) {
+  const auto mesh = mesh_of(files_of("ring"));
+  EndRecord silence{20, Outcome::kFailed, StopReason::kNone, "silent", 5, 10, {}};
+  EndRecord permanent{20, Outcome::kFailed, StopReason::kPermanent, "not finite", 5, 10, {}};
+  for (const NodeIndex failed : {NodeIndex{0}, NodeIndex{1}}) {
+    RunTally tally(mesh->plan());
+    for (NodeIndex node = 0; node < mesh->nodes(); ++node)
+      tally.add(node, node == failed ? permanent : silence);
+    EXPECT_EQ(end_of_mesh(tally).reason, StopReason::kPermanent) << failed;
+    EXPECT_EQ(end_of_mesh(tally).text, "not finite") << failed;
+  }
+}
+
 }  // namespace
 }  // namespace kimesh::run_test

@@ -39,7 +39,7 @@ class Mine final : public HostCodec {
 
 MeshFiles ring_of_two() {
   MeshFiles files;
-  const std::vector<int> ports = free_ports(2);
+  const std::vector<int> ports = *free_ports(2);
   for (const char* name : {"a", "b"}) {
     NodeSpec node;
     node.name = name;

@@ -47,7 +47,7 @@ LiveRun run_live(Mesh& mesh, const LiveOptions& options) {
   LiveRun run;
   run.ends.resize(count);
   run.errors.resize(count);
-  const std::vector<int> ports = free_ports(count);
+  const std::vector<int> ports = *free_ports(count);
   for (std::size_t i = 0; i < count; ++i)
     mesh.topology.nodes[i].address =
         (options.hosts.empty() ? "tcp://127.0.0.1" : options.hosts[i]) + ":" +

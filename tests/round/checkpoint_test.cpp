@@ -63,6 +63,21 @@ TEST(Checkpoint, IsMadeOnceAllMessagesAreAppliedAndBeforeAnyOfTheNextRound) {
   EXPECT_EQ(server->last().get<ApplyMessage>().round, 2u);
 }
 
+// Seen to fail where all three were "vector work".
+TEST(Checkpoint, SaysForWhatItWaits) {
+  const auto server = at_the_checkpoint();
+  EXPECT_EQ(server->core.waiting_for(), "link n0->n1, shard 0, gather (round 1) to be applied");
+  server->feed(server->gather_applied(1, 1, ApplyOutcome::kApplied));
+  EXPECT_EQ(server->core.waiting_for(),
+            "its state of round 1 to be copied, or an earlier one to be written");
+
+  Hand other(two_nodes(), 0, resuming(Round{3}));
+  other.start();
+  other.feed(word_of_the_worker(other, 2));
+  other.feed(other.gather_applied(1, 0, ApplyOutcome::kApplied));
+  EXPECT_EQ(other.core.waiting_for(), "its checkpoint to be read");
+}
+
 TEST(Checkpoint, OfTheNextRoundIsCalledOnce) {
   const auto server = at_the_checkpoint();
   const Verdict told = Verdict::from_control(server->last().get<SendMessage>().message.control);

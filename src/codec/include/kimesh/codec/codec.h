@@ -132,7 +132,7 @@ struct SharedBudget {
   std::span<const Curve* const> curves;   // what each message last had to send
   std::span<const std::uint32_t> floors;  // elements that each message has room for at least
   double total = 0;                       // of all payloads together, in units of the codec
-  Rounding rounding = Rounding::kTowardsZero;
+  Route route{};
 };
 
 class Codec : public KindOptions {
@@ -160,7 +160,7 @@ class Codec : public KindOptions {
   // codec of blocks (src/dense/block_codec.h).
   [[nodiscard]] virtual std::vector<double> missing_within(const Curve& curve,
                                                            std::span<const double> payload_bytes,
-                                                           Rounding rounding) const;
+                                                           Route route) const;
   // Bytes of the unit that divide() counts: 1, or those of an element on the average, for codecs
   // that divide elements.
   [[nodiscard]] virtual double unit_bytes() const { return 1; }

@@ -73,7 +73,7 @@ struct NetworkOptions {
   std::optional<CurveKeys> curve;
   // With `curve`: a connection without keys costs little.
   HandshakeLimit handshakes{};
-  std::optional<double> uplink_bits_per_s;  // emulated, shared by the emulated outgoing links
+  std::optional<double> uplink_bits_per_s;  // emulated, shared by all outgoing links
   Duration heartbeat{
       std::chrono::seconds(1)};  // between signs of life on an idle connection; < dead_after / 3
   // How long a silent link is believed in; connections give up, and are dialled, in parts of it.
@@ -185,7 +185,8 @@ class Network {
   void send(SendHalt action);
   void send(SendBye action);
   // The last call. It waits at most `limit`: until all frames for connected peers are on the
-  // sockets, then closes all outgoing links, and waits until the peers have closed theirs, which
+  // sockets, and a halt is for those that lived a moment ago and whose connections are down, then
+  // closes all outgoing links, and waits until the peers have closed theirs, which
   // they do after they have read our frames, and so do those that were refused, for whom it waits
   // 5 s at most. The destructor gives the sockets up to a second more to send what they hold.
   void flush(Duration limit);

@@ -92,7 +92,8 @@ struct LiveNodeObserver {
 
 // Runs the node until the mesh ends, the run is stopped, or it fails. Errors before the start:
 // Network (the address cannot be used). Later failures are in LiveNodeEnd, what a thread of the
-// node throws as well. No thread is left when it returns, but for one that hangs.
+// node throws as well. No thread is left when it returns, but for one that hangs, or that looks up
+// a name.
 [[nodiscard]] Result<LiveNodeEnd> run_live_node(const LiveNodeSetup& setup,
                                                 const LiveNodeObserver& observer);
 
