@@ -7,8 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "kimesh/records/recorder.h"
-#include "kimesh/records/text_file.h"
+#include "kimesh/records/record_follower.h"
 #include "kimesh/run/compare_joins.h"
 #include "kimesh/run/options.h"
 #include "kimesh/topology/placed_topology.h"
@@ -25,13 +24,12 @@ Status take_measured(const std::string& run, const TopologyFile& topology, PairR
   for (NodeIndex from = 0; from < topology.nodes.size(); ++from) {
     const RunFolder folder(run);
     const std::string& name = topology.nodes[from].name;
-    LineFollower lines(folder.events(name), folder.earlier_events(name));
+    RecordFollower records(folder.events(name), folder.earlier_events(name));
     for (;;) {
-      const auto line = lines.next();
-      if (!line) return line.error();
-      if (!*line) break;
-      const auto record = parse_record(**line);
-      const auto* round = record ? std::get_if<RoundRecord>(&*record) : nullptr;
+      const auto record = records.next();
+      if (!record) return record.error();
+      if (!*record) break;
+      const auto* round = std::get_if<RoundRecord>(&**record);
       if (round == nullptr) continue;
       for (const LinkRecord& link : round->links) {
         const auto to = topology.find_node(link.to);

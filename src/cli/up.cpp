@@ -16,6 +16,7 @@
 #include "fleet.h"
 #include "job.h"
 #include "kimesh/records/log_bound.h"
+#include "kimesh/records/record_follower.h"
 #include "kimesh/train/trainer.h"
 #include "live_view.h"
 #include "page.h"
@@ -48,38 +49,29 @@ class Followers {
     for (const std::string& name : plan.view.nodes)
       files_.emplace_back(folder.events(name), folder.earlier_events(name));
     broken_.resize(files_.size());
-    leaves_out_.resize(files_.size());
   }
   [[nodiscard]] const RunTally& tally() const { return tally_; }
 
   // Shows the notices among the new lines; null: shows nothing.
   void read(LiveView* view) {
     for (NodeIndex i = 0; i < files_.size(); ++i)
-      while (!broken_[i] && read_line(i, view)) {
+      while (!broken_[i] && read_record(i, view)) {
       }
   }
 
  private:
-  // Reads a line. Returns false where there is no further one now.
-  bool read_line(NodeIndex node, LiveView* view) {
-    const auto line = files_[node].next();
-    if (!line) return give_up(node, line.error().message);
-    if (!*line) return false;
-    const auto record = parse_record(**line);
-    if (!record) return leave_out(node, record.error());
-    tally_.add(node, *record);
-    if (const auto* round = std::get_if<RoundRecord>(&*record); round && view != nullptr)
+  // Reads a record. Returns false where there is no further one now. The node itself counts the
+  // damaged lines that an earlier start has left.
+  bool read_record(NodeIndex node, LiveView* view) {
+    const auto record = files_[node].next();
+    if (!record) return give_up(node, record.error().message);
+    if (const auto complaint = files_[node].complaint()) complain(*complaint);
+    if (!*record) return false;
+    tally_.add(node, **record);
+    if (const auto* round = std::get_if<RoundRecord>(&**record); round && view != nullptr)
       view->observe(node, *round);
-    if (const auto* notice = std::get_if<NoticeRecord>(&*record); notice && view != nullptr)
+    if (const auto* notice = std::get_if<NoticeRecord>(&**record); notice && view != nullptr)
       view->notice(plan_.view.nodes[node] + ": " + notice->text);
-    return true;
-  }
-  // Goes on with the next line. The node itself counts the lines that an earlier start has left.
-  bool leave_out(NodeIndex node, const Error& why) {
-    if (!leaves_out_[node])
-      complain(fmt::format("{}:{}: {}; lines that are damaged are left out", files_[node].path(),
-                           files_[node].line(), why.message));
-    leaves_out_[node] = true;
     return true;
   }
   bool give_up(NodeIndex node, const std::string& why) {
@@ -90,10 +82,8 @@ class Followers {
 
   const Plan& plan_;
   RunTally tally_;
-  std::vector<LineFollower> files_;
-  // Of each node: whether its records cannot be read on; whether a sentence has said that damaged
-  // lines of them are left out.
-  std::vector<bool> broken_, leaves_out_;
+  std::vector<RecordFollower> files_;
+  std::vector<bool> broken_;  // by node: its records cannot be read on
 };
 
 std::vector<std::string> arguments_for(const RunOptions& options, const RunFolder& folder,

@@ -12,7 +12,7 @@
 #include "kimesh/mesh/keys.h"
 #include "kimesh/mesh/mesh.h"
 #include "kimesh/records/node_lock.h"
-#include "kimesh/records/text_file.h"
+#include "kimesh/records/record_follower.h"
 #include "kimesh/util/bounded_queue.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/keep_for_ever.h"
@@ -105,18 +105,16 @@ Result<States> open_states(const NodeRun& run) {
 bool ended_before_its_first(const RunFolder& folder, const std::string& node) {
   bool has_trained = false, has_held = false;
   std::size_t checkpoints = 0;
-  LineFollower lines(folder.events(node), folder.earlier_events(node));
+  RecordFollower records(folder.events(node), folder.earlier_events(node));
   for (;;) {
-    const auto line = lines.next();
-    if (!line) return false;
-    if (!*line) return has_trained && !has_held;
-    const auto record = parse_record(**line);
-    if (!record) continue;
-    if (const auto* resume = std::get_if<ResumeRecord>(&*record)) {
+    const auto record = records.next();
+    if (!record) return false;
+    if (!*record) return has_trained && !has_held;
+    if (const auto* resume = std::get_if<ResumeRecord>(&**record)) {
       has_held = resume->round > 0;  // from round 0 on the run began anew
       checkpoints = 0;
     }
-    if (const auto* round = std::get_if<RoundRecord>(&*record)) {
+    if (const auto* round = std::get_if<RoundRecord>(&**record)) {
       has_trained = true;
       checkpoints += round->checkpoint ? 1 : 0;
       has_held = has_held || checkpoints > 1;

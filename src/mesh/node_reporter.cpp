@@ -71,18 +71,14 @@ Status NodeReporter::limit_files(std::uint64_t bytes_max, const RunFolder& folde
   const std::string& name = mesh_->plan().view.nodes[self_];
   limit_.emplace(Limit{bytes_max, folder.earlier_events(name), folder.checkpoints(name),
                        RunTally(mesh_->plan())});
-  std::map<std::string, std::size_t> damaged;  // lines of a file
-  LineFollower lines(folder.events(name), folder.earlier_events(name));
+  RecordFollower records(folder.events(name), folder.earlier_events(name));
   for (;;) {
-    const auto line = lines.next();
-    if (!line) return line.error();
-    if (!*line) break;
-    if (const auto record = parse_record(**line))
-      limit_->tally.add(self_, *record);
-    else
-      ++damaged[lines.path()];
+    const auto record = records.next();
+    if (!record) return record.error();
+    if (!*record) break;
+    limit_->tally.add(self_, **record);
   }
-  for (const auto& [path, count] : damaged)
+  for (const auto& [path, count] : records.damaged())
     if (const Status said = notice(0, left_out(count, path)); !said) return said;
   return ok_status();
 }

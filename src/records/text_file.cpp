@@ -202,6 +202,7 @@ Result<bool> LineFollower::read_more() {
   file_.reset();
   offset_ = 0;
   line_ = 0;
+  passes_over_ = false;
   buffer_.clear();
   if (!earlier_is_other) return read_more_of(path_, is_other);
   if (const auto more = read_more_of(earlier_, is_other); !more || *more) return more;
@@ -213,13 +214,18 @@ Result<std::optional<std::string>> LineFollower::next() {
   for (;;) {
     const std::size_t end = buffer_.find('\n', searched);
     if (end != std::string::npos) {
+      const std::size_t begin = std::exchange(taken_, searched = end + 1);
+      if (std::exchange(passes_over_, false)) continue;
       ++line_;
-      const std::size_t begin = std::exchange(taken_, end + 1);
       return std::optional(buffer_.substr(begin, end - begin));
     }
-    if (buffer_.size() - taken_ > kLineBytesMax)
+    if (passes_over_) taken_ = buffer_.size();
+    if (buffer_.size() - taken_ > kLineBytesMax) {
+      passes_over_ = true;
+      taken_ = buffer_.size();
       return Error{ErrorCode::kMalformed, fmt::format("{}:{}: the line is longer than {} bytes",
-                                                      path(), line_ + 1, kLineBytesMax)};
+                                                      path(), ++line_, kLineBytesMax)};
+    }
     const auto more = read_more();
     searched = taken_;  // it may have gone over to another file
     if (!more) return more.error();

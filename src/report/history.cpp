@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "kimesh/records/record_follower.h"
 #include "kimesh/records/run_folder.h"
-#include "kimesh/records/text_file.h"
 #include "kimesh/report/measures.h"
 #include "kimesh/run/options.h"
 #include "kimesh/util/overloaded.h"
@@ -126,17 +126,14 @@ class NodeReader {
 
 Result<NodeHistory> read_node(const std::string& path, const std::string& earlier) {
   NodeReader node;
-  LineFollower file(path, earlier);
+  RecordFollower records(path, earlier);
   while (true) {
-    auto line = file.next();
-    if (!line) return line.error();
-    if (!*line) break;
-    auto record = parse_record(**line);
-    if (!record)
-      return Error{ErrorCode::kUserInput,
-                   fmt::format("{}:{}: {}. Remove the line, and the others are read.", file.path(),
-                               file.line(), record.error().message)};
-    node.add(std::move(*record));
+    auto record = records.next();
+    if (!record) return record.error();
+    if (const std::string& damage = records.first_damage(); !damage.empty())
+      return Error{ErrorCode::kUserInput, damage + ". Remove the line, and the others are read."};
+    if (!*record) break;
+    node.add(std::move(**record));
   }
   return node.take();
 }

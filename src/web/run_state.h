@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "course.h"
+#include "kimesh/records/record_follower.h"
 #include "kimesh/records/run_folder.h"
 #include "kimesh/records/tally.h"
-#include "kimesh/records/text_file.h"
 #include "kimesh/report/history.h"
 #include "kimesh/report/measures.h"
 #include "kimesh/web/run_watch.h"
@@ -55,10 +55,9 @@ struct RunWatch::Run {
   const std::uint64_t life;  // of the watch
   const RunHistory history;  // its nodes are empty
   RunTally tally;
-  std::vector<LineFollower> files;
-  // Of each node: whether it has records; whether they cannot be read on; whether an event has said
-  // that damaged lines of them are left out.
-  std::vector<bool> known, broken, leaves_out;
+  std::vector<RecordFollower> files;
+  // Of each node: whether it has records; whether they cannot be read on.
+  std::vector<bool> known, broken;
   bool reading = false;
   Course course;
   std::optional<NodeIndex> teller;  // of the course: the first node that recorded a round

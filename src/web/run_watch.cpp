@@ -41,7 +41,6 @@ RunWatch::Run::Run(RunHistory run, std::uint64_t the_life)
       tally(history.plan),
       known(history.plan.view.nodes.size()),
       broken(known.size()),
-      leaves_out(known.size()),
       node_rounds(known.size()),
       link_rounds(history.plan.links.size()),
       latest(link_rounds.size()),
@@ -57,19 +56,14 @@ bool RunWatch::Run::read_record(NodeIndex node, std::size_t& bytes) {
     add_event(tally.clock_s(), node, why);
     return false;
   };
-  const auto line = files[node].next();
-  if (!line) return give_up(line.error().message);
-  if (!*line) return false;
-  bytes += (*line)->size();
-  if (const auto record = parse_record(**line)) {
-    add(node, *record);
-  } else {
-    if (!leaves_out[node])
-      add_event(tally.clock_s(), node,
-                fmt::format("line {} of its records: {}; lines that are damaged are left out",
-                            files[node].line(), record.error().message));
-    leaves_out[node] = true;
-  }
+  RecordFollower& records = files[node];
+  const std::uint64_t before = records.bytes();
+  const auto record = records.next();
+  bytes += static_cast<std::size_t>(records.bytes() - before);
+  if (!record) return give_up(record.error().message);
+  if (const auto complaint = records.complaint()) add_event(tally.clock_s(), node, *complaint);
+  if (!*record) return false;
+  add(node, **record);
   return true;
 }
 

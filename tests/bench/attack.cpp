@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "kimesh/compress/codecs.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/figures.h"
 #include "tests/bench/half_a_core.h"
 #include "tests/link/attacks.h"
@@ -140,6 +141,7 @@ bool run(const test::Attacker& attacker, const std::string& only, const Plan& pl
 
 int main(int count, char** words) {
   using namespace kimesh::bench;
+  const Arguments said(count, words, {"--pairs", "--seconds", "--security", "--only", "--json"});
   const HalfACore half;
   const kimesh::test::Attacker attacker;
   if (!half.take(attacker.process())) {
@@ -151,10 +153,10 @@ int main(int count, char** words) {
   fmt::print("{}\n", machine());
   Figures figures;
   const auto number = [&](const char* name, const char* otherwise) {
-    return std::max(1, std::stoi(argument(count, words, name, otherwise)));
+    return std::max(1, std::stoi(said(name, otherwise)));
   };
   const Plan plan{number("--pairs", "7"), std::chrono::seconds(number("--seconds", "5")),
-                  argument(count, words, "--security", "none") == "curve"};
-  const bool good = run(attacker, argument(count, words, "--only", ""), plan, figures);
-  return figures.write(argument(count, words, "--json", "")) && good ? 0 : 1;
+                  said("--security", "none") == "curve"};
+  const bool good = run(attacker, said("--only"), plan, figures);
+  return figures.write(said("--json")) && good ? 0 : 1;
 }

@@ -21,6 +21,7 @@
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/units.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/timed_run.h"
 
 namespace kimesh::bench {
@@ -209,17 +210,17 @@ RunConfig config_of(const std::string& split) {
 }
 
 int main(int count, char** words) {
+  const Arguments said(count, words,
+                       {"--compute", "--tried", "--finalists", "--seeds", "--fresh", "--only",
+                        "--random", "--draws", "--topologies", "--rates", "--splits", "--json"});
   set_up_training(1);
-  const auto said = [&](std::string_view name, const std::string& otherwise) {
-    return argument(count, words, name, otherwise);
-  };
-  const auto number = [&](std::string_view name, const std::string& otherwise) {
+  const auto number = [&](const std::string& name, const std::string& otherwise) {
     return static_cast<unsigned>(std::stoul(said(name, otherwise)));
   };
   const Search search{or_exit(parse_duration(said("--compute", "1ms"))), number("--tried", "3"),
                       number("--finalists", "4"), number("--seeds", "11"), number("--fresh", "33")};
   std::vector<Setting> settings;
-  std::istringstream only(said("--only", ""));
+  std::istringstream only(said("--only"));
   for (std::string keys; std::getline(only, keys, ';');) settings.push_back({keys, ""});
   if (settings.empty()) {
     add_lists(settings);
@@ -237,7 +238,7 @@ int main(int count, char** words) {
         Cell cell(search, config_of(split),
                   with_rate(topology, or_exit(parse_rate_bits_per_s(rate))));
         cell.measure(fmt::format("{}, {}, {}", name, rate, split), settings, figures);
-        if (!figures.write(said("--json", ""))) return 1;  // what is known so far
+        if (!figures.write(said("--json"))) return 1;  // what is known so far
       }
   }
   return 0;

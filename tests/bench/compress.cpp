@@ -23,6 +23,7 @@
 #include "kimesh/kernels/simd.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/random.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/figures.h"
 #include "tests/residual/residual.h"
 #include "tests/settings.h"
@@ -258,9 +259,9 @@ void bench_largest(Figures& figures) {
 int main(int count, char** words) {
   using namespace kimesh;
   using namespace kimesh::bench;
-  const auto size = std::stoul(argument(count, words, "--size", "10000000"));
-  const Options options{std::stoul(argument(count, words, "--rounds", "31")),
-                        argument(count, words, "--only", "")};
+  const Arguments said(count, words, {"--size", "--rounds", "--only", "--json"});
+  const auto size = std::stoul(said("--size", "10000000"));
+  const Options options{std::stoul(said("--rounds", "31")), said("--only")};
   fmt::print("{}; {} elements; {}\n", machine(), size, kernels::simd_target());
   Figures figures;
   {
@@ -276,5 +277,5 @@ int main(int count, char** words) {
     bench_input(input, options, figures);
   }
   if (options.only.empty()) bench_largest(figures);
-  return figures.write(argument(count, words, "--json", "")) ? 0 : 1;
+  return figures.write(said("--json")) ? 0 : 1;
 }

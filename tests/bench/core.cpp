@@ -11,6 +11,7 @@
 #include "kimesh/sim/simulator.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/overloaded.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/figures.h"
 
 namespace kimesh::bench {
@@ -110,22 +111,21 @@ class Loop {
   void act(NodeIndex self, const AdvanceChannel& a) {
     const auto bytes = bytes_of(a.setting, plan_.elements(a.channel));
     const bool dense = a.setting.budget.is_dense();
-    tell(self, AdvanceDone{a.channel,
-                           a.round,
-                           dense ? Form::kDense : Form::kSparse,
-                           1,
-                           0.5,
-                           a.digest ? 1u : 0u,
-                           Duration{0},
-                           {},
-                           0,
-                           Payload(std::vector<std::byte>(bytes))});
+    AdvanceDone done;
+    done.channel = a.channel;
+    done.round = a.round;
+    done.form = dense ? Form::kDense : Form::kSparse;
+    done.wanted_energy = done.energy_to_send = 1;
+    done.missing_energy = 0.5;
+    done.digest = a.digest ? 1u : 0u;
+    done.payload = Payload(std::vector<std::byte>(bytes));
+    tell(self, std::move(done));
   }
   void act(NodeIndex self, const ApplyMessage& a) {
     tell(self, ApplyDone{a.channel, a.round, a.digest ? 1u : 0u, Duration{0}});
   }
   void act(NodeIndex self, const StepShard& a) {
-    tell(self, StepDone{a.shard, a.round, 0, Duration{0}});
+    tell(self, StepDone{a.shard, a.round, 0, {}, Duration{0}});
   }
   void act(NodeIndex self, SendMessage& a) {
     LinkSample sample;
@@ -215,7 +215,8 @@ void simulate(const TopologyFile& topology, const std::string& name, std::size_t
 }
 
 int main(int count, char** words) {
-  const auto rounds = static_cast<Round>(std::stoul(argument(count, words, "--rounds", "300")));
+  const Arguments said(count, words, {"--rounds", "--json"});
+  const auto rounds = static_cast<Round>(std::stoul(said("--rounds", "300")));
   fmt::print("{}; medians of {} runs\n", machine(), kRuns);
   const std::string kRing = "ring", kServer = "parameter_server";
   Figures figures;
@@ -229,7 +230,7 @@ int main(int count, char** words) {
   simulate(topology_of(kServer, 100, 16), "100 nodes, 16 of them servers", 1000, 30, 3, figures);
   simulate(topology_of(kServer, 1000, 16), "1,000 nodes, 16 of them servers", 1000, 5, 1, figures);
   figures.add("memory of this process at most", "MB", {peak_megabytes()});
-  return figures.write(argument(count, words, "--json", "")) ? 0 : 1;
+  return figures.write(said("--json")) ? 0 : 1;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kimesh/kernels/memory.h"
+#include "tests/bench/arguments.h"
 
 namespace kimesh {
 namespace {
@@ -121,7 +122,8 @@ void compare(Memory& device, std::size_t size) {
 }  // namespace
 }  // namespace kimesh
 
-int main() {
+int main(int count, char** words) {
+  const kimesh::bench::Arguments none(count, words, {});
   auto device = kimesh::kernels::open_cuda();
   if (!device) {
     std::printf("%s\n", device.error().message.c_str());

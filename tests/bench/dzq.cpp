@@ -18,6 +18,7 @@
 
 #include "kimesh/compress/compressor.h"
 #include "kimesh/rans/rans.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/figures.h"
 #include "tests/residual/residual.h"
 #include "tests/settings.h"
@@ -263,14 +264,12 @@ void measure_lossless(const Source&, Figures&) {
 }
 #endif
 
-Options parse(int argc, char** argv) {
+Options parse(int count, char** words) {
+  const Arguments said(count, words, {"--size", "--runs", "--json"});
   Options options;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string key = argv[i];
-    if (key == "--size") options.size = std::stoul(argv[i + 1]);
-    if (key == "--runs") options.runs = std::stoi(argv[i + 1]);
-    if (key == "--json") options.json = argv[i + 1];
-  }
+  options.size = std::stoul(said("--size", std::to_string(options.size)));
+  options.runs = std::stoi(said("--runs", std::to_string(options.runs)));
+  options.json = said("--json");
   return options;
 }
 

@@ -76,14 +76,6 @@ class Figures {
   nlohmann::json all_ = nlohmann::json::array();
 };
 
-// The value behind `--name`, or what is said otherwise.
-inline std::string argument(int count, char** words, std::string_view name,
-                            const std::string& otherwise) {
-  for (int i = 1; i + 1 < count; ++i)
-    if (words[i] == name) return words[i + 1];
-  return otherwise;
-}
-
 // The words of a list, "a,b".
 inline std::vector<std::string> words_of(const std::string& list) {
   std::vector<std::string> words;

@@ -5,6 +5,7 @@
 
 #include "kimesh/compress/compressor.h"
 #include "kimesh/kernels/vector_math.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/figures.h"
 #include "tests/residual/residual.h"
 #include "tests/settings.h"
@@ -107,9 +108,9 @@ void measure(const std::string& name, const Setting& setting, const test::Residu
 }
 
 int run(int count, char** words) {
-  const auto size =
-      static_cast<std::size_t>(std::stod(bench::argument(count, words, "--size", "1e7")));
-  const std::string path = bench::argument(count, words, "--json", "");
+  const bench::Arguments said(count, words, {"--size", "--json"});
+  const auto size = static_cast<std::size_t>(std::stod(said("--size", "1e7")));
+  const std::string path = said("--json");
   bench::Figures figures;
   const std::pair<const char*, test::Residual> inputs[] = {
       {"gaussian", test::gaussian(size, 1)},

@@ -9,6 +9,7 @@
 
 #include <thread>
 
+#include "tests/bench/arguments.h"
 #include "tests/bench/figures.h"
 #include "tests/netns/shaped_pair.h"
 
@@ -196,11 +197,12 @@ bool cost_of_encryption(Figures& figures) {
 
 int main(int count, char** words) {
   using namespace kimesh::bench;
+  const Arguments said(count, words, {"--only", "--json"});
   fmt::print("{}\n", machine());
-  const std::string only = argument(count, words, "--only", "");
+  const std::string only = said("--only");
   Figures figures;
   const auto wanted = [&](const char* part) { return only.empty() || only == part; };
   const bool good =
       (!wanted("tcp") || beside_tcp(figures)) && (!wanted("curve") || cost_of_encryption(figures));
-  return figures.write(argument(count, words, "--json", "")) && good ? 0 : 1;
+  return figures.write(said("--json")) && good ? 0 : 1;
 }

@@ -20,6 +20,7 @@
 #include "kimesh/emulation/rate_trace.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/units.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/timed_run.h"
 
 namespace kimesh::bench {
@@ -189,8 +190,6 @@ class Cell {
   std::map<std::pair<std::size_t, unsigned>, double> runs_;  // by setting and seed
 };
 
-using Arguments = std::function<std::string(std::string_view, const std::string&)>;
-
 Grid grid_of(const Arguments& said) {
   Grid grid;
   const std::string config = std::string(KIMESH_SOURCE_DIR) + "/configs/digits-by-label.yaml";
@@ -225,7 +224,7 @@ void measure_topology(const Grid& grid, const std::string& name, const Arguments
     const TopologyFile changing = with_trace(topology, trace_named(trace), plan);
     for (const auto& [policy_name, usual] : kSettings) {
       const std::string policy(policy_name);
-      if (said("--" + policy, "") == "no") continue;
+      if (said("--" + policy) == "no") continue;
       for (const Contender& contender : contenders(policy, said("--compressors", "topk"))) {
         const bool dzq = contender.compressor == "dzq";
         const std::string_view list = policy == "fixed" && dzq ? kBits : usual;
@@ -240,10 +239,11 @@ void measure_topology(const Grid& grid, const std::string& name, const Arguments
 }
 
 int main(int count, char** words) {
+  const Arguments said(
+      count, words,
+      {"--config", "--compute", "--seeds", "--tried", "--seconds", "--topologies", "--traces",
+       "--compressors", "--json", "--none", "--fixed", "--kimad", "--kimad_plus", "--gravac"});
   set_up_training(1);
-  const Arguments said = [&](std::string_view name, const std::string& otherwise) {
-    return argument(count, words, name, otherwise);
-  };
   const Grid grid = grid_of(said);
   fmt::print(
       "{}; a gradient takes {} of virtual time; seconds to the target, {} seeds; "
@@ -253,7 +253,7 @@ int main(int count, char** words) {
   for (const std::string& topology :
        words_of(said("--topologies", "ring4,ring8,ps4,ps4-single,tree7,two-sites,graph5")))
     measure_topology(grid, topology, said, figures);
-  return figures.write(said("--json", "")) ? 0 : 1;
+  return figures.write(said("--json")) ? 0 : 1;
 }
 
 }  // namespace

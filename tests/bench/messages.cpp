@@ -10,6 +10,7 @@
 #include "kimesh/optimizer/optimizer.h"
 #include "kimesh/policy/kimad_plus.h"
 #include "kimesh/train/trainer.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/kind_keys.h"
 #include "tests/bench/timed_run.h"
 #include "tests/settings.h"
@@ -89,9 +90,7 @@ void measure(const std::string& name, RunConfig config, double ratio, Round roun
 }
 
 int main(int count, char** words) {
-  const auto said = [&](std::string_view name, const std::string& otherwise) {
-    return argument(count, words, name, otherwise);
-  };
+  const Arguments said(count, words, {"--ratio", "--rounds", "--cifar10", "--text", "--json"});
   const double ratio = std::stod(said("--ratio", "0.01"));
   const auto rounds = static_cast<Round>(std::stoul(said("--rounds", "100")));
   fmt::print("{}; medians of the messages of {} rounds\n", machine(), rounds - kWarmUp);
@@ -102,11 +101,11 @@ int main(int count, char** words) {
     bench::set(*config.data.kind, {{"path", path}});
     measure(file, config, ratio, rounds, figures);
   };
-  if (const std::string folder = said("--cifar10", ""); !folder.empty())
+  if (const std::string folder = said("--cifar10"); !folder.empty())
     with_data("cifar10-cnn.yaml", folder);
-  if (const std::string file = said("--text", ""); !file.empty())
+  if (const std::string file = said("--text"); !file.empty())
     with_data("shakespeare-transformer.yaml", file);
-  return figures.write(said("--json", "")) ? 0 : 1;
+  return figures.write(said("--json")) ? 0 : 1;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "kimesh/bandwidth/estimator.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/figures.h"
 #include "tests/bench/shaped_run.h"
 #include "tests/netns/shaped_pair.h"
@@ -215,10 +216,11 @@ bool simulated(Figures& figures, const std::string& round_time) {
 
 int main(int count, char** words) {
   using namespace kimesh::bench;
+  const Arguments said(count, words, {"--only", "--json", "--round-time"});
   fmt::print("{}\n", machine());
-  const std::string only = argument(count, words, "--only", "");
-  const std::string json = argument(count, words, "--json", "");
-  const std::string round_time = argument(count, words, "--round-time", "500ms");
+  const std::string only = said("--only");
+  const std::string json = said("--json");
+  const std::string round_time = said("--round-time", "500ms");
   const std::string path = json.empty() ? "" : std::filesystem::absolute(json).string();
   Figures figures;
   const auto wanted = [&](const char* part) { return only.empty() || only == part; };

@@ -18,6 +18,7 @@
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/check.h"
 #include "kimesh/util/random.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/figures.h"
 
 namespace kimesh::bench {
@@ -94,7 +95,7 @@ class Child {
 TopologyFile make_topology(const Job& job) {
   TopologyFile topology;
   topology.kind = topology_kinds().make(job.kind);
-  const std::vector<int> ports = free_ports(job.nodes);
+  const std::vector<int> ports = *free_ports(job.nodes);
   for (NodeIndex i = 0; i < job.nodes; ++i) {
     NodeSpec node;
     node.name = std::string(1, static_cast<char>('a' + i));
@@ -194,8 +195,9 @@ void weigh(const Job& job, const std::string& name, Figures& figures) {
 }
 
 int main(int count, char** words) {
-  const auto number = [&](std::string_view name, const std::string& otherwise) {
-    return std::stoi(argument(count, words, name, otherwise));
+  const Arguments said(count, words, {"--batch", "--rounds", "--json"});
+  const auto number = [&](const std::string& name, const std::string& otherwise) {
+    return std::stoi(said(name, otherwise));
   };
   Job job;
   add_torch_models();
@@ -228,7 +230,7 @@ int main(int count, char** words) {
             figures);
     }
   }
-  return figures.write(argument(count, words, "--json", "")) ? 0 : 1;
+  return figures.write(said("--json")) ? 0 : 1;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "kimesh/mesh/mesh.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/figures.h"
 #include "tests/quadratic_mesh/layers.h"
 
@@ -60,9 +61,10 @@ double seconds_of(Work work) {
   return to_seconds(std::chrono::steady_clock::now() - begun);
 }
 
-int run(int argc, char** argv) {
-  const auto rounds = static_cast<Round>(std::stoul(argument(argc, argv, "--rounds", "10000")));
-  const unsigned long runs = std::stoul(argument(argc, argv, "--runs", "3"));
+int run(int count, char** words) {
+  const Arguments said(count, words, {"--rounds", "--runs", "--json"});
+  const auto rounds = static_cast<Round>(std::stoul(said("--rounds", "10000")));
+  const unsigned long runs = std::stoul(said("--runs", "3"));
   const std::string place =
       (fs::temp_directory_path() / fmt::format("kimesh_bench_report_{}", ::getpid())).string();
   Figures figures;
@@ -89,7 +91,7 @@ int run(int argc, char** argv) {
   figures.add(fmt::format("verdict of {:.0f} MB of records (at most 2)", quick_bytes / kMegabyte),
               "s", quick);
   fs::remove_all(place);
-  return figures.write(argument(argc, argv, "--json", "")) ? 0 : 1;
+  return figures.write(said("--json")) ? 0 : 1;
 }
 
 }  // namespace

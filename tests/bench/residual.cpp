@@ -29,6 +29,7 @@
 #include "kimesh/train/torch_models.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/check.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/figures.h"
 #include "tests/bench/kind_keys.h"
 #include "tests/residual/statistics.h"
@@ -131,25 +132,22 @@ nlohmann::json to_json(const ResidualStatistics& statistics) {
           {"clustering", clustering_json(statistics.clustering)}};
 }
 
-Wanted read_wanted(int count, char** words) {
-  const auto word = [&](std::string_view name, const std::string& otherwise) {
-    return bench::argument(count, words, name, otherwise);
-  };
+Wanted read_wanted(const bench::Arguments& said) {
   add_torch_models();
   Loaded<RunConfig> config =
-      load_config(word("--config", KIMESH_SOURCE_DIR "/configs/shakespeare-transformer.yaml"));
+      load_config(said("--config", KIMESH_SOURCE_DIR "/configs/shakespeare-transformer.yaml"));
   KIMESH_CHECK(config.problems.empty(), "the config can be read");
   Wanted wanted{std::move(config.value)};
-  bench::set(*wanted.config.model.kind, {{"layers", word("--layers", "")},
-                                         {"heads", word("--heads", "")},
-                                         {"embedding", word("--embedding", "")}});
+  bench::set(*wanted.config.model.kind, {{"layers", said("--layers", "")},
+                                         {"heads", said("--heads", "")},
+                                         {"embedding", said("--embedding", "")}});
   bench::set(*wanted.config.data.kind,
-             {{"path", word("--data", "")}, {"tokens", word("--tokens", "")}});
-  wanted.rounds = static_cast<unsigned>(std::stoul(word("--rounds", "400")));
-  wanted.ratio = std::stod(word("--ratio", "0.01"));
-  if (const std::string momentum = word("--momentum", ""); !momentum.empty()) {
+             {{"path", said("--data", "")}, {"tokens", said("--tokens", "")}});
+  wanted.rounds = static_cast<unsigned>(std::stoul(said("--rounds", "400")));
+  wanted.ratio = std::stod(said("--ratio", "0.01"));
+  if (const std::string momentum = said("--momentum", ""); !momentum.empty()) {
     wanted.config.optimizer = options_of_text<OptimizerOptions>(
-        fmt::format("{{kind: sgd, lr: {}, momentum: {}}}", word("--lr", "0.1"), momentum));
+        fmt::format("{{kind: sgd, lr: {}, momentum: {}}}", said("--lr", "0.1"), momentum));
   }
   return wanted;
 }
@@ -191,11 +189,12 @@ bool write_json(const Wanted& wanted, const Captured& captured, const std::strin
 
 int main(int count, char** words) {
   using namespace kimesh::test;
-  const Wanted wanted = read_wanted(count, words);
+  const kimesh::bench::Arguments said(
+      count, words,
+      {"--config", "--layers", "--heads", "--embedding", "--data", "--tokens", "--rounds",
+       "--ratio", "--momentum", "--lr", "--values", "--pieces", "--json"});
+  const Wanted wanted = read_wanted(said);
   const Captured captured = capture(wanted);
-  const auto word = [&](std::string_view name) {
-    return kimesh::bench::argument(count, words, name, "");
-  };
-  write_tensor(captured, word("--values"), word("--pieces"));
-  return write_json(wanted, captured, word("--json")) ? 0 : 1;
+  write_tensor(captured, said("--values"), said("--pieces"));
+  return write_json(wanted, captured, said("--json")) ? 0 : 1;
 }

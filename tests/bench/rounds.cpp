@@ -5,6 +5,7 @@
 //   bench_rounds [--seeds N] [--only TEXT] [--json FILE]
 //
 // --only: the cases in whose names that text is.
+#include "tests/bench/arguments.h"
 #include "tests/bench/figures.h"
 #include "tests/quadratic_mesh/round_times.h"
 
@@ -91,8 +92,8 @@ SlowLinks unfair(SlowLinks links) {
 }  // namespace
 
 int main(int count, char** words) {
-  const Wanted wanted{static_cast<unsigned>(std::stoul(argument(count, words, "--seeds", "5"))),
-                      argument(count, words, "--only", "")};
+  const Arguments said(count, words, {"--seeds", "--only", "--json"});
+  const Wanted wanted{static_cast<unsigned>(std::stoul(said("--seeds", "5"))), said("--only")};
   fmt::print("{}; medians of {} seeds, in virtual time\n", machine(), wanted.seeds);
   Figures figures;
   for (const char* kind : {"ring", "parameter_server"})
@@ -113,7 +114,7 @@ int main(int count, char** words) {
         measure(shared(branching(kind, mbit, bucket)), wanted, figures);
         measure(unfair(branching(kind, mbit, bucket)), wanted, figures);
       }
-  return figures.write(argument(count, words, "--json", "")) ? 0 : 1;
+  return figures.write(said("--json")) ? 0 : 1;
 }
 
 }  // namespace kimesh::bench

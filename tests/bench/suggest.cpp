@@ -13,6 +13,7 @@
 #include "kimesh/run/compare_joins.h"
 #include "kimesh/run/predict.h"
 #include "kimesh/util/check.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/figures.h"
 #include "tests/bench/timed_run.h"
 #include "tests/shipped.h"
@@ -104,14 +105,9 @@ void measure_shipped(const std::string& name, Figures& figures) {
   figures.add("  the best over what ships", "x", {found.front().round_s / before});
 }
 
-int run(int argc, char** argv) {
-  unsigned seeds = 4;
-  std::string json;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::string_view(argv[i]) == "--seeds")
-      seeds = static_cast<unsigned>(std::stoul(argv[i + 1]));
-    if (std::string_view(argv[i]) == "--json") json = argv[i + 1];
-  }
+int run(int count, char** words) {
+  const Arguments said(count, words, {"--seeds", "--json"});
+  const auto seeds = static_cast<unsigned>(std::stoul(said("--seeds", "4")));
   Figures figures;
   for (const bool with_uplinks : {false, true})
     for (const std::size_t nodes : {4, 8, 9, 12, 16}) {
@@ -130,7 +126,7 @@ int run(int argc, char** argv) {
       figures.add("search, " + of, "s", times);
     }
   for (const std::string& name : test::shipped_topologies()) measure_shipped(name, figures);
-  return figures.write(json) ? 0 : 1;
+  return figures.write(said("--json")) ? 0 : 1;
 }
 
 }  // namespace

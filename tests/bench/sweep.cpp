@@ -14,6 +14,7 @@
 #include "kimesh/config/options_of_text.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/units.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/timed_run.h"
 
 namespace kimesh::bench {
@@ -95,11 +96,8 @@ Best sweep_kimad(Sweep& sweep, const std::string& compressor, const std::string&
   return best;
 }
 
-Sweep sweep_of(int count, char** words) {
+Sweep sweep_of(const Arguments& said) {
   const std::string root = KIMESH_SOURCE_DIR;
-  const auto said = [&](std::string_view name, const std::string& otherwise) {
-    return argument(count, words, name, otherwise);
-  };
   Sweep sweep{loaded_or_exit(load_config(said("--config", root + "/configs/digits.yaml"))),
               loaded_or_exit(load_topology(said("--topology", root + "/topologies/ring4.yaml")))};
   sweep.compute = parse_duration(said("--compute", "1ms")).value();
@@ -121,27 +119,28 @@ Sweep sweep_of(int count, char** words) {
 }
 
 int main(int count, char** words) {
+  const Arguments said(
+      count, words,
+      {"--config", "--topology", "--compute", "--seeds", "--lr", "--decay", "--momentum",
+       "--nesterov", "--batch", "--every", "--kimad", "--dzq", "--fixed", "--fixed-dzq", "--json"});
   set_up_training(1);
-  Sweep sweep = sweep_of(count, words);
+  Sweep sweep = sweep_of(said);
   fmt::print("{}; a gradient takes {} of virtual time; medians of {} seeds\n", machine(),
              format_duration(sweep.compute), sweep.seeds);
   Figures figures;
-  const std::string times = argument(count, words, "--kimad", "12.5ms,18ms,25ms,35ms,50ms");
-  const Best dzq =
-      sweep_kimad(sweep, "dzq", argument(count, words, "--dzq", "9ms," + times), figures);
+  const std::string times = said("--kimad", "12.5ms,18ms,25ms,35ms,50ms");
+  const Best dzq = sweep_kimad(sweep, "dzq", said("--dzq", "9ms," + times), figures);
   const Best kimad = sweep_kimad(sweep, "topk", times, figures);
   const Best fixed = sweep_fixed(
-      sweep, "topk", "ratio",
-      argument(count, words, "--fixed", "0.0014,0.002,0.0028,0.004,0.0056,0.008"), figures);
-  const Best fixed_dzq =
-      sweep_fixed(sweep, "dzq", "bits",
-                  argument(count, words, "--fixed-dzq", "0.01,0.02,0.04,0.08,0.16,0.32"), figures);
+      sweep, "topk", "ratio", said("--fixed", "0.0014,0.002,0.0028,0.004,0.0056,0.008"), figures);
+  const Best fixed_dzq = sweep_fixed(sweep, "dzq", "bits",
+                                     said("--fixed-dzq", "0.01,0.02,0.04,0.08,0.16,0.32"), figures);
   if (!kimad.setting.empty() && !dzq.setting.empty())
     figures.add("kimad, dzq (" + dzq.setting + ") / topk (" + kimad.setting + ")", "",
                 {dzq.seconds / kimad.seconds});
   compare("topk", kimad, fixed, figures);
   compare("dzq", dzq, fixed_dzq, figures);
-  return figures.write(argument(count, words, "--json", "")) ? 0 : 1;
+  return figures.write(said("--json")) ? 0 : 1;
 }
 
 }  // namespace

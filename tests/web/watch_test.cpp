@@ -217,7 +217,7 @@ TEST_F(Watch, ALineThatIsDamagedIsAnEventAndOthersAreRead) {
   file.close();
   const json state = state_of(*watch_of(run_));
   EXPECT_EQ(state["nodes"]["rounds"], (json{20, 19, 20, 20}));
-  EXPECT_THAT(state["events"]["text"].dump(), HasSubstr("line 6 of its records"));
+  EXPECT_THAT(state["events"]["text"].dump(), HasSubstr(":6: "));
 }
 
 // Where each machine has its own node's files.

@@ -11,6 +11,7 @@
 #include "kimesh/data/split.h"
 #include "kimesh/model_files/model_files.h"
 #include "kimesh/train/trainer.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/timed_run.h"
 
 namespace kimesh::bench {
@@ -67,7 +68,7 @@ nlohmann::json shapes(const Dataset& train, std::size_t tests) {
 }
 
 int main(int count, char** words) {
-  const auto said = [&](std::string_view name) { return argument(count, words, name, ""); };
+  const Arguments said(count, words, {"--folder", "--config", "--nodes", "--rounds"});
   const std::string folder = said("--folder");
   if (folder.empty() || said("--config").empty() || said("--nodes").empty() ||
       said("--rounds").empty()) {

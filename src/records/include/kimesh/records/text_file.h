@@ -61,7 +61,7 @@ class LineFollower {
   explicit LineFollower(std::string path, std::string earlier = "")
       : path_(std::move(path)), earlier_(std::move(earlier)) {}
   // The next whole line, without its line feed; nothing: there is no further one yet, or no file.
-  // Errors: Io, Malformed (a line over kLineBytesMax).
+  // Errors: Io; Malformed, once for a line over kLineBytesMax, which is passed over.
   [[nodiscard]] Result<std::optional<std::string>> next();
   [[nodiscard]] std::size_t line() const { return line_; }  // number of the last one, from 1
   // The name that the file of the last line had when it was read.
@@ -76,6 +76,7 @@ class LineFollower {
   std::uint64_t offset_ = 0;
   std::size_t line_ = 0;
   bool reads_earlier_ = false;
+  bool passes_over_ = false;  // what comes is of a line that is too long
 };
 
 // Writes a file under a temporary name and then renames it, so that a reader sees all of it or
