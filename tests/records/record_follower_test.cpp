@@ -19,7 +19,7 @@ std::string notice(const std::string& text) {
 TEST(RecordFollower, LeavesOutDamagedLinesAndSaysSoOnce) {
   const test::Folder folder;
   const std::string path = folder / "a";
-  const std::string damaged = notice("a") + "torn\n" + std::string(kLineBytesMax + 1, 'x') + "\n";
+  const std::string damaged = notice("a") + "torn\n" + std::string(2 * kLineBytesMax, 'x') + "\n";
   test::put(path, damaged + notice("b"));
   RecordFollower records(path, "");
   EXPECT_EQ(std::get<NoticeRecord>(records.next()->value()).text, "a");
