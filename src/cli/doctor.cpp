@@ -37,8 +37,6 @@ int doctor(const DoctorCommand& command) {
   }
   stop_on_signals();
   options.stop = &stop_wanted();
-  say(fmt::format("node {} answers at {}; start `kimesh doctor` for the other nodes, too",
-                  command.name, topology->nodes[*self].address));
   const auto diagnosis = examine_links(options, say);
   if (!diagnosis) return fail(diagnosis.error());
   put(diagnosis_text(*diagnosis, *topology, *self));

@@ -69,6 +69,8 @@ class Doctor {
   }
 
   Diagnosis run() {
+    say_(fmt::format("node {} answers at {}; start `kimesh doctor` for the other nodes, too",
+                     name(options_.self), options_.topology->nodes[options_.self].address));
     last_news_ = last_said_ = now();
     while (!is_done() && !(options_.stop != nullptr && options_.stop->load())) {
       measure();

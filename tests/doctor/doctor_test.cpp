@@ -155,12 +155,28 @@ TEST(Doctor, SaysThatClocksAreApart) {
   EXPECT_NEAR(diagnosis->links[1].clock_ahead_s.value_or(0), 100, 40) << "machines are busy";
 }
 
+// Seen to fail where the node was said to answer before it listened.
 TEST(Doctor, ListensWhereItsNodeDoes) {
   Mesh mesh("ring", 2);
   mesh.topology.nodes[0].address = "tcp://192.0.2.1:7101";  // of no machine (RFC 5737)
-  const auto diagnosis = examine_links(mesh.options(0), ignore);
+  std::vector<std::string> said;
+  const auto diagnosis =
+      examine_links(mesh.options(0), [&](const std::string& text) { said.push_back(text); });
   ASSERT_FALSE(diagnosis.ok());
   EXPECT_EQ(diagnosis.error().code, ErrorCode::kNetwork);
+  EXPECT_TRUE(said.empty());
+}
+
+// Seen to fail where nothing was said.
+TEST(Doctor, SaysWhereItListensOnceItDoes) {
+  const Mesh mesh("ring", 2);
+  const std::atomic<bool> stop = true;
+  DoctorOptions options = mesh.options(0);
+  options.stop = &stop;
+  std::vector<std::string> said;
+  ASSERT_TRUE(examine_links(options, [&](const std::string& text) { said.push_back(text); }).ok());
+  ASSERT_FALSE(said.empty());
+  EXPECT_THAT(said.front(), HasSubstr("node a answers at " + mesh.topology.nodes[0].address));
 }
 
 TEST(Doctor, StopsWhenItIsAskedTo) {

@@ -57,8 +57,9 @@ struct Diagnosis {
   [[nodiscard]] bool is_healthy() const;
 };
 
-// Examines until all links are known, or for as long as there is news. `say` gets sentences: what
-// is waited for, and for how long. Errors: Network (the node's own address cannot be used).
+// Examines until all links are known, or for as long as there is news. `say` gets sentences: where
+// the node listens, what is waited for, and for how long. Errors: Network (the node's own address
+// cannot be used).
 [[nodiscard]] Result<Diagnosis> examine_links(const DoctorOptions& options,
                                               const std::function<void(const std::string&)>& say);
 
