@@ -28,7 +28,7 @@ std::vector<double> Codec::divide(const SharedBudget&) const {
   check_failed(__FILE__, __LINE__, "has_curves", "a codec whose traits say has_curves");
 }
 
-std::vector<double> Codec::missing_within(const Curve&, std::span<const double>, Route) const {
+std::vector<double> Codec::missing_within(const Curve&, std::span<const double>, Rounding) const {
   check_failed(__FILE__, __LINE__, "has_curves", "a codec whose traits say has_curves");
 }
 

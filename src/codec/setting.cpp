@@ -60,7 +60,7 @@ std::string complaint_about_budget(const Setting& setting, std::size_t size) {
 bool operator==(const Setting& a, const Setting& b) {
   return has_same_codec(a, b) && a.budget == b.budget && a.rotation == b.rotation &&
          a.rounding == b.rounding && a.allocation == b.allocation && a.floor == b.floor &&
-         a.shares == b.shares && a.fast_link == b.fast_link;
+         a.shares == b.shares;
 }
 
 std::uint64_t budget_of_bits(double bits, std::size_t size) {

@@ -48,7 +48,6 @@ void describe(Setting& setting, Keys& keys) {
               "how layers share the elements");
   keys.whole("floor", setting.floor, {0, kCountMax}, "elements that are shared by size first");
   describe_shares(setting, keys);
-  keys.flag("fast_link", setting.fast_link, "whether the link is faster than an entropy coder");
   setting.codec = std::move(codec);
   if (!setting.shares.empty()) setting.allocation = Allocation::kListed;
   if (!setting.codec->is_dense()) return;

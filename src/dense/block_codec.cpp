@@ -74,13 +74,13 @@ double missing_by(kernels::BlockFormat blocks, const PieceCurve& piece, Rounding
 
 std::vector<double> BlockCodec::missing_within(const Curve& curve,
                                                std::span<const double> payload_bytes,
-                                               Route route) const {
+                                               Rounding rounding) const {
   const double whole = energy_of(curve);
   double missing = 0;
   std::size_t size = 0;
   for (const PieceCurve& piece : curve) {
     const double most = piece.missing_energy(0);
-    missing += std::clamp(missing_by(blocks_, piece, route.rounding), 0.0, most);
+    missing += std::clamp(missing_by(blocks_, piece, rounding), 0.0, most);
     size += piece.size;
   }
   const auto bytes = static_cast<double>(kernels::quantised_bytes(blocks_, size));

@@ -16,7 +16,7 @@ class BlockCodec : public Codec {
   }
   // All messages have one size: smaller ones leave out everything.
   std::vector<double> missing_within(const Curve& curve, std::span<const double> payload_bytes,
-                                     Route route) const override;
+                                     Rounding rounding) const override;
   Result<Advanced> advance(const AdvanceJob& job) const override;
 
  protected:

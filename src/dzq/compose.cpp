@@ -15,9 +15,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // The largest ratio of a floor's largest element to its step.
-double largest_ratio(Coding coding) {
-  return coding == Coding::kFixedWidth ? 128 : rans::kLevelMax / 4;
-}
+constexpr double kLargestRatio = rans::kLevelMax / 4;
 
 // The smallest float that is at least `dead_zone`: a float reaches the one exactly where it reaches
 // the other.
@@ -34,7 +32,6 @@ std::size_t Composer::count_reaching(double dead_zone) const {
 
 std::uint32_t Composer::dead_zone(double step) const {
   if (from_.whole != nullptr) return from_.whole->dead_zone(step);
-  if (from_.coding == Coding::kFixedWidth) return kFixedDeadZone;
   return dead_zone_of(from_.rounding, static_cast<double>(from_.size),
                       [&](double steps) { return magnitudes_.at_least(steps * step); });
 }
@@ -42,22 +39,6 @@ std::uint32_t Composer::dead_zone(double step) const {
 double Composer::zone_of(std::uint32_t code) const {
   const double step = step_of(code);
   return step * dead_zone(step) / 16;
-}
-
-std::uint32_t Composer::best_growth() const {
-  if (from_.coding == Coding::kEntropy) return 0;
-  Head head = message_.head;
-  std::array<double, kGrowths> missing{};
-  for (head.growth = 0; head.growth < kGrowths; ++head.growth) {
-    const Quantiser quantiser(head, 0);
-    for (const float value : from_.entries.values) {
-      const double magnitude = std::abs(double{value});
-      if (magnitude < quantiser.dead_zone()) continue;
-      const double left = magnitude - double{quantiser.magnitude(quantiser.level(std::abs(value)))};
-      missing[head.growth] += left * left;
-    }
-  }
-  return static_cast<std::uint32_t>(std::ranges::min_element(missing) - missing.begin());
 }
 
 Composer::Cut Composer::cut(double dead_zone, std::size_t limit) {
@@ -107,7 +88,7 @@ void Composer::take_floor(const Floor& floor, const Quantiser& global) {
   std::uint32_t shift = 0;
   double scale = 1;
   while (shift < kShiftMax && global.dead_zone() * scale > double{floor.smallest} &&
-         double{floor.largest} < global.step() * scale * largest_ratio(from_.coding)) {
+         double{floor.largest} < global.step() * scale * kLargestRatio) {
     ++shift;
     scale /= 2;
   }
@@ -140,11 +121,9 @@ void Composer::choose(std::size_t limit) {
 }
 
 void Composer::find_centroids() {
-  // For level 0 and for level 1 (fixed widths: all levels above 0), the sum of the elements' places
-  // in their bins, and their number.
+  // For level 0 and for level 1, the sum of the elements' places in their bins, and their number.
   std::array<double, 2> places{};
   std::array<std::size_t, 2> counts{};
-  const bool fixed = from_.coding == Coding::kFixedWidth;
   std::size_t i = 0;
   for (const Run& run : runs_) {
     const Quantiser quantiser(message_.head, run.shift);
@@ -153,7 +132,7 @@ void Composer::find_centroids() {
       while (run.from->indices[source] != message_.elements.indices[i]) ++source;
       const std::uint32_t level = message_.elements.marks[i] >> 1;
       const double place = quantiser.place(std::abs(run.from->values[source]), level);
-      const bool first = level == 0, second = level == 1 || (fixed && level > 1);
+      const bool first = level == 0, second = level == 1;
       places[0] += first ? place : 0;
       places[1] += second ? place : 0;
       counts[0] += first ? 1 : 0;
@@ -162,7 +141,8 @@ void Composer::find_centroids() {
   }
   for (std::size_t q = 0; q < 2; ++q)
     if (counts[q] > 0)
-      message_.head.centroids[q] = centroid_code(places[q] / static_cast<double>(counts[q]));
+      message_.head.centroids[q] = static_cast<std::uint32_t>(
+          std::clamp(16 * places[q] / static_cast<double>(counts[q]), 0.0, 15.0));
 }
 
 std::size_t Composer::measure(std::uint32_t code, std::size_t limit) {
@@ -170,8 +150,6 @@ std::size_t Composer::measure(std::uint32_t code, std::size_t limit) {
   message_.head.rounding = from_.rounding;
   message_.head.step = code;
   message_.head.dead_zone = dead_zone(step_of(code));
-  message_.head.coding = from_.coding;
-  message_.head.growth = best_growth();
   // One more than there can be: `take_run` writes an element before it knows that it is taken.
   const std::size_t most = from_.entries.size() + from_.floors.size() + 1;
   message_.elements.indices.resize(most);

@@ -28,7 +28,7 @@ struct Floor {
 
 class Composer;
 
-// The elements that a message can be made of, and how it is written.
+// The elements that a message can be made of, and how values are rounded.
 struct Candidates {
   std::size_t size = 0;  // elements of the vector
   // The elements that may be sent, and those of the floors. Both ascend and outlive the composer.
@@ -36,7 +36,6 @@ struct Candidates {
   const kernels::Entries& floors;
   std::vector<Floor> pieces;  // the pieces that have a floor, in order
   Rounding rounding = Rounding::kTowardsZero;
-  Coding coding = Coding::kEntropy;
   float largest = 0;  // the largest magnitude
   // For the candidates of a sample: the composer of all elements, which gives the dead zones.
   // Outlives the sample's composer.
@@ -82,7 +81,6 @@ class Composer {
     const kernels::Entries* from;
     std::size_t first;
   };
-  [[nodiscard]] std::uint32_t best_growth() const;
   [[nodiscard]] Cut cut(double dead_zone, std::size_t limit);
   void choose(std::size_t limit);
   void take_run(const kernels::Entries& from, std::size_t first, std::size_t last, Cut& cut,

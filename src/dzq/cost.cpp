@@ -3,13 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "kimesh/rans/rans.h"
 #include "magnitudes.h"
-#include "spread.h"
 
 namespace kimesh::dzq {
 namespace {
+
+// The elements of a bin of the curve are assumed to be spread evenly over a part of it (spread_of).
+// That part is cut into this many places.
+constexpr int kPlaces = 4;
+
+constexpr double kHeadBytes = 8;
 
 // missing_within() first computes the costs of steps that are kStepFactor apart. Where a size lies
 // between two costs whose bytes differ by more than kAlikeBytes, it bisects the two steps, at most
@@ -17,6 +23,38 @@ namespace {
 // dead zone, so that a step 3 % finer can take several times the bytes.
 constexpr double kStepFactor = 1.4142, kAlikeBytes = 1.25;
 constexpr int kHalvings = 6;
+
+// `count` elements, whose magnitudes are spread evenly over [low, high].
+struct Spread {
+  double count = 0, low = 0, high = 0;
+};
+
+// The elements of the bin between two points of a curve. The curve tells their count and mean
+// square. They are taken to fill the part of the bin that begins at one of its edges and has the
+// root mean square as its middle: error feedback cuts magnitudes off at the dead zone of the last
+// messages, which may be anywhere in a bin.
+Spread spread_of(const CurvePoint& above, const CurvePoint& below) {
+  const double count = below.kept - above.kept;
+  if (!(count > 0)) return {0, below.magnitude, above.magnitude};
+  const double energy = above.missing_energy - below.missing_energy;
+  const double mean =
+      std::clamp(std::sqrt(std::max(energy, 0.0) / count), below.magnitude, above.magnitude);
+  return {count, std::max(below.magnitude, 2 * mean - above.magnitude),
+          std::min(above.magnitude, 2 * mean - below.magnitude)};
+}
+
+// Calls visit(count, magnitude, width) for equal parts of the elements of each bin of the piece,
+// from the largest.
+template <typename Visit>
+void for_parts(const PieceCurve& piece, Visit visit) {
+  for (std::size_t i = 0; i + 1 < piece.points.size(); ++i) {
+    const Spread spread = spread_of(piece.points[i], piece.points[i + 1]);
+    const double width = (spread.high - spread.low) / kPlaces;
+    for (int part = 0; part < kPlaces; ++part)
+      if (spread.count > 0)
+        visit(spread.count / kPlaces, spread.high - (part + 0.5) * width, width);
+  }
+}
 
 // The bits that name `chosen` of `all` elements: all times the binary entropy of their ratio.
 double position_bits(double chosen, double all) {
@@ -73,6 +111,19 @@ class Levels {
   double high_ = 0, high_bits_ = 0, sent_ = 0;
 };
 
+// The number of elements of the piece whose magnitude is at least this.
+double reaching(const PieceCurve& piece, double magnitude) {
+  const auto below =
+      std::ranges::upper_bound(piece.points, magnitude, std::greater{}, &CurvePoint::magnitude);
+  if (below == piece.points.begin()) return 0;
+  const CurvePoint& above = *(below - 1);
+  if (below == piece.points.end()) return above.kept;
+  const Spread spread = spread_of(above, *below);
+  if (magnitude >= spread.high) return above.kept;
+  if (magnitude <= spread.low) return below->kept;
+  return above.kept + spread.count * (spread.high - magnitude) / (spread.high - spread.low);
+}
+
 double dead_zone_for(const Curve& curve, double step, Rounding rounding) {
   double elements = 0;
   for (const PieceCurve& piece : curve) elements += piece.size;
@@ -82,6 +133,13 @@ double dead_zone_for(const Curve& curve, double step, Rounding rounding) {
     return sum;
   });
   return step * sixteenths / 16;
+}
+
+double largest_of(const Curve& curve) {
+  double largest = 0;
+  for (const PieceCurve& piece : curve)
+    if (!piece.points.empty()) largest = std::max(largest, piece.points.front().magnitude);
+  return largest;
 }
 
 struct StepCost {
@@ -102,12 +160,12 @@ double interpolated(const Bracket& steps, double bytes) {
 }
 
 // The same, after bisecting the steps.
-double missing_between(const StepCosts& costs, Bracket steps, double bytes) {
+double missing_between(const Curve& curve, Rounding rounding, Bracket steps, double bytes) {
   for (int halving = 0; halving < kHalvings; ++halving) {
     auto& [coarse, fine] = steps;
     if (bytes >= fine.cost.bytes || fine.cost.bytes <= kAlikeBytes * coarse.cost.bytes) break;
     const double step = std::sqrt(coarse.step * fine.step);
-    const StepCost middle{step, costs.of(step)};
+    const StepCost middle{step, cost_of(curve, step, rounding)};
     if (middle.cost.bytes <= coarse.cost.bytes)
       coarse.step = step;
     else
@@ -139,53 +197,38 @@ Cost cost_of(const Curve& curve, double step, Rounding rounding) {
   return estimate;
 }
 
-StepCosts entropy_costs(std::span<const Curve* const> curves, Rounding rounding) {
-  StepCosts costs;
-  for (const Curve* curve : curves) {
-    costs.largest = std::max(costs.largest, largest_of(*curve));
-    costs.energy += energy_of(*curve);
-  }
-  costs.finest = costs.largest / rans::kLevelMax;
-  costs.of = [its = std::vector(curves.begin(), curves.end()), rounding](double step) {
-    Cost sum;
-    for (const Curve* curve : its) {
-      const Cost cost = cost_of(*curve, step, rounding);
-      sum.bytes += cost.bytes;
-      sum.missing_energy += cost.missing_energy;
-    }
-    return sum;
-  };
-  return costs;
-}
-
-double step_within(const StepCosts& costs, double bytes) {
-  if (costs.largest == 0) return 0;
-  double low = std::log2(costs.finest), high = std::log2(2 * costs.largest);
+double step_within(std::span<const Curve* const> curves, double bytes, Rounding rounding) {
+  double largest = 0;
+  for (const Curve* curve : curves) largest = std::max(largest, largest_of(*curve));
+  if (largest == 0) return 0;
+  double low = std::log2(largest / rans::kLevelMax), high = std::log2(2 * largest);
   constexpr double kPrecision = 1.0 / 256;  // octaves; about 0.3 % of the bytes
   while (high - low > kPrecision) {
     const double middle = (low + high) / 2;
-    (costs.of(std::exp2(middle)).bytes > bytes ? low : high) = middle;
+    double sum = 0;
+    for (const Curve* curve : curves) sum += cost_of(*curve, std::exp2(middle), rounding).bytes;
+    (sum > bytes ? low : high) = middle;
   }
   return std::exp2(high);
 }
 
-std::vector<double> missing_within(const StepCosts& costs, std::span<const double> payload_bytes) {
-  std::vector<double> missing(payload_bytes.size(), costs.energy);
-  if (costs.largest == 0 || payload_bytes.empty()) return missing;
+std::vector<double> missing_within(const Curve& curve, std::span<const double> payload_bytes,
+                                   Rounding rounding) {
+  const double whole = energy_of(curve);
+  std::vector<double> missing(payload_bytes.size(), whole);
+  const double largest = largest_of(curve);
+  if (largest == 0 || payload_bytes.empty()) return missing;
   const double most = *std::ranges::max_element(payload_bytes);
   // A head alone leaves everything out.
-  StepCost coarse{costs.largest * kStepFactor, {kHeadBytes, costs.energy}};
-  while (coarse.step > costs.finest && coarse.cost.bytes < most) {
-    const double step = std::max(coarse.step / kStepFactor, costs.finest);
-    const StepCost fine{step, costs.of(step)};
-    if (fine.cost.bytes <= coarse.cost.bytes) {
-      coarse.step = step;
-      continue;
-    }
+  StepCost coarse{largest * kStepFactor, {kHeadBytes, whole}};
+  for (double step = largest; step > largest / rans::kLevelMax; step /= kStepFactor) {
+    const StepCost fine{step, cost_of(curve, step, rounding)};
+    if (fine.cost.bytes <= coarse.cost.bytes) continue;
     for (std::size_t i = 0; i < missing.size(); ++i)
       if (payload_bytes[i] >= coarse.cost.bytes)
-        missing[i] = missing_between(costs, {coarse, fine}, payload_bytes[i]);
+        missing[i] = missing_between(curve, rounding, {coarse, fine}, payload_bytes[i]);
     coarse = fine;
+    if (fine.cost.bytes >= most) break;
   }
   return missing;
 }

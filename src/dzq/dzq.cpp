@@ -1,6 +1,5 @@
 // dzq: a dead-zone quantiser with one step for all elements, entropy coded.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -15,8 +14,6 @@
 
 namespace kimesh {
 namespace {
-
-using dzq::Coding;
 
 // Floors get at most half of a budget, at two bytes an element. Where they need more, the floor is
 // halved until they fit.
@@ -122,27 +119,6 @@ Result<dzq::Message> compose(const AdvanceJob& job, float step, dzq::Candidates 
   }
 }
 
-// In fixed widths a gap takes a byte for every 255 elements: too much for small messages.
-bool is_small(double bytes, double size) {
-  constexpr double kElementsAByte = 64;
-  return bytes < size / kElementsAByte;
-}
-
-// Where fixed widths have no use for half of a budget, messages are entropy coded: eight bins that
-// hold a heavy tail have no room for small elements, and an element takes 1.5 bytes at most.
-bool uses(double budget, double bytes) {
-  constexpr double kLeastShare = 0.5;
-  return bytes >= kLeastShare * budget;
-}
-
-Coding coding_for(const AdvanceJob& job) {
-  const Budget& budget = job.setting.budget;
-  const bool has_few_bytes =
-      budget.kind == Budget::Kind::kBytes &&
-      is_small(static_cast<double>(budget.amount), static_cast<double>(job.size()));
-  return job.setting.fast_link && !has_few_bytes ? Coding::kFixedWidth : Coding::kEntropy;
-}
-
 dzq::Candidates candidates_from(const AdvanceJob& job, const kernels::Energies& energies) {
   const kernels::Entries& entries = job.scratch.entries;
   dzq::Candidates candidates{job.size(), entries, job.scratch.floor_entries, {}};
@@ -150,45 +126,14 @@ dzq::Candidates candidates_from(const AdvanceJob& job, const kernels::Energies& 
       energies.target < kNearestEnergyMax && energies.difference < kNearestEnergyMax
           ? job.setting.rounding
           : Rounding::kTowardsZero;
-  candidates.coding = coding_for(job);
   for (const float value : entries.values)
     candidates.largest = std::max(candidates.largest, std::abs(value));
   return candidates;
 }
 
-double elements_of(std::span<const Curve* const> curves) {
-  double elements = 0;
-  for (const Curve* curve : curves)
-    for (const PieceCurve& piece : *curve) elements += piece.size;
-  return elements;
-}
-
-// A message and the coding that it is written with.
-struct Composed {
-  dzq::Message message;
-  Coding coding;
-};
-Result<Composed> compose_either_way(const AdvanceJob& job, float step, dzq::Candidates candidates) {
-  auto message = compose(job, step, candidates);
-  if (!message) return message.error();
-  const std::size_t least =
-      std::min<std::size_t>(std::max(job.setting.floor, 1u), job.scratch.entries.size());
-  // In fixed widths the gaps of a few elements can take more than the budget.
-  const bool too_few = message->elements.indices.size() < least;
-  const bool leaves_budget = step == 0 && !uses(static_cast<double>(job.setting.budget.amount),
-                                                static_cast<double>(message->bytes.size()));
-  if (candidates.coding == Coding::kEntropy || (!too_few && !leaves_budget))
-    return Composed{std::move(*message), candidates.coding};
-  candidates.coding = Coding::kEntropy;
-  message = compose(job, step, std::move(candidates));
-  if (!message) return message.error();
-  return Composed{std::move(*message), Coding::kEntropy};
-}
-
-template <Coding coding>
 Result<Content> decode_dzq(std::span<const std::byte> payload, std::size_t size) {
   kernels::Entries entries;
-  if (Status good = dzq::read(coding, payload, size, entries); !good) return good.error();
+  if (Status good = dzq::read(payload, size, entries); !good) return good.error();
   return Content{AddEntries{std::move(entries)}};
 }
 
@@ -208,10 +153,7 @@ class Dzq final : public Codec {
   }
   std::span<const WireForm> forms() const override {
     static const WireForm kForms[] = {
-        {Form::kDzq, "dzq", decode_dzq<Coding::kEntropy>,
-         "a head, then entropy coded elements: src/dzq/message.h"},
-        {Form::kDzqFixed, "dzq_fixed", decode_dzq<Coding::kFixedWidth>,
-         "a head, then elements in fixed widths: src/dzq/message.h"}};
+        {Form::kDzq, "dzq", decode_dzq, "a head, then entropy coded elements: src/dzq/message.h"}};
     return kForms;
   }
   std::size_t bytes_max(std::size_t kept, std::size_t) const override {
@@ -226,9 +168,20 @@ class Dzq final : public Codec {
   bool has_own_size() const override { return step_.has_value(); }
 
   // One step for all messages: each gains the same from its last byte.
-  std::vector<double> divide(const SharedBudget& shared) const override;
+  std::vector<double> divide(const SharedBudget& shared) const override {
+    const double step = dzq::step_within(shared.curves, shared.total, shared.rounding);
+    std::vector<double> parts;
+    for (std::size_t m = 0; m < shared.curves.size(); ++m) {
+      const double wanted =
+          step > 0 ? dzq::cost_of(*shared.curves[m], step, shared.rounding).bytes : 0;
+      parts.push_back(std::max(wanted, static_cast<double>(bytes_about(shared.floors[m], 0))));
+    }
+    return parts;
+  }
   std::vector<double> missing_within(const Curve& curve, std::span<const double> payload_bytes,
-                                     Route route) const override;
+                                     Rounding rounding) const override {
+    return dzq::missing_within(curve, payload_bytes, rounding);
+  }
   Result<Advanced> advance(const AdvanceJob& job) const override;
 
  private:
@@ -243,58 +196,18 @@ class Dzq final : public Codec {
   std::optional<double> step_;
 };
 
-std::vector<double> Dzq::divide(const SharedBudget& shared) const {
-  const Rounding rounding = shared.route.rounding;
-  dzq::StepCosts costs = dzq::entropy_costs(shared.curves, rounding);
-  Coding coding = Coding::kEntropy;
-  if (shared.route.fast_link && !is_small(shared.total, elements_of(shared.curves))) {
-    dzq::StepCosts fixed = dzq::fixed_costs(shared.curves, rounding);
-    if (fixed.largest > 0 && uses(shared.total, fixed.of(fixed.finest).bytes)) {
-      costs = std::move(fixed);
-      coding = Coding::kFixedWidth;
-    }
-  }
-  const double step = dzq::step_within(costs, shared.total);
-  const auto bytes_of = [&](const Curve& curve) {
-    if (step == 0) return 0.0;
-    return coding == Coding::kFixedWidth ? dzq::fixed_bytes_about(curve, step)
-                                         : dzq::cost_of(curve, step, rounding).bytes;
-  };
-  std::vector<double> parts;
-  for (std::size_t m = 0; m < shared.curves.size(); ++m)
-    parts.push_back(std::max(bytes_of(*shared.curves[m]),
-                             static_cast<double>(bytes_about(shared.floors[m], 0))));
-  return parts;
-}
-
-std::vector<double> Dzq::missing_within(const Curve& curve, std::span<const double> payload_bytes,
-                                        Route route) const {
-  const std::array curves{&curve};
-  auto missing = dzq::missing_within(dzq::entropy_costs(curves, route.rounding), payload_bytes);
-  if (!route.fast_link) return missing;
-  const dzq::StepCosts fixed = dzq::fixed_costs(curves, route.rounding);
-  if (fixed.largest == 0) return missing;
-  const double most = fixed.of(fixed.finest).bytes;
-  const auto in_fixed = dzq::missing_within(fixed, payload_bytes);
-  for (std::size_t i = 0; i < missing.size(); ++i)
-    if (!is_small(payload_bytes[i], elements_of(curves)) && uses(payload_bytes[i], most))
-      missing[i] = in_fixed[i];
-  return missing;
-}
-
 Result<Advanced> Dzq::advance(const AdvanceJob& job) const {
   const bool has_budget = job.setting.budget.kind == Budget::Kind::kBytes;
   const float step = has_budget ? 0 : static_cast<float>(step_.value_or(0));
   Advanced result;
-  result.form = job.setting.fast_link ? Form::kDzqFixed : Form::kDzq;
+  result.form = Form::kDzq;
   if (job.size() == 0) return result;
   KIMESH_CHECK(has_budget || step > 0, "a step or a budget");
   auto selected = collect_candidates(job, step);
   if (!selected) return selected.error();
-  auto composed = compose_either_way(job, step, candidates_from(job, selected->energies));
+  auto composed = compose(job, step, candidates_from(job, selected->energies));
   if (!composed) return composed.error();
-  result.form = composed->coding == Coding::kEntropy ? Form::kDzq : Form::kDzqFixed;
-  dzq::Message& message = composed->message;
+  dzq::Message& message = *composed;
   if (message.bytes.empty()) message.elements = {};
   // The values take the memory of the candidates, which are not needed any more.
   kernels::UninitializedVector<float>& values = job.scratch.entries.values;

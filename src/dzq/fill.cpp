@@ -55,37 +55,6 @@ Sample sample_of(const Candidates& from) {
   return sample;
 }
 
-// The step, to a quarter of an octave, with which fixed widths leave out least when every element
-// outside of the dead zone is sent. Finer steps leave out more, since magnitudes beyond the last
-// bin are cut off.
-std::uint32_t best_fixed_step(const Composer& composer) {
-  constexpr std::uint32_t kQuarterOctave = 64;
-  const double largest = composer.candidates().largest;
-  Head head;
-  head.coding = Coding::kFixedWidth;
-  head.dead_zone = composer.dead_zone(1);  // the same for all steps
-  double least = std::numeric_limits<double>::infinity();
-  std::uint32_t best = 0;
-  const std::uint32_t last = step_code_of(largest);
-  for (head.step = step_code_of(largest / kFixedWidest); head.step <= last;
-       head.step += kQuarterOctave)
-    for (head.growth = 0; head.growth < kGrowths; ++head.growth) {
-      const Quantiser quantiser(head, 0);
-      double missing = 0;
-      composer.magnitudes().for_bins([&](std::uint32_t count, double magnitude) {
-        const auto rounded = static_cast<float>(magnitude);
-        const double sent =
-            magnitude < quantiser.dead_zone() ? 0 : quantiser.magnitude(quantiser.level(rounded));
-        missing += count * (magnitude - sent) * (magnitude - sent);
-        return true;
-      });
-      if (missing >= least) continue;
-      least = missing;
-      best = head.step;
-    }
-  return best;
-}
-
 // The fewest bytes with which the search ends: the unused rest is then worth less than the time of
 // another attempt. A byte is worth more where every element has many bits.
 std::size_t enough_of(std::size_t budget, std::size_t size) {
@@ -120,8 +89,7 @@ class Filler {
         aim_(static_cast<double>(enough_ + 3 * budget) / 4) {
     const Candidates& all = composer.candidates();
     const double largest = all.largest;
-    finest_ = all.coding == Coding::kEntropy ? step_code_of(largest / (rans::kLevelMax / 2)) + 1
-                                             : best_fixed_step(composer);
+    finest_ = step_code_of(largest / (rans::kLevelMax / 2)) + 1;
     coarsest_ = std::min(step_code_of(2 * largest) + 1, kStepCodes - 1);
   }
 
@@ -156,14 +124,8 @@ class Filler {
     double wanted_bits = 8 * aim_ / kUsualRatio;
     if (all.entries.size() < kSampledEntries) return wanted_bits;
     const Sample sample = sample_of(all);
-    Composer composer({sample.size,
-                       sample.entries,
-                       sample.floors,
-                       {},
-                       all.rounding,
-                       all.coding,
-                       all.largest,
-                       &composer_});
+    Composer composer(
+        {sample.size, sample.entries, sample.floors, {}, all.rounding, all.largest, &composer_});
     Size last{0, 0};
     for (int attempt = 0; attempt < 2; ++attempt) {
       const std::uint32_t code = step_for(wanted_bits);

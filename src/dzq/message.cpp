@@ -4,7 +4,6 @@
 #include <cmath>
 #include <string>
 
-#include "fixed_width.h"
 #include "kimesh/codec/difference.h"
 #include "kimesh/codec/payload.h"
 #include "kimesh/util/check.h"
@@ -15,7 +14,6 @@ namespace {
 constexpr unsigned kNearestFlag = 1, kSegmentsFlag = 2, kStateShift = 2, kStateMask = 7,
                    kDoublingFlag = 4;
 constexpr unsigned kFlagsMax = kStateMask << kStateShift | kSegmentsFlag | kNearestFlag;
-constexpr unsigned kFixedFlagsMax = (kGrowths - 1) << kStateShift | kSegmentsFlag | kNearestFlag;
 
 void put_varint(std::uint64_t value, std::vector<std::byte>& bytes) {
   for (; value >= 128; value >>= 7) bytes.push_back(static_cast<std::byte>(value % 128 | 128));
@@ -101,15 +99,12 @@ struct ParsedMessage {
   std::span<const std::byte> coded;
 };
 
-Result<ParsedMessage> parse(Coding coding, std::span<const std::byte> bytes, std::size_t size) {
+Result<ParsedMessage> parse(std::span<const std::byte> bytes, std::size_t size) {
   Reader reader(bytes);
   ParsedMessage parsed;
   const std::uint32_t flags = reader.byte();
-  if (flags > (coding == Coding::kEntropy ? kFlagsMax : kFixedFlagsMax))
-    return malformed("flags that nobody sets");
+  if (flags > kFlagsMax) return malformed("flags that nobody sets");
   Head& head = parsed.head;
-  head.coding = coding;
-  head.growth = coding == Coding::kFixedWidth ? flags >> kStateShift : 0;
   head.rounding = (flags & kNearestFlag) != 0 ? Rounding::kNearest : Rounding::kTowardsZero;
   head.step = reader.byte();
   head.step |= reader.byte() << 8;
@@ -135,7 +130,6 @@ Result<ParsedMessage> parse(Coding coding, std::span<const std::byte> bytes, std
 std::size_t measure(const Head& head, const rans::Elements& elements, std::size_t size,
                     rans::Scratch& scratch) {
   const std::size_t before = head_bytes(head, elements.indices.size());
-  if (head.coding == Coding::kFixedWidth) return before + fixed_bytes(elements);
   return before + rans::measure(elements.indices, elements.marks, size, scratch) / 8 + 1;
 }
 
@@ -151,12 +145,7 @@ void write(const Head& head, const rans::Elements& elements, rans::Scratch& scra
   put_varint(elements.indices.size(), bytes);
   put_segments(head.segments, bytes);
   unsigned flags = (nearest ? kNearestFlag : 0) | (head.segments.empty() ? 0 : kSegmentsFlag);
-  if (head.coding == Coding::kFixedWidth) {
-    write_fixed(elements, bytes);
-    flags |= head.growth << kStateShift;
-  } else {
-    flags |= (rans::write(elements.indices, elements.marks, scratch, bytes) - 1) << kStateShift;
-  }
+  flags |= (rans::write(elements.indices, elements.marks, scratch, bytes) - 1) << kStateShift;
   bytes[flags_at] = static_cast<std::byte>(flags);
 }
 
@@ -185,19 +174,15 @@ Status dequantise(const Head& head, const rans::Elements& elements,
   return ok_status();
 }
 
-Status read(Coding coding, std::span<const std::byte> bytes, std::size_t size,
-            kernels::Entries& entries) {
+Status read(std::span<const std::byte> bytes, std::size_t size, kernels::Entries& entries) {
   entries.clear();
   if (bytes.empty()) return ok_status();
-  auto parsed = parse(coding, bytes, size);
+  auto parsed = parse(bytes, size);
   if (!parsed) return parsed.error();
   rans::Elements elements;
   const rans::DecodeParameters parameters{parsed->count, size, true, parsed->state_bytes};
-  if (coding == Coding::kFixedWidth) {
-    if (Status good = read_fixed(parsed->coded, parsed->count, size, elements); !good) return good;
-  } else if (Status good = rans::decode(parsed->coded, parameters, elements); !good) {
+  if (Status good = rans::decode(parsed->coded, parameters, elements); !good)
     return malformed(good.error().message);
-  }
   if (Status finite = dequantise(parsed->head, elements, entries.values); !finite) return finite;
   entries.indices = std::move(elements.indices);
   return ok_status();

@@ -1,32 +1,22 @@
 // The payload of a dzq message: its grammar, and the quantiser that its head describes.
 //
 //   dzq       = empty, where no element is sent; else head coded
-//   dzq_fixed = empty, where no element is sent; else head values gaps
 //   head      = flags u16:step u8:dead_zone [u8:centroids] varint:count [segments]
 //   flags     = u8: bit 0: values are at centroids, else at the inner edges of bins
 //               bit 1: segments follow
-//               dzq: bits 2-4 hold state_bytes - 1 of the entropy coder
-//               dzq_fixed: bits 2-3 hold the growth of the bins, 0 to 2
-//               all other bits are 0
+//               bits 2-4 hold state_bytes - 1 of the entropy coder; all other bits are 0
 //   step      = D = (256 + step % 256) * 2^(step / 256 - 157)
 //   dead_zone = the dead zone ends at T = D * dead_zone / 16
 //   segments  = varint:number, then for each segment varint:gap (from the end of the one before),
 //               varint:length, u8:shift; D and T of its elements are divided by 2^shift
 //   coded     = the entropy coded elements (rans.h): position, sign and level q >= 0 of each;
 //               level q codes magnitudes in [T + q D, T + (q + 1) D)
-//   values    = 4 bits for each element, the low half of a byte first: 2 * level + sign, with a
-//               level of 0 to 7; an unused half is 0. Level q codes magnitudes in
-//               [T e(q), T e(q + 1)), level 7 all above T e(7). By growth, e(q) is 2^(q/2) in
-//               sixteenths rounded down, 2^q, or 4^q
-//   gaps      = for each element gap / 255 bytes of 255, then a byte with gap % 255; the gap is the
-//               number of elements between it and the one before
 //   varint    = LEB128, in as few bytes as possible
 //
-// A level decodes to the float32 at the share (2 c + 1) / 32 of its bin, rounded once; the last
-// fixed bin counts as T e(7) wide. Without centroids the share is 0, the inner edge, so that no
-// value is larger than the element it stands for. With centroids, c is the low half of the byte for
-// level 0, and the high half for level 1 (dzq_fixed: for every level above 0). Levels above 1
-// decode half-way between the centroid of level 1 and the middle of the bin.
+// A level decodes to the float32 at the share (2 c + 1) / 32 of its bin, rounded once. Without
+// centroids the share is 0, the inner edge, so that no value is larger than the element it stands
+// for. With centroids, c is the low half of the byte for level 0, and the high half for level 1.
+// Levels above 1 decode half-way between the centroid of level 1 and the middle of the bin.
 #pragma once
 
 #include <array>
@@ -41,10 +31,6 @@
 #include "kimesh/util/result.h"
 
 namespace kimesh::dzq {
-
-// How positions and levels are coded: in as few bytes as possible, or in fixed widths, for links
-// that are faster than the entropy coder.
-enum class Coding : std::uint8_t { kEntropy, kFixedWidth };
 
 inline constexpr std::uint32_t kStepCodes = 1 << 16;
 inline constexpr std::uint32_t kShiftMax = 255;
@@ -61,23 +47,12 @@ struct Segment {
 };
 
 struct Head {
-  Coding coding = Coding::kEntropy;
-  std::uint32_t growth = 0;  // of fixed bins
   Rounding rounding = Rounding::kTowardsZero;
   std::uint32_t step = 0;                    // its code
   std::uint32_t dead_zone = 0;               // 1 to 255, in sixteenths of the step
   std::array<std::uint32_t, 2> centroids{};  // 0 to 15; for kNearest
   std::vector<Segment> segments;             // ascending, disjoint, none empty
 };
-
-inline constexpr std::uint32_t kFixedLevels = 8, kGrowths = 3;
-// In fixed widths the dead zone ends at the step, and the last bin at most so many steps further
-// out. A gap of kGapMax elements or more takes another byte.
-inline constexpr std::uint32_t kFixedDeadZone = 16, kGapMax = 255;
-inline constexpr double kFixedWidest = 1 << 15;
-
-// The code of the centroid of a bin whose elements have this mean place in it (Quantiser::place).
-[[nodiscard]] std::uint32_t centroid_code(double place);
 
 // Maps magnitudes to levels and back, with one step.
 class Quantiser {
@@ -86,12 +61,9 @@ class Quantiser {
   [[nodiscard]] double dead_zone() const { return dead_zone_; }
   [[nodiscard]] double step() const { return step_; }
   // The level of a magnitude of at least dead_zone().
-  [[nodiscard]] std::uint32_t level(float magnitude) const {
-    return fixed_ ? fixed_level(magnitude) : even_level(magnitude);
-  }
+  [[nodiscard]] std::uint32_t level(float magnitude) const;
   [[nodiscard]] float magnitude(std::uint32_t level) const {
-    return fixed_ ? fixed_magnitudes_[level]
-                  : static_cast<float>(unit_ * (32.0 * level + offsets_[level < 2 ? level : 2]));
+    return static_cast<float>(unit_ * (32.0 * level + offsets_[level < 2 ? level : 2]));
   }
   // Replaces the bits of each value by its mark, 2 * level + sign. Requires magnitudes of at least
   // dead_zone().
@@ -100,19 +72,12 @@ class Quantiser {
   [[nodiscard]] double place(float magnitude, std::uint32_t level) const;
 
  private:
-  [[nodiscard]] std::uint32_t even_level(float magnitude) const;
-  [[nodiscard]] std::uint32_t fixed_level(float magnitude) const;
-  void make_fixed(const Head& head);
-
-  bool fixed_;
   double step_, inverse_, dead_zone_, relative_dead_zone_, unit_;
   std::array<double, 3> offsets_;
-  std::array<double, kFixedLevels + 1> edges_{};
-  std::array<float, kFixedLevels> fixed_magnitudes_{};
 };
 
-// The bytes of head and elements: exact in fixed widths; entropy coded what rans::measure says,
-// rounded up. Requires a head and elements of the grammar, and at least one element.
+// The bytes of head and elements: what rans::measure says, rounded up. Requires a head and elements
+// of the grammar, and at least one element.
 [[nodiscard]] std::size_t measure(const Head& head, const rans::Elements& elements,
                                   std::size_t size, rans::Scratch& scratch);
 
@@ -121,7 +86,7 @@ void write(const Head& head, const rans::Elements& elements, rans::Scratch& scra
            std::vector<std::byte>& bytes);
 
 // Decodes a payload into the entries that it adds. Errors: Malformed.
-[[nodiscard]] Status read(Coding coding, std::span<const std::byte> bytes, std::size_t size,
+[[nodiscard]] Status read(std::span<const std::byte> bytes, std::size_t size,
                           kernels::Entries& entries);
 
 // Decodes the levels of `elements` into `values`, in their order. Errors: Malformed where a value

@@ -103,7 +103,7 @@ void IncomingConnections::send_halt(const Halt& halt) {
 
 void IncomingConnections::reply_halt(Connection& connection, TimePoint now) {
   reply(connection, *halt_, now);
-  if (connection.open) shared_.peers.told_of_halt(connection.spec.from);
+  if (connection.open) shared_.peers.told_of_halt(connection.spec.from, true);
 }
 
 void IncomingConnections::send_bye() {
@@ -146,6 +146,7 @@ void IncomingConnections::leave(Connection& connection) {
     // A hello that was read after its connection had ended has admitted the one that has the
     // descriptor now, which may be a stranger's.
     accepted_.release(connection.fd, std::chrono::steady_clock::now());
+    shared_.peers.told_of_halt(connection.spec.from, false);  // it may not have come through
   }
   connection.open = connection.greeting = false;
   connection.tcp = TcpPeek();
@@ -350,7 +351,8 @@ bool IncomingConnections::drained() const {
   const TimePoint now = std::chrono::steady_clock::now();
   return std::ranges::all_of(connections_, [&](const Connection& l) {
     if (l.open) return l.replies.empty();
-    return !halt_ || !shared_.peers.misses_halt(l.spec.from, l.spec.link, now);
+    const bool is_given_up = l.dialled && !l.dialled->is_dialled();
+    return !halt_ || is_given_up || !shared_.peers.misses_halt(l.spec.from, l.spec.link, now);
   });
 }
 

@@ -17,6 +17,8 @@ constexpr std::size_t kFramesPerPass = 64;  // read from one socket before the o
 constexpr Duration kRetryGate = std::chrono::milliseconds(1);
 constexpr Duration kRetryGateMax = std::chrono::milliseconds(16);
 constexpr int kCleanLingerMs = 1000;
+// A flush looks again after this: that a peer was silent for too long is told by no event.
+constexpr Duration kFlushLooks = std::chrono::milliseconds(50);
 // Arrival times are measurements: this thread runs before computing ones, where the system allows.
 constexpr int kNice = -5;
 constexpr int kHeartbeatsOfLife = 3;
@@ -118,6 +120,8 @@ TimePoint Network::Thread::deadline() {
   TimePoint at = incoming_.deadline();
   for (const OutgoingConnection& link : outgoing_) at = std::min(at, link.deadline());
   if (const auto next = shaper_.next()) at = std::min(at, *next);
+  if (!flushes_.empty())
+    at = std::min<TimePoint>(at, std::chrono::steady_clock::now() + kFlushLooks);
   if (events_.drain()) {
     gate_retry_ = kRetryGate;
   } else {

@@ -99,7 +99,7 @@ void OutgoingConnection::send_halt(const Halt& halt) {
 
 void OutgoingConnection::control_halt() {
   control(*halt_);
-  shared_.peers.told_of_halt(spec_.to);
+  shared_.peers.told_of_halt(spec_.to, true);
 }
 
 void OutgoingConnection::send_bye() {
@@ -142,6 +142,9 @@ void OutgoingConnection::lost() {
   if (accepted_.router) ended_id_ = accepted_.routing_id;
   accepted_ = {};
   unreachable_ = false;
+  // The halt may not have come through. Of a connection that this node dials that is known only
+  // where it was not sent yet: a flush ends it after that.
+  if (spec_.awaits || !control_.empty()) shared_.peers.told_of_halt(spec_.to, false);
   control_.clear();
   due_.clear();
   if (shaper_index_) shared_.shaper.clear(std::chrono::steady_clock::now(), *shaper_index_);

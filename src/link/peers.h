@@ -55,9 +55,10 @@ class Peers {
   [[nodiscard]] bool may_come_again(NodeIndex node) {
     return dials_again_ && !peers_[node].exchanged;
   }
-  // Notes that the node has said that it ends or leaves; that it was told of our halt.
+  // Notes that the node has said that it ends or leaves; whether it was told of our halt, on a
+  // connection that stands.
   void leaves(NodeIndex node) { peers_[node].leaves = true; }
-  void told_of_halt(NodeIndex node) { peers_[node].told_of_halt = true; }
+  void told_of_halt(NodeIndex node, bool told) { peers_[node].told_of_halt = told; }
   // Whether the node is to be told yet: it has been alive lately at a link that is down now, and
   // will be dialled, or dial, again.
   [[nodiscard]] bool misses_halt(NodeIndex node, LinkIndex link, TimePoint now) const {

@@ -115,11 +115,6 @@ double bounding_rate(const MessageContext& message) {
   return has_share(message) ? message.share_bytes_per_s : kAnyRate;
 }
 
-Route route_of(const MessageContext& message) {
-  return {message.is_compressed_again ? Rounding::kTowardsZero : Rounding::kNearest,
-          message.link.known() && message.link.bytes_per_s > kCoderBytesPerS};
-}
-
 double usable_rate(const MessageContext& message) {
   const double share = message.share_bytes_per_s;
   return share > 0 ? std::min(message.link.bytes_per_s, share) : message.link.bytes_per_s;

@@ -76,7 +76,7 @@ const Blocks* largest_blocks(std::size_t payload_bytes, const MessageContext& me
 
 double missing_of(const Coding& coding, const MessageContext& message) {
   const std::array payload{static_cast<double>(coding.payload_bytes)};
-  return coding.codec->missing_within(*message.curve, payload, route_of(message)).front();
+  return coding.codec->missing_within(*message.curve, payload, rounding_on(message)).front();
 }
 
 struct Candidates {
@@ -178,7 +178,7 @@ void predict(std::span<Coding* const> codings, const MessageContext& message) {
   for (const Coding* coding : codings)
     payloads.push_back(static_cast<double>(coding->payload_bytes));
   const Codec& codec = *codings.front()->codec;
-  const auto missing = codec.missing_within(*message.curve, payloads, route_of(message));
+  const auto missing = codec.missing_within(*message.curve, payloads, rounding_on(message));
   for (std::size_t i = 0; i < codings.size(); ++i) codings[i]->missing = missing[i];
 }
 

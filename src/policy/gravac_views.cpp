@@ -26,7 +26,9 @@ void add_missing(const MessageObservation& message, std::span<const Budget> budg
     std::vector<double> payloads;
     for (const Budget& budget : budgets)
       payloads.push_back(static_cast<double>(payload_of(budget, message.elements, rules.codec)));
-    const auto left = rules.codec.missing_within(*message.curve, payloads, message.route);
+    const Rounding rounding =
+        message.is_compressed_again ? Rounding::kTowardsZero : Rounding::kNearest;
+    const auto left = rules.codec.missing_within(*message.curve, payloads, rounding);
     for (std::size_t i = 0; i < budgets.size(); ++i)
       missing[i] += budgets[i].is_dense() ? 0 : left[i];
     return;

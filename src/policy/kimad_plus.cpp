@@ -25,7 +25,7 @@ std::size_t size_of(const Curve& curve) {
 // budgets.
 struct Sharing {
   const Codec& codec;
-  Route route;
+  Rounding rounding;
   std::vector<const Curve*> curves;
   std::vector<std::uint32_t> floors;  // elements
   std::vector<double> most;           // cost of all elements, or what its way has time for
@@ -33,7 +33,7 @@ struct Sharing {
   double per_budget = 0;
 
   Sharing(std::size_t budget, const MessageContext& message, const Codec& its_codec)
-      : codec(its_codec), route(route_of(message)) {
+      : codec(its_codec), rounding(rounding_on(message)) {
     per_budget = static_cast<double>(payload_that_fits(budget, message)) / codec.unit_bytes();
     const double one = least(message), spendable = static_cast<double>(budget) - one;
     for (std::size_t c = 0; c < message.curves.size(); ++c) {
@@ -95,7 +95,7 @@ struct Sharing {
       of.push_back(curves[i]);
       floors_of.push_back(floors[i]);
     }
-    std::vector<double> parts = codec.divide({of, floors_of, total, route});
+    std::vector<double> parts = codec.divide({of, floors_of, total, rounding});
     const double rest = total - std::accumulate(parts.begin(), parts.end(), 0.0);
     if (rest > 0)
       for (double& part : parts) part += rest / static_cast<double>(parts.size());

@@ -10,14 +10,16 @@ namespace {
 Setting on_route(const CodecPtr& codec, Budget budget, const MessageContext& message) {
   const CodecTraits traits = codec->traits();
   Setting setting{codec, budget, message.round};
-  const Route route = route_of(message);
-  if (traits.rounds) setting.rounding = route.rounding;
+  if (traits.rounds) setting.rounding = rounding_on(message);
   if (traits.has_floors) setting.floor = floor_keep(message.elements);
-  setting.fast_link = route.fast_link;
   return setting;
 }
 
 }  // namespace
+
+Rounding rounding_on(const MessageContext& message) {
+  return message.is_compressed_again ? Rounding::kTowardsZero : Rounding::kNearest;
+}
 
 Setting sized(const CodecPtr& codec, Budget budget, const MessageContext& message) {
   const Setting setting = on_route(codec, budget, message);

@@ -9,9 +9,12 @@
 
 namespace kimesh {
 
-// The setting of a message with this budget, written as its route says. Dense where a dense message
-// is surely no longer.
+// The setting of a message with this budget; rounding follows from its route. Dense where a dense
+// message is surely no longer.
 [[nodiscard]] Setting sized(const CodecPtr& codec, Budget budget, const MessageContext& message);
+
+// The rounding of values on this message's route: to nearest, unless it is compressed again.
+[[nodiscard]] Rounding rounding_on(const MessageContext& message);
 
 // The setting of the largest message whose payload takes at most `payload_bytes`, which is at least
 // the payload of the floor.

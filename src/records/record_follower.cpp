@@ -11,6 +11,7 @@ Result<std::optional<NodeRecord>> RecordFollower::next() {
     const auto line = lines_.next();
     if (!line && line.error().code != ErrorCode::kMalformed) return line.error();
     if (!line) {
+      bytes_ += kLineBytesMax;
       leave_out(line.error().message);
       continue;
     }

@@ -125,7 +125,7 @@ void Core::State::observe(const AdvanceDone& event, OutgoingChannel& out) {
   const MessageObservation observation{
       context.link_number, context.phase,        context.elements,
       event.wanted_energy, event.missing_energy, event.curve.empty() ? nullptr : &out.curve,
-      out.budget,          event.kept,           route_of(context),
+      out.budget,          event.kept,           context.is_compressed_again,
       round_cost(context)};
   if (out.observation < observations.size()) {
     observations[out.observation] = observation;

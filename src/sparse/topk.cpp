@@ -23,7 +23,7 @@ class Topk final : public LargestCodec {
     return threshold_allocation(shared.curves, shared.total, floors);
   }
   std::vector<double> missing_within(const Curve& curve, std::span<const double> payload_bytes,
-                                     Route) const override {
+                                     Rounding) const override {
     std::vector<double> kept;
     for (const double bytes : payload_bytes) kept.push_back(bytes / unit_bytes());
     return missing_beyond(curve, kept);

@@ -99,12 +99,10 @@ TEST_P(EveryCompressor, UsesItsBudgetWhereThereIsEnoughToSend) {
       Input input = input_of(random, kind, 40000);
       std::ranges::fill(input.estimate, 0.0f);
       Setting setting{named.make(), Budget::bytes(4096 + random.below(30000)), 0, named.rounding};
-      setting.fast_link = named.fast_link;
       auto made = advance(input.target, input.estimate, input.pieces, setting, scratch_);
       ASSERT_TRUE(made.ok());
       const auto most = static_cast<double>(bytes_of(setting, input.target.size()));
-      const double least = made->form == Form::kDzqFixed ? 0.5 : 0.97;  // fixed widths use half
-      EXPECT_TRUE(static_cast<double>(made->bytes.size()) >= least * most ||
+      EXPECT_TRUE(static_cast<double>(made->bytes.size()) >= 0.97 * most ||
                   made->kept == input.target.size())
           << made->bytes.size() << " bytes of " << most;
       EXPECT_LE(made->bytes.size(), setting.budget.amount);
@@ -227,9 +225,7 @@ TEST(Budget, BelowTheFloorStillSendsSomething) {
   for (float& value : target) value = static_cast<float>(random.normal());
   Setting coded = setting_of("topk", {{"values", "float16"}, {"indices", "coded"}});
   coded.allocation = Allocation::kGlobal;
-  Setting fixed = setting_of("dzq");
-  fixed.fast_link = true;
-  for (Setting setting : {coded, fixed}) {
+  for (Setting setting : {coded, setting_of("dzq")}) {
     setting.floor = kSize / 1000;
     setting.budget = Budget::bytes(320);
     std::vector<float> estimate(kSize, 0.0f);

@@ -42,11 +42,10 @@ Setting randk(const char* values) {
   return setting;
 }
 
-Setting dzq(Rounding rounding, bool fast_link, std::uint32_t floor = 0) {
+Setting dzq(Rounding rounding, std::uint32_t floor = 0) {
   Setting setting = setting_of("dzq", {{"step", "1.25"}});
   setting.rounding = rounding;
   setting.floor = floor;
-  setting.fast_link = fast_link;
   return setting;
 }
 
@@ -59,7 +58,6 @@ Setting dense(const char* codec, Rounding rounding, const KeyTexts& keys = {}) {
 constexpr auto kNearest = Rounding::kNearest, kToZero = Rounding::kTowardsZero;
 constexpr auto kFloat32 = "float32", kFloat16 = "float16", kBfloat16 = "bfloat16", kInt4 = "int4";
 constexpr auto kRaw = "raw", kPacked = "packed";
-constexpr bool kEntropy = false, kFixedWidth = true;
 
 const Golden kGolden[] = {
     {"float32", dense("identity", kToZero), Form::kDense,
@@ -90,13 +88,10 @@ const Golden kGolden[] = {
     {"int8", dense("int8", kToZero), Form::kInt8, "623d1bfb0038820000d30d"},
     {"int8 to nearest", dense("int8", kNearest), Form::kInt8, "623d1bfb0038810000d30e"},
     {"int4", dense("int4", kToZero), Form::kInt4, "803f013009e000"},
-    {"dzq", dzq(kToZero, kEntropy), Form::kDzq, "0c4095140384492123"},
-    {"dzq with a segment", dzq(kToZero, kEntropy, 6), Form::kDzq,
+    {"dzq", dzq(kToZero), Form::kDzq, "0c4095140384492123"},
+    {"dzq with a segment", dzq(kToZero, 6), Form::kDzq,
      "0e40951406010009034b1a34cd46464fa7c88cc5a8"},
-    {"dzq to nearest", dzq(kNearest, kEntropy), Form::kDzq, "1140950b88048a051ed205"},
-    {"dzq in fixed widths", dzq(kToZero, kFixedWidth), Form::kDzqFixed, "0040951004405900020002"},
-    {"dzq in fixed widths to nearest", dzq(kNearest, kFixedWidth), Form::kDzqFixed,
-     "054095103304203500020002"},
+    {"dzq to nearest", dzq(kNearest), Form::kDzq, "1140950b88048a051ed205"},
     {"int4 to nearest", dense("int4", kNearest), Form::kInt4, "803f023009e001"},
     {"natural", dense("natural", kToZero), Form{11}, "92007f7d008182786b807f"},
 };
@@ -115,7 +110,7 @@ TEST(Golden, EveryFormHasTheBytesThatItAlwaysHad) {
   }
 }
 
-// Seen to fail with the two of dzq in fixed widths taken out.
+// Seen to fail with the three of dzq taken out.
 TEST(Golden, EveryFormOfTheTableIsAmongThem) {
   for (unsigned number = 0; number < kUserFormsBegin; ++number) {
     const WireForm* form = find_form(static_cast<Form>(number));

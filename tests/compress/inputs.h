@@ -104,7 +104,6 @@ struct Named {
   std::string codec;
   KeyTexts keys;
   Rounding rounding = Rounding::kTowardsZero;
-  bool fast_link = false;
   [[nodiscard]] CodecPtr make() const { return make_codec(codec, keys); }
 };
 
@@ -149,14 +148,7 @@ inline std::vector<Named> settings_of(const std::string& codec) {
     roundings.back().name += "_nearest";
     roundings.back().rounding = Rounding::kNearest;
   }
-  if (codec != "dzq") return roundings;
-  all = roundings;
-  for (Named named : roundings) {
-    named.name += "_fast";
-    named.fast_link = true;
-    all.push_back(named);
-  }
-  return all;
+  return roundings;
 }
 
 // The forms that can be decoded: kDense and those of the table.
@@ -198,7 +190,6 @@ inline CodecPtr make_of_size(const Named& named, std::string_view size_key, doub
 inline Setting sized(const Named& named, Random& random, const Input& input) {
   CodecPtr codec = named.make();
   Setting with{codec, Budget::own(), random.next_u32(), named.rounding};
-  with.fast_link = named.fast_link;
   const std::size_t size = input.target.size();
   if (size == 0) return with;
   const CodecTraits traits = codec->traits();

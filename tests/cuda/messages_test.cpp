@@ -44,8 +44,6 @@ void add_dzq(std::size_t size, Rounding rounding, const std::string& how, std::v
   add("dzq with a floor", in_budget, few / 3);
   add("dzq with a step", setting_of("dzq", {{"step", "0.7"}}), few / 3);
   add("dzq with a step that only floors reach", setting_of("dzq", {{"step", "1e6"}}), few / 3);
-  add("dzq, fixed widths", setting_of("dzq", {}, Budget::bytes(40 + size / 10)), 0);
-  all.back().setting.fast_link = true;
 }
 
 // Every codec that devices have, in each way that asks something else of the passes.

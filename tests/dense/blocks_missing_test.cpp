@@ -32,7 +32,7 @@ TEST(Blocks, LeaveOutAboutWhatCurvesTell) {
     for (const char* codec : {"sign", "sign2", "int4", "int8"})
       for (const Rounding rounding : {Rounding::kNearest, Rounding::kTowardsZero}) {
         const std::array<double, 2> payloads{1e6, 1e3};
-        const auto told = make_codec(codec)->missing_within(curve, payloads, {rounding});
+        const auto told = make_codec(codec)->missing_within(curve, payloads, rounding);
         EXPECT_NEAR(told[0] / whole / missing(residual, codec, rounding), 1, 0.35)
             << name << ", " << codec << ", " << told[0] / whole;
         EXPECT_EQ(told[1], whole) << "no message is so small";

@@ -30,10 +30,6 @@ std::vector<Source> sources() {
   return all;
 }
 
-double missing_in(const Curve& curve, double payload_bytes, Route route) {
-  return make_codec("dzq")->missing_within(curve, {&payload_bytes, 1}, route).front();
-}
-
 // The vector that error feedback has to send after `rounds` messages of `bits` bits an element.
 // Most of its magnitudes lie just below the dead zone of the last messages, and few lie over it.
 test::Residual after_feedback(double bits, Rounding rounding, int rounds = 40) {
@@ -64,7 +60,7 @@ TEST(Cost, TellsWhatMessagesBringWhereErrorFeedbackHasLeftACliff) {
         const auto budget = budget_of_bits(factor * bits, x.size());
         const Advanced made = send(x, left.pieces, dzq(rounding, budget)).made;
         const auto bytes = static_cast<double>(made.bytes.size());
-        const double told = missing_in(curve, bytes, {rounding});
+        const double told = dzq::missing_within(curve, {&bytes, 1}, rounding).front();
         const double ratio =
             (made.energy_to_send - told) / (made.energy_to_send - made.missing_energy);
         EXPECT_NEAR(ratio, 1, 0.1) << bits << " bits before, " << factor * bits << " now, rounding "
@@ -106,33 +102,14 @@ TEST(Cost, TellsWhatMessagesOfSeveralSizesLeaveOut) {
         left_out.push_back(sent.made.missing_energy);
       }
       const Curve curve = measure_curve(x, source.residual.pieces);
-      const auto told = make_codec("dzq")->missing_within(curve, payloads, {rounding});
+      const auto told = dzq::missing_within(curve, payloads, rounding);
       for (std::size_t i = 0; i < payloads.size(); ++i)
         EXPECT_NEAR(told[i] / left_out[i], 1, bounds[i])
             << source.name << ", " << payloads[i] << " bytes, rounding "
             << static_cast<int>(rounding);
-      EXPECT_EQ(missing_in(curve, 0, {rounding}),
+      const double nothing = 0;
+      EXPECT_EQ(dzq::missing_within(curve, {&nothing, 1}, rounding).front(),
                 dzq::cost_of(curve, 1e9, rounding).missing_energy);
-    }
-}
-
-// On fast links messages are in fixed widths, but for those with few bytes (0.05 bits) and those
-// with more than fixed widths have a use for (8 bits).
-TEST(Cost, TellsWhatMessagesOnFastLinksLeaveOut) {
-  for (const Source& source : sources())
-    for (const Rounding rounding : kRoundings) {
-      const std::span<const float> x = source.residual.values.span();
-      const Curve curve = measure_curve(x, source.residual.pieces);
-      for (const double bits : {0.05, 0.3, 1.0, 2.0, 4.0, 8.0}) {
-        Setting setting = dzq(rounding, budget_of_bits(bits, x.size()));
-        setting.fast_link = true;
-        const Advanced made = send(x, source.residual.pieces, setting).made;
-        const auto budget = static_cast<double>(setting.budget.amount);
-        const double told = missing_in(curve, budget, {rounding, true});
-        EXPECT_NEAR(told, made.missing_energy,
-                    0.2 * made.missing_energy + 1e-4 * made.energy_to_send)
-            << source.name << ", " << bits << " bits, rounding " << static_cast<int>(rounding);
-      }
     }
 }
 
@@ -145,7 +122,7 @@ TEST(DzqStep, DividesBytesBetweenMessages) {
   const std::vector<Curve> curves{measure_curve(quiet.values.span(), quiet.pieces),
                                   measure_curve(loud.values.span(), loud.pieces)};
   const std::vector<const Curve*> views{&curves[0], &curves[1]};
-  const double step = dzq::step_within(dzq::entropy_costs(views, Rounding::kNearest), 20000);
+  const double step = dzq::step_within(views, 20000, Rounding::kNearest);
   const auto at = static_cast<float>(step);
   double bytes = 0, missing = 0, equal = 0;
   for (const test::Residual* residual : std::array<const test::Residual*, 2>{&quiet, &loud}) {
@@ -157,35 +134,7 @@ TEST(DzqStep, DividesBytesBetweenMessages) {
   }
   EXPECT_NEAR(bytes, 20000, 2000);
   EXPECT_LT(missing, 0.9 * equal);
-  EXPECT_EQ(dzq::step_within(dzq::entropy_costs({}, Rounding::kNearest), 100), 0);
-}
-
-// The same in fixed widths, where the parts are what the messages will take.
-TEST(DzqStep, DividesBytesOfFastLinks) {
-  const test::Residual quiet = test::laplace(100000, 1);
-  test::Residual loud = test::laplace(100000, 2);
-  for (float& value : loud.values.span()) value *= 2;
-  const std::vector<Curve> curves{measure_curve(quiet.values.span(), quiet.pieces),
-                                  measure_curve(loud.values.span(), loud.pieces)};
-  const std::vector<const Curve*> views{&curves[0], &curves[1]};
-  const std::vector<std::uint32_t> floors{1, 1};
-  constexpr double kTotal = 60000;
-  const Route route{Rounding::kNearest, true};
-  const std::vector<double> parts = make_codec("dzq")->divide({views, floors, kTotal, route});
-  EXPECT_NEAR(parts[0] + parts[1], kTotal, 0.01 * kTotal);
-  const auto missing_with = [&](double bytes, const test::Residual& residual) {
-    Setting setting = dzq(route.rounding, static_cast<std::uint64_t>(bytes));
-    setting.fast_link = true;
-    const Advanced made = send(residual.values.span(), residual.pieces, setting).made;
-    EXPECT_EQ(made.form, Form::kDzqFixed);
-    return made.missing_energy;
-  };
-  const double divided = missing_with(parts[0], quiet) + missing_with(parts[1], loud);
-  EXPECT_LT(divided, 0.95 * (missing_with(kTotal / 2, quiet) + missing_with(kTotal / 2, loud)));
-  for (const double factor : {0.8, 1.2}) {
-    const double part = factor * parts[1];
-    EXPECT_LT(divided, 1.01 * (missing_with(kTotal - part, quiet) + missing_with(part, loud)));
-  }
+  EXPECT_EQ(dzq::step_within({}, 100, Rounding::kNearest), 0);
 }
 
 }  // namespace

@@ -160,7 +160,6 @@ std::vector<Setting> settings() {
   for (Setting& setting : all) setting.rotation = 7;
   all[10].rounding = Rounding::kNearest;
   all[11].floor = 3;
-  all[12].fast_link = true;
   return all;
 }
 

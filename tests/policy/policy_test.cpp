@@ -154,15 +154,6 @@ TEST(Kimad, FillsTheBudgetWithBytesWhereElementsDoNotCount) {
   }
 }
 
-TEST(Kimad, SaysWhereTheLinkIsFasterThanAnEntropyCoder) {
-  MessageContext message = known_link();
-  const PolicySetup setup = kimad(milliseconds(20), make_codec("dzq"));
-  EXPECT_FALSE(choose(setup, message).setting.fast_link);
-  message.link.bytes_per_s = 2 * kCoderBytesPerS;
-  message.elements = 100'000'000;
-  EXPECT_TRUE(choose(setup, message).setting.fast_link);
-}
-
 // Seen to fail when the overhead was not taken off, and when the floor came before the growth
 // limit.
 TEST(Kimad, NeverPassesItsBudgetAndNeverStarvesAChannel) {

@@ -70,7 +70,6 @@ TEST(DecisionLog, GivesBackEverySettingOfEveryChannel) {
       s = setting_of("dzq", {}, Budget::bytes(4000 + c));
       s.floor = 1;
       s.rounding = Rounding::kNearest;
-      s.fast_link = c % 2 == 0;
     }
     if (r == 4) {
       const std::string size = std::to_string(0.1 / static_cast<double>(c + 1));

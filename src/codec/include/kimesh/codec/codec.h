@@ -41,8 +41,7 @@ enum class Form : std::uint8_t {
   kSign = 6,      // all elements, in blocks: kernels/quantise.h
   kInt8 = 7,
   kInt4 = 8,
-  kDzq = 9,        // entropy coded: dzq/message.h
-  kDzqFixed = 10,  // in fixed widths
+  kDzq = 9,  // entropy coded: dzq/message.h; 10 was dzq in fixed widths
 };
 inline constexpr std::uint8_t kUserFormsBegin = 128;
 
@@ -132,7 +131,7 @@ struct SharedBudget {
   std::span<const Curve* const> curves;   // what each message last had to send
   std::span<const std::uint32_t> floors;  // elements that each message has room for at least
   double total = 0;                       // of all payloads together, in units of the codec
-  Route route{};
+  Rounding rounding = Rounding::kTowardsZero;
 };
 
 class Codec : public KindOptions {
@@ -160,7 +159,7 @@ class Codec : public KindOptions {
   // codec of blocks (src/dense/block_codec.h).
   [[nodiscard]] virtual std::vector<double> missing_within(const Curve& curve,
                                                            std::span<const double> payload_bytes,
-                                                           Route route) const;
+                                                           Rounding rounding) const;
   // Bytes of the unit that divide() counts: 1, or those of an element on the average, for codecs
   // that divide elements.
   [[nodiscard]] virtual double unit_bytes() const { return 1; }

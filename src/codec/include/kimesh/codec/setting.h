@@ -57,13 +57,6 @@ enum class Allocation : std::uint8_t {
 
 using kernels::Rounding;
 
-// What the way of a message says about how a codec writes it.
-struct Route {
-  Rounding rounding = Rounding::kTowardsZero;
-  // The link is faster than an entropy coder: codecs that can write in fixed widths do.
-  bool fast_link = false;
-};
-
 // The default is a dense message.
 struct Setting {
   CodecPtr codec;  // null only where the budget is dense
@@ -77,7 +70,6 @@ struct Setting {
   // codecs with the trait has_floors).
   std::uint32_t floor = 0;
   std::vector<std::uint32_t> shares{};  // kListed: elements of each piece; they sum to the budget
-  bool fast_link = false;               // Route::fast_link
 };
 // Two codecs are equal where their names and the values of all keys are.
 [[nodiscard]] bool operator==(const Setting& a, const Setting& b);

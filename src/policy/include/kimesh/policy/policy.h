@@ -101,11 +101,11 @@ struct MessageObservation {
   Phase phase = Phase::kReduce;
   std::size_t elements = 0;
   double wanted_energy = 0, missing_energy = 0;
-  const Curve* curve = nullptr;  // of what there was to send; null or empty: not measured
-  Budget budget{};               // of its setting
-  std::uint64_t kept = 0;        // elements that it carried
-  Route route{};                 // of a message of its link now
-  RoundCost cost{};              // with what is known of its link now
+  const Curve* curve = nullptr;      // of what there was to send; null or empty: not measured
+  Budget budget{};                   // of its setting
+  std::uint64_t kept = 0;            // elements that it carried
+  bool is_compressed_again = false;  // MessageContext::is_compressed_again
+  RoundCost cost{};                  // with what is known of its link now
 };
 // A training round that is over.
 struct RoundObservation {
@@ -129,9 +129,6 @@ inline constexpr double kFastGrowthMax = 4, kFastGrowthSlots = 0.25;
 // When so many messages in a row did not fill the pipe, and that limit holds the next one down, it
 // is a probe: larger, with real content.
 inline constexpr unsigned kProbeEvery = 10;
-// Above this rate of a link an entropy coder on one core is the slower of the two (measured: about
-// 100 million elements a second of 1.3 bytes), and dzq writes in fixed widths.
-inline constexpr double kCoderBytesPerS = 125e6;
 // A probe has at most so many bytes, which fill almost any pipe.
 inline constexpr std::size_t kProbeBytesMax = 1'000'000;
 // It may take at most the time of so many slots: on a slow link 1 MB is a pause of seconds.
@@ -144,8 +141,6 @@ inline constexpr double kProbeGrowthMax = 4;
 // A round that takes longer than it should without any bytes may take so much more with them.
 inline constexpr double kShareOfLongRound = 0.1;
 
-// Values are rounded to nearest, unless the message is compressed again.
-[[nodiscard]] Route route_of(const MessageContext& message);
 // What budgets count on: β, at most the share. In bytes/s; 0: nothing is known of the link.
 [[nodiscard]] double usable_rate(const MessageContext& message);
 // The budget of docs/architecture.md ("Links and budgets"), with floor, first budget, growth limit
