@@ -160,14 +160,17 @@ Status have_files(const RunConfig& config) {
 
 }  // namespace
 
+Status has_objective(const MeshFiles& files) {
+  if (!files.config.own_objective || files.config.model.kind != nullptr) return ok_status();
+  return Error{ErrorCode::kUserInput,
+               files.config_path +
+                   ": objective: own belongs to a program that uses kimesh as a library; run that "
+                   "program, or add model and data, which this one brings then"};
+}
+
 Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files) {
   const RunConfig& config = files.config;
-  if (config.own_objective && config.model.kind == nullptr)
-    return Error{
-        ErrorCode::kUserInput,
-        files.config_path +
-            ": objective: own belongs to a program that uses kimesh as a library; run that "
-            "program, or add model and data, which this one brings then"};
+  if (const Status brought = has_objective(files); !brought) return brought.error();
   if (const Status there = have_files(config); !there) return there.error();
   const std::size_t nodes = files.topology.nodes.size();
   std::vector<double> weights = declared_weights(files.topology);

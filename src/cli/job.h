@@ -52,6 +52,9 @@ namespace kimesh::cli {
 // Checks the data, reads the model to start from, lays the plan. Errors: UserInput, Io.
 [[nodiscard]] Result<std::unique_ptr<Mesh>> make_mesh(MeshFiles files);
 
+// Refuses a config whose objective another program brings. Errors: UserInput.
+[[nodiscard]] Status has_objective(const MeshFiles& files);
+
 // What is known of a run before it has records. Each machine may have a folder of its own.
 [[nodiscard]] RunHistory run_of(const Mesh& mesh, const RunFolder& folder);
 

@@ -251,5 +251,22 @@ TEST(Export, BadInputIsRefusedBeforeAnythingIsWritten) {
   EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/out"));
 }
 
+// Seen to fail: a null model read, once the files and the keys were written.
+TEST(Export, AnObjectiveOfAnotherProgramIsRefusedBeforeAnythingIsWritten) {
+  const Scratch scratch;
+  scratch.write("own.yaml", "objective: own\noptimizer: {kind: sgd, lr: 0.1}\nstop: {rounds: 3}\n");
+  for (const char* target : {"compose", "kubernetes"}) {
+    auto words = export_words(target, "ring4");
+    words.at(4) = "own.yaml";
+    const Ended ended = run_program(scratch, words);
+    EXPECT_EQ(ended.code, 2) << target;
+    EXPECT_EQ(ended.err, run_program(scratch, {"up", "--config", "own.yaml", "--topology",
+                                               "topologies/ring4.yaml"})
+                             .err);
+    EXPECT_THAT(ended.err, HasSubstr("own.yaml: objective: own belongs to a program that uses"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/out"));
+}
+
 }  // namespace
 }  // namespace kimesh::test::export_test
