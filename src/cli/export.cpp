@@ -177,7 +177,7 @@ Status add_keys(const ExportOptions& options, const ExportedMesh& mesh) {
 }  // namespace
 
 int export_mesh(const ExportOptions& options) {
-  const auto files = load_files(options.config, options.topology);
+  const auto files = load_copied_files(options.config, options.topology);
   if (!files) return kExitUser;
   if (const Status brought = has_objective(*files); !brought) return fail(brought.error());
   if (const std::string why = refusal(options, *files); !why.empty()) {

@@ -98,6 +98,19 @@ Status complete(RunOptions& options) {
                "--config and --topology are required, or --resume with the folder of a run"};
 }
 
+bool can_be_read_again(const std::vector<std::string>& files) {
+  bool can = true;
+  for (const std::string& file : files) {
+    std::error_code unknown;
+    if (!std::filesystem::is_other(std::filesystem::status(file, unknown))) continue;
+    complain(file +
+             " is no regular file, and its text is wanted a second time. Write it to a file, "
+             "and name that.");
+    can = false;
+  }
+  return can;
+}
+
 std::optional<MeshFiles> load_files(const std::string& config_path,
                                     const std::string& topology_path,
                                     const std::string& config_copied_from) {
@@ -105,6 +118,13 @@ std::optional<MeshFiles> load_files(const std::string& config_path,
   for (const Problem& problem : files.problems) complain(to_string(problem));
   if (!files.ok()) return std::nullopt;
   return std::move(files.value);
+}
+
+std::optional<MeshFiles> load_copied_files(const std::string& config_path,
+                                           const std::string& topology_path,
+                                           const std::string& config_copied_from) {
+  if (!can_be_read_again({config_path, topology_path})) return std::nullopt;
+  return load_files(config_path, topology_path, config_copied_from);
 }
 
 std::optional<TopologyFile> load_topology_alone(const std::string& path) {

@@ -31,11 +31,18 @@ namespace kimesh::cli {
 // Tells people what a run keeps and what it drops when it goes on under another topology.
 [[nodiscard]] std::string text_of(const CarriedOver& carried, const std::string& topology);
 
+// Whether these files will be there for a second reader: a pipe has nothing left for it. Prints
+// which will not; what is missing is the loaders' to say.
+[[nodiscard]] bool can_be_read_again(const std::vector<std::string>& files);
 // Reads both files (as load_mesh_files) and prints every problem. Returns nothing when there was
 // one.
 [[nodiscard]] std::optional<MeshFiles> load_files(const std::string& config_path,
                                                   const std::string& topology_path,
                                                   const std::string& config_copied_from = {});
+// The same for files that will be copied, as into a run's folder.
+[[nodiscard]] std::optional<MeshFiles> load_copied_files(
+    const std::string& config_path, const std::string& topology_path,
+    const std::string& config_copied_from = {});
 
 // Reads a topology and prints every problem. Returns nothing when there was one.
 [[nodiscard]] std::optional<TopologyFile> load_topology_alone(const std::string& path);

@@ -70,8 +70,8 @@ int join_model(const JoinOptions& options, const std::string& output) {
 int join_checkpoints(const JoinOptions& options) {
   const RunFolder first(options.runs.front());
   auto files = options.config.empty()
-                   ? load_files(first.config(), options.topology, first.given_config())
-                   : load_files(options.config, options.topology);
+                   ? load_copied_files(first.config(), options.topology, first.given_config())
+                   : load_copied_files(options.config, options.topology);
   auto before = load_topology_alone(options.before.empty() ? first.topology() : options.before);
   if (!files || !before) return kExitUser;
   const auto mesh = make_mesh(std::move(*files));

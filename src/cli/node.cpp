@@ -144,7 +144,8 @@ int node(NodeOptions options) {
   if (!options.run.resume.empty()) options.run_folder = options.run.resume;
   if (const Status forced = kernels::force_simd(options.simd); !forced)
     return fail({forced.error().code, "--simd: " + forced.error().message});
-  auto files = load_files(options.run.config, options.run.topology, options.run.config_copied_from);
+  auto files =
+      load_copied_files(options.run.config, options.run.topology, options.run.config_copied_from);
   if (!files) return kExitUser;
   const auto self = find_node(files->topology, options.name);
   if (!self) return kExitUser;

@@ -60,6 +60,8 @@ int show_predicted(const Mesh& mesh, const PlanOptions& options, const Simulated
 }
 
 int show_sized(const PlanOptions& options) {
+  // What is suggested is the topology's file, written anew.
+  if (!options.suggest.empty() && !can_be_read_again({options.topology})) return kExitUser;
   auto files = load_files(options.config, options.topology);
   if (!files) return kExitUser;
   const auto mesh = make_mesh(std::move(*files));

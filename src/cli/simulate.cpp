@@ -90,7 +90,7 @@ int simulate(const SimulateOptions& options) {
     return fail({forced.error().code, "--simd: " + forced.error().message});
   if (const Status place = check_output("--json", options.run.json, options.run.run); !place)
     return fail(place.error());
-  auto files = load_files(options.run.config, options.run.topology);
+  auto files = load_copied_files(options.run.config, options.run.topology);
   if (!files) return kExitUser;
   MeshSimulationOptions run;
   run.run.digests = options.run.digests;

@@ -280,7 +280,7 @@ int up(RunOptions options) {
   if (const Status whole = complete(options); !whole) return fail(whole.error());
   if (const Status place = check_output("--json", options.json, options.run); !place)
     return fail(place.error());
-  auto files = load_files(options.config, options.topology, options.config_copied_from);
+  auto files = load_copied_files(options.config, options.topology, options.config_copied_from);
   if (!files) return kExitUser;
   if (files->config.quadratic) {
     complain("a quadratic runs in `kimesh simulate` only. Write model and data instead.");

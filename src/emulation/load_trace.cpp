@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "kimesh/config/complaints.h"
@@ -77,7 +79,12 @@ std::optional<RateTrace> load_trace(const std::string& path, int line_of_path,
                                     Complaints& complaints) {
   Complaints own(path);
   std::string why;
-  const auto text = read_text(path, kTraceBytesMax, why);
+  std::error_code unknown;
+  std::optional<std::string> text;
+  if (std::filesystem::is_other(std::filesystem::status(path, unknown)))
+    why = "it is no regular file, and its text is wanted again for copies";
+  else
+    text = read_text(path, kTraceBytesMax, why);
   if (!text) {
     complaints.add(line_of_path, fmt::format("the trace '{}' cannot be read: {}", path, why),
                    "Check the path; it counts from this file's folder");

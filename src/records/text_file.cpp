@@ -274,12 +274,15 @@ Status write_whole(const std::string& path, std::span<const std::byte> bytes) {
   return write_whole(path, text_of(bytes));
 }
 
+// A pipe tells no size, and one without a writer would keep who opens it waiting.
 Result<std::string> read_whole(const std::string& path, std::size_t bytes_max) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) return io_error(path, "read");
-  if (S_ISDIR(status.st_mode))
-    return Error{ErrorCode::kIo, path + " cannot be read: it is a folder"};
+  if (!S_ISREG(status.st_mode))
+    return Error{ErrorCode::kIo,
+                 fmt::format("{} cannot be read: it is {}", path,
+                             S_ISDIR(status.st_mode) ? "a folder" : "no regular file")};
   const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
   if (size > bytes_max)
     return Error{ErrorCode::kIo,

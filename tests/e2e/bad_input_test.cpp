@@ -119,6 +119,34 @@ TEST(BadInput, CheckReadsFilesFromPipes) {
   EXPECT_THAT(bad.said, HasSubstr(":1: unknown key 'port' in hosts.a. Write one of: "));
 }
 
+// Seen to fail with code 0 and empty copies in the folders.
+TEST(BadInput, APipeIsRefusedWhereItsTextIsWantedAgain) {
+  const Scratch scratch;
+  const std::string text =
+      "quadratic: {dimension: 20}\noptimizer: {kind: sgd, lr: 0.1}\nstop: {rounds: 3}\n";
+  scratch.write("q.yaml", text);
+  const std::string says =
+      " is no regular file, and its text is wanted a second time. Write it to a file, and name "
+      "that.\n";
+  const std::string topology = std::string(" ") + kTopology;
+  for (const std::string& words :
+       {"simulate --config <(cat q.yaml) --topology" + topology,
+        "simulate --config q.yaml --topology <(cat" + topology + ")",
+        "up --config <(cat configs/digits.yaml) --topology" + topology,
+        "node --name a --config <(cat configs/digits.yaml) --topology" + topology,
+        "export compose" + topology + " --config <(cat configs/digits.yaml)",
+        "join runs/x --topology <(cat" + topology + ") --config q.yaml --from" + topology,
+        "plan <(cat" + topology + ") --config q.yaml --suggest new.yaml"}) {
+    const CommandEnd ended = in_shell(scratch, words);
+    EXPECT_EQ(ended.code, 2) << words;
+    EXPECT_THAT(ended.said, testing::MatchesRegex("kimesh: [^ ]+" + says)) << words;
+  }
+  for (const char* made : {"runs", "mesh", "new.yaml"})
+    EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/" + made)) << made;
+  const CommandEnd drawn = in_shell(scratch, "plan" + topology + " --config <(cat q.yaml)");
+  EXPECT_EQ(drawn.code, 0) << drawn.said;
+}
+
 // Seen to fail with code 0: what was printed was never looked after.
 TEST(LostOutput, OfADiskThatIsFullIsAFailure) {
   const Scratch scratch;

@@ -1,6 +1,7 @@
 #include "kimesh/records/text_file.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include "tests/records/folder.h"
 
@@ -186,6 +187,18 @@ TEST(ReadWhole, StopsAtItsLimit) {
   EXPECT_FALSE(read_whole(folder / "a", 4).ok());
   EXPECT_FALSE(read_whole(folder / "b", 4).ok());
   EXPECT_FALSE(read_whole(folder.path(), 1 << 20).ok());
+}
+
+// Seen to fail: an empty text of a pipe; and one without a writer was waited for.
+TEST(WholeFile, IsARegularOne) {
+  const test::Folder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  for (const std::string& path : {folder / "pipe", std::string("/dev/null")}) {
+    const auto read = read_whole(path, 100);
+    ASSERT_FALSE(read.ok()) << path;
+    EXPECT_EQ(read.error().code, ErrorCode::kIo);
+    EXPECT_EQ(read.error().message, path + " cannot be read: it is no regular file");
+  }
 }
 
 TEST(LastLines, AreTheEndOfALog) {

@@ -92,7 +92,8 @@ class LineFollower {
 [[nodiscard]] Status sync_file(const std::string& path);
 // Returns once the disk holds the names in the folder of a file. Errors: Io.
 [[nodiscard]] Status sync_folder_of(const std::string& path);
-// Reads a whole file. Errors: Io (it cannot be read, or is longer than `bytes_max`).
+// Reads a whole file. Errors: Io (it cannot be read, is no regular file, or is longer than
+// `bytes_max`).
 [[nodiscard]] Result<std::string> read_whole(const std::string& path, std::size_t bytes_max);
 // The last `lines` lines of a file, at most 4 KiB of it; empty when there is none.
 [[nodiscard]] std::string last_lines(const std::string& path, std::size_t lines);
