@@ -17,6 +17,7 @@
 #include "kimesh/train/weights.h"
 #include "kimesh/util/aligned_buffer.h"
 #include "live_view.h"
+#include "outputs.h"
 #include "say.h"
 
 namespace kimesh::cli {
@@ -155,7 +156,10 @@ int evaluate_plugin(const EvalOptions& options, const RunConfig& config) {
 }  // namespace
 
 int evaluate(const EvalOptions& options) {
-  if (const Status place = check_output("--json", options.json); !place) return fail(place.error());
+  if (const Status place =
+          check_output({"--json", options.json, {options.model, options.config}, {}, "", ".json"});
+      !place)
+    return fail(place.error());
   const auto config = config_with_a_test_set(options.config);
   if (!config) return kExitUser;
   if (options.sample > 0 && !config->model.kind->reads_tokens()) {

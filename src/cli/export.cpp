@@ -16,6 +16,7 @@
 #include "kimesh/records/text_file.h"
 #include "kimesh/topology/placed_topology.h"
 #include "kimesh/util/units.h"
+#include "outputs.h"
 #include "say.h"
 
 namespace kimesh::cli {
@@ -124,16 +125,14 @@ std::string refusal(const ExportOptions& options, const MeshFiles& files) {
 // Refuses to write over a file that the mesh is made of.
 Status spare_inputs(const std::string& folder, const std::vector<ExportedFile>& written,
                     const std::vector<std::string>& inputs) {
-  for (const ExportedFile& file : written)
-    for (const std::string& input : inputs) {
-      const std::string target = folder + "/" + file.name;
-      std::error_code one_is_new;
-      if (std::filesystem::equivalent(target, input, one_is_new))
-        return Error{ErrorCode::kUserInput,
-                     fmt::format("{} is one of the files that are exported, and would be written "
-                                 "over. Name another folder with --output.",
-                                 target)};
-    }
+  for (const ExportedFile& file : written) {
+    const std::string target = folder + "/" + file.name;
+    if (!is_one_of(target, inputs)) continue;
+    return Error{ErrorCode::kUserInput,
+                 fmt::format("{} is one of the files that are exported, and would be written over. "
+                             "Name another folder with --output.",
+                             target)};
+  }
   return ok_status();
 }
 
@@ -177,6 +176,8 @@ Status add_keys(const ExportOptions& options, const ExportedMesh& mesh) {
 }  // namespace
 
 int export_mesh(const ExportOptions& options) {
+  if (const Status place = check_output_folder("--output", options.output); !place)
+    return fail(place.error());
   const auto files = load_copied_files(options.config, options.topology);
   if (!files) return kExitUser;
   if (const Status brought = has_objective(*files); !brought) return fail(brought.error());

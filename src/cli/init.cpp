@@ -19,6 +19,7 @@
 #include "kimesh/run/check_together.h"
 #include "kimesh/topology/address.h"
 #include "kimesh/util/units.h"
+#include "outputs.h"
 #include "say.h"
 
 namespace kimesh::cli {
@@ -355,6 +356,8 @@ std::string joins() {
 }
 
 int init(InitOptions options) {
+  if (const Status place = check_output_folder("--output", options.folder); !place)
+    return fail(place.error());
   const fs::path folder = options.folder;
   const std::string config = (folder / "config.yaml").lexically_normal().string();
   const std::string topology = (folder / "topology.yaml").lexically_normal().string();

@@ -1,11 +1,8 @@
 #include "job.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <thread>
 #include <utility>
@@ -19,49 +16,10 @@
 #include "say.h"
 
 namespace kimesh::cli {
-namespace {
-
-// Whether two folders, which may be missing, are one.
-bool is_same_place(const std::filesystem::path& a, const std::filesystem::path& b) {
-  std::error_code unknown;
-  const auto whole = [&](const std::filesystem::path& path) {
-    return (std::filesystem::weakly_canonical(std::filesystem::absolute(path, unknown), unknown) /
-            "")
-        .lexically_normal();
-  };
-  return whole(a) == whole(b);
-}
-
-}  // namespace
-
 Error one_folder() {
   return {ErrorCode::kUserInput,
           "--run names a new folder and --resume one that is there: write one of them, or another "
           "--topology besides"};
-}
-
-Status check_output(const char* option, const std::string& path, const std::string& run) {
-  if (path.empty()) return ok_status();
-  const auto refuse = [&](const std::string& why) {
-    return Error{ErrorCode::kUserInput,
-                 fmt::format("{}: {} cannot be written: {}. Name a file in a folder that is there, "
-                             "and to which you may write.",
-                             option, path, why)};
-  };
-  std::error_code unknown;
-  const auto there = std::filesystem::status(path, unknown);
-  if (std::filesystem::is_directory(there)) return refuse("it is a folder");
-  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
-    return refuse("it is no regular file");
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  const std::string place = folder.empty() ? "." : folder / "";
-  if (::access(place.c_str(), W_OK | X_OK) == 0) return ok_status();
-  const int why = errno;
-  const std::filesystem::path runs = NewRunFolder().parent;
-  const bool will_be_made =
-      is_same_place(folder, runs) || (!run.empty() && is_same_place(folder, runs / run));
-  if (why == ENOENT && will_be_made) return ok_status();
-  return refuse(fmt::format("{}: {}", place, std::strerror(why)));
 }
 
 std::vector<Problem> lacking_files(const RunConfig& config) {

@@ -22,12 +22,6 @@ namespace kimesh::cli {
 // What missing_files() finds, but for a library, which tells by itself what it lacks.
 [[nodiscard]] std::vector<Problem> lacking_files(const RunConfig& config);
 
-// Refuses a file for `option` that could not be written after a long run: its folder is missing or
-// may not be written to, or there is a folder or a device of that name. An empty path is none. The
-// folder of the run called `run` may still be missing. Errors: UserInput.
-[[nodiscard]] Status check_output(const char* option, const std::string& path,
-                                  const std::string& run = "");
-
 // Tells people what a run keeps and what it drops when it goes on under another topology.
 [[nodiscard]] std::string text_of(const CarriedOver& carried, const std::string& topology);
 

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "job.h"
 #include "kimesh/model_files/node_model.h"
+#include "outputs.h"
 #include "say.h"
 
 namespace kimesh::cli {
@@ -46,12 +47,14 @@ std::string sources_of(const JoinedModel& joined) {
 }
 
 int join_model(const JoinOptions& options, const std::string& output) {
-  auto files = models_in(options.runs);
-  if (!files) return fail(files.error());
-  if (std::filesystem::exists(output)) {
+  std::error_code unknown;
+  if (std::filesystem::is_regular_file(output, unknown)) {
     complain(output + " exists. Name another file with --output.");
     return kExitUser;
   }
+  if (const Status place = check_output({"--output", output}); !place) return fail(place.error());
+  auto files = models_in(options.runs);
+  if (!files) return fail(files.error());
   const auto joined = join_models(std::move(*files), output);
   if (!joined) {
     const bool is_input = joined.error().code == ErrorCode::kMalformed;
@@ -68,6 +71,9 @@ int join_model(const JoinOptions& options, const std::string& output) {
 
 // Checkpoints of all nodes of another topology, in a folder of which each machine gets a copy.
 int join_checkpoints(const JoinOptions& options) {
+  if (!options.output.empty())
+    if (const Status place = check_output_folder("--output", options.output); !place)
+      return fail(place.error());
   const RunFolder first(options.runs.front());
   auto files = options.config.empty()
                    ? load_copied_files(first.config(), options.topology, first.given_config())

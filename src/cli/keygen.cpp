@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "job.h"
 #include "kimesh/mesh/keys.h"
+#include "outputs.h"
 #include "say.h"
 
 namespace kimesh::cli {
@@ -15,6 +16,8 @@ int keygen(const KeygenOptions& options) {
   std::vector<std::string> names;
   for (const NodeSpec& node : topology->nodes) names.push_back(node.name);
   const std::string folder = options.folder.empty() ? topology->keys_folder : options.folder;
+  const std::string option = options.folder.empty() ? options.topology + ": keys" : "--out";
+  if (const Status place = check_output_folder(option, folder); !place) return fail(place.error());
   const auto keys = make_keys(folder, names, options.renewed);
   if (!keys) return fail(keys.error());
   if (keys->made.empty() && keys->listed.empty())

@@ -14,6 +14,7 @@
 #include "kimesh/kernels/simd.h"
 #include "kimesh/train/trainer.h"
 #include "live_view.h"
+#include "outputs.h"
 #include "page.h"
 #include "run_place.h"
 #include "say.h"
@@ -140,6 +141,10 @@ int node(NodeOptions options) {
     return kExitUser;
   }
   if (const Status whole = complete(options.run); !whole) return fail(whole.error());
+  if (const Status place =
+          check_output({"--health", options.health, {options.run.config, options.run.topology}});
+      !place)
+    return fail(place.error());
   if (!options.health.empty()) HealthFile(options.health).write_start();
   if (!options.run.resume.empty()) options.run_folder = options.run.resume;
   if (const Status forced = kernels::force_simd(options.simd); !forced)

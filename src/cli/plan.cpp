@@ -8,6 +8,7 @@
 #include "kimesh/records/text_file.h"
 #include "kimesh/run/predict.h"
 #include "kimesh/util/units.h"
+#include "outputs.h"
 #include "say.h"
 #include "suggest.h"
 
@@ -76,7 +77,11 @@ int show_sized(const PlanOptions& options) {
 }  // namespace
 
 int plan(const PlanOptions& options) {
-  if (const Status place = check_output("--json", options.json); !place) return fail(place.error());
+  const std::vector<std::string> inputs{options.topology, options.config};
+  for (const Output& output :
+       {Output{"--json", options.json, inputs, options.measured, "", ".json"},
+        Output{"--suggest", options.suggest}})
+    if (const Status place = check_output(output); !place) return fail(place.error());
   if (!options.config.empty()) return show_sized(options);
   if (options.predict || !options.suggest.empty())
     return fail({ErrorCode::kUserInput,

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "kimesh/records/text_file.h"
+#include "outputs.h"
 #include "say.h"
 
 namespace kimesh::cli {
@@ -27,6 +28,22 @@ std::string usual_output(const ReportOptions& options) {
   return options.runs.size() == 1 ? options.runs.front() + "/report.html" : "report.html";
 }
 
+const char* ending_of(ReportOptions::Format format) {
+  switch (format) {
+    case ReportOptions::Format::kHtml:
+      return ".html";
+    case ReportOptions::Format::kMarkdown:
+      return ".md";
+    case ReportOptions::Format::kJson:
+      return ".json";
+  }
+  return "";
+}
+
+Status check_place(const ReportOptions& options, const std::string& output) {
+  return check_output({"--output", output, {}, options.runs, "", ending_of(options.format)});
+}
+
 void say_findings(const RunReport& report) {
   say(fmt::format("{}\n  {}", report.history.name, report.verdict));
   for (const Finding& finding : report.findings)
@@ -36,6 +53,7 @@ void say_findings(const RunReport& report) {
 }  // namespace
 
 int report(const ReportOptions& options) {
+  if (const Status place = check_place(options, options.output); !place) return fail(place.error());
   std::vector<RunReport> reports;
   for (const std::string& run : options.runs) {
     auto made = make_report(run, WhatIfUse::kAllowed);
@@ -49,6 +67,7 @@ int report(const ReportOptions& options) {
     return kExitDone;
   }
   const std::string output = options.output.empty() ? usual_output(options) : options.output;
+  if (const Status place = check_place(options, output); !place) return fail(place.error());
   if (const Status written = write_whole(output, std::string_view(text)); !written)
     return fail(written.error());
   for (const RunReport& report : reports) say_findings(report);

@@ -15,6 +15,7 @@
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/units.h"
 #include "live_view.h"
+#include "outputs.h"
 #include "page.h"
 #include "say.h"
 #include "signals.h"
@@ -88,7 +89,13 @@ Status set_gradients(const std::vector<std::string>& texts, const Mesh& mesh,
 int simulate(const SimulateOptions& options) {
   if (const Status forced = kernels::force_simd(options.simd); !forced)
     return fail({forced.error().code, "--simd: " + forced.error().message});
-  if (const Status place = check_output("--json", options.run.json, options.run.run); !place)
+  if (const Status place = check_output({"--json",
+                                         options.run.json,
+                                         {options.run.config, options.run.topology},
+                                         {options.replay},
+                                         options.run.run,
+                                         ".json"});
+      !place)
     return fail(place.error());
   auto files = load_copied_files(options.run.config, options.run.topology);
   if (!files) return kExitUser;

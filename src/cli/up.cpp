@@ -19,6 +19,7 @@
 #include "kimesh/records/record_follower.h"
 #include "kimesh/train/trainer.h"
 #include "live_view.h"
+#include "outputs.h"
 #include "page.h"
 #include "remote_nodes.h"
 #include "say.h"
@@ -278,7 +279,13 @@ int run_all(const Mesh& mesh, const RunOptions& options, const RunFolder& folder
 int up(RunOptions options) {
   ignore_save_requests();
   if (const Status whole = complete(options); !whole) return fail(whole.error());
-  if (const Status place = check_output("--json", options.json, options.run); !place)
+  if (const Status place = check_output({"--json",
+                                         options.json,
+                                         {options.config, options.topology, options.hosts},
+                                         {options.resume},
+                                         options.run,
+                                         ".json"});
+      !place)
     return fail(place.error());
   auto files = load_copied_files(options.config, options.topology, options.config_copied_from);
   if (!files) return kExitUser;

@@ -297,6 +297,19 @@ Layout RunFolder::layout() const {
   return json.contains("layout") ? layout_of(json["layout"]) : Layout{};
 }
 
+bool RunFolder::owns(const std::string& file) const {
+  std::error_code unknown;
+  const auto whole = [&](const std::string& path) {
+    return fs::weakly_canonical(fs::absolute(path, unknown), unknown).lexically_normal();
+  };
+  const fs::path inside = whole(file).lexically_relative(whole(path_));
+  if (inside.empty()) return false;
+  if (*inside.begin() == "nodes" || *inside.begin() == "checkpoints") return true;
+  const std::string own = path_ + "/" + inside.string();
+  return own == path_ + kInfo || own == config() || own == topology() || own == model() ||
+         own == summary();
+}
+
 std::string RunFolder::events(const std::string& node) const {
   return path_ + "/nodes/" + node + ".jsonl";
 }

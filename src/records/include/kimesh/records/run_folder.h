@@ -89,6 +89,10 @@ class RunFolder {
   // RunInfo::layout of the run; empty where no run.json tells.
   [[nodiscard]] Layout layout() const;
 
+  // Whether `file`, which may be missing, has the place of one of the run's files: any of those
+  // above but copies of other files, and report.html.
+  [[nodiscard]] bool owns(const std::string& file) const;
+
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string events(const std::string& node) const;
   [[nodiscard]] std::string earlier_events(const std::string& node) const;
