@@ -117,7 +117,7 @@ std::string refusal(const ExportOptions& options, const MeshFiles& files) {
             "no container finds node {} by its name, which is an address of its own to resolvers. "
             "Give it another name in {}.",
             node.name, options.topology);
-  if (options.image.empty() || std::ranges::any_of(options.image, is_unprintable))
+  if (std::ranges::any_of(options.image, is_unprintable))
     return "--image names no image. Write a name such as kimesh:latest.";
   return "";
 }

@@ -182,6 +182,19 @@ void add_completion(CLI::App& app, Shell& shell, int& code) {
   });
 }
 
+// An empty value, as of a shell's variable that nobody has set, would pass for an option that was
+// left out. Texts may be empty.
+void refuse_empty_values(CLI::App& app) {
+  const auto check = [](const std::string& value) {
+    return value.empty() ? std::string("the value is empty; write one, or leave the option out")
+                         : std::string();
+  };
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+    for (CLI::Option* option : command->get_options())
+      if (option->get_items_expected_max() > 0 && option->get_type_name() != kText)
+        option->check(check, "");
+}
+
 int run(int argc, char** argv) {
   keep_child_statuses();
   add_torch_models();
@@ -214,6 +227,7 @@ int run(int argc, char** argv) {
   add_web(app, web_options, code);
   add_completion(app, shell, code);
   add_man(app, code);
+  refuse_empty_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -106,6 +106,44 @@ TEST(BadInput, AContainerNeedsMemoryAndDisk) {
   EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/mesh"));
 }
 
+// Seen to fail: new runs in place of one that was to go on, and of a replay.
+TEST(BadInput, AnEmptyValueIsNotAnOptionThatWasLeftOut) {
+  const Scratch scratch;
+  scratch.write("q.yaml",
+                "quadratic: {dimension: 20}\noptimizer: {kind: sgd, lr: 0.1}\nstop: {rounds: 3}\n");
+  const Words digits{"--config", "configs/digits.yaml", "--topology", kTopology};
+  const Words quadratic{"--config", "q.yaml", "--topology", kTopology};
+  struct Case {
+    Words words;
+    const Words* files;
+    const char* option;
+  };
+  const Words none;
+  for (const auto& [words, files, option] :
+       {Case{{"node", "--name", "a"}, &digits, "--resume"},
+        Case{{"node", "--name", "a"}, &digits, "--run-folder"},
+        Case{{"node", "--name", "a"}, &digits, "--keys"},
+        Case{{"node", "--name", "a"}, &digits, "--health"},
+        Case{{"node", "--name", "a"}, &digits, "--metrics"}, Case{{"up"}, &digits, "--resume"},
+        Case{{"up"}, &digits, "--ssh"}, Case{{"up"}, &digits, "--web-token"},
+        Case{{"simulate"}, &quadratic, "--replay"}, Case{{"simulate"}, &quadratic, "--json"},
+        Case{{"simulate"}, &quadratic, "--run"}, Case{{"plan", kTopology}, &none, "--config"},
+        Case{{"plan", kTopology, "--config", "q.yaml"}, &none, "--suggest"},
+        Case{{"keygen", kTopology}, &none, "--out"}, Case{{"join", "runs/x"}, &none, "--output"},
+        Case{{"report", "runs/x"}, &none, "--output"}, Case{{"init"}, &none, "--output"},
+        Case{{"export", "compose", kTopology, "--config", "q.yaml"}, &none, "--output"}}) {
+    Words all = words;
+    all.insert(all.end(), files->begin(), files->end());
+    all.insert(all.end(), {option, ""});
+    const Ended ended = run_program(scratch, all);
+    EXPECT_EQ(ended.code, 2) << words[0] << " " << option;
+    EXPECT_EQ(ended.err, std::string("kimesh: ") + option +
+                             ": the value is empty; write one, or leave the option out. `kimesh "
+                             "--help` lists what there is.\n");
+  }
+  EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/runs"));
+}
+
 // A pipe has nothing left for a second reader. Seen to fail: "the file is empty".
 TEST(BadInput, CheckReadsFilesFromPipes) {
   const Scratch scratch;

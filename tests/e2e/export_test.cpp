@@ -238,7 +238,7 @@ TEST(Export, BadInputIsRefusedBeforeAnythingIsWritten) {
   words.back() = "";
   const Ended nameless = run_program(scratch, words);
   EXPECT_EQ(nameless.code, 2);
-  EXPECT_THAT(nameless.err, HasSubstr("--image names no image"));
+  EXPECT_THAT(nameless.err, HasSubstr("--image: the value is empty"));
   const std::vector<std::vector<std::string>> bad{
       {"--name", "Two_Words"}, {"--name", ""}, {"--memory", "much"}, {"--disk", "-1GB"}};
   for (const auto& option : bad) {
