@@ -23,6 +23,18 @@
 namespace kimesh::cli {
 namespace {
 
+// Errors: UserInput (the run had other settings, or kept no decisions), and those of reading them.
+Result<std::unique_ptr<LoggedDecisions>> decisions_of(const RunFolder& run, const Mesh& mesh) {
+  const std::string settings = run.settings();
+  if (settings.empty() || settings == mesh.settings())
+    return load_decisions(mesh.plan(), run.path());
+  return Error{ErrorCode::kUserInput,
+               fmt::format("--replay: {0} holds a run with another config or topology, and its "
+                           "decisions belong to that. Name the files of that run, of which {0} has "
+                           "copies.",
+                           run.path())};
+}
+
 int run_simulation(const Mesh& mesh, const RunFolder& folder, MeshSimulationOptions options,
                    const std::string& json) {
   LiveView view(run_of(mesh, folder));
@@ -114,7 +126,7 @@ int simulate(const SimulateOptions& options) {
   std::unique_ptr<LoggedDecisions> replay;
   const RunFolder replayed(options.replay);
   if (!options.replay.empty()) {
-    auto loaded = load_decisions((*mesh)->plan(), options.replay);
+    auto loaded = decisions_of(replayed, **mesh);
     if (!loaded) return fail(loaded.error());
     replay = std::move(*loaded);
   }

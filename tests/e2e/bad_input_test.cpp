@@ -144,6 +144,39 @@ TEST(BadInput, AnEmptyValueIsNotAnOptionThatWasLeftOut) {
   EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/runs"));
 }
 
+// Seen to fail with code 0: the rounds of a config, with the decisions of another one.
+TEST(BadInput, AReplayIsOfARunWithTheSameFiles) {
+  const Scratch scratch;
+  const std::string config =
+      "quadratic: {dimension: 20}\noptimizer: {kind: sgd, lr: 0.1}\nstop: {rounds: 3}\n";
+  scratch.write("q.yaml", config + "seed: 1\n");
+  const Words simulate{"simulate", "--config", "q.yaml", "--topology", kTopology};
+  const auto replay = [&](const std::string& run, const std::string& named) {
+    Words all = simulate;
+    all.insert(all.end(), {"--replay", run, "--run", named});
+    return run_program(scratch, all);
+  };
+  Words first = simulate;
+  first.insert(first.end(), {"--run", "r"});
+  ASSERT_EQ(run_program(scratch, first).code, 0);
+  EXPECT_EQ(replay("runs/r", "same").code, 0);
+
+  scratch.write("q.yaml", config + "seed: 2\n");
+  const Ended other = replay("runs/r", "other");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_EQ(other.err,
+            "kimesh: --replay: runs/r holds a run with another config or topology, and its "
+            "decisions belong to that. Name the files of that run, of which runs/r has copies.\n");
+  EXPECT_EQ(run_program(scratch, {"simulate", "--config", "runs/r/config.yaml", "--topology",
+                                  "runs/r/topology.yaml", "--replay", "runs/r", "--run", "copies"})
+                .code,
+            0);
+  EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/runs/other"));
+  // Records of an earlier version may tell no settings.
+  std::filesystem::remove(scratch.path() + "/runs/r/run.json");
+  EXPECT_EQ(replay("runs/r", "untold").code, 0);
+}
+
 // A pipe has nothing left for a second reader. Seen to fail: "the file is empty".
 TEST(BadInput, CheckReadsFilesFromPipes) {
   const Scratch scratch;
