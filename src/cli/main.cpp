@@ -50,15 +50,18 @@ void add_plan(CLI::App& app, PlanOptions& options, int& code) {
   command->add_flag("--predict", options.predict, "round time, hours and GB, before anyone starts");
   command->add_option("--compute", options.compute, "time of a gradient, such as 10ms")
       ->type_name(kTime);
-  command
-      ->add_option("--suggest", options.suggest,
-                   "find the joins of its nodes with the shortest round, and write them to this "
-                   "new file")
-      ->type_name(kFile);
+  CLI::Option* suggest =
+      command
+          ->add_option("--suggest", options.suggest,
+                       "find the joins of its nodes with the shortest round, and write them to "
+                       "this new file")
+          ->type_name(kFile);
   command
       ->add_option("--measured", options.measured,
                    "a run's folder, whose links' rates count for --suggest; may be repeated")
-      ->type_name(kFolder);
+      ->type_name(kFolder)
+      ->allow_extra_args(false)
+      ->needs(suggest);
   command->callback([&] { code = plan(options); });
 }
 
@@ -70,7 +73,8 @@ void add_keygen(CLI::App& app, KeygenOptions& options, int& code) {
   command->add_option("--out", options.folder, "folder of the keys (keys beside the topology)")
       ->type_name(kFolder);
   command->add_option("--renew", options.renewed, "a node that gets a new key; may be repeated")
-      ->type_name(kNode);
+      ->type_name(kNode)
+      ->allow_extra_args(false);
   command->callback([&] { code = keygen(options); });
 }
 
@@ -195,6 +199,27 @@ void refuse_empty_values(CLI::App& app) {
         option->check(check, "");
 }
 
+// What is wrong with a command line, and what to write.
+std::string sentence_of(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining();
+  if (app.get_subcommands().empty()) {
+    if (!unknown.empty() && unknown.front().starts_with('-'))
+      return fmt::format("there is no option '{}'. `kimesh --help` lists what there is.",
+                         unknown.front());
+    std::vector<std::string> names;
+    for (const CommandDeclaration& command : commands_of(app).commands)
+      names.push_back(command.name);
+    return fmt::format("{}. Write one of: {}.",
+                       unknown.empty() ? "a command is missing"
+                                       : fmt::format("there is no command '{}'", unknown.front()),
+                       fmt::join(names, ", "));
+  }
+  // Values are refused with a remedy.
+  if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr)
+    return std::string(error.what()) + ".";
+  return std::string(error.what()) + ". `kimesh --help` lists what there is.";
+}
+
 int run(int argc, char** argv) {
   keep_child_statuses();
   add_torch_models();
@@ -232,7 +257,7 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help, version
-    complain(std::string(error.what()) + ". `kimesh --help` lists what there is.");
+    complain(sentence_of(app, error));
     return kExitUser;
   }
   return code;

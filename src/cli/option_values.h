@@ -29,8 +29,17 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, Value& value
                         const std::map<std::string, Value>& choices, const std::string& help) {
   std::vector<std::string> names;
   for (const auto& choice : choices) names.push_back(choice.first);
-  return command.add_option(name, value, help)
-      ->transform(CLI::CheckedTransformer(choices).description(""))
+  return command
+      .add_option_function<std::string>(
+          name,
+          [&value, name, choices, names](const std::string& text) {
+            const auto choice = choices.find(text);
+            if (choice == choices.end())
+              throw CLI::ValidationError(
+                  fmt::format("{} is '{}'. Write one of: {}", name, text, fmt::join(names, ", ")));
+            value = choice->second;
+          },
+          help)
       ->type_name(fmt::format("{}", fmt::join(names, "|")));
 }
 

@@ -82,6 +82,9 @@ int plan(const PlanOptions& options) {
        {Output{"--json", options.json, inputs, options.measured, "", ".json"},
         Output{"--suggest", options.suggest}})
     if (const Status place = check_output(output); !place) return fail(place.error());
+  if (!options.compute.empty() && !options.predict && options.suggest.empty())
+    return fail({ErrorCode::kUserInput,
+                 "--compute is for --predict and --suggest: add one of them, or leave it out."});
   if (!options.config.empty()) return show_sized(options);
   if (options.predict || !options.suggest.empty())
     return fail({ErrorCode::kUserInput,
