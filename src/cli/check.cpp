@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "commands.h"
+#include "job.h"
 #include "kimesh/config/key_text.h"
 #include "kimesh/config/yaml_tree.h"
 #include "kimesh/mesh/keys.h"
 #include "kimesh/run/check_together.h"
+#include "kimesh/run/explain.h"
 #include "kimesh/run/hosts_file.h"
 #include "say.h"
 
@@ -18,25 +20,38 @@ namespace {
 
 enum class FileKind { kConfig, kTopology, kHosts };
 
-// Tells what a file is by its keys. A file that is no YAML (null) is told by its name, since all
-// loaders say the same about it.
+// Tells what a file is by its keys: it is of the kind that has most of them, since a key may stand
+// in the wrong place. A file that is no YAML (null) is told by its name, since all loaders say the
+// same about it.
 FileKind kind_of(const std::string& path, const YamlValue* root) {
   struct Sign {
     FileKind kind;
     std::string_view in_name;
-    std::vector<KeyRow> keys;
+    std::string_view section;  // of explain_sections()
   };
-  const Sign signs[]{
-      {FileKind::kHosts, "hosts", key_rows([](Keys& keys) { HostsFile().describe(keys); })},
-      {FileKind::kTopology, "topolog", key_rows(describe_topology)}};
-  const auto has_key_of = [&](const Sign& sign) {
-    return std::ranges::any_of(root->members, [&](const YamlMember& member) {
-      return std::ranges::find(sign.keys, member.key, &KeyRow::name) != sign.keys.end();
+  constexpr Sign kSigns[]{{FileKind::kConfig, "config", "config"},
+                          {FileKind::kHosts, "hosts", "hosts"},
+                          {FileKind::kTopology, "topolog", "topology"}};
+  const auto known_keys = [&](const Sign& sign) {
+    const auto section = std::ranges::find(explain_sections(), sign.section, &ExplainSection::name);
+    const std::vector<KeyRow> rows = key_rows(section->describe);
+    return std::ranges::count_if(root->members, [&](const YamlMember& member) {
+      return std::ranges::find(rows, member.key, &KeyRow::name) != rows.end();
     });
   };
-  for (const Sign& sign : signs)
-    if (root ? has_key_of(sign) : path.find(sign.in_name) != std::string::npos) return sign.kind;
-  return FileKind::kConfig;
+  const auto rank = [&](const Sign& sign) {
+    const bool is_named = path.find(sign.in_name) != std::string::npos;
+    return std::pair(root ? known_keys(sign) : 0, is_named);
+  };
+  return std::ranges::max_element(kSigns, {}, rank)->kind;
+}
+
+// What a mesh of both files would be refused for, beyond what each of them says.
+Status check_mesh(const RunConfig& config, const std::string& config_path,
+                  const TopologyFile& topology, const std::string& topology_path) {
+  if (config.own_objective && config.model.kind == nullptr) return ok_status();  // not known here
+  const auto mesh = make_mesh({config, topology, config_path, topology_path});
+  return mesh ? ok_status() : Status(mesh.error());
 }
 
 }  // namespace
@@ -79,6 +94,11 @@ int check(const std::vector<std::string>& files) {
     problems = check_together(configs[0].value, configs[0].path, topologies[0].value);
   for (const Problem& problem : problems) complain(to_string(problem));
   if (!problems.empty()) return kExitUser;
+  if (configs.size() == 1 && topologies.size() == 1)
+    if (const Status made =
+            check_mesh(configs[0].value, configs[0].path, topologies[0].value, topologies[0].path);
+        !made)
+      return fail(made.error());
   for (const Topology& topology : topologies) {
     if (const Status keys = check_keys(topology.value); !keys) return fail(keys.error());
     if (const std::string notice = security_notice(topology.value); !notice.empty())

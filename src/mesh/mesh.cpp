@@ -33,6 +33,14 @@ Status check_layout(const Layout& layout) {
   return text.empty() ? ok_status() : Error{ErrorCode::kUserInput, text};
 }
 
+// An error about the nodes that serve, with the place that names them.
+Error at_servers(const Error& error, const MeshFiles& files) {
+  const Places& places = files.topology.places;
+  const int line = places.line(places.is_given("servers") ? "servers" : "nodes");
+  if (files.topology_path.empty() || line == 0) return error;
+  return {error.code, fmt::format("{}:{}: {}", files.topology_path, line, error.message)};
+}
+
 }  // namespace
 
 std::vector<double> declared_weights(const TopologyFile& topology) {
@@ -74,7 +82,7 @@ Result<std::unique_ptr<Mesh>> Mesh::make(MeshFiles files,
   std::unique_ptr<Mesh> mesh(new Mesh(std::move(files), std::move(objective)));
   auto plan =
       make_plan(mesh->topology(), mesh->objective().layout(), shard_elements_max(mesh->config()));
-  if (!plan) return plan.error();
+  if (!plan) return at_servers(plan.error(), mesh->files_);
   mesh->plan_ = std::make_shared<Plan>(std::move(*plan));
   if (mesh->config().optimizer.lr_is_theory) {
     const std::optional<Smoothness> smoothness = mesh->objective().smoothness();
