@@ -16,6 +16,7 @@
 #include "kimesh/records/text_file.h"
 #include "kimesh/topology/placed_topology.h"
 #include "kimesh/util/units.h"
+#include "machine.h"
 #include "outputs.h"
 #include "say.h"
 
@@ -79,8 +80,15 @@ std::vector<std::string> what_is_to_mount(const RunConfig& config) {
   if (const std::string file = config.model.kind->file(); !file.empty())
     all.push_back("model at " + file);
   if (!config.model.weights.empty()) all.push_back("weights at " + config.model.weights);
-  const auto data = config.data.kind->files();
-  if (!data.empty()) all.push_back("data at " + data.front().path);
+  std::vector<std::string> mounted;
+  for (const NeededFile& file : config.data.kind->files()) {
+    const bool is_below = std::ranges::any_of(mounted, [&](const std::string& folder) {
+      return file.path.starts_with((std::filesystem::path(folder) / "").string());
+    });
+    if (is_below || std::ranges::find(mounted, file.path) != mounted.end()) continue;
+    mounted.push_back(file.path);
+    all.push_back((file.key == "test" ? "test data at " : "data at ") + file.path);
+  }
   return all;
 }
 
@@ -169,7 +177,8 @@ Status add_keys(const ExportOptions& options, const ExportedMesh& mesh) {
   }
   say(fmt::format("the keys of its nodes are in {}: they are secrets", folder));
   if (options.target == ExportOptions::Target::kKubernetes)
-    say(fmt::format("first: kubectl create secret generic {} --from-file={}", mesh.name, folder));
+    say(fmt::format("first: kubectl create secret generic {} --from-file={}", mesh.name,
+                    shell_word(folder)));
   return ok_status();
 }
 
@@ -208,9 +217,9 @@ int export_mesh(const ExportOptions& options) {
   if (const Status done = write_files(options.output, written); !done.ok())
     return fail(done.error());
   if (const Status done = add_keys(options, *mesh); !done.ok()) return fail(done.error());
-  say(compose ? fmt::format("start it: docker-compose -f {}/docker-compose.yml up", options.output)
-              : fmt::format("start it: kubectl apply --server-side -f {}/kubernetes.yaml",
-                            options.output));
+  const std::string file = shell_word(options.output + "/" + written.back().name);
+  say(compose ? fmt::format("start it: docker-compose -f {} up", file)
+              : fmt::format("start it: kubectl apply --server-side -f {}", file));
   say(fmt::format("a node may take {} of memory{}: --memory{} changes it",
                   format_bytes(static_cast<double>(options.memory_bytes)),
                   compose ? ""

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -14,11 +14,12 @@
 #include <utility>
 
 #include "commands.h"
+#include "init_machines.h"
 #include "kimesh/config/yaml_tree.h"
 #include "kimesh/records/text_file.h"
 #include "kimesh/run/check_together.h"
-#include "kimesh/topology/address.h"
 #include "kimesh/util/units.h"
+#include "machine.h"
 #include "outputs.h"
 #include "say.h"
 
@@ -76,9 +77,6 @@ constexpr Join kJoins[] = {
     {"parameter_server", "every node talks to every other: fewest hops", "servers: all\n"},
     {"tree", "two nodes hang on each", "fan_out: 2\n"}};
 
-constexpr int kFirstPort = 7101;
-constexpr int kNodesMin = 2;
-constexpr int kLocalNodesMax = 64;  // processes of one machine; each takes a model's memory
 // The limit of rounds beside an accuracy, which a run may never reach.
 constexpr int kRoundsBesideAccuracy = 10'000;
 
@@ -102,79 +100,16 @@ std::string lines(const Row (&rows)[count]) {
   return text;
 }
 
-// What is wrong with an answer, and what to answer instead; nothing: the answer is good.
-using Complaint = std::optional<std::string>;
-
 template <typename Row, std::size_t count>
 Complaint one_of(const Row (&rows)[count], const std::string& answer) {
   if (find(rows, answer) != nullptr) return std::nullopt;
   return fmt::format("there is no '{}'. Give one of {}", answer, names(rows, ", "));
 }
 
-// ---- the machines
-
 // The names of nodes are a, b, ... z, aa, ab, ...
 std::string node_name(std::size_t number) {
   const std::string last(1, static_cast<char>('a' + number % 26));
   return number < 26 ? last : node_name(number / 26 - 1) + last;
-}
-
-std::optional<int> whole_number(const std::string& text) {
-  if (text.empty() || text.size() > 9 ||
-      !std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; }))
-    return std::nullopt;
-  return std::stoi(text);
-}
-
-struct MachineAddress {
-  std::string given, address;
-};
-std::vector<MachineAddress> machines_of(const std::string& machines) {
-  std::vector<MachineAddress> all;
-  if (const auto count = whole_number(machines)) {
-    for (int i = 0; i < *count; ++i)
-      all.push_back({"", fmt::format("tcp://127.0.0.1:{}", kFirstPort + i)});
-    return all;
-  }
-  for (std::size_t begin = 0; begin <= machines.size();) {
-    const std::size_t end = std::min(machines.find(',', begin), machines.size());
-    std::string host = machines.substr(begin, end - begin);
-    std::erase(host, ' ');
-    const std::size_t colon = host.rfind(':');
-    const bool has_port = colon != std::string::npos && host.find(']', colon) == std::string::npos;
-    all.push_back({host, "tcp://" + host + (has_port ? "" : fmt::format(":{}", kFirstPort))});
-    begin = end + 1;
-  }
-  return all;
-}
-
-Complaint about_machines(const std::string& machines) {
-  const auto count = whole_number(machines);
-  if (count && (*count < kNodesMin || *count > kLocalNodesMax))
-    return fmt::format("a mesh on this machine has {} to {} nodes", kNodesMin, kLocalNodesMax);
-  std::vector<std::string> seen;
-  for (const MachineAddress& machine : machines_of(machines)) {
-    const auto parsed = parse_address(machine.address);
-    if (!parsed)
-      return fmt::format(
-          "'{}' is no HOST or HOST:PORT. Give names or addresses with commas between "
-          "them, or a number of nodes on this machine",
-          machine.given);
-    seen.push_back(parsed->place());
-    if (std::ranges::count(seen, seen.back()) > 1)
-      return fmt::format("{} is there twice. Give each node of a machine a port of its own",
-                         machine.given);
-  }
-  if (!count && seen.size() < kNodesMin)
-    return "that is one node. Give another, with a comma between them";
-  return std::nullopt;
-}
-
-bool is_reached_from_elsewhere(const std::string& machines) {
-  return std::ranges::any_of(machines_of(machines), [](const MachineAddress& machine) {
-    const auto parsed = parse_address(machine.address);
-    return parsed && !parsed->is_loopback();
-  });
 }
 
 // ---- the end
@@ -242,6 +177,14 @@ bool settle(std::string& answer, const Question& question) {
   return true;
 }
 
+// The path, with the user's home in place of ~, which no shell has put there where the path was
+// quoted or typed as an answer.
+std::string without_tilde(const std::string& path) {
+  const char* home = std::getenv("HOME");
+  const bool is_at_home = path == "~" || path.starts_with("~/");
+  return is_at_home && home != nullptr ? home + path.substr(1) : path;
+}
+
 bool settle_all(InitOptions& options) {
   const auto about_data = [](const std::string& path) -> Complaint {
     if (!path.empty()) return std::nullopt;
@@ -254,6 +197,7 @@ bool settle_all(InitOptions& options) {
   if (*chosen.data != '\0') {
     const Question data{"--data", fmt::format("Where is {}?\npath", chosen.data), "", about_data};
     if (!settle(options.data, data)) return false;
+    options.data = without_tilde(options.data);
   } else if (!options.data.empty()) {
     complain(fmt::format("--data: {} needs no files. Leave it out.", chosen.name));
     return false;
@@ -330,16 +274,16 @@ void say_what_follows(const InitOptions& options, const std::string& config,
   say(fmt::format("{} and {} are written.", config, topology));
   for (const Problem& missing : missing_files(value)) say("Not there yet: " + to_string(missing));
   say("Next:");
-  const std::string files = fmt::format("--config {} --topology {}", config, topology);
+  const std::string to_join = shell_word(topology);
+  const std::string files = fmt::format("--config {} --topology {}", shell_word(config), to_join);
   if (!is_reached_from_elsewhere(options.machines)) {
     say(fmt::format("  kimesh up {} --web", files));
     return;
   }
   say(fmt::format(
       "  kimesh keygen {}  # then both files, public.yaml and one secret to each machine",
-      topology));
-  say(fmt::format("  kimesh doctor {} --name a  # on each machine, with its node's name",
-                  topology));
+      to_join));
+  say(fmt::format("  kimesh doctor {} --name a  # on each machine, with its node's name", to_join));
   say(fmt::format("  kimesh node {} --name a  # on each machine", files));
 }
 
@@ -356,6 +300,7 @@ std::string joins() {
 }
 
 int init(InitOptions options) {
+  options.folder = without_tilde(options.folder);
   if (const Status place = check_output_folder("--output", options.folder); !place)
     return fail(place.error());
   const fs::path folder = options.folder;

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
 namespace kimesh::cli {
 namespace {
 
@@ -20,6 +24,10 @@ constexpr const char* kOptions[]{"-T",
 }  // namespace
 
 std::string shell_word(const std::string& text) {
+  const bool is_plain = std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("_-./:,+@%").find(c) != std::string_view::npos;
+  });
+  if (is_plain && !text.empty()) return text;
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return word + "'";

@@ -12,7 +12,7 @@
 
 namespace kimesh::cli {
 
-// Quotes a text, so that a shell takes it as one word.
+// Quotes a text where a shell would not take it as one word as it stands.
 [[nodiscard]] std::string shell_word(const std::string& text);
 
 // Scripts are written for POSIX sh and run in the machine's folder, which is made where it is

@@ -1,5 +1,6 @@
 // What a newcomer begins with: files by questions, the manual page, completion in shells.
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include "tests/e2e/command.h"
@@ -68,6 +69,22 @@ TEST(Init, OfSeveralMachinesNamesTheCommandsThatTheyNeed) {
   output_of(scratch, {"check", "config.yaml", "topology.yaml"});
 }
 
+// Seen to fail: a command of two folders where there is one, and a folder of the name ~.
+TEST(Init, NamesFoldersAsAShellTakesThem) {
+  const Scratch scratch;
+  const std::string said =
+      output_of(scratch, {"init", "--output", "my files", "--machines", " 2 "});
+  EXPECT_NE(said.find("  kimesh up --config 'my files/config.yaml' --topology "
+                      "'my files/topology.yaml' --web\n"),
+            std::string::npos)
+      << said;
+  const std::string home = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
+  ASSERT_NE(home, "");
+  output_of(scratch, {"init", "--task", "text", "--data", "~/my text"});
+  const std::string config = read_text(scratch.path() + "/config.yaml");
+  EXPECT_NE(config.find("path: \"" + home + "/my text\""), std::string::npos) << config;
+}
+
 struct Refusal {
   std::vector<std::string> options;
   const char* sentence;
@@ -97,6 +114,23 @@ TEST(Init, RefusesWithASentenceAndWritesNothing) {
     EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/config.yaml")) << refusal.sentence;
     EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/topology.yaml")) << refusal.sentence;
   }
+}
+
+// Seen to fail: blanks left out of a name, and numbers taken for names.
+TEST(Init, TakesNoNumberAndNoTwoWordsForAMachine) {
+  const Scratch scratch;
+  for (const char* number : {"1000000000", "-1", "1.5", "+1", "65", "1"})
+    EXPECT_EQ(run_program(scratch, {"init", "--machines", number}).err,
+              "kimesh: --machines: a mesh on this machine has 2 to 64 nodes.\n")
+        << number;
+  for (const std::string name : {"alpha beta", "7"}) {
+    const Ended ended = run_program(scratch, {"init", "--machines", name + ",gamma"});
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.err.rfind("kimesh: --machines: '" + name + "' is no HOST or HOST:PORT. ", 0),
+              0u)
+        << ended.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/config.yaml"));
 }
 
 // Seen to fail without the question.
