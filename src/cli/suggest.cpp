@@ -110,6 +110,7 @@ NewJoins joins_of(const ComparedJoins& row) {
   if (!arrangement.shard_weights.empty())
     for (const NodeIndex before : row.made.node_at)
       joins.shard_weights.push_back(arrangement.shard_weights[before]);
+  joins.is_encrypted = topology.is_encrypted();
   joins.carries = [&topology](const std::string& from, const std::string& to) {
     return topology.kind->carries(topology, *topology.find_node(from), *topology.find_node(to));
   };

@@ -102,8 +102,11 @@ std::string joins_text(const Arrangement& arrangement, const TopologyFile& topol
     text += "servers ";
   }
   text += fmt::format("{}", fmt::join(parts, is_ring ? " > " : ", "));
-  if (!arrangement.shard_weights.empty())
-    text += fmt::format(", shards {:.2g}", fmt::join(arrangement.shard_weights, " "));
+  if (arrangement.shard_weights.empty()) return text;
+  std::vector<double> weights;
+  for (const NodeIndex server : arrangement.servers)
+    weights.push_back(arrangement.shard_weights[server]);
+  text += fmt::format(", shards {:.2g}", fmt::join(weights, " "));
   return text;
 }
 

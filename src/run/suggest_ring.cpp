@@ -94,17 +94,39 @@ void for_each_neighbour(const std::vector<NodeIndex>& order,
     }
 }
 
-// Goes from neighbour to neighbour until the bound falls no further. A bound costs next to nothing.
-std::vector<NodeIndex> downhill(const RingBound& bound, std::vector<NodeIndex> order) {
-  for (bool better = true; better;) {
+// Goes from neighbour to neighbour until the bound falls no further, or no steps are left.
+std::vector<NodeIndex> downhill(const RingBound& bound, std::vector<NodeIndex> order,
+                                std::size_t& steps_left) {
+  double best = bound.of(order);
+  for (bool better = true; better && steps_left > 0;) {
     better = false;
     for_each_neighbour(std::vector(order), [&](const std::vector<NodeIndex>& next) {
-      if (bound.of(next) >= bound.of(order)) return;
+      steps_left -= std::min(steps_left, next.size());
+      const double now = bound.of(next);
+      if (now >= best) return;
+      best = now;
       order = next;
       better = true;
     });
   }
   return order;
+}
+
+// Good orders, from each node on; where there are too many nodes from the most promising ones on.
+std::vector<std::pair<double, std::vector<NodeIndex>>> low_orders(const RingBound& bound,
+                                                                  std::size_t nodes) {
+  std::vector<std::pair<double, std::vector<NodeIndex>>> orders;
+  for (const NodeIndex first : all_nodes(nodes)) {
+    const std::vector<NodeIndex> order = nearest_next(bound, nodes, first);
+    orders.push_back({bound.of(order), order});
+  }
+  std::ranges::sort(orders);
+  std::size_t steps_left = kBoundStepsMax;
+  for (auto& [least, order] : orders) {
+    order = downhill(bound, order, steps_left);
+    least = bound.of(order);
+  }
+  return orders;
 }
 
 }  // namespace
@@ -119,10 +141,7 @@ std::optional<Suggestion> best_ring(const RoundModel& model, std::size_t laid_ou
     do orders.push_back({bound.of(order), order});
     while (std::next_permutation(order.begin() + 1, order.end()));
   } else {
-    for (const NodeIndex first : all_nodes(model.nodes())) {
-      order = downhill(bound, nearest_next(bound, model.nodes(), first));
-      orders.push_back({bound.of(order), order});
-    }
+    orders = low_orders(bound, model.nodes());
   }
   std::ranges::sort(orders);
   for (const auto& [least, nodes] : orders) search.consider(least, ring_of(nodes));

@@ -79,6 +79,9 @@ class TreeBound {
   double share_;
 };
 
+// The bound of a tree takes a few times as long for each node as that of a ring.
+constexpr std::size_t kStepsOfANode = 4;
+
 // The tree of a Prüfer code, with its last node as root. H. Prüfer, Neuer Beweis eines Satzes über
 // Permutationen, 1918.
 std::vector<NodeIndex> tree_of_code(const std::vector<NodeIndex>& code) {
@@ -141,14 +144,17 @@ bool is_below(const std::vector<NodeIndex>& parents, NodeIndex node, NodeIndex a
   }
 }
 
-// Gives one node after another another parent until the bound falls no further.
-std::vector<NodeIndex> downhill(const TreeBound& bound, std::vector<NodeIndex> parents) {
+// Gives one node after another another parent until the bound falls no further, or no steps are
+// left.
+std::vector<NodeIndex> downhill(const TreeBound& bound, std::vector<NodeIndex> parents,
+                                std::size_t& steps_left) {
   double best = bound.of(parents);
-  for (bool better = true; better;) {
+  for (bool better = true; better && steps_left > 0;) {
     better = false;
     for (NodeIndex node = 0; node < parents.size(); ++node)
       for (NodeIndex parent = 0; parent < parents.size(); ++parent) {
         if (parents[node] == node || is_below(parents, parent, node)) continue;
+        steps_left -= std::min(steps_left, kStepsOfANode * parents.size());
         const NodeIndex before = std::exchange(parents[node], parent);
         const double now = bound.of(parents);
         if (now < best) {
@@ -162,16 +168,29 @@ std::vector<NodeIndex> downhill(const TreeBound& bound, std::vector<NodeIndex> p
   return parents;
 }
 
+// Good trees, grown from each node on; where there are too many nodes, changed from the most
+// promising ones on.
+std::vector<std::vector<NodeIndex>> low_trees(const TreeBound& bound, std::size_t nodes) {
+  std::vector<std::vector<NodeIndex>> trees;
+  std::vector<std::pair<double, NodeIndex>> by_bound;
+  for (const NodeIndex root : all_nodes(nodes)) {
+    trees.push_back(grown_from(bound, nodes, root));
+    by_bound.push_back({bound.of(trees.back()), root});
+  }
+  std::ranges::sort(by_bound);
+  std::size_t steps_left = kBoundStepsMax;
+  for (const auto& [least, root] : by_bound) trees[root] = downhill(bound, trees[root], steps_left);
+  return trees;
+}
+
 }  // namespace
 
 std::optional<Suggestion> best_tree(const RoundModel& model, std::size_t laid_out_max) {
   const TreeBound bound(model);
   const std::size_t nodes = model.nodes();
   Search search(model, laid_out_max);
-  for (const NodeIndex root : all_nodes(nodes)) {
-    const std::vector<NodeIndex> parents = downhill(bound, grown_from(bound, nodes, root));
+  for (const std::vector<NodeIndex>& parents : low_trees(bound, nodes))
     search.consider(bound.of(parents), tree_of(parents));
-  }
   if (nodes > kExactNodesMax) return search.take(bound.of_all());
   std::vector<std::pair<double, std::uint32_t>> trees;  // by the numbers of their codes
   for (std::uint32_t number = 0; number < codes(nodes); ++number) {

@@ -137,7 +137,9 @@ void join_nodes(YamlValue& nodes, const NewJoins& joins) {
   for (std::size_t i = 0; i < joins.nodes.size(); ++i) {
     const auto node = std::ranges::find(nodes.members, joins.nodes[i], &YamlMember::key);
     std::erase_if(node->value.members, [](const YamlMember& m) { return m.key == "shard_weight"; });
-    if (!joins.shard_weights.empty())
+    const bool serves = joins.servers.empty() ||
+                        std::ranges::find(joins.servers, joins.nodes[i]) != joins.servers.end();
+    if (!joins.shard_weights.empty() && serves)
       set(node->value, "shard_weight", fmt::format("{:.4g}", joins.shard_weights[i]));
     in_order.push_back(*node);
   }
@@ -177,8 +179,12 @@ Result<std::string> join_anew(const std::string& path, const std::string& new_pa
   const auto from_new_file = [&](const std::string& written) {
     return std::filesystem::proximate(path_beside(path, written), folder).string();
   };
+  const bool names_keys = std::ranges::any_of(
+      top->members, [](const YamlMember& section) { return section.key == "keys"; });
+  const std::string usual_keys = from_new_file("keys");  // they lie beside the old file
+  if (joins.is_encrypted && !names_keys && usual_keys != "keys") set(*top, "keys", usual_keys);
   for (YamlMember& section : top->members) {
-    if (section.key == "keys") section.value.text = from_new_file(section.value.text);
+    if (section.key == "keys" && names_keys) section.value.text = from_new_file(section.value.text);
     if (section.key == "nodes" && section.value.members.size() != joins.nodes.size())
       return changed(path);
     if (section.key == "nodes") join_nodes(section.value, joins);

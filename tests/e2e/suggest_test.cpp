@@ -144,6 +144,40 @@ TEST_F(Suggested, OfARingWithoutOtherRatesKeepsItsOrder) {
   EXPECT_EQ(load_topology(scratch.path() + "/best.yaml").value.nodes[0].name, "a");
 }
 
+// Seen to fail: a file that named no keys, for which `check` asked for new ones.
+TEST_F(Suggested, FindsTheKeysOfTheMeshThatItIsMadeOf) {
+  const std::string text = kAllPairs;
+  scratch.write("meshes/closed.yaml", "security: curve\n" + text);
+  ASSERT_EQ(run_program(scratch, {"keygen", "meshes/closed.yaml"}).code, 0);
+  ASSERT_EQ(plan("meshes/closed.yaml", "best.yaml").code, 0);
+  EXPECT_THAT(read_text(scratch.path() + "/best.yaml"), HasSubstr("\nkeys: meshes/keys\n"));
+  const Ended check = run_program(scratch, {"check", "best.yaml"});
+  EXPECT_EQ(check.code, 0) << check.err;
+  ASSERT_EQ(plan("meshes/closed.yaml", "meshes/best.yaml").code, 0);
+  EXPECT_THAT(read_text(scratch.path() + "/meshes/best.yaml"), Not(HasSubstr("keys:")));
+  ASSERT_EQ(plan("meshes/all.yaml", "open.yaml").code, 0);
+  EXPECT_THAT(read_text(scratch.path() + "/open.yaml"), Not(HasSubstr("keys:")));
+}
+
+// Seen to fail: shard_weight of nodes that serve no more, which every command refused.
+TEST_F(Suggested, WeighsTheShardsOfServersAlone) {
+  const Ended ended = run_program(scratch, {"plan", "topologies/ps4.yaml", "--config",
+                                            "configs/digits.yaml", "--suggest", "best.yaml"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  ASSERT_THAT(ended.out, testing::ContainsRegex("parameter_server: servers [a-d], [a-d], [a-d], "
+                                                "shards [0-9.]+ [0-9.]+ [0-9.]+  <-\n"));
+  const auto made = load_topology(scratch.path() + "/best.yaml");
+  EXPECT_TRUE(made.ok()) << to_string(made.problems.front());
+}
+
+// Seen to fail with code 1, after the search.
+TEST_F(Suggested, NeedsAFolderForItsFile) {
+  const Ended ended = plan("meshes/all.yaml", "nowhere/best.yaml");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_THAT(ended.err, HasSubstr("kimesh: --suggest: nowhere/best.yaml cannot be written: "));
+}
+
 TEST_F(Suggested, NeedsToKnowWhatIsTrained) {
   const Ended ended = run_program(scratch, {"plan", "meshes/all.yaml", "--suggest", "best.yaml"});
   EXPECT_EQ(ended.code, 2);

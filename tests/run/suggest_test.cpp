@@ -163,6 +163,23 @@ TEST(Suggest, OtherSizesOfShardsMakeSimulatedRoundsShorterToo) {
   EXPECT_GT(weighted, 4u);
 }
 
+// A round of a large mesh has many messages. Seen to fail where all servers are tried for removal:
+// nine times as many messages as are allowed, and, with none left, rounds nine times as long.
+TEST(Suggest, LaysOutNoMoreMessagesThanItMay) {
+  constexpr std::size_t kLaidOut = 300, kNodes = 20;
+  const PairRates rates = drawn_rates(kNodes, 1);
+  const std::vector<Suggestion> few = suggest(rates, usual_work(), kLaidOut);
+  for (const Suggestion& suggestion : few)
+    EXPECT_LE(suggestion.messages, messages_max(kLaidOut) * 5 / 4)
+        << kind_name(suggestion.arrangement.kind);
+  const RoundModel model(rates, usual_work());
+  const auto limited = best_servers(model, kLaidOut), whole = best_servers(model);
+  ASSERT_TRUE(limited && whole);
+  EXPECT_LE(limited->messages, messages_max(kLaidOut) / 4);
+  EXPECT_GT(whole->messages, messages_max(kLaidOut));
+  EXPECT_LT(limited->round_s, 1.1 * whole->round_s);
+}
+
 TEST(Suggest, UsesNoPairWhoseRateIsNotKnown) {
   PairRates rates(4);
   for (NodeIndex node = 0; node < 4; ++node)

@@ -45,6 +45,7 @@ struct NewJoins {
   std::vector<double> shard_weights{};                         // in that order; empty: all alike
   // Whether a link of the old file still carries something.
   std::function<bool(const std::string& from, const std::string& to)> carries{};
+  bool is_encrypted = false;  // the new file finds the keys of the old one
 };
 // The text of the topology at `path` with other joins, to lie at `new_path`: addresses, security,
 // times and those links that still carry something stay, comments and keys of the old kind go.
