@@ -65,9 +65,10 @@ void balance(const RoundModel& model, Arrangement& arrangement) {
   double mean = 0;
   for (const NodeIndex server : arrangement.servers)
     mean += way_s(model, server, 1) / static_cast<double>(arrangement.servers.size());
+  if (mean == 0) return;
   for (const NodeIndex server : arrangement.servers)
     arrangement.shard_weights[server] =
-        std::clamp(mean / way_s(model, server, 1), 1 / kMost, kMost);
+        mean / std::clamp(way_s(model, server, 1), mean / kMost, mean * kMost);
 }
 
 // Makes one node's shard after another larger or smaller, as long as that makes rounds shorter.

@@ -48,8 +48,8 @@ struct ComparedJoins {
 };
 // The best arrangement of each kind (suggest()) with which the config goes, simulated with its
 // compared messages; the shortest round comes first. Empty: the known rates join the nodes in no
-// such way. Errors: as simulated_round. The search takes seconds of one core, or less with a
-// smaller limit, and each simulation some seconds where the mesh is large.
+// such way. Errors: as simulated_round. The search takes as long as suggest(), or less with
+// a smaller limit, and each simulation some seconds of its own where the mesh is large.
 [[nodiscard]] Result<std::vector<ComparedJoins>> compare_joins(
     const ComparedMesh& mesh, const RunConfig& config, std::size_t laid_out_max = kLaidOutMax);
 

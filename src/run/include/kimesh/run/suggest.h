@@ -85,8 +85,8 @@ struct Suggestion {
 // The best arrangement of each kind that the known pairs allow: first with shards of equal size,
 // then, where that makes rounds shorter, with shards of different sizes. The search is exact for up
 // to kExactNodesMax nodes, unless too many arrangements are nearly equal. Of larger meshes it looks
-// at fewer arrangements, those first that promise most, and takes seconds of one core for 100 nodes
-// as well. It is deterministic.
+// at fewer arrangements, those first that promise most; it takes seconds of one core for 24 nodes,
+// and up to a minute for 100. It is deterministic.
 inline constexpr std::size_t kExactNodesMax = 9;
 // Limits the rounds of one kind that are laid out: to as many messages as so many rings of nine
 // nodes have, which takes some seconds. Servers, and sizes of shards, are tried with a quarter.
