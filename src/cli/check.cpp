@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "commands.h"
-#include "job.h"
 #include "kimesh/config/key_text.h"
 #include "kimesh/config/yaml_tree.h"
 #include "kimesh/mesh/keys.h"
@@ -44,14 +43,6 @@ FileKind kind_of(const std::string& path, const YamlValue* root) {
     return std::pair(root ? known_keys(sign) : 0, is_named);
   };
   return std::ranges::max_element(kSigns, {}, rank)->kind;
-}
-
-// What a mesh of both files would be refused for, beyond what each of them says.
-Status check_mesh(const RunConfig& config, const std::string& config_path,
-                  const TopologyFile& topology, const std::string& topology_path) {
-  if (config.own_objective && config.model.kind == nullptr) return ok_status();  // not known here
-  const auto mesh = make_mesh({config, topology, config_path, topology_path});
-  return mesh ? ok_status() : Status(mesh.error());
 }
 
 }  // namespace
@@ -94,11 +85,6 @@ int check(const std::vector<std::string>& files) {
     problems = check_together(configs[0].value, configs[0].path, topologies[0].value);
   for (const Problem& problem : problems) complain(to_string(problem));
   if (!problems.empty()) return kExitUser;
-  if (configs.size() == 1 && topologies.size() == 1)
-    if (const Status made =
-            check_mesh(configs[0].value, configs[0].path, topologies[0].value, topologies[0].path);
-        !made)
-      return fail(made.error());
   for (const Topology& topology : topologies) {
     if (const Status keys = check_keys(topology.value); !keys) return fail(keys.error());
     if (const std::string notice = security_notice(topology.value); !notice.empty())
