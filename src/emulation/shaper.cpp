@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNsPerSecond = 1e9;
-// 31 years: what a frame on a link of next to no rate takes is more than a clock holds.
+// Nobody waits for events after this (31 years). On a link of next to no rate a frame would end
+// later than 64 bits of nanoseconds can tell.
 constexpr double kNever = 1e18;
 constexpr double kBitsPerByte = 8;
 

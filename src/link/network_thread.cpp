@@ -17,7 +17,8 @@ constexpr std::size_t kFramesPerPass = 64;  // read from one socket before the o
 constexpr Duration kRetryGate = std::chrono::milliseconds(1);
 constexpr Duration kRetryGateMax = std::chrono::milliseconds(16);
 constexpr int kCleanLingerMs = 1000;
-// A flush looks again after this: that a peer was silent for too long is told by no event.
+// While a flush waits, the thread looks again after this: no event tells that a peer has been
+// silent for too long.
 constexpr Duration kFlushLooks = std::chrono::milliseconds(50);
 // Arrival times are measurements: this thread runs before computing ones, where the system allows.
 constexpr int kNice = -5;

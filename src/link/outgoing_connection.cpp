@@ -142,8 +142,8 @@ void OutgoingConnection::lost() {
   if (accepted_.router) ended_id_ = accepted_.routing_id;
   accepted_ = {};
   unreachable_ = false;
-  // The halt may not have come through. Of a connection that this node dials that is known only
-  // where it was not sent yet: a flush ends it after that.
+  // The halt may not have come through. Where this node dials, a flush hangs up once the halt is on
+  // the socket, so that only a halt that is still queued counts as lost.
   if (spec_.awaits || !control_.empty()) shared_.peers.told_of_halt(spec_.to, false);
   control_.clear();
   due_.clear();

@@ -55,12 +55,12 @@ class Peers {
   [[nodiscard]] bool may_come_again(NodeIndex node) {
     return dials_again_ && !peers_[node].exchanged;
   }
-  // Notes that the node has said that it ends or leaves; whether it was told of our halt, on a
-  // connection that stands.
+  // `leaves` notes that the node has said halt or bye, `told_of_halt` whether our halt was said to
+  // it on a connection that has not ended since.
   void leaves(NodeIndex node) { peers_[node].leaves = true; }
   void told_of_halt(NodeIndex node, bool told) { peers_[node].told_of_halt = told; }
-  // Whether the node is to be told yet: it has been alive lately at a link that is down now, and
-  // will be dialled, or dial, again.
+  // Whether the node still has to be told of our halt: it was heard lately on `link`, which is down
+  // now, and one of the two will dial again.
   [[nodiscard]] bool misses_halt(NodeIndex node, LinkIndex link, TimePoint now) const {
     const auto peer = peers_.find(node);
     return peer != peers_.end() && !peer->second.leaves && !peer->second.told_of_halt &&

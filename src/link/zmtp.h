@@ -19,8 +19,8 @@ constexpr std::size_t zmtp_overhead_bytes(std::size_t frame_bytes, bool is_encry
 // HELLO and INITIATE, and the ROUTER WELCOME and READY.
 inline std::size_t zmtp_greeting_bytes(bool is_encrypted, bool is_router) {
   constexpr std::size_t kGreeting = 64, kReady = 2 + 41, kHello = 2 + 200, kInitiate = 9 + 292,
-                        kWelcome = 2 + 168, kReadyBox = 2 + 65;
-  const std::size_t of_keys = is_router ? kWelcome + kReadyBox : kHello + kInitiate;
+                        kWelcome = 2 + 168, kCurveReady = 2 + 65;
+  const std::size_t of_keys = is_router ? kWelcome + kCurveReady : kHello + kInitiate;
   return kGreeting + (is_encrypted ? of_keys : kReady);
 }
 

@@ -65,8 +65,8 @@ Status collect_parts(const RunFolder& folder, const Plan& plan, const NamedValue
 }  // namespace
 
 RunEnd end_of_mesh(const RunTally& tally) {
-  // Done, stopped, failed: the worst counts. Of failures a permanent one does: where a node's halt
-  // does not reach another, that one tells of silence.
+  // Done, stopped, failed: the worst counts. A permanent failure is worse than another one, which
+  // may be the silence that a node reports where the halt of the first did not reach it.
   const auto badness = [](Outcome outcome, StopReason reason) {
     return std::pair(outcome, reason == StopReason::kPermanent);
   };

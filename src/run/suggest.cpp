@@ -18,7 +18,7 @@ constexpr double kWorthwhile = 0.99;
 constexpr unsigned kWeightRounds = 4;
 constexpr std::array kWeightFactors{0.25, 0.5, 0.8, 1.25, 2.0, 4.0};
 
-// Servers and shards are found by trial; each takes this part of the limit.
+// The searches for servers and for sizes of shards each take this part of the limit (a quarter).
 constexpr std::size_t kPartOfTrials = 4;
 
 bool can_serve(const RoundModel& model, NodeIndex server) {

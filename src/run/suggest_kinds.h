@@ -16,8 +16,8 @@ namespace kimesh {
 // The messages of so many rings of kExactNodesMax nodes.
 [[nodiscard]] std::size_t messages_max(std::size_t laid_out_max);
 
-// How many neighbours of rings or of trees the searches for a low bound look at, weighted by the
-// time that each takes: about a second of one core.
+// The steps of a search for rings or trees with a low bound: about a second of one core. The bound
+// of one ring takes as many steps as it has nodes.
 inline constexpr std::size_t kBoundStepsMax = 300'000'000;
 
 // Finds the best of the arrangements that it is given, each with a lower bound of its round. It

@@ -60,14 +60,8 @@ TEST(ReceiverDials, MessagesGoOneWayAndAnswersTheOther) {
   EXPECT_GE(counters.tcp_bytes_sent, counters.message_bytes);
 }
 
-// A node that ends while the only connection between the two is down says its halt on the next one.
-void expect_halt_on_the_next_connection(Pair& pair, bool sender_ends) {
-  ASSERT_TRUE(pair.a.await<LinkUp>());
-  ASSERT_TRUE(pair.b.await<PeerArrived>());
-  NetworkBreaker::cut(*pair.a.network, kAtoB);
-  ASSERT_TRUE(pair.a.await<LinkDown>());
-  ASSERT_TRUE(pair.b.await<PeerLeft>());
-  TestNode &ends = sender_ends ? pair.a : pair.b, &hears = sender_ends ? pair.b : pair.a;
+// `ends` halts and leaves as soon as it may; `hears` has to hear of it.
+void expect_halt(TestNode& ends, TestNode& hears) {
   ends.network->send(SendHalt{HaltKind::kUserStop, "enough"});
   const auto left = std::async(std::launch::async, [&] {
     ends.network->flush(kWaitMax);
@@ -76,6 +70,16 @@ void expect_halt_on_the_next_connection(Pair& pair, bool sender_ends) {
   EXPECT_EQ(hears.await<PeerHalted>()->reason, "enough");
   hears.network.reset();
   left.wait();
+}
+
+// A node that ends while the only connection between the two is down says its halt on the next one.
+void expect_halt_on_the_next_connection(Pair& pair, bool sender_ends) {
+  ASSERT_TRUE(pair.a.await<LinkUp>());
+  ASSERT_TRUE(pair.b.await<PeerArrived>());
+  NetworkBreaker::cut(*pair.a.network, kAtoB);
+  ASSERT_TRUE(pair.a.await<LinkDown>());
+  ASSERT_TRUE(pair.b.await<PeerLeft>());
+  sender_ends ? expect_halt(pair.a, pair.b) : expect_halt(pair.b, pair.a);
 }
 
 // Seen to fail, each of the four, where the node left without it.
@@ -98,21 +102,13 @@ TEST(ReceiverDials, AHaltThatMayBeLostIsSaidAgainByWhoIsDialled) {
                 receiver_dials ? dialling(1, {0}) : options_of(1, {}, {0}));
       ASSERT_TRUE(pair.a.await<LinkUp>());
       ASSERT_TRUE(pair.b.await<PeerArrived>());
-      TestNode &dials = receiver_dials ? pair.b : pair.a, &ends = receiver_dials ? pair.a : pair.b;
       NetworkBreaker::cut(*pair.a.network, kAtoB);
-      ends.network->send(SendHalt{HaltKind::kUserStop, "enough"});
-      const auto left = std::async(std::launch::async, [&] {
-        ends.network->flush(kWaitMax);
-        ends.network.reset();
-      });
-      EXPECT_EQ(dials.await<PeerHalted>()->reason, "enough");
-      dials.network.reset();
-      left.wait();
+      receiver_dials ? expect_halt(pair.a, pair.b) : expect_halt(pair.b, pair.a);
     }
 }
 
-// Whom nobody hears any more is waited for no longer than a peer may be silent. Seen to hang where
-// only what comes woke the thread.
+// A node that halts waits for a dead peer no longer than a peer may be silent. Seen to hang where
+// only events woke the network's thread.
 TEST(ReceiverDials, AHaltWaitsForAPeerThatDiedAsLongAsItIsBelievedIn) {
   Pair pair;
   ASSERT_TRUE(pair.b.await<PeerArrived>());

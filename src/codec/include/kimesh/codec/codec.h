@@ -41,7 +41,7 @@ enum class Form : std::uint8_t {
   kSign = 6,      // all elements, in blocks: kernels/quantise.h
   kInt8 = 7,
   kInt4 = 8,
-  kDzq = 9,  // entropy coded: dzq/message.h; 10 was dzq in fixed widths
+  kDzq = 9,  // dzq/message.h. 10 was dzq in fixed widths, which is gone
 };
 inline constexpr std::uint8_t kUserFormsBegin = 128;
 

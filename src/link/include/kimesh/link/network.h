@@ -185,10 +185,11 @@ class Network {
   void send(SendHalt action);
   void send(SendBye action);
   // The last call. It waits at most `limit`: until all frames for connected peers are on the
-  // sockets, and a halt is for those that lived a moment ago and whose connections are down, then
-  // closes all outgoing links, and waits until the peers have closed theirs, which
-  // they do after they have read our frames, and so do those that were refused, for whom it waits
-  // 5 s at most. The destructor gives the sockets up to a second more to send what they hold.
+  // sockets. Peers that were heard within three heartbeats and whose connections are down get a
+  // halt on their next connection first. Then it closes all outgoing links, and waits until the
+  // peers have closed theirs, which they do after they have read our frames, and so do those that
+  // were refused, for whom it waits 5 s at most. The destructor gives the sockets up to a second
+  // more to send what they hold.
   void flush(Duration limit);
 
   [[nodiscard]] std::string bound_endpoint() const;  // with the port that the kernel chose

@@ -21,10 +21,10 @@ class RecordFollower {
   RecordFollower(std::string path, std::string earlier)
       : lines_(std::move(path), std::move(earlier)) {}
 
-  // The next record, behind damaged lines however many; nothing: there is no further one yet, or no
-  // file. Errors: Io.
+  // The next record; damaged lines before it are left out. Nothing: there is no further one yet, or
+  // no file. Errors: Io.
   [[nodiscard]] Result<std::optional<NodeRecord>> next();
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // read so far, about
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // read, about
   // The number of damaged lines so far, by the name that their file had then.
   [[nodiscard]] const std::map<std::string, std::size_t>& damaged() const { return damaged_; }
   // "FILE:LINE: what is wrong with it" of the first damaged line; empty: there was none.

@@ -89,8 +89,8 @@ class RunFolder {
   // RunInfo::layout of the run; empty where no run.json tells.
   [[nodiscard]] Layout layout() const;
 
-  // Whether `file`, which may be missing, has the place of one of the run's files: any of those
-  // above but copies of other files, and report.html.
+  // Whether `file`, which may be missing, lies where the run keeps a file of its own: run.json,
+  // config, topology, model, summary, and all that is in the folders of nodes and checkpoints.
   [[nodiscard]] bool owns(const std::string& file) const;
 
   [[nodiscard]] const std::string& path() const { return path_; }

@@ -76,7 +76,7 @@ class LineFollower {
   std::uint64_t offset_ = 0;
   std::size_t line_ = 0;
   bool reads_earlier_ = false;
-  bool passes_over_ = false;  // what comes is of a line that is too long
+  bool passes_over_ = false;  // the rest of a line that is too long is skipped
 };
 
 // Writes a file under a temporary name and then renames it, so that a reader sees all of it or
