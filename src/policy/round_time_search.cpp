@@ -1,7 +1,10 @@
 #include "kimesh/policy/round_time_search.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "coding.h"
 #include "kimesh/policy/even_bits.h"
@@ -66,11 +69,13 @@ class Search {
     const double of_even =
         rules_.messages_are_even && pace.ahead != Ahead::kNo ? kCostOfDelayOfEvenMessages : 1;
     const double of_noise = of_even * kCostOfDelay[static_cast<std::size_t>(pace.ahead)] * late;
+    const double of_agreement = kCostOfDelayOfAgreement * rules_.agreement * late;
     const double of_disagreement = rules_.unlike * share_of_rounds * disagreement * disagreement;
     const double staleness = pace.overlaps() ? rules_.overlap_cost - 1 : 0;
     const double without_delay = share_of_rounds + staleness;
-    const double rounds =
-        without_delay + std::max(rules_.caution, 1.0) * of_noise + rules_.caution * of_disagreement;
+    const double rounds = without_delay +
+                          std::max(rules_.caution, 1.0) * (of_noise + of_agreement) +
+                          rules_.caution * of_disagreement;
     return rounds * (planned_s(pace) + extra_s_);
   }
 
@@ -297,13 +302,12 @@ bool is_better(const Search& search, const Pace& pace, const Pace& best) {
   return ratio < 1 - kAlike || (ratio < 1 + kAlike && pace.exchange_s > best.exchange_s);
 }
 
-}  // namespace
-
-Pace best_pace(const Pace& now, const PaceRules& rules, const ExchangeOffer& offers) {
+// The best pace with one of these numbers of local steps, the first of which is the present one, if
+// it is among them.
+Pace best_pace_of(std::span<const unsigned> numbers, const Pace& now, const PaceRules& rules,
+                  const ExchangeOffer& offers) {
   const Search search(now, rules, offers);
   const Pace& present = search.present();
-  if (!(offers.weight > 0)) return present;
-  const std::vector<unsigned> numbers = numbers_of_steps(now, rules);
   const bool may_stay =
       allows(rules.look_ahead, rules.overlap, now.ahead) && numbers.front() == now.local_steps;
   std::optional<Pace> best;
@@ -324,6 +328,18 @@ Pace best_pace(const Pace& now, const PaceRules& rules, const ExchangeOffer& off
   KIMESH_CHECK(best.has_value(), "keys that allow a way to take gradients");
   const bool is_worth_it = search.seconds(*best) * kLeastProgress < search.seconds(present);
   return may_stay && !is_worth_it ? present : *best;
+}
+
+}  // namespace
+
+Pace best_pace(const Pace& now, const PaceRules& rules, const ExchangeOffer& offers) {
+  if (!(offers.weight > 0)) return Search(now, rules, offers).present();
+  PaceRules without_agreement = rules;
+  without_agreement.agreement = 0;
+  const std::vector<unsigned> numbers = numbers_of_steps(now, rules);
+  const Pace best = best_pace_of(numbers, now, without_agreement, offers);
+  if (rules.agreement == 0) return best;
+  return best_pace_of(std::array{best.local_steps}, now, rules, offers);
 }
 
 }  // namespace kimesh

@@ -194,6 +194,19 @@ TEST(RoundTimeSearch, OverlapsWhereTheOptimizerBearsIt) {
   EXPECT_TRUE(settled(0.1, 0.002, 0.01, 0, 1, kUsualDrift, 1).overlaps());
 }
 
+// Messages that are 16 rounds late beside gradients of half a millisecond. Seen to fail with a cost
+// that agreement does not change, and where it decided on the steps, which would be two here.
+TEST(RoundTimeSearch, TakesLongerExchangesWhereMovementsAgreeAndNoMoreSteps) {
+  const ExchangeOffer offers = offer_of([](double factor) { return 16 / factor; });
+  const Pace now{0.004, Ahead::kLooks};
+  PaceRules rules{0.0045, 0.0005, 0, Use::kAlways, Use::kNever, {}, 1, kLocalStepsMax};
+  EXPECT_DOUBLE_EQ(best_pace(now, rules, offers).exchange_s, 0.001);
+  rules.agreement = 0.8;
+  const Pace pace = best_pace(now, rules, offers);
+  EXPECT_GT(pace.exchange_s, 0.001);
+  EXPECT_EQ(pace.local_steps, 1u);
+}
+
 // Messages of first rounds, whose size is limited, use a part of an exchange of 0.7 s. Seen to fail
 // where what they leave unused was taken from the rounds of any pace, down to their gradients: four
 // local steps, of 0.2 s each, seemed to take less time than one. Then seen to fail where it was

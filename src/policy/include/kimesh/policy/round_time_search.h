@@ -15,7 +15,7 @@
 // unlike the nodes' data are (docs/architecture.md, "Round time"). With H local steps a round it
 // needs about
 //
-//   σ + (A − 1) + B · D + U · σ · (D / kDelayOfUnlikeData)²,   σ = (1 + ρ (H − 1)) / H
+//   σ + (A − 1) + (B + C) · D + U · σ · (D / kDelayOfUnlikeData)²,   σ = (1 + ρ (H − 1)) / H
 //
 // times as many: a step brings less the further nodes go apart (ρ is the optimizer's drift, and
 // more where data are unlike), and a round of delay holds back H steps. Where data are unlike, H
@@ -53,6 +53,10 @@ inline constexpr std::array<double, 3> kCostOfDelay{0.065, 0.04, 0.03};
 // A factor of this cost where all messages have one size (even_bits.h) and nodes look ahead: the
 // cnn needs 1.08 times the rounds where movements are 25 rounds late, and 1.22 times with 48.
 inline constexpr double kCostOfDelayOfEvenMessages = 0.1;
+// What a round of delay costs besides, times the mean cosine of nodes' movements. Movements that
+// agree are no noise of batches, and what is late of them holds the model back: the cosine of the
+// digits' first offers is 0.2 to 0.6, and that of the cnn's 0.1 to 0.2 (docs/experiments.md).
+inline constexpr double kCostOfDelayOfAgreement = 0.1;
 // A gradient that is computed beside messages misses the other nodes' last movements, whatever the
 // delay. With most optimizers training then needs so many times the rounds
 // (OptimizerKind::overlap_cost).
@@ -237,6 +241,7 @@ struct PaceRules {
   // those before.
   double shortest_delay = kExchangeMax;
   bool has_several_hops = false;  // kGrowthOfDelay counts where data are alike
+  double agreement = 0;           // mean_cosine() of the last offer, 0 where it is negative
 };
 // Whether the two keys of a config let gradients be taken so.
 [[nodiscard]] bool allows(Use look_ahead, Use overlap, Ahead ahead);
