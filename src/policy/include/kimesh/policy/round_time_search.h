@@ -8,18 +8,18 @@
 // mean of that over the reduces and the mean over the gathers together. A mesh whose messages are D
 // rounds late needs about
 //
-//   A + B · D + U · (D / kDelayOfUnlikeData)²
+//   A + (B + C c) · D + U · (D / kDelayOfUnlikeData)²
 //
 // times as many rounds as one whose messages leave nothing out. A is 1, and with overlap
-// OptimizerKind::overlap_cost(); B depends on where gradients are taken (kCostOfDelay); U says how
-// unlike the nodes' data are (docs/architecture.md, "Round time"). With H local steps a round it
-// needs about
+// OptimizerKind::overlap_cost(); B depends on where gradients are taken (kCostOfDelay); c says how
+// far nodes' movements agree, and C what that adds (kCostOfDelayOfAgreement); U says how unlike the
+// nodes' data are (docs/architecture.md, "Round time"). With H local steps a round it needs about
 //
-//   σ + (A − 1) + (B + C) · D + U · σ · (D / kDelayOfUnlikeData)²,   σ = (1 + ρ (H − 1)) / H
+//   σ + (A − 1) + (B + C c) · D + U · σ · (D / kDelayOfUnlikeData)²,   σ = (1 + ρ (H − 1)) / H
 //
 // times as many: a step brings less the further nodes go apart (ρ is the optimizer's drift, and
 // more where data are unlike), and a round of delay holds back H steps. Where data are unlike, H
-// steps save the same part of the rounds whatever D is.
+// steps save the same part of the rounds whatever D is. H is chosen as if c were 0.
 //
 // Every few rounds each node offers how late its messages would be with other times of the
 // exchange. Offers go up with the control vector, and the owner of shard 0 chooses for all.
