@@ -40,8 +40,9 @@ double delay_at(const ExchangeOffer& offer, double factor) {
 // Compares paces by their seconds per unit of progress: that of one round without delay.
 class Search {
  public:
-  Search(const Pace& now, const PaceRules& rules, const ExchangeOffer& offers)
-      : now_(now), rules_(rules), offers_(offers), present_(feasible(now)) {
+  // `agreement`: c of the formula, which is 0 where the search is to leave it out.
+  Search(const Pace& now, const PaceRules& rules, const ExchangeOffer& offers, double agreement)
+      : now_(now), rules_(rules), offers_(offers), agreement_(agreement), present_(feasible(now)) {
     if (rules.round_s > 0) compare_with_plan(rules.round_s);
   }
 
@@ -68,14 +69,14 @@ class Search {
     const double share_of_rounds = (1 + drift * (steps - 1)) / steps;
     const double of_even =
         rules_.messages_are_even && pace.ahead != Ahead::kNo ? kCostOfDelayOfEvenMessages : 1;
-    const double of_noise = of_even * kCostOfDelay[static_cast<std::size_t>(pace.ahead)] * late;
-    const double of_agreement = kCostOfDelayOfAgreement * rules_.agreement * late;
+    const double cost_of_delay =
+        kCostOfDelay[static_cast<std::size_t>(pace.ahead)] + kCostOfDelayOfAgreement * agreement_;
+    const double of_noise = of_even * cost_of_delay * late;
     const double of_disagreement = rules_.unlike * share_of_rounds * disagreement * disagreement;
     const double staleness = pace.overlaps() ? rules_.overlap_cost - 1 : 0;
     const double without_delay = share_of_rounds + staleness;
-    const double rounds = without_delay +
-                          std::max(rules_.caution, 1.0) * (of_noise + of_agreement) +
-                          rules_.caution * of_disagreement;
+    const double rounds =
+        without_delay + std::max(rules_.caution, 1.0) * of_noise + rules_.caution * of_disagreement;
     return rounds * (planned_s(pace) + extra_s_);
   }
 
@@ -161,6 +162,7 @@ class Search {
   const Pace& now_;
   const PaceRules& rules_;
   const ExchangeOffer& offers_;
+  const double agreement_;
   const double dense_s_ = offers_.most_s > 0 ? offers_.most_s : kExchangeMax;
   const Pace present_;
   // The part of full_s() that present messages take; with overlap an upper bound.
@@ -302,11 +304,14 @@ bool is_better(const Search& search, const Pace& pace, const Pace& best) {
   return ratio < 1 - kAlike || (ratio < 1 + kAlike && pace.exchange_s > best.exchange_s);
 }
 
+bool is_worth_it(const Search& search, const Pace& pace) {
+  return search.seconds(pace) * kLeastProgress < search.seconds(search.present());
+}
+
 // The best pace with one of these numbers of local steps, the first of which is the present one, if
 // it is among them.
-Pace best_pace_of(std::span<const unsigned> numbers, const Pace& now, const PaceRules& rules,
-                  const ExchangeOffer& offers) {
-  const Search search(now, rules, offers);
+Pace best_pace_of(std::span<const unsigned> numbers, const Search& search, const Pace& now,
+                  const PaceRules& rules) {
   const Pace& present = search.present();
   const bool may_stay =
       allows(rules.look_ahead, rules.overlap, now.ahead) && numbers.front() == now.local_steps;
@@ -326,20 +331,24 @@ Pace best_pace_of(std::span<const unsigned> numbers, const Pace& now, const Pace
       }
   }
   KIMESH_CHECK(best.has_value(), "keys that allow a way to take gradients");
-  const bool is_worth_it = search.seconds(*best) * kLeastProgress < search.seconds(present);
-  return may_stay && !is_worth_it ? present : *best;
+  return may_stay && !is_worth_it(search, *best) ? present : *best;
 }
 
 }  // namespace
 
 Pace best_pace(const Pace& now, const PaceRules& rules, const ExchangeOffer& offers) {
-  if (!(offers.weight > 0)) return Search(now, rules, offers).present();
-  PaceRules without_agreement = rules;
-  without_agreement.agreement = 0;
+  const double agreement = std::max(mean_cosine(offers).value_or(0), 0.0);
+  const Search search(now, rules, offers, agreement);
+  if (!(offers.weight > 0)) return search.present();
   const std::vector<unsigned> numbers = numbers_of_steps(now, rules);
-  const Pace best = best_pace_of(numbers, now, without_agreement, offers);
-  if (rules.agreement == 0) return best;
-  return best_pace_of(std::array{best.local_steps}, now, rules, offers);
+  const Search of_noise(now, rules, offers, 0);
+  const unsigned steps = best_pace_of(numbers, of_noise, now, rules).local_steps;
+  const Pace best = best_pace_of(std::array{steps}, search, now, rules);
+  // Another number must be worth it by both costs. Else two paces, each the better one by a cost of
+  // its own, would alternate.
+  if (numbers.front() != now.local_steps || steps == now.local_steps || is_worth_it(search, best))
+    return best;
+  return best_pace_of(std::array{now.local_steps}, search, now, rules);
 }
 
 }  // namespace kimesh

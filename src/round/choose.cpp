@@ -58,7 +58,8 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   // With one local step, each round of delay adds the share kCostOfDelay to the rounds that
   // training needs. A message's part in the mesh's delay counts once for each node: all nodes
   // choose alike, and while their delays add up, they code at the same time. Where nodes do not
-  // look ahead, data may be unlike, and delay may cost more than that.
+  // look ahead, data may be unlike, and delay may cost more than that. What agreement adds
+  // (kCostOfDelayOfAgreement) only the owner of shard 0 knows.
   if (searches && ahead != Ahead::kNo) {
     const double round_s = std::max(to_seconds(context.round_time), verdict.compute_s);
     const auto nodes = static_cast<double>(plan.view.nodes.size());

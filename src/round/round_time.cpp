@@ -315,7 +315,6 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   rules.floor_s = floor_s;
   rules.shortest_delay = shortest_delay(offer);
   rules.has_several_hops = !plan.has_one_hop_each_way();
-  rules.agreement = std::max(mean_cosine(offer).value_or(0), 0.0);
   rules.drift = options.drift;
   rules.overlap_cost = options.overlap_cost;
   // This also counts before it is known that data are alike, when messages will soon be even.

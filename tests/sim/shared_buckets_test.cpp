@@ -4,6 +4,7 @@
 
 #include "kimesh/compress/codecs.h"
 #include "tests/quadratic_mesh/mesh.h"
+#include "tests/sanitized.h"
 
 namespace kimesh::test::shared_buckets_test {
 namespace {
@@ -46,7 +47,7 @@ double length(const Mesh& mesh, Round begin, Round end) {
 // Seen to fail where bits followed rates, and where rounds that messages had made too long were a
 // reason to overlap.
 TEST(SharedBuckets, EvenMessagesComeToWhatInterfacesCarry) {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds_of(5); ++seed) {
     Mesh mesh = mesh_behind_buckets(seed, kEnd + 10);
     run(mesh);
     EXPECT_LT(length(mesh, kLate, kEnd), 1.2) << "seed " << seed;

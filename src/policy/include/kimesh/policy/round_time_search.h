@@ -19,7 +19,8 @@
 //
 // times as many: a step brings less the further nodes go apart (ρ is the optimizer's drift, and
 // more where data are unlike), and a round of delay holds back H steps. Where data are unlike, H
-// steps save the same part of the rounds whatever D is. H is chosen as if c were 0.
+// steps save the same part of the rounds whatever D is. H is chosen as if c were 0:
+// longer exchanges make more steps seem to pay, which the cnn does not bear.
 //
 // Every few rounds each node offers how late its messages would be with other times of the
 // exchange. Offers go up with the control vector, and the owner of shard 0 chooses for all.
@@ -54,8 +55,8 @@ inline constexpr std::array<double, 3> kCostOfDelay{0.065, 0.04, 0.03};
 // cnn needs 1.08 times the rounds where movements are 25 rounds late, and 1.22 times with 48.
 inline constexpr double kCostOfDelayOfEvenMessages = 0.1;
 // What a round of delay costs besides, times the mean cosine of nodes' movements. Movements that
-// agree are no noise of batches, and what is late of them holds the model back: the cosine of the
-// digits' first offers is 0.2 to 0.6, and that of the cnn's 0.1 to 0.2 (docs/experiments.md).
+// agree are no noise of batches, and what is late of them holds the model back. The cosine of the
+// first offers is 0.17 to 0.54 with digits, and 0.09 to 0.19 with the cnn (docs/experiments.md).
 inline constexpr double kCostOfDelayOfAgreement = 0.1;
 // A gradient that is computed beside messages misses the other nodes' last movements, whatever the
 // delay. With most optimizers training then needs so many times the rounds
@@ -241,7 +242,6 @@ struct PaceRules {
   // those before.
   double shortest_delay = kExchangeMax;
   bool has_several_hops = false;  // kGrowthOfDelay counts where data are alike
-  double agreement = 0;           // mean_cosine() of the last offer, 0 where it is negative
 };
 // Whether the two keys of a config let gradients be taken so.
 [[nodiscard]] bool allows(Use look_ahead, Use overlap, Ahead ahead);
