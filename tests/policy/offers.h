@@ -15,6 +15,13 @@ inline ExchangeOffer offer_of(double (*delay)(double factor)) {
   return offer;
 }
 
+// The offer where movements have this mean cosine.
+inline ExchangeOffer agreeing(ExchangeOffer offers, double cosine) {
+  offers.agreement_weight = 2;
+  offers.agreement = offers.agreement_weight * (1 + cosine);
+  return offers;
+}
+
 // The pace that the search comes to, one offer after another, where the smallest messages take
 // `floor_s` and larger ones are late by `delay_s` over their exchange. Nodes with unlike data do
 // not look ahead.

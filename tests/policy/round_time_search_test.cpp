@@ -194,13 +194,6 @@ TEST(RoundTimeSearch, OverlapsWhereTheOptimizerBearsIt) {
   EXPECT_TRUE(settled(0.1, 0.002, 0.01, 0, 1, kUsualDrift, 1).overlaps());
 }
 
-// An offer of movements with this mean cosine.
-ExchangeOffer agreeing(ExchangeOffer offers, double cosine) {
-  offers.agreement_weight = 2;
-  offers.agreement = offers.agreement_weight * (1 + cosine);
-  return offers;
-}
-
 // Messages that are 16 rounds late beside gradients of half a millisecond. Seen to fail with a cost
 // that agreement does not change, where it decided on the steps, which would be two here, and where
 // a negative cosine made delay cheaper.
@@ -217,30 +210,6 @@ TEST(RoundTimeSearch, TakesLongerExchangesWhereMovementsAgreeAndNoMoreSteps) {
   EXPECT_EQ(best_pace(now, of_one_step, agreeing(starved, -0.3)),
             best_pace(now, of_one_step, starved))
       << "unlike data have a cost of their own";
-}
-
-// Offers that stay what they are. Seen to fail where another number of steps only had to be better
-// without agreement: 2.8 ms with one step and 4 ms with two took turns.
-TEST(RoundTimeSearch, StaysWithAPaceWhereMovementsAgree) {
-  for (const double cosine : {0.0, 0.3, 0.5, 0.8})
-    for (const double gradient_s : {0.00025, 0.0005, 0.001, 0.002})
-      for (const double delay_s : {0.01, 0.02, 0.04, 0.08, 0.16}) {
-        constexpr double kFloor = 0.0005;
-        const PaceRules rules{0, gradient_s,     0,     Use::kAlways, Use::kNever, {},
-                              1, kLocalStepsMax, kFloor};
-        Pace pace{0.004, Ahead::kLooks};
-        unsigned changes = 0;
-        for (int round = 0; round < 40; ++round) {
-          ExchangeOffer offer;
-          offer.weight = 2;
-          for (std::size_t f = 0; f < kExchangeFactors.size(); ++f)
-            offer.delay[f] = delay_s / std::max(pace.exchange_s * kExchangeFactors[f], kFloor);
-          const Pace next = best_pace(pace, rules, agreeing(offer, cosine));
-          changes += round >= 20 && next != pace;
-          pace = next;
-        }
-        EXPECT_EQ(changes, 0u) << cosine << ", " << gradient_s << " s, " << delay_s << " s";
-      }
 }
 
 // Messages of first rounds, whose size is limited, use a part of an exchange of 0.7 s. Seen to fail
