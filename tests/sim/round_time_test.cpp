@@ -173,11 +173,11 @@ TEST(RoundTime, IsNotShortenedInVain) {
   }
 }
 
-// At 15 Mbit/s messages of signs fit, and those of dzq would leave out less. Seen to fail where the
-// policy is not told what delay costs: three quarters of the messages were coded.
+// At 12.5 Mbit/s messages of signs fit, and those of dzq would leave out less. Seen to fail where
+// the policy is not told what delay costs: three quarters of the messages were coded.
 TEST(RoundTime, IsNotSpentOnCodingWhereSignsAreHardlyLater) {
   const auto coded_with = [](double encode_s_per_byte) {
-    MeshSpec spec = searching("parameter_server", 15e6);
+    MeshSpec spec = searching("parameter_server", 12.5e6);
     spec.core.look_ahead = Use::kAlways;
     spec.dimension = 200'000;
     spec.optimizer =
