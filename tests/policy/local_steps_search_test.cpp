@@ -51,8 +51,8 @@ TEST(RoundTimeSearch, TakesTwoStepsOfUnlikeDataSoonerWhereMessagesHaveOneSize) {
   EXPECT_EQ(steps(0.05, false), 1u);
 }
 
-// Offers that stay what they are. Seen to fail where another number of steps only had to be better
-// without agreement: 2.8 ms with one step and 4 ms with two took turns.
+// The pace settles while offers stay what they are. Seen to fail where another number of steps only
+// had to be better without agreement: 2.8 ms with one step and 4 ms with two took turns.
 TEST(RoundTimeSearch, StaysWithAPaceWhereMovementsAgree) {
   for (const double cosine : {0.0, 0.3, 0.5, 0.8})
     for (const double gradient_s : {0.00025, 0.0005, 0.001, 0.002})

@@ -194,7 +194,7 @@ TEST(RoundTimeSearch, OverlapsWhereTheOptimizerBearsIt) {
   EXPECT_TRUE(settled(0.1, 0.002, 0.01, 0, 1, kUsualDrift, 1).overlaps());
 }
 
-// Messages that are 16 rounds late beside gradients of half a millisecond. Seen to fail with a cost
+// Messages are 16 rounds late beside gradients of half a millisecond. Seen to fail with a cost
 // that agreement does not change, where it decided on the steps, which would be two here, and where
 // a negative cosine made delay cheaper.
 TEST(RoundTimeSearch, TakesLongerExchangesWhereMovementsAgreeAndNoMoreSteps) {

@@ -174,7 +174,7 @@ TEST(RoundTime, IsNotShortenedInVain) {
 }
 
 // At 12.5 Mbit/s messages of signs fit, and those of dzq would leave out less. Seen to fail where
-// the policy is not told what delay costs: three quarters of the messages were coded.
+// the policy is not told what delay costs: seven tenths of the messages were coded.
 TEST(RoundTime, IsNotSpentOnCodingWhereSignsAreHardlyLater) {
   const auto coded_with = [](double encode_s_per_byte) {
     MeshSpec spec = searching("parameter_server", 12.5e6);

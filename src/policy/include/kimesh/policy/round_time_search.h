@@ -19,8 +19,8 @@
 //
 // times as many: a step brings less the further nodes go apart (ρ is the optimizer's drift, and
 // more where data are unlike), and a round of delay holds back H steps. Where data are unlike, H
-// steps save the same part of the rounds whatever D is. H is chosen as if c were 0:
-// longer exchanges make more steps seem to pay, which the cnn does not bear.
+// steps save the same part of the rounds whatever D is. H is chosen as if c were 0: longer
+// exchanges make more steps seem to pay, which the cnn does not bear.
 //
 // Every few rounds each node offers how late its messages would be with other times of the
 // exchange. Offers go up with the control vector, and the owner of shard 0 chooses for all.
