@@ -288,12 +288,19 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   }
 }
 
+// How gradients are taken until the first offer. A mesh that may overlap does: these rounds are
+// shorter, which is worth more than the delay costs, with unlike data too (docs/experiments.md).
+Ahead Core::State::first_way() const {
+  const bool may_overlap = allows(options.look_ahead, options.overlap, Ahead::kOverlaps);
+  return may_overlap ? Ahead::kOverlaps : ahead;
+}
+
 Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   const double compute_s = compute_times.value();
   if (round < kOfferEvery) {
     const double first_s = plan.has_one_hop_each_way() ? std::max(compute_s, kFirstExchangeMin)
                                                        : kFirstExchangeOfHops * compute_s;
-    return {first_s, ahead, verdict.local_steps};
+    return {first_s, first_way(), verdict.local_steps};
   }
   PaceRules rules{round_times.value(),  compute_s,
                   data.unlike(),        options.look_ahead,

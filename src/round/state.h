@@ -212,6 +212,7 @@ class Core::State {
   [[nodiscard]] double agree_on_bits(double room);
   [[nodiscard]] std::string search_state() const;
   void choose_pace(const ControlVector& from_all, Verdict& next);
+  [[nodiscard]] Ahead first_way() const;
   [[nodiscard]] Pace next_pace(const Pace& present, const ExchangeOffer& offer);
   void learn_floor(const ExchangeOffer& offer, double exchange_s, double messages_s);
   void check_round_time(const MessageContext& context);

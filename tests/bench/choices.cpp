@@ -1,14 +1,17 @@
 // What `policy: auto` chooses beside what a person could have written: digits on meshes whose links
-// all have one rate, in virtual time with LibTorch's gradients.
+// all have one rate, or follow a trace, in virtual time with LibTorch's gradients.
 //
 // In each cell (topology, rate, split) every setting runs with `--tried` seeds, the best
 // `--finalists` with `--seeds`; the best of these and auto then run with `--fresh` other seeds, in
 // pairs, so that luck in the search is not taken for a better setting. The settings are auto with
-// one key varied, all round times and message sizes of a geometric list, and `--random` drawn ones.
-// A winner at an end of its list is told as such. Runs that take kFar times the best median and
-// longer are given up; their time counts as that limit, of auto and of settings alike.
+// one key varied, all round times and message sizes of a geometric list, and `--random` drawn ones;
+// beside a trace messages of one size alone, with every way to take gradients and up to four local
+// steps. A winner at an end of its list is told as such. Runs that take kFar times the best median
+// and longer are given up; their time counts as that limit, of auto and of settings alike.
 //
 //   bench_choices [--topologies ring4,ps4,tree7,graph5] [--rates 1Mbit,10Mbit]
+//                 [--traces NAME,…]  in place of rates; links follow them as changing_links.h says
+//                 [--faster 100]     times as fast as the trace's file says: a run takes a second
 //                 [--splits even,by-label] [--compute 1ms] [--tried 3] [--finalists 4] [--seeds 11]
 //                 [--fresh 33] [--random 12] [--draws SEED] [--json FILE]
 //                 [--only "{KEYS};{KEYS}"]  these settings of the section compression alone
@@ -22,6 +25,7 @@
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/units.h"
 #include "tests/bench/arguments.h"
+#include "tests/bench/changing_links.h"
 #include "tests/bench/timed_run.h"
 
 namespace kimesh::bench {
@@ -50,10 +54,12 @@ struct Setting {
 const Setting kAuto{"{policy: auto}", "", false};
 
 // The keys that auto uses by default, written out for another policy.
-std::string like_auto(const std::string& keys, bool look_ahead, bool overlap) {
+std::string like_auto(const std::string& keys, bool look_ahead, bool overlap,
+                      unsigned local_steps = 1) {
   return fmt::format(
-      "{{{}, compressor: dzq, feedback: ef14, gather: shared, look_ahead: {}, overlap: {}}}", keys,
-      look_ahead, overlap);
+      "{{{}, compressor: dzq, feedback: ef14, gather: shared, look_ahead: {}, overlap: {}, "
+      "local_steps: {}}}",
+      keys, look_ahead, overlap, local_steps);
 }
 
 void add_lists(std::vector<Setting>& all) {
@@ -66,6 +72,18 @@ void add_lists(std::vector<Setting>& all) {
     for (const bool ahead : {false, true})
       all.push_back({like_auto(fmt::format("policy: fixed, bits: {}", kBits[i]), ahead, ahead), "",
                      i == 0 || i + 1 == kBits.size()});
+}
+
+// Messages of one size with the codec of auto.
+void add_fixed(std::vector<Setting>& all) {
+  constexpr std::array kLookAndOverlap{std::pair{false, false}, std::pair{true, false},
+                                       std::pair{true, true}};
+  for (std::size_t i = 0; i < kBits.size(); ++i)
+    for (const auto& [look_ahead, overlap] : kLookAndOverlap)
+      for (const unsigned local_steps : {1U, 2U, 4U})
+        all.push_back({like_auto(fmt::format("policy: fixed, bits: {}", kBits[i]), look_ahead,
+                                 overlap, local_steps),
+                       "", i == 0 || i + 1 == kBits.size()});
 }
 
 void add_single_keys(std::vector<Setting>& all) {
@@ -198,6 +216,16 @@ TopologyFile with_rate(TopologyFile topology, double bits_per_s) {
   return topology;
 }
 
+// `topology` with links that follow the trace `name`, sped up.
+TopologyFile with_trace_named(const TopologyFile& topology, const std::string& name, double faster,
+                              const RunConfig& config) {
+  RateTrace trace = trace_named(name);
+  for (RateTrace::Step& step : trace.steps) step.seconds /= faster;
+  const auto objective =
+      or_exit(make_training_mesh(config, topology.nodes.size(), declared_weights(topology)));
+  return with_trace(topology, trace, or_exit(make_plan(topology, objective->layout())));
+}
+
 RunConfig config_of(const std::string& split) {
   const bool even = split == "even";
   const std::string root = std::string(KIMESH_SOURCE_DIR) + "/configs/";
@@ -210,9 +238,10 @@ RunConfig config_of(const std::string& split) {
 }
 
 int main(int count, char** words) {
-  const Arguments said(count, words,
-                       {"--compute", "--tried", "--finalists", "--seeds", "--fresh", "--only",
-                        "--random", "--draws", "--topologies", "--rates", "--splits", "--json"});
+  const Arguments said(
+      count, words,
+      {"--compute", "--tried", "--finalists", "--seeds", "--fresh", "--only", "--random", "--draws",
+       "--topologies", "--rates", "--traces", "--faster", "--splits", "--json"});
   set_up_training(1);
   const auto number = [&](const std::string& name, const std::string& otherwise) {
     return static_cast<unsigned>(std::stoul(said(name, otherwise)));
@@ -222,7 +251,11 @@ int main(int count, char** words) {
   std::vector<Setting> settings;
   std::istringstream only(said("--only"));
   for (std::string keys; std::getline(only, keys, ';');) settings.push_back({keys, ""});
-  if (settings.empty()) {
+  const std::vector<std::string> traces = words_of(said("--traces"));
+  const double faster = std::stod(said("--faster", "100"));
+  if (settings.empty() && !traces.empty()) {
+    add_fixed(settings);
+  } else if (settings.empty()) {
     add_lists(settings);
     add_single_keys(settings);
     add_random(settings, number("--random", "12"), number("--draws", "1"));
@@ -233,13 +266,23 @@ int main(int count, char** words) {
   for (const std::string& name : words_of(said("--topologies", "ring4,ps4,tree7,graph5"))) {
     const std::string path = std::string(KIMESH_SOURCE_DIR) + "/topologies/" + name + ".yaml";
     const TopologyFile topology = loaded_or_exit(load_topology(path));
-    for (const std::string& rate : words_of(said("--rates", "1Mbit,10Mbit")))
+    const auto measure = [&](const std::string& links, const auto& make_topology) {
       for (const std::string& split : words_of(said("--splits", "even,by-label"))) {
-        Cell cell(search, config_of(split),
-                  with_rate(topology, or_exit(parse_rate_bits_per_s(rate))));
-        cell.measure(fmt::format("{}, {}, {}", name, rate, split), settings, figures);
-        if (!figures.write(said("--json"))) return 1;  // what is known so far
+        const RunConfig config = config_of(split);
+        Cell cell(search, config, make_topology(config));
+        cell.measure(fmt::format("{}, {}, {}", name, links, split), settings, figures);
+        if (!figures.write(said("--json"))) std::exit(1);  // what is known so far
       }
+    };
+    for (const std::string& trace : traces)
+      measure(trace, [&](const RunConfig& config) {
+        return with_trace_named(topology, trace, faster, config);
+      });
+    if (!traces.empty()) continue;
+    for (const std::string& rate : words_of(said("--rates", "1Mbit,10Mbit")))
+      measure(rate, [&](const RunConfig&) {
+        return with_rate(topology, or_exit(parse_rate_bits_per_s(rate)));
+      });
   }
   return 0;
 }

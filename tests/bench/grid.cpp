@@ -5,10 +5,7 @@
 // tried; the best one is then run with all `--seeds`. A figure whose best setting is an end of its
 // list says so: a better one may lie outside.
 //
-// Every link of the topology, also one that no route takes, gets a trace in place of its rate; its
-// delay stays. Link l follows the trace at a speed of 1, 1/2 or 2 times and from a place of its own
-// (the golden ratio's multiples of the period), so that links are uneven and change at different
-// times.
+// Links follow traces as changing_links.h says.
 //
 //   bench_grid [--config FILE] [--topologies NAME,NAME,…] [--traces NAME,…] [--seeds 5]
 //              [--tried 3] [--compute 1ms] [--seconds 1200] [--POLICY SETTING,…|no] [--json FILE]
@@ -17,17 +14,14 @@
 #include <functional>
 #include <map>
 
-#include "kimesh/emulation/rate_trace.h"
 #include "kimesh/train/trainer.h"
 #include "kimesh/util/units.h"
 #include "tests/bench/arguments.h"
+#include "tests/bench/changing_links.h"
 #include "tests/bench/timed_run.h"
 
 namespace kimesh::bench {
 namespace {
-
-constexpr double kGolden = 0.6180339887498949;
-constexpr std::array kSpeeds{1.0, 0.5, 2.0};
 
 struct Grid {
   RunConfig config;
@@ -35,60 +29,6 @@ struct Grid {
   unsigned seeds = 5, tried = 3;
   double seconds_max = 1200;  // virtual
 };
-
-// The trace from `begin` on, a share of its period, at `speed` times its rates.
-RateTrace turned(const RateTrace& trace, double begin, double speed) {
-  if (trace.steps.size() == 1) return {{{0, trace.steps[0].bits_per_s * speed}}};
-  const double period = trace.steps.back().seconds;
-  const double offset = begin * period;
-  RateTrace result;
-  for (double at = offset; at < offset + period; at = trace.next_change_after(at))
-    result.steps.push_back({at - offset, trace.at(at) * speed});
-  result.steps.push_back({period, trace.at(offset) * speed});
-  return result;
-}
-
-// The links that the plan uses, then all others that the topology has: routes depend on their rates
-// too.
-std::vector<std::pair<NodeIndex, NodeIndex>> links_of(const TopologyFile& topology,
-                                                      const Plan& plan) {
-  std::vector<std::pair<NodeIndex, NodeIndex>> links;
-  for (const Link& link : plan.links) links.emplace_back(link.from, link.to);
-  const auto nodes = static_cast<NodeIndex>(topology.nodes.size());
-  for (NodeIndex i = 0; i < nodes; ++i)
-    for (NodeIndex j = 0; j < nodes; ++j)
-      if (i != j && topology.kind->carries(topology, i, j) &&
-          std::ranges::find(links, std::pair(i, j)) == links.end())
-        links.emplace_back(i, j);
-  return links;
-}
-
-TopologyFile with_trace(const TopologyFile& topology, const RateTrace& trace, const Plan& plan) {
-  TopologyFile changing = topology;
-  changing.links.clear();
-  std::size_t l = 0;
-  for (const auto& [from, to] : links_of(topology, plan)) {
-    LinkSpec spec = topology.link(from, to);
-    const double begin = std::fmod(kGolden * static_cast<double>(l), 1.0);
-    spec.rate = turned(trace, begin, kSpeeds[l % kSpeeds.size()]);
-    changing.links.push_back({from, to, std::move(spec)});
-    ++l;
-  }
-  std::ranges::sort(changing.links, {}, [](const TopologyFile::NamedLink& link) {
-    return std::pair(link.from, link.to);
-  });
-  return changing;
-}
-
-RateTrace trace_named(const std::string& name) {
-  if (name == "steady") return {{{0, 2e6}}};
-  const std::string path = std::string(KIMESH_SOURCE_DIR) + "/topologies/traces/" + name + ".csv";
-  Complaints complaints(path);
-  const auto trace = load_trace(path, 0, complaints);
-  for (const Problem& problem : complaints.take()) fmt::print(stderr, "{}\n", to_string(problem));
-  if (!trace) std::exit(2);
-  return *trace;
-}
 
 // What each policy may be tried with, in order, unless `--POLICY LIST` says otherwise: the ratio
 // (with dzq the bits per element, ten times as much), the round time, ε.
