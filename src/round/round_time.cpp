@@ -288,8 +288,9 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   }
 }
 
-// How gradients are taken until the first offer. A mesh that may overlap does: these rounds are
-// shorter, which is worth more than the delay costs, with unlike data too (docs/experiments.md).
+// How gradients are taken before the first offer. They overlap wherever the config allows it: the
+// shorter rounds save more than the delay costs, with unlike data too (docs/experiments.md,
+// "Overlap before the first offer").
 Ahead Core::State::first_way() const {
   const bool may_overlap = allows(options.look_ahead, options.overlap, Ahead::kOverlaps);
   return may_overlap ? Ahead::kOverlaps : ahead;

@@ -17,13 +17,14 @@
 #include "kimesh/emulation/rate_trace.h"
 #include "kimesh/mesh/mesh.h"
 #include "tests/bench/figures.h"
+#include "tests/bench/timed_run.h"
 
 namespace kimesh::bench {
 
 inline constexpr double kGolden = 0.6180339887498949;
 inline constexpr std::array kSpeeds{1.0, 0.5, 2.0};
 
-// The trace from `begin` on, a share of its period, at `speed` times its rates.
+// Returns the trace with `speed` times its rates, beginning at the share `begin` of its period.
 inline RateTrace turned(const RateTrace& trace, double begin, double speed) {
   if (trace.steps.size() == 1) return {{{0, trace.steps[0].bits_per_s * speed}}};
   const double period = trace.steps.back().seconds;
@@ -50,7 +51,14 @@ inline std::vector<std::pair<NodeIndex, NodeIndex>> links_of(const TopologyFile&
   return links;
 }
 
-// `plan`: of the topology as it is, and of the model.
+// The plan of the model in `config` on the topology as it is.
+inline Plan plan_of(const TopologyFile& topology, const RunConfig& config) {
+  const auto objective =
+      or_exit(make_training_mesh(config, topology.nodes.size(), declared_weights(topology)));
+  return or_exit(make_plan(topology, objective->layout()));
+}
+
+// Returns `topology` with links that follow `trace`. `plan` says which links come first.
 inline TopologyFile with_trace(const TopologyFile& topology, const RateTrace& trace,
                                const Plan& plan) {
   TopologyFile changing = topology;
@@ -69,7 +77,8 @@ inline TopologyFile with_trace(const TopologyFile& topology, const RateTrace& tr
   return changing;
 }
 
-// Of topologies/traces, or `steady`: 2 Mbit/s.
+// Loads a trace from topologies/traces; `steady` is a constant rate of 2 Mbit/s. A trace that
+// cannot be loaded ends the program with code 2.
 inline RateTrace trace_named(const std::string& name) {
   if (name == "steady") return {{{0, 2e6}}};
   const std::string path = std::string(KIMESH_SOURCE_DIR) + "/topologies/traces/" + name + ".csv";

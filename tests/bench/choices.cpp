@@ -74,7 +74,7 @@ void add_lists(std::vector<Setting>& all) {
                      i == 0 || i + 1 == kBits.size()});
 }
 
-// Messages of one size with the codec of auto.
+// Adds messages of one size with auto's codec, every way to take gradients and 1, 2 or 4 steps.
 void add_fixed(std::vector<Setting>& all) {
   constexpr std::array kLookAndOverlap{std::pair{false, false}, std::pair{true, false},
                                        std::pair{true, true}};
@@ -216,14 +216,10 @@ TopologyFile with_rate(TopologyFile topology, double bits_per_s) {
   return topology;
 }
 
-// `topology` with links that follow the trace `name`, sped up.
-TopologyFile with_trace_named(const TopologyFile& topology, const std::string& name, double faster,
-                              const RunConfig& config) {
+RateTrace faster_trace(const std::string& name, double times) {
   RateTrace trace = trace_named(name);
-  for (RateTrace::Step& step : trace.steps) step.seconds /= faster;
-  const auto objective =
-      or_exit(make_training_mesh(config, topology.nodes.size(), declared_weights(topology)));
-  return with_trace(topology, trace, or_exit(make_plan(topology, objective->layout())));
+  for (RateTrace::Step& step : trace.steps) step.seconds /= times;
+  return trace;
 }
 
 RunConfig config_of(const std::string& split) {
@@ -252,8 +248,10 @@ int main(int count, char** words) {
   std::istringstream only(said("--only"));
   for (std::string keys; std::getline(only, keys, ';');) settings.push_back({keys, ""});
   const std::vector<std::string> traces = words_of(said("--traces"));
+  const std::vector<std::string> rates = words_of(said("--rates", "1Mbit,10Mbit"));
+  const bool follow_traces = !traces.empty();
   const double faster = std::stod(said("--faster", "100"));
-  if (settings.empty() && !traces.empty()) {
+  if (settings.empty() && follow_traces) {
     add_fixed(settings);
   } else if (settings.empty()) {
     add_lists(settings);
@@ -266,23 +264,16 @@ int main(int count, char** words) {
   for (const std::string& name : words_of(said("--topologies", "ring4,ps4,tree7,graph5"))) {
     const std::string path = std::string(KIMESH_SOURCE_DIR) + "/topologies/" + name + ".yaml";
     const TopologyFile topology = loaded_or_exit(load_topology(path));
-    const auto measure = [&](const std::string& links, const auto& make_topology) {
+    for (const std::string& links : follow_traces ? traces : rates)
       for (const std::string& split : words_of(said("--splits", "even,by-label"))) {
         const RunConfig config = config_of(split);
-        Cell cell(search, config, make_topology(config));
+        Cell cell(search, config,
+                  follow_traces
+                      ? with_trace(topology, faster_trace(links, faster), plan_of(topology, config))
+                      : with_rate(topology, or_exit(parse_rate_bits_per_s(links))));
         cell.measure(fmt::format("{}, {}, {}", name, links, split), settings, figures);
-        if (!figures.write(said("--json"))) std::exit(1);  // what is known so far
+        if (!figures.write(said("--json"))) return 1;  // what is known so far
       }
-    };
-    for (const std::string& trace : traces)
-      measure(trace, [&](const RunConfig& config) {
-        return with_trace_named(topology, trace, faster, config);
-      });
-    if (!traces.empty()) continue;
-    for (const std::string& rate : words_of(said("--rates", "1Mbit,10Mbit")))
-      measure(rate, [&](const RunConfig&) {
-        return with_rate(topology, or_exit(parse_rate_bits_per_s(rate)));
-      });
   }
   return 0;
 }

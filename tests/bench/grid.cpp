@@ -157,9 +157,7 @@ void measure_topology(const Grid& grid, const std::string& name, const Arguments
                       Figures& figures) {
   const std::string path = std::string(KIMESH_SOURCE_DIR) + "/topologies/" + name + ".yaml";
   const TopologyFile topology = loaded_or_exit(load_topology(path));
-  const auto objective =
-      or_exit(make_training_mesh(grid.config, topology.nodes.size(), declared_weights(topology)));
-  const Plan plan = or_exit(make_plan(topology, objective->layout()));
+  const Plan plan = plan_of(topology, grid.config);
   for (const std::string& trace : words_of(said("--traces", "steady,sinusoid,steps,mobile"))) {
     const TopologyFile changing = with_trace(topology, trace_named(trace), plan);
     for (const auto& [policy_name, usual] : kSettings) {
