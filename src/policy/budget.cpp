@@ -96,14 +96,30 @@ double limited(double budget, Duration round_time, const MessageContext& message
   return probes ? std::max(limit, probe_bytes(round_time, message)) : limit;
 }
 
+// What a link is given at least whose first messages were small, and too fast to tell what it
+// sustains: later ones would be guesses, and every tenth a probe.
+double second_budget(const MessageContext& message) {
+  constexpr std::size_t kSmall = kFirstBytesMax / 2;  // messages are smaller than their budgets
+  const bool has_told = !message.link.lower_bound || has_share(message) ||
+                        message.largest_bytes > kSmall || message.first_rounds_bytes > 0;
+  return has_told ? 0
+                  : std::min<double>(kFirstBytesMax,
+                                     kProbeGrowthMax * static_cast<double>(message.largest_bytes));
+}
+
+double first_budget(const MessageContext& message) {
+  return std::clamp(kFirstBytesPerS * to_seconds(message.own_compute_time),
+                    static_cast<double>(kFirstBytesMin), static_cast<double>(kFirstBytesMax));
+}
+
 // What the link carries in time.
 double link_budget(Duration round_time, const MessageContext& message) {
-  if (!message.link.known()) return static_cast<double>(kFirstBudgetBytes);
+  if (!message.link.known()) return first_budget(message);
   double budget =
       time_for_bytes_s(round_time, message) / per_byte_s(message, bounding_rate(message));
   if (const auto dense = dense_round_time(message); dense && *dense <= round_time)
     budget = std::max(budget, dense_message_bytes(message));
-  return limited(budget, round_time, message);
+  return std::max(limited(budget, round_time, message), second_budget(message));
 }
 
 }  // namespace

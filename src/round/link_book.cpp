@@ -65,7 +65,7 @@ void LinkBook::prove(Entry& e, const LinkSample& sample) {
   sent_too_large_ = sent_too_large_ || slow;
   const auto bytes = static_cast<double>(sample.bytes);
   e.proven = slow ? kProvenFalls * e.proven : std::max(bytes, kProvenFades * e.proven);
-  const auto least = static_cast<double>(kFirstBudgetBytes);
+  const double least = std::min(e.largest, static_cast<double>(kFirstBytesMax));
   e.largest = slow ? std::max(kProvenFalls * e.largest, least) : std::max(bytes, e.largest);
 }
 

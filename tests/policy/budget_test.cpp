@@ -110,15 +110,38 @@ TEST(Budget, KnowsTheShortestRound) {
   EXPECT_EQ(least_round_time(message, *make_codec("topk")), std::nullopt);
 }
 
-TEST(Budget, BeginsSmallOnALinkOfWhichNothingIsKnown) {
+TEST(Budget, BeginsOnAnUnknownLinkWithWhatGradientsLeaveTimeFor) {
   MessageContext message = known_link();
   message.link = {};
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), kFirstBudgetBytes);
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), kFirstBytesMin);
+  message.own_compute_time = milliseconds(2);
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 2500u) << "10 Mbit/s for 2 ms";
   message.proven_bytes = 100;
-  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), kFirstBudgetBytes);
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 2500u);
+  message.own_compute_time = milliseconds(28);
+  EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), kFirstBytesMax);
   message.elements = 10'000'000;
   message.overhead_bytes = 50;
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 80'050u) << "the floor is larger";
+}
+
+// Seen to fail without: 600 bytes follow 400.
+TEST(Budget, ASmallFirstMessageThatWasFastIsFollowedByALargerOne) {
+  MessageContext message = known_link();
+  message.elements = 1000;
+  message.link.lower_bound = true;
+  message.proven_bytes = message.largest_bytes = 1200;
+  message.link.bytes_per_s = 1e5;
+  EXPECT_EQ(topk_budget_bytes(milliseconds(20), message), kFirstBytesMax);
+  message.first_rounds_bytes = 1000;
+  EXPECT_LE(topk_budget_bytes(milliseconds(20), message), 1000u)
+      << "the mesh's rounds are too long";
+  message.first_rounds_bytes = 0;
+  message.share_bytes_per_s = 1e5;
+  EXPECT_LE(topk_budget_bytes(milliseconds(20), message), 1000u) << "the link has told";
+  message.share_bytes_per_s = 0;
+  message.proven_bytes = message.largest_bytes = kFirstBytesMax - 100;
+  EXPECT_LE(topk_budget_bytes(milliseconds(20), message), 1000u) << "it has carried so much";
 }
 
 // What a bucket passes at line speed says nothing of larger messages. Seen to fail without.

@@ -46,6 +46,7 @@ struct Loop {
         link.send(bytes_of(choice.setting, message.elements) + message.overhead_bytes);
     estimator.add(sample);
     message.proven_bytes = sample.bytes;
+    message.largest_bytes = std::max(message.largest_bytes, sample.bytes);
     message.unfilled_messages =
         estimator.estimate().lower_bound ? message.unfilled_messages + 1 : 0;
     return to_seconds(sample.elapsed);

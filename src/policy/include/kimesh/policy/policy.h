@@ -42,6 +42,8 @@ struct MessageContext {
   // T_comp: the mesh's longest gradient of a round, the median of five rounds. 0 where messages go
   // beside the next gradient.
   Duration compute_time{0};
+  // What this node's own gradients of the round took; 0: not known.
+  Duration own_compute_time{0};
   // What the messages of a round wait for besides gradients, encodings and the wire: the work of
   // applying them at each hop, and the owner's step.
   Duration work_time{0};
@@ -116,9 +118,13 @@ struct RoundObservation {
 
 // Every channel sends at least this share of its elements (docs/architecture.md, invariant 4).
 inline constexpr double kFloorRatio = 0.001;
-// Before anything is known of a link: enough for 8 chunks, which gives a first estimate, and a
-// third of a second at 100 kbit/s.
-inline constexpr std::size_t kFirstBudgetBytes = 4 * 1024;
+// The budget of a message on a link of which nothing is known: what a link of kFirstBytesPerS
+// carries while this node computes its gradients, so that a slow link does not hold up the first
+// round for many gradients. At most enough for 8 chunks, which gives a first estimate, and a third
+// of a second at 100 kbit/s; at least enough for 2 chunks. A link that has carried less than half of
+// kFirstBytesMax, and too fast to tell what it sustains, is given kFirstBytesMax next.
+inline constexpr double kFirstBytesPerS = 1.25e6;  // 10 Mbit/s
+inline constexpr std::size_t kFirstBytesMin = 1024, kFirstBytesMax = 4 * 1024;
 // While the pipe is not filled, a message is at most this much larger than what was carried lately.
 inline constexpr double kGrowthMax = 1.5;
 // It may be kFastGrowthMax times as large where it then takes at most kFastGrowthSlots of its slot
