@@ -121,8 +121,8 @@ inline constexpr double kFloorRatio = 0.001;
 // The budget of a message on a link of which nothing is known: what a link of kFirstBytesPerS
 // carries while this node computes its gradients, so that a slow link does not hold up the first
 // round for many gradients. At most enough for 8 chunks, which gives a first estimate, and a third
-// of a second at 100 kbit/s; at least enough for 2 chunks. A link that has carried less than half of
-// kFirstBytesMax, and too fast to tell what it sustains, is given kFirstBytesMax next.
+// of a second at 100 kbit/s; at least enough for 2 chunks. A link that has carried less than half
+// of kFirstBytesMax, and too fast to tell what it sustains, is given kFirstBytesMax next.
 inline constexpr double kFirstBytesPerS = 1.25e6;  // 10 Mbit/s
 inline constexpr std::size_t kFirstBytesMin = 1024, kFirstBytesMax = 4 * 1024;
 // While the pipe is not filled, a message is at most this much larger than what was carried lately.
