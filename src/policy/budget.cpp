@@ -96,15 +96,18 @@ double limited(double budget, Duration round_time, const MessageContext& message
   return probes ? std::max(limit, probe_bytes(round_time, message)) : limit;
 }
 
-// What a link is given at least whose first messages were small, and too fast to tell what it
-// sustains: later ones would be guesses, and every tenth a probe.
+// The least budget of a link whose messages so far were too small to tell what it sustains. Without
+// it they would grow by half from a guess, and every tenth one would be a probe. 0: there is none.
+// A link that seems slow has told enough.
 double second_budget(const MessageContext& message) {
-  constexpr std::size_t kSmall = kFirstBytesMax / 2;  // messages are smaller than their budgets
-  const bool has_told = !message.link.lower_bound || has_share(message) ||
-                        message.largest_bytes > kSmall || message.first_rounds_bytes > 0;
-  return has_told ? 0
-                  : std::min<double>(kFirstBytesMax,
-                                     kProbeGrowthMax * static_cast<double>(message.largest_bytes));
+  const auto largest = static_cast<double>(message.largest_bytes);
+  const double small = std::min<double>(kFirstBytesMax, dense_message_bytes(message)) / 2;
+  const bool is_told = !message.link.lower_bound || has_share(message);
+  if (is_told || message.first_rounds_bytes > 0 || largest == 0 || largest > small) return 0;
+  const double carried_s =
+      to_seconds(message.link.time_of(message.largest_bytes) - message.link.round_trip);
+  if (carried_s * kFirstBytesMax / largest > kSecondMessageMax) return 0;
+  return std::min<double>(kFirstBytesMax, kProbeGrowthMax * largest);
 }
 
 double first_budget(const MessageContext& message) {

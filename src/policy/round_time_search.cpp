@@ -242,9 +242,11 @@ ExchangeOffer RecentOffers::at(double exchange_s) const {
   return mean;
 }
 
-bool are_smallest(const ExchangeOffer& offers) {
+double share_of_smallest(const ExchangeOffer& offers) {
   constexpr double kNoise = 1.02;
-  return offers.weight > 0 && offers.delay.front() <= kNoise * offers.delay[kPresent];
+  for (std::size_t f = kPresent; offers.weight > 0 && f > 0; --f)
+    if (offers.delay.front() <= kNoise * offers.delay[f]) return kExchangeFactors[f];
+  return 0;
 }
 
 double present_delay(const ExchangeOffer& offers) {

@@ -354,9 +354,9 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   return pace;
 }
 
-// Learns the least time of messages. It is the measured one where messages are the smallest, and
-// where a shorter exchange was in vain: messages took less by not even half as much. Elsewhere the
-// measured time is an upper bound of it.
+// Learns the least time of messages. It is the measured one where a shorter exchange was in vain:
+// messages took less by not even half as much. Where messages of this exchange, or of a shorter
+// one, are the smallest, it is that share of it. Elsewhere the measured time is an upper bound.
 void Core::State::learn_floor(const ExchangeOffer& offer, double exchange_s, double messages_s) {
   // A gradient that takes as long hides the time of messages, and links may have become faster.
   // Then the floor falls, so slowly that a mesh tries fewer steps about every 40 rounds.
@@ -372,7 +372,8 @@ void Core::State::learn_floor(const ExchangeOffer& offer, double exchange_s, dou
                           messages_s > (1 + exchange_s / last_exchange_s) / 2 * last_messages_s;
   last_exchange_s = exchange_s;
   last_messages_s = messages_s;
-  floor_s = are_smallest(offer) || is_in_vain ? messages_s : std::min(floor_s, messages_s);
+  const double share = is_in_vain ? 1 : share_of_smallest(offer);
+  floor_s = share > 0 ? share * messages_s : std::min(floor_s, messages_s);
 }
 
 // One JSON object for the run's record. What was offered is known at the owner of shard 0.

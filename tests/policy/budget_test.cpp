@@ -110,7 +110,7 @@ TEST(Budget, KnowsTheShortestRound) {
   EXPECT_EQ(least_round_time(message, *make_codec("topk")), std::nullopt);
 }
 
-TEST(Budget, BeginsOnAnUnknownLinkWithWhatGradientsLeaveTimeFor) {
+TEST(Budget, BeginsOnAnUnknownLinkWithWhatItMayCarryDuringAGradient) {
   MessageContext message = known_link();
   message.link = {};
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), kFirstBytesMin);
@@ -125,23 +125,38 @@ TEST(Budget, BeginsOnAnUnknownLinkWithWhatGradientsLeaveTimeFor) {
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 80'050u) << "the floor is larger";
 }
 
-// Seen to fail without: 600 bytes follow 400.
-TEST(Budget, ASmallFirstMessageThatWasFastIsFollowedByALargerOne) {
+// Seen to fail without.
+TEST(Budget, ASmallMessageThatDoesNotTellTheRateIsFollowedByALargerOne) {
   MessageContext message = known_link();
-  message.elements = 1000;
-  message.link.lower_bound = true;
+  message.elements = 10'000;
+  message.link = {1e6, 0.4, Duration{0}, true};  // a little over a millisecond
   message.proven_bytes = message.largest_bytes = 1200;
-  message.link.bytes_per_s = 1e5;
-  EXPECT_EQ(topk_budget_bytes(milliseconds(20), message), kFirstBytesMax);
+  message.slots = message.hops = 20;
+  const auto budget = [&] { return topk_budget_bytes(milliseconds(20), message); };
+  EXPECT_EQ(budget(), kFirstBytesMax);
+  const auto elsewhere = [&](const char* why) { EXPECT_LE(budget(), 1000u) << why; };
   message.first_rounds_bytes = 1000;
-  EXPECT_LE(topk_budget_bytes(milliseconds(20), message), 1000u)
-      << "the mesh's rounds are too long";
+  elsewhere("the mesh's rounds are too long");
   message.first_rounds_bytes = 0;
-  message.share_bytes_per_s = 1e5;
-  EXPECT_LE(topk_budget_bytes(milliseconds(20), message), 1000u) << "the link has told";
+  message.share_bytes_per_s = 1e6;
+  elsewhere("the link has told");
   message.share_bytes_per_s = 0;
   message.proven_bytes = message.largest_bytes = kFirstBytesMax - 100;
-  EXPECT_LE(topk_budget_bytes(milliseconds(20), message), 1000u) << "it has carried so much";
+  elsewhere("it has carried so much");
+  message.proven_bytes = message.largest_bytes = 1200;
+  message.link.bytes_per_s = 1e5;
+  elsewhere("4 KiB would take 41 ms");
+  message.link.round_trip = milliseconds(11);
+  message.link.bytes_per_s = 1.05e5;
+  EXPECT_EQ(budget(), kFirstBytesMax) << "nearly all of which is the way";
+  message.elements = 400;
+  EXPECT_LE(budget(), 1700u) << "the dense message";
+}
+
+// What a first message needs to tell a rate at all.
+TEST(Budget, AFirstMessageHasTwoChunks) {
+  EXPECT_GE(chunk_count(kFirstBytesMin - 200), 2u) << "besides its headers";
+  EXPECT_EQ(chunk_count(kFirstBytesMax - 200), 7u);
 }
 
 // What a bucket passes at line speed says nothing of larger messages. Seen to fail without.

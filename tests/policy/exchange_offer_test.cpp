@@ -169,5 +169,19 @@ TEST(ExchangeOffer, ADenseMessageIsNeverLate) {
   EXPECT_GT(offer.delay[0], 0);
 }
 
+TEST(ExchangeOffer, TellsTheLongestExchangeWhoseMessagesAreTheSmallest) {
+  const auto share = [](const std::array<double, kExchangeFactors.size()>& delay) {
+    ExchangeOffer offer;
+    offer.delay = delay;
+    offer.weight = 1;
+    return share_of_smallest(offer);
+  };
+  EXPECT_EQ(share({9, 8, 7, 6, 5}), 0) << "shorter ones than all may be smaller";
+  EXPECT_EQ(share({9, 9, 7, 6, 5}), kExchangeFactors[1]);
+  EXPECT_EQ(share({9, 9, 8.9, 6, 5}), 1);
+  EXPECT_EQ(share({9, 9, 9, 9, 9}), 1) << "of longer ones nothing was measured";
+  EXPECT_EQ(share_of_smallest({}), 0) << "nobody offers anything";
+}
+
 }  // namespace
 }  // namespace kimesh::exchange_offer_test

@@ -42,7 +42,7 @@ struct MessageContext {
   // T_comp: the mesh's longest gradient of a round, the median of five rounds. 0 where messages go
   // beside the next gradient.
   Duration compute_time{0};
-  // What this node's own gradients of the round took; 0: not known.
+  // What this node's own gradients of the round took, all local steps; 0: none is there yet.
   Duration own_compute_time{0};
   // What the messages of a round wait for besides gradients, encodings and the wire: the work of
   // applying them at each hop, and the owner's step.
@@ -120,11 +120,13 @@ struct RoundObservation {
 inline constexpr double kFloorRatio = 0.001;
 // The budget of a message on a link of which nothing is known: what a link of kFirstBytesPerS
 // carries while this node computes its gradients, so that a slow link does not hold up the first
-// round for many gradients. At most enough for 8 chunks, which gives a first estimate, and a third
-// of a second at 100 kbit/s; at least enough for 2 chunks. A link that has carried less than half
-// of kFirstBytesMax, and too fast to tell what it sustains, is given kFirstBytesMax next.
+// round for many gradients. At most enough for 7 chunks, which gives a first estimate, and a third
+// of a second at 100 kbit/s; at least enough for 2 chunks.
 inline constexpr double kFirstBytesPerS = 1.25e6;  // 10 Mbit/s
-inline constexpr std::size_t kFirstBytesMin = 1024, kFirstBytesMax = 4 * 1024;
+inline constexpr std::size_t kFirstBytesMin = 1280, kFirstBytesMax = 4 * 1024;
+// A link that has carried half of kFirstBytesMax at most, and has not told what it sustains, is
+// given kFirstBytesMax next if that seems to take no longer than so many seconds: at 6.5 Mbit/s.
+inline constexpr double kSecondMessageMax = 0.005;
 // While the pipe is not filled, a message is at most this much larger than what was carried lately.
 inline constexpr double kGrowthMax = 1.5;
 // It may be kFastGrowthMax times as large where it then takes at most kFastGrowthSlots of its slot

@@ -183,8 +183,9 @@ class RecentOffers {
   std::uint32_t count_ = 0;  // of all offers; the last one is at (count_ - 1) % kOffersOfAMean
 };
 
-// Whether messages would be no smaller with the shortest exchange that is compared.
-[[nodiscard]] bool are_smallest(const ExchangeOffer& offers);
+// The longest compared exchange, as a share of the present one and at most 1, whose messages are as
+// small as those of the shortest. 0: those of the shortest are smaller than all others.
+[[nodiscard]] double share_of_smallest(const ExchangeOffer& offers);
 
 // D: by how many rounds messages are late with the present time of the exchange, a reduce and a
 // gather together; and with the shortest that is compared. Without offers: 0.
