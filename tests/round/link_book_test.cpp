@@ -51,6 +51,17 @@ TEST_F(LinkBookOfOne, AMessageWhoseTailIsLateWasTooLarge) {
   EXPECT_EQ(largest(), 5'000u);
 }
 
+// Seen to fail where a late message raised what the link has carried in time to 4 KiB.
+TEST_F(LinkBookOfOne, ASmallMessageThatIsLateProvesNoLargerOne) {
+  book_ = LinkBook{plan_, 0, std::nullopt, false};
+  for (int i = 0; i < 10; ++i) take(message(1'200, 0));
+  LinkSample late = message(1'200, 0.020);
+  late.tail_time = late.elapsed;
+  take(late);
+  EXPECT_EQ(proven(), 600u);
+  EXPECT_EQ(largest(), 1'200u);
+}
+
 // Seen to fail where elapsed alone was looked at.
 TEST_F(LinkBookOfOne, AMessageThatWaitedForACoreWasNotTooLarge) {
   for (const bool has_tail : {true, false}) {
