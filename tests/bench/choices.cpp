@@ -4,10 +4,10 @@
 // In each cell (topology, rate, split) every setting runs with `--tried` seeds, the best
 // `--finalists` with `--seeds`; the best of these and auto then run with `--fresh` other seeds, in
 // pairs, so that luck in the search is not taken for a better setting. The settings are auto with
-// one key varied, all round times and message sizes of a geometric list, and `--random` drawn ones;
-// beside a trace messages of one size alone, with every way to take gradients and up to four local
-// steps. A winner at an end of its list is told as such. Runs that take kFar times the best median
-// and longer are given up; their time counts as that limit, of auto and of settings alike.
+// one key varied, all round times of a geometric list, messages of one size, with every way to take
+// gradients and up to four local steps, and `--random` drawn ones; beside a trace messages of one
+// size alone. A winner at an end of its list is told as such. Runs that take kFar times the best
+// median and longer are given up; their time counts as that limit, of auto and of settings alike.
 //
 //   bench_choices [--topologies ring4,ps4,tree7,graph5] [--rates 1Mbit,10Mbit]
 //                 [--traces NAME,…]  in place of rates; links follow them as changing_links.h says
@@ -68,10 +68,6 @@ void add_lists(std::vector<Setting>& all) {
     all.push_back({kAuto.compression, kRoundTimes[i], end});
     all.push_back({like_auto("policy: kimad", false, false), kRoundTimes[i], end});
   }
-  for (std::size_t i = 0; i < kBits.size(); ++i)
-    for (const bool ahead : {false, true})
-      all.push_back({like_auto(fmt::format("policy: fixed, bits: {}", kBits[i]), ahead, ahead), "",
-                     i == 0 || i + 1 == kBits.size()});
 }
 
 // Adds messages of one size with auto's codec, every way to take gradients and 1, 2 or 4 steps.
@@ -255,6 +251,7 @@ int main(int count, char** words) {
     add_fixed(settings);
   } else if (settings.empty()) {
     add_lists(settings);
+    add_fixed(settings);
     add_single_keys(settings);
     add_random(settings, number("--random", "12"), number("--draws", "1"));
   }
