@@ -97,8 +97,8 @@ double limited(double budget, Duration round_time, const MessageContext& message
 }
 
 // The least budget of a link whose messages so far were too small to tell what it sustains. Without
-// it they would grow by half from a guess, and every tenth one would be a probe. 0: there is none.
-// A link that seems slow has told enough.
+// it messages would grow by half from a guess, and every tenth one would be a probe. Returns 0 where
+// the link needs no larger message, or where it seems too slow for one.
 double second_budget(const MessageContext& message) {
   const auto largest = static_cast<double>(message.largest_bytes);
   const double small = std::min<double>(kFirstBytesMax, dense_message_bytes(message)) / 2;
@@ -110,6 +110,7 @@ double second_budget(const MessageContext& message) {
   return std::min<double>(kFirstBytesMax, kProbeGrowthMax * largest);
 }
 
+// The budget of a message on a link of which nothing is known.
 double first_budget(const MessageContext& message) {
   return std::clamp(kFirstBytesPerS * to_seconds(message.own_compute_time),
                     static_cast<double>(kFirstBytesMin), static_cast<double>(kFirstBytesMax));

@@ -125,7 +125,7 @@ TEST(Budget, BeginsOnAnUnknownLinkWithWhatItMayCarryDuringAGradient) {
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 80'050u) << "the floor is larger";
 }
 
-// Seen to fail without.
+// Seen to fail without the larger message, and where slow links are given it as well.
 TEST(Budget, ASmallMessageThatDoesNotTellTheRateIsFollowedByALargerOne) {
   MessageContext message = known_link();
   message.elements = 10'000;
@@ -134,18 +134,18 @@ TEST(Budget, ASmallMessageThatDoesNotTellTheRateIsFollowedByALargerOne) {
   message.slots = message.hops = 20;
   const auto budget = [&] { return topk_budget_bytes(milliseconds(20), message); };
   EXPECT_EQ(budget(), kFirstBytesMax);
-  const auto elsewhere = [&](const char* why) { EXPECT_LE(budget(), 1000u) << why; };
+  const auto expect_small = [&](const char* why) { EXPECT_LE(budget(), 1000u) << why; };
   message.first_rounds_bytes = 1000;
-  elsewhere("the mesh's rounds are too long");
+  expect_small("the mesh's rounds are too long");
   message.first_rounds_bytes = 0;
   message.share_bytes_per_s = 1e6;
-  elsewhere("the link has told");
+  expect_small("the link has told");
   message.share_bytes_per_s = 0;
   message.proven_bytes = message.largest_bytes = kFirstBytesMax - 100;
-  elsewhere("it has carried so much");
+  expect_small("it has carried so much");
   message.proven_bytes = message.largest_bytes = 1200;
   message.link.bytes_per_s = 1e5;
-  elsewhere("4 KiB would take 41 ms");
+  expect_small("4 KiB would take 41 ms");
   message.link.round_trip = milliseconds(11);
   message.link.bytes_per_s = 1.05e5;
   EXPECT_EQ(budget(), kFirstBytesMax) << "nearly all of which is the way";
@@ -153,7 +153,7 @@ TEST(Budget, ASmallMessageThatDoesNotTellTheRateIsFollowedByALargerOne) {
   EXPECT_LE(budget(), 1700u) << "the dense message";
 }
 
-// What a first message needs to tell a rate at all.
+// A message of one chunk tells no rate.
 TEST(Budget, AFirstMessageHasTwoChunks) {
   EXPECT_GE(chunk_count(kFirstBytesMin - 200), 2u) << "besides its headers";
   EXPECT_EQ(chunk_count(kFirstBytesMax - 200), 7u);

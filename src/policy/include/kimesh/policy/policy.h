@@ -42,7 +42,8 @@ struct MessageContext {
   // T_comp: the mesh's longest gradient of a round, the median of five rounds. 0 where messages go
   // beside the next gradient.
   Duration compute_time{0};
-  // What this node's own gradients of the round took, all local steps; 0: none is there yet.
+  // How long this node took for its own gradients of the round, all local steps together. 0: they
+  // are not there yet.
   Duration own_compute_time{0};
   // What the messages of a round wait for besides gradients, encodings and the wire: the work of
   // applying them at each hop, and the owner's step.
@@ -124,9 +125,10 @@ inline constexpr double kFloorRatio = 0.001;
 // of a second at 100 kbit/s; at least enough for 2 chunks.
 inline constexpr double kFirstBytesPerS = 1.25e6;  // 10 Mbit/s
 inline constexpr std::size_t kFirstBytesMin = 1280, kFirstBytesMax = 4 * 1024;
-// A link that has carried half of kFirstBytesMax at most, and has not told what it sustains, is
-// given kFirstBytesMax next if that seems to take no longer than so many seconds: at 6.5 Mbit/s.
-inline constexpr double kSecondMessageMax = 0.005;
+// A link that has carried at most half of kFirstBytesMax, and has not told what it sustains, is
+// given kFirstBytesMax next if the link seems to carry that within kSecondMessageMax: slower links
+// soon tell their rate by small messages, and 4 KiB would hold them up. 6.5 Mbit/s are enough.
+inline constexpr double kSecondMessageMax = 0.005;  // seconds
 // While the pipe is not filled, a message is at most this much larger than what was carried lately.
 inline constexpr double kGrowthMax = 1.5;
 // It may be kFastGrowthMax times as large where it then takes at most kFastGrowthSlots of its slot
