@@ -97,8 +97,8 @@ double limited(double budget, Duration round_time, const MessageContext& message
 }
 
 // The least budget of a link whose messages so far were too small to tell what it sustains. Without
-// it messages would grow by half from a guess, and every tenth one would be a probe. Returns 0 where
-// the link needs no larger message, or where it seems too slow for one.
+// it messages would grow by half from a guess, and every tenth one would be a probe. Returns 0
+// where the link needs no larger message, or where it seems too slow for one.
 double second_budget(const MessageContext& message) {
   const auto largest = static_cast<double>(message.largest_bytes);
   const double small = std::min<double>(kFirstBytesMax, dense_message_bytes(message)) / 2;

@@ -112,8 +112,8 @@ inline constexpr double kGrowthOfDelay = 0.5;
 // The exchange of the first kOfferEvery rounds. Where messages take one hop each way it is the
 // longest gradient, and at least about the time in which a link of 10 Mbit/s carries the smallest
 // first message (kFirstBytesMin). With four gradients in its place the even cnn takes 1.2 times as
-// long at 100 Mbit/s and 1.4 times at 10 (docs/experiments.md). Where sums are passed on, it is four
-// gradients: small messages of several hops hide that data are unlike.
+// long at 100 Mbit/s and 1.4 times at 10 (docs/experiments.md). Where sums are passed on, it is
+// four gradients: small messages of several hops hide that data are unlike.
 inline constexpr double kFirstExchangeMin = 0.001;  // seconds
 inline constexpr double kFirstExchangeOfHops = 4;   // gradients
 // The longest exchange, as a multiple of that of dense messages. What goes beyond it is room for
