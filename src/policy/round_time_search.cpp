@@ -67,13 +67,15 @@ class Search {
     const double drift = rules_.drift + rules_.unlike * of_unlike_data;
     // The rounds that these steps need without delay, over those that one step needs.
     const double share_of_rounds = (1 + drift * (steps - 1)) / steps;
+    // What delay and overlap cost counts by the round, or by the step.
+    const double of_steps = rules_.floor_is_long ? share_of_rounds : 1;
     const double of_even =
         rules_.messages_are_even && pace.ahead != Ahead::kNo ? kCostOfDelayOfEvenMessages : 1;
     const double cost_of_delay =
         kCostOfDelay[static_cast<std::size_t>(pace.ahead)] + kCostOfDelayOfAgreement * agreement_;
-    const double of_noise = of_even * cost_of_delay * late;
+    const double of_noise = of_steps * of_even * cost_of_delay * late;
     const double of_disagreement = rules_.unlike * share_of_rounds * disagreement * disagreement;
-    const double staleness = pace.overlaps() ? rules_.overlap_cost - 1 : 0;
+    const double staleness = pace.overlaps() ? of_steps * (rules_.overlap_cost - 1) : 0;
     const double without_delay = share_of_rounds + staleness;
     const double rounds =
         without_delay + std::max(rules_.caution, 1.0) * of_noise + rules_.caution * of_disagreement;
@@ -180,6 +182,7 @@ void ExchangeOffer::merge(const ExchangeOffer& other) {
   least_s = std::max(least_s, other.least_s);
   most_s = std::max(most_s, other.most_s);
   coding_s = std::max(coding_s, other.coding_s);
+  smallest_s = std::max(smallest_s, other.smallest_s);
 }
 
 void add_limits(ExchangeOffer& offer, const MessageContext& context) {
@@ -343,7 +346,7 @@ Pace best_pace(const Pace& now, const PaceRules& rules, const ExchangeOffer& off
   const Search search(now, rules, offers, agreement);
   if (!(offers.weight > 0)) return search.present();
   const std::vector<unsigned> numbers = numbers_of_steps(now, rules);
-  const Search of_noise(now, rules, offers, 0);
+  const Search of_noise(now, rules, offers, rules.floor_is_long ? agreement : 0);
   const unsigned steps = best_pace_of(numbers, of_noise, now, rules).local_steps;
   const Pace best = best_pace_of(std::array{steps}, search, now, rules);
   // Another number must be worth it by both costs. Else two paces, each the better one by a cost of

@@ -13,6 +13,13 @@ namespace kimesh {
 
 class DataLikeness {
  public:
+  // `cosine`: the mean cosine of the first movements. They begin at one point with nothing late,
+  // and tell like data from unlike ones most clearly.
+  void add_first(double cosine) { first_agree_ = cosine > kFirstAgreement; }
+  // Whether they agree so much that local steps hide nothing. It decides nothing but the local
+  // steps before the first offer.
+  [[nodiscard]] bool first_movements_agree() const { return first_agree_; }
+
   // `cosine`: mean_cosine() of one more offer.
   void add(double cosine) {
     const double unlike = unlikeness(cosine);
@@ -33,14 +40,18 @@ class DataLikeness {
 
   template <typename Self>
   static auto state_of(Self& self) {
-    return std::tie(self.recent_, self.at_first_, self.may_look_ahead_);
+    return std::tie(self.recent_, self.at_first_, self.may_look_ahead_, self.first_agree_);
   }
 
  private:
+  // With digits it is 0.16 to 0.7, even, and −0.22 to −0.5 by label; where data have nothing to do
+  // with each other, 0 (docs/experiments.md, "Steps beside the smallest messages").
+  static constexpr double kFirstAgreement = 0.1;
   static constexpr std::size_t kOffersOfAMedian = 3;  // a single odd offer decides nothing
   RecentMedian recent_;
   double at_first_ = 0;  // the median of the first offers
   std::optional<bool> may_look_ahead_;
+  bool first_agree_ = false;
 };
 
 }  // namespace kimesh

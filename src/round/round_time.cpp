@@ -10,6 +10,16 @@
 
 namespace kimesh {
 
+namespace {
+
+// A gradient beside which messages go hides their time, unless rounds take so many times as long.
+constexpr double kLonger = 1.25;
+// What was learnt of that time before becomes this part of it with each offer, since links may have
+// become faster: a mesh tries fewer steps about every 40 rounds.
+constexpr double kForgets = 0.95;
+
+}  // namespace
+
 // Says once that rounds will take longer than the config asks for, where that is sure. Where
 // gradients alone take longer than that, every node would say so; only the owner of shard 0 does.
 void Core::State::check_round_time(const MessageContext& context) {
@@ -93,114 +103,6 @@ Duration Core::State::time_before_messages() const {
   return ahead == Ahead::kOverlaps ? Duration{0} : from_seconds(verdict.compute_s);
 }
 
-// A shared message that is forwarded is no choice of this node.
-bool Core::State::is_own_choice(const OutgoingChannel& out) const {
-  const Channel& channel = plan.channels[out.channel];
-  return !is_shared(channel) || (owns(channel.shard) && out.channel == lead_of(channel.shard));
-}
-
-bool Core::State::wants_curve(Round of) const {
-  return measures || (searches && (of + 1) % kOfferEvery == 0);
-}
-
-// Whether the steps of round `of` are to say how far their terms agree: those before an offer, and
-// all before the first one, which decides more. Gradients, which ef21 sends, have not been tried.
-bool Core::State::wants_agreement(Round of) const {
-  return searches && options.feedback == Feedback::kEf14 && (of < kOfferEvery || wants_curve(of));
-}
-
-// The share of a channel's message in all messages of its phase, by elements. A shard has one
-// message of a shared gather, and as many others as there are other nodes.
-double Core::State::weight_of(const OutgoingChannel& out) const {
-  const auto others = static_cast<double>(plan.view.nodes.size() - 1);
-  const double messages = is_shared(plan.channels[out.channel]) ? 1 : others;
-  return static_cast<double>(plan.elements(out.channel)) /
-         (messages * static_cast<double>(plan.layout.size()));
-}
-
-// Says in some rounds how late this node's messages would be with other times of the exchange, from
-// what was measured in the round before. Called while the gradient is computed, or, where it is
-// there already, before the first message.
-void Core::State::offer_exchange() {
-  const bool is_due =
-      searches && !confirming && round > 0 && round % kOfferEvery == 0 && offered != round;
-  if (!is_due) return;
-  offered = round;
-  own.offer.agreement = std::exchange(agreement.sum, 0);
-  own.offer.agreement_weight = std::exchange(agreement.weight, 0);
-  const CodecPtr& codec = options.policy.codec;
-  for (OutgoingChannel& out : outs) {
-    const MessageContext context = context_of(out, round);
-    if (!is_own_choice(out)) {
-      add_limits(own.offer, context);
-      continue;
-    }
-    add_to_offer(own.offer, {context, weight_of(out)}, codec);
-  }
-}
-
-// Whether the nodes' data seem unlike. Only the owner of shard 0 knows. Other nodes see that the
-// mesh may look ahead and does not: with like data it nearly always does, since that costs nothing.
-bool Core::State::data_seem_unlike() const {
-  return options.feedback == Feedback::kEf14 && options.look_ahead == Use::kChosen &&
-         ahead == Ahead::kNo;
-}
-
-// Whether messages may be of one size: where the mesh chooses all of it, and each message is made
-// by the codec that suits its size best. Not where sums of several nodes travel: residuals of each
-// hop differ anyway, and links that could carry more would stay idle (docs/figures.md: 1.5 times
-// the time on a tree). Nor where nodes with like data may not look ahead: delay costs them more.
-bool Core::State::may_send_even_messages() const {
-  return searches && !options.policy.round_time && shares_gathers && plan.has_one_hop_each_way() &&
-         options.policy.codec->kind_name() == "dzq" && options.feedback == Feedback::kEf14 &&
-         options.look_ahead == Use::kChosen;
-}
-
-// The room for even messages of like data, by this node's last messages: their bits an element
-// times a gradient's share of the round. kNoRoom: at the speed of these messages, ones of
-// kLeastEvenBits would take longer than a gradient with their frames.
-double Core::State::room_by_last_round() const {
-  double payload = 0, frames = 0, elements = 0;
-  for (const OutgoingChannel& out : outs) {
-    if (!is_own_choice(out)) continue;
-    payload += static_cast<double>(out.payload_bytes);
-    frames += static_cast<double>(overhead(control_for(plan.channels[out.channel])) +
-                                  options.chunk_overhead_bytes);
-    elements += static_cast<double>(plan.elements(out.channel));
-  }
-  const double gradient_s = verdict.compute_s / verdict.local_steps;
-  const double exchange_s = took_s - to_seconds(time_before_messages());
-  const double least = kLeastEvenBits / 8 * elements;
-  if (exchange_s * (frames + least) > gradient_s * (frames + payload)) return kNoRoom;
-  const double part = std::min(gradient_s / took_s, 1.0);
-  return std::clamp(8 * part * payload / elements, kLeastEvenBits, kBitsOfDense);
-}
-
-void Core::State::tell_room() {
-  if (!may_send_even_messages() || confirming || round < kOfferEvery) return;
-  const bool seem_alike = !data_seem_unlike();
-  double least = 0;
-  for (const OutgoingChannel& out : outs) {
-    MessageContext context = context_of(out, round);
-    if (!context.link.known()) continue;
-    // The room is that beside one gradient, also with several local steps or overlap.
-    context.compute_time = from_seconds(verdict.compute_s / verdict.local_steps);
-    // Like data: where delays and work alone take longer than a gradient, overlap and local steps
-    // save more time than small messages do.
-    const Duration fixed = time_without_bytes(context) - context.compute_time;
-    const bool is_hopeless = seem_alike && fixed > context.compute_time;
-    const double room = is_hopeless  ? kNoRoom
-                        : seem_alike ? room_for_even_messages(context)
-                                     : room_of_unlike_data(context, fixed);
-    least = tighter_limit(least, room);
-  }
-  // Like data: the rates of links tell less than what these have carried, but whether dense
-  // messages fit.
-  if (seem_alike && even_bits == 0 && least > kNoRoom && least < kBitsOfDense)
-    least = room_by_last_round();
-  own.room_for_even_messages = tighter_limit(own.room_for_even_messages, least);
-}
-
 // The last rounds with even messages, for BitsByRounds; nothing where messages are not even. None
 // counts while an alarm of the loss guard makes messages larger than BitsByRounds chose.
 std::optional<RoundsOfSize> Core::State::rounds_of_even_messages() const {
@@ -226,21 +128,6 @@ double Core::State::agree_on_bits(double room) {
   return std::min(more * agreed_bits.value(), kBitsOfDense);
 }
 
-// Says in some rounds how many times the mesh's local steps this node takes while the slowest takes
-// its own.
-void Core::State::offer_multiple() {
-  if (!options.chooses_multiples || confirming) return;
-  unsigned wanted = multiple.offered();
-  if (replay)
-    wanted = replay->multiple(self, round).value_or(wanted);
-  else if (round > 0 && round % kOfferEvery == 0)
-    wanted = multiple.wanted(verdict.step_s);
-  if (wanted != multiple.offered())
-    emit(Decided{{Decision::Kind::kMultiple, round, 0, {}, {}, wanted}});
-  multiple.offer(wanted);
-  own.multiple = options.data_weight * wanted;
-}
-
 // At the owner of shard 0. It tells all nodes the median of the longest gradients, so that one slow
 // gradient takes no bytes from the next round.
 void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
@@ -257,7 +144,9 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
       next.mean_multiple = logged->mean_multiple;
     }
   } else if (searches) {
-    if (const auto cosine = mean_cosine(from_all.offer)) data.add(*cosine);
+    if (const auto cosine = mean_cosine(from_all.offer))
+      round < kOfferEvery ? data.add_first(*cosine) : data.add(*cosine);
+    learn_smallest(from_all.offer.smallest_s);
     loss_guard.add(next.loss, data.unlike() >= kUnlikenessOfLookAhead, even_bits > 0);
     next.even_bits = agree_on_bits(from_all.room_for_even_messages);
     const Pace pace = next_pace(present, from_all.offer);
@@ -276,8 +165,8 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
       std::abs(next.exchange_s - verdict.exchange_s) > kSame * verdict.exchange_s &&
       !(even_bits > 0 && next.even_bits > 0);  // the exchange of even messages is what they take
   const bool bits_change = is_another_size(verdict.even_bits, next.even_bits);
-  if (round >= kOfferEvery &&
-      (steps_change || next.ahead != verdict.ahead || exchange_changes || bits_change)) {
+  const bool others_change = next.ahead != verdict.ahead || exchange_changes || bits_change;
+  if (steps_change || (round >= kOfferEvery && others_change)) {
     // The gradient of the next round may have been asked for before this choice.
     round_times = {};
     settled = round + 2;
@@ -296,18 +185,31 @@ Ahead Core::State::first_way() const {
   return may_overlap ? Ahead::kOverlaps : ahead;
 }
 
+// How many local steps a round has before the first offer. Where gradients overlap with messages
+// and the first movements agree, steps are doubled as long as they take no longer than the smallest
+// messages. Elsewhere it is one: movements of several steps hide that data are unlike.
+unsigned Core::State::first_steps() const {
+  if (!options.local_steps_vary || first_way() != Ahead::kOverlaps) return verdict.local_steps;
+  unsigned steps = 1;
+  while (data.first_movements_agree() && steps < kFirstStepsMax &&
+         steps * compute_times.value() <= smallest_s)
+    steps *= 2;
+  return steps;
+}
+
 Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   const double compute_s = compute_times.value();
   if (round < kOfferEvery) {
     const double first_s = plan.has_one_hop_each_way() ? std::max(compute_s, kFirstExchangeMin)
                                                        : kFirstExchangeOfHops * compute_s;
-    return {first_s, first_way(), verdict.local_steps};
+    return {first_s, first_way(), first_steps()};
   }
   PaceRules rules{round_times.value(),  compute_s,
                   data.unlike(),        options.look_ahead,
                   options.overlap,      {},
                   loss_guard.caution(), options.local_steps_vary ? kLocalStepsMax : 1};
   if (const auto& given = options.policy.round_time) rules.round_time_s = to_seconds(*given);
+  rules.floor_is_long = smallest_s > kLongFloor * compute_s;
   if (!data.may_look_ahead()) {
     if (rules.look_ahead == Use::kChosen) rules.look_ahead = Use::kNever;
     if (rules.overlap == Use::kChosen) rules.overlap = Use::kNever;
@@ -354,13 +256,18 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   return pace;
 }
 
+// Learns the time of the smallest messages from what nodes have offered. Where a gradient took as
+// long as messages, these were measured with it.
+void Core::State::learn_smallest(double offered_s) {
+  if (!(offered_s > 0)) return;
+  const bool is_hidden = ahead == Ahead::kOverlaps && took_s < kLonger * verdict.compute_s;
+  smallest_s = is_hidden ? std::min(kForgets * smallest_s, offered_s) : offered_s;
+}
+
 // Learns the least time of messages. It is the measured one where a shorter exchange was in vain:
 // messages took less by not even half as much. Where messages of this exchange, or of a shorter
 // one, are the smallest, it is that share of it. Elsewhere the measured time is an upper bound.
 void Core::State::learn_floor(const ExchangeOffer& offer, double exchange_s, double messages_s) {
-  // A gradient that takes as long hides the time of messages, and links may have become faster.
-  // Then the floor falls, so slowly that a mesh tries fewer steps about every 40 rounds.
-  constexpr double kLonger = 1.25, kForgets = 0.95;
   const bool is_hidden =
       ahead == Ahead::kOverlaps && round_times.value() < kLonger * verdict.compute_s;
   if (is_hidden) {

@@ -1,7 +1,7 @@
 // The state of a core. Its functions are in files by subject: core.cpp (events), gradients.cpp
 // (gradients and evaluations), exchange.cpp (shards and channels), agree.cpp (control vector,
-// closing, end), round_time.cpp (how long a round takes), checkpoint.cpp (saving and resuming),
-// liveness.cpp (waiting, and giving up).
+// closing, end), offer.cpp (what a node tells of its messages), round_time.cpp (how long a round
+// takes), checkpoint.cpp (saving and resuming), liveness.cpp (waiting, and giving up).
 #pragma once
 
 #include <algorithm>
@@ -193,11 +193,11 @@ class Core::State {
   IncomingChannel& incoming(ChannelIndex channel);
   OutgoingChannel& outgoing(ChannelIndex channel);
 
-  // round_time.cpp
-  [[nodiscard]] Duration round_time() const;
-  void plan_round();
-  [[nodiscard]] double over_plan(Duration took) const;
-  [[nodiscard]] Duration time_before_messages() const;
+  // offer.cpp
+  // Of this node's messages whose size it chooses, together.
+  struct MessageBytes {
+    double payload = 0, frames = 0, elements = 0;
+  };
   [[nodiscard]] bool wants_curve(Round of) const;
   [[nodiscard]] bool wants_agreement(Round of) const;
   [[nodiscard]] bool is_own_choice(const OutgoingChannel& out) const;
@@ -207,13 +207,23 @@ class Core::State {
   [[nodiscard]] bool data_seem_unlike() const;
   [[nodiscard]] bool may_send_even_messages() const;
   void tell_room();
+  [[nodiscard]] MessageBytes bytes_of_last_round() const;
+  [[nodiscard]] double time_of_smallest_messages() const;
   [[nodiscard]] double room_by_last_round() const;
+
+  // round_time.cpp
+  [[nodiscard]] Duration round_time() const;
+  void plan_round();
+  [[nodiscard]] double over_plan(Duration took) const;
+  [[nodiscard]] Duration time_before_messages() const;
   [[nodiscard]] std::optional<RoundsOfSize> rounds_of_even_messages() const;
   [[nodiscard]] double agree_on_bits(double room);
   [[nodiscard]] std::string search_state() const;
   void choose_pace(const ControlVector& from_all, Verdict& next);
   [[nodiscard]] Ahead first_way() const;
+  [[nodiscard]] unsigned first_steps() const;
   [[nodiscard]] Pace next_pace(const Pace& present, const ExchangeOffer& offer);
+  void learn_smallest(double offered_s);
   void learn_floor(const ExchangeOffer& offer, double exchange_s, double messages_s);
   void check_round_time(const MessageContext& context);
 
@@ -303,12 +313,13 @@ class Core::State {
   Round settled = 0;
   double took_s = 0;    // by the last round, evaluation left out
   Agreement agreement;  // of owners' sums since the last offer
-  DataLikeness data;    // at the owner of shard 0, as the next five
+  DataLikeness data;    // at the owner of shard 0, as the next six
   LossGuard loss_guard;
   AgreedBits agreed_bits;
   RecentOffers offers;
-  double delay = 0;    // present_delay() of their mean
-  double floor_s = 0;  // PaceRules::floor_s
+  double delay = 0;       // present_delay() of their mean
+  double floor_s = 0;     // PaceRules::floor_s
+  double smallest_s = 0;  // ExchangeOffer::smallest_s, as long as no gradient hides it
   // When the time of messages was measured last: the exchange, and that time.
   double last_exchange_s = 0, last_messages_s = 0;
   Round offered = kNoRound;         // last round in which offer_exchange said something

@@ -92,5 +92,18 @@ TEST(RoundTimeSearch, GoesBackToTheMostLocalStepsThatAreAllowed) {
   EXPECT_EQ(steps(8), 8u) << "their number stays as it is";
 }
 
+// The smallest messages take eight gradients, and larger ones are late by far less. Seen to fail
+// where delay costs the same with any number of steps.
+TEST(RoundTimeSearch, CountsWhatDelayCostsByTheStepWhereTheSmallestMessagesAreLong) {
+  const ExchangeOffer offers = offer_of([](double factor) { return 40 / (factor * factor); });
+  PaceRules rules{0.008, 0.001, 0, Use::kAlways, Use::kAlways, {}};
+  rules.local_steps_max = kLocalStepsMax;
+  rules.floor_s = 0.008;
+  const Pace now{0.008, Ahead::kOverlaps, 8};
+  EXPECT_GT(best_pace(now, rules, offers).exchange_s, 0.011);
+  rules.floor_is_long = true;
+  EXPECT_EQ(best_pace(now, rules, offers), now) << "eight steps come late by as many rounds";
+}
+
 }  // namespace
 }  // namespace kimesh::local_steps_search_test

@@ -28,12 +28,27 @@ TEST(Control, TravelsWithoutTheZerosAtItsEndAndComesBackWhole) {
 TEST(Control, BringsBackEveryValueOfANode) {
   ControlVector all;
   double next = 1;
-  for (double* value :
-       {&all.nodes,           &all.loss,         &all.correct,         &all.samples,
-        &all.test_loss,       &all.compute_s,    &all.evaluate_s,      &all.gather_limit,
-        &all.stop_wish,       &all.offer.weight, &all.offer.agreement, &all.offer.agreement_weight,
-        &all.offer.least_s,   &all.offer.most_s, &all.offer.coding_s,  &all.checkpoint_held,
-        &all.checkpoint_wish, &all.step_s,       &all.multiple,        &all.room_for_even_messages})
+  for (double* value : {&all.nodes,
+                        &all.loss,
+                        &all.correct,
+                        &all.samples,
+                        &all.test_loss,
+                        &all.compute_s,
+                        &all.evaluate_s,
+                        &all.gather_limit,
+                        &all.stop_wish,
+                        &all.offer.weight,
+                        &all.offer.agreement,
+                        &all.offer.agreement_weight,
+                        &all.offer.least_s,
+                        &all.offer.most_s,
+                        &all.offer.coding_s,
+                        &all.offer.smallest_s,
+                        &all.checkpoint_held,
+                        &all.checkpoint_wish,
+                        &all.step_s,
+                        &all.multiple,
+                        &all.room_for_even_messages})
     *value = next++;
   for (double& delay : all.offer.delay) delay = next++;
   EXPECT_TRUE(ControlVector::from_control(all.to_control()) == all);

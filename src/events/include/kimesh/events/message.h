@@ -59,7 +59,7 @@ class Payload {
 // The control values of a message: what a control vector (reduce) or a verdict (gather) becomes on
 // the wire (round/control.h). The array has room for more
 // than today's values; the rest are 0.
-inline constexpr std::size_t kControlSlots = 26;
+inline constexpr std::size_t kControlSlots = 27;
 using Control = std::array<double, kControlSlots>;
 
 // The number of control values that travel: zeros at the end do not. Values that are seldom set

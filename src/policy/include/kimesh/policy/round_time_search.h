@@ -20,7 +20,10 @@
 // times as many: a step brings less the further nodes go apart (ρ is the optimizer's drift, and
 // more where data are unlike), and a round of delay holds back H steps. Where data are unlike, H
 // steps save the same part of the rounds whatever D is. H is chosen as if c were 0: longer
-// exchanges make more steps seem to pay, which the cnn does not bear.
+// exchanges make more steps seem to pay, which the cnn does not bear. Where even the smallest
+// messages take longer than kLongFloor gradients, more steps cost no time. There σ multiplies all
+// terms, as measured with digits, and c counts for H as well (docs/experiments.md, "Steps beside
+// the smallest messages").
 //
 // Every few rounds each node offers how late its messages would be with other times of the
 // exchange. Offers go up with the control vector, and the owner of shard 0 chooses for all.
@@ -84,6 +87,10 @@ inline constexpr unsigned kLocalStepsMaxOfUnlikeDataOfEvenMessages = 2;
 // The most local steps that a mesh chooses, of which more were not measured, and by how much their
 // number changes at once: digits reach their target in 50 rounds where links are slow.
 inline constexpr unsigned kLocalStepsMax = 16, kStepsFactorMax = 4;
+// From so many gradients on the smallest messages of a round count as long.
+inline constexpr double kLongFloor = 1;
+// The most local steps before the first offer.
+inline constexpr unsigned kFirstStepsMax = 4;
 // The least mean_cosine() of data that count as alike, and the largest of data that count as
 // unlike. Movements of nodes whose data are alike share a direction and differ by noise that has
 // none. Where data are unlike, what one node gains others lose, and what they bring opposes its own
@@ -140,13 +147,16 @@ struct ExchangeOffer {
   // max: seconds of a core that a node's coder takes for the bytes of a round's messages. They are
   // missing in its gradient, where both go on at once.
   double coding_s = 0;
+  // max: what messages would take that are as small as useful ones get, at the speed of the last
+  // ones. 0: not offered.
+  double smallest_s = 0;
   void merge(const ExchangeOffer& other);
   bool operator==(const ExchangeOffer&) const = default;
 
   template <typename Self>
   static auto state_of(Self& self) {
     return std::tie(self.delay, self.weight, self.agreement, self.agreement_weight, self.least_s,
-                    self.most_s, self.coding_s);
+                    self.most_s, self.coding_s, self.smallest_s);
   }
 };
 
@@ -238,6 +248,7 @@ struct PaceRules {
   double floor_s = 0;
   double drift = kUsualDrift, overlap_cost = kOverlapCost;  // OptimizerKind's
   bool messages_are_even = false;
+  bool floor_is_long = false;               // the smallest messages take over kLongFloor gradients
   std::optional<OverlapStretch> stretch{};  // as measured; nothing: not yet
   // shortest_delay() of the last offer. The means of several reach no further than the exchanges of
   // those before.

@@ -1,4 +1,4 @@
-// The frames that travel between two nodes, version 12; docs/protocol.md is the grammar. One frame
+// The frames that travel between two nodes, version 13; docs/protocol.md is the grammar. One frame
 // is one ZeroMQ part, and all numbers are little-endian.
 //
 // A connection begins with hello of who dials, answered by welcome or refuse. Then chunks go to
@@ -18,7 +18,7 @@
 
 namespace kimesh {
 
-inline constexpr std::uint8_t kWireVersion = 12;
+inline constexpr std::uint8_t kWireVersion = 13;
 inline constexpr std::size_t kFrameBytesMax =
     1024 * 1024;  // ZMQ_MAXMSGSIZE: what a peer may make us hold at once
 inline constexpr std::size_t kFrameHeadBytes = 8;
