@@ -291,7 +291,7 @@ namespace {
 // The present number of local steps, or the most that the rules allow, and those up to
 // kStepsFactorMax times larger or smaller, by powers of two: closer numbers hardly differ.
 std::vector<unsigned> numbers_of_steps(const Pace& now, const PaceRules& rules) {
-  if (rules.local_steps_max <= 1) return {now.local_steps};
+  if (rules.local_steps_max <= 1) return {1};
   const unsigned steps = std::min(now.local_steps, rules.local_steps_max);
   std::vector<unsigned> numbers{steps};
   for (unsigned factor = 2; factor <= kStepsFactorMax; factor *= 2) {

@@ -197,6 +197,16 @@ unsigned Core::State::first_steps() const {
   return steps;
 }
 
+// The most local steps where data are alike and the smallest messages take no longer than a
+// gradient: those whose gradients take no longer than kStepsBesideFloor times these messages.
+unsigned Core::State::steps_max() const {
+  unsigned steps = 1;
+  while (2 * steps <= kLocalStepsMax &&
+         2 * steps * compute_times.value() <= kStepsBesideFloor * smallest_s)
+    steps *= 2;
+  return steps;
+}
+
 Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   const double compute_s = compute_times.value();
   if (round < kOfferEvery) {
@@ -210,6 +220,8 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
                   loss_guard.caution(), options.local_steps_vary ? kLocalStepsMax : 1};
   if (const auto& given = options.policy.round_time) rules.round_time_s = to_seconds(*given);
   rules.floor_is_long = smallest_s > kLongFloor * compute_s;
+  if (options.local_steps_vary && data.may_look_ahead() && !rules.floor_is_long)
+    rules.local_steps_max = steps_max();
   if (!data.may_look_ahead()) {
     if (rules.look_ahead == Use::kChosen) rules.look_ahead = Use::kNever;
     if (rules.overlap == Use::kChosen) rules.overlap = Use::kNever;

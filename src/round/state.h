@@ -222,6 +222,7 @@ class Core::State {
   void choose_pace(const ControlVector& from_all, Verdict& next);
   [[nodiscard]] Ahead first_way() const;
   [[nodiscard]] unsigned first_steps() const;
+  [[nodiscard]] unsigned steps_max() const;
   [[nodiscard]] Pace next_pace(const Pace& present, const ExchangeOffer& offer);
   void learn_smallest(double offered_s);
   void learn_floor(const ExchangeOffer& offer, double exchange_s, double messages_s);

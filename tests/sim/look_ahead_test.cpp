@@ -212,8 +212,8 @@ TEST(LocalSteps, AreChosenWhereMessagesTakeLongerThanGradients) {
   EXPECT_EQ(fixed.reports[0][50].verdict.local_steps, 1u) << "the config says so";
 }
 
-// Seen to fail with steps that do not ask whether movements agree, with steps that do not ask how
-// long the smallest messages take, and with a first offer that lacks what rounds before it told.
+// Seen to fail with steps that do not ask whether movements agree, and with steps that do not ask
+// how long the smallest messages take.
 TEST(LocalSteps, AreMoreBeforeTheFirstOfferWhereTheFirstMovementsAgree) {
   MeshSpec of_unlike = choosing_of_few("tree", 30, 1), on_fast_links = choosing_steps();
   of_unlike.rate_bits_per_s = 0.05e6;
@@ -235,6 +235,21 @@ TEST(LocalSteps, AreMoreBeforeTheFirstOfferWhereTheFirstMovementsAgree) {
     EXPECT_EQ(steps(fast, round), 1u) << "round " << round;
   }
   EXPECT_EQ(way(unlike, 50), Ahead::kNo);
+}
+
+// The smallest messages take less than a gradient. Seen to fail, with four steps, where the search
+// is not bounded by them.
+TEST(LocalSteps, AreOneWhereTheSmallestMessagesTakeLessThanAGradient) {
+  for (const char* kind : {"tree", "ring"}) {
+    MeshSpec spec = choosing(kind, 0);
+    spec.rate_bits_per_s = 1e6;
+    spec.core.local_steps_vary = true;
+    Mesh mesh(spec);
+    mesh.run();
+    ASSERT_TRUE(mesh.done()) << mesh.ends();
+    for (const RoundReport& report : mesh.reports[0])
+      ASSERT_EQ(report.verdict.local_steps, 1u) << kind << ", round " << report.round;
+  }
 }
 
 // Seen to fail with a choice that does not ask whether data are alike, and with multiples of what a
