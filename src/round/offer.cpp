@@ -33,12 +33,12 @@ double Core::State::weight_of(const OutgoingChannel& out) const {
 }
 
 // Says in some rounds how late this node's messages would be with other times of the exchange, from
-// what was measured in the round before. In the rounds before the first offer it says what the
-// choice of their local steps depends on: the time of the smallest messages, and once how far the
+// what was measured in the round before. In the rounds before the first offer it says what a choice
+// of their local steps depends on: the time of the smallest messages, and once how far the
 // first movements agree, which the first offer includes. Called while the gradient is computed, or,
 // where it is there already, before the first message.
 void Core::State::offer_exchange() {
-  const bool is_first = round > 0 && round < kOfferEvery;
+  const bool is_first = options.local_steps_vary && round > 0 && round < kOfferEvery;
   const bool is_due = is_first || (round > 0 && round % kOfferEvery == 0);
   if (!searches || confirming || !is_due || offered == round) return;
   offered = round;
