@@ -25,11 +25,10 @@ double seconds_at(std::span<const double> values, std::size_t index) {
   return value > 0 ? std::min(value, kSecondsMax) : 0;
 }
 
-// The offer's place among the values of a control vector. Those of rounds before the first offer
-// come first.
+// The offer's place among the values of a control vector.
 constexpr std::size_t kOfferBegins = 12;
 // Behind it; values that are seldom set come last.
-constexpr std::size_t kCheckpointsBegin = 23;
+constexpr std::size_t kCheckpointsBegin = 22;
 
 // Dense messages have 32 bits an element.
 double bits_at(std::span<const double> values, std::size_t index) {
@@ -104,19 +103,19 @@ double gather_limit_from_control(std::span<const double> values) {
 }
 
 Control ControlVector::to_control() const {
-  Control control{nodes,     loss,      compute_s,       gather_limit, room_for_even_messages,
-                  step_s,    multiple,  evaluate_s,      correct,      samples,
-                  test_loss, stop_wish, offer.smallest_s};
-  control[kOfferBegins + 1] = offer.agreement;
-  control[kOfferBegins + 2] = offer.agreement_weight;
-  control[kOfferBegins + 3] = offer.weight;
-  control[kOfferBegins + 4] = offer.least_s;
-  control[kOfferBegins + 5] = offer.most_s;
-  std::ranges::copy(offer.delay, control.begin() + kOfferBegins + 6);
+  Control control{nodes,     loss,      compute_s,   gather_limit, room_for_even_messages,
+                  step_s,    multiple,  evaluate_s,  correct,      samples,
+                  test_loss, stop_wish, offer.weight};
+  control[kOfferBegins + 1] = offer.least_s;
+  control[kOfferBegins + 2] = offer.agreement;
+  control[kOfferBegins + 3] = offer.agreement_weight;
+  control[kOfferBegins + 4] = offer.most_s;
+  std::ranges::copy(offer.delay, control.begin() + kOfferBegins + 5);
   control[kCheckpointsBegin] = checkpoint_held;
   control[kCheckpointsBegin + 1] = checkpoint_wish;
   control[kCheckpointsBegin + 2] = offer.coding_s;
   control[kCheckpointsBegin + 3] = static_cast<double>(held_lineage);
+  control[kCheckpointsBegin + 4] = offer.smallest_s;
   return control;
 }
 
@@ -134,18 +133,18 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
   vector.samples = value_at(v, 9);
   vector.test_loss = value_at(v, 10);
   vector.stop_wish = value_at(v, 11);
-  vector.offer.smallest_s = seconds_at(v, kOfferBegins);
-  vector.offer.agreement = sum_at(v, kOfferBegins + 1);
-  vector.offer.agreement_weight = sum_at(v, kOfferBegins + 2);
-  vector.offer.weight = sum_at(v, kOfferBegins + 3);
-  vector.offer.least_s = seconds_at(v, kOfferBegins + 4);
-  vector.offer.most_s = seconds_at(v, kOfferBegins + 5);
+  vector.offer.weight = sum_at(v, kOfferBegins);
+  vector.offer.least_s = seconds_at(v, kOfferBegins + 1);
+  vector.offer.agreement = sum_at(v, kOfferBegins + 2);
+  vector.offer.agreement_weight = sum_at(v, kOfferBegins + 3);
+  vector.offer.most_s = seconds_at(v, kOfferBegins + 4);
   for (std::size_t f = 0; f < vector.offer.delay.size(); ++f)
-    vector.offer.delay[f] = sum_at(v, kOfferBegins + 6 + f);
+    vector.offer.delay[f] = sum_at(v, kOfferBegins + 5 + f);
   vector.checkpoint_held = from_round(round_at(v, kCheckpointsBegin));
   vector.checkpoint_wish = value_at(v, kCheckpointsBegin + 1);
   vector.offer.coding_s = seconds_at(v, kCheckpointsBegin + 2);
   vector.held_lineage = lineage_at(v, kCheckpointsBegin + 3);
+  vector.offer.smallest_s = seconds_at(v, kCheckpointsBegin + 4);
   return vector;
 }
 

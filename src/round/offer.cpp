@@ -42,7 +42,7 @@ void Core::State::offer_exchange() {
   const bool is_due = is_first || (round > 0 && round % kOfferEvery == 0);
   if (!searches || confirming || !is_due || offered == round) return;
   offered = round;
-  own.offer.smallest_s = time_of_smallest_messages();
+  if (options.local_steps_vary) own.offer.smallest_s = time_of_smallest_messages();
   if (is_first && round > 1) return;
   own.offer.agreement = agreement.sum;
   own.offer.agreement_weight = agreement.weight;
