@@ -67,8 +67,9 @@ class Search {
     const double drift = rules_.drift + rules_.unlike * of_unlike_data;
     // The rounds that these steps need without delay, over those that one step needs.
     const double share_of_rounds = (1 + drift * (steps - 1)) / steps;
-    // What delay and overlap cost counts by the round, or by the step.
-    const double of_steps = rules_.floor_is_long ? share_of_rounds : 1;
+    // Delay and overlap cost so many rounds whatever the number of steps is, or, where the smallest
+    // messages are long, in proportion to the rounds that the steps need.
+    const double of_steps = rules_.smallest_are_long ? share_of_rounds : 1;
     const double of_even =
         rules_.messages_are_even && pace.ahead != Ahead::kNo ? kCostOfDelayOfEvenMessages : 1;
     const double cost_of_delay =
@@ -291,7 +292,6 @@ namespace {
 // The present number of local steps, or the most that the rules allow, and those up to
 // kStepsFactorMax times larger or smaller, by powers of two: closer numbers hardly differ.
 std::vector<unsigned> numbers_of_steps(const Pace& now, const PaceRules& rules) {
-  if (rules.local_steps_max <= 1) return {1};
   const unsigned steps = std::min(now.local_steps, rules.local_steps_max);
   std::vector<unsigned> numbers{steps};
   for (unsigned factor = 2; factor <= kStepsFactorMax; factor *= 2) {
@@ -346,7 +346,7 @@ Pace best_pace(const Pace& now, const PaceRules& rules, const ExchangeOffer& off
   const Search search(now, rules, offers, agreement);
   if (!(offers.weight > 0)) return search.present();
   const std::vector<unsigned> numbers = numbers_of_steps(now, rules);
-  const Search of_noise(now, rules, offers, rules.floor_is_long ? agreement : 0);
+  const Search of_noise(now, rules, offers, rules.smallest_are_long ? agreement : 0);
   const unsigned steps = best_pace_of(numbers, of_noise, now, rules).local_steps;
   const Pace best = best_pace_of(std::array{steps}, search, now, rules);
   // Another number must be worth it by both costs. Else two paces, each the better one by a cost of

@@ -13,11 +13,11 @@ namespace kimesh {
 
 class DataLikeness {
  public:
-  // `cosine`: the mean cosine of the first movements. They begin at one point with nothing late,
-  // and tell like data from unlike ones most clearly.
+  // `cosine`: mean_cosine() of the movements of round 0. These begin at one point with nothing
+  // late, and tell like data from unlike data most clearly.
   void add_first(double cosine) { first_agree_ = cosine > kFirstAgreement; }
-  // Whether they agree so much that local steps hide nothing. It decides nothing but the local
-  // steps before the first offer.
+  // Whether these movements agree so much that the rounds before the first offer may have several
+  // local steps. Nothing else depends on it.
   [[nodiscard]] bool first_movements_agree() const { return first_agree_; }
 
   // `cosine`: mean_cosine() of one more offer.
@@ -44,8 +44,9 @@ class DataLikeness {
   }
 
  private:
-  // With digits it is 0.16 to 0.7, even, and −0.22 to −0.5 by label; where data have nothing to do
-  // with each other, 0 (docs/experiments.md, "Steps beside the smallest messages").
+  // The least cosine of first movements that agree. Digits have 0.16 to 0.69, even, and −0.41 to
+  // −0.22 by label; independent data have 0 (docs/experiments.md, "Steps beside the smallest
+  // messages").
   static constexpr double kFirstAgreement = 0.1;
   static constexpr std::size_t kOffersOfAMedian = 3;  // a single odd offer decides nothing
   RecentMedian recent_;

@@ -1,5 +1,5 @@
-// What a node tells the owner of shard 0 of its messages, for the search: how late they would be
-// with other times of the exchange, how long the smallest take, the room for even ones, and how
+// What a node says to the owner of shard 0, for the search: how late its messages would be with
+// other times of the exchange, how long the smallest would take, the room for even ones, and how
 // many local steps the node could take.
 #include <algorithm>
 
@@ -33,20 +33,21 @@ double Core::State::weight_of(const OutgoingChannel& out) const {
 }
 
 // Says in some rounds how late this node's messages would be with other times of the exchange, from
-// what was measured in the round before. In the rounds before the first offer it says what a choice
-// of their local steps depends on: the time of the smallest messages, and once how far the
-// first movements agree, which the first offer includes. Called while the gradient is computed, or,
-// where it is there already, before the first message.
+// what was measured in the round before. In the rounds before the first offer it says only what
+// their number of local steps depends on: the time of the smallest messages, and in round 1 how far
+// the movements of round 0 agree. The first offer includes these movements. Called while the
+// gradient is computed, or, where it is there already, before the first message.
 void Core::State::offer_exchange() {
-  const bool is_first = options.local_steps_vary && round > 0 && round < kOfferEvery;
-  const bool is_due = is_first || (round > 0 && round % kOfferEvery == 0);
-  if (!searches || confirming || !is_due || offered == round) return;
+  const bool is_offer = round > 0 && round % kOfferEvery == 0;
+  const bool is_before_first = options.local_steps_vary && round > 0 && round < kOfferEvery;
+  if (!searches || confirming || offered == round || (!is_offer && !is_before_first)) return;
   offered = round;
   if (options.local_steps_vary) own.offer.smallest_s = time_of_smallest_messages();
-  if (is_first && round > 1) return;
-  own.offer.agreement = agreement.sum;
-  own.offer.agreement_weight = agreement.weight;
-  if (is_first) return;
+  if (is_offer || round == 1) {
+    own.offer.agreement = agreement.sum;
+    own.offer.agreement_weight = agreement.weight;
+  }
+  if (!is_offer) return;
   agreement = {};
   const CodecPtr& codec = options.policy.codec;
   for (OutgoingChannel& out : outs) {
@@ -88,8 +89,9 @@ Core::State::MessageBytes Core::State::bytes_of_last_round() const {
   return bytes;
 }
 
-// What this node's messages would take with at most kLeastEvenBits an element, at the speed of the
-// last round's. An upper bound where gradients took longer than messages.
+// The seconds that this node's messages would take with kLeastEvenBits an element, or with fewer
+// where the last ones had fewer, at the speed of the last round's. It is an upper bound where
+// gradients took longer than messages.
 double Core::State::time_of_smallest_messages() const {
   const MessageBytes last = bytes_of_last_round();
   const double exchange_s = std::max(took_s - to_seconds(time_before_messages()), kExchangeMin);

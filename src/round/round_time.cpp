@@ -12,10 +12,8 @@ namespace kimesh {
 
 namespace {
 
-// A gradient beside which messages go hides their time, unless rounds take so many times as long.
-constexpr double kLonger = 1.25;
-// What was learnt of that time before becomes this part of it with each offer, since links may have
-// become faster: a mesh tries fewer steps about every 40 rounds.
+// While gradients hide the time of messages, links may become faster. So what was learnt of that
+// time becomes this part of it with each offer: a mesh tries fewer steps about every 40 rounds.
 constexpr double kForgets = 0.95;
 
 }  // namespace
@@ -185,26 +183,22 @@ Ahead Core::State::first_way() const {
   return may_overlap ? Ahead::kOverlaps : ahead;
 }
 
-// How many local steps a round has before the first offer. Where gradients overlap with messages
-// and the first movements agree, steps are doubled as long as they take no longer than the smallest
-// messages. Elsewhere it is one: movements of several steps hide that data are unlike.
-unsigned Core::State::first_steps() const {
-  if (!options.local_steps_vary || first_way() != Ahead::kOverlaps) return verdict.local_steps;
+// The most local steps, by powers of two up to `most`, whose gradients take no longer than
+// `seconds`. One step is always allowed.
+unsigned Core::State::steps_within(double seconds, unsigned most) const {
   unsigned steps = 1;
-  while (data.first_movements_agree() && steps < kFirstStepsMax &&
-         steps * compute_times.value() <= smallest_s)
-    steps *= 2;
+  while (2 * steps <= most && 2 * steps * compute_times.value() <= seconds) steps *= 2;
   return steps;
 }
 
-// The most local steps where data are alike and the smallest messages take no longer than a
-// gradient: those whose gradients take no longer than kStepsBesideFloor times these messages.
-unsigned Core::State::steps_max() const {
-  unsigned steps = 1;
-  while (2 * steps <= kLocalStepsMax &&
-         2 * steps * compute_times.value() <= kStepsBesideFloor * smallest_s)
-    steps *= 2;
-  return steps;
+// How many local steps a round has before the first offer. Several cost no time where gradients
+// overlap with messages that take longer. Where the first movements do not agree it is one, because
+// movements of several steps hide that data are unlike.
+unsigned Core::State::first_steps() const {
+  const bool may_be_several =
+      options.local_steps_vary && first_way() == Ahead::kOverlaps && data.first_movements_agree();
+  if (!may_be_several) return 1;
+  return steps_within(kFirstGradientsOverSmallest * smallest_s, kFirstStepsMax);
 }
 
 Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
@@ -219,9 +213,9 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
                   options.overlap,      {},
                   loss_guard.caution(), options.local_steps_vary ? kLocalStepsMax : 1};
   if (const auto& given = options.policy.round_time) rules.round_time_s = to_seconds(*given);
-  rules.floor_is_long = smallest_s > kLongFloor * compute_s;
-  if (options.local_steps_vary && data.may_look_ahead() && !rules.floor_is_long)
-    rules.local_steps_max = steps_max();
+  rules.smallest_are_long = smallest_s > kLongMessages * compute_s;
+  if (options.local_steps_vary && data.may_look_ahead() && !rules.smallest_are_long)
+    rules.local_steps_max = steps_within(kGradientsOverSmallest * smallest_s, kLocalStepsMax);
   if (!data.may_look_ahead()) {
     if (rules.look_ahead == Use::kChosen) rules.look_ahead = Use::kNever;
     if (rules.overlap == Use::kChosen) rules.overlap = Use::kNever;
@@ -268,21 +262,25 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   return pace;
 }
 
-// Learns the time of the smallest messages from what nodes have offered. Where a gradient took as
-// long as messages, these were measured with it.
+// Whether gradients hide the time of the messages beside them in rounds that take `round_s`.
+bool Core::State::gradients_hide_messages(double round_s) const {
+  constexpr double kLonger = 1.25;  // times a gradient: rounds that show what messages take
+  return ahead == Ahead::kOverlaps && round_s < kLonger * verdict.compute_s;
+}
+
+// Learns the time of the smallest messages from the longest that a node has offered. Where
+// gradients hid the time of messages, the offer is an upper bound.
 void Core::State::learn_smallest(double offered_s) {
   if (!(offered_s > 0)) return;
-  const bool is_hidden = ahead == Ahead::kOverlaps && took_s < kLonger * verdict.compute_s;
-  smallest_s = is_hidden ? std::min(kForgets * smallest_s, offered_s) : offered_s;
+  smallest_s =
+      gradients_hide_messages(took_s) ? std::min(kForgets * smallest_s, offered_s) : offered_s;
 }
 
 // Learns the least time of messages. It is the measured one where a shorter exchange was in vain:
 // messages took less by not even half as much. Where messages of this exchange, or of a shorter
 // one, are the smallest, it is that share of it. Elsewhere the measured time is an upper bound.
 void Core::State::learn_floor(const ExchangeOffer& offer, double exchange_s, double messages_s) {
-  const bool is_hidden =
-      ahead == Ahead::kOverlaps && round_times.value() < kLonger * verdict.compute_s;
-  if (is_hidden) {
+  if (gradients_hide_messages(round_times.value())) {
     floor_s *= kForgets;
     return;
   }

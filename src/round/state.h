@@ -1,6 +1,6 @@
 // The state of a core. Its functions are in files by subject: core.cpp (events), gradients.cpp
 // (gradients and evaluations), exchange.cpp (shards and channels), agree.cpp (control vector,
-// closing, end), offer.cpp (what a node tells of its messages), round_time.cpp (how long a round
+// closing, end), offer.cpp (what a node says of its messages), round_time.cpp (how long a round
 // takes), checkpoint.cpp (saving and resuming), liveness.cpp (waiting, and giving up).
 #pragma once
 
@@ -194,7 +194,8 @@ class Core::State {
   OutgoingChannel& outgoing(ChannelIndex channel);
 
   // offer.cpp
-  // Of this node's messages whose size it chooses, together.
+  // The sums over this node's messages whose size it chooses: bytes of payloads and of frames, and
+  // elements.
   struct MessageBytes {
     double payload = 0, frames = 0, elements = 0;
   };
@@ -221,9 +222,10 @@ class Core::State {
   [[nodiscard]] std::string search_state() const;
   void choose_pace(const ControlVector& from_all, Verdict& next);
   [[nodiscard]] Ahead first_way() const;
+  [[nodiscard]] unsigned steps_within(double seconds, unsigned most) const;
   [[nodiscard]] unsigned first_steps() const;
-  [[nodiscard]] unsigned steps_max() const;
   [[nodiscard]] Pace next_pace(const Pace& present, const ExchangeOffer& offer);
+  [[nodiscard]] bool gradients_hide_messages(double round_s) const;
   void learn_smallest(double offered_s);
   void learn_floor(const ExchangeOffer& offer, double exchange_s, double messages_s);
   void check_round_time(const MessageContext& context);
@@ -320,7 +322,7 @@ class Core::State {
   RecentOffers offers;
   double delay = 0;       // present_delay() of their mean
   double floor_s = 0;     // PaceRules::floor_s
-  double smallest_s = 0;  // ExchangeOffer::smallest_s, as long as no gradient hides it
+  double smallest_s = 0;  // ExchangeOffer::smallest_s, as learnt
   // When the time of messages was measured last: the exchange, and that time.
   double last_exchange_s = 0, last_messages_s = 0;
   Round offered = kNoRound;         // last round in which offer_exchange said something

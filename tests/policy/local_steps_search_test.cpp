@@ -101,7 +101,7 @@ TEST(RoundTimeSearch, CountsWhatDelayCostsByTheStepWhereTheSmallestMessagesAreLo
   rules.floor_s = 0.008;
   const Pace now{0.008, Ahead::kOverlaps, 8};
   EXPECT_GT(best_pace(now, rules, offers).exchange_s, 0.011);
-  rules.floor_is_long = true;
+  rules.smallest_are_long = true;
   EXPECT_EQ(best_pace(now, rules, offers), now) << "eight steps come late by as many rounds";
 }
 

@@ -28,6 +28,7 @@ TEST(Control, TravelsWithoutTheZerosAtItsEndAndComesBackWhole) {
 TEST(Control, BringsBackEveryValueOfANode) {
   ControlVector all;
   double next = 1;
+  ExchangeOffer& offer = all.offer;
   for (double* value : {&all.nodes,
                         &all.loss,
                         &all.correct,
@@ -37,20 +38,20 @@ TEST(Control, BringsBackEveryValueOfANode) {
                         &all.evaluate_s,
                         &all.gather_limit,
                         &all.stop_wish,
-                        &all.offer.weight,
-                        &all.offer.agreement,
-                        &all.offer.agreement_weight,
-                        &all.offer.least_s,
-                        &all.offer.most_s,
-                        &all.offer.coding_s,
-                        &all.offer.smallest_s,
+                        &offer.weight,
+                        &offer.agreement,
+                        &offer.agreement_weight,
+                        &offer.least_s,
+                        &offer.most_s,
+                        &offer.coding_s,
+                        &offer.smallest_s,
                         &all.checkpoint_held,
                         &all.checkpoint_wish,
                         &all.step_s,
                         &all.multiple,
                         &all.room_for_even_messages})
     *value = next++;
-  for (double& delay : all.offer.delay) delay = next++;
+  for (double& delay : offer.delay) delay = next++;
   EXPECT_TRUE(ControlVector::from_control(all.to_control()) == all);
 }
 

@@ -165,8 +165,9 @@ Ahead way(const Mesh& mesh, Round round) {
   return mesh.reports[0][round].verdict.ahead;
 }
 
-// Nodes whose minima have nothing to do with each other. On a tree they are three: movements of a
-// fourth would oppose the others less, and noise hid that for four seeds of twelve or more.
+// As choosing(), with three nodes on a tree. Minima of unlike nodes are independent, and the more
+// nodes there are, the less their movements oppose each other: with four, noise hid that on a tree
+// for four to six seeds of twelve, and for none with three.
 MeshSpec choosing_of_few(const std::string& kind, double heterogeneity, std::uint64_t seed) {
   MeshSpec spec = choosing(kind, heterogeneity);
   if (kind == "tree") spec.nodes = 3;
@@ -212,8 +213,8 @@ TEST(LocalSteps, AreChosenWhereMessagesTakeLongerThanGradients) {
   EXPECT_EQ(fixed.reports[0][50].verdict.local_steps, 1u) << "the config says so";
 }
 
-// Seen to fail with steps that do not ask whether movements agree, and with steps that do not ask
-// how long the smallest messages take.
+// Seen to fail where the number of steps does not depend on whether movements agree, and where it
+// does not depend on how long the smallest messages take.
 TEST(LocalSteps, AreMoreBeforeTheFirstOfferWhereTheFirstMovementsAgree) {
   MeshSpec of_unlike = choosing_of_few("tree", 30, 1), on_fast_links = choosing_steps();
   of_unlike.rate_bits_per_s = 0.05e6;
@@ -237,8 +238,8 @@ TEST(LocalSteps, AreMoreBeforeTheFirstOfferWhereTheFirstMovementsAgree) {
   EXPECT_EQ(way(unlike, 50), Ahead::kNo);
 }
 
-// The smallest messages take about a gradient. Seen to fail, with four steps, where the search
-// is not bounded by them.
+// The smallest messages take about a gradient. Seen to fail with four steps, without the bound of
+// kGradientsOverSmallest.
 TEST(LocalSteps, AreTwoAtMostWhereTheSmallestMessagesTakeNoLongerThanAGradient) {
   for (const char* kind : {"tree", "ring"}) {
     MeshSpec spec = choosing(kind, 0);

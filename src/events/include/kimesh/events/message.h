@@ -57,8 +57,7 @@ class Payload {
 };
 
 // The control values of a message: what a control vector (reduce) or a verdict (gather) becomes on
-// the wire (round/control.h). The array has room for more
-// than today's values; the rest are 0.
+// the wire (round/control.h). A control vector fills the array; what a verdict leaves is 0.
 inline constexpr std::size_t kControlSlots = 27;
 using Control = std::array<double, kControlSlots>;
 

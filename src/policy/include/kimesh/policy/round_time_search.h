@@ -21,9 +21,9 @@
 // more where data are unlike), and a round of delay holds back H steps. Where data are unlike, H
 // steps save the same part of the rounds whatever D is. H is chosen as if c were 0: longer
 // exchanges make more steps seem to pay, which the cnn does not bear. Where even the smallest
-// messages take longer than kLongFloor gradients, more steps cost no time. There σ multiplies all
-// terms, as measured with digits, and c counts for H as well (docs/experiments.md, "Steps beside
-// the smallest messages").
+// messages take longer than a gradient (kLongMessages), steps that fit beside them cost no time.
+// There σ multiplies all terms, as measured with digits, and H is chosen with c as it is
+// (docs/experiments.md, "Steps beside the smallest messages").
 //
 // Every few rounds each node offers how late its messages would be with other times of the
 // exchange. Offers go up with the control vector, and the owner of shard 0 chooses for all.
@@ -87,15 +87,17 @@ inline constexpr unsigned kLocalStepsMaxOfUnlikeDataOfEvenMessages = 2;
 // The most local steps that a mesh chooses, of which more were not measured, and by how much their
 // number changes at once: digits reach their target in 50 rounds where links are slow.
 inline constexpr unsigned kLocalStepsMax = 16, kStepsFactorMax = 4;
-// From so many gradients on the smallest messages of a round count as long.
-inline constexpr double kLongFloor = 1;
-// The most time of a round's gradients where data are alike and the smallest messages take no
-// longer than a gradient, as a multiple of the time of these messages. Else the even cnn at
-// 1 Mbit/s, whose smallest messages take up to three quarters of a gradient, took four steps with
-// two seeds of eight on a ring and with all on a tree, and up to 1.6 times as long as with one.
-// With 2 digits on a ring of 10 Mbit/s take 1.3 times as long.
-inline constexpr double kStepsBesideFloor = 2.5;
-// The most local steps before the first offer.
+// The smallest messages of a round count as long where they take longer than so many gradients.
+inline constexpr double kLongMessages = 1;
+// The most time that a round's gradients may take, as a multiple of that of the smallest messages,
+// where data are alike and these messages are not long. Without this bound the even cnn at
+// 1 Mbit/s, whose smallest messages take up to three quarters of a gradient, took four steps a
+// round with two seeds of eight on a ring and with all of eight on a tree, and up to 1.6 times as
+// long as with one. With 2 in place of 2.5 digits on a ring at 10 Mbit/s take 1.3 times as long.
+inline constexpr double kGradientsOverSmallest = 2.5;
+// The same before the first offer, and the most local steps that a round has there: with up to
+// eight digits at 1 Mbit/s take longer (docs/experiments.md).
+inline constexpr double kFirstGradientsOverSmallest = 2;
 inline constexpr unsigned kFirstStepsMax = 4;
 // The least mean_cosine() of data that count as alike, and the largest of data that count as
 // unlike. Movements of nodes whose data are alike share a direction and differ by noise that has
@@ -153,8 +155,8 @@ struct ExchangeOffer {
   // max: seconds of a core that a node's coder takes for the bytes of a round's messages. They are
   // missing in its gradient, where both go on at once.
   double coding_s = 0;
-  // max: what messages would take that are as small as useful ones get, at the speed of the last
-  // ones. 0: not offered.
+  // max: seconds that the messages of a round would take with kLeastEvenBits an element, at the
+  // speed of the last round's messages. 0: not offered.
   double smallest_s = 0;
   void merge(const ExchangeOffer& other);
   bool operator==(const ExchangeOffer&) const = default;
@@ -254,7 +256,7 @@ struct PaceRules {
   double floor_s = 0;
   double drift = kUsualDrift, overlap_cost = kOverlapCost;  // OptimizerKind's
   bool messages_are_even = false;
-  bool floor_is_long = false;               // the smallest messages take over kLongFloor gradients
+  bool smallest_are_long = false;           // ExchangeOffer::smallest_s is, by kLongMessages
   std::optional<OverlapStretch> stretch{};  // as measured; nothing: not yet
   // shortest_delay() of the last offer. The means of several reach no further than the exchanges of
   // those before.
