@@ -121,7 +121,7 @@ class Doctor {
         network.outgoing.push_back({l, link.far, name(link.far), endpoint, {}, endpoint.empty()});
       else
         network.incoming.push_back({l, link.far, name(link.far),
-                                    message_bytes(kProbePayloadMax, kControlSlots),
+                                    message_bytes(kProbePayloadMax, kOptionalBytesMax),
                                     !endpoint.empty(), endpoint});
     }
     return network;

@@ -13,18 +13,15 @@ std::optional<Error> Inbox::problem(const Chunk& chunk) const {
   const auto malformed = [](std::string what) {
     return Error{ErrorCode::kMalformed, std::move(what)};
   };
-  if (chunk.total > message_bytes_max_)
-    return malformed(fmt::format("a message of {} bytes where the plan allows {}", chunk.total,
-                                 message_bytes_max_));
+  const std::size_t before = chunk.index == 0 ? 0 : partial_.received;
+  if (before + chunk.bytes.size() > message_bytes_max_)
+    return malformed(
+        fmt::format("a message of over {} bytes, which the plan allows", message_bytes_max_));
   if (chunk.sequence > delivered_ + 1)
     return malformed(fmt::format("message {} before message {}", chunk.sequence, delivered_ + 1));
-  if (chunk.bytes.empty() && chunk.total > 0) return malformed("a chunk without content");
-  if (chunk.index == 0) {
-    if (chunk.offset != 0) return malformed("a first chunk that is not the start of its message");
-    return std::nullopt;
-  }
+  if (chunk.bytes.empty() && chunk.count > 1) return malformed("a chunk without content");
+  if (chunk.index == 0) return std::nullopt;
   if (chunk.sequence != partial_.sequence || chunk.index != partial_.next ||
-      chunk.offset != partial_.received || chunk.total != partial_.total ||
       chunk.count != partial_.count)
     return malformed(fmt::format("a chunk that does not join message {}", chunk.sequence));
   return std::nullopt;
@@ -39,9 +36,10 @@ Result<Inbox::Arrival> Inbox::add(const Chunk& chunk, TimePoint now,
   if (chunk.index == 0) {
     partial_ = {};
     partial_.sequence = chunk.sequence;
-    partial_.total = chunk.total;
     partial_.count = chunk.count;
-    if (chunk.sequence > delivered_) partial_.bytes.reserve(chunk.total);
+    // No chunk is larger than the first one.
+    const std::size_t most = chunk.count * chunk.bytes.size();
+    if (chunk.sequence > delivered_) partial_.bytes.reserve(std::min(most, message_bytes_max_));
   }
   const auto size = static_cast<std::uint32_t>(chunk.bytes.size());
   partial_.received += size;
@@ -59,10 +57,6 @@ Result<Inbox::Arrival> Inbox::add(const Chunk& chunk, TimePoint now,
     partial_.bytes.insert(partial_.bytes.end(), chunk.bytes.begin(), chunk.bytes.end());
 
   if (partial_.next < partial_.count) return Arrival{};
-  if (partial_.received != partial_.total) {
-    partial_ = {};
-    return Error{ErrorCode::kMalformed, "a message whose chunks are less than its length"};
-  }
   return finish(now, connection_bytes);
 }
 
@@ -79,7 +73,7 @@ std::uint32_t Inbox::tail_bytes(std::uint64_t connection_bytes) const {
 Inbox::Arrival Inbox::finish(TimePoint now, std::uint64_t connection_bytes) {
   Arrival arrival;
   arrival.ack = Ack{.sequence = partial_.sequence,
-                    .bytes = partial_.total,
+                    .bytes = partial_.received,
                     .tail_bytes = 0,
                     .tail_ns = 0,
                     .chunks = partial_.count};

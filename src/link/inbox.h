@@ -53,7 +53,7 @@ class Inbox {
  private:
   struct Partial {
     std::uint64_t sequence = 0;  // 0: none has begun
-    std::uint32_t total = 0, received = 0;
+    std::uint32_t received = 0;
     std::uint16_t next = 0, count = 0;
     std::uint32_t tail_bytes = 0;     // of the second half of the chunks, with their heads
     std::uint32_t framing_bytes = 0;  // ZeroMQ's, of those

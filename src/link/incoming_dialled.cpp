@@ -70,7 +70,7 @@ void IncomingConnections::answer_from(Connection& connection, std::span<const st
   if (!frame.ok()) return malformed(&connection, -1, frame.error().message);
   if (const auto* refuse = std::get_if<Refuse>(&*frame))
     return give_up(connection, without_controls(refuse->sentence));
-  if (tag_of(bytes) != tag_) {
+  if (!belongs_to(bytes, tag_)) {
     ++foreign_frames_;
     return shared_.events.push_once({sentence_foreign(connection.spec.name)},
                                     EventGate::peer(connection.spec.from));

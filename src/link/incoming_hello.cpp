@@ -36,7 +36,7 @@ void IncomingConnections::frame_from(const std::string& routing_id, int fd, cons
     return hello_from(routing_id, fd, *hello, now);
   }
   if (!connection) return;
-  if (tag_of(body.bytes()) != tag_) {
+  if (!belongs_to(body.bytes(), tag_)) {
     ++foreign_frames_;
     return shared_.events.push_once({sentence_foreign(connection->spec.name)},
                                     EventGate::peer(connection->spec.from));

@@ -38,17 +38,18 @@ const Outbox::Held* Outbox::find(std::uint64_t sequence) const {
 }
 
 // Chunks differ by at most one byte: the first `size % count` of them have one more.
-Chunk Outbox::cut(const Held& message, std::uint16_t index) const {
+std::size_t Outbox::begin_of(const Held& message, unsigned index) {
   const std::size_t size = message.size() / message.chunks;
   const std::size_t longer = message.size() % message.chunks;
-  const std::size_t offset = index * size + std::min<std::size_t>(index, longer);
+  return index * size + std::min<std::size_t>(index, longer);
+}
+
+Chunk Outbox::cut(const Held& message, std::uint16_t index) const {
+  const std::size_t offset = begin_of(message, index), end = begin_of(message, index + 1U);
   Chunk chunk;
   chunk.sequence = message.sequence;
-  chunk.total = static_cast<std::uint32_t>(message.size());
-  chunk.offset = static_cast<std::uint32_t>(offset);
   chunk.index = index;
   chunk.count = message.chunks;
-  const std::size_t end = offset + size + (index < longer ? 1 : 0);
   const std::size_t head = message.head.size();
   // The chunk's bytes in the head, and those in the payload.
   chunk.bytes = part_of(message.head, offset, end);
@@ -94,7 +95,7 @@ std::size_t Outbox::bytes_under_way() const {
   std::size_t bytes = 0;
   for (const Held& message : messages_) {
     if (message.sequence > sending_) break;
-    bytes += message.sequence < sending_ ? message.size() : cut(message, next_index_).offset;
+    bytes += message.sequence < sending_ ? message.size() : begin_of(message, next_index_);
   }
   return bytes;
 }

@@ -67,6 +67,8 @@ class Outbox {
     [[nodiscard]] std::size_t size() const { return head.size() + payload.size(); }
   };
   [[nodiscard]] const Held* find(std::uint64_t sequence) const;
+  // Where in the message the chunk begins.
+  [[nodiscard]] static std::size_t begin_of(const Held& message, unsigned index);
   [[nodiscard]] Chunk cut(const Held& message, std::uint16_t index) const;
 
   std::deque<Held> messages_;        // by sequence, without gaps

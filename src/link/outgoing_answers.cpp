@@ -19,7 +19,7 @@ void OutgoingConnection::receive(std::size_t frames, TimePoint now) {
 void OutgoingConnection::arrived(std::span<const std::byte> bytes, TimePoint now) {
   const auto frame = decode_frame(bytes);
   if (!frame.ok()) return misbehaved(frame.error().message);
-  if (std::holds_alternative<Refuse>(*frame) || tag_of(bytes) == tag_) return handle(*frame, now);
+  if (std::holds_alternative<Refuse>(*frame) || belongs_to(bytes, tag_)) return handle(*frame, now);
   ++counters_.foreign_frames;
   shared_.events.push_once({sentence_foreign(spec_.name)}, EventGate::peer(spec_.to));
 }

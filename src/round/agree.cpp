@@ -19,7 +19,12 @@ Duration Core::State::run_clock() const {
   return now - started - evaluated;
 }
 
+// Returns the verdict as all other nodes read it.
 Verdict Core::State::decide_verdict(const ControlVector& from_all) {
+  return Verdict::from_control(choose_verdict(from_all).to_control());
+}
+
+Verdict Core::State::choose_verdict(const ControlVector& from_all) {
   Verdict next = verdict;
   if (from_all.nodes != static_cast<double>(plan.view.nodes.size()))
     fail(fmt::format("round {}: the control vector holds {} of {} nodes", round, from_all.nodes,

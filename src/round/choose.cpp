@@ -47,7 +47,7 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   // A policy that divides the bytes of a link among its messages counts with equal parts.
   context.slots = measures ? plan.slots : channel.slots;
   context.hops = plan.hops;
-  context.overhead_bytes = overhead(control_for(channel));
+  context.overhead_bytes = overhead(out, of);
   context.chunk_overhead_bytes = options.chunk_overhead_bytes;
   context.round = of;
   context.round_time = round_time();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace kimesh {
 
@@ -67,6 +68,11 @@ std::uint64_t lineage_at(std::span<const double> values, std::size_t index) {
 
 }  // namespace
 
+double as_float(double value) {
+  const bool is_in_range = std::abs(value) <= std::numeric_limits<float>::max();
+  return is_in_range ? static_cast<double>(static_cast<float>(value)) : value;
+}
+
 void ControlVector::merge(const ControlVector& other) {
   nodes += other.nodes;
   loss += other.loss;
@@ -103,19 +109,29 @@ double gather_limit_from_control(std::span<const double> values) {
 }
 
 Control ControlVector::to_control() const {
-  Control control{nodes,     loss,      compute_s,   gather_limit, room_for_even_messages,
-                  step_s,    multiple,  evaluate_s,  correct,      samples,
-                  test_loss, stop_wish, offer.weight};
-  control[kOfferBegins + 1] = offer.least_s;
-  control[kOfferBegins + 2] = offer.agreement;
-  control[kOfferBegins + 3] = offer.agreement_weight;
-  control[kOfferBegins + 4] = offer.most_s;
-  std::ranges::copy(offer.delay, control.begin() + kOfferBegins + 5);
+  Control control{nodes,
+                  as_float(loss),
+                  as_float(compute_s),
+                  gather_limit,
+                  as_float(room_for_even_messages),
+                  as_float(step_s),
+                  multiple,
+                  as_float(evaluate_s),
+                  correct,
+                  samples,
+                  test_loss,
+                  stop_wish,
+                  as_float(offer.weight)};
+  control[kOfferBegins + 1] = as_float(offer.least_s);
+  control[kOfferBegins + 2] = as_float(offer.agreement);
+  control[kOfferBegins + 3] = as_float(offer.agreement_weight);
+  control[kOfferBegins + 4] = as_float(offer.most_s);
+  std::ranges::transform(offer.delay, control.begin() + kOfferBegins + 5, as_float);
   control[kCheckpointsBegin] = checkpoint_held;
   control[kCheckpointsBegin + 1] = checkpoint_wish;
-  control[kCheckpointsBegin + 2] = offer.coding_s;
+  control[kCheckpointsBegin + 2] = as_float(offer.coding_s);
   control[kCheckpointsBegin + 3] = static_cast<double>(held_lineage);
-  control[kCheckpointsBegin + 4] = offer.smallest_s;
+  control[kCheckpointsBegin + 4] = as_float(offer.smallest_s);
   return control;
 }
 
@@ -149,19 +165,19 @@ ControlVector ControlVector::from_control(std::span<const double> v) {
 }
 
 Control Verdict::to_control() const {
-  return {loss,
-          compute_s,
-          exchange_s,
+  return {as_float(loss),
+          as_float(compute_s),
+          as_float(exchange_s),
           from_round(accuracy_round),
           accuracy_round == kNoRound ? 0 : accuracy,
           test_loss,
-          evaluate_s,
-          even_bits,
+          as_float(evaluate_s),
+          as_float(even_bits),
           from_round(closing_round),
           static_cast<double>(reason),
           stop ? 1.0 : 0.0,
           static_cast<double>(ahead),
-          step_s,
+          as_float(step_s),
           local_steps > 1 ? static_cast<double>(local_steps) : 0.0,
           mean_multiple > 1 ? mean_multiple : 0.0,
           from_round(checkpoint_round),

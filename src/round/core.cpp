@@ -267,7 +267,7 @@ std::uint64_t traffic_reserve_bytes(const Plan& plan, NodeIndex self, const Core
   for (ChannelIndex c = 0; c < plan.channels.size(); ++c) {
     if (plan.link_of(c).from != self) continue;
     const std::size_t bytes =
-        payload_bytes_max(plan, c) + options.message_overhead_bytes + control_bytes(kControlSlots);
+        payload_bytes_max(plan, c) + options.message_overhead_bytes + kOptionalBytesMax;
     round += bytes + options.chunk_overhead_bytes * chunk_count(bytes);
   }
   return kRounds * round;

@@ -117,7 +117,7 @@ Message Core::State::message_for(const OutgoingChannel& out) const {
 
 void Core::State::send_confirmation(OutgoingChannel& out) {
   Message message = message_for(out);
-  traffic += overhead(message.control) + options.chunk_overhead_bytes;
+  traffic += wire_bytes_of(message);
   emit(SendMessage{out.link, std::move(message), links.send(out.link)});
 }
 
@@ -150,12 +150,17 @@ bool Core::State::digest_is_due(Round of) const {
   return options.digest_every > 0 && (of + 1) % options.digest_every == 0;
 }
 
-std::size_t Core::State::overhead(const Control& control) const {
-  return options.message_overhead_bytes + control_bytes(controls_to_send(control));
+// What the channel's message of round `of` takes besides its payload and the heads of its chunks.
+std::size_t Core::State::overhead(const OutgoingChannel& out, Round of) const {
+  const Channel& channel = plan.channels[out.channel];
+  const bool is_of_ef14 = channel.phase == Phase::kReduce && options.feedback == Feedback::kEf14;
+  return options.message_overhead_bytes +
+         optional_bytes(out.generation, digest_is_due(of) && !is_of_ef14, control_for(channel));
 }
 
 std::size_t Core::State::wire_bytes_of(const Message& message) const {
-  const std::size_t content = message.payload.size() + overhead(message.control);
+  const std::size_t content =
+      options.message_overhead_bytes + optional_bytes(message) + message.payload.size();
   return content + options.chunk_overhead_bytes * chunk_count(content);
 }
 

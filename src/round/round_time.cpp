@@ -146,7 +146,7 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
       round < kOfferEvery ? data.add_first(*cosine) : data.add(*cosine);
     learn_smallest(from_all.offer.smallest_s);
     loss_guard.add(next.loss, data.unlike() >= kUnlikenessOfLookAhead, even_bits > 0);
-    next.even_bits = agree_on_bits(from_all.room_for_even_messages);
+    next.even_bits = as_float(agree_on_bits(from_all.room_for_even_messages));
     const Pace pace = next_pace(present, from_all.offer);
     if (!options.policy.round_time) next.exchange_s = pace.exchange_s;
     next.ahead = pace.ahead;

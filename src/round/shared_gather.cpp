@@ -49,7 +49,7 @@ void Core::State::shared_message_made(AdvanceDone event) {
   shards[channel.shard].is_making = false;
   observe(event, lead);
   lead.payload_bytes = event.payload.size();
-  const std::size_t bytes = lead.payload_bytes + overhead(control_for(channel));
+  const std::size_t bytes = lead.payload_bytes + overhead(lead, round);
   time_encoding(lead, event, bytes);
   links.add_message(event, channel, plan.elements(event.channel), 0);
   report_layers(event);

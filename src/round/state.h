@@ -187,7 +187,7 @@ class Core::State {
   }
   [[nodiscard]] std::optional<Setting> choose(OutgoingChannel& out, const MessageRound& of);
   [[nodiscard]] bool digest_is_due(Round of) const;
-  [[nodiscard]] std::size_t overhead(const Control& control) const;
+  [[nodiscard]] std::size_t overhead(const OutgoingChannel& out, Round of) const;
   [[nodiscard]] std::size_t wire_bytes_of(const Message& message) const;
   [[nodiscard]] Control control_for(const Channel& channel) const;
   IncomingChannel& incoming(ChannelIndex channel);
@@ -232,6 +232,7 @@ class Core::State {
 
   // agree.cpp
   [[nodiscard]] Verdict decide_verdict(const ControlVector& sum);
+  [[nodiscard]] Verdict choose_verdict(const ControlVector& sum);
   void count_hits(const Verdict& latest);
   [[nodiscard]] bool reached(StopReason target, const Verdict& latest) const;
   void call_closing(Verdict& next, const ControlVector& sum);

@@ -18,8 +18,7 @@ void Simulator::State::send(SendMessage action) {
   sent.pace_bytes_per_s = action.pace_bytes_per_s;
   sent.sequence = ++link.sequence;
   const Message& message = sent.message;
-  const std::size_t whole =
-      message_bytes(message.payload.size(), controls_to_send(message.control));
+  const std::size_t whole = message_bytes(message.payload.size(), optional_bytes(message));
   sent.chunks = static_cast<std::uint16_t>(chunk_count(whole));
   sent.bytes = wire_bytes(whole, sent.chunks);
   link.unacked.push_back(std::move(sent));

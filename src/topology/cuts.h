@@ -12,8 +12,8 @@
 
 namespace kimesh {
 
-// What is kept free for the bytes of a message beside its payload: its head and its records take
-// 1,048 at most (kMessageHeadBytes and kRecordBytesMax of wire/frame.h).
+// What is kept free for the bytes of a message beside its payload: its head, generation, digest and
+// records take 1,046 at most (docs/protocol.md).
 inline constexpr std::size_t kMessageBytesBesidePayload = 4096;
 // A message's length has 32 bits, and a dense payload has 4 bytes an element.
 inline constexpr std::size_t kShardElementsMax =

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "bytes.h"
@@ -12,13 +13,25 @@ namespace kimesh {
 namespace {
 
 constexpr std::uint16_t kMagic = 0x4d4b;  // "KM"
-constexpr std::size_t kAckBytes = 26;
-constexpr std::size_t kAppliedBytes = 12;
-constexpr std::uint16_t kFlagRestart = 1;  // of a message
+// What an ack has behind its head: without a tail, and more with one.
+constexpr std::size_t kAckBytes = kSequenceBytes + 4, kTailBytes = 14;
+constexpr std::size_t kAppliedBytes = 8;  // without a generation
+// The top bit of a frame's first byte says that its head is short. The others are its type.
+constexpr std::uint8_t kShort = 0x80;
+
+// Flags of a message: its phase, whether it restarts its channel, and which optional parts it has.
+enum Flag : std::uint8_t {
+  kIsGather = 1,
+  kRestarts = 2,
+  kHasGeneration = 4,
+  kHasDigest = 8,
+  kHasRecords = 16,
+  kAllFlags = 31
+};
 
 // Kinds of a message's records, part of the grammar as well.
-constexpr std::uint8_t kControlValues = 1;
-static_assert(control_bytes(kControlSlots) - kRecordHeadBytes <= 0xff, "a record's length is a u8");
+constexpr std::uint8_t kFloats = 1, kDoubles = 2;
+static_assert(kControlBytesMax <= 0xff, "a record's length is a u8");
 
 // Types of frames, part of the grammar: new ones are appended, none is renumbered.
 enum Type : std::uint8_t {
@@ -44,13 +57,29 @@ bool is_of_any_version(std::uint8_t type) {
 static_assert(std::is_same_v<std::variant_alternative_t<kBye - 1, Frame>, Bye>);
 static_assert(std::is_same_v<std::variant_alternative_t<kChunk - 1, Frame>, Chunk>);
 
+bool is_short(std::span<const std::byte> frame) {
+  return !frame.empty() && (frame[0] & std::byte{kShort}) != std::byte{0};
+}
+
 Error bad_bytes(std::string what) {
   return {ErrorCode::kMalformed, std::move(what)};
+}
+
+bool has_short_head(std::uint8_t type) {
+  return type == kChunk || type == kAck || type == kApplied;
+}
+std::uint16_t short_tag(RunTag tag) {
+  return tag.run ^ tag.view;
 }
 
 void write_head(std::uint8_t type, RunTag tag, std::vector<std::byte>& out) {
   if (is_of_any_version(type)) tag = {};
   ByteWriter write(out);
+  if (has_short_head(type)) {
+    write.number(static_cast<std::uint8_t>(kShort | type));
+    write.number(short_tag(tag));
+    return;
+  }
   write.number(kMagic);
   write.number(kWireVersion);
   write.number(type);
@@ -60,9 +89,7 @@ void write_head(std::uint8_t type, RunTag tag, std::vector<std::byte>& out) {
 
 void write_body(const Chunk& chunk, std::vector<std::byte>& out) {
   ByteWriter write(out);
-  write.number(chunk.sequence);
-  write.number(chunk.total);
-  write.number(chunk.offset);
+  write.narrow(chunk.sequence, kSequenceBytes);
   write.number(chunk.index);
   write.number(chunk.count);
   write.bytes(chunk.bytes);
@@ -70,8 +97,9 @@ void write_body(const Chunk& chunk, std::vector<std::byte>& out) {
 }
 void write_body(const Ack& ack, std::vector<std::byte>& out) {
   ByteWriter write(out);
-  write.number(ack.sequence);
+  write.narrow(ack.sequence, kSequenceBytes);
   write.number(ack.bytes);
+  if (ack == Ack{.sequence = ack.sequence, .bytes = ack.bytes}) return;
   write.number(ack.tail_bytes);
   write.number(ack.tail_ns);
   write.number(ack.chunks);
@@ -79,10 +107,10 @@ void write_body(const Ack& ack, std::vector<std::byte>& out) {
 void write_body(const Applied& applied, std::vector<std::byte>& out) {
   ByteWriter write(out);
   write.number(applied.round);
-  write.number(applied.generation);
   write.number(applied.shard);
   write.number(static_cast<std::uint8_t>(applied.phase));
   write.number(static_cast<std::uint8_t>(applied.outcome));
+  if (applied.generation != 0) write.number(applied.generation);
 }
 void write_body(const Heartbeat&, std::vector<std::byte>&) {}
 void write_body(const Later& later, std::vector<std::byte>& out) {
@@ -94,43 +122,46 @@ void write_body(const T& control, std::vector<std::byte>& out) {
 }
 
 Result<Frame> read_chunk(ByteReader read) {
-  if (read.left() < kChunkHeadBytes - kFrameHeadBytes) return bad_bytes("a chunk without its head");
+  if (read.left() < kChunkHeadBytes - kShortHeadBytes) return bad_bytes("a chunk without its head");
   Chunk chunk;
-  chunk.sequence = read.number<std::uint64_t>();
-  chunk.total = read.number<std::uint32_t>();
-  chunk.offset = read.number<std::uint32_t>();
+  chunk.sequence = read.narrow(kSequenceBytes);
   chunk.index = read.number<std::uint16_t>();
   chunk.count = read.number<std::uint16_t>();
   chunk.bytes = read.rest();
   if (chunk.sequence == 0) return bad_bytes("a chunk of message 0; messages count from 1");
   if (chunk.index >= chunk.count) return bad_bytes("a chunk beyond its message's count");
-  if (chunk.offset > chunk.total || chunk.bytes.size() > chunk.total - chunk.offset)
-    return bad_bytes("a chunk beyond its message's end");
   return Frame(chunk);
 }
 
 Result<Frame> read_ack(ByteReader read) {
-  if (read.left() != kAckBytes) return bad_bytes("an ack of the wrong length");
+  if (read.left() != kAckBytes && read.left() != kAckBytes + kTailBytes)
+    return bad_bytes("an ack of the wrong length");
   Ack ack;
-  ack.sequence = read.number<std::uint64_t>();
+  ack.sequence = read.narrow(kSequenceBytes);
   ack.bytes = read.number<std::uint32_t>();
+  if (read.left() == 0) return Frame(ack);
   ack.tail_bytes = read.number<std::uint32_t>();
   ack.tail_ns = read.number<std::uint64_t>();
   ack.chunks = read.number<std::uint16_t>();
+  if (ack == Ack{.sequence = ack.sequence, .bytes = ack.bytes})
+    return bad_bytes("an ack of one chunk with a tail");
   return Frame(ack);
 }
 
 Result<Frame> read_applied(ByteReader read) {
-  if (read.left() != kAppliedBytes) return bad_bytes("an applied of the wrong length");
+  if (read.left() != kAppliedBytes && read.left() != kAppliedBytes + kGenerationBytes)
+    return bad_bytes("an applied of the wrong length");
   Applied applied;
   applied.round = read.number<std::uint32_t>();
-  applied.generation = read.number<std::uint32_t>();
   applied.shard = read.number<std::uint16_t>();
   const auto phase = read.number<std::uint8_t>();
   const auto outcome = read.number<std::uint8_t>();
   if (phase > 1) return bad_bytes("an applied of a phase that is neither reduce nor gather");
   applied.phase = static_cast<Phase>(phase);
   applied.outcome = static_cast<ApplyOutcome>(outcome);
+  if (read.left() == 0) return Frame(applied);
+  applied.generation = read.number<std::uint32_t>();
+  if (applied.generation == 0) return bad_bytes("an applied with a generation of 0");
   return Frame(applied);
 }
 
@@ -161,13 +192,34 @@ Result<Frame> read_body(std::uint8_t type, ByteReader read) {
   }
 }
 
-// Control values beyond those that we know are passed over.
-void read_values(ByteReader read, Control& control) {
-  for (std::size_t i = 0; i < control.size() && read.left() >= sizeof(double); ++i)
-    control[i] = read.real();
+template <typename T>
+void write_values(std::uint8_t kind, std::uint32_t values, const Control& control,
+                  std::vector<std::byte>& out) {
+  if (values == 0) return;
+  ByteWriter write(out);
+  write.number(kind);
+  const std::size_t length_at = out.size();
+  write.number(std::uint8_t{0});
+  write.set(values);
+  for (std::size_t i = 0; i < control.size(); ++i)
+    if ((values >> i & 1) != 0) write.real(static_cast<T>(control[i]));
+  out[length_at] = static_cast<std::byte>(out.size() - length_at - 1);
 }
 
-// False: a record ends behind the last of them.
+// Values beyond those that we know are passed over. False: the record ends before its last value.
+template <typename T>
+bool read_values(ByteReader read, Control& control) {
+  const std::optional<std::uint32_t> values = read.set();
+  if (!values) return false;
+  for (std::size_t i = 0; i < control.size(); ++i) {
+    if ((*values >> i & 1) == 0) continue;
+    if (read.left() < sizeof(T)) return false;
+    control[i] = static_cast<double>(read.real<T>());
+  }
+  return true;
+}
+
+// False: a record ends behind the last of them, or before its own last value.
 bool read_records(std::span<const std::byte> records, Message& message) {
   while (!records.empty()) {
     if (records.size() < kRecordHeadBytes) return false;
@@ -175,7 +227,9 @@ bool read_records(std::span<const std::byte> records, Message& message) {
     const auto length = std::to_integer<std::size_t>(records[1]);
     records = records.subspan(kRecordHeadBytes);
     if (length > records.size()) return false;
-    if (kind == kControlValues) read_values(ByteReader(records.first(length)), message.control);
+    const ByteReader content(records.first(length));
+    if (kind == kFloats && !read_values<float>(content, message.control)) return false;
+    if (kind == kDoubles && !read_values<double>(content, message.control)) return false;
     records = records.subspan(length);
   }
   return true;
@@ -198,19 +252,28 @@ void encode_chunk_head(const Chunk& chunk, RunTag tag, std::span<std::byte, kChu
 }
 
 Result<Frame> decode_frame(std::span<const std::byte> frame) {
-  if (frame.size() < kFrameHeadBytes) return bad_bytes("a frame without its head");
   if (frame.size() > kFrameBytesMax) return bad_bytes("a frame over the largest size");
   ByteReader read(frame);
+  if (is_short(frame)) {
+    if (frame.size() < kShortHeadBytes) return bad_bytes("a frame without its head");
+    const auto type = static_cast<std::uint8_t>(read.number<std::uint8_t>() & ~kShort);
+    (void)read.number<std::uint16_t>();  // tag_of
+    if (!has_short_head(type)) return bad_bytes(fmt::format("a frame of unknown type {}", type));
+    return read_body(type, read);
+  }
+  if (frame.size() < kFrameHeadBytes) return bad_bytes("a frame without its head");
   if (read.number<std::uint16_t>() != kMagic) return bad_bytes("no frame of kimesh");
   const auto version = read.number<std::uint8_t>();
   const auto type = read.number<std::uint8_t>();
   if (version != kWireVersion && !is_of_any_version(type))
     return bad_bytes(fmt::format("wire version {}, not {}", version, kWireVersion));
+  if (has_short_head(type)) return bad_bytes("a frame whose head should be short");
   (void)read.number<std::uint32_t>();  // tag_of
   return read_body(type, read);
 }
 
 RunTag tag_of(std::span<const std::byte> frame) {
+  if (is_short(frame)) return {ByteReader(frame.subspan(1)).number<std::uint16_t>(), 0};
   ByteReader read(frame.subspan(kFrameHeadBytes - 2 * sizeof(std::uint16_t)));
   RunTag tag;
   tag.run = read.number<std::uint16_t>();
@@ -218,8 +281,12 @@ RunTag tag_of(std::span<const std::byte> frame) {
   return tag;
 }
 
-std::size_t message_bytes(std::size_t payload_bytes, std::size_t controls) {
-  return kMessageHeadBytes + control_bytes(controls) + payload_bytes;
+bool belongs_to(std::span<const std::byte> frame, RunTag tag) {
+  return tag_of(frame) == (is_short(frame) ? RunTag{short_tag(tag), 0} : tag);
+}
+
+std::size_t message_bytes(std::size_t payload_bytes, std::size_t optional_bytes) {
+  return kMessageHeadBytes + optional_bytes + payload_bytes;
 }
 
 std::size_t wire_bytes(std::size_t message_bytes, std::size_t chunks) {
@@ -228,22 +295,26 @@ std::size_t wire_bytes(std::size_t message_bytes, std::size_t chunks) {
 
 std::vector<std::byte> encode_message_head(const Message& message) {
   KIMESH_CHECK(message.payload.size() <= 0xffffffff, "a payload's length is 32 bits");
-  const std::size_t controls = controls_to_send(message.control);
+  const std::size_t records = control_bytes(message.control);
+  std::uint8_t flags = message.phase == Phase::kGather ? kIsGather : 0;
+  if (message.restart) flags |= kRestarts;
+  if (message.generation != 0) flags |= kHasGeneration;
+  if (message.digest != 0) flags |= kHasDigest;
+  if (records > 0) flags |= kHasRecords;
   std::vector<std::byte> out;
-  out.reserve(message_bytes(0, controls));
+  out.reserve(message_bytes(0, optional_bytes(message)));
   ByteWriter write(out);
-  write.number(message.round);
-  write.number(message.generation);
-  write.number(message.shard);
-  write.number(static_cast<std::uint8_t>(message.phase));
+  write.number(flags);
   write.number(static_cast<std::uint8_t>(message.form));
-  write.number(message.restart ? kFlagRestart : std::uint16_t{0});
-  write.number(message.digest);
-  write.number(static_cast<std::uint16_t>(control_bytes(controls)));
-  if (controls == 0) return out;
-  write.number(kControlValues);
-  write.number(static_cast<std::uint8_t>(controls * sizeof(double)));
-  for (std::size_t i = 0; i < controls; ++i) write.real(message.control[i]);
+  write.number(message.shard);
+  write.number(message.round);
+  if (message.generation != 0) write.number(message.generation);
+  if (message.digest != 0) write.number(message.digest);
+  if (records == 0) return out;
+  write.number(static_cast<std::uint16_t>(records));
+  const auto [floats, doubles] = records_of(message.control);
+  write_values<float>(kFloats, floats, message.control, out);
+  write_values<double>(kDoubles, doubles, message.control, out);
   return out;
 }
 
@@ -251,21 +322,25 @@ Result<Message> decode_message(std::vector<std::byte> bytes) {
   if (bytes.size() < kMessageHeadBytes) return bad_bytes("a message without its head");
   ByteReader read(bytes);
   Message message;
-  message.round = read.number<std::uint32_t>();
-  message.generation = read.number<std::uint32_t>();
-  message.shard = read.number<std::uint16_t>();
-  const auto phase = read.number<std::uint8_t>();
+  const auto flags = read.number<std::uint8_t>();
+  if (flags > kAllFlags) return bad_bytes("a message with unknown flags");
+  message.phase = (flags & kIsGather) != 0 ? Phase::kGather : Phase::kReduce;
+  message.restart = (flags & kRestarts) != 0;
   message.form = static_cast<Form>(read.number<std::uint8_t>());
-  message.restart = (read.number<std::uint16_t>() & kFlagRestart) != 0;
-  message.digest = read.number<std::uint64_t>();
-  const std::size_t records = read.number<std::uint16_t>();
-  if (phase > 1) return bad_bytes("a message of a phase that is neither reduce nor gather");
-  message.phase = static_cast<Phase>(phase);
+  message.shard = read.number<std::uint16_t>();
+  message.round = read.number<std::uint32_t>();
+  const std::size_t optional = ((flags & kHasGeneration) != 0 ? kGenerationBytes : 0) +
+                               ((flags & kHasDigest) != 0 ? kMessageDigestBytes : 0) +
+                               ((flags & kHasRecords) != 0 ? kRecordsLengthBytes : 0);
+  if (read.left() < optional) return bad_bytes("a message without its head");
+  if ((flags & kHasGeneration) != 0) message.generation = read.number<std::uint32_t>();
+  if ((flags & kHasDigest) != 0) message.digest = read.number<std::uint64_t>();
+  const std::size_t records = (flags & kHasRecords) != 0 ? read.number<std::uint16_t>() : 0;
   if (records > kRecordBytesMax || records > read.left())
     return bad_bytes("a message whose records are longer than it may hold");
   if (!read_records(read.rest().first(records), message))
     return bad_bytes("a message with a record that is cut");
-  message.payload = Payload(std::move(bytes), kMessageHeadBytes + records);
+  message.payload = Payload(std::move(bytes), kMessageHeadBytes + optional + records);
   return message;
 }
 

@@ -7,6 +7,7 @@
 
 #include "kimesh/bandwidth/sample.h"
 #include "tests/fuzz/dialled_link.h"
+#include "tests/fuzz/frame_heads.h"
 
 namespace kimesh::fuzz {
 namespace answers {
@@ -139,14 +140,11 @@ bool accepts(Input script) {
 
 // The heads of frames, all but their types.
 void mend(std::span<std::byte> input) {
-  static const Bytes head = encode_frame(Heartbeat{}, kDialledTag);
-  constexpr std::size_t kType = 3;
   if (input.empty()) return;
   for (Input left = Input(input).subspan(1); !left.empty();) {
     const Input frame = next_step(left).frame;
     const auto begin = static_cast<std::size_t>(frame.data() - input.data());
-    for (std::size_t i = 0; i < std::min(head.size(), frame.size()); ++i)
-      if (i != kType) input[begin + i] = head[i];
+    mend_head(input.subspan(begin, frame.size()), kDialledTag);
   }
 }
 
@@ -212,8 +210,6 @@ Frame chunk_of(const Bytes& message, std::uint64_t sequence, std::uint16_t index
                std::uint16_t count) {
   const std::size_t part = message.size() / count, begin = index * part;
   Chunk chunk{.sequence = sequence,
-              .total = static_cast<std::uint32_t>(message.size()),
-              .offset = static_cast<std::uint32_t>(begin),
               .index = index,
               .count = count,
               .bytes = Input(message).subspan(begin, part)};

@@ -9,6 +9,7 @@
 #include "src/link/handshake.h"
 #include "src/link/inbox.h"
 #include "src/link/outbox.h"
+#include "tests/fuzz/frame_heads.h"
 #include "tests/fuzz/target.h"
 
 namespace kimesh::fuzz {
@@ -36,10 +37,8 @@ bool accepts_frame(Input input) {
   const auto decoded = decode_frame(again);
   KIMESH_CHECK(decoded.ok() && encode_frame(*decoded, tag_of(again)) == again,
                "what was read can be written");
-  if (const auto* chunk = std::get_if<Chunk>(&*frame)) {
-    const std::uint64_t end = std::uint64_t{chunk->offset} + chunk->bytes.size();
-    KIMESH_CHECK(chunk->index < chunk->count && end <= chunk->total, "a chunk is of its message");
-  }
+  if (const auto* chunk = std::get_if<Chunk>(&*frame))
+    KIMESH_CHECK(chunk->index < chunk->count, "a chunk is of its message");
   if (const auto* hello = std::get_if<Hello>(&*frame)) {
     const auto refusal = refusal_of(*hello, kOurs);
     KIMESH_CHECK(!refusal || shows_well(refusal->sentence),
@@ -48,12 +47,8 @@ bool accepts_frame(Input input) {
   return true;
 }
 
-// The head, all but the type.
 void mend_frame(std::span<std::byte> input) {
-  static const Bytes head = encode_frame(Heartbeat{});
-  constexpr std::size_t kType = 3;
-  for (std::size_t i = 0; i < std::min(head.size(), input.size()); ++i)
-    if (i != kType) input[i] = head[i];
+  mend_head(input, {});
 }
 
 std::vector<Bytes> frame_seeds() {
@@ -62,7 +57,7 @@ std::vector<Bytes> frame_seeds() {
       Hello{.from = "a", .to = "b", .incarnation = 5, .topology_digest = 1, .build = "0.1.0"},
       Welcome{"b", 7},
       Refuse{"another version"},
-      Chunk{.sequence = 3, .total = 80, .offset = 40, .index = 1, .count = 2, .bytes = content},
+      Chunk{.sequence = 3, .index = 1, .count = 2, .bytes = content},
       Ack{.sequence = 3, .bytes = 80, .tail_bytes = 68, .tail_ns = 1000, .chunks = 2},
       Applied{.round = 1, .generation = 2, .shard = 3, .phase = Phase::kGather},
       Heartbeat{},
@@ -102,16 +97,20 @@ bool accepts_message(Input input) {
   return true;
 }
 
-// The lengths of records and of control values, to what there is.
+// The flags, and the length of the records to what there is: one record, of any kind and length.
 void mend_message(std::span<std::byte> input) {
-  constexpr std::size_t kRecords = 22;  // u16
-  if (input.size() < kMessageHeadBytes + kRecordHeadBytes) return;
-  const std::size_t most = (input.size() - kMessageHeadBytes - kRecordHeadBytes) / sizeof(double);
-  const std::size_t values =
-      std::to_integer<std::size_t>(input[kRecords]) % (std::min(most, kControlSlots) + 1);
-  const auto records = static_cast<std::uint16_t>(control_bytes(values));
-  std::memcpy(&input[kRecords], &records, sizeof records);
-  if (values > 0) input[kMessageHeadBytes + 1] = static_cast<std::byte>(values * sizeof(double));
+  constexpr std::byte kAllFlags{31}, kHasRecords{16};
+  if (input.empty()) return;
+  input[0] &= kAllFlags;
+  constexpr std::size_t kRecordsAt = kMessageHeadBytes + kGenerationBytes + kMessageDigestBytes;
+  constexpr std::size_t kBegin = kRecordsAt + kRecordsLengthBytes + kRecordHeadBytes;
+  if ((input[0] & kHasRecords) == std::byte{0} || input.size() < kBegin) return;
+  input[0] = kAllFlags;
+  const std::size_t most = std::min<std::size_t>(input.size() - kBegin, 0xff);
+  const std::size_t length = std::to_integer<std::size_t>(input[kBegin - 1]) % (most + 1);
+  const auto records = static_cast<std::uint16_t>(kRecordHeadBytes + length);
+  std::memcpy(&input[kRecordsAt], &records, sizeof records);
+  input[kBegin - 1] = static_cast<std::byte>(length);
 }
 
 std::vector<Bytes> message_seeds() {
@@ -153,8 +152,8 @@ class Script {
   Input left_;
 };
 
-// A chunk as a script writes it: sequence, index, count as u8, offset, total, length as u16. A
-// sequence of 255 is a new connection instead.
+// A chunk as a script writes it: sequence, index, count as u8, length as u16. A sequence of 255 is
+// a new connection instead.
 constexpr std::uint32_t kRestart = 255;
 constexpr std::size_t kMessageMax = 3000;
 
@@ -175,8 +174,6 @@ bool accepts_chunks(Input input) {
     }
     chunk.index = static_cast<std::uint16_t>(script.number(1));
     chunk.count = static_cast<std::uint16_t>(script.number(1));
-    chunk.offset = script.number(2);
-    chunk.total = script.number(2);
     chunk.bytes = std::span(content).first(script.number(2));
     const Bytes frame = encode_frame(chunk);
     const auto decoded = decode_frame(frame);
@@ -184,8 +181,8 @@ bool accepts_chunks(Input input) {
                                       : Result<Inbox::Arrival>(decoded.error());
     all_good = all_good && arrival.ok();
     if (!arrival.ok()) continue;
-    KIMESH_CHECK(chunk.total <= kMessageMax, "no message is larger than the plan's");
     if (!arrival->message) continue;
+    KIMESH_CHECK(arrival->message->size() <= kMessageMax, "no message is larger than the plan's");
     KIMESH_CHECK(arrival->ack && arrival->ack->sequence == ++delivered, "handed on once, in order");
     KIMESH_CHECK(arrival->message->size() == arrival->ack->bytes, "an ack tells what came");
   }
@@ -193,20 +190,16 @@ bool accepts_chunks(Input input) {
 }
 
 std::vector<Bytes> chunk_seeds() {
-  const auto script = [](std::initializer_list<std::array<int, 6>> chunks) {
+  const auto script = [](std::initializer_list<std::array<int, 4>> chunks) {
     Bytes bytes;
-    for (const auto& [sequence, index, count, offset, total, length] : chunks)
-      for (const int number : {sequence, index, count, offset & 0xff, offset >> 8, total & 0xff,
-                               total >> 8, length & 0xff, length >> 8, 60 * index})
+    for (const auto& [sequence, index, count, length] : chunks)
+      for (const int number : {sequence, index, count, length & 0xff, length >> 8, 60 * index})
         bytes.push_back(std::byte(number));
     return bytes;
   };
-  return {script({{1, 0, 1, 0, 10, 10}, {2, 0, 1, 0, 0, 0}}),
-          script({{1, 0, 2, 0, 600, 300}, {1, 1, 2, 300, 600, 300}, {1, 0, 1, 0, 600, 600}}),
-          script({{1, 0, 3, 0, 700, 300},
-                  {1, 1, 3, 300, 700, 300},
-                  {1, 2, 3, 600, 700, 100},
-                  {2, 0, 1, 0, 3000, 3000}})};
+  return {script({{1, 0, 1, 10}, {2, 0, 1, 0}}),
+          script({{1, 0, 2, 300}, {1, 1, 2, 300}, {1, 0, 1, 600}}),
+          script({{1, 0, 3, 300}, {1, 1, 3, 300}, {1, 2, 3, 100}, {2, 0, 1, 3000}})};
 }
 
 // What a script does to an outbox: op as u8, then what the op takes.

@@ -234,7 +234,6 @@ std::vector<std::byte> first_message() {
   const std::vector<std::byte> whole = encode_message_head({});
   Chunk chunk;
   chunk.sequence = 1;
-  chunk.total = static_cast<std::uint32_t>(whole.size());
   chunk.count = 1;
   chunk.bytes = whole;
   return encode_frame(chunk);

@@ -19,7 +19,6 @@ inline std::vector<std::byte> some_frame(Random& random, const Hello& hello, std
   whole.resize(whole.size() + random.below(2000), static_cast<std::byte>(next * 97));
   Chunk chunk;
   chunk.sequence = next;
-  chunk.total = static_cast<std::uint32_t>(whole.size());
   chunk.count = 1;
   chunk.bytes = whole;
   const std::string& name = hello.from;

@@ -70,7 +70,6 @@ TEST_F(FrozenReader, HoldsNoMoreMessagesThanItsBoundAndLosesNone) {
   say([&] {
     Chunk chunk;
     chunk.sequence = ++sequence;
-    chunk.total = static_cast<std::uint32_t>(whole.size());
     chunk.count = 1;
     chunk.bytes = whole;
     return encode_frame(chunk);
@@ -95,7 +94,7 @@ TEST_F(FrozenReader, HoldsNoMoreTextsThanItsBound) {
 TEST(Memory, ItsBoundCountsAMessageThatIsLargerThanTheQueue) {
   const NetworkOptions options = options_of(1, {}, {0});
   MessageArrived largest{kAtoB, {}};
-  const std::size_t beside = message_bytes(0, kControlSlots);
+  const std::size_t beside = message_bytes(0, kOptionalBytesMax);
   largest.message.payload = Payload(content(options.incoming[0].message_bytes_max - beside, 1));
   NetworkEvent event(std::move(largest));
   const std::size_t weight = event_weight(event);

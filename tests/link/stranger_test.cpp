@@ -60,10 +60,9 @@ Hello hello_of_a() {
   return hello;
 }
 
-Chunk first_chunk(std::uint32_t total, std::uint16_t count, std::span<const std::byte> bytes) {
+Chunk first_chunk(std::uint16_t count, std::span<const std::byte> bytes) {
   Chunk chunk;
   chunk.sequence = 1;
-  chunk.total = total;
   chunk.count = count;
   chunk.bytes = bytes;
   return chunk;
@@ -85,12 +84,12 @@ struct Alone : testing::Test {
 // Seen to fail: frames of unknown connections handled as the first link's.
 TEST_F(Alone, FramesBeforeAHelloAreDropped) {
   Stranger stranger(b.network->bound_endpoint());
-  stranger.say(first_chunk(3, 1, content(3, 1)));
+  stranger.say(first_chunk(1, content(3, 1)));
   stranger.say(Halt{"a", HaltKind::kFailure, "die"});
   stranger.say(Bye{"a"});
   stranger.say(hello_of_a());
   const auto message = whole_message(content(4, 2));
-  stranger.say(first_chunk(static_cast<std::uint32_t>(message.size()), 1, message));
+  stranger.say(first_chunk(1, message));
   EXPECT_EQ(payload_of(*b.await<MessageArrived>()), content(4, 2));
   for (const NetworkEvent& event : b.seen) {
     EXPECT_FALSE(std::holds_alternative<PeerHalted>(event));
@@ -105,10 +104,10 @@ TEST_F(Alone, AFrameOfAnotherRunOrViewIsDroppedAndSaidOnce) {
   EXPECT_TRUE(stranger.hear<Welcome>());
   for (const RunTag tag : {RunTag{1, 0}, RunTag{0, 1}}) {
     stranger.say(Bye{"a"}, tag);
-    stranger.say(first_chunk(9, 1, content(9, 1)), tag);
+    stranger.say(first_chunk(1, content(9, 1)), tag);
   }
   const auto message = whole_message(content(4, 2));
-  stranger.say(first_chunk(static_cast<std::uint32_t>(message.size()), 1, message));
+  stranger.say(first_chunk(1, message));
   EXPECT_EQ(payload_of(*b.await<MessageArrived>()), content(4, 2));
   std::size_t said = 0;
   for (const NetworkEvent& event : b.seen) {
@@ -135,7 +134,7 @@ TEST_F(Alone, AHelloOfAnEarlierConnectionThatComesLateIsPassedOver) {
   older.say(hello);
   EXPECT_TRUE(older.hear<Refuse>());  // so that what came before has been read
   const auto message = whole_message(content(4, 2));
-  newer.say(first_chunk(static_cast<std::uint32_t>(message.size()), 1, message));
+  newer.say(first_chunk(1, message));
   EXPECT_EQ(payload_of(*b.await<MessageArrived>()), content(4, 2));
   for (const NetworkEvent& event : b.seen) EXPECT_FALSE(std::holds_alternative<PeerBye>(event));
 }
@@ -162,16 +161,20 @@ TEST_F(Alone, AMalformedFrameEndsItsConnectionWithASentence) {
        {Frame(Welcome{"a", 1}), Frame(Refuse{"no"}), Frame(Ack{}), Frame(Applied{})})
     EXPECT_THAT(ends([&](Stranger& s) { s.say(answer); }), HasSubstr("only a receiver says"))
         << answer.index();
-  EXPECT_THAT(ends([](Stranger& s) { s.say(first_chunk(0xffffffff, 4, content(9, 1))); }),
-              HasSubstr("where the plan allows"));
   EXPECT_THAT(ends([](Stranger& s) {
-                Chunk chunk = first_chunk(9, 1, {});
+                const auto bytes = content(1'000'000, 1);
+                Chunk chunk = first_chunk(9, bytes);
+                for (; chunk.index < chunk.count; ++chunk.index) s.say(chunk);
+              }),
+              HasSubstr("a message of over 8388608 bytes"));
+  EXPECT_THAT(ends([](Stranger& s) {
+                Chunk chunk = first_chunk(1, {});
                 chunk.sequence = 7;
                 s.say(chunk);
               }),
               HasSubstr("message 7 before message 1"));
-  EXPECT_THAT(ends([](Stranger& s) { s.say(first_chunk(30, 1, content(30, 4))); }),
-              HasSubstr("a message"));
+  EXPECT_THAT(ends([](Stranger& s) { s.say(first_chunk(1, std::vector(30, std::byte{0xff}))); }),
+              HasSubstr("a message with unknown flags"));
   EXPECT_THAT(b.await<PeerRefused>()->sentence, HasSubstr("node a"));
 }
 
@@ -213,8 +216,12 @@ TEST_F(Alone, GarbageOfManyKindsDoesNoHarm) {
   Random random(kSeed, 0, 0, Purpose::kTest);
   Stranger stranger(b.network->bound_endpoint());
   const auto bytes = content(100, 1);
-  const std::vector<Frame> frames{hello_of_a(), first_chunk(100, 1, bytes),         Ack{},
-                                  Applied{},    Halt{"a", HaltKind::kUserStop, ""}, Bye{"a"},
+  const std::vector<Frame> frames{hello_of_a(),
+                                  first_chunk(1, bytes),
+                                  Ack{},
+                                  Applied{},
+                                  Halt{"a", HaltKind::kUserStop, ""},
+                                  Bye{"a"},
                                   Heartbeat{}};
   for (int i = 0; i < 3000; ++i) {
     auto frame = encode_frame(frames[random.below(static_cast<std::uint32_t>(frames.size()))]);
@@ -265,7 +272,7 @@ TEST(Network, AFarSideThatAnswersWithNonsenseIsNotDialledAnyMore) {
   const auto bytes = content(9, 1);
   EXPECT_THAT(refusal_after({welcome, encode_frame(hello_of_a())}),
               HasSubstr("only a sender says"));
-  EXPECT_THAT(refusal_after({welcome, encode_frame(first_chunk(9, 1, bytes))}),
+  EXPECT_THAT(refusal_after({welcome, encode_frame(first_chunk(1, bytes))}),
               HasSubstr("only a sender says"));
 }
 

@@ -297,11 +297,11 @@ TEST(Core, TellsTheMedianOfTheLongestGradients) {
     hand.feed(hand.gather_applied(1, round, ApplyOutcome::kApplied));
     return 1e3 * Verdict::from_control(told).compute_s;
   };
-  EXPECT_DOUBLE_EQ(told_after(0, 500), 500) << "the first gradient is all that is known";
+  EXPECT_FLOAT_EQ(told_after(0, 500), 500) << "the first gradient is all that is known";
   for (Round round = 1; round < 5; ++round) told_after(round, 20);
-  EXPECT_DOUBLE_EQ(told_after(5, 90), 20) << "a hiccup";
-  EXPECT_DOUBLE_EQ(told_after(6, 90), 20);
-  EXPECT_DOUBLE_EQ(told_after(7, 90), 90) << "three of five: gradients take longer now";
+  EXPECT_FLOAT_EQ(told_after(5, 90), 20) << "a hiccup";
+  EXPECT_FLOAT_EQ(told_after(6, 90), 20);
+  EXPECT_FLOAT_EQ(told_after(7, 90), 90) << "three of five: gradients take longer now";
 }
 
 // One second passes: node 1 is heard over these links, and the clock ticks.

@@ -31,7 +31,7 @@ TEST(RoundTime, IsTheSameAtAllNodesAndFollowsTheLinks) {
   for (const char* kind : kKinds) {
     SCOPED_TRACE(kind);
     double slow = 0;
-    for (const double rate : {1e6, 100e6}) {
+    for (const double rate : {1e6, 1e9}) {
       Mesh mesh(searching(kind, rate));
       mesh.run();
       ASSERT_TRUE(mesh.done()) << mesh.ends();
@@ -148,6 +148,10 @@ SecondHalf second_half(const Mesh& mesh, Round stop) {
   return sums;
 }
 
+// The most that messages of int4 leave out, as a share of what there is to send. So much delay
+// costs 0.3 % of the rounds.
+constexpr double kLeftOutByInt4 = 0.05;
+
 // Where links cost nothing messages leave out next to nothing: they are dense, or blocks of int8
 // and int4, a quarter and an eighth as large. So they are where receivers wait for a core, and a
 // replay of the choices ends with the same bits. Seen to fail with messages that are always coded.
@@ -166,7 +170,7 @@ TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
     const double bytes = late.bytes / late.rounds, missing = late.energy.missing;
     const double dense = 2 * 4.0 * mesh.spec.dimension / static_cast<double>(mesh.spec.nodes);
     EXPECT_EQ(bytes > 0.2 * dense, rate > 1e9) << bytes / dense;
-    EXPECT_TRUE(rate < 1e9 || missing < 0.02 * late.energy.to_send)
+    EXPECT_TRUE(rate < 1e9 || missing < kLeftOutByInt4 * late.energy.to_send)
         << missing / late.energy.to_send;
     EXPECT_LT(coded_share(mesh, stop), 0.2) << "in rounds that time the coder, and after waits";
 
@@ -179,16 +183,17 @@ TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
 }
 
 // Receivers that wait for a core take the time, and no shorter exchange changes that. Seen to fail
-// where the least time of messages was learnt from the smallest messages alone.
+// where the least time of messages was learnt from the smallest messages alone: 26 and 31 % were
+// left out with the two longest waits.
 TEST(RoundTime, IsNotShortenedInVain) {
-  for (const int wait_us : {8000, 8037, 8074, 8111}) {
+  for (const int wait_us : {8000, 8037, 8255, 8292}) {
     MeshSpec spec = on_busy_machines(10e9);
     Mesh mesh(spec);
     make_busy(mesh, std::chrono::microseconds(wait_us));
     mesh.run();
     ASSERT_TRUE(mesh.done()) << mesh.ends();
     const SecondHalf late = second_half(mesh, kRounds);
-    EXPECT_LT(late.energy.missing, 0.02 * late.energy.to_send) << wait_us << " us";
+    EXPECT_LT(late.energy.missing, kLeftOutByInt4 * late.energy.to_send) << wait_us << " us";
   }
 }
 

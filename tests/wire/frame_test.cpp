@@ -3,54 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "kimesh/util/random.h"
+#include "tests/wire/golden.h"
 
-namespace kimesh::frame_test {
+namespace kimesh::wire_test {
 namespace {
 
 using testing::HasSubstr;
 
-std::vector<std::byte> bytes_of(std::string_view text) {
-  const auto* data = reinterpret_cast<const std::byte*>(text.data());
-  return {data, data + text.size()};
-}
-
-// A file of tests/wire/golden: hexadecimal digits, white space between them, '#' comments to the
-// end of a line.
-std::vector<std::byte> golden(const std::string& name) {
-  std::ifstream file(std::string(KIMESH_SOURCE_DIR "/tests/wire/golden/") + name + ".hex");
-  EXPECT_TRUE(file.good()) << name;
-  std::vector<std::byte> out;
-  std::string digits, line;
-  while (std::getline(file, line))
-    for (const char c : line.substr(0, line.find('#')))
-      if (std::isxdigit(static_cast<unsigned char>(c))) digits += c;
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
-    out.push_back(static_cast<std::byte>(std::stoi(digits.substr(i, 2), nullptr, 16)));
-  return out;
-}
-
-std::string hex(std::span<const std::byte> bytes) {
-  std::string out;
-  for (const std::byte b : bytes) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    out += kDigits[std::to_integer<int>(b) >> 4];
-    out += kDigits[std::to_integer<int>(b) & 15];
-  }
-  return out;
-}
-
-const std::vector<std::byte> kContent = bytes_of("content");
-
 Chunk chunk() {
   Chunk c;
-  c.sequence = 0x0102030405060708;
-  c.total = 1000;
-  c.offset = 500;
+  c.sequence = 0x030405060708;
   c.index = 4;
   c.count = 8;
   c.bytes = kContent;
@@ -65,7 +30,8 @@ std::vector<std::pair<std::string, Frame>> samples() {
       {"welcome", Welcome{"b", 0x8877665544332211, 4, 0x0102030405060708, 5}},
       {"refuse", Refuse{"no"}},
       {"chunk", chunk()},
-      {"ack", Ack{0x0102030405060708, 0x11121314, 0x21222324, 0x3132333435363738, 0x4142}},
+      {"ack", Ack{0x030405060708, 0x11121314, 0x21222324, 0x3132333435363738, 0x4142}},
+      {"ack-of-one-chunk", Ack{0x030405060708, 0x11121314}},
       {"applied", Applied{0x01020304, 0x11121314, 0x2122, Phase::kGather, ApplyOutcome{2}}},
       {"heartbeat", Heartbeat{}},
       {"halt", Halt{"a", HaltKind::kFailure, "disk full"}},
@@ -93,7 +59,10 @@ TEST(Frame, EveryGoldenFileIsReadAsWhatItWasMadeFrom) {
     ASSERT_TRUE(decoded.ok()) << name << ": " << decoded.error().message;
     EXPECT_TRUE(same(*decoded, frame)) << name;
     const bool tagged = name != "hello" && name != "refuse";
-    EXPECT_EQ(tag_of(bytes), tagged ? kTag : RunTag{}) << name;
+    EXPECT_TRUE(belongs_to(bytes, tagged ? kTag : RunTag{})) << name;
+    EXPECT_FALSE(belongs_to(bytes, {kTag.run, 1})) << name;
+    EXPECT_FALSE(belongs_to(bytes, {1, kTag.view})) << name;
+    EXPECT_TRUE(belongs_to(encode_frame(frame, tag_of(bytes)), tag_of(bytes))) << name;
   }
 }
 
@@ -120,7 +89,7 @@ TEST(Frame, AnyValuesSurviveTheRoundTrip) {
                       random.next_u64(),
                       random.next_u64(),
                       small};
-    const Ack ack{random.next_u64(), random.next_u32(), random.next_u32(), random.next_u64(),
+    const Ack ack{random.next_u64() >> 16, random.next_u32(), random.next_u32(), random.next_u64(),
                   small};
     const Halt halt{text, static_cast<HaltKind>(small), text};
     const auto bytes = encode_frame(hello);
@@ -156,6 +125,8 @@ TEST(Frame, ATextThatIsTooLongIsCutBetweenCharacters) {
 TEST(Frame, AnotherVersionsHelloAndRefuseAreReadAndNothingElseOfIt) {
   for (const auto& [name, frame] : samples()) {
     auto bytes = encode_frame(frame);
+    if ((bytes[0] & std::byte{0x80}) != std::byte{0})
+      continue;  // it follows hellos, which have one
     bytes[2] = std::byte{kWireVersion + 1};
     EXPECT_EQ(decode_frame(bytes).ok(), name == "hello" || name == "refuse") << name;
   }
@@ -170,9 +141,10 @@ TEST(Frame, WhatNoPeerSendsIsMalformed) {
   };
   EXPECT_THAT(refused(Heartbeat{}, 0, 0), HasSubstr("no frame of kimesh"));
   EXPECT_THAT(refused(Heartbeat{}, 3, 63), HasSubstr("unknown type 63"));
-  EXPECT_THAT(refused(chunk(), 24, 8), HasSubstr("beyond its message's count"));
-  EXPECT_THAT(refused(chunk(), 21, 0xff), HasSubstr("beyond its message's end"));
-  EXPECT_THAT(refused(Applied{}, 18, 2), HasSubstr("neither reduce nor gather"));
+  EXPECT_THAT(refused(Heartbeat{}, 3, 4), HasSubstr("head should be short"));
+  EXPECT_THAT(refused(chunk(), 0, 0x87), HasSubstr("unknown type 7"));
+  EXPECT_THAT(refused(chunk(), 9, 8), HasSubstr("beyond its message's count"));
+  EXPECT_THAT(refused(Applied{}, 9, 2), HasSubstr("neither reduce nor gather"));
   EXPECT_THAT(refused(Bye{"a"}, 8, 0x91), HasSubstr("no msgpack map"));
   EXPECT_FALSE(decode_frame({}).ok());
 }
@@ -241,23 +213,6 @@ TEST(Frame, ClaimedSizesAreRefusedBeforeMemoryIsTaken) {
   EXPECT_FALSE(decode_frame(std::vector<std::byte>(kFrameBytesMax + 1)).ok());
 }
 
-void mutate(std::vector<std::byte>& bytes, Random& random) {
-  for (std::uint32_t n = 1 + random.below(4); n > 0; --n) {
-    const auto at = bytes.empty() ? 0 : random.below(static_cast<std::uint32_t>(bytes.size()));
-    const auto value = static_cast<std::byte>(random.below(256));
-    switch (random.below(4)) {
-      case 0:
-        bytes.resize(at);
-        break;
-      case 1:
-        bytes.insert(bytes.begin() + at, value);
-        break;
-      default:
-        if (!bytes.empty()) bytes[at] = value;
-    }
-  }
-}
-
 // The address sanitizer's build runs this as well. Seen to fail: the length check of an ack taken
 // away (aborts).
 TEST(Frame, AHundredThousandMutationsNeverCrashAndWhatIsAcceptedIsEncodedAgain) {
@@ -279,96 +234,5 @@ TEST(Frame, AHundredThousandMutationsNeverCrashAndWhatIsAcceptedIsEncodedAgain) 
   EXPECT_GT(accepted, 1000u);  // else the mutations are too wild to reach the bodies
 }
 
-Message message() {
-  Message m;
-  m.round = 0x01020304;
-  m.generation = 0x11121314;
-  m.shard = 0x2122;
-  m.phase = Phase::kGather;
-  m.form = Form::kSparse;
-  m.restart = true;
-  m.digest = 0x3132333435363738;
-  m.control = {1.0, -2.5};
-  m.payload = Payload({kContent.begin(), kContent.end()});
-  return m;
-}
-
-// As its chunks join to it.
-std::vector<std::byte> joined(const Message& m) {
-  std::vector<std::byte> bytes = encode_message_head(m);
-  bytes.insert(bytes.end(), m.payload.bytes().begin(), m.payload.bytes().end());
-  return bytes;
-}
-
-TEST(Message, LooksAsItsGoldenFileSays) {
-  EXPECT_EQ(hex(joined(message())), hex(golden("message")));
-}
-
-TEST(Message, SurvivesTheRoundTripAndItsSizeIsForetold) {
-  auto bytes = joined(message());
-  EXPECT_EQ(bytes.size(), message_bytes(kContent.size(), 2));
-  EXPECT_EQ(wire_bytes(bytes.size(), 3), bytes.size() + 3 * kChunkHeadBytes);
-  const std::vector<std::byte> before = bytes;
-  const std::byte* payload = bytes.data() + bytes.size() - kContent.size();
-  const auto decoded = decode_message(std::move(bytes));
-  ASSERT_TRUE(decoded.ok());
-  EXPECT_EQ(decoded->control, message().control);
-  EXPECT_EQ(decoded->digest, message().digest);
-  EXPECT_EQ(joined(*decoded), before);
-  EXPECT_EQ(decoded->payload.bytes().data(), payload) << "the payload is not copied";
-}
-
-// A message whose records are these bytes.
-std::vector<std::byte> with_records(const std::vector<int>& records) {
-  std::vector<std::byte> bytes = joined(Message{});
-  bytes[kMessageHeadBytes - 2] = static_cast<std::byte>(records.size());
-  for (const int byte : records) bytes.push_back(static_cast<std::byte>(byte));
-  bytes.insert(bytes.end(), kContent.begin(), kContent.end());
-  return bytes;
-}
-
-// Seen to fail: an unknown record taken for control values; its length not skipped.
-TEST(Message, RecordsOfUnknownKindsArePassedOverByTheirLength) {
-  const auto decoded = decode_message(
-      with_records({9, 3, 1, 8, 1, 1, 8, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 200, 0, 9, 1, 5}));
-  ASSERT_TRUE(decoded.ok()) << decoded.error().message;
-  EXPECT_EQ(decoded->control, Control{1.0});
-  EXPECT_TRUE(std::ranges::equal(decoded->payload.bytes(), kContent));
-}
-
-TEST(Message, ARecordThatIsCutIsMalformed) {
-  EXPECT_FALSE(decode_message(with_records({9})).ok());
-  EXPECT_FALSE(decode_message(with_records({9, 2, 1})).ok());
-  auto bytes = with_records({});
-  bytes[kMessageHeadBytes - 2] = static_cast<std::byte>(kContent.size() + 1);
-  EXPECT_FALSE(decode_message(std::move(bytes)).ok());
-}
-
-TEST(Message, ControlValuesThatALaterVersionAddsArePassedOver) {
-  std::vector<int> records{1, 31 * 8};
-  for (int i = 0; i < 31; ++i) records.insert(records.end(), {0, 0, 0, 0, 0, 0, 0xf0, 0x3f});
-  const auto decoded = decode_message(with_records(records));
-  ASSERT_TRUE(decoded.ok());
-  EXPECT_EQ(controls_to_send(decoded->control), kControlSlots);
-}
-
-// Seen to fail: the comparison of the lengths taken away (aborts in the reader).
-TEST(Message, MutationsNeverCrashAndLengthsMustAgree) {
-  constexpr std::uint64_t kSeed = 13;
-  for (std::uint32_t i = 0; i < 100'000; ++i) {
-    Random random(kSeed, 2, i, Purpose::kTest);
-    auto bytes = joined(message());
-    mutate(bytes, random);
-    const std::size_t size = bytes.size();
-    const auto decoded = decode_message(std::move(bytes));
-    if (!decoded.ok()) continue;
-    ASSERT_LE(message_bytes(decoded->payload.size(), controls_to_send(decoded->control)), size)
-        << "seed " << kSeed << " case " << i;
-    const auto again = decode_message(joined(*decoded));
-    ASSERT_TRUE(again.ok()) << "seed " << kSeed << " case " << i;
-    ASSERT_EQ(joined(*again), joined(*decoded)) << "seed " << kSeed << " case " << i;
-  }
-}
-
 }  // namespace
-}  // namespace kimesh::frame_test
+}  // namespace kimesh::wire_test

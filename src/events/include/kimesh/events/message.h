@@ -61,16 +61,20 @@ class Payload {
 inline constexpr std::size_t kControlSlots = 27;
 using Control = std::array<double, kControlSlots>;
 
-// The number of control values that travel: zeros at the end do not. Values that are seldom set
-// come last, so that most messages carry few, which counts where a message on a slow link has 200
-// bytes in all.
-[[nodiscard]] std::size_t controls_to_send(const Control& control);
-
-// Bytes that so many control values take in a message: those of one record (wire/frame.h), or none.
+// Control values travel in two records of a message (docs/protocol.md): as floats those that a
+// float holds exactly, as doubles the others. Zeros do not travel. A record has a head, the numbers
+// of its values as a set of bits, seven in a byte, and the values. On slow links messages have 100
+// bytes, many of which are control values.
 inline constexpr std::size_t kRecordHeadBytes = 2;
-[[nodiscard]] constexpr std::size_t control_bytes(std::size_t values) {
-  return values == 0 ? 0 : kRecordHeadBytes + values * sizeof(double);
-}
+struct ControlRecords {
+  std::uint32_t floats = 0, doubles = 0;  // bit i: control value i is in this record
+};
+static_assert(kControlSlots <= 32, "the values of a record are a set of 32 bits");
+[[nodiscard]] ControlRecords records_of(const Control& control);
+// Bytes of these records: 0 where all values are 0.
+[[nodiscard]] std::size_t control_bytes(const Control& control);
+inline constexpr std::size_t kControlBytesMax =
+    2 * (kRecordHeadBytes + (kControlSlots + 6) / 7) + kControlSlots * sizeof(double);
 
 // A message of one channel, which is named by the link that carries it, the shard and the phase.
 struct Message {
@@ -85,6 +89,17 @@ struct Message {
   Control control{};         // shard 0: ControlVector up, Verdict down; else gather_limit up
   Payload payload{};
 };
+
+// Bytes of a message besides its head and its payload: what is not 0 of its generation, its digest
+// and its control values.
+inline constexpr std::size_t kGenerationBytes = 4, kMessageDigestBytes = 8, kRecordsLengthBytes = 2;
+[[nodiscard]] std::size_t optional_bytes(Generation generation, bool has_digest,
+                                         const Control& control);
+[[nodiscard]] inline std::size_t optional_bytes(const Message& message) {
+  return optional_bytes(message.generation, message.digest != 0, message.control);
+}
+inline constexpr std::size_t kOptionalBytesMax =
+    kGenerationBytes + kMessageDigestBytes + kRecordsLengthBytes + kControlBytesMax;
 
 // The result of applying a message, which the receiving core sends back.
 enum class ApplyOutcome : std::uint8_t {

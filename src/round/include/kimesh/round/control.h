@@ -13,6 +13,11 @@
 
 namespace kimesh {
 
+// A measured value as it travels: as a float, which takes half the bytes. All nodes go by it, also
+// the one that sends it in a verdict. What users read travels exactly, and so do limits and numbers
+// of rounds.
+[[nodiscard]] double as_float(double value);
+
 // The control vector of a reduce message. A node adds those of its children in node order, once all
 // are there. A sum counts only with all N nodes in it.
 struct ControlVector {

@@ -121,7 +121,7 @@ struct CoreOptions {
   // The most that the first gradient and the first evaluation may take, of which nothing is known.
   Duration first_gradient{std::chrono::minutes(30)};
   CheckpointOptions checkpoints;
-  // Bytes that the wire adds to a payload, beside the control values, and to each chunk. The driver
+  // Bytes that the wire adds to a payload, besides optional_bytes(), and to each chunk. The driver
   // sets them.
   std::size_t message_overhead_bytes = 0;
   std::size_t chunk_overhead_bytes = 0;

@@ -1,4 +1,4 @@
-// The frames that travel between two nodes, version 13; docs/protocol.md is the grammar. One frame
+// The frames that travel between two nodes, version 14; docs/protocol.md is the grammar. One frame
 // is one ZeroMQ part, and all numbers are little-endian.
 //
 // A connection begins with hello of who dials, answered by welcome or refuse. Then chunks go to
@@ -18,18 +18,22 @@
 
 namespace kimesh {
 
-inline constexpr std::uint8_t kWireVersion = 13;
+inline constexpr std::uint8_t kWireVersion = 14;
 inline constexpr std::size_t kFrameBytesMax =
     1024 * 1024;  // ZMQ_MAXMSGSIZE: what a peer may make us hold at once
-inline constexpr std::size_t kFrameHeadBytes = 8;
-inline constexpr std::size_t kChunkHeadBytes = kFrameHeadBytes + 20;
-inline constexpr std::size_t kMessageHeadBytes = 24;
+// The head of a frame, and that of the frames of which each message needs some: chunk, ack and
+// applied. Slow links carry messages of 100 bytes.
+inline constexpr std::size_t kFrameHeadBytes = 8, kShortHeadBytes = 3;
+inline constexpr std::size_t kSequenceBytes = 6;  // of a message's sequence, which is under 2^48
+inline constexpr std::size_t kChunkHeadBytes = kShortHeadBytes + kSequenceBytes + 4;
+inline constexpr std::size_t kMessageHeadBytes = 8;
 // Records of a message, those that a later version may add among them.
 inline constexpr std::size_t kRecordBytesMax = 1024;
 inline constexpr std::size_t kTextBytesMax = 4096;  // any text in a control frame
 
 // Which run, and which view of it, a frame belongs to: the low bits of the run's number, and the
-// view's. In the head of every frame but hello and refuse, where it is 0.
+// view's. In the head of every frame but hello and refuse, where it is 0. Short heads have the two
+// in 16 bits, the one XOR the other.
 struct RunTag {
   std::uint16_t run = 0, view = 0;
   bool operator==(const RunTag&) const = default;
@@ -67,8 +71,6 @@ struct Refuse {
 };
 struct Chunk {
   std::uint64_t sequence = 0;
-  std::uint32_t total = 0;   // bytes of the whole message
-  std::uint32_t offset = 0;  // of this part
   std::uint16_t index = 0, count = 0;
   std::span<const std::byte> bytes;  // they lie in the decoded frame, which outlives the chunk
   // In a chunk to send: the bytes behind `bytes` that lie elsewhere. Empty in a decoded chunk.
@@ -80,7 +82,7 @@ struct Ack {
   std::uint32_t bytes = 0;       // of the message
   std::uint32_t tail_bytes = 0;  // bandwidth/sample.h
   std::uint64_t tail_ns = 0;
-  std::uint16_t chunks = 0;
+  std::uint16_t chunks = 1;
   bool operator==(const Ack&) const = default;
 };
 struct Heartbeat {
@@ -112,18 +114,20 @@ void encode_chunk_head(const Chunk& chunk, RunTag tag, std::span<std::byte, kChu
 // Decodes a frame; a chunk's bytes stay in `frame`. Errors: Malformed, with what is wrong. Lengths
 // are checked before anything is allocated.
 [[nodiscard]] Result<Frame> decode_frame(std::span<const std::byte> frame);
-// The tag of a frame that decode_frame accepts. Requires its head.
+// The tag of a frame that decode_frame accepts; of a short head, one that belongs to the same.
 [[nodiscard]] RunTag tag_of(std::span<const std::byte> frame);
+// Whether a frame that decode_frame accepts is of this run and view.
+[[nodiscard]] bool belongs_to(std::span<const std::byte> frame, RunTag tag);
 
-// Bytes of an encoded message with this payload and so many control values, before it is cut.
-[[nodiscard]] std::size_t message_bytes(std::size_t payload_bytes, std::size_t controls);
+// Bytes of an encoded message with this payload and these optional_bytes(), before it is cut.
+[[nodiscard]] std::size_t message_bytes(std::size_t payload_bytes, std::size_t optional_bytes);
 // Bytes of a message on a link: its own and a head for each chunk. Budgets count these.
 [[nodiscard]] std::size_t wire_bytes(std::size_t message_bytes, std::size_t chunks);
 
 // Encodes all of a message but its payload, which follows. Requires a payload under 4 GiB.
 [[nodiscard]] std::vector<std::byte> encode_message_head(const Message& message);
 // Decodes a message, whose payload takes over `bytes`. Records of unknown kinds, control values
-// beyond kControlSlots and unknown flags are passed over. Errors: Malformed.
+// beyond kControlSlots are passed over. Errors: Malformed.
 [[nodiscard]] Result<Message> decode_message(std::vector<std::byte> bytes);
 
 }  // namespace kimesh
