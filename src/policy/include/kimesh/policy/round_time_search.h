@@ -21,7 +21,8 @@
 // more where data are unlike), and a round of delay holds back H steps. Where data are unlike, H
 // steps save the same part of the rounds whatever D is. H is chosen as if c were 0: longer
 // exchanges make more steps seem to pay, which the cnn does not bear. Where even the smallest
-// messages take longer than a gradient (kLongMessages), steps that fit beside them cost no time.
+// messages take about as long as a gradient (kLongMessages), steps that fit beside them cost no
+// time.
 // There σ multiplies all terms, as measured with digits, and H is chosen with c as it is
 // (docs/experiments.md, "Steps beside the smallest messages").
 //
@@ -88,13 +89,14 @@ inline constexpr unsigned kLocalStepsMaxOfUnlikeDataOfEvenMessages = 2;
 // number changes at once: digits reach their target in 50 rounds where links are slow.
 inline constexpr unsigned kLocalStepsMax = 16, kStepsFactorMax = 4;
 // The smallest messages of a round count as long where they take longer than so many gradients.
-inline constexpr double kLongMessages = 1;
+// Those of the even cnn on a tree at 1 Mbit/s take 0.50 to 0.57.
+inline constexpr double kLongMessages = 0.7;
 // The most time that a round's gradients may take, as a multiple of that of the smallest messages,
 // where data are alike and these messages are not long. Without this bound the even cnn at
-// 1 Mbit/s, whose smallest messages take up to three quarters of a gradient, took four steps a
-// round with two seeds of eight on a ring and with all of eight on a tree, and up to 1.6 times as
-// long as with one. With 2 in place of 2.5 digits on a ring at 10 Mbit/s take 1.3 times as long.
-inline constexpr double kGradientsOverSmallest = 2.5;
+// 1 Mbit/s took four steps a round with two seeds of eight on a ring and with all of eight on a
+// tree, and up to 1.6 times as long as with one. With 4 it takes two steps there, and 1.18 times as
+// long.
+inline constexpr double kGradientsOverSmallest = 3;
 // The same before the first offer, and the most local steps that a round has there: with up to
 // eight digits at 1 Mbit/s take longer (docs/experiments.md).
 inline constexpr double kFirstGradientsOverSmallest = 2;
