@@ -9,8 +9,9 @@ namespace kimesh {
 namespace {
 
 bool fits_float(double value) {
-  return !(std::abs(value) > std::numeric_limits<float>::max()) &&
-         (std::isnan(value) || static_cast<double>(static_cast<float>(value)) == value);
+  if (!std::isfinite(value)) return true;
+  return std::abs(value) <= std::numeric_limits<float>::max() &&
+         static_cast<double>(static_cast<float>(value)) == value;
 }
 
 std::size_t record_bytes(std::uint32_t values, std::size_t bytes_of_value) {

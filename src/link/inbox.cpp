@@ -13,16 +13,20 @@ std::optional<Error> Inbox::problem(const Chunk& chunk) const {
   const auto malformed = [](std::string what) {
     return Error{ErrorCode::kMalformed, std::move(what)};
   };
+  if (chunk.bytes.empty() && chunk.count > 1) return malformed("a chunk without content");
   const std::size_t before = chunk.index == 0 ? 0 : partial_.received;
-  if (before + chunk.bytes.size() > message_bytes_max_)
-    return malformed(
-        fmt::format("a message of over {} bytes, which the plan allows", message_bytes_max_));
+  // The others may have one byte less than the first.
+  const std::size_t least =
+      chunk.index == 0 && chunk.count > 1 ? chunk.count * (chunk.bytes.size() - 1) + 1 : 0;
+  if (std::max(before + chunk.bytes.size(), least) > message_bytes_max_)
+    return malformed(fmt::format("a message of over {} bytes, the most that the plan allows",
+                                 message_bytes_max_));
   if (chunk.sequence > delivered_ + 1)
     return malformed(fmt::format("message {} before message {}", chunk.sequence, delivered_ + 1));
-  if (chunk.bytes.empty() && chunk.count > 1) return malformed("a chunk without content");
   if (chunk.index == 0) return std::nullopt;
   if (chunk.sequence != partial_.sequence || chunk.index != partial_.next ||
-      chunk.count != partial_.count)
+      chunk.count != partial_.count || chunk.bytes.size() > partial_.chunk_bytes ||
+      chunk.bytes.size() + 1 < partial_.chunk_bytes)
     return malformed(fmt::format("a chunk that does not join message {}", chunk.sequence));
   return std::nullopt;
 }
@@ -37,7 +41,7 @@ Result<Inbox::Arrival> Inbox::add(const Chunk& chunk, TimePoint now,
     partial_ = {};
     partial_.sequence = chunk.sequence;
     partial_.count = chunk.count;
-    // No chunk is larger than the first one.
+    partial_.chunk_bytes = chunk.bytes.size();
     const std::size_t most = chunk.count * chunk.bytes.size();
     if (chunk.sequence > delivered_) partial_.bytes.reserve(std::min(most, message_bytes_max_));
   }

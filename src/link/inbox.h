@@ -55,6 +55,7 @@ class Inbox {
     std::uint64_t sequence = 0;  // 0: none has begun
     std::uint32_t received = 0;
     std::uint16_t next = 0, count = 0;
+    std::size_t chunk_bytes = 0;      // of the first chunk; others have as many, or one less
     std::uint32_t tail_bytes = 0;     // of the second half of the chunks, with their heads
     std::uint32_t framing_bytes = 0;  // ZeroMQ's, of those
     TimePoint half;                   // arrival of the last chunk of the first half

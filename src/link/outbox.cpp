@@ -22,6 +22,7 @@ std::span<const std::byte> part_of(std::span<const std::byte> bytes, std::size_t
 void Outbox::push(std::vector<std::byte> head, Payload payload, double pace_bytes_per_s) {
   Held held;
   held.sequence = ++last_sequence_;
+  KIMESH_CHECK(held.sequence >> (8 * kSequenceBytes) == 0, "a sequence has 48 bits");
   held.head = std::move(head);
   held.payload = std::move(payload);
   held.pace_bytes_per_s = pace_bytes_per_s;

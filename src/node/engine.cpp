@@ -44,7 +44,7 @@ std::size_t largest_message(const Plan& plan, LinkIndex link, FirstPoint first_p
   std::size_t payload = first_point == FirstPoint::kOfFirstNode ? kPieceFloats * sizeof(float) : 0;
   for (ChannelIndex c = 0; c < plan.channels.size(); ++c)
     if (plan.channels[c].link == link) payload = std::max(payload, payload_bytes_max(plan, c));
-  return message_bytes(payload, kOptionalBytesMax - kControlBytesMax) + kRecordBytesMax;
+  return payload + kBesidePayloadBytesMax;
 }
 
 NetworkOptions network_options(const LiveNodeSetup& setup, std::uint64_t parameters_digest) {

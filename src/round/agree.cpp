@@ -19,7 +19,7 @@ Duration Core::State::run_clock() const {
   return now - started - evaluated;
 }
 
-// Returns the verdict as all other nodes read it.
+// Returns the verdict as all other nodes read it: rounded. Decisions hold it as it was chosen.
 Verdict Core::State::decide_verdict(const ControlVector& from_all) {
   return Verdict::from_control(choose_verdict(from_all).to_control());
 }

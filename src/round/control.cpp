@@ -45,7 +45,7 @@ double sum_at(std::span<const double> values, std::size_t index) {
   return value >= kSumMin && value <= kSumMax ? value : 0;
 }
 
-// Rounds travel as doubles, which hold every 32-bit number exactly, and one higher: 0 is none.
+// Rounds travel exactly, and one higher: 0 is none.
 double from_round(Round round) {
   return round == kNoRound ? 0 : static_cast<double>(round) + 1;
 }
@@ -69,7 +69,8 @@ std::uint64_t lineage_at(std::span<const double> values, std::size_t index) {
 }  // namespace
 
 double as_float(double value) {
-  const bool is_in_range = std::abs(value) <= std::numeric_limits<float>::max();
+  using Float = std::numeric_limits<float>;
+  const bool is_in_range = std::abs(value) >= Float::min() && std::abs(value) <= Float::max();
   return is_in_range ? static_cast<double>(static_cast<float>(value)) : value;
 }
 

@@ -143,19 +143,25 @@ void Core::State::advance(OutgoingChannel& out) {
   out.encoding = true;
   emit(AdvanceChannel{out.channel, of, reduce ? shard.reduce_terms : shard.gather_terms,
                       out.estimate, *setting, out.restart || feedback == Feedback::kNone,
-                      digest_is_due(of) && feedback != Feedback::kEf14, feedback, wants_curve(of)});
+                      has_digest(channel, of), feedback, wants_curve(of)});
 }
 
 bool Core::State::digest_is_due(Round of) const {
   return options.digest_every > 0 && (of + 1) % options.digest_every == 0;
 }
 
+// Whether the channel's message of round `of` has a digest. With ef14 receivers of reduces have no
+// estimate.
+bool Core::State::has_digest(const Channel& channel, Round of) const {
+  const bool has_estimate = channel.phase == Phase::kGather || options.feedback != Feedback::kEf14;
+  return digest_is_due(of) && has_estimate;
+}
+
 // What the channel's message of round `of` takes besides its payload and the heads of its chunks.
 std::size_t Core::State::overhead(const OutgoingChannel& out, Round of) const {
   const Channel& channel = plan.channels[out.channel];
-  const bool is_of_ef14 = channel.phase == Phase::kReduce && options.feedback == Feedback::kEf14;
   return options.message_overhead_bytes +
-         optional_bytes(out.generation, digest_is_due(of) && !is_of_ef14, control_for(channel));
+         optional_bytes(out.generation, has_digest(channel, of), control_for(channel));
 }
 
 std::size_t Core::State::wire_bytes_of(const Message& message) const {

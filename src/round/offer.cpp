@@ -82,7 +82,7 @@ Core::State::MessageBytes Core::State::bytes_of_last_round() const {
   for (const OutgoingChannel& out : outs) {
     if (!is_own_choice(out)) continue;
     bytes.payload += static_cast<double>(out.payload_bytes);
-    bytes.frames += static_cast<double>(overhead(out, round) + options.chunk_overhead_bytes);
+    bytes.frames += static_cast<double>(overhead(out, round - 1) + options.chunk_overhead_bytes);
     bytes.elements += static_cast<double>(plan.elements(out.channel));
   }
   return bytes;

@@ -158,9 +158,10 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   next.compute_s = compute_times.value() * next.local_steps;
   const bool steps_change =
       next.local_steps != verdict.local_steps || next.mean_multiple != verdict.mean_multiple;
-  constexpr double kSame = 1e-6;  // an exchange that stays is rounded to nanoseconds
+  // An exchange that stays is rounded to nanoseconds, and its parts to floats.
+  constexpr double kSame = 1e-6, kSameSeconds = 2e-9;
   const bool exchange_changes =
-      std::abs(next.exchange_s - verdict.exchange_s) > kSame * verdict.exchange_s &&
+      std::abs(next.exchange_s - verdict.exchange_s) > kSame * verdict.exchange_s + kSameSeconds &&
       !(even_bits > 0 && next.even_bits > 0);  // the exchange of even messages is what they take
   const bool bits_change = is_another_size(verdict.even_bits, next.even_bits);
   const bool others_change = next.ahead != verdict.ahead || exchange_changes || bits_change;

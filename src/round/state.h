@@ -187,6 +187,7 @@ class Core::State {
   }
   [[nodiscard]] std::optional<Setting> choose(OutgoingChannel& out, const MessageRound& of);
   [[nodiscard]] bool digest_is_due(Round of) const;
+  [[nodiscard]] bool has_digest(const Channel& channel, Round of) const;
   [[nodiscard]] std::size_t overhead(const OutgoingChannel& out, Round of) const;
   [[nodiscard]] std::size_t wire_bytes_of(const Message& message) const;
   [[nodiscard]] Control control_for(const Channel& channel) const;

@@ -12,8 +12,8 @@
 
 namespace kimesh {
 
-// What is kept free for the bytes of a message beside its payload: its head, generation, digest and
-// records take 1,046 at most (docs/protocol.md).
+// What is kept free for the bytes of a message beside its payload, which are 1,046 at most
+// (kBesidePayloadBytesMax of wire/frame.h).
 inline constexpr std::size_t kMessageBytesBesidePayload = 4096;
 // A message's length has 32 bits, and a dense payload has 4 bytes an element.
 inline constexpr std::size_t kShardElementsMax =

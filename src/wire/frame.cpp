@@ -31,7 +31,8 @@ enum Flag : std::uint8_t {
 
 // Kinds of a message's records, part of the grammar as well.
 constexpr std::uint8_t kFloats = 1, kDoubles = 2;
-static_assert(kControlBytesMax <= 0xff, "a record's length is a u8");
+static_assert((kControlSlots + 6) / 7 + kControlSlots * sizeof(double) <= 0xff,
+              "a record's length is a u8");
 
 // Types of frames, part of the grammar: new ones are appended, none is renumbered.
 enum Type : std::uint8_t {
@@ -99,7 +100,7 @@ void write_body(const Ack& ack, std::vector<std::byte>& out) {
   ByteWriter write(out);
   write.narrow(ack.sequence, kSequenceBytes);
   write.number(ack.bytes);
-  if (ack == Ack{.sequence = ack.sequence, .bytes = ack.bytes}) return;
+  if (ack.chunks < 2) return;  // it has no tail
   write.number(ack.tail_bytes);
   write.number(ack.tail_ns);
   write.number(ack.chunks);
@@ -143,8 +144,7 @@ Result<Frame> read_ack(ByteReader read) {
   ack.tail_bytes = read.number<std::uint32_t>();
   ack.tail_ns = read.number<std::uint64_t>();
   ack.chunks = read.number<std::uint16_t>();
-  if (ack == Ack{.sequence = ack.sequence, .bytes = ack.bytes})
-    return bad_bytes("an ack of one chunk with a tail");
+  if (ack.chunks < 2) return bad_bytes("an ack of one chunk with a tail");
   return Frame(ack);
 }
 
@@ -336,6 +336,10 @@ Result<Message> decode_message(std::vector<std::byte> bytes) {
   if ((flags & kHasGeneration) != 0) message.generation = read.number<std::uint32_t>();
   if ((flags & kHasDigest) != 0) message.digest = read.number<std::uint64_t>();
   const std::size_t records = (flags & kHasRecords) != 0 ? read.number<std::uint16_t>() : 0;
+  if (((flags & kHasGeneration) != 0 && message.generation == 0) ||
+      ((flags & kHasDigest) != 0 && message.digest == 0) ||
+      ((flags & kHasRecords) != 0 && records == 0))
+    return bad_bytes("a message with an optional part that is 0");
   if (records > kRecordBytesMax || records > read.left())
     return bad_bytes("a message whose records are longer than it may hold");
   if (!read_records(read.rest().first(records), message))

@@ -53,13 +53,15 @@ void mend_frame(std::span<std::byte> input) {
 
 std::vector<Bytes> frame_seeds() {
   static const Bytes content(40, std::byte{7});
-  const std::array<Frame, 10> frames = {
+  const std::array<Frame, 12> frames = {
       Hello{.from = "a", .to = "b", .incarnation = 5, .topology_digest = 1, .build = "0.1.0"},
       Welcome{"b", 7},
       Refuse{"another version"},
       Chunk{.sequence = 3, .index = 1, .count = 2, .bytes = content},
       Ack{.sequence = 3, .bytes = 80, .tail_bytes = 68, .tail_ns = 1000, .chunks = 2},
+      Ack{.sequence = 4, .bytes = 80},
       Applied{.round = 1, .generation = 2, .shard = 3, .phase = Phase::kGather},
+      Applied{.round = 1, .shard = 3},
       Heartbeat{},
       Halt{"a", HaltKind::kFailure, "disk full"},
       Bye{"a"},
@@ -97,20 +99,29 @@ bool accepts_message(Input input) {
   return true;
 }
 
-// The flags, and the length of the records to what there is: one record, of any kind and length.
+// The flags, and the lengths of the records: one of control values, of as many as it says.
 void mend_message(std::span<std::byte> input) {
-  constexpr std::byte kAllFlags{31}, kHasRecords{16};
+  constexpr std::byte kAllFlags{31}, kHasGeneration{4}, kHasDigest{8}, kHasRecords{16};
   if (input.empty()) return;
   input[0] &= kAllFlags;
-  constexpr std::size_t kRecordsAt = kMessageHeadBytes + kGenerationBytes + kMessageDigestBytes;
-  constexpr std::size_t kBegin = kRecordsAt + kRecordsLengthBytes + kRecordHeadBytes;
-  if ((input[0] & kHasRecords) == std::byte{0} || input.size() < kBegin) return;
-  input[0] = kAllFlags;
-  const std::size_t most = std::min<std::size_t>(input.size() - kBegin, 0xff);
-  const std::size_t length = std::to_integer<std::size_t>(input[kBegin - 1]) % (most + 1);
+  const auto has = [&](std::byte flag) { return (input[0] & flag) != std::byte{0}; };
+  const std::size_t at = kMessageHeadBytes + (has(kHasGeneration) ? kGenerationBytes : 0) +
+                         (has(kHasDigest) ? kMessageDigestBytes : 0);
+  if (!has(kHasRecords) || input.size() <= at + kRecordsLengthBytes + kRecordHeadBytes) return;
+  const auto record = input.subspan(at + kRecordsLengthBytes);
+  const bool are_floats = (record[0] & std::byte{1}) != std::byte{0};
+  record[0] = are_floats ? std::byte{1} : std::byte{2};
+  const auto content = record.subspan(kRecordHeadBytes);
+  std::size_t values = 0, length = 0;
+  for (bool goes_on = true; goes_on && length < content.size() && length < 4; ++length) {
+    goes_on = (content[length] & std::byte{0x80}) != std::byte{0};
+    values += std::popcount(std::to_integer<unsigned>(content[length] & std::byte{0x7f}));
+  }
+  length = std::min({length + values * (are_floats ? sizeof(float) : sizeof(double)),
+                     content.size(), std::size_t{0xff}});
+  record[1] = static_cast<std::byte>(length);
   const auto records = static_cast<std::uint16_t>(kRecordHeadBytes + length);
-  std::memcpy(&input[kRecordsAt], &records, sizeof records);
-  input[kBegin - 1] = static_cast<std::byte>(length);
+  std::memcpy(&input[at], &records, sizeof records);
 }
 
 std::vector<Bytes> message_seeds() {
@@ -125,6 +136,9 @@ std::vector<Bytes> message_seeds() {
     message.form = Form::kSparse;
     message.control = control;
     message.payload = Payload(payload);
+    seeds.push_back(joined(message));
+    message.generation = 2;
+    message.digest = 5;
     seeds.push_back(joined(message));
   }
   return seeds;
@@ -199,7 +213,7 @@ std::vector<Bytes> chunk_seeds() {
   };
   return {script({{1, 0, 1, 10}, {2, 0, 1, 0}}),
           script({{1, 0, 2, 300}, {1, 1, 2, 300}, {1, 0, 1, 600}}),
-          script({{1, 0, 3, 300}, {1, 1, 3, 300}, {1, 2, 3, 100}, {2, 0, 1, 3000}})};
+          script({{1, 0, 3, 300}, {1, 1, 3, 300}, {1, 2, 3, 299}, {2, 0, 1, 3000}})};
 }
 
 // What a script does to an outbox: op as u8, then what the op takes.

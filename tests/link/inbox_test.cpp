@@ -118,9 +118,7 @@ TEST(Inbox, RefusesWhatDoesNotJoin) {
   const std::vector<std::byte> more(4001);
   too_large.bytes = more;
   EXPECT_THAT(problem_of(inbox, too_large), HasSubstr("over 4000 bytes"));
-  for (const std::uint16_t index : {0, 1, 2, 3})
-    EXPECT_EQ(problem_of(inbox, chunk(1, index, 5)), "accepted");
-  EXPECT_THAT(problem_of(inbox, chunk(1, 4, 5)), HasSubstr("over 4000 bytes"));
+  EXPECT_THAT(problem_of(inbox, chunk(1, 0, 5)), HasSubstr("over 4000 bytes"));
   EXPECT_THAT(problem_of(inbox, chunk(2, 0)), HasSubstr("message 2 before message 1"));
   EXPECT_THAT(problem_of(inbox, chunk(1, 1)), HasSubstr("does not join"));
   const auto broken = [&](auto change) {
@@ -135,6 +133,10 @@ TEST(Inbox, RefusesWhatDoesNotJoin) {
   EXPECT_THAT(broken([](Chunk& c) { c.sequence = 0; }), HasSubstr("does not join"));
   EXPECT_THAT(broken([](Chunk& c) { c.count = 5; }), HasSubstr("does not join"));
   EXPECT_THAT(broken([](Chunk& c) { c.bytes = {}; }), HasSubstr("without content"));
+  EXPECT_THAT(broken([](Chunk& c) { c.bytes = std::span(kBytes).first(1001); }),
+              HasSubstr("does not join"));
+  EXPECT_EQ(broken([](Chunk& c) { c.bytes = c.bytes.first(999); }), "accepted");
+  EXPECT_THAT(broken([](Chunk& c) { c.bytes = c.bytes.first(998); }), HasSubstr("does not join"));
 }
 
 // Seen to fail: partial_ given up in restart.
@@ -174,7 +176,7 @@ TEST(Inbox, AnyChunksInAnyOrderNeverGrowItBeyondItsLimit) {
     if (random.below(8) == 0) c.bytes = std::span(kBytes).first(random.below(4001));
     const auto arrival = inbox.add(c, at(i));
     if (!arrival.ok() || !arrival->message) continue;
-    ASSERT_LE(arrival->message->size(), 4000u) << "seed " << kSeed << " step " << i;
+    ASSERT_LE(arrival->message->capacity(), 4000u) << "seed " << kSeed << " step " << i;
     ASSERT_EQ(arrival->ack->sequence, next) << "seed " << kSeed << " step " << i;
     ++next;
   }

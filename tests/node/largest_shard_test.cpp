@@ -23,7 +23,7 @@ TEST(LargestShard, HasAMessageWhoseLengthALinkCanTell) {
   const Result<Plan> plan = make_plan(topology, Layout::vector(fits));
   ASSERT_TRUE(plan.ok());
   for (ChannelIndex c = 0; c < plan->channels.size(); ++c)
-    EXPECT_LE(message_bytes(payload_bytes_max(*plan, c), 0) + kRecordBytesMax,
+    EXPECT_LE(payload_bytes_max(*plan, c) + kBesidePayloadBytesMax,
               std::numeric_limits<std::uint32_t>::max());
 }
 

@@ -63,7 +63,8 @@ RunSpec less_than_coding_takes() {
   return spec;
 }
 RunSpec slow_coder() {
-  RunSpec spec{.links = "default: {rate: 1Gbit}"};
+  RunSpec spec{.compression = "{policy: fixed, compressor: topk, ratio: 0.1}",
+               .links = "default: {rate: 1Gbit}"};
   spec.costs.encode_s_per_element = 2e-6;
   return spec;
 }
@@ -188,7 +189,7 @@ TEST(Findings, OtherJoinsWithShorterRoundsAreNamed) {
   const RunReport report = report_of(slow_link(), folder / "run", WhatIfUse::kAllowed);
   EXPECT_THAT(text_of(report, "other-joins"),
               testing::MatchesRegex("Joined otherwise.* a round of parameter_server: servers a, b "
-                                    "would take 1. % of the time, at the rates that the topology "
+                                    "would take 21 % of the time, at the rates that the topology "
                                     "emulates."));
   EXPECT_THAT(report.verdict, HasSubstr("Link c->d makes rounds long")) << "why comes first";
   for (const Finding& finding : report.findings) {

@@ -177,8 +177,8 @@ MeshSpec choosing_of_few(const std::string& kind, double heterogeneity, std::uin
 
 // Seen to fail with a choice that does not ask whether data are alike, and with a verdict that
 // keeps the choice for the owner of shard 0. On the parameter server messages are even and take
-// half a gradient, beside which overlap does not pay: gradients are taken ahead.
-TEST(Overlap, IsChosenWhereDataAreAlike) {
+// under half a gradient, beside which overlap does not pay: gradients are taken ahead.
+TEST(Overlap, IsChosenWhereDataAreAlikeAndItPays) {
   for (const auto& [kind, seed] : {std::pair{"tree", 1U}, std::pair{"tree", 2U},
                                    std::pair{"tree", 3U}, std::pair{"parameter_server", 1U}}) {
     SCOPED_TRACE(fmt::format("{}, seed {}", kind, seed));

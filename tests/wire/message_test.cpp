@@ -34,6 +34,24 @@ std::vector<std::byte> joined(const Message& m) {
 
 TEST(Message, LooksAsItsGoldenFileSays) {
   EXPECT_EQ(hex(joined(message())), hex(golden("message")));
+  Message bare;
+  bare.round = 0x01020304;
+  bare.shard = 0x2122;
+  bare.form = Form::kSparse;
+  bare.payload = Payload({kContent.begin(), kContent.end()});
+  EXPECT_EQ(hex(joined(bare)), hex(golden("message-of-payload-alone")));
+}
+
+TEST(Message, HasOneForm) {
+  Message m = message();
+  m.generation = 0;
+  const std::vector<std::byte> bytes = joined(m);
+  auto with_generation = bytes;
+  with_generation[0] |= std::byte{4};
+  with_generation.insert(with_generation.begin() + kMessageHeadBytes, kGenerationBytes, {});
+  const auto decoded = decode_message(with_generation);
+  ASSERT_FALSE(decoded.ok());
+  EXPECT_NE(decoded.error().message.find("optional part that is 0"), std::string::npos);
 }
 
 TEST(Message, SurvivesTheRoundTripAndItsSizeIsForetold) {
@@ -106,6 +124,7 @@ TEST(Message, RecordsOfUnknownKindsArePassedOverByTheirLength) {
 }
 
 TEST(Message, ARecordThatIsCutIsMalformed) {
+  EXPECT_FALSE(decode_message(with_records({})).ok());
   EXPECT_FALSE(decode_message(with_records({9})).ok());
   EXPECT_FALSE(decode_message(with_records({9, 2, 1})).ok());
   EXPECT_FALSE(decode_message(with_records({1, 0})).ok()) << "no set of values";
@@ -113,8 +132,8 @@ TEST(Message, ARecordThatIsCutIsMalformed) {
   EXPECT_FALSE(decode_message(with_records({1, 4, 1, 0, 0, 0})).ok()) << "a value that is cut";
   EXPECT_FALSE(decode_message(with_records({1, 5, 0x80, 0x80, 0x80, 0x80, 0x10})).ok())
       << "a set of more than 32 bits";
-  auto bytes = with_records({});
-  bytes[kMessageHeadBytes] = static_cast<std::byte>(kContent.size() + 1);
+  auto bytes = with_records({9, 0});
+  bytes[kMessageHeadBytes] = static_cast<std::byte>(kContent.size() + 3);
   EXPECT_FALSE(decode_message(std::move(bytes)).ok());
 }
 

@@ -43,7 +43,7 @@ inline constexpr double kTailSecondsMin = 0.002;
 // Messages travel as about 8 equal chunks, so that the receiver can measure the rate of the second
 // half (error measured at 1 MB: 0.3 % p50, 1.2 % p95).
 inline constexpr std::size_t kChunksPerMessage = 8;
-inline constexpr std::size_t kChunkBytesMin = 512;  // below, headers take over 5 %
+inline constexpr std::size_t kChunkBytesMin = 512;  // below, chunks' heads take over 4 %
 // A dense message of 1 MiB and its head fill 8 chunks, which take a third fewer system calls than
 // 17 chunks of 64 KiB. Larger chunks would need links that break less often: one that breaks more
 // often than a chunk takes delivers nothing.

@@ -69,7 +69,7 @@ inline constexpr std::size_t kRecordHeadBytes = 2;
 struct ControlRecords {
   std::uint32_t floats = 0, doubles = 0;  // bit i: control value i is in this record
 };
-static_assert(kControlSlots <= 32, "the values of a record are a set of 32 bits");
+static_assert(kControlSlots <= 31, "a record's values are a set of 32 bits, its length has 8");
 [[nodiscard]] ControlRecords records_of(const Control& control);
 // Bytes of these records: 0 where all values are 0.
 [[nodiscard]] std::size_t control_bytes(const Control& control);

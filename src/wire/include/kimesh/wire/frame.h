@@ -29,6 +29,10 @@ inline constexpr std::size_t kChunkHeadBytes = kShortHeadBytes + kSequenceBytes 
 inline constexpr std::size_t kMessageHeadBytes = 8;
 // Records of a message, those that a later version may add among them.
 inline constexpr std::size_t kRecordBytesMax = 1024;
+// What a message has at most besides its payload.
+inline constexpr std::size_t kBesidePayloadBytesMax = kMessageHeadBytes + kGenerationBytes +
+                                                      kMessageDigestBytes + kRecordsLengthBytes +
+                                                      kRecordBytesMax;
 inline constexpr std::size_t kTextBytesMax = 4096;  // any text in a control frame
 
 // Which run, and which view of it, a frame belongs to: the low bits of the run's number, and the
@@ -114,7 +118,8 @@ void encode_chunk_head(const Chunk& chunk, RunTag tag, std::span<std::byte, kChu
 // Decodes a frame; a chunk's bytes stay in `frame`. Errors: Malformed, with what is wrong. Lengths
 // are checked before anything is allocated.
 [[nodiscard]] Result<Frame> decode_frame(std::span<const std::byte> frame);
-// The tag of a frame that decode_frame accepts; of a short head, one that belongs to the same.
+// The tag of a frame that decode_frame accepts. Of a short head it is one of the tags to which the
+// frame belongs.
 [[nodiscard]] RunTag tag_of(std::span<const std::byte> frame);
 // Whether a frame that decode_frame accepts is of this run and view.
 [[nodiscard]] bool belongs_to(std::span<const std::byte> frame, RunTag tag);
@@ -126,8 +131,8 @@ void encode_chunk_head(const Chunk& chunk, RunTag tag, std::span<std::byte, kChu
 
 // Encodes all of a message but its payload, which follows. Requires a payload under 4 GiB.
 [[nodiscard]] std::vector<std::byte> encode_message_head(const Message& message);
-// Decodes a message, whose payload takes over `bytes`. Records of unknown kinds, control values
-// beyond kControlSlots are passed over. Errors: Malformed.
+// Decodes a message, whose payload takes over `bytes`. Records of unknown kinds and control
+// values beyond kControlSlots are passed over, unknown flags are not. Errors: Malformed.
 [[nodiscard]] Result<Message> decode_message(std::vector<std::byte> bytes);
 
 }  // namespace kimesh
