@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "kimesh/codec/difference.h"
 #include "kimesh/codec/payload.h"
 #include "kimesh/util/check.h"
+#include "kimesh/util/leb128.h"
 
 namespace kimesh::dzq {
 namespace {
@@ -15,18 +17,13 @@ constexpr unsigned kNearestFlag = 1, kSegmentsFlag = 2, kStateShift = 2, kStateM
                    kDoublingFlag = 4;
 constexpr unsigned kFlagsMax = kStateMask << kStateShift | kSegmentsFlag | kNearestFlag;
 
-void put_varint(std::uint64_t value, std::vector<std::byte>& bytes) {
-  for (; value >= 128; value >>= 7) bytes.push_back(static_cast<std::byte>(value % 128 | 128));
-  bytes.push_back(static_cast<std::byte>(value));
-}
-
 void put_segments(std::span<const Segment> segments, std::vector<std::byte>& bytes) {
   if (segments.empty()) return;
-  put_varint(segments.size(), bytes);
+  put_leb128(segments.size(), bytes);
   std::size_t end = 0;
   for (const Segment& segment : segments) {
-    put_varint(segment.begin - end, bytes);
-    put_varint(segment.end - segment.begin, bytes);
+    put_leb128(segment.begin - end, bytes);
+    put_leb128(segment.end - segment.begin, bytes);
     bytes.push_back(static_cast<std::byte>(segment.shift));
     end = segment.end;
   }
@@ -35,7 +32,7 @@ void put_segments(std::span<const Segment> segments, std::vector<std::byte>& byt
 std::size_t head_bytes(const Head& head, std::size_t count) {
   constexpr std::size_t kFixedPart = 4;
   std::vector<std::byte> varying;
-  put_varint(count, varying);
+  put_leb128(count, varying);
   put_segments(head.segments, varying);
   return kFixedPart + (head.rounding == Rounding::kNearest ? 1 : 0) + varying.size();
 }
@@ -56,17 +53,9 @@ class Reader {
   }
   // A number under 2^35.
   std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < 35; shift += 7) {
-      const std::uint32_t next = byte();
-      value |= std::uint64_t{next % 128} << shift;
-      if (next < 128) {
-        good_ &= next > 0 || shift == 0;
-        return value;
-      }
-    }
-    good_ = false;
-    return value;
+    const std::optional<std::uint64_t> value = take_leb128(bytes_);
+    good_ &= value.has_value();
+    return value.value_or(0);
   }
   [[nodiscard]] bool good() const { return good_; }
   [[nodiscard]] std::span<const std::byte> rest() const { return bytes_; }
@@ -142,7 +131,7 @@ void write(const Head& head, const rans::Elements& elements, rans::Scratch& scra
   bytes.push_back(static_cast<std::byte>(head.step / 256));
   bytes.push_back(static_cast<std::byte>(head.dead_zone));
   if (nearest) bytes.push_back(static_cast<std::byte>(head.centroids[0] | head.centroids[1] << 4));
-  put_varint(elements.indices.size(), bytes);
+  put_leb128(elements.indices.size(), bytes);
   put_segments(head.segments, bytes);
   unsigned flags = (nearest ? kNearestFlag : 0) | (head.segments.empty() ? 0 : kSegmentsFlag);
   flags |= (rans::write(elements.indices, elements.marks, scratch, bytes) - 1) << kStateShift;

@@ -16,8 +16,7 @@ bool fits_float(double value) {
 
 std::size_t record_bytes(std::uint32_t values, std::size_t bytes_of_value) {
   if (values == 0) return 0;
-  const auto width = static_cast<std::size_t>(std::bit_width(values));
-  return kRecordHeadBytes + (width + 6) / 7 +
+  return kRecordHeadBytes + leb128_bytes(values) +
          static_cast<std::size_t>(std::popcount(values)) * bytes_of_value;
 }
 

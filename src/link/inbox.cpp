@@ -14,19 +14,19 @@ std::optional<Error> Inbox::problem(const Chunk& chunk) const {
     return Error{ErrorCode::kMalformed, std::move(what)};
   };
   if (chunk.bytes.empty() && chunk.count > 1) return malformed("a chunk without content");
-  const std::size_t before = chunk.index == 0 ? 0 : partial_.received;
-  // The others may have one byte less than the first.
+  // The least bytes of the message. Each chunk has as many as the first, or one less.
+  const std::size_t size = chunk.bytes.size();
   const std::size_t least =
-      chunk.index == 0 && chunk.count > 1 ? chunk.count * (chunk.bytes.size() - 1) + 1 : 0;
-  if (std::max(before + chunk.bytes.size(), least) > message_bytes_max_)
+      chunk.index == 0 ? chunk.count * size - (chunk.count - 1U) : partial_.received + size;
+  if (least > message_bytes_max_)
     return malformed(fmt::format("a message of over {} bytes, the most that the plan allows",
                                  message_bytes_max_));
   if (chunk.sequence > delivered_ + 1)
     return malformed(fmt::format("message {} before message {}", chunk.sequence, delivered_ + 1));
   if (chunk.index == 0) return std::nullopt;
   if (chunk.sequence != partial_.sequence || chunk.index != partial_.next ||
-      chunk.count != partial_.count || chunk.bytes.size() > partial_.chunk_bytes ||
-      chunk.bytes.size() + 1 < partial_.chunk_bytes)
+      chunk.count != partial_.count || size > partial_.chunk_bytes ||
+      size + 1 < partial_.chunk_bytes)
     return malformed(fmt::format("a chunk that does not join message {}", chunk.sequence));
   return std::nullopt;
 }

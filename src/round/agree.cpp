@@ -19,7 +19,8 @@ Duration Core::State::run_clock() const {
   return now - started - evaluated;
 }
 
-// Returns the verdict as all other nodes read it: rounded. Decisions hold it as it was chosen.
+// Returns the verdict as all other nodes read it, with its measured values rounded (as_float).
+// Decisions have the values before they were rounded.
 Verdict Core::State::decide_verdict(const ControlVector& from_all) {
   return Verdict::from_control(choose_verdict(from_all).to_control());
 }

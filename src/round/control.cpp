@@ -45,7 +45,7 @@ double sum_at(std::span<const double> values, std::size_t index) {
   return value >= kSumMin && value <= kSumMax ? value : 0;
 }
 
-// Rounds travel exactly, and one higher: 0 is none.
+// A round travels as its number plus one; 0 means that there is none.
 double from_round(Round round) {
   return round == kNoRound ? 0 : static_cast<double>(round) + 1;
 }

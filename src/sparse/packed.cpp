@@ -1,18 +1,16 @@
 #include "packed.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "indices.h"
 #include "kimesh/codec/difference.h"
 #include "kimesh/util/check.h"
+#include "kimesh/util/leb128.h"
 #include "values.h"
 
 namespace kimesh {
 namespace {
-
-constexpr unsigned kDigitBits = 7;  // of a count, in each byte
 
 std::byte format_byte(EntryFormat format) {
   return static_cast<std::byte>(static_cast<unsigned>(format.values) |
@@ -61,7 +59,7 @@ Result<kernels::Entries> read_entries(EntryFormat format, std::size_t count,
 
 std::size_t sparse_bytes(EntryFormat format, std::size_t count, std::size_t size) {
   if (count == 0) return 0;
-  const std::size_t head = format.is_plain() ? 0 : 1 + count_bytes(count);
+  const std::size_t head = format.is_plain() ? 0 : 1 + leb128_bytes(count);
   return head + index_bytes(format.indices, count, size) + value_bytes(format.values, count);
 }
 
@@ -92,7 +90,7 @@ Written write_sparse(EntryFormat format, Rounding rounding, std::size_t size,
   const auto count = static_cast<std::uint32_t>(entries.size());
   written.bytes.reserve(sparse_bytes(format, count, size));
   written.bytes.push_back(format_byte(format));
-  write_count(count, written.bytes);
+  put_leb128(count, written.bytes);
   if (format.indices == IndexFormat::kRaw) {
     write_raw_indices(entries.indices, written.bytes);
   } else if (format.indices == IndexFormat::kPacked ||
@@ -104,30 +102,13 @@ Written write_sparse(EntryFormat format, Rounding rounding, std::size_t size,
   return written;
 }
 
-std::size_t count_bytes(std::size_t count) {
-  return (static_cast<std::size_t>(std::bit_width(count | 1)) + kDigitBits - 1) / kDigitBits;
-}
-
-void write_count(std::uint32_t count, std::vector<std::byte>& bytes) {
-  for (; count >> kDigitBits != 0; count >>= kDigitBits)
-    bytes.push_back(static_cast<std::byte>(count & 0x7f) | std::byte{0x80});
-  bytes.push_back(static_cast<std::byte>(count));
-}
-
 Result<std::uint32_t> read_count(std::span<const std::byte>& bytes, std::size_t most) {
-  constexpr std::size_t kBytesMax = 5;
-  std::uint64_t count = 0;
-  for (std::size_t i = 0; i < std::min(bytes.size(), kBytesMax); ++i) {
-    const auto digit = std::to_integer<std::uint64_t>(bytes[i]);
-    count |= (digit & 0x7f) << kDigitBits * i;
-    if (digit >= 0x80) continue;
-    if (digit == 0 || count > most)
-      return malformed("a count of " + std::to_string(count) + " of " + std::to_string(most) +
-                       " elements");
-    bytes = bytes.subspan(i + 1);
-    return static_cast<std::uint32_t>(count);
-  }
-  return malformed("a count without an end");
+  const std::optional<std::uint64_t> count = take_leb128(bytes);
+  if (!count) return malformed("a count that is not in LEB128");
+  if (*count == 0 || *count > most)
+    return malformed("a count of " + std::to_string(*count) + " of " + std::to_string(most) +
+                     " elements");
+  return static_cast<std::uint32_t>(*count);
 }
 
 Result<kernels::Entries> read_packed(std::span<const std::byte> bytes, std::size_t size) {

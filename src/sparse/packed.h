@@ -36,9 +36,6 @@ struct Written {
 [[nodiscard]] Written write_sparse(EntryFormat format, Rounding rounding, std::size_t size,
                                    kernels::Entries& entries);
 
-// A count in LEB128.
-[[nodiscard]] std::size_t count_bytes(std::size_t count);
-void write_count(std::uint32_t count, std::vector<std::byte>& bytes);
 // Reads a count from the front of `bytes`, and moves `bytes` behind it. Errors: Malformed, where it
 // is not written as above or is over `most`.
 [[nodiscard]] Result<std::uint32_t> read_count(std::span<const std::byte>& bytes, std::size_t most);

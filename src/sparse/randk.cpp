@@ -2,7 +2,6 @@
 #include "randk.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,6 +10,7 @@
 #include "kimesh/codec/difference.h"
 #include "kimesh/codec/payload.h"
 #include "kimesh/util/check.h"
+#include "kimesh/util/leb128.h"
 #include "kimesh/util/random.h"
 #include "packed.h"
 #include "sparse_codec.h"
@@ -45,7 +45,7 @@ std::vector<std::byte> write(const Setting& setting, ValueFormat values,
   bytes.resize(kHeadBytes);
   bytes[0] = static_cast<std::byte>(values);
   std::memcpy(bytes.data() + 1, &setting.rotation, sizeof(setting.rotation));
-  write_count(static_cast<std::uint32_t>(entries.size()), bytes);
+  put_leb128(static_cast<std::uint32_t>(entries.size()), bytes);
   write_values(values, setting.rounding, false, entries, bytes);
   return bytes;
 }
@@ -78,7 +78,7 @@ std::vector<std::uint32_t> draw_mask(std::uint32_t seed, std::size_t count, std:
 }
 
 std::size_t seeded_bytes(ValueFormat values, std::size_t count) {
-  return count == 0 ? 0 : kHeadBytes + count_bytes(count) + value_bytes(values, count);
+  return count == 0 ? 0 : kHeadBytes + leb128_bytes(count) + value_bytes(values, count);
 }
 
 std::uint32_t seeded_that_fits(ValueFormat values, std::size_t budget_bytes, std::size_t size) {

@@ -8,6 +8,7 @@
 
 #include "bytes.h"
 #include "control.h"
+#include "kimesh/util/leb128.h"
 
 namespace kimesh {
 namespace {
@@ -31,8 +32,6 @@ enum Flag : std::uint8_t {
 
 // Kinds of a message's records, part of the grammar as well.
 constexpr std::uint8_t kFloats = 1, kDoubles = 2;
-static_assert((kControlSlots + 6) / 7 + kControlSlots * sizeof(double) <= 0xff,
-              "a record's length is a u8");
 
 // Types of frames, part of the grammar: new ones are appended, none is renumbered.
 enum Type : std::uint8_t {
@@ -200,7 +199,7 @@ void write_values(std::uint8_t kind, std::uint32_t values, const Control& contro
   write.number(kind);
   const std::size_t length_at = out.size();
   write.number(std::uint8_t{0});
-  write.set(values);
+  put_leb128(values, out);
   for (std::size_t i = 0; i < control.size(); ++i)
     if ((values >> i & 1) != 0) write.real(static_cast<T>(control[i]));
   out[length_at] = static_cast<std::byte>(out.size() - length_at - 1);
@@ -208,9 +207,10 @@ void write_values(std::uint8_t kind, std::uint32_t values, const Control& contro
 
 // Values beyond those that we know are passed over. False: the record ends before its last value.
 template <typename T>
-bool read_values(ByteReader read, Control& control) {
-  const std::optional<std::uint32_t> values = read.set();
-  if (!values) return false;
+bool read_values(std::span<const std::byte> content, Control& control) {
+  const std::optional<std::uint64_t> values = take_leb128(content);
+  if (!values || *values > 0xffffffff) return false;
+  ByteReader read(content);
   for (std::size_t i = 0; i < control.size(); ++i) {
     if ((*values >> i & 1) == 0) continue;
     if (read.left() < sizeof(T)) return false;
@@ -227,12 +227,22 @@ bool read_records(std::span<const std::byte> records, Message& message) {
     const auto length = std::to_integer<std::size_t>(records[1]);
     records = records.subspan(kRecordHeadBytes);
     if (length > records.size()) return false;
-    const ByteReader content(records.first(length));
+    const auto content = records.first(length);
     if (kind == kFloats && !read_values<float>(content, message.control)) return false;
     if (kind == kDoubles && !read_values<double>(content, message.control)) return false;
     records = records.subspan(length);
   }
   return true;
+}
+
+unsigned flags_of(const Message& message, bool has_records) {
+  unsigned flags = 0;
+  if (message.phase == Phase::kGather) flags |= kIsGather;
+  if (message.restart) flags |= kRestarts;
+  if (message.generation != 0) flags |= kHasGeneration;
+  if (message.digest != 0) flags |= kHasDigest;
+  if (has_records) flags |= kHasRecords;
+  return flags;
 }
 
 }  // namespace
@@ -296,15 +306,10 @@ std::size_t wire_bytes(std::size_t message_bytes, std::size_t chunks) {
 std::vector<std::byte> encode_message_head(const Message& message) {
   KIMESH_CHECK(message.payload.size() <= 0xffffffff, "a payload's length is 32 bits");
   const std::size_t records = control_bytes(message.control);
-  std::uint8_t flags = message.phase == Phase::kGather ? kIsGather : 0;
-  if (message.restart) flags |= kRestarts;
-  if (message.generation != 0) flags |= kHasGeneration;
-  if (message.digest != 0) flags |= kHasDigest;
-  if (records > 0) flags |= kHasRecords;
   std::vector<std::byte> out;
   out.reserve(message_bytes(0, optional_bytes(message)));
   ByteWriter write(out);
-  write.number(flags);
+  write.number(static_cast<std::uint8_t>(flags_of(message, records > 0)));
   write.number(static_cast<std::uint8_t>(message.form));
   write.number(message.shard);
   write.number(message.round);
@@ -322,23 +327,22 @@ Result<Message> decode_message(std::vector<std::byte> bytes) {
   if (bytes.size() < kMessageHeadBytes) return bad_bytes("a message without its head");
   ByteReader read(bytes);
   Message message;
-  const auto flags = read.number<std::uint8_t>();
+  const unsigned flags = read.number<std::uint8_t>();
   if (flags > kAllFlags) return bad_bytes("a message with unknown flags");
-  message.phase = (flags & kIsGather) != 0 ? Phase::kGather : Phase::kReduce;
-  message.restart = (flags & kRestarts) != 0;
+  const auto has = [flags](Flag flag) { return (flags & flag) != 0; };
+  message.phase = has(kIsGather) ? Phase::kGather : Phase::kReduce;
+  message.restart = has(kRestarts);
   message.form = static_cast<Form>(read.number<std::uint8_t>());
   message.shard = read.number<std::uint16_t>();
   message.round = read.number<std::uint32_t>();
-  const std::size_t optional = ((flags & kHasGeneration) != 0 ? kGenerationBytes : 0) +
-                               ((flags & kHasDigest) != 0 ? kMessageDigestBytes : 0) +
-                               ((flags & kHasRecords) != 0 ? kRecordsLengthBytes : 0);
+  const std::size_t optional = (has(kHasGeneration) ? kGenerationBytes : 0) +
+                               (has(kHasDigest) ? kMessageDigestBytes : 0) +
+                               (has(kHasRecords) ? kRecordsLengthBytes : 0);
   if (read.left() < optional) return bad_bytes("a message without its head");
-  if ((flags & kHasGeneration) != 0) message.generation = read.number<std::uint32_t>();
-  if ((flags & kHasDigest) != 0) message.digest = read.number<std::uint64_t>();
-  const std::size_t records = (flags & kHasRecords) != 0 ? read.number<std::uint16_t>() : 0;
-  if (((flags & kHasGeneration) != 0 && message.generation == 0) ||
-      ((flags & kHasDigest) != 0 && message.digest == 0) ||
-      ((flags & kHasRecords) != 0 && records == 0))
+  if (has(kHasGeneration)) message.generation = read.number<std::uint32_t>();
+  if (has(kHasDigest)) message.digest = read.number<std::uint64_t>();
+  const std::size_t records = has(kHasRecords) ? read.number<std::uint16_t>() : 0;
+  if (flags_of(message, records > 0) != flags)
     return bad_bytes("a message with an optional part that is 0");
   if (records > kRecordBytesMax || records > read.left())
     return bad_bytes("a message whose records are longer than it may hold");

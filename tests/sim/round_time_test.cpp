@@ -148,8 +148,8 @@ SecondHalf second_half(const Mesh& mesh, Round stop) {
   return sums;
 }
 
-// The most that messages of int4 leave out, as a share of what there is to send. So much delay
-// costs 0.3 % of the rounds.
+// More than messages of int4 leave out, as a share of what there is to send: 3.2 % was seen. So
+// much delay costs 0.3 % of the rounds.
 constexpr double kLeftOutByInt4 = 0.05;
 
 // Where links cost nothing messages leave out next to nothing: they are dense, or blocks of int8
@@ -186,7 +186,7 @@ TEST(RoundTime, IsNotSpentOnCodingWhereLinksAreFast) {
 // where the least time of messages was learnt from the smallest messages alone: 26 and 31 % were
 // left out with the two longest waits.
 TEST(RoundTime, IsNotShortenedInVain) {
-  for (const int wait_us : {8000, 8037, 8255, 8292}) {
+  for (const int wait_us : {8000, 8037, 8074, 8111, 8255, 8292}) {
     MeshSpec spec = on_busy_machines(10e9);
     Mesh mesh(spec);
     make_busy(mesh, std::chrono::microseconds(wait_us));

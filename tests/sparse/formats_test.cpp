@@ -7,6 +7,7 @@
 #include <set>
 
 #include "kimesh/kernels/small_floats.h"
+#include "kimesh/util/leb128.h"
 #include "src/sparse/indices.h"
 #include "src/sparse/packed.h"
 #include "src/sparse/randk.h"
@@ -244,8 +245,8 @@ TEST(CodedIndices, KeepToABudgetWhereLaterOnesCostMore) {
 TEST(Counts, TakeSevenBitsAByteAndComeBackInOneWayOnly) {
   for (const std::uint32_t count : {1u, 127u, 128u, 16383u, 16384u, 0xffffffffu}) {
     std::vector<std::byte> bytes;
-    write_count(count, bytes);
-    EXPECT_EQ(bytes.size(), count_bytes(count));
+    put_leb128(count, bytes);
+    EXPECT_EQ(bytes.size(), leb128_bytes(count));
     std::span<const std::byte> rest = bytes;
     EXPECT_EQ(read_count(rest, count).value(), count);
     EXPECT_TRUE(rest.empty());

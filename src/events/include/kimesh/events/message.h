@@ -18,6 +18,7 @@
 
 #include "kimesh/codec/codec.h"
 #include "kimesh/util/ids.h"
+#include "kimesh/util/leb128.h"
 
 namespace kimesh {
 
@@ -61,10 +62,10 @@ class Payload {
 inline constexpr std::size_t kControlSlots = 27;
 using Control = std::array<double, kControlSlots>;
 
-// Control values travel in two records of a message (docs/protocol.md): as floats those that a
-// float holds exactly, as doubles the others. Zeros do not travel. A record has a head, the numbers
-// of its values as a set of bits, seven in a byte, and the values. On slow links messages have 100
-// bytes, many of which are control values.
+// Control values travel in two records of a message (docs/protocol.md): those that a float holds
+// exactly travel as floats, the others as doubles. Zeros do not travel. A record has a head, a set
+// of bits in LEB128 that says which values it has, and the values. The encoding is compact because
+// messages on slow links have 100 bytes, many of which are control values.
 inline constexpr std::size_t kRecordHeadBytes = 2;
 struct ControlRecords {
   std::uint32_t floats = 0, doubles = 0;  // bit i: control value i is in this record
@@ -74,7 +75,8 @@ static_assert(kControlSlots <= 31, "a record's values are a set of 32 bits, its 
 // Bytes of these records: 0 where all values are 0.
 [[nodiscard]] std::size_t control_bytes(const Control& control);
 inline constexpr std::size_t kControlBytesMax =
-    2 * (kRecordHeadBytes + (kControlSlots + 6) / 7) + kControlSlots * sizeof(double);
+    2 * (kRecordHeadBytes + leb128_bytes((std::uint32_t{1} << kControlSlots) - 1)) +
+    kControlSlots * sizeof(double);
 
 // A message of one channel, which is named by the link that carries it, the shard and the phase.
 struct Message {

@@ -22,8 +22,7 @@
 // steps save the same part of the rounds whatever D is. H is chosen as if c were 0: longer
 // exchanges make more steps seem to pay, which the cnn does not bear. Where even the smallest
 // messages take about as long as a gradient (kLongMessages), steps that fit beside them cost no
-// time.
-// There σ multiplies all terms, as measured with digits, and H is chosen with c as it is
+// time. There σ multiplies all terms, as measured with digits, and H is chosen with c as it is
 // (docs/experiments.md, "Steps beside the smallest messages").
 //
 // Every few rounds each node offers how late its messages would be with other times of the

@@ -13,9 +13,9 @@
 
 namespace kimesh {
 
-// A measured value as it travels: as a float, which takes half the bytes. All nodes go by it, also
-// the one that sends it in a verdict. Counts, limits, numbers of rounds, accuracy and the loss of
-// the test set travel exactly.
+// Rounds a measured value to a float, as which it travels in half the bytes. All nodes use the
+// rounded value, also the owner of shard 0, which sends the verdict. Counts, limits, numbers of
+// rounds, accuracy and the loss of the test set travel exactly.
 [[nodiscard]] double as_float(double value);
 
 // The control vector of a reduce message. A node adds those of its children in node order, once all

@@ -21,8 +21,8 @@ namespace kimesh {
 inline constexpr std::uint8_t kWireVersion = 14;
 inline constexpr std::size_t kFrameBytesMax =
     1024 * 1024;  // ZMQ_MAXMSGSIZE: what a peer may make us hold at once
-// The head of a frame, and that of the frames of which each message needs some: chunk, ack and
-// applied. Slow links carry messages of 100 bytes.
+// The head of a frame, and the short head of chunks, acks and applied, of which every message needs
+// some. Messages on slow links have 100 bytes.
 inline constexpr std::size_t kFrameHeadBytes = 8, kShortHeadBytes = 3;
 inline constexpr std::size_t kSequenceBytes = 6;  // of a message's sequence, which is under 2^48
 inline constexpr std::size_t kChunkHeadBytes = kShortHeadBytes + kSequenceBytes + 4;
@@ -36,8 +36,8 @@ inline constexpr std::size_t kBesidePayloadBytesMax = kMessageHeadBytes + kGener
 inline constexpr std::size_t kTextBytesMax = 4096;  // any text in a control frame
 
 // Which run, and which view of it, a frame belongs to: the low bits of the run's number, and the
-// view's. In the head of every frame but hello and refuse, where it is 0. Short heads have the two
-// in 16 bits, the one XOR the other.
+// view's. In the head of every frame but hello and refuse, where it is 0. A short head has
+// 16 bits: the run's XOR the view's.
 struct RunTag {
   std::uint16_t run = 0, view = 0;
   bool operator==(const RunTag&) const = default;
