@@ -72,9 +72,9 @@ class Search {
     const double of_steps = rules_.smallest_are_long ? share_of_rounds : 1;
     const double of_even =
         rules_.messages_are_even && pace.ahead != Ahead::kNo ? kCostOfDelayOfEvenMessages : 1;
-    const double cost_of_delay =
-        kCostOfDelay[static_cast<std::size_t>(pace.ahead)] + kCostOfDelayOfAgreement * agreement_;
-    const double of_noise = of_steps * of_even * cost_of_delay * late;
+    const double of_delay =
+        cost_of_delay(pace.ahead, rules_.has_several_hops) + kCostOfDelayOfAgreement * agreement_;
+    const double of_noise = of_steps * of_even * of_delay * late;
     const double of_disagreement = rules_.unlike * share_of_rounds * disagreement * disagreement;
     const double staleness = pace.overlaps() ? of_steps * (rules_.overlap_cost - 1) : 0;
     const double without_delay = share_of_rounds + staleness;
@@ -278,6 +278,11 @@ std::optional<Ahead> parse_ahead(std::string_view name) {
   const auto found = std::ranges::find(kAheadNames, name);
   if (found == kAheadNames.end()) return std::nullopt;
   return static_cast<Ahead>(found - kAheadNames.begin());
+}
+
+double cost_of_delay(Ahead ahead, bool has_several_hops) {
+  const double factor = has_several_hops && ahead != Ahead::kNo ? kCostOfDelayOfSeveralHops : 1;
+  return factor * kCostOfDelay[static_cast<std::size_t>(ahead)];
 }
 
 bool allows(Use look_ahead, Use overlap, Ahead ahead) {

@@ -56,7 +56,7 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.encode_s_per_byte = out.coding_time.per_byte();
   context.timed_encodings = static_cast<unsigned>(out.coding_time.count());
   context.curve = out.curve.empty() ? nullptr : &out.curve;
-  // With one local step, each round of delay adds the share kCostOfDelay to the rounds that
+  // With one local step, each round of delay adds the share cost_of_delay() to the rounds that
   // training needs. A message's part in the mesh's delay counts once for each node: all nodes
   // choose alike, and while their delays add up, they code at the same time. Where nodes do not
   // look ahead, data may be unlike, and delay may cost more than that. What agreement adds
@@ -65,7 +65,7 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
     const double round_s = std::max(to_seconds(context.round_time), verdict.compute_s);
     const auto nodes = static_cast<double>(plan.view.nodes.size());
     context.delay_cost_s =
-        kCostOfDelay[static_cast<std::size_t>(ahead)] * round_s * nodes * weight_of(out);
+        cost_of_delay(ahead, !plan.has_one_hop_each_way()) * round_s * nodes * weight_of(out);
   }
   context.even_bits = even_bits;
   context.encodings = shares_gathers ? plan.hops / 2 + 1 : plan.hops;

@@ -294,6 +294,21 @@ TEST(RoundTimeSearch, BearsTheDelayOfMessagesOfOneSize) {
   EXPECT_FALSE(best().overlaps());
 }
 
+// Messages are 20 rounds late, and take a tenth of a gradient. Seen to fail where hops made no
+// difference, and where they made one for gradients at w.
+TEST(RoundTimeSearch, BearsMoreDelayWhereSumsArePassedOnAndGradientsLookAhead) {
+  const ExchangeOffer offers = offer_of([](double factor) { return 20 / factor; });
+  const auto best = [&](Ahead ahead, bool has_several_hops) {
+    const Use look_ahead = ahead == Ahead::kNo ? Use::kNever : Use::kAlways;
+    PaceRules rules{0.11, 0.1, 0, look_ahead, Use::kNever, {}};
+    rules.has_several_hops = has_several_hops;
+    return best_pace({0.01, ahead}, rules, offers).exchange_s;
+  };
+  EXPECT_DOUBLE_EQ(best(Ahead::kLooks, false), 0.04);
+  EXPECT_DOUBLE_EQ(best(Ahead::kLooks, true), 0.01 * kExchangeFactors[3]);
+  EXPECT_DOUBLE_EQ(best(Ahead::kNo, true), best(Ahead::kNo, false));
+}
+
 // The size of even messages is no choice of the search. Seen to fail where exchanges were
 // compared.
 TEST(RoundTimeSearch, KeepsTheExchangeOfMessagesOfOneSize) {
