@@ -210,6 +210,7 @@ class Core::State {
   [[nodiscard]] bool may_send_even_messages() const;
   void tell_room();
   [[nodiscard]] MessageBytes bytes_of_last_round() const;
+  [[nodiscard]] double time_besides_bytes() const;
   [[nodiscard]] double time_of_smallest_messages() const;
   [[nodiscard]] double room_by_last_round() const;
 

@@ -214,6 +214,27 @@ TEST(LocalSteps, AreChosenWhereMessagesTakeLongerThanGradients) {
   EXPECT_EQ(fixed.reports[0][50].verdict.local_steps, 1u) << "the config says so";
 }
 
+// Links are fast, so that smaller messages would hardly be sooner. Seen to fail where the time of
+// the smallest messages was in proportion to their bytes.
+TEST(LocalSteps, AreChosenWhereDelaysTakeLongerThanGradients) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    MeshSpec near = choosing("tree", 0);
+    near.seed = seed;
+    near.rate_bits_per_s = 50e6;
+    near.core.local_steps_vary = true;
+    MeshSpec far = near;
+    far.delay = std::chrono::milliseconds(5);
+    const auto steps = [](const MeshSpec& spec) {
+      Mesh mesh(spec);
+      mesh.run();
+      EXPECT_TRUE(mesh.done()) << mesh.ends();
+      return mesh.reports[0][50].verdict.local_steps;
+    };
+    EXPECT_EQ(steps(near), 1u) << "seed " << seed;
+    EXPECT_GT(steps(far), 1u) << "seed " << seed;
+  }
+}
+
 // Seen to fail where the number of steps does not depend on whether movements agree, and where it
 // does not depend on how long the smallest messages take.
 TEST(LocalSteps, AreMoreBeforeTheFirstOfferWhereTheFirstMovementsAgree) {
