@@ -88,31 +88,22 @@ Core::State::MessageBytes Core::State::bytes_of_last_round() const {
   return bytes;
 }
 
-// The seconds of a round's messages that no smaller messages save: delays, and work at each hop. 0
-// before the first offer, since links have not told yet what they take besides bytes. 0 also where
-// messages take one hop each way: they are soon even there, and with the two steps that this time
-// allows digits on a parameter server take 1.1 times as long (docs/experiments.md).
-double Core::State::time_besides_bytes() const {
-  if (plan.has_one_hop_each_way() || round < kOfferEvery) return 0;
-  Duration besides{0};
-  for (const OutgoingChannel& out : outs) {
-    const MessageContext context = context_of(out, round);
-    if (context.link.known())
-      besides = std::max(besides, time_without_bytes(context) - context.compute_time);
-  }
-  return to_seconds(besides);
-}
-
 // The seconds that this node's messages would take with kLeastEvenBits an element, or with fewer
-// where the last ones had fewer. Bytes take the time of those of the last round, in proportion to
-// their number. It is an upper bound where gradients took longer than messages.
+// where the last ones had fewer: what they take besides bytes, and the rest of the last round's
+// time in proportion to their bytes. It is an upper bound where gradients take longer than those.
+// Before the first offer links have not told yet what they take besides bytes, so that all of the
+// time is in proportion. So it is where messages take one hop each way. They are soon even there,
+// and with the two steps that the longer time allows digits on a parameter server take 1.1 times as
+// long (docs/experiments.md).
 double Core::State::time_of_smallest_messages() const {
   const MessageBytes last = bytes_of_last_round();
   const double exchange_s = std::max(took_s - to_seconds(time_before_messages()), kExchangeMin);
   const double least = std::min(kLeastEvenBits / 8 * last.elements, last.payload);
   const double bytes = last.frames + last.payload;
   if (!(bytes > 0)) return 0;
-  const double besides_s = std::min(time_besides_bytes(), exchange_s);
+  const bool counts_besides = !plan.has_one_hop_each_way() && round >= kOfferEvery;
+  const double besides_s =
+      counts_besides ? std::min(to_seconds(time_besides_bytes()), exchange_s) : 0;
   return besides_s + (exchange_s - besides_s) * (last.frames + least) / bytes;
 }
 

@@ -82,11 +82,7 @@ void Core::State::plan_round() {
 double Core::State::over_plan(Duration took) const {
   const bool sent_too_large = links.sent_too_large();
   if (round == 0 && !sent_too_large) return 0;
-  Duration delays{0};
-  for (const OutgoingChannel& out : outs) {
-    const MessageContext context = context_of(out, round);
-    delays = std::max(delays, time_without_bytes(context) - context.compute_time);
-  }
+  const Duration delays = time_besides_bytes();
   const Duration exchange = std::max(planned_exchange, round_time() - time_before_messages());
   const double besides_s = to_seconds(planned_before + delays);
   const double least_s = std::max(kShareOfLongRound * besides_s, kExchangeMin);
@@ -94,6 +90,17 @@ double Core::State::over_plan(Duration took) const {
   const double planned_s =
       std::max({to_seconds(exchange - delays), least_s, holds_gradient ? verdict.compute_s : 0});
   return std::max(to_seconds(took) - besides_s, 0.0) / planned_s;
+}
+
+// The longest time that a message of this node takes besides gradients and bytes: delays of links,
+// and work at each hop.
+Duration Core::State::time_besides_bytes() const {
+  Duration longest{0};
+  for (const OutgoingChannel& out : outs) {
+    const MessageContext context = context_of(out, round);
+    longest = std::max(longest, time_without_bytes(context) - context.compute_time);
+  }
+  return longest;
 }
 
 // What messages have to wait for before they are sent.

@@ -210,7 +210,6 @@ class Core::State {
   [[nodiscard]] bool may_send_even_messages() const;
   void tell_room();
   [[nodiscard]] MessageBytes bytes_of_last_round() const;
-  [[nodiscard]] double time_besides_bytes() const;
   [[nodiscard]] double time_of_smallest_messages() const;
   [[nodiscard]] double room_by_last_round() const;
 
@@ -218,6 +217,7 @@ class Core::State {
   [[nodiscard]] Duration round_time() const;
   void plan_round();
   [[nodiscard]] double over_plan(Duration took) const;
+  [[nodiscard]] Duration time_besides_bytes() const;
   [[nodiscard]] Duration time_before_messages() const;
   [[nodiscard]] std::optional<RoundsOfSize> rounds_of_even_messages() const;
   [[nodiscard]] double agree_on_bits(double room);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "indices.h"
 #include "kimesh/codec/difference.h"

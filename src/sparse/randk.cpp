@@ -45,7 +45,7 @@ std::vector<std::byte> write(const Setting& setting, ValueFormat values,
   bytes.resize(kHeadBytes);
   bytes[0] = static_cast<std::byte>(values);
   std::memcpy(bytes.data() + 1, &setting.rotation, sizeof(setting.rotation));
-  put_leb128(static_cast<std::uint32_t>(entries.size()), bytes);
+  put_leb128(entries.size(), bytes);
   write_values(values, setting.rounding, false, entries, bytes);
   return bytes;
 }

@@ -54,15 +54,16 @@ inline constexpr Round kOfferEvery = 4;
 // delay costs 6.5 % more rounds, and less where gradients are taken ahead of w or beside
 // messages.
 inline constexpr std::array<double, 3> kCostOfDelay{0.065, 0.04, 0.03};
-// A factor of B where sums are passed on and nodes look ahead. With messages of one size the cnn on
-// a ring needs 0.33 % more rounds for each round of delay up to 58, agreement included. With 0.1 in
-// place of 0.3 digits on a ring and a tree at 1 Mbit/s take 1.1 times as long. Where messages take
-// one hop each way they are soon even, and shorter exchanges before that would hide that data are
-// unlike (docs/experiments.md, "What delay costs").
+// B is so many times that where sums are passed on and gradients are taken ahead of w or beside
+// messages. With messages of one size the cnn on a ring needs 0.33 % more rounds for each round of
+// delay up to 58, agreement included. With 0.1 in place of 0.3 digits on a ring and a tree at
+// 1 Mbit/s take 1.1 times as long. Where messages take one hop each way B is as above: messages are
+// soon even there, and shorter exchanges before that would hide that data are unlike
+// (docs/experiments.md, "What delay costs").
 inline constexpr double kCostOfDelayOfSeveralHops = 0.3;
-// A factor of all that delay costs where messages have one size by even_bits.h and nodes look
-// ahead: the cnn needs 1.08 times the rounds where movements are 25 rounds late, and 1.22 times
-// with 48.
+// B + C c is so many times that where messages are even (even_bits.h) and gradients are taken ahead
+// of w or beside messages: the cnn needs 1.08 times the rounds where movements are 25 rounds late,
+// and 1.22 times with 48.
 inline constexpr double kCostOfDelayOfEvenMessages = 0.1;
 // What a round of delay costs besides, times the mean cosine of nodes' movements. Movements that
 // agree are no noise of batches, and what is late of them holds the model back. The cosine of the
@@ -272,8 +273,8 @@ struct PaceRules {
   // Sums are passed on: kCostOfDelayOfSeveralHops counts, and where data are alike kGrowthOfDelay.
   bool has_several_hops = false;
 };
-// B: the share of rounds that each round of delay adds where gradients are taken so, movements do
-// not agree, and messages are not even.
+// B of the formula above: the share of rounds that each round of delay adds where movements do not
+// agree and messages are not even.
 [[nodiscard]] double cost_of_delay(Ahead ahead, bool has_several_hops);
 // Whether the two keys of a config let gradients be taken so.
 [[nodiscard]] bool allows(Use look_ahead, Use overlap, Ahead ahead);
