@@ -39,7 +39,6 @@ class AgreedBits {
   void forget_lengths() { by_rounds_.forget_lengths(); }
   // As in BitsByRounds, for like data.
   [[nodiscard]] bool are_settled() const { return by_rounds_.is_settled(); }
-  [[nodiscard]] bool have_settled() const { return by_rounds_.has_settled(); }
   // 0: no room was told yet, or messages are not even.
   [[nodiscard]] double value() const { return bits_; }
 

@@ -60,15 +60,13 @@ class BitsByRounds {
   }
   // Whether the last rounds had the usual length.
   [[nodiscard]] bool is_settled() const { return is_settled_; }
-  // Whether rounds had the usual length at some time since messages became even.
-  [[nodiscard]] bool has_settled() const { return has_settled_; }
   // 0: messages are not even.
   [[nodiscard]] double value() const { return bits_; }
 
   template <typename Self>
   static auto state_of(Self& self) {
     return std::tie(self.bits_, self.rests_, self.usual_, self.besides_s_, self.has_fallen_,
-                    self.is_settled_, self.has_settled_, self.rounds_too_long_, self.bits_before_,
+                    self.is_settled_, self.rounds_too_long_, self.bits_before_,
                     self.length_before_);
   }
   [[nodiscard]] bool is_sound() const {
@@ -89,7 +87,6 @@ class BitsByRounds {
     const bool has_all = rounds.count == RecentMedian::kCount;
     const double over = length / usual_;
     is_settled_ = has_all && over <= kTooLong;
-    has_settled_ = has_settled_ || is_settled_;
     rounds_too_long_ = has_all && over > kTooLong ? rounds_too_long_ + 1 : 0;
     if (over > kFarTooLong || rounds_too_long_ == kTooLongMin) return fall(length);
     // Behind a bucket a few rounds take long, and those after them are short. A median hides that.
@@ -151,7 +148,7 @@ class BitsByRounds {
   double bits_ = 0;
   unsigned rests_ = 0;  // rounds that are left of kRests
   double usual_ = kUsualMax, besides_s_ = kAnySeconds;
-  bool has_fallen_ = false, is_settled_ = false, has_settled_ = false;
+  bool has_fallen_ = false, is_settled_ = false;
   unsigned rounds_too_long_ = 0;                // medians in a row
   double bits_before_ = 0, length_before_ = 0;  // before the last fall; 0: it is judged
 };

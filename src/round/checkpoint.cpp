@@ -57,10 +57,11 @@ void Core::State::on(const StateSaved& event) {
 template <typename Self>
 auto Core::State::plain_state_of(Self& self) {
   return std::tie(self.work_times, self.first_rounds, self.compute_times, self.stretch,
-                  self.round_times, self.settled, self.agreement.sum, self.agreement.weight,
-                  self.data, self.loss_guard, self.agreed_bits, self.offers, self.delay,
-                  self.floor_s, self.smallest_s, self.last_exchange_s, self.last_messages_s,
-                  self.offered, self.took_s, self.complained_of_time, self.multiple);
+                  self.round_times, self.message_times, self.settled, self.agreement.sum,
+                  self.agreement.weight, self.data, self.loss_guard, self.agreed_bits, self.offers,
+                  self.delay, self.floor_s, self.smallest_s, self.last_exchange_s,
+                  self.last_messages_s, self.offered, self.took_s, self.complained_of_time,
+                  self.multiple);
 }
 
 namespace {

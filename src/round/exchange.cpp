@@ -362,7 +362,10 @@ void Core::State::finish_round() {
   report.verdict = verdict;
   report.links = links.take_reports();
   if (!confirming) took_s = to_seconds(took);
-  if (!confirming && round >= settled) round_times.add(took_s);
+  if (!confirming && round >= settled) {
+    round_times.add(took_s);
+    message_times.add(to_seconds(now - own_part_ended));
+  }
   tell_policy(took);
   emit(Report{report});
   evaluated += from_seconds(verdict.evaluate_s);

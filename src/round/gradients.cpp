@@ -49,6 +49,7 @@ void Core::State::continue_own_part() {
 
 void Core::State::end_own_part() {
   own_ready = true;
+  own_part_ended = now;
   offer_exchange();
   offer_multiple();
   tell_room();

@@ -113,9 +113,12 @@ Duration Core::State::time_before_messages() const {
 std::optional<RoundsOfSize> Core::State::rounds_of_even_messages() const {
   if (even_bits == 0) return std::nullopt;
   if (loss_guard.caution() > 1) return RoundsOfSize{};
-  const double besides_s = ahead == Ahead::kOverlaps ? 0 : offers.at(verdict.exchange_s).least_s;
-  return RoundsOfSize{round_times.value(), round_times.mean(), verdict.compute_s, besides_s,
-                      round_times.count()};
+  const bool overlaps = ahead == Ahead::kOverlaps;
+  const double besides_s = overlaps ? 0 : offers.at(verdict.exchange_s).least_s;
+  // With overlap the rounds after a long one are shorter than a gradient, which is no usual length.
+  const double least_s = overlaps ? verdict.compute_s : 0;
+  return RoundsOfSize{std::max(round_times.value(), least_s), std::max(round_times.mean(), least_s),
+                      verdict.compute_s, besides_s, round_times.count()};
 }
 
 // At the owner of shard 0. Returns the bits an element of the next messages, or 0 where they are
@@ -174,7 +177,7 @@ void Core::State::choose_pace(const ControlVector& from_all, Verdict& next) {
   const bool others_change = next.ahead != verdict.ahead || exchange_changes || bits_change;
   if (steps_change || (round >= kOfferEvery && others_change)) {
     // The gradient of the next round may have been asked for before this choice.
-    round_times = {};
+    round_times = message_times = {};
     settled = round + 2;
   }
   if (steps_change || next.ahead != verdict.ahead) {
@@ -232,9 +235,7 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   offers.add(present.exchange_s, offer);
   // What messages have taken in the last rounds, or are to take where none was measured yet.
   const bool is_measured = round_times.count() > 0;
-  const double messages_s =
-      is_measured ? std::max(round_times.value() - to_seconds(time_before_messages()), kExchangeMin)
-                  : present.exchange_s;
+  const double messages_s = is_measured ? measured_messages_s() : present.exchange_s;
   if (is_measured) learn_floor(offer, present.exchange_s, messages_s);
   rules.floor_s = floor_s;
   rules.shortest_delay = shortest_delay(offer);
@@ -248,10 +249,7 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   if (even_bits > 0) rules.caution = std::max(rules.caution, 1.0);
   rules.messages_are_even = even_bits > 0;
   // While rounds may be too long because of the messages' size, the mesh does not begin to overlap.
-  // A mesh that overlapped before its messages became even ceases to, until the length of rounds is
-  // known: gradients hide what messages take.
-  const bool may_overlap =
-      ahead == Ahead::kOverlaps ? agreed_bits.have_settled() : agreed_bits.are_settled();
+  const bool may_overlap = ahead == Ahead::kOverlaps || agreed_bits.are_settled();
   const bool is_compressed = even_bits > 0 && even_bits < kBitsOfDense;
   if (is_compressed && !may_overlap && rules.overlap == Use::kChosen) rules.overlap = Use::kNever;
   // Messages that take less time than a gradient are no reason for more local steps.
@@ -268,6 +266,15 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   // The size of even messages does not follow from the exchange: the exchange is what they take.
   if (even_bits > 0) pace.exchange_s = messages_s;
   return pace;
+}
+
+// The time of messages in the rounds that round_times counts. With overlap rounds do not tell it
+// where gradients take longer, but this node's own part of a round ends when its gradient is there.
+double Core::State::measured_messages_s() const {
+  const double messages_s = ahead == Ahead::kOverlaps
+                                ? message_times.value()
+                                : round_times.value() - to_seconds(time_before_messages());
+  return std::max(messages_s, kExchangeMin);
 }
 
 // Whether gradients hide the time of the messages beside them in rounds that take `round_s`.

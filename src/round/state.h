@@ -227,6 +227,7 @@ class Core::State {
   [[nodiscard]] unsigned steps_within(double seconds, unsigned most) const;
   [[nodiscard]] unsigned first_steps() const;
   [[nodiscard]] Pace next_pace(const Pace& present, const ExchangeOffer& offer);
+  [[nodiscard]] double measured_messages_s() const;
   [[nodiscard]] bool gradients_hide_messages(double round_s) const;
   void learn_smallest(double offered_s);
   void learn_floor(const ExchangeOffer& offer, double exchange_s, double messages_s);
@@ -316,10 +317,12 @@ class Core::State {
   RecentMedian compute_times;  // T_comp by round, of one local step; at the owner of shard 0
   StretchWatch stretch;        // at the owner of shard 0
   RecentMedian round_times;    // evaluation left out; of rounds from `settled` on, with one pace
+  RecentMedian message_times;  // of the same rounds, from the end of this node's own part on
   Round settled = 0;
-  double took_s = 0;    // by the last round, evaluation left out
-  Agreement agreement;  // of owners' sums since the last offer
-  DataLikeness data;    // at the owner of shard 0, as the next six
+  TimePoint own_part_ended{};  // in this round
+  double took_s = 0;           // by the last round, evaluation left out
+  Agreement agreement;         // of owners' sums since the last offer
+  DataLikeness data;           // at the owner of shard 0, as the next six
   LossGuard loss_guard;
   AgreedBits agreed_bits;
   RecentOffers offers;

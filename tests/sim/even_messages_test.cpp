@@ -80,6 +80,25 @@ TEST(EvenMessages, WaitForThreeOffersWhereDataAreAlike) {
   EXPECT_GT(mesh.reports[0][kSettled].verdict.even_bits, 0);
 }
 
+// Overlap pays beside messages that take most of a gradient, and not beside those that take a third
+// of one. With it rounds take as long in both cases. Seen to fail where meshes ceased to overlap
+// when messages became even, and where the length of rounds stood for the time of messages.
+TEST(EvenMessages, TakeATimeThatGradientsBesideThemDoNotHide) {
+  const auto way = [](double rate, std::uint64_t seed, Round round) {
+    Mesh mesh(choosing("parameter_server", 0, seed, rate));
+    run(mesh, rate);
+    EXPECT_GT(mesh.reports[0][kSettled].verdict.even_bits, 0);
+    EXPECT_EQ(mesh.reports[0][kOfferEvery].verdict.ahead, Ahead::kOverlaps);
+    return mesh.reports[0][round].verdict.ahead;
+  };
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    for (const Round round : {kSettled, kRounds - 2})
+      EXPECT_EQ(way(1e6, seed, round), Ahead::kOverlaps) << "round " << round;
+    EXPECT_EQ(way(2e6, seed, kRounds - 2), Ahead::kLooks);
+  }
+}
+
 // Seen to fail without the least room, while rates alone told it.
 TEST(EvenMessages, AreNotThoseOfLikeDataWhereFramesTakeLongerThanAGradient) {
   constexpr double kSlowRate = 0.02e6;

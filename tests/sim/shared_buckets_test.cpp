@@ -44,9 +44,10 @@ double length(const Mesh& mesh, Round begin, Round end) {
          (static_cast<double>(end - begin) * to_seconds(kGradient));
 }
 
-// Seen to fail where bits followed rates, and where rounds that messages had made too long were a
-// reason to overlap. With one seed of eight rounds of uneven length make bits so few that the loss
-// rises, and messages are large for a long time after.
+// Seen to fail where bits followed rates, where rounds that messages had made too long were a
+// reason to overlap, and where rounds shorter than a gradient, after a long one, counted as usual.
+// With one seed of eight rounds of uneven length make bits so few that the loss rises, and messages
+// are large for a long time after.
 TEST(SharedBuckets, EvenMessagesComeToWhatInterfacesCarry) {
   constexpr std::uint64_t kSeeds = seeds_of(8);
   std::uint64_t long_ones = 0;
