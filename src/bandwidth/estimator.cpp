@@ -134,7 +134,8 @@ void LinkEstimator::Model::filter(const LinkSample& sample, bool filled) {
 }
 
 void LinkEstimator::Model::take(const LinkSample& sample) {
-  points[next] = {static_cast<double>(sample.bytes), to_seconds(sample.elapsed), sample.followed};
+  points[next] = {static_cast<double>(sample.bytes), to_seconds(sample.elapsed),
+                  sample.followed ? 0 : to_seconds(sample.round_trip), sample.followed};
   next = (next + 1) % kWindow;
   count = std::min(count + 1, kWindow);
   const bool filled = fills_pipe(sample);
@@ -143,18 +144,24 @@ void LinkEstimator::Model::take(const LinkSample& sample) {
   fit();
 }
 
+// The time without the round trip. Times are late by chance, and a round trip is the shortest one
+// of its connection, but peers may say anything.
+double LinkEstimator::Point::own_s() const {
+  return std::max(seconds - round_trip_s, kTransferShareMin * seconds);
+}
+
 double LinkEstimator::Model::off_by(const Point& p) const {
   const double predicted = (p.followed ? 0 : fixed_s) + per_byte_s * p.bytes;
-  return std::abs(predicted - p.seconds) / time_error(p.seconds);
+  return std::abs(predicted - p.own_s()) / time_error(p.seconds);
 }
 
 void LinkEstimator::Model::fit() {
   double least_s = INFINITY, least_per_byte = INFINITY;
   for (std::size_t age = 0; age < count; ++age) {
-    if (!point(age).followed) least_s = std::min(least_s, point(age).seconds);
-    least_per_byte = std::min(least_per_byte, point(age).seconds / point(age).bytes);
+    if (!point(age).followed) least_s = std::min(least_s, point(age).own_s());
+    least_per_byte = std::min(least_per_byte, point(age).own_s() / point(age).bytes);
   }
-  if (least_s == INFINITY) least_s = point(0).seconds;
+  if (least_s == INFINITY) least_s = point(0).own_s();
   // The second pass knows how well the line of the first one fits, and which points lie far off.
   solve(least_s, std::nullopt);
   solve(least_s, noise_seen());
@@ -187,7 +194,7 @@ void LinkEstimator::Model::solve(double least_s, std::optional<double> noise) {
     const double sigma = noise.value_or(1) * time_error(p.seconds);
     const double off = noise ? off_by(p) / *noise : 0;
     const double weight = recency / (sigma * sigma) * (off > kFarOff ? kFarOff / off : 1);
-    sums.add(weight, p.followed ? 0 : 1, p.bytes, p.seconds);
+    sums.add(weight, p.followed ? 0 : 1, p.bytes, p.own_s());
   }
   sums.add(1 / (least_s * least_s), 1, 0, 0);
   // Does the fit tell β by itself? And where S/β does not outweigh a, round trips may look like a
@@ -204,8 +211,8 @@ void LinkEstimator::Model::solve(double least_s, std::optional<double> noise) {
 }
 
 LinkEstimator::Timing LinkEstimator::timing_of(const Model& model, const LinkSample& sample) {
-  const double predicted =
-      (sample.followed ? 0 : model.fixed_s) + model.per_byte_s * static_cast<double>(sample.bytes);
+  const double fixed_s = sample.followed ? 0 : to_seconds(sample.round_trip) + model.fixed_s;
+  const double predicted = fixed_s + model.per_byte_s * static_cast<double>(sample.bytes);
   const double seconds = to_seconds(sample.elapsed);
   // Short messages are late or early by the jitter alone.
   if (seconds > kSlow * predicted + kJitterSeconds) {
@@ -272,7 +279,8 @@ LinkEstimate LinkEstimator::estimate() const {
   if (model_.count == 0) return estimate;
   estimate.bytes_per_s = 1 / model_.per_byte_s;
   estimate.relative_error = model_.relative_error;
-  estimate.fixed_cost = bounded(std::min(model_.fixed_s, least_recent_s()));
+  estimate.fixed_cost =
+      bounded(std::min(to_seconds(round_trip_) + model_.fixed_s, least_recent_s()));
   estimate.round_trip = round_trip_;
   // A token bucket lets small messages pass at line speed: a rate that is nearly a guess is one.
   estimate.lower_bound =

@@ -92,18 +92,15 @@ Core::State::MessageBytes Core::State::bytes_of_last_round() const {
 // where the last ones had fewer: what they take besides bytes, and the rest of the last round's
 // time in proportion to their bytes. It is an upper bound where gradients take longer than those.
 // Before the first offer links have not told yet what they take besides bytes, so that all of the
-// time is in proportion. So it is where messages take one hop each way. They are soon even there,
-// and with the two steps that the longer time allows digits on a parameter server take 1.1 times as
-// long (docs/experiments.md).
+// time is in proportion.
 double Core::State::time_of_smallest_messages() const {
   const MessageBytes last = bytes_of_last_round();
   const double exchange_s = std::max(took_s - to_seconds(time_before_messages()), kExchangeMin);
   const double least = std::min(kLeastEvenBits / 8 * last.elements, last.payload);
   const double bytes = last.frames + last.payload;
   if (!(bytes > 0)) return 0;
-  const bool counts_besides = !plan.has_one_hop_each_way() && round >= kOfferEvery;
   const double besides_s =
-      counts_besides ? std::min(to_seconds(time_besides_bytes()), exchange_s) : 0;
+      round >= kOfferEvery ? std::min(to_seconds(time_besides_bytes()), exchange_s) : 0;
   return besides_s + (exchange_s - besides_s) * (last.frames + least) / bytes;
 }
 

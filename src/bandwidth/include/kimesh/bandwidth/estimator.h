@@ -37,9 +37,10 @@ struct LinkEstimate {
 //     only samples with at least 4 chunks and 2 ms of tail. One reading far off is held back, a
 //     second one on the same side is believed. Sender-limited samples are left out altogether.
 //  2. (a, 1/β): weighted least squares over the last 12 (bytes, elapsed), recent ones heavier,
-//     errors relative to the time. 1/β starts from the value of step 1, a from 0 with the least
-//     elapsed as its deviation. A message that followed another tells nothing of a.
-//     Where nothing tells a from S/β, β is S/T: a lower bound.
+//     errors relative to the time. The round trip of an empty packet is a known part of a. The
+//     rest of a starts from 0 with the least elapsed, without the round trip, as its deviation, and
+//     1/β from the value of step 1. A message that followed another tells nothing of a.
+//     Where nothing tells the rest of a from S/β, β is S/T without the round trip: a lower bound.
 //  3. A time over 35 % above the prediction resets both at once; two in a row under −20 % too.
 //     When the next time fits the model from before the reset, that one returns: a hiccup. A
 //     message of which the receiver read all chunks at once resets nothing, and between the two
@@ -66,10 +67,12 @@ class LinkEstimator {
  private:
   struct Point {
     double bytes = 0, seconds = 0;
+    double round_trip_s = 0;  // of `seconds`
     bool followed = false;
+    [[nodiscard]] double own_s() const;
     template <typename Self>
     static auto state_of(Self& self) {
-      return std::tie(self.bytes, self.seconds, self.followed);
+      return std::tie(self.bytes, self.seconds, self.round_trip_s, self.followed);
     }
   };
   // Samples: long enough to tell a from S/β, short enough to follow a step.
@@ -84,7 +87,8 @@ class LinkEstimator {
     double held = 0;   // an innovation that was held back, 0: none
     std::array<Point, kWindow> points{};
     std::size_t count = 0, next = 0;
-    double fixed_s = 0, per_byte_s = 0;
+    double fixed_s = 0;  // a without the round trip
+    double per_byte_s = 0;
     double relative_error = 1;
     bool slope_seen = false;      // the fit itself tells β
     unsigned unfilled = kWindow;  // samples in a row that did not fill the pipe
