@@ -91,16 +91,16 @@ Core::State::MessageBytes Core::State::bytes_of_last_round() const {
 // The seconds that this node's messages would take with kLeastEvenBits an element, or with fewer
 // where the last ones had fewer: what they take besides bytes, and the rest of the last round's
 // time in proportion to their bytes. It is an upper bound where gradients take longer than those.
-// Before the first offer links have not told yet what they take besides bytes, so that all of the
-// time is in proportion.
+// Before the first offer links have not told yet what they take besides bytes, but for their round
+// trips.
 double Core::State::time_of_smallest_messages() const {
   const MessageBytes last = bytes_of_last_round();
   const double exchange_s = std::max(took_s - to_seconds(time_before_messages()), kExchangeMin);
   const double least = std::min(kLeastEvenBits / 8 * last.elements, last.payload);
   const double bytes = last.frames + last.payload;
   if (!(bytes > 0)) return 0;
-  const double besides_s =
-      round >= kOfferEvery ? std::min(to_seconds(time_besides_bytes()), exchange_s) : 0;
+  const Duration besides = round >= kOfferEvery ? time_besides_bytes() : time_of_ways();
+  const double besides_s = std::min(to_seconds(besides), exchange_s);
   return besides_s + (exchange_s - besides_s) * (last.frames + least) / bytes;
 }
 

@@ -103,6 +103,16 @@ Duration Core::State::time_besides_bytes() const {
   return longest;
 }
 
+// The part of that which the round trips of this node's links tell.
+Duration Core::State::time_of_ways() const {
+  Duration longest{0};
+  for (const OutgoingChannel& out : outs) {
+    const Duration round_trip = links.estimate(out.link).round_trip;
+    longest = std::max(longest, plan.hops * round_trip / 2);
+  }
+  return longest;
+}
+
 // What messages have to wait for before they are sent.
 Duration Core::State::time_before_messages() const {
   return ahead == Ahead::kOverlaps ? Duration{0} : from_seconds(verdict.compute_s);

@@ -222,30 +222,6 @@ TEST(LinkEstimator, SaysALowerBoundWhileTheFixedCostHidesTheRate) {
   EXPECT_FALSE(settled(kMbit, 5'000).estimate().lower_bound);
 }
 
-// The same message, with the round trip of an empty packet as its connection tells it. It says a
-// bound and nothing more, since the rest of the 1.3 ms may be another fixed cost. Seen to fail where
-// the round trip was a part of what the fit had to find.
-TEST(LinkEstimator, KnowsTheRateBesideARoundTripThatIsTold) {
-  const double rate = 100 * kMbit, round_trip_s = 0.04;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    EmulatedLink link(seed);
-    link.bytes_per_s = rate;
-    link.rtt_s = round_trip_s;
-    link.hiccup_chance = 0;
-    LinkEstimator estimator;
-    for (int i = 0; i < kMessages; ++i) {
-      LinkSample sample = link.send(16'384);
-      sample.round_trip = from_seconds(round_trip_s);
-      estimator.add(sample);
-      const LinkEstimate estimate = estimator.estimate();
-      ASSERT_GT(estimate.bytes_per_s, rate / 2) << "seed " << seed << ", message " << i;
-      ASSERT_LT(estimate.bytes_per_s, 1.2 * rate) << "seed " << seed << ", message " << i;
-      ASSERT_NEAR(to_seconds(estimate.fixed_cost), round_trip_s, 0.001) << "seed " << seed;
-      ASSERT_TRUE(estimate.lower_bound);
-    }
-  }
-}
-
 // Waiting hides the rate as a fixed cost does, but differs from message to message: two that differ
 // in size by chance as their times do tell nothing. Seen to fail with times that scatter by 0.5 ms
 // at most, and with a wait that is believed.
@@ -394,6 +370,7 @@ TEST(LinkEstimator, StaysFiniteOnAnySample) {
       sample.chunks = static_cast<std::uint16_t>(random.below(20));
       sample.tail_bytes = static_cast<std::size_t>(draw(1e9)) - 1;
       sample.tail_time = Duration(static_cast<std::int64_t>(draw(1e12)) - 1);
+      sample.round_trip = Duration(static_cast<std::int64_t>(draw(1e12)) - 1);
       estimator.add(sample);
       const LinkEstimate estimate = estimator.estimate();
       ASSERT_TRUE(std::isfinite(estimate.bytes_per_s) && estimate.bytes_per_s > 0)
@@ -401,20 +378,6 @@ TEST(LinkEstimator, StaysFiniteOnAnySample) {
       ASSERT_TRUE(estimate.relative_error > 0 && estimate.relative_error <= 1) << "seed " << seed;
       ASSERT_GE(estimate.time_of(sample.bytes), Duration{0}) << "seed " << seed;
     }
-  }
-}
-
-TEST(ChunkCount, MakesAboutEightEqualChunksWithinTheBounds) {
-  EXPECT_EQ(chunk_count(0), 1u);
-  EXPECT_EQ(chunk_count(1'023), 1u);
-  EXPECT_EQ(chunk_count(1'024), 2u);
-  EXPECT_EQ(chunk_count(4'096), 8u);
-  EXPECT_EQ(chunk_count(8 * kChunkBytesMax), 8u);
-  EXPECT_EQ(chunk_count(8 * kChunkBytesMax + 1), 9u);
-  for (std::size_t bytes = 1; bytes < 3'000'000; bytes += 997) {
-    const std::size_t chunks = chunk_count(bytes);
-    EXPECT_LE((bytes + chunks - 1) / chunks, kChunkBytesMax);
-    EXPECT_GE(bytes / chunks, std::min(bytes, kChunkBytesMin));
   }
 }
 

@@ -237,15 +237,17 @@ TEST(LocalSteps, AreChosenWhereDelaysTakeLongerThanGradients) {
   }
 }
 
-// Seen to fail where the number of steps does not depend on whether movements agree, and where it
-// does not depend on how long the smallest messages take.
+// Seen to fail where the number of steps does not depend on whether movements agree, where it does
+// not depend on how long the smallest messages take, and where round trips did not count.
 TEST(LocalSteps, AreMoreBeforeTheFirstOfferWhereTheFirstMovementsAgree) {
   MeshSpec of_unlike = choosing_of_few("tree", 30, 1), on_fast_links = choosing_steps();
   of_unlike.rate_bits_per_s = 0.05e6;
   of_unlike.core.local_steps_vary = true;
   on_fast_links.rate_bits_per_s = 50e6;
-  Mesh slow(choosing_steps()), unlike(of_unlike), fast(on_fast_links);
-  for (Mesh* mesh : {&slow, &unlike, &fast}) {
+  MeshSpec on_long_links = on_fast_links;
+  on_long_links.delay = milliseconds(10);
+  Mesh slow(choosing_steps()), unlike(of_unlike), fast(on_fast_links), far(on_long_links);
+  for (Mesh* mesh : {&slow, &unlike, &fast, &far}) {
     mesh->run();
     ASSERT_TRUE(mesh->done()) << mesh->ends();
   }
@@ -255,6 +257,7 @@ TEST(LocalSteps, AreMoreBeforeTheFirstOfferWhereTheFirstMovementsAgree) {
   EXPECT_EQ(steps(slow, 0), 1u) << "nothing has arrived";
   EXPECT_EQ(steps(slow, 1), kFirstStepsMax);
   EXPECT_EQ(steps(slow, 3), kFirstStepsMax);
+  EXPECT_EQ(steps(far, 3), kFirstStepsMax);
   for (Round round = 0; round < kOfferEvery; ++round) {
     EXPECT_EQ(steps(unlike, round), 1u) << "round " << round;
     EXPECT_EQ(steps(fast, round), 1u) << "round " << round;
