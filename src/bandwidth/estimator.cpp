@@ -144,8 +144,8 @@ void LinkEstimator::Model::take(const LinkSample& sample) {
   fit();
 }
 
-// The time without the round trip. Times are late by chance, and a round trip is the shortest one
-// of its connection, but peers may say anything.
+// What the message took besides the round trip. That may be older than a change of the way, and so
+// longer than the message: the result stays positive, so that β does.
 double LinkEstimator::Point::own_s() const {
   return std::max(seconds - round_trip_s, kTransferShareMin * seconds);
 }

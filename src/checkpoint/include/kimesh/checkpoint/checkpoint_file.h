@@ -35,7 +35,7 @@
 namespace kimesh {
 
 // Rises with every change of what a core, its parts or the vectors save, or of the plan.
-inline constexpr std::uint32_t kCheckpointFormat = 22;
+inline constexpr std::uint32_t kCheckpointFormat = 23;
 // Whose checkpoints these are. A node goes on only from one that was written with the same.
 struct CheckpointOwner {
   std::string version;  // of kimesh
