@@ -146,22 +146,22 @@ void LinkEstimator::Model::take(const LinkSample& sample) {
 
 // What the message took besides the round trip. That may be older than a change of the way, and so
 // longer than the message: the result stays positive, so that β does.
-double LinkEstimator::Point::own_s() const {
+double LinkEstimator::Point::without_round_trip_s() const {
   return std::max(seconds - round_trip_s, kTransferShareMin * seconds);
 }
 
 double LinkEstimator::Model::off_by(const Point& p) const {
-  const double predicted = (p.followed ? 0 : fixed_s) + per_byte_s * p.bytes;
-  return std::abs(predicted - p.own_s()) / time_error(p.seconds);
+  const double predicted = (p.followed ? 0 : rest_s) + per_byte_s * p.bytes;
+  return std::abs(predicted - p.without_round_trip_s()) / time_error(p.seconds);
 }
 
 void LinkEstimator::Model::fit() {
   double least_s = INFINITY, least_per_byte = INFINITY;
   for (std::size_t age = 0; age < count; ++age) {
-    if (!point(age).followed) least_s = std::min(least_s, point(age).own_s());
-    least_per_byte = std::min(least_per_byte, point(age).own_s() / point(age).bytes);
+    if (!point(age).followed) least_s = std::min(least_s, point(age).without_round_trip_s());
+    least_per_byte = std::min(least_per_byte, point(age).without_round_trip_s() / point(age).bytes);
   }
-  if (least_s == INFINITY) least_s = point(0).own_s();
+  if (least_s == INFINITY) least_s = point(0).without_round_trip_s();
   // The second pass knows how well the line of the first one fits, and which points lie far off.
   solve(least_s, std::nullopt);
   solve(least_s, noise_seen());
@@ -169,7 +169,7 @@ void LinkEstimator::Model::fit() {
   const double least = kTransferShareMin * least_per_byte;
   if (per_byte_s > least) return;
   per_byte_s = least;
-  fixed_s = least_s;
+  rest_s = least_s;
   relative_error = 1;
   slope_seen = false;
 }
@@ -194,7 +194,7 @@ void LinkEstimator::Model::solve(double least_s, std::optional<double> noise) {
     const double sigma = noise.value_or(1) * time_error(p.seconds);
     const double off = noise ? off_by(p) / *noise : 0;
     const double weight = recency / (sigma * sigma) * (off > kFarOff ? kFarOff / off : 1);
-    sums.add(weight, p.followed ? 0 : 1, p.bytes, p.own_s());
+    sums.add(weight, p.followed ? 0 : 1, p.bytes, p.without_round_trip_s());
   }
   sums.add(1 / (least_s * least_s), 1, 0, 0);
   // Does the fit tell β by itself? And where S/β does not outweigh a, round trips may look like a
@@ -205,13 +205,13 @@ void LinkEstimator::Model::solve(double least_s, std::optional<double> noise) {
     const double prior = std::exp(-*log_rate), sigma = (std::sqrt(variance) + grain) * prior;
     sums.add(1 / (sigma * sigma), 0, 1, prior);
   }
-  fixed_s = sums.fixed();
+  rest_s = sums.fixed();
   per_byte_s = sums.per_byte();
   relative_error = std::min(sums.relative_error(), 1.0);
 }
 
 LinkEstimator::Timing LinkEstimator::timing_of(const Model& model, const LinkSample& sample) {
-  const double fixed_s = sample.followed ? 0 : to_seconds(sample.round_trip) + model.fixed_s;
+  const double fixed_s = sample.followed ? 0 : to_seconds(sample.round_trip) + model.rest_s;
   const double predicted = fixed_s + model.per_byte_s * static_cast<double>(sample.bytes);
   const double seconds = to_seconds(sample.elapsed);
   // Short messages are late or early by the jitter alone.
@@ -280,7 +280,7 @@ LinkEstimate LinkEstimator::estimate() const {
   estimate.bytes_per_s = 1 / model_.per_byte_s;
   estimate.relative_error = model_.relative_error;
   estimate.fixed_cost =
-      bounded(std::min(to_seconds(round_trip_) + model_.fixed_s, least_recent_s()));
+      bounded(std::min(to_seconds(round_trip_) + model_.rest_s, least_recent_s()));
   estimate.round_trip = round_trip_;
   // A token bucket lets small messages pass at line speed: a rate that is nearly a guess is one.
   estimate.lower_bound =

@@ -99,7 +99,7 @@ double Core::State::time_of_smallest_messages() const {
   const double least = std::min(kLeastEvenBits / 8 * last.elements, last.payload);
   const double bytes = last.frames + last.payload;
   if (!(bytes > 0)) return 0;
-  const Duration besides = round >= kOfferEvery ? time_besides_bytes() : time_of_ways();
+  const Duration besides = round >= kOfferEvery ? time_besides_bytes() : time_of_round_trips();
   const double besides_s = std::min(to_seconds(besides), exchange_s);
   return besides_s + (exchange_s - besides_s) * (last.frames + least) / bytes;
 }

@@ -103,8 +103,9 @@ Duration Core::State::time_besides_bytes() const {
   return longest;
 }
 
-// The part of that which the round trips of this node's links tell.
-Duration Core::State::time_of_ways() const {
+// The part of time_besides_bytes() that is known before the first offer: half a round trip for each
+// hop.
+Duration Core::State::time_of_round_trips() const {
   Duration longest{0};
   for (const OutgoingChannel& out : outs) {
     const Duration round_trip = links.estimate(out.link).round_trip;
@@ -278,8 +279,9 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   return pace;
 }
 
-// The time of messages in the rounds that round_times counts. With overlap rounds do not tell it
-// where gradients take longer, but this node's own part of a round ends when its gradient is there.
+// The time of messages in the rounds that round_times counts. With overlap the length of a round
+// does not tell it where gradients take longer. So it counts from the end of this node's own part,
+// which is when its gradient is there. It is an upper bound where another node is slower.
 double Core::State::measured_messages_s() const {
   const double messages_s = ahead == Ahead::kOverlaps
                                 ? message_times.value()

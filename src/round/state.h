@@ -218,7 +218,7 @@ class Core::State {
   void plan_round();
   [[nodiscard]] double over_plan(Duration took) const;
   [[nodiscard]] Duration time_besides_bytes() const;
-  [[nodiscard]] Duration time_of_ways() const;
+  [[nodiscard]] Duration time_of_round_trips() const;
   [[nodiscard]] Duration time_before_messages() const;
   [[nodiscard]] std::optional<RoundsOfSize> rounds_of_even_messages() const;
   [[nodiscard]] double agree_on_bits(double room);

@@ -217,15 +217,22 @@ TEST(LocalSteps, AreChosenWhereMessagesTakeLongerThanGradients) {
 // Links are fast, so that smaller messages would hardly be sooner. Seen to fail where the time of
 // the smallest messages was in proportion to their bytes, on both meshes and on the second alone.
 TEST(LocalSteps, AreChosenWhereDelaysTakeLongerThanGradients) {
-  for (const auto& [kind, seed] :
-       {std::pair{"tree", 1U}, {"tree", 2U}, {"tree", 3U}, {"parameter_server", 1U}}) {
+  struct Case {
+    const char* kind;
+    std::uint64_t seed;
+    milliseconds delay;
+  };
+  for (const auto& [kind, seed, delay] : {Case{"tree", 1, milliseconds(5)},
+                                          {"tree", 2, milliseconds(5)},
+                                          {"tree", 3, milliseconds(5)},
+                                          {"parameter_server", 1, milliseconds(10)}}) {
     SCOPED_TRACE(fmt::format("{}, seed {}", kind, seed));
     MeshSpec near = choosing(kind, 0);
     near.seed = seed;
     near.rate_bits_per_s = 50e6;
     near.core.local_steps_vary = true;
     MeshSpec far = near;
-    far.delay = std::chrono::milliseconds(10);
+    far.delay = delay;
     const auto steps = [](const MeshSpec& spec) {
       Mesh mesh(spec);
       mesh.run();

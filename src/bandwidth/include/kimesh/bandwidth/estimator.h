@@ -67,9 +67,9 @@ class LinkEstimator {
  private:
   struct Point {
     double bytes = 0, seconds = 0;
-    double round_trip_s = 0;  // of `seconds`
+    double round_trip_s = 0;  // a part of `seconds`; 0 where the message followed another
     bool followed = false;
-    [[nodiscard]] double own_s() const;
+    [[nodiscard]] double without_round_trip_s() const;
     template <typename Self>
     static auto state_of(Self& self) {
       return std::tie(self.bytes, self.seconds, self.round_trip_s, self.followed);
@@ -87,7 +87,7 @@ class LinkEstimator {
     double held = 0;   // an innovation that was held back, 0: none
     std::array<Point, kWindow> points{};
     std::size_t count = 0, next = 0;
-    double fixed_s = 0;  // a without the round trip
+    double rest_s = 0;  // a without the round trip
     double per_byte_s = 0;
     double relative_error = 1;
     bool slope_seen = false;      // the fit itself tells β
@@ -98,8 +98,8 @@ class LinkEstimator {
     template <typename Self>
     static auto state_of(Self& self) {
       return std::tie(self.log_rate, self.variance, self.grain, self.held, self.points, self.count,
-                      self.next, self.fixed_s, self.per_byte_s, self.relative_error,
-                      self.slope_seen, self.unfilled);
+                      self.next, self.rest_s, self.per_byte_s, self.relative_error, self.slope_seen,
+                      self.unfilled);
     }
     [[nodiscard]] bool is_sound() const {
       return count <= kWindow && next < kWindow && (count == 0 || per_byte_s > 0);
