@@ -135,7 +135,7 @@ void LinkEstimator::Model::filter(const LinkSample& sample, bool filled) {
 
 void LinkEstimator::Model::take(const LinkSample& sample) {
   points[next] = {static_cast<double>(sample.bytes), to_seconds(sample.elapsed),
-                  sample.followed ? 0 : to_seconds(sample.round_trip), sample.followed};
+                  to_seconds(sample.round_trip), sample.followed};
   next = (next + 1) % kWindow;
   count = std::min(count + 1, kWindow);
   const bool filled = fills_pipe(sample);
@@ -144,8 +144,7 @@ void LinkEstimator::Model::take(const LinkSample& sample) {
   fit();
 }
 
-// What the message took besides the round trip. That may be older than a change of the way, and so
-// longer than the message: the result stays positive, so that β does.
+// What the message took besides the round trip. It is positive, so that β is.
 double LinkEstimator::Point::without_round_trip_s() const {
   return std::max(seconds - round_trip_s, kTransferShareMin * seconds);
 }
@@ -188,9 +187,10 @@ double LinkEstimator::Model::noise_seen() const {
 
 void LinkEstimator::Model::solve(double least_s, std::optional<double> noise) {
   Normal sums;
-  double recency = 1;
+  double recency = 1, round_trip_s = 0;
   for (std::size_t age = 0; age < count; ++age, recency *= kForget) {
     const Point& p = point(age);
+    round_trip_s = std::max(round_trip_s, p.round_trip_s);
     const double sigma = noise.value_or(1) * time_error(p.seconds);
     const double off = noise ? off_by(p) / *noise : 0;
     const double weight = recency / (sigma * sigma) * (off > kFarOff ? kFarOff / off : 1);
@@ -200,7 +200,7 @@ void LinkEstimator::Model::solve(double least_s, std::optional<double> noise) {
   // Does the fit tell β by itself? And where S/β does not outweigh a, round trips may look like a
   // rate.
   slope_seen = sums.per_byte() > 0 && sums.relative_error() < kSlopeError &&
-               sums.per_byte() * point(0).bytes >= 2 * sums.fixed();
+               sums.per_byte() * point(0).bytes >= 2 * (round_trip_s + sums.fixed());
   if (log_rate) {
     const double prior = std::exp(-*log_rate), sigma = (std::sqrt(variance) + grain) * prior;
     sums.add(1 / (sigma * sigma), 0, 1, prior);
@@ -211,8 +211,9 @@ void LinkEstimator::Model::solve(double least_s, std::optional<double> noise) {
 }
 
 LinkEstimator::Timing LinkEstimator::timing_of(const Model& model, const LinkSample& sample) {
-  const double fixed_s = sample.followed ? 0 : to_seconds(sample.round_trip) + model.rest_s;
-  const double predicted = fixed_s + model.per_byte_s * static_cast<double>(sample.bytes);
+  const double rest_s = sample.followed ? 0 : model.rest_s;
+  const double predicted =
+      to_seconds(sample.round_trip) + rest_s + model.per_byte_s * static_cast<double>(sample.bytes);
   const double seconds = to_seconds(sample.elapsed);
   // Short messages are late or early by the jitter alone.
   if (seconds > kSlow * predicted + kJitterSeconds) {
@@ -226,9 +227,13 @@ LinkEstimator::Timing LinkEstimator::timing_of(const Model& model, const LinkSam
   return Timing::kAsExpected;
 }
 
-void LinkEstimator::add(const LinkSample& sample) {
-  if (sample.sender_limited || sample.bytes == 0 || sample.elapsed <= Duration{0}) return;
-  if (sample.round_trip > Duration{0}) round_trip_ = sample.round_trip;
+void LinkEstimator::add(const LinkSample& told) {
+  if (told.sender_limited || told.bytes == 0 || told.elapsed <= Duration{0}) return;
+  if (told.round_trip > Duration{0}) round_trip_ = told.round_trip;
+  // The round trip that `elapsed` holds is the last one known. The way may have changed since, so
+  // that it may be longer than the message took.
+  LinkSample sample = told;
+  sample.round_trip = told.followed ? Duration{0} : std::min(round_trip_, told.elapsed);
   if (!sample.followed) {
     recent_s_[next_recent_] = to_seconds(sample.elapsed);
     next_recent_ = (next_recent_ + 1) % recent_s_.size();

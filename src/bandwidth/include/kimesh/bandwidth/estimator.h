@@ -54,7 +54,7 @@ struct LinkEstimate {
 // Source: Kalman 1960. Errors behind token buckets: docs/figures.md.
 class LinkEstimator {
  public:
-  void add(const LinkSample& sample);
+  void add(const LinkSample& told);
   [[nodiscard]] LinkEstimate estimate() const;
 
   template <typename Self>
