@@ -31,8 +31,11 @@ constexpr double kForget = 0.85;
 constexpr double kSlow = 1.35, kFast = 0.80;
 // The fit alone gives β when its relative error is below this.
 constexpr double kSlopeError = 0.15;
-// Transfer takes at least this share of a message's time.
-constexpr double kTransferShareMin = 0.05;
+// What is not the round trip takes at least this share of a message's time, where it bounds others:
+// a share below the error of a time says nothing.
+constexpr double kRestShareMin = 0.05;
+// 1/β is at least this share of the least that a message's time allows.
+constexpr double kSlopeMin = 0.05;
 
 bool tail_tells(const LinkSample& sample) {
   return sample.chunks >= kTailChunksMin && sample.tail_bytes > 0 &&
@@ -144,28 +147,31 @@ void LinkEstimator::Model::take(const LinkSample& sample) {
   fit();
 }
 
-// What the message took besides the round trip. It is positive, so that β is.
-double LinkEstimator::Point::without_round_trip_s() const {
-  return std::max(seconds - round_trip_s, kTransferShareMin * seconds);
+double LinkEstimator::Point::rest_s() const {
+  return seconds - round_trip_s;
+}
+
+double LinkEstimator::Point::rest_bound_s() const {
+  return std::max(rest_s(), kRestShareMin * seconds);
 }
 
 double LinkEstimator::Model::off_by(const Point& p) const {
   const double predicted = (p.followed ? 0 : rest_s) + per_byte_s * p.bytes;
-  return std::abs(predicted - p.without_round_trip_s()) / time_error(p.seconds);
+  return std::abs(predicted - p.rest_s()) / time_error(p.seconds);
 }
 
 void LinkEstimator::Model::fit() {
   double least_s = INFINITY, least_per_byte = INFINITY;
   for (std::size_t age = 0; age < count; ++age) {
-    if (!point(age).followed) least_s = std::min(least_s, point(age).without_round_trip_s());
-    least_per_byte = std::min(least_per_byte, point(age).without_round_trip_s() / point(age).bytes);
+    if (!point(age).followed) least_s = std::min(least_s, point(age).rest_bound_s());
+    least_per_byte = std::min(least_per_byte, point(age).rest_bound_s() / point(age).bytes);
   }
-  if (least_s == INFINITY) least_s = point(0).without_round_trip_s();
+  if (least_s == INFINITY) least_s = point(0).rest_bound_s();
   // The second pass knows how well the line of the first one fits, and which points lie far off.
   solve(least_s, std::nullopt);
   solve(least_s, noise_seen());
 
-  const double least = kTransferShareMin * least_per_byte;
+  const double least = kSlopeMin * least_per_byte;
   if (per_byte_s > least) return;
   per_byte_s = least;
   rest_s = least_s;
@@ -194,7 +200,7 @@ void LinkEstimator::Model::solve(double least_s, std::optional<double> noise) {
     const double sigma = noise.value_or(1) * time_error(p.seconds);
     const double off = noise ? off_by(p) / *noise : 0;
     const double weight = recency / (sigma * sigma) * (off > kFarOff ? kFarOff / off : 1);
-    sums.add(weight, p.followed ? 0 : 1, p.bytes, p.without_round_trip_s());
+    sums.add(weight, p.followed ? 0 : 1, p.bytes, p.rest_s());
   }
   sums.add(1 / (least_s * least_s), 1, 0, 0);
   // Does the fit tell β by itself? And where S/β does not outweigh a, round trips may look like a

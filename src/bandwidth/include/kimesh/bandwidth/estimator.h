@@ -69,7 +69,9 @@ class LinkEstimator {
     double bytes = 0, seconds = 0;
     double round_trip_s = 0;  // a part of `seconds`; 0 where the message followed another
     bool followed = false;
-    [[nodiscard]] double without_round_trip_s() const;
+    [[nodiscard]] double rest_s() const;  // what is not the round trip; never negative
+    // The same, as a bound of other times: positive, and no less than the error of a time.
+    [[nodiscard]] double rest_bound_s() const;
     template <typename Self>
     static auto state_of(Self& self) {
       return std::tie(self.bytes, self.seconds, self.round_trip_s, self.followed);
