@@ -112,7 +112,7 @@ double second_budget(const MessageContext& message) {
 
 // The budget of a message on a link of which nothing is known.
 double first_budget(const MessageContext& message) {
-  return std::clamp(kFirstBytesPerS * to_seconds(message.own_compute_time),
+  return std::clamp(kFirstBytesPerS * to_seconds(message.own_step_time),
                     static_cast<double>(kFirstBytesMin), static_cast<double>(kFirstBytesMax));
 }
 

@@ -52,7 +52,7 @@ MessageContext Core::State::context_of(const OutgoingChannel& out, Round of) con
   context.round = of;
   context.round_time = round_time();
   context.compute_time = time_before_messages();
-  context.own_compute_time = from_seconds(own.compute_s * round_steps.slowest);
+  context.own_step_time = from_seconds(own.compute_s);
   context.encode_s_per_byte = out.coding_time.per_byte();
   context.timed_encodings = static_cast<unsigned>(out.coding_time.count());
   context.curve = out.curve.empty() ? nullptr : &out.curve;

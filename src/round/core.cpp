@@ -69,9 +69,11 @@ Core::State::State(const Plan& the_plan, NodeIndex the_self, CoreOptions the_opt
   verdict = first_verdict();
 }
 
-// What no earlier round can announce: a run of one round begins with its closing round.
+// What no earlier round can announce: a run of one round begins with its closing round, and a mesh
+// that chooses its local steps with several.
 Verdict Core::State::first_verdict() const {
   Verdict first;
+  if (may_begin_with_steps()) first.local_steps = kFirstSteps;
   if (options.stop_rounds == Round{1}) {
     first.closing_round = 0;
     first.reason = StopReason::kRounds;

@@ -213,14 +213,21 @@ unsigned Core::State::steps_within(double seconds, unsigned most) const {
   return steps;
 }
 
-// How many local steps a round has before the first offer. Several cost no time where gradients
-// overlap with messages that take longer. Where the first movements do not agree it is one, because
-// movements of several steps hide that data are unlike.
+// Whether the rounds before the first offer may have several local steps. Several cost no time
+// where gradients overlap with messages that take longer. A replay begins as its run did.
+bool Core::State::may_begin_with_steps() const {
+  return options.policy.searches() && options.local_steps_vary && first_way() == Ahead::kOverlaps;
+}
+
+// How many local steps a round has before the first offer: kFirstSteps, until round 1 tells whether
+// the first movements agree. Where they do not it is one, because late movements of several steps
+// hide that data are unlike. Where they do it may be more.
 unsigned Core::State::first_steps() const {
-  const bool may_be_several =
-      options.local_steps_vary && first_way() == Ahead::kOverlaps && data.first_movements_agree();
-  if (!may_be_several) return 1;
-  return steps_within(kFirstGradientsOverSmallest * smallest_s, kFirstStepsMax);
+  if (!may_begin_with_steps()) return 1;
+  if (round == 0) return verdict.local_steps;
+  if (!data.first_movements_agree()) return 1;
+  const double seconds = kFirstGradientsOverSmallest * smallest_s;
+  return std::max(kFirstSteps, steps_within(seconds, kFirstStepsMax));
 }
 
 Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {

@@ -226,6 +226,7 @@ class Core::State {
   void choose_pace(const ControlVector& from_all, Verdict& next);
   [[nodiscard]] Ahead first_way() const;
   [[nodiscard]] unsigned steps_within(double seconds, unsigned most) const;
+  [[nodiscard]] bool may_begin_with_steps() const;
   [[nodiscard]] unsigned first_steps() const;
   [[nodiscard]] Pace next_pace(const Pace& present, const ExchangeOffer& offer);
   [[nodiscard]] double measured_messages_s() const;

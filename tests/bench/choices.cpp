@@ -35,7 +35,7 @@ constexpr double kFar = 4;                  // times the best median
 constexpr double kSecondsMax = 600;         // virtual, before any setting has arrived
 constexpr std::uint64_t kFreshSeed = 1001;  // no seed of the search
 // Evaluations cost nothing here, and the fewer rounds lie between them the less luck a time holds.
-constexpr Round kEvaluateEvery = 5;
+constexpr Round kEvaluateEvery = 1;
 
 constexpr std::array kRoundTimes{"2ms",  "3ms",  "5ms",  "8ms",  "12ms",
                                  "20ms", "32ms", "50ms", "80ms", "130ms"};

@@ -114,11 +114,11 @@ TEST(Budget, BeginsOnAnUnknownLinkWithWhatItMayCarryDuringAGradient) {
   MessageContext message = known_link();
   message.link = {};
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), kFirstBytesMin);
-  message.own_compute_time = milliseconds(2);
+  message.own_step_time = milliseconds(2);
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 2500u) << "10 Mbit/s for 2 ms";
   message.proven_bytes = 100;
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), 2500u);
-  message.own_compute_time = milliseconds(28);
+  message.own_step_time = milliseconds(28);
   EXPECT_EQ(topk_budget_bytes(milliseconds(100), message), kFirstBytesMax);
   message.elements = 10'000'000;
   message.overhead_bytes = 50;

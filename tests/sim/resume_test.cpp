@@ -356,7 +356,7 @@ TEST(Resume, SurvivesEveryStateThatIsDamaged) {
     if (std::string(policy) == "kimad") spec.core.policy.round_time = from_seconds(0.03);
     spec.core.gather = Gather::kShared;
     if (std::string(policy) == "auto") choose_all(spec);
-    const AllStates states = killed_states(spec, 0.8);
+    const AllStates states = killed_states(spec, 0.9);
     const Round held = newest_of_all(states);
     const std::vector<std::byte> sound = states[1]->states[held];
     Random random(1, 0, 0, Purpose::kNoise);

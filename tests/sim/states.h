@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kimesh/executor/node_state.h"
+#include "kimesh/util/check.h"
 #include "tests/quadratic_mesh/mesh.h"
 
 namespace kimesh::test {
@@ -68,7 +69,10 @@ inline void resume(Mesh& mesh, const AllStates& states) {
 
 inline Round newest_of_all(const AllStates& states) {
   Round least = kNoRound;
-  for (const auto& of_node : states) least = std::min(least, of_node->states.rbegin()->first);
+  for (const auto& of_node : states) {
+    KIMESH_CHECK(!of_node->states.empty(), "the run was killed after a checkpoint");
+    least = std::min(least, of_node->states.rbegin()->first);
+  }
   return least;
 }
 

@@ -42,9 +42,8 @@ struct MessageContext {
   // T_comp: the mesh's longest gradient of a round, the median of five rounds. 0 where messages go
   // beside the next gradient.
   Duration compute_time{0};
-  // How long this node took for its own gradients of the round, all local steps together. 0: they
-  // are not there yet.
-  Duration own_compute_time{0};
+  // How long this node took for the gradient of one local step. 0: none is there yet.
+  Duration own_step_time{0};
   // What the messages of a round wait for besides gradients, encodings and the wire: the work of
   // applying them at each hop, and the owner's step.
   Duration work_time{0};
@@ -120,9 +119,9 @@ struct RoundObservation {
 // Every channel sends at least this share of its elements (docs/architecture.md, invariant 4).
 inline constexpr double kFloorRatio = 0.001;
 // The budget of a message on a link of which nothing is known: what a link of kFirstBytesPerS
-// carries while this node computes its gradients, so that a slow link does not hold up the first
-// round for many gradients. At most enough for 7 chunks, which gives a first estimate, and a third
-// of a second at 100 kbit/s; at least enough for 2 chunks.
+// carries while this node computes the gradient of one local step, so that a slow link does not
+// hold up the first round for many gradients. At most enough for 7 chunks, which gives a first
+// estimate, and a third of a second at 100 kbit/s; at least enough for 2 chunks.
 inline constexpr double kFirstBytesPerS = 1.25e6;  // 10 Mbit/s
 inline constexpr std::size_t kFirstBytesMin = 1280, kFirstBytesMax = 4 * 1024;
 // A link that has carried at most half of kFirstBytesMax, and has not told what it sustains, is
