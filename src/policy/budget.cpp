@@ -27,6 +27,10 @@ double encodings_of(const MessageContext& message) {
 double slots_of(const MessageContext& message) {
   return std::max(message.slots, 1u);
 }
+// How many messages a link carries for each hop of a round. 1: none waits for another on its link.
+double messages_per_hop(const MessageContext& message) {
+  return slots_of(message) / hops_of(message);
+}
 
 // What a round takes besides the bytes of its messages and their encodings.
 double besides_coding_s(const MessageContext& message) {
@@ -106,14 +110,17 @@ double second_budget(const MessageContext& message) {
   if (is_told || message.first_rounds_bytes > 0 || largest == 0 || largest > small) return 0;
   const double carried_s =
       to_seconds(message.link.time_of(message.largest_bytes) - message.link.round_trip);
-  if (carried_s * kFirstBytesMax / largest > kSecondMessageMax) return 0;
+  const double larger_s = carried_s * kFirstBytesMax / largest;
+  if (messages_per_hop(message) * larger_s > kSecondMessageMax) return 0;
   return std::min<double>(kFirstBytesMax, kProbeGrowthMax * largest);
 }
 
 // The budget of a message on a link of which nothing is known.
 double first_budget(const MessageContext& message) {
-  return std::clamp(kFirstBytesPerS * to_seconds(message.own_step_time),
-                    static_cast<double>(kFirstBytesMin), static_cast<double>(kFirstBytesMax));
+  const double of_a_hop =
+      std::clamp(kFirstBytesPerS * to_seconds(message.own_step_time),
+                 static_cast<double>(kFirstBytesMin), static_cast<double>(kFirstBytesMax));
+  return of_a_hop / messages_per_hop(message);
 }
 
 // What the link carries in time.

@@ -118,15 +118,17 @@ struct RoundObservation {
 
 // Every channel sends at least this share of its elements (docs/architecture.md, invariant 4).
 inline constexpr double kFloorRatio = 0.001;
-// The budget of a message on a link of which nothing is known: what a link of kFirstBytesPerS
-// carries while this node computes the gradient of one local step, so that a slow link does not
-// hold up the first round for many gradients. At most enough for 7 chunks, which gives a first
-// estimate, and a third of a second at 100 kbit/s; at least enough for 2 chunks.
+// The budget of the messages of one hop on a link of which nothing is known: what a link of
+// kFirstBytesPerS carries while this node computes the gradient of one local step, so that a slow
+// link does not hold up the first round for many gradients. At most enough for 7 chunks, which
+// gives a first estimate, and a third of a second at 100 kbit/s; at least enough for 2 chunks.
+// Where messages wait for others on their link (slots over hops), each has its part.
 inline constexpr double kFirstBytesPerS = 1.25e6;  // 10 Mbit/s
 inline constexpr std::size_t kFirstBytesMin = 1280, kFirstBytesMax = 4 * 1024;
 // A link that has carried at most half of kFirstBytesMax, and has not told what it sustains, is
-// given kFirstBytesMax next if the link seems to carry that within kSecondMessageMax: slower links
-// soon tell their rate by small messages, and 4 KiB would hold them up. 6.5 Mbit/s are enough.
+// given kFirstBytesMax next if it seems to carry that within kSecondMessageMax, with the messages
+// that wait there: slower links soon tell their rate by small messages, and 4 KiB would hold them
+// up. 6.5 Mbit/s are enough where none waits.
 inline constexpr double kSecondMessageMax = 0.005;  // seconds
 // While the pipe is not filled, a message is at most this much larger than what was carried lately.
 inline constexpr double kGrowthMax = 1.5;
