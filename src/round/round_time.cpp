@@ -260,9 +260,6 @@ Pace Core::State::next_pace(const Pace& present, const ExchangeOffer& offer) {
   rules.has_several_hops = !plan.has_one_hop_each_way();
   rules.drift = options.drift;
   rules.overlap_cost = options.overlap_cost;
-  // This also counts before it is known that data are alike, when messages will soon be even.
-  if (agreed_bits.value() > 0 && agreed_bits.value() < kBitsOfDense)
-    rules.overlap_cost = std::max(rules.overlap_cost, kOverlapCostOfEvenMessages);
   // A caution under 1 was learnt from rounds that bore delays of uneven messages.
   if (even_bits > 0) rules.caution = std::max(rules.caution, 1.0);
   rules.messages_are_even = even_bits > 0;

@@ -176,8 +176,7 @@ MeshSpec choosing_of_few(const std::string& kind, double heterogeneity, std::uin
 }
 
 // Seen to fail with a choice that does not ask whether data are alike, and with a verdict that
-// keeps the choice for the owner of shard 0. On the parameter server messages are even and take
-// under half a gradient, beside which overlap does not pay: gradients are taken ahead.
+// keeps the choice for the owner of shard 0.
 TEST(Overlap, IsChosenWhereDataAreAlikeAndItPays) {
   for (const auto& [kind, seed] : {std::pair{"tree", 1U}, std::pair{"tree", 2U},
                                    std::pair{"tree", 3U}, std::pair{"parameter_server", 1U}}) {
@@ -192,7 +191,7 @@ TEST(Overlap, IsChosenWhereDataAreAlikeAndItPays) {
     }
     for (const Mesh* mesh : {&alike, &unlike})
       EXPECT_EQ(way(*mesh, 0), Ahead::kOverlaps) << "nothing is known, and rounds are shorter";
-    EXPECT_EQ(way(alike, 50), std::string_view(kind) == "tree" ? Ahead::kOverlaps : Ahead::kLooks);
+    EXPECT_EQ(way(alike, 50), Ahead::kOverlaps);
     EXPECT_EQ(way(unlike, 50), Ahead::kNo);
   }
 }

@@ -73,9 +73,6 @@ inline constexpr double kCostOfDelayOfAgreement = 0.1;
 // delay. With most optimizers training then needs so many times the rounds
 // (OptimizerKind::overlap_cost).
 inline constexpr double kOverlapCost = 1.2;
-// Where all messages have one size under that of dense ones, it is this at least: with up to 0.2
-// bits an element the cnn needed 1.6 times the rounds (docs/experiments.md).
-inline constexpr double kOverlapCostOfEvenMessages = 1.6;
 // Where data are unlike, what is late is what nodes disagree about. With 12 in place of 8 the cnn
 // on a ring of 1 Mbit/s becomes unstable in its first rounds. The digits' mlp bears more, which
 // LossGuard::caution finds out.
